@@ -1,0 +1,14 @@
+//! `menura inspect`.
+
+use super::CliError;
+
+/// Arguments of `menura inspect`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        Err(CliError::Failed("not built yet".into()))
+    }
+}

@@ -1,0 +1,88 @@
+//! The command line: one file a verb, each with a `Cmd` and its `run`.
+//!
+//! Results go to standard output, talk to standard error. Exit codes: 0 done, 1 failed while
+//! working, 2 the input is wrong and nothing was started.
+
+mod check;
+mod inspect;
+mod profiles;
+mod record;
+mod run;
+mod scenes;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Emulate a robot's sensors on the wire: ray-traced lidar as the bytes real drivers expect.
+#[derive(Debug, Parser)]
+#[command(name = "menura", version, about, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Drive a rig in real time and send its devices' bytes
+    Run(run::Cmd),
+    /// Write the same bytes to files, as fast as the machine allows
+    Record(record::Cmd),
+    /// Read and validate a rig and everything it names; send nothing
+    Check(check::Cmd),
+    /// List the firmware profiles, or show one with its sources
+    Profiles(profiles::Cmd),
+    /// Print what each packet of a capture says
+    Inspect(inspect::Cmd),
+    /// List the built-in scenes and what each is for
+    Scenes(scenes::Cmd),
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The input is wrong; the text is complete and ready to print. Exit code 2.
+    #[error("{0}")]
+    Input(String),
+    /// Something failed while working. Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl CliError {
+    /// Something failed while working, told by an error and its causes.
+    pub fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> Self {
+        let mut text = format!("{what}: {error}");
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        Self::Failed(text)
+    }
+}
+
+impl Cli {
+    /// Runs the command that was asked for and prints its error, if any.
+    pub fn run(self) -> ExitCode {
+        let outcome = match self.verb {
+            Verb::Run(cmd) => cmd.run(),
+            Verb::Record(cmd) => cmd.run(),
+            Verb::Check(cmd) => cmd.run(),
+            Verb::Profiles(cmd) => cmd.run(),
+            Verb::Inspect(cmd) => cmd.run(),
+            Verb::Scenes(cmd) => cmd.run(),
+        };
+        match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(CliError::Input(text)) => {
+                eprintln!("{}", text.trim_end());
+                ExitCode::from(2)
+            }
+            Err(CliError::Failed(text)) => {
+                eprintln!("error: {}", text.trim_end());
+                ExitCode::FAILURE
+            }
+        }
+    }
+}

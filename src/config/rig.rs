@@ -1,0 +1,216 @@
+//! A bench: the world, the robot, its devices and how they are wired.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::profile::{Hdl64eSettings, Profile};
+use crate::frames::{Body, Geodetic, Sensor, Transform};
+
+/// A checked rig.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    /// The file's path as given, or `default rig`.
+    pub name: String,
+    /// Of every random draw.
+    pub seed: u64,
+    /// Device time of the first instant; `None` takes the host's clock.
+    pub start_utc: Option<jiff::Timestamp>,
+    /// Where World stands on Earth.
+    pub origin: Geodetic,
+    /// The scene.
+    pub world: WorldConfig,
+    /// The robot's motion.
+    pub robot: RobotConfig,
+    /// How the engine runs.
+    pub engine: EngineConfig,
+    /// The devices, in the rig's order.
+    pub devices: Vec<DeviceConfig>,
+}
+
+/// `[world]`
+#[derive(Clone, Debug)]
+pub struct WorldConfig {
+    /// What to load.
+    pub scene: SceneSource,
+}
+
+/// A built-in scene with its parameters, or a file.
+#[derive(Clone, Debug)]
+pub enum SceneSource {
+    /// The paper's courtyard.
+    Courtyard(CourtyardParameters),
+    /// A rectangular room with known planes.
+    Room(RoomParameters),
+    /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Of random placement in MAVS scenes.
+        seed: u64,
+    },
+}
+
+/// What the courtyard takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CourtyardParameters {
+    /// Of placement and shape; the rig's seed when left out.
+    pub seed: u64,
+    /// Blades of grass, rounded up to whole clumps of 100 blades (800 triangles).
+    pub grass_blades: u64,
+    /// Trees.
+    pub trees: u32,
+    /// Triangles of the tree model, about.
+    pub tree_triangles: u32,
+    /// Highest swell of the ground, metres.
+    pub ground_relief_m: f64,
+}
+
+/// What the room takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoomParameters {
+    /// Along x, y and z, metres; the floor is z = 0, the middle of the floor is the origin.
+    pub size_m: [f64; 3],
+    /// Reflectance of all surfaces.
+    pub reflectance: f64,
+}
+
+/// `[robot]`
+#[derive(Clone, Debug)]
+pub struct RobotConfig {
+    /// Where it goes.
+    pub trajectory: TrajectoryConfig,
+    /// Take z, roll and pitch from the terrain.
+    pub follow_ground: bool,
+}
+
+/// Where the robot goes. Angles in radians, World frame; motion starts at the first instant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrajectoryConfig {
+    /// Does not move.
+    Still {
+        /// x, y, z, metres.
+        position_m: [f64; 3],
+        /// Heading, counter-clockwise from east, radians.
+        yaw_rad: f64,
+    },
+    /// Straight on for ever.
+    Line {
+        /// Start, metres.
+        start_m: [f64; 3],
+        /// Heading, radians.
+        yaw_rad: f64,
+        /// Speed, m/s.
+        speed_m_s: f64,
+    },
+    /// Round and round.
+    Circle {
+        /// Centre, metres.
+        center_m: [f64; 3],
+        /// Radius, metres.
+        radius_m: f64,
+        /// Speed, m/s; negative runs clockwise.
+        speed_m_s: f64,
+        /// Where on the circle it starts, radians from east.
+        start_angle_rad: f64,
+    },
+    /// Along a sine's half wave and back to the line, for ever: y = amplitude * sin(pi x / length).
+    HalfSine {
+        /// Start, metres.
+        start_m: [f64; 3],
+        /// Heading of the sine's axis, radians.
+        yaw_rad: f64,
+        /// Length of the half wave, metres.
+        length_m: f64,
+        /// Height of the half wave, metres.
+        amplitude_m: f64,
+        /// Speed along the path, m/s.
+        speed_m_s: f64,
+    },
+    /// Through points at a speed.
+    Waypoints {
+        /// x, y (z = 0) or x, y, z, metres.
+        points_m: Vec<[f64; 3]>,
+        /// Speed along the path, m/s.
+        speed_m_s: f64,
+        /// Back to the first point and on, for ever; else it stops at the last.
+        closed: bool,
+    },
+    /// As recorded.
+    File {
+        /// TUM `.txt`/`.tum`, `.csv`, `.gpx`, `.vprp`; relative to the rig file's folder.
+        path: PathBuf,
+        /// For files whose times are not to be trusted: drive the path at this speed instead.
+        speed_m_s: Option<f64>,
+        /// Start again at the end.
+        closed: bool,
+    },
+}
+
+/// `[engine]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineConfig {
+    /// Threads that cast rays; `None` takes one per core.
+    pub workers: Option<usize>,
+    /// How far ahead of its due time a packet may be rendered, nanoseconds.
+    pub render_ahead_ns: u64,
+    /// What happens to a packet that is not ready when due.
+    pub late: LatePolicy,
+    /// A packet that leaves later than this counts as a miss, nanoseconds.
+    pub miss_threshold_ns: u64,
+    /// Rate of `truth.csv`, Hz.
+    pub truth_rate_hz: f64,
+}
+
+/// What happens to a packet that is not ready when due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatePolicy {
+    /// Sent as soon as it is ready, counted.
+    Send,
+    /// Not sent, counted.
+    Drop,
+}
+
+/// `[[device]]`
+#[derive(Clone, Debug)]
+pub struct DeviceConfig {
+    /// Unique in the rig; names files.
+    pub name: String,
+    /// The firmware.
+    pub profile: Arc<Profile>,
+    /// Where it sits on the robot.
+    pub body_from_sensor: Transform<Body, Sensor>,
+    /// Where its bytes go.
+    pub link: LinkConfig,
+    /// The family's settings.
+    pub settings: DeviceSettings,
+}
+
+/// The settings of each family.
+#[derive(Clone, Debug)]
+pub enum DeviceSettings {
+    /// Of `velodyne-hdl64e`.
+    VelodyneHdl64e(Box<Hdl64eSettings>),
+}
+
+/// Where a device's bytes go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinkConfig {
+    /// UDP datagrams.
+    Udp(UdpConfig),
+}
+
+/// `link = { udp = { … } }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdpConfig {
+    /// Destination.
+    pub to: SocketAddr,
+    /// Source address and port; any when left out.
+    pub from: Option<SocketAddr>,
+    /// Network interface to leave by.
+    pub interface: Option<String>,
+    /// IP time to live; the profile's when left out.
+    pub ttl: Option<u8>,
+    /// Allow broadcast destinations; `to` being one allows it too.
+    pub broadcast: bool,
+}

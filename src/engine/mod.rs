@@ -1,0 +1,1 @@
+//! Clocks, deadlines and workers: the real-time loop and the recorder.

@@ -1,0 +1,40 @@
+//! Menura emulates a robot's sensors on the wire: a simulated robot drives through a 3-D world,
+//! lidar pulses are ray-traced through it, and the bytes the real products would send leave by
+//! the network and serial ports, on time.
+//!
+//! # The map
+//!
+//! | module | holds | may import |
+//! |---|---|---|
+//! | [`time`], [`frames`] | instants and poses | nothing |
+//! | [`wire`] | byte formats: value to bytes and back, stateless | `time` |
+//! | [`links`] | where bytes go: sockets and recordings | `time`, `wire` |
+//! | [`config`] | rigs and firmware profiles, read and checked | all above |
+//! | [`world`] | scenes, the robot's motion, the ray caster | all above |
+//! | [`sensors`] | physics: truth in, measurement out | all above |
+//! | [`devices`] | products: measurement and commands in, bytes out; no I/O, time is an argument | all above |
+//! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
+//! | [`cli`] | one file a verb | all |
+//!
+//! # Words
+//!
+//! A *sensor* is physics, a *device* is a product. A *pulse* is one laser shot, a bundle of rays
+//! that share an origin; a *firing* is a pulse with its time and laser; a *return* is what the
+//! receiver makes of the pulse's echoes. A *profile* is a product's firmware as data, a *rig* is a
+//! bench: world, robot and devices.
+//!
+//! # Frames and units
+//!
+//! World is east-north-up, body is forward-left-up; see [`frames`]. SI units and radians inside,
+//! other units only in TOML and in [`wire`], where names carry them (`azimuth_centideg`).
+
+pub mod cli;
+pub mod config;
+pub mod devices;
+pub mod engine;
+pub mod frames;
+pub mod links;
+pub mod sensors;
+pub mod time;
+pub mod wire;
+pub mod world;

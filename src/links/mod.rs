@@ -1,0 +1,1 @@
+//! Where bytes go: sockets, and recordings of what would have left.

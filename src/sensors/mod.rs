@@ -1,0 +1,1 @@
+//! Physics: truth in, measurement out.

@@ -1,0 +1,106 @@
+//! A scene: meshes with materials, placed by instances.
+//!
+//! Memory grows with distinct meshes and with instances, never with their product: a clump of
+//! grass placed a million times is one mesh. Loaders live in [`super::loaders`], the built-in
+//! scenes in [`super::builtin`].
+
+use glam::{DAffine3, DVec3};
+
+/// Index of a material in [`Scene::materials`].
+pub type MaterialId = u32;
+
+/// Everything a lidar can see, and the ground a robot stands on.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// Distinct meshes.
+    pub meshes: Vec<Mesh>,
+    /// Materials, by [`MaterialId`].
+    pub materials: Vec<Material>,
+    /// What sensors see.
+    pub instances: Vec<Instance>,
+    /// What a robot drives on; height queries take the highest surface. Need not be visible
+    /// (MAVS `Surface Mesh` is not).
+    pub ground: Vec<Instance>,
+}
+
+/// A triangle mesh in its own frame, metres.
+#[derive(Clone, Debug, Default)]
+pub struct Mesh {
+    /// For messages: a file name or a built-in part.
+    pub name: String,
+    /// Vertex positions.
+    pub positions: Vec<[f32; 3]>,
+    /// Texture coordinates, one per vertex, or empty. `u` runs right, `v` runs up from the
+    /// image's bottom edge; they repeat.
+    pub uvs: Vec<[f32; 2]>,
+    /// Vertex indices of each triangle. Seen from both sides.
+    pub triangles: Vec<[u32; 3]>,
+    /// Material of each triangle.
+    pub triangle_materials: Vec<MaterialId>,
+}
+
+/// A copy of a mesh in the world.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance {
+    /// Index into [`Scene::meshes`].
+    pub mesh: u32,
+    /// Takes mesh coordinates to World. Scale and shear are allowed, a zero determinant is not.
+    pub world_from_mesh: DAffine3,
+}
+
+/// How a surface answers a laser.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// For people and for `inspect`.
+    pub name: String,
+    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1.
+    pub reflectance: f32,
+    /// Multiplies `reflectance`, nearest texel.
+    pub reflectance_map: Option<Texture>,
+    /// A ray goes on through a texel whose value is 0.5 or less.
+    pub opacity_mask: Option<Texture>,
+}
+
+/// A one-channel image, values 0..=1.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+    /// Row by row from the top left; `width * height` values, 255 is 1.0. Shared, as one image
+    /// may serve many materials.
+    pub texels: std::sync::Arc<[u8]>,
+}
+
+impl Texture {
+    /// The nearest texel at `uv`, 0..=1; coordinates repeat.
+    pub fn sample(&self, uv: [f32; 2]) -> f32 {
+        let wrap = |x: f32| x - x.floor();
+        let column = ((wrap(uv[0]) * self.width as f32) as u32).min(self.width - 1);
+        let row = (((1.0 - wrap(uv[1])) * self.height as f32) as u32).min(self.height - 1);
+        f32::from(self.texels[(row * self.width + column) as usize]) / 255.0
+    }
+}
+
+impl Scene {
+    /// Triangles counting copies.
+    pub fn instanced_triangles(&self) -> u64 {
+        self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()
+    }
+
+    /// Triangles held in memory.
+    pub fn stored_triangles(&self) -> u64 {
+        self.meshes.iter().map(|m| m.triangles.len() as u64).sum()
+    }
+}
+
+impl Mesh {
+    /// The three corners of triangle `index`, in the mesh's frame.
+    pub fn corners(&self, index: u32) -> [DVec3; 3] {
+        self.triangles[index as usize].map(|vertex| {
+            let [x, y, z] = self.positions[vertex as usize];
+            DVec3::new(f64::from(x), f64::from(y), f64::from(z))
+        })
+    }
+}
