@@ -4,7 +4,12 @@
 //! pulses at once so that neighbours may share a walk through the scene; the hits are those of
 //! separate rays all the same.
 
+mod bvh;
+mod tree;
+
 use glam::DVec3;
+
+pub use bvh::{BuildError, BvhCaster};
 
 /// The most rays a [`Stencil`] may have.
 pub const MAX_RAYS: usize = 16;

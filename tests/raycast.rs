@@ -1,0 +1,315 @@
+//! The tracer against brute force: every ray against every triangle, in `f64`.
+
+use std::sync::Arc;
+
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
+use menura::world::scene::{Instance, Material, Mesh, Scene, Texture};
+use proptest::prelude::*;
+
+/// Range along the unit ray to the triangle, and how far inside its edges the ray passes
+/// (as a share of the triangle; negative is outside).
+fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64)> {
+    let [a, b, c] = corners;
+    let normal = (b - a).cross(c - a);
+    let along = normal.dot(ray);
+    if along == 0.0 {
+        return None;
+    }
+    let t = normal.dot(a - origin) / along;
+    let p = origin + ray * t;
+    let scale = normal.length_squared();
+    let wb = (c - a).cross(a - p).dot(normal) / scale;
+    let wc = (a - p).cross(b - a).dot(normal) / scale;
+    Some((t, wb.min(wc).min(1.0 - wb - wc)))
+}
+
+/// All surfaces along a ray: range, inside margin, instance, triangle.
+fn all_hits(scene: &Scene, origin: DVec3, ray: DVec3) -> Vec<(f64, f64, u32, u32)> {
+    let unit = ray.normalize();
+    let mut found = Vec::new();
+    for (instance_index, instance) in scene.instances.iter().enumerate() {
+        let mesh = &scene.meshes[instance.mesh as usize];
+        for triangle in 0..mesh.triangles.len() as u32 {
+            let corners =
+                mesh.corners(triangle).map(|p| instance.world_from_mesh.transform_point3(p));
+            if let Some((range, inside)) = intersect(corners, origin, unit)
+                && range > 0.0
+                && inside > -0.02
+            {
+                found.push((range, inside, instance_index as u32, triangle));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found
+}
+
+fn cast(scene: &Arc<Scene>, stencil: &Stencil, pulses: &[Pulse]) -> Vec<Hit> {
+    let caster = BvhCaster::new(scene.clone()).unwrap();
+    let mut hits = vec![Hit::MISS; pulses.len() * stencil.len()];
+    caster.cast(stencil, pulses, &mut hits);
+    hits
+}
+
+fn plain() -> Material {
+    Material { name: "plain".into(), reflectance: 0.5, reflectance_map: None, opacity_mask: None }
+}
+
+fn mesh(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Mesh {
+    let triangle_materials = vec![0; triangles.len()];
+    Mesh { name: "test".into(), positions, uvs: vec![], triangles, triangle_materials }
+}
+
+fn nine() -> Stencil {
+    let mut offsets = vec![[0.0, 0.0]];
+    for a in [-1.0f32, 0.0, 1.0] {
+        for b in [-1.0f32, 0.0, 1.0] {
+            if (a, b) != (0.0, 0.0) {
+                offsets.push([a, b]);
+            }
+        }
+    }
+    Stencil::new(offsets).unwrap()
+}
+
+/// A pulse whose half-axes are `half_rad` and half of it wide.
+fn pulse(origin: DVec3, direction: DVec3, half_rad: f64, max_range_m: f32) -> Pulse {
+    let direction = direction.normalize();
+    let u = direction.any_orthonormal_vector();
+    let v = direction.cross(u);
+    Pulse {
+        origin,
+        direction,
+        half_axis_u: u * half_rad,
+        half_axis_v: v * half_rad * 0.5,
+        max_range_m,
+    }
+}
+
+/// Compares a caster's hits with brute force. Where a ray grazes an edge, either answer is right.
+fn agree(scene: &Scene, stencil: &Stencil, pulses: &[Pulse], hits: &[Hit]) {
+    for (pulse, hits) in pulses.iter().zip(hits.chunks(stencil.len())) {
+        for (&[a, b], hit) in stencil.offsets().iter().zip(hits) {
+            let ray = pulse.direction
+                + pulse.half_axis_u * f64::from(a)
+                + pulse.half_axis_v * f64::from(b);
+            let expected = all_hits(scene, pulse.origin, ray);
+            let max = f64::from(pulse.max_range_m);
+            let close = |r: f64| (r - f64::from(hit.range_m)).abs() < 1e-5 * (1.0 + r);
+            if hit.range_m.is_finite() {
+                assert!(
+                    expected.iter().any(|&(r, ..)| close(r)),
+                    "hit at {} where there is nothing: {expected:?}",
+                    hit.range_m
+                );
+            }
+            let clear = expected.iter().find(|e| e.1 > 1e-3 && e.0 > 1e-3 && e.0 < max * 0.9999);
+            if let Some(&(range, _, instance, triangle)) = clear {
+                let nearer = f64::from(hit.range_m) <= range + 1e-5 * (1.0 + range);
+                assert!(nearer, "lost a hit at {range} of {instance}/{triangle}: got {hit:?}");
+            }
+        }
+    }
+}
+
+prop_compose! {
+    fn point(size: f64)(x in -size..size, y in -size..size, z in -size..size) -> DVec3 {
+        DVec3::new(x, y, z)
+    }
+}
+
+prop_compose! {
+    fn soup(count: usize)(
+        centres in prop::collection::vec(point(5.0), count),
+        arms in prop::collection::vec((point(1.0), point(1.0), 0.0..1.0f64), count),
+    ) -> Mesh {
+        let mut positions = Vec::new();
+        let mut triangles = Vec::new();
+        for (centre, (arm_a, arm_b, thin)) in centres.into_iter().zip(arms) {
+            let first = positions.len() as u32;
+            // Some are thin blades.
+            let arm_b = if thin < 0.5 { arm_b * 0.004 } else { arm_b };
+            for p in [centre, centre + arm_a, centre + arm_b] {
+                positions.push(p.as_vec3().to_array());
+            }
+            triangles.push([first, first + 1, first + 2]);
+        }
+        mesh(positions, triangles)
+    }
+}
+
+prop_compose! {
+    fn placement()(
+        at in point(8.0),
+        axis in point(1.0),
+        angle in -3.0..3.0f64,
+        scale in (0.3..2.0f64, 0.3..2.0f64, 0.3..2.0f64),
+        shear in -0.5..0.5f64,
+        mirrored: bool,
+    ) -> DAffine3 {
+        let turn = DQuat::from_axis_angle((axis + DVec3::splat(1e-3)).normalize(), angle);
+        let sx = if mirrored { -scale.0 } else { scale.0 };
+        let linear = DMat3::from_quat(turn)
+            * DMat3::from_cols(DVec3::X * sx, DVec3::new(shear, scale.1, 0.0), DVec3::Z * scale.2);
+        DAffine3 { matrix3: linear, translation: at }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn hits_are_those_of_separate_rays(
+        a in soup(60),
+        b in soup(7),
+        places in prop::collection::vec((placement(), 0..2u32), 1..12),
+        origin in point(10.0),
+        targets in prop::collection::vec((point(6.0), 0.0..0.05f64), 12),
+    ) {
+        let instances =
+            places.into_iter().map(|(world_from_mesh, mesh)| Instance { mesh, world_from_mesh });
+        let scene = Arc::new(Scene {
+            meshes: vec![a, b],
+            materials: vec![plain()],
+            instances: instances.collect(),
+            ground: vec![],
+        });
+        let pulses: Vec<Pulse> = targets
+            .into_iter()
+            .filter(|(t, _)| (*t - origin).length() > 1e-3)
+            .map(|(t, half)| pulse(origin, t - origin, half, 25.0))
+            .collect();
+        for stencil in [Stencil::single(), nine()] {
+            let hits = cast(&scene, &stencil, &pulses);
+            agree(&scene, &stencil, &pulses, &hits);
+        }
+    }
+
+    #[test]
+    fn a_closed_surface_has_no_gaps(
+        bumps in prop::collection::vec(-0.2..0.2f32, 81),
+        x in -0.95..0.95f64,
+        y in -0.95..0.95f64,
+    ) {
+        // Aim from above at the vertices and edges of a bumpy sheet: no ray may fall through.
+        let positions = (0..81)
+            .map(|i| [(i % 9) as f32 / 4.0 - 1.0, (i / 9) as f32 / 4.0 - 1.0, bumps[i as usize]])
+            .collect();
+        let mut triangles = Vec::new();
+        for cell in 0..64u32 {
+            let corner = cell / 8 * 9 + cell % 8;
+            triangles.push([corner, corner + 1, corner + 10]);
+            triangles.push([corner, corner + 10, corner + 9]);
+        }
+        let sheet = mesh(positions, triangles);
+        let scene = Arc::new(Scene {
+            meshes: vec![sheet],
+            materials: vec![plain()],
+            instances: vec![Instance { mesh: 0, world_from_mesh: DAffine3::IDENTITY }],
+            ground: vec![],
+        });
+        let origin = DVec3::new(x * 0.1, y * 0.1, 3.0);
+        let inner = |i: u32| (1..8).contains(&(i % 9)) && (1..8).contains(&(i / 9));
+        let mut targets: Vec<DVec3> = Vec::new();
+        for i in (0..81).filter(|&i| inner(i)) {
+            let p = DVec3::new(f64::from(i % 9) / 4.0 - 1.0, f64::from(i / 9) / 4.0 - 1.0, f64::from(bumps[i as usize]));
+            let q = DVec3::new(p.x + 0.25, p.y, f64::from(bumps[i as usize + 1]));
+            targets.extend([p, (p + q) * 0.5]);
+        }
+        let pulses: Vec<Pulse> = targets.iter().map(|&t| pulse(origin, t - origin, 0.0, 100.0)).collect();
+        let hits = cast(&scene, &Stencil::single(), &pulses);
+        for (hit, target) in hits.iter().zip(&targets) {
+            prop_assert!(hit.range_m.is_finite(), "fell through at {target}");
+        }
+    }
+}
+
+#[test]
+fn of_equal_ranges_the_lowest_instance_then_triangle_wins() {
+    let quad = mesh(
+        vec![[2.0, -1.0, -1.0], [2.0, 1.0, -1.0], [2.0, 0.0, 1.0]],
+        vec![[0, 1, 2], [0, 1, 2]],
+    );
+    let at = Instance { mesh: 0, world_from_mesh: DAffine3::IDENTITY };
+    let scene = Arc::new(Scene {
+        meshes: vec![quad],
+        materials: vec![plain()],
+        instances: vec![at; 40],
+        ground: vec![],
+    });
+    let hits = cast(&scene, &nine(), &[pulse(DVec3::ZERO, DVec3::X, 0.01, 10.0)]);
+    assert!(hits.iter().all(|h| (h.instance, h.triangle) == (0, 0)), "{hits:?}");
+}
+
+#[test]
+fn a_ray_ends_at_the_maximum_range() {
+    let wall = mesh(vec![[5.0, -9.0, -9.0], [5.0, 9.0, -9.0], [5.0, 0.0, 9.0]], vec![[0, 1, 2]]);
+    let scene = Arc::new(Scene {
+        meshes: vec![wall],
+        materials: vec![plain()],
+        instances: vec![Instance { mesh: 0, world_from_mesh: DAffine3::IDENTITY }],
+        ground: vec![],
+    });
+    let reaches =
+        |max| cast(&scene, &Stencil::single(), &[pulse(DVec3::ZERO, DVec3::X, 0.0, max)])[0];
+    assert_eq!(reaches(4.999).range_m, f32::INFINITY);
+    assert!((reaches(5.001).range_m - 5.0).abs() < 1e-6);
+}
+
+#[test]
+fn normals_turn_with_a_squeezed_instance() {
+    // A 45 degree ramp, flattened to a tenth: its slope is atan(0.1).
+    let ramp = mesh(vec![[-9.0, -9.0, -9.0], [9.0, -9.0, 9.0], [0.0, 9.0, 0.0]], vec![[0, 1, 2]]);
+    let scene = Arc::new(Scene {
+        meshes: vec![ramp],
+        materials: vec![plain()],
+        instances: vec![Instance {
+            mesh: 0,
+            world_from_mesh: DAffine3::from_scale(DVec3::new(1.0, 1.0, 0.1)),
+        }],
+        ground: vec![],
+    });
+    let down = pulse(DVec3::new(0.0, 0.0, 5.0), DVec3::NEG_Z, 0.0, 100.0);
+    let hit = cast(&scene, &Stencil::single(), &[down])[0];
+    assert!((f64::from(hit.cos_incidence) - 1.0 / 1.01f64.sqrt()).abs() < 1e-5, "{hit:?}");
+}
+
+#[test]
+fn a_ray_passes_a_transparent_texel_and_goes_on() {
+    let card = |x: f32| Mesh {
+        name: "card".into(),
+        positions: vec![[x, -1.0, -1.0], [x, 1.0, -1.0], [x, 1.0, 1.0], [x, -1.0, 1.0]],
+        uvs: vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]],
+        triangles: vec![[0, 1, 2], [0, 2, 3]],
+        triangle_materials: vec![0, 0],
+    };
+    // Left half of the card is clear: u below 0.5, y below 0.
+    let mask = Texture { width: 2, height: 1, texels: Arc::from([0u8, 255].as_slice()) };
+    let leaf = Material { opacity_mask: Some(mask), ..plain() };
+    let scene = Arc::new(Scene {
+        meshes: vec![card(2.0), Mesh { triangle_materials: vec![1, 1], ..card(4.0) }],
+        materials: vec![leaf, plain()],
+        instances: (0..2)
+            .map(|mesh| Instance { mesh, world_from_mesh: DAffine3::IDENTITY })
+            .collect(),
+        ground: vec![],
+    });
+    let stencil = Stencil::new(vec![[-1.0, 0.0], [1.0, 0.0]]).unwrap();
+    let split = Pulse {
+        origin: DVec3::ZERO,
+        direction: DVec3::X,
+        half_axis_u: DVec3::Y * 0.1,
+        half_axis_v: DVec3::Z * 0.1,
+        max_range_m: 50.0,
+    };
+    let hits = cast(&scene, &stencil, &[split]);
+    assert_eq!((hits[0].instance, hits[1].instance), (1, 0));
+}
+
+#[test]
+fn an_empty_scene_has_no_hits() {
+    let scene = Arc::new(Scene::default());
+    let hits = cast(&scene, &nine(), &[pulse(DVec3::ZERO, DVec3::X, 0.01, 10.0)]);
+    assert!(hits.iter().all(|h| *h == Hit::MISS));
+}
