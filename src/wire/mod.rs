@@ -2,3 +2,33 @@
 //!
 //! Every format here keeps one promise: stateless, `emit` writes every byte it owns, `parse`
 //! refuses what it cannot represent, and `emit(parse(bytes)) == bytes` for all it accepts.
+
+pub mod checksum;
+pub mod ethernet;
+pub mod hdl64e_status;
+pub mod velodyne;
+
+/// Why bytes are not what a format says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// The whole, or a part, has the wrong length.
+    #[error("{what}: {got} bytes where {need} are needed")]
+    Length {
+        /// What has the wrong length.
+        what: &'static str,
+        /// The length it must have, bytes.
+        need: usize,
+        /// The length it has, bytes.
+        got: usize,
+    },
+    /// A field has a value the format does not know.
+    #[error("{field} is {value:#x}: {allowed}")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it may be.
+        allowed: &'static str,
+    },
+}

@@ -1,0 +1,91 @@
+//! Recordings of serial devices: the bytes as they would leave, and a table of when.
+//!
+//! `<device>.bin` holds the bytes one after another; `<device>.idx.csv` has a row for each write:
+//! `time_s` after the run's first instant (nine decimals, exact), `offset` into the `.bin` and
+//! `length`, bytes.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::time::SimTime;
+
+/// Writes one device's bytes to a pair of files.
+#[derive(Debug)]
+pub struct SerialRecorder {
+    bytes_path: PathBuf,
+    index_path: PathBuf,
+    bytes: BufWriter<File>,
+    index: BufWriter<File>,
+    offset: u64,
+}
+
+impl SerialRecorder {
+    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, or empties them. Errors name
+    /// the file.
+    pub fn create(folder: &Path, device: &str) -> io::Result<Self> {
+        let bytes_path = folder.join(format!("{device}.bin"));
+        let index_path = folder.join(format!("{device}.idx.csv"));
+        let create = |path: &Path| {
+            File::create(path).map(BufWriter::new).map_err(|error| told("create", path, &error))
+        };
+        let bytes = create(&bytes_path)?;
+        let mut index = create(&index_path)?;
+        writeln!(index, "time_s,offset,length")
+            .map_err(|error| told("write", &index_path, &error))?;
+        Ok(Self { bytes_path, index_path, bytes, index, offset: 0 })
+    }
+
+    /// Appends bytes whose first one leaves at `at`.
+    pub fn write(&mut self, at: SimTime, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.write_all(bytes).map_err(|error| told("write", &self.bytes_path, &error))?;
+        let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
+        writeln!(self.index, "{seconds}.{nanos:09},{},{}", self.offset, bytes.len())
+            .map_err(|error| told("write", &self.index_path, &error))?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what is still kept back.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.bytes.flush().map_err(|error| told("write", &self.bytes_path, &error))?;
+        self.index.flush().map_err(|error| told("write", &self.index_path, &error))
+    }
+
+    /// Writes what is still kept back and closes the files; how many bytes were recorded.
+    pub fn finish(mut self) -> io::Result<u64> {
+        self.flush()?;
+        Ok(self.offset)
+    }
+}
+
+fn told(what: &str, path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {what} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_index_agree() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut recorder = SerialRecorder::create(folder.path(), "gnss").unwrap();
+        recorder.write(SimTime(1), b"$GPGGA\r\n").unwrap();
+        recorder.write(SimTime(12_345_678_901), b"").unwrap();
+        recorder.write(SimTime(13_000_000_000), b"\xb5\x62").unwrap();
+        assert_eq!(recorder.finish().unwrap(), 10);
+        let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+        assert_eq!(read("gnss.bin"), b"$GPGGA\r\n\xb5\x62");
+        assert_eq!(
+            String::from_utf8(read("gnss.idx.csv")).unwrap(),
+            "time_s,offset,length\n0.000000001,0,8\n12.345678901,8,0\n13.000000000,8,2\n"
+        );
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let error = SerialRecorder::create(Path::new("/no/such/folder"), "x").unwrap_err();
+        assert!(error.to_string().starts_with("cannot create /no/such/folder/x.bin: "), "{error}");
+    }
+}

@@ -1,0 +1,337 @@
+//! UDP: one socket a device, set up so that its datagrams look as much like the product's as a
+//! plain socket can make them.
+//!
+//! What a plain socket cannot do: choose the IP identification (Linux sends 0 with
+//! don't-fragment, as the products do) and leave the UDP checksum out. No driver looks at either;
+//! recordings have both right.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+/// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
+/// sender.
+const SEND_BUFFER_BYTES: usize = 1 << 20;
+
+/// How to open a [`UdpLink`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// Destination.
+    pub to: SocketAddr,
+    /// Source address and port; any when left out.
+    pub from: Option<SocketAddr>,
+    /// Network interface to leave by; the routing table's choice when left out.
+    pub interface: Option<String>,
+    /// IP time to live (hop limit), also of multicast; the system's when left out.
+    pub ttl: Option<u8>,
+    /// IPv4 don't-fragment flag; the system's habit when left out.
+    pub dont_fragment: Option<bool>,
+    /// Allow broadcast destinations; `to` ending in 255 allows it too.
+    pub broadcast: bool,
+}
+
+/// An open socket and where it sends.
+#[derive(Debug)]
+pub struct UdpLink {
+    socket: Socket,
+    to: SocketAddr,
+    address: SockAddr,
+    broadcast: bool,
+    refused: AtomicU64,
+}
+
+impl UdpLink {
+    /// Opens the socket. Nothing is sent.
+    ///
+    /// Errors name the option at fault and its value, and keep the kind of the system's error.
+    pub fn open(options: &UdpOptions) -> io::Result<Self> {
+        let UdpOptions { to, from, .. } = options;
+        if to.port() == 0 {
+            return Err(invalid(format!("cannot send to {to}: `to` needs a port above 0")));
+        }
+        if let Some(from) = from.filter(|from| from.is_ipv4() != to.is_ipv4()) {
+            return Err(invalid(format!(
+                "cannot send from {from} to {to}: one is IPv4, the other IPv6"
+            )));
+        }
+        let socket = Socket::new(Domain::for_address(*to), Type::DGRAM, Some(Protocol::UDP))
+            .map_err(|error| told(&error, "cannot open a UDP socket"))?;
+
+        let broadcast = options.broadcast || looks_like_broadcast(to.ip());
+        if broadcast && to.is_ipv4() {
+            socket
+                .set_broadcast(true)
+                .map_err(|error| told(&error, "cannot allow broadcasts (`broadcast`)"))?;
+        }
+        if let Some(name) = &options.interface {
+            socket.bind_device(Some(name.as_bytes())).map_err(|error| {
+                let hint = match error.raw_os_error() {
+                    Some(libc_code::ENODEV) => ": this host has no such network interface",
+                    Some(libc_code::EPERM) => ": older kernels want CAP_NET_RAW for this",
+                    _ => "",
+                };
+                told(&error, &format!("cannot leave by `interface` {name:?}{hint}"))
+            })?;
+        }
+        set_ttl(&socket, options)?;
+        if let (Some(dont_fragment), true) = (options.dont_fragment, to.is_ipv4()) {
+            let discovery = match dont_fragment {
+                true => Ipv4PathMtuDiscovery::DO,
+                false => Ipv4PathMtuDiscovery::DONT,
+            };
+            set_ip_mtu_discover(&socket, discovery)
+                .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))?;
+        }
+        if let Some(from) = from {
+            bind(&socket, *from)?;
+        }
+        if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
+            tracing::debug!("the send buffer to {to} stays small: {error}");
+        }
+        Ok(Self { socket, to: *to, address: (*to).into(), broadcast, refused: AtomicU64::new(0) })
+    }
+
+    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing.
+    ///
+    /// That nobody listens at the destination is no error, as it is none to a product; it is
+    /// counted. For other errors see [`UdpLink::explain`].
+    pub fn send(&self, payload: &[u8]) -> io::Result<()> {
+        match self.socket.send_to(payload, &self.address) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An error of [`UdpLink::send`] in words, with what to do about it.
+    pub fn explain(&self, error: &io::Error) -> String {
+        let hint = match error.raw_os_error() {
+            Some(libc_code::EACCES) if !self.broadcast => {
+                "; a broadcast address needs `broadcast = true`"
+            }
+            Some(libc_code::EACCES | libc_code::EPERM) => "; a firewall of this host forbids it",
+            Some(libc_code::ENETUNREACH | libc_code::EHOSTUNREACH) => {
+                "; no network interface leads there, see `ip route`"
+            }
+            Some(libc_code::EMSGSIZE) => "; the interface's MTU is too small",
+            _ => "",
+        };
+        format!("cannot send to {}: {error}{hint}", self.to)
+    }
+
+    /// Where the datagrams go.
+    pub fn to(&self) -> SocketAddr {
+        self.to
+    }
+
+    /// How often the destination answered that nobody listens.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// The address the socket sends from; port 0 before the first datagram if none was asked for.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket
+            .local_addr()?
+            .as_socket()
+            .ok_or_else(|| io::Error::other("the socket has no internet address"))
+    }
+}
+
+/// Linux error numbers that [`io::ErrorKind`] does not tell apart.
+mod libc_code {
+    pub const EPERM: i32 = 1;
+    pub const EACCES: i32 = 13;
+    pub const ENODEV: i32 = 19;
+    pub const EMSGSIZE: i32 = 90;
+    pub const ENETUNREACH: i32 = 101;
+    pub const EHOSTUNREACH: i32 = 113;
+}
+
+/// The limited broadcast, or the directed one of any network of 8, 16 or 24 bits (and of many
+/// smaller ones: the socket does not know the netmask).
+fn looks_like_broadcast(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == 255)
+}
+
+fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
+    let (to, from) = (options.to, options.from);
+    let multicast_error = |error: io::Error| {
+        told(&error, &format!("cannot send multicast from {from:?} (`from`)"))
+    };
+    let ttl_error = |error: io::Error| {
+        told(&error, &format!("cannot set the time to live to {:?} (`ttl`)", options.ttl))
+    };
+    match (to.ip(), from.map(|from| from.ip())) {
+        (IpAddr::V4(ip), Some(IpAddr::V4(from))) if ip.is_multicast() && !from.is_unspecified() => {
+            socket.set_multicast_if_v4(&from).map_err(multicast_error)?;
+        }
+        _ => {}
+    }
+    let Some(ttl) = options.ttl else { return Ok(()) };
+    if ttl == 0 {
+        return Err(invalid("`ttl` is 0: such a datagram never leaves; 1 to 255".to_owned()));
+    }
+    let ttl = u32::from(ttl);
+    match to {
+        SocketAddr::V4(_) => {
+            socket.set_ttl_v4(ttl).and_then(|()| socket.set_multicast_ttl_v4(ttl))
+        }
+        SocketAddr::V6(_) => {
+            socket.set_unicast_hops_v6(ttl).and_then(|()| socket.set_multicast_hops_v6(ttl))
+        }
+    }
+    .map_err(ttl_error)
+}
+
+fn bind(socket: &Socket, from: SocketAddr) -> io::Result<()> {
+    socket.bind(&from.into()).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrNotAvailable => {
+                format!(
+                    ": no network interface has this address; `ip address add {} dev …` gives it \
+                     to one",
+                    from.ip()
+                )
+            }
+            io::ErrorKind::AddrInUse => ": another program has this port".to_owned(),
+            io::ErrorKind::PermissionDenied if from.port() < 1024 => {
+                ": ports below 1024 need CAP_NET_BIND_SERVICE".to_owned()
+            }
+            _ => String::new(),
+        };
+        told(&error, &format!("cannot send from {from} (`from`){hint}"))
+    })
+}
+
+fn told(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
+/// Where nothing is said, of the family of `to`: any address, any port.
+impl From<SocketAddr> for UdpOptions {
+    fn from(to: SocketAddr) -> Self {
+        Self {
+            to,
+            from: None,
+            interface: None,
+            ttl: None,
+            dont_fragment: None,
+            broadcast: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::time::Duration;
+
+    fn listener() -> UdpSocket {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket
+    }
+
+    #[test]
+    fn datagrams_arrive_from_the_address_asked_for() {
+        let listener = listener();
+        let spare = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let link = UdpLink::open(&UdpOptions {
+            from: Some(spare),
+            ttl: Some(64),
+            dont_fragment: Some(true),
+            ..listener.local_addr().unwrap().into()
+        })
+        .unwrap();
+        link.send(&[7; 1206]).unwrap();
+        let mut buffer = [0; 2000];
+        let (len, from) = listener.recv_from(&mut buffer).unwrap();
+        assert_eq!((len, from), (1206, spare));
+        assert_eq!(buffer[..len], [7; 1206]);
+        assert_eq!(link.socket.ttl_v4().unwrap(), 64);
+        let discovery = rustix::net::sockopt::ip_mtu_discover(&link.socket).unwrap();
+        assert_eq!(discovery, Ipv4PathMtuDiscovery::DO);
+    }
+
+    #[test]
+    fn ipv6_works_too() {
+        let Ok(listener) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) else {
+            eprintln!("left out: ipv6_works_too needs IPv6 on the loopback interface");
+            return;
+        };
+        listener.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let to = listener.local_addr().unwrap();
+        UdpLink::open(&UdpOptions { ttl: Some(3), ..to.into() }).unwrap().send(b"x").unwrap();
+        assert_eq!(listener.recv_from(&mut [0; 9]).unwrap().0, 1);
+    }
+
+    #[test]
+    fn nobody_listening_is_no_error() {
+        let to = listener().local_addr().unwrap();
+        let link = UdpLink::open(&to.into()).unwrap();
+        for _ in 0..20 {
+            link.send(&[0; 100]).unwrap();
+        }
+    }
+
+    #[test]
+    fn broadcast_is_allowed_where_the_address_or_the_option_says_so() {
+        let allowed = |to: &str, broadcast| {
+            let to: SocketAddr = to.parse().unwrap();
+            let link = UdpLink::open(&UdpOptions { broadcast, ..to.into() }).unwrap();
+            link.socket.broadcast().unwrap()
+        };
+        assert!(allowed("255.255.255.255:2368", false));
+        assert!(allowed("192.168.3.255:2368", false));
+        assert!(allowed("10.0.0.127:2368", true));
+        assert!(!allowed("10.0.0.127:2368", false));
+    }
+
+    #[test]
+    fn errors_name_the_option() {
+        let text = |options: UdpOptions| UdpLink::open(&options).unwrap_err().to_string();
+        let to: SocketAddr = "127.0.0.1:2368".parse().unwrap();
+        let taken = listener();
+        let taken = taken.local_addr().unwrap();
+        for (options, expected) in [
+            (UdpOptions::from(SocketAddr::from(([127, 0, 0, 1], 0))), "`to` needs a port"),
+            (UdpOptions { ttl: Some(0), ..to.into() }, "`ttl` is 0"),
+            (UdpOptions { from: Some(taken), ..to.into() }, "another program has this port"),
+            (
+                UdpOptions { from: Some("203.0.113.9:2368".parse().unwrap()), ..to.into() },
+                "cannot send from 203.0.113.9:2368 (`from`): no network interface has this address",
+            ),
+            (
+                UdpOptions { from: Some("[::1]:2368".parse().unwrap()), ..to.into() },
+                "one is IPv4, the other IPv6",
+            ),
+            (
+                UdpOptions { interface: Some("no-such-nic".into()), ..to.into() },
+                "cannot leave by `interface` \"no-such-nic\"",
+            ),
+        ] {
+            let told = text(options);
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn send_errors_are_explained() {
+        let link = UdpLink::open(&SocketAddr::from(([127, 0, 0, 1], 9)).into()).unwrap();
+        let error = link.send(&[0; 70_000]).unwrap_err();
+        assert!(link.explain(&error).starts_with("cannot send to 127.0.0.1:9: "));
+        assert!(link.explain(&error).contains("MTU"), "{}", link.explain(&error));
+    }
+}

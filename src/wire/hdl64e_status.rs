@@ -1,0 +1,776 @@
+//! The status bytes of the HDL-64E: live values and the unit's calibration, two bytes a packet.
+//!
+//! S2 and S3 end each packet with a type and a value. Sixteen packets make a *cycle*: nine live
+//! values ([`LiveStatus`]), then seven bytes of a stream of 1820 ([`RollingStream`]), which holds
+//! the calibration of the 64 lasers and the unit's settings ([`StatusTable`]). 260 cycles, 4160
+//! packets, carry it once. [`StatusDecoder`] puts it together again. The S1 sends six bytes of
+//! another kind: [`S1Status`].
+//!
+//! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of
+//! VeloView and velodyne-decoder, which agree. Doubts: the reserved bytes, kept as sent; the S1's
+//! forms, of which no manual tells the order.
+
+use super::{ParseError, checksum};
+
+/// Packets in a cycle.
+pub const CYCLE_PACKETS: u64 = 16;
+/// Live values in a cycle; the other packets carry the rolling stream.
+const LIVE_TYPES: [u8; 9] = *b"HMSDNYGTV";
+/// Bytes of the rolling stream in a cycle.
+const ROLLING_PER_CYCLE: usize = 7;
+/// Length of the rolling stream, bytes.
+pub const ROLLING_LEN: usize = 1820;
+/// Packets that carry the whole rolling stream once.
+pub const STREAM_PACKETS: u64 = (ROLLING_LEN / ROLLING_PER_CYCLE) as u64 * CYCLE_PACKETS;
+/// Lasers of the unit.
+pub const LASERS: usize = 64;
+/// What the stream begins with.
+const MARKER: [u8; 5] = *b"UNIT#";
+/// What an S2 sends where an S3 has its CRC: the length of the stream.
+const S2_CHECKSUM: u16 = ROLLING_LEN as u16;
+
+/// Offsets in the rolling stream.
+mod at {
+    pub const THRESHOLDS: usize = 5;
+    pub const LASER_0: usize = 7;
+    pub const LASER_STRIDE: usize = 28;
+    pub const LASER_LEN: usize = 21;
+    pub const CALIBRATION_TIME: usize = 1792;
+    pub const HUMIDITY: usize = 1798;
+    pub const MOTOR_RPM: usize = 1799;
+    pub const FOV_START: usize = 1801;
+    pub const FOV_END: usize = 1803;
+    pub const LIFE_TIME: usize = 1805;
+    pub const SOURCE_IP: usize = 1807;
+    pub const DESTINATION_IP: usize = 1811;
+    pub const RETURN_MODE: usize = 1815;
+    pub const SPARE: usize = 1816;
+    pub const POWER_LEVEL: usize = 1817;
+    pub const CHECKSUM: usize = 1818;
+}
+
+/// Which generation's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusFormat {
+    /// S2 and S2.1: warnings near the end, a constant for a checksum.
+    S2,
+    /// S3: warnings after each laser as type `W`, a CRC.
+    S3,
+}
+
+/// Warning bits, the same in both formats.
+pub mod warning {
+    /// The lens needs cleaning.
+    pub const LENS: u8 = 1 << 0;
+    /// Hotter than 58 degrees C.
+    pub const HOT: u8 = 1 << 1;
+    /// Colder than 5 degrees C.
+    pub const COLD: u8 = 1 << 2;
+    /// Supply voltage low, S2.
+    pub const VOLTAGE_LOW: u8 = 1 << 3;
+    /// Supply voltage high, S2.
+    pub const VOLTAGE_HIGH: u8 = 1 << 4;
+    /// A pulse per second is present.
+    pub const PPS: u8 = 1 << 5;
+    /// GPS time is present.
+    pub const GPS_TIME: u8 = 1 << 6;
+
+    /// The names of the bits set, lowest first.
+    pub fn names(bits: u8) -> Vec<&'static str> {
+        const NAMES: [&str; 8] = [
+            "lens needs cleaning",
+            "too hot",
+            "too cold",
+            "voltage low",
+            "voltage high",
+            "PPS present",
+            "GPS time present",
+            "bit 7",
+        ];
+        NAMES.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, n)| *n).collect()
+    }
+}
+
+/// The values of the nine live types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveStatus {
+    /// `H`: UTC hour.
+    pub hour: u8,
+    /// `M`: minute.
+    pub minute: u8,
+    /// `S`: second.
+    pub second: u8,
+    /// `D`: day of the month.
+    pub day: u8,
+    /// `N`: month.
+    pub month: u8,
+    /// `Y`: year - 2000.
+    pub year: u8,
+    /// `G`: `A` PPS and NMEA, `V` NMEA only, `P` PPS only, 0 none.
+    pub gps: u8,
+    /// `T`: degrees C.
+    pub temperature_c: u8,
+    /// `V`: firmware in hex nibbles, 0x47 = 4.07.
+    pub firmware: u8,
+}
+
+impl LiveStatus {
+    fn values(&self) -> [u8; 9] {
+        [
+            self.hour,
+            self.minute,
+            self.second,
+            self.day,
+            self.month,
+            self.year,
+            self.gps,
+            self.temperature_c,
+            self.firmware,
+        ]
+    }
+
+    fn from_values(values: [u8; 9]) -> Self {
+        let [hour, minute, second, day, month, year, gps, temperature_c, firmware] = values;
+        Self { hour, minute, second, day, month, year, gps, temperature_c, firmware }
+    }
+}
+
+/// The calibration of one laser, in the integers of the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaserRecord {
+    /// Elevation, 0.01 degrees.
+    pub vertical_centideg: i16,
+    /// Subtracted from the azimuth, 0.01 degrees.
+    pub rotational_centideg: i16,
+    /// Added to the distance, far point, mm.
+    pub distance_mm: i16,
+    /// The same at the near point of x, mm.
+    pub distance_x_mm: i16,
+    /// The same at the near point of y, mm.
+    pub distance_y_mm: i16,
+    /// Height of the laser's exit, mm.
+    pub vertical_offset_mm: i16,
+    /// Sideways place of the laser's exit, mm.
+    pub horizontal_offset_mm: i16,
+    /// Distance at which intensity needs no correction, mm.
+    pub focal_distance_mm: i16,
+    /// Strength of the intensity correction, 0.1.
+    pub focal_slope_tenths: i16,
+    /// Intensities are clamped to this from below.
+    pub min_intensity: u8,
+    /// And to this from above.
+    pub max_intensity: u8,
+}
+
+impl LaserRecord {
+    fn emit(&self, out: &mut [u8]) {
+        let words = [
+            self.vertical_centideg,
+            self.rotational_centideg,
+            self.distance_mm,
+            self.distance_x_mm,
+            self.distance_y_mm,
+            self.vertical_offset_mm,
+            self.horizontal_offset_mm,
+            self.focal_distance_mm,
+            self.focal_slope_tenths,
+        ];
+        for (word, out) in words.iter().zip(out.chunks_exact_mut(2)) {
+            out.copy_from_slice(&word.to_le_bytes());
+        }
+        out[18] = self.min_intensity;
+        out[19] = self.max_intensity;
+    }
+
+    fn parse(bytes: &[u8]) -> Self {
+        let word = |index: usize| i16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]]);
+        Self {
+            vertical_centideg: word(0),
+            rotational_centideg: word(1),
+            distance_mm: word(2),
+            distance_x_mm: word(3),
+            distance_y_mm: word(4),
+            vertical_offset_mm: word(5),
+            horizontal_offset_mm: word(6),
+            focal_distance_mm: word(7),
+            focal_slope_tenths: word(8),
+            min_intensity: bytes[18],
+            max_intensity: bytes[19],
+        }
+    }
+}
+
+/// What the rolling stream says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusTable {
+    /// Which generation's stream it is.
+    pub format: StatusFormat,
+    /// Upper and lower block threshold.
+    pub thresholds: [u8; 2],
+    /// By laser id.
+    pub lasers: [LaserRecord; LASERS],
+    /// The seven bytes between one laser and the next: reserved, but for the S3's first, the
+    /// warnings. See [`StatusTable::set_warnings`].
+    pub gaps: [[u8; ROLLING_PER_CYCLE]; LASERS - 1],
+    /// Year - 2000, month, day, hour, minute, second; all 0xff for none.
+    pub calibration_time: [u8; 6],
+    /// Percent, reserved.
+    pub humidity_percent: u8,
+    /// Rotation rate, rpm.
+    pub motor_rpm: i16,
+    /// Start of the field of view, 0.01 degrees.
+    pub fov_start_centideg: u16,
+    /// End of the field of view, 0.01 degrees.
+    pub fov_end_centideg: u16,
+    /// Hours the unit has run.
+    pub life_time_hours: u16,
+    /// The unit's address.
+    pub source_ip: [u8; 4],
+    /// Where its packets go.
+    pub destination_ip: [u8; 4],
+    /// 0 strongest, 1 last, 2 both.
+    pub return_mode: u8,
+    /// S2: warning bits. S3: reserved.
+    pub spare: u8,
+    /// 0xa8 internal correction, 0xa0..=0xa7 fixed power.
+    pub power_level: u8,
+}
+
+impl StatusTable {
+    /// A table of zeros.
+    pub fn new(format: StatusFormat) -> Self {
+        Self {
+            format,
+            thresholds: [0; 2],
+            lasers: [LaserRecord::default(); LASERS],
+            gaps: [[0; ROLLING_PER_CYCLE]; LASERS - 1],
+            calibration_time: [0; 6],
+            humidity_percent: 0,
+            motor_rpm: 0,
+            fov_start_centideg: 0,
+            fov_end_centideg: 0,
+            life_time_hours: 0,
+            source_ip: [0; 4],
+            destination_ip: [0; 4],
+            return_mode: 0,
+            spare: 0,
+            power_level: 0,
+        }
+    }
+
+    /// Puts warning bits (see [`warning`]) where the format has them.
+    pub fn set_warnings(&mut self, bits: u8) {
+        match self.format {
+            StatusFormat::S2 => self.spare = bits,
+            StatusFormat::S3 => self.gaps.iter_mut().for_each(|gap| gap[0] = bits),
+        }
+    }
+
+    /// The warning bits; of an S3 the last that were sent.
+    pub fn warnings(&self) -> u8 {
+        match self.format {
+            StatusFormat::S2 => self.spare,
+            StatusFormat::S3 => self.gaps[LASERS - 2][0],
+        }
+    }
+}
+
+/// The 1820 bytes that carry a [`StatusTable`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RollingStream {
+    format: StatusFormat,
+    bytes: Box<[u8; ROLLING_LEN]>,
+}
+
+impl RollingStream {
+    /// Encodes a table, checksum included.
+    pub fn emit(table: &StatusTable) -> Self {
+        let mut bytes = Box::new([0; ROLLING_LEN]);
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        put(0, &MARKER);
+        put(at::THRESHOLDS, &table.thresholds);
+        for (id, laser) in table.lasers.iter().enumerate() {
+            let mut record = [id as u8; at::LASER_LEN];
+            laser.emit(&mut record[1..]);
+            put(at::LASER_0 + id * at::LASER_STRIDE, &record);
+        }
+        for (id, gap) in table.gaps.iter().enumerate() {
+            put(at::LASER_0 + id * at::LASER_STRIDE + at::LASER_LEN, gap);
+        }
+        put(at::CALIBRATION_TIME, &table.calibration_time);
+        put(at::HUMIDITY, &[table.humidity_percent]);
+        put(at::MOTOR_RPM, &table.motor_rpm.to_le_bytes());
+        put(at::FOV_START, &table.fov_start_centideg.to_le_bytes());
+        put(at::FOV_END, &table.fov_end_centideg.to_le_bytes());
+        put(at::LIFE_TIME, &table.life_time_hours.to_le_bytes());
+        put(at::SOURCE_IP, &table.source_ip);
+        put(at::DESTINATION_IP, &table.destination_ip);
+        put(at::RETURN_MODE, &[table.return_mode]);
+        put(at::SPARE, &[table.spare]);
+        put(at::POWER_LEVEL, &[table.power_level]);
+        let checksum = checksum_of(table.format, &bytes);
+        bytes[at::CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+        Self { format: table.format, bytes }
+    }
+
+    /// Decodes 1820 bytes whose marker, laser ids and checksum are right.
+    pub fn parse(format: StatusFormat, bytes: &[u8]) -> Result<StatusTable, ParseError> {
+        let what = "rolling status stream";
+        let bytes: &[u8; ROLLING_LEN] = bytes
+            .try_into()
+            .map_err(|_| ParseError::Length { what, need: ROLLING_LEN, got: bytes.len() })?;
+        if bytes[..MARKER.len()] != MARKER {
+            return Err(ParseError::Value {
+                field: "first byte of the status stream's marker",
+                value: u64::from(bytes[0]),
+                allowed: "the stream begins with UNIT#",
+            });
+        }
+        let mut table = StatusTable::new(format);
+        for (id, laser) in table.lasers.iter_mut().enumerate() {
+            let record = &bytes[at::LASER_0 + id * at::LASER_STRIDE..][..at::LASER_LEN];
+            if usize::from(record[0]) != id {
+                return Err(ParseError::Value {
+                    field: "laser id",
+                    value: u64::from(record[0]),
+                    allowed: "lasers come in the order 0 to 63",
+                });
+            }
+            *laser = LaserRecord::parse(&record[1..]);
+        }
+        let found = u16::from_le_bytes([bytes[at::CHECKSUM], bytes[at::CHECKSUM + 1]]);
+        if found != checksum_of(format, bytes) {
+            return Err(ParseError::Value {
+                field: "checksum of the status stream",
+                value: u64::from(found),
+                allowed: match format {
+                    StatusFormat::S2 => "an S2 always sends 0x71c",
+                    StatusFormat::S3 => "the CRC of the laser records is another",
+                },
+            });
+        }
+        for (id, gap) in table.gaps.iter_mut().enumerate() {
+            let start = at::LASER_0 + id * at::LASER_STRIDE + at::LASER_LEN;
+            gap.copy_from_slice(&bytes[start..][..ROLLING_PER_CYCLE]);
+        }
+        let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        table.thresholds.copy_from_slice(&bytes[at::THRESHOLDS..][..2]);
+        table.calibration_time.copy_from_slice(&bytes[at::CALIBRATION_TIME..][..6]);
+        table.humidity_percent = bytes[at::HUMIDITY];
+        table.motor_rpm = word(at::MOTOR_RPM) as i16;
+        table.fov_start_centideg = word(at::FOV_START);
+        table.fov_end_centideg = word(at::FOV_END);
+        table.life_time_hours = word(at::LIFE_TIME);
+        table.source_ip.copy_from_slice(&bytes[at::SOURCE_IP..][..4]);
+        table.destination_ip.copy_from_slice(&bytes[at::DESTINATION_IP..][..4]);
+        table.return_mode = bytes[at::RETURN_MODE];
+        table.spare = bytes[at::SPARE];
+        table.power_level = bytes[at::POWER_LEVEL];
+        Ok(table)
+    }
+
+    /// The stream.
+    pub fn bytes(&self) -> &[u8; ROLLING_LEN] {
+        &self.bytes
+    }
+
+    /// The type byte that goes with the stream's byte at `index`, 0..1820.
+    pub fn type_of(&self, index: usize) -> u8 {
+        type_of(self.format, index)
+    }
+
+    /// The type and value a packet ends with. `packet_number` counts from the first packet of the
+    /// stream, for ever.
+    pub fn status_pair(&self, packet_number: u64, live: &LiveStatus) -> (u8, u8) {
+        let slot = (packet_number % CYCLE_PACKETS) as usize;
+        if let Some(kind) = LIVE_TYPES.get(slot) {
+            return (*kind, live.values()[slot]);
+        }
+        let cycle = (packet_number / CYCLE_PACKETS) as usize % (ROLLING_LEN / ROLLING_PER_CYCLE);
+        let index = cycle * ROLLING_PER_CYCLE + slot - LIVE_TYPES.len();
+        (self.type_of(index), self.bytes[index])
+    }
+}
+
+/// The type byte of a stream's byte.
+fn type_of(format: StatusFormat, index: usize) -> u8 {
+    let in_cycle = index % ROLLING_PER_CYCLE;
+    match index {
+        at::MOTOR_RPM => 0xfe,
+        1800 => 0xff,
+        at::FOV_START => 0xfc,
+        1802 => 0xfd,
+        at::FOV_END => 0xfa,
+        1804 => 0xfb,
+        at::RETURN_MODE => 0xf9,
+        at::POWER_LEVEL => 0xf8,
+        _ if format == StatusFormat::S3 && is_warning(index) => b'W',
+        _ => b'1' + in_cycle as u8,
+    }
+}
+
+/// Whether an S3 has its warnings at `index`: the first byte behind each laser but the last.
+fn is_warning(index: usize) -> bool {
+    index < at::CALIBRATION_TIME
+        && index
+            .checked_sub(at::LASER_0 + at::LASER_LEN)
+            .is_some_and(|past| past.is_multiple_of(at::LASER_STRIDE))
+}
+
+/// The place in the cycle, 0..16, that a type byte belongs to; `None` for an unknown type.
+fn slot_of(kind: u8) -> Option<usize> {
+    let rolling = match kind {
+        b'1'..=b'7' => usize::from(kind - b'1'),
+        b'W' | 0xfe => 0,
+        0xff => 1,
+        0xf9 | 0xfc => 2,
+        0xfd => 3,
+        0xf8 | 0xfa => 4,
+        0xfb => 5,
+        _ => return LIVE_TYPES.iter().position(|live| *live == kind),
+    };
+    Some(LIVE_TYPES.len() + rolling)
+}
+
+/// What stands in the last two bytes of a stream.
+fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
+    match format {
+        StatusFormat::S2 => S2_CHECKSUM,
+        // The laser ids do not count.
+        StatusFormat::S3 => checksum::crc16_velodyne((0..LASERS).map(|id| {
+            &bytes[at::LASER_0 + id * at::LASER_STRIDE + 1..][..at::LASER_LEN - 1]
+        })),
+    }
+}
+
+/// Puts the status bytes of consecutive packets together again.
+///
+/// Keeps one stream's worth of bytes at most. A packet lost is seen by the order of the types and
+/// costs the stream at hand; the decoder then waits for the next `UNIT#`. Sixteen packets lost at
+/// a time leave no such trace, but shift the laser ids or spoil the checksum.
+#[derive(Clone, Debug)]
+pub struct StatusDecoder {
+    /// Place in the cycle of the last packet.
+    last_slot: Option<usize>,
+    /// The stream so far; empty while the marker is awaited.
+    stream: Vec<u8>,
+    /// Rolling bytes of the cycle at hand, to find the marker in.
+    cycle: Vec<u8>,
+    /// Types so far rule one format out.
+    format: Option<StatusFormat>,
+    live: [Option<u8>; LIVE_TYPES.len()],
+    breaks: u64,
+}
+
+/// What a packet completed or spoilt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusEvent {
+    /// The last byte of a stream that is as it should be.
+    Table(Box<StatusTable>),
+    /// The last byte of a stream that is not.
+    BadTable(ParseError),
+    /// This packet does not follow the one before: packets are missing or the type is unknown.
+    OutOfOrder,
+}
+
+impl Default for StatusDecoder {
+    fn default() -> Self {
+        Self {
+            last_slot: None,
+            stream: Vec::with_capacity(ROLLING_LEN),
+            cycle: Vec::with_capacity(ROLLING_PER_CYCLE),
+            format: None,
+            live: [None; LIVE_TYPES.len()],
+            breaks: 0,
+        }
+    }
+}
+
+impl StatusDecoder {
+    /// Waits for the first packet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the type and value of the next packet.
+    pub fn feed(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
+        let Some(slot) = slot_of(kind) else {
+            return Some(self.lose_sync(None));
+        };
+        let expected = self.last_slot.map(|last| (last + 1) % CYCLE_PACKETS as usize);
+        let broken = expected.is_some_and(|expected| expected != slot);
+        let lost = broken.then(|| self.lose_sync(Some(slot)));
+        self.last_slot = Some(slot);
+
+        let Some(rolling) = slot.checked_sub(LIVE_TYPES.len()) else {
+            self.live[slot] = Some(value);
+            self.cycle.clear();
+            return lost;
+        };
+        if self.stream.is_empty() {
+            self.await_marker(rolling, value);
+            return lost;
+        }
+        self.take(kind, value)
+    }
+
+    /// The live values; `None` until each was seen once.
+    pub fn live(&self) -> Option<LiveStatus> {
+        let mut values = [0; LIVE_TYPES.len()];
+        for (value, live) in values.iter_mut().zip(self.live) {
+            *value = live?;
+        }
+        Some(LiveStatus::from_values(values))
+    }
+
+    /// The last value of one live type, such as `b'T'`; `None` if not seen or no live type.
+    pub fn live_value(&self, kind: u8) -> Option<u8> {
+        LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
+    }
+
+    /// How many bytes of the stream at hand have been collected, 0 while its start is awaited.
+    pub fn collected(&self) -> usize {
+        self.stream.len()
+    }
+
+    /// How often packets were found missing or foreign.
+    pub fn breaks(&self) -> u64 {
+        self.breaks
+    }
+
+    fn lose_sync(&mut self, slot: Option<usize>) -> StatusEvent {
+        self.breaks += 1;
+        self.last_slot = slot;
+        self.stream.clear();
+        self.cycle.clear();
+        self.format = None;
+        StatusEvent::OutOfOrder
+    }
+
+    /// Starts a stream once the cycle at hand began with the marker.
+    fn await_marker(&mut self, rolling: usize, value: u8) {
+        // A cycle that was joined in its middle does not count.
+        if self.cycle.len() != rolling {
+            return;
+        }
+        self.cycle.push(value);
+        if self.cycle == MARKER {
+            self.stream.extend_from_slice(&MARKER);
+        }
+    }
+
+    /// Takes the next byte of the stream at hand.
+    fn take(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
+        let index = self.stream.len();
+        if is_warning(index) {
+            let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
+            self.format.get_or_insert(format);
+        }
+        // Before the first gap both formats have the same types.
+        if type_of(self.format.unwrap_or(StatusFormat::S2), index) != kind {
+            return Some(self.lose_sync(self.last_slot));
+        }
+        self.stream.push(value);
+        if self.stream.len() < ROLLING_LEN {
+            return None;
+        }
+        let format = self.format.take().unwrap_or(StatusFormat::S2);
+        let outcome = RollingStream::parse(format, &self.stream);
+        self.stream.clear();
+        self.cycle.clear();
+        Some(match outcome {
+            Ok(table) => StatusEvent::Table(Box::new(table)),
+            Err(error) => StatusEvent::BadTable(error),
+        })
+    }
+}
+
+/// The six last bytes of an HDL-64E S1's packet, which takes turns between two forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum S1Status {
+    /// Ends in `DegC`.
+    Temperature {
+        /// Part of a degree, 1/256.
+        fraction: u8,
+        /// Whole degrees C.
+        degrees_c: u8,
+    },
+    /// Anything else.
+    Version {
+        /// Not used.
+        padding: [u8; 2],
+        /// Counts.
+        counter: u16,
+        /// The firmware.
+        version: u16,
+    },
+}
+
+impl S1Status {
+    /// The packet's tail.
+    pub fn emit(&self) -> [u8; 6] {
+        match *self {
+            S1Status::Temperature { fraction, degrees_c } => {
+                [fraction, degrees_c, b'D', b'e', b'g', b'C']
+            }
+            S1Status::Version { padding, counter, version } => {
+                let ([a, b], [c, d]) = (counter.to_le_bytes(), version.to_le_bytes());
+                [padding[0], padding[1], a, b, c, d]
+            }
+        }
+    }
+
+    /// Reads any tail.
+    pub fn parse(tail: [u8; 6]) -> Self {
+        match tail {
+            [fraction, degrees_c, b'D', b'e', b'g', b'C'] => {
+                S1Status::Temperature { fraction, degrees_c }
+            }
+            [p, q, a, b, c, d] => S1Status::Version {
+                padding: [p, q],
+                counter: u16::from_le_bytes([a, b]),
+                version: u16::from_le_bytes([c, d]),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LIVE: LiveStatus = LiveStatus {
+        hour: 12,
+        minute: 34,
+        second: 56,
+        day: 1,
+        month: 6,
+        year: 26,
+        gps: b'A',
+        temperature_c: 38,
+        firmware: 0x48,
+    };
+
+    fn table(format: StatusFormat) -> StatusTable {
+        let mut table = StatusTable::new(format);
+        for (id, laser) in (0i16..).zip(&mut table.lasers) {
+            laser.vertical_centideg = 200 - 40 * id;
+            laser.focal_distance_mm = 10_000 + id;
+            laser.max_intensity = 255;
+        }
+        table.source_ip = [192, 168, 3, 43];
+        table.set_warnings(warning::PPS | warning::GPS_TIME);
+        table
+    }
+
+    fn feed_all(
+        decoder: &mut StatusDecoder,
+        stream: &RollingStream,
+        packets: impl IntoIterator<Item = u64>,
+    ) -> Vec<StatusEvent> {
+        packets
+            .into_iter()
+            .filter_map(|packet| {
+                let (kind, value) = stream.status_pair(packet, &LIVE);
+                decoder.feed(kind, value)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_stream_joined_anywhere_is_found_in_both_formats() {
+        for format in [StatusFormat::S2, StatusFormat::S3] {
+            let table = table(format);
+            let stream = RollingStream::emit(&table);
+            for start in [0, 1, 9, 10, 15, 16, 4159] {
+                let mut decoder = StatusDecoder::new();
+                let events = feed_all(&mut decoder, &stream, start..start + 3 * STREAM_PACKETS);
+                let expected = StatusEvent::Table(Box::new(table.clone()));
+                assert!(events.len() >= 2, "{format:?} from {start}");
+                assert!(events.iter().all(|event| *event == expected), "{format:?} from {start}");
+                assert_eq!(decoder.live(), Some(LIVE));
+                assert_eq!(decoder.breaks(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_packet_costs_one_stream() {
+        let table = table(StatusFormat::S3);
+        let stream = RollingStream::emit(&table);
+        for lost in [0, 9, 13, 14, 2000, 4159] {
+            let mut decoder = StatusDecoder::new();
+            let packets = (0..2 * STREAM_PACKETS).filter(|packet| *packet != lost);
+            let events = feed_all(&mut decoder, &stream, packets);
+            let tables = events.iter().filter(|e| matches!(e, StatusEvent::Table(_))).count();
+            assert_eq!(tables, if lost == 0 { 2 } else { 1 }, "lost {lost}");
+            assert_eq!(decoder.breaks(), u64::from(lost != 0), "lost {lost}");
+        }
+    }
+
+    #[test]
+    fn a_lost_cycle_is_seen_by_the_laser_ids() {
+        let stream = RollingStream::emit(&table(StatusFormat::S3));
+        let mut decoder = StatusDecoder::new();
+        let events = feed_all(
+            &mut decoder,
+            &stream,
+            (0..3 * STREAM_PACKETS).filter(|packet| !(1600..1664).contains(packet)),
+        );
+        assert!(!matches!(events[0], StatusEvent::Table(_)), "{events:?}");
+        assert!(matches!(events.last(), Some(StatusEvent::Table(_))), "{events:?}");
+    }
+
+    #[test]
+    fn a_flipped_bit_spoils_the_crc() {
+        let mut stream = RollingStream::emit(&table(StatusFormat::S3));
+        stream.bytes[at::LASER_0 + 4] ^= 1;
+        let mut decoder = StatusDecoder::new();
+        let events = feed_all(&mut decoder, &stream, 0..STREAM_PACKETS);
+        assert!(matches!(events[..], [StatusEvent::BadTable(_)]), "{events:?}");
+    }
+
+    #[test]
+    fn every_type_byte_belongs_to_its_place_in_the_cycle() {
+        for format in [StatusFormat::S2, StatusFormat::S3] {
+            for index in 0..ROLLING_LEN {
+                let slot = LIVE_TYPES.len() + index % ROLLING_PER_CYCLE;
+                assert_eq!(slot_of(type_of(format, index)), Some(slot), "{format:?} {index}");
+            }
+        }
+        let warnings = (0..ROLLING_LEN).filter(|i| type_of(StatusFormat::S3, *i) == b'W').count();
+        assert_eq!(warnings, LASERS - 1);
+    }
+
+    proptest! {
+        #[test]
+        fn parse_undoes_emit(bytes in prop::collection::vec(any::<u8>(), ROLLING_LEN), s3: bool) {
+            let format = if s3 { StatusFormat::S3 } else { StatusFormat::S2 };
+            let mut bytes: Box<[u8; ROLLING_LEN]> = bytes.try_into().unwrap();
+            bytes[..MARKER.len()].copy_from_slice(&MARKER);
+            for id in 0..LASERS {
+                bytes[at::LASER_0 + id * at::LASER_STRIDE] = id as u8;
+            }
+            let checksum = checksum_of(format, &bytes);
+            bytes[at::CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+            let table = RollingStream::parse(format, bytes.as_slice()).unwrap();
+            let stream = RollingStream::emit(&table);
+            prop_assert_eq!(stream.bytes(), &*bytes);
+        }
+
+        #[test]
+        fn any_pairs_leave_the_decoder_alive(pairs in prop::collection::vec(any::<(u8, u8)>(), 0..6000)) {
+            let mut decoder = StatusDecoder::new();
+            for (kind, value) in pairs {
+                decoder.feed(kind, value);
+                prop_assert!(decoder.collected() < ROLLING_LEN);
+            }
+        }
+
+        #[test]
+        fn any_s1_tail_survives(tail: [u8; 6]) {
+            prop_assert_eq!(S1Status::parse(tail).emit(), tail);
+        }
+    }
+}

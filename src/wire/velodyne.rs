@@ -1,0 +1,683 @@
+//! Velodyne's two UDP payloads: the 1206-byte data packet and the 512-byte position packet.
+//!
+//! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), not yet
+//! corrected by any calibration. Parsing keeps whatever a unit sent, so that the packets of every
+//! model and firmware survive; what looks wrong is told by [`DataPacket::check`].
+//!
+//! Sources: HDL-64E S1, S2 and S3, HDL-32E, VLP-16, VLP-32C and VLS-128 user manuals; captures of
+//! real units. Doubts: the six last bytes of the HDL-64E S1, see
+//! [`super::hdl64e_status::S1Status`].
+
+use std::fmt;
+
+use super::ParseError;
+
+/// Length of a data packet, bytes.
+pub const DATA_PACKET_LEN: usize = 1206;
+/// Length of a position packet, bytes.
+pub const POSITION_PACKET_LEN: usize = 512;
+/// Blocks in a data packet.
+pub const BLOCKS: usize = 12;
+/// Points in a block.
+pub const SLOTS: usize = 32;
+/// Azimuths are below this, 0.01 degrees.
+pub const FULL_TURN_CENTIDEG: u16 = 36_000;
+/// Timestamps are below this: the microseconds of an hour.
+pub const HOUR_US: u32 = 3_600_000_000;
+
+/// Fields of a block.
+mod block {
+    use std::ops::Range;
+    pub const LEN: usize = 100;
+    pub const FLAG: Range<usize> = 0..2;
+    pub const AZIMUTH: Range<usize> = 2..4;
+    pub const POINTS: Range<usize> = 4..100;
+    pub const POINT_LEN: usize = 3;
+}
+/// Where a data packet's blocks end and its last six bytes begin.
+const TAIL: usize = BLOCKS * block::LEN;
+
+/// Fields of a position packet.
+mod position {
+    use std::ops::Range;
+    pub const LEAD: Range<usize> = 0..14;
+    pub const IMU: Range<usize> = 14..38;
+    pub const TELEMETRY: Range<usize> = 38..198;
+    pub const TIMESTAMP: Range<usize> = 198..202;
+    pub const PPS: usize = 202;
+    pub const THERMAL_STATUS: usize = 203;
+    pub const SHUTDOWN_TEMPERATURE: usize = 204;
+    pub const POWER_UP_TEMPERATURE: usize = 205;
+    pub const NMEA: Range<usize> = 206..512;
+}
+
+/// Which 32 lasers a block holds, told by its flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bank {
+    /// Lasers 0 to 31; the only bank of 16- and 32-laser models. On the wire `FF EE`.
+    Upper,
+    /// Lasers 32 to 63. On the wire `FF DD`.
+    Lower,
+    /// Lasers 64 to 95 of a VLS-128. On the wire `FF CC`.
+    Third,
+    /// Lasers 96 to 127 of a VLS-128. On the wire `FF BB`.
+    Fourth,
+}
+
+impl Bank {
+    /// The block flag of this bank.
+    pub const fn flag(self) -> u16 {
+        match self {
+            Bank::Upper => 0xeeff,
+            Bank::Lower => 0xddff,
+            Bank::Third => 0xccff,
+            Bank::Fourth => 0xbbff,
+        }
+    }
+
+    /// The bank of a block flag; `None` for fillers and unknown flags.
+    pub const fn from_flag(flag: u16) -> Option<Self> {
+        match flag {
+            0xeeff => Some(Bank::Upper),
+            0xddff => Some(Bank::Lower),
+            0xccff => Some(Bank::Third),
+            0xbbff => Some(Bank::Fourth),
+            _ => None,
+        }
+    }
+
+    /// The id of the laser in slot 0 of this bank.
+    pub const fn first_laser(self) -> usize {
+        match self {
+            Bank::Upper => 0,
+            Bank::Lower => 32,
+            Bank::Third => 64,
+            Bank::Fourth => 96,
+        }
+    }
+}
+
+/// One point, raw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// In the model's unit; 0 is no return.
+    pub distance: u16,
+    /// Brightness, 0..=255. Real units send small values with a zero distance too.
+    pub intensity: u8,
+}
+
+/// One firing of 32 lasers (16-laser models: two firings of 16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Names the bank: [`Bank::from_flag`].
+    pub flag: u16,
+    /// Rotor angle when the block's first laser fires, 0.01 degrees clockwise from above.
+    pub azimuth_centideg: u16,
+    /// By slot.
+    pub points: [Point; SLOTS],
+}
+
+impl Block {
+    fn emit(&self, out: &mut [u8]) {
+        out[block::FLAG].copy_from_slice(&self.flag.to_le_bytes());
+        out[block::AZIMUTH].copy_from_slice(&self.azimuth_centideg.to_le_bytes());
+        for (point, out) in
+            self.points.iter().zip(out[block::POINTS].chunks_exact_mut(block::POINT_LEN))
+        {
+            out[..2].copy_from_slice(&point.distance.to_le_bytes());
+            out[2] = point.intensity;
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Self {
+        let mut points = [Point::default(); SLOTS];
+        for (point, bytes) in
+            points.iter_mut().zip(bytes[block::POINTS].chunks_exact(block::POINT_LEN))
+        {
+            *point = Point { distance: u16_le(&bytes[..2]), intensity: bytes[2] };
+        }
+        Self {
+            flag: u16_le(&bytes[block::FLAG]),
+            azimuth_centideg: u16_le(&bytes[block::AZIMUTH]),
+            points,
+        }
+    }
+}
+
+/// The payload sent to UDP port 2368.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataPacket {
+    /// In the order of the wire.
+    pub blocks: [Block; BLOCKS],
+    /// The last six bytes. All models but the HDL-64E S1: see [`DataPacket::timestamp_us`] and
+    /// [`DataPacket::status_bytes`]; the S1's six are free of a timestamp.
+    pub tail: [u8; 6],
+}
+
+impl DataPacket {
+    /// The tail of all models but the HDL-64E S1.
+    ///
+    /// `timestamp_us` counts from the UTC hour, below [`HOUR_US`]; `status` is the return mode and
+    /// product id (HDL-64E S2 and S3: status type and value).
+    pub fn tail_with(timestamp_us: u32, status: [u8; 2]) -> [u8; 6] {
+        let [a, b, c, d] = timestamp_us.to_le_bytes();
+        [a, b, c, d, status[0], status[1]]
+    }
+
+    /// Microseconds past the hour. Meaningless for an HDL-64E S1.
+    pub fn timestamp_us(&self) -> u32 {
+        u32_le(&self.tail[..4])
+    }
+
+    /// The last two bytes: return mode and product id, or an HDL-64E's status type and value.
+    pub fn status_bytes(&self) -> [u8; 2] {
+        [self.tail[4], self.tail[5]]
+    }
+
+    /// Writes all of `out`.
+    pub fn emit(&self, out: &mut [u8; DATA_PACKET_LEN]) {
+        for (block, out) in self.blocks.iter().zip(out.chunks_exact_mut(block::LEN)) {
+            block.emit(out);
+        }
+        out[TAIL..].copy_from_slice(&self.tail);
+    }
+
+    /// Reads any 1206 bytes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let bytes: &[u8; DATA_PACKET_LEN] = exactly(bytes, "data packet")?;
+        let mut packet = Self::default();
+        for (block, bytes) in packet.blocks.iter_mut().zip(bytes.chunks_exact(block::LEN)) {
+            *block = Block::parse(bytes);
+        }
+        packet.tail.copy_from_slice(&bytes[TAIL..]);
+        Ok(packet)
+    }
+
+    /// What this packet alone tells about who sent it; `None` if nothing fits.
+    ///
+    /// A single packet of an HDL-64E S1 that holds only upper blocks, or one of a rare mode, may
+    /// leave this open or, once in a while, look like another model: judge over several packets.
+    pub fn model(&self) -> Option<Model> {
+        let banks = self.blocks.map(|block| Bank::from_flag(block.flag));
+        if banks.iter().any(|bank| matches!(bank, Some(Bank::Third | Bank::Fourth))) {
+            return Some(Model::Vls128);
+        }
+        if banks.contains(&Some(Bank::Lower)) {
+            return Some(Model::Hdl64e);
+        }
+        if self.tail[2..] == *b"DegC" {
+            return Some(Model::Hdl64e);
+        }
+        let [mode, product] = self.status_bytes();
+        ReturnMode::from_byte(mode)?;
+        Model::from_product_id(product)
+    }
+
+    /// Whether all blocks come in pairs of equal azimuth, as two returns of one firing do.
+    ///
+    /// HDL-64E: firings are pairs of blocks anyway, so equal fours are asked for.
+    pub fn is_dual_return(&self) -> bool {
+        match self.model() {
+            Some(Model::Hdl64e) => {
+                self.blocks[0].azimuth_centideg == self.blocks[2].azimuth_centideg
+                    && self.blocks[0].flag == self.blocks[2].flag
+            }
+            _ => self.tail[4] == ReturnMode::Dual.byte(),
+        }
+    }
+
+    /// What no unit sends, in the order of the wire; empty for a packet as it should be.
+    pub fn check(&self) -> Vec<Issue> {
+        let model = self.model();
+        let mut issues = Vec::new();
+        for (index, block) in self.blocks.iter().enumerate() {
+            let filler = model == Some(Model::Vls128) && matches!(block.flag, 0 | 0xffff);
+            if Bank::from_flag(block.flag).is_none() && !filler {
+                issues.push(Issue::UnknownFlag { block: index, flag: block.flag });
+            }
+            if block.azimuth_centideg >= FULL_TURN_CENTIDEG {
+                let azimuth_centideg = block.azimuth_centideg;
+                issues.push(Issue::AzimuthTooLarge { block: index, azimuth_centideg });
+            }
+        }
+        match model {
+            None => issues.push(Issue::UnknownModel { status: self.status_bytes() }),
+            // The S1 has no timestamp, and one packet does not tell an S1 from its successors.
+            Some(Model::Hdl64e) => {}
+            Some(_) if self.timestamp_us() >= HOUR_US => {
+                issues.push(Issue::TimestampTooLarge { timestamp_us: self.timestamp_us() });
+            }
+            Some(_) => {}
+        }
+        issues
+    }
+}
+
+/// Something in a data packet that no unit sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Issue {
+    /// A block flag of no model.
+    UnknownFlag {
+        /// Which block.
+        block: usize,
+        /// Its flag.
+        flag: u16,
+    },
+    /// An azimuth of a full turn or more.
+    AzimuthTooLarge {
+        /// Which block.
+        block: usize,
+        /// Its azimuth, 0.01 degrees.
+        azimuth_centideg: u16,
+    },
+    /// A timestamp of an hour or more.
+    TimestampTooLarge {
+        /// The timestamp, microseconds.
+        timestamp_us: u32,
+    },
+    /// Neither flags nor last bytes name a model.
+    UnknownModel {
+        /// The last two bytes.
+        status: [u8; 2],
+    },
+}
+
+impl fmt::Display for Issue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Issue::UnknownFlag { block, flag } => {
+                write!(f, "block {block}: no model has the flag {flag:#06x}")
+            }
+            Issue::AzimuthTooLarge { block, azimuth_centideg } => {
+                write!(f, "block {block}: azimuth {azimuth_centideg} is not below 36000")
+            }
+            Issue::TimestampTooLarge { timestamp_us } => {
+                write!(f, "timestamp {timestamp_us} us is not within an hour")
+            }
+            Issue::UnknownModel { status: [mode, product] } => {
+                write!(f, "no model ends its packets in {mode:#04x} {product:#04x}")
+            }
+        }
+    }
+}
+
+/// The models a data packet can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Model {
+    /// HDL-64E of any generation: named by its lower blocks, not by a product id.
+    Hdl64e,
+    /// HDL-32E.
+    Hdl32e,
+    /// VLP-16 and Puck LITE.
+    Vlp16,
+    /// VLP-32A and VLP-32B.
+    Vlp32ab,
+    /// Puck Hi-Res.
+    PuckHiRes,
+    /// VLP-32C.
+    Vlp32c,
+    /// Velarray.
+    Velarray,
+    /// VLS-128, Alpha Prime.
+    Vls128,
+}
+
+impl Model {
+    /// The model of a product id (the last byte of a data packet).
+    pub const fn from_product_id(id: u8) -> Option<Self> {
+        match id {
+            0x21 => Some(Model::Hdl32e),
+            0x22 => Some(Model::Vlp16),
+            0x23 => Some(Model::Vlp32ab),
+            0x24 => Some(Model::PuckHiRes),
+            0x28 => Some(Model::Vlp32c),
+            0x31 => Some(Model::Velarray),
+            0xa1 => Some(Model::Vls128),
+            _ => None,
+        }
+    }
+
+    /// What the model is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Model::Hdl64e => "HDL-64E",
+            Model::Hdl32e => "HDL-32E",
+            Model::Vlp16 => "VLP-16",
+            Model::Vlp32ab => "VLP-32A/B",
+            Model::PuckHiRes => "Puck Hi-Res",
+            Model::Vlp32c => "VLP-32C",
+            Model::Velarray => "Velarray",
+            Model::Vls128 => "VLS-128",
+        }
+    }
+
+    /// Metres of one step of distance.
+    pub const fn distance_unit_m(self) -> f64 {
+        match self {
+            Model::Vlp32c | Model::Vls128 => 0.004,
+            _ => 0.002,
+        }
+    }
+}
+
+/// Which echoes a packet reports, told by byte 1204 of all models but the HDL-64E.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReturnMode {
+    /// The brightest.
+    Strongest,
+    /// The farthest.
+    Last,
+    /// Both.
+    Dual,
+    /// Three, VLS-128.
+    Triple,
+    /// Both with confidence, VLS-128.
+    DualWithConfidence,
+}
+
+impl ReturnMode {
+    /// Byte 1204.
+    pub const fn byte(self) -> u8 {
+        match self {
+            ReturnMode::Strongest => 0x37,
+            ReturnMode::Last => 0x38,
+            ReturnMode::Dual => 0x39,
+            ReturnMode::Triple => 0x3a,
+            ReturnMode::DualWithConfidence => 0x3b,
+        }
+    }
+
+    /// The mode of byte 1204.
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0x37 => Some(ReturnMode::Strongest),
+            0x38 => Some(ReturnMode::Last),
+            0x39 => Some(ReturnMode::Dual),
+            0x3a => Some(ReturnMode::Triple),
+            0x3b => Some(ReturnMode::DualWithConfidence),
+            _ => None,
+        }
+    }
+
+    /// The mode in lower-case words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReturnMode::Strongest => "strongest",
+            ReturnMode::Last => "last",
+            ReturnMode::Dual => "dual",
+            ReturnMode::Triple => "triple",
+            ReturnMode::DualWithConfidence => "dual with confidence",
+        }
+    }
+}
+
+/// Words of one inertial unit of an HDL-32E; other models send zeros.
+///
+/// Of each, the low twelve bits are a two's complement value and the high four say which it is:
+/// 0, 1, 2, 3 in the order of the fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImuWords {
+    /// Angular rate, 0.09766 deg/s.
+    pub gyro: u16,
+    /// Temperature, 0.1453 K above 25 degrees C.
+    pub temperature: u16,
+    /// Acceleration along the unit's x, 0.001221 g.
+    pub acceleration_x: u16,
+    /// Acceleration along the unit's y, 0.001221 g.
+    pub acceleration_y: u16,
+}
+
+impl ImuWords {
+    /// The value of a word: its low twelve bits as two's complement, -2048..=2047.
+    pub const fn value(word: u16) -> i16 {
+        ((word << 4) as i16) >> 4
+    }
+}
+
+/// Whether a position packet's pulse-per-second input is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PpsStatus {
+    /// No pulses.
+    Absent,
+    /// Locking on.
+    Synchronizing,
+    /// Locked.
+    Locked,
+    /// Pulses that do not make sense.
+    Error,
+}
+
+impl PpsStatus {
+    /// The state in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PpsStatus::Absent => "absent",
+            PpsStatus::Synchronizing => "synchronizing",
+            PpsStatus::Locked => "locked",
+            PpsStatus::Error => "error",
+        }
+    }
+}
+
+/// The payload sent to UDP port 8308.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PositionPacket {
+    /// Zero in all models.
+    pub lead: [u8; 14],
+    /// Inertial units, HDL-32E only.
+    pub imu: [ImuWords; 3],
+    /// Temperatures and ADC calibration of newer firmware, zero in older.
+    pub telemetry: [u8; 160],
+    /// Microseconds past the hour.
+    pub timestamp_us: u32,
+    /// State of the pulse-per-second input: [`PositionPacket::pps_status`].
+    pub pps: u8,
+    /// 0 is fine, 1 a thermal shutdown; newer firmware.
+    pub thermal_status: u8,
+    /// At the last shutdown, degrees C; newer firmware.
+    pub shutdown_temperature: u8,
+    /// At power-up, degrees C; newer firmware.
+    pub power_up_temperature: u8,
+    /// The last NMEA sentence received, ended by CR LF, then zeros: [`PositionPacket::nmea`].
+    pub nmea_area: [u8; 306],
+}
+
+impl Default for PositionPacket {
+    fn default() -> Self {
+        Self {
+            lead: [0; 14],
+            imu: Default::default(),
+            telemetry: [0; 160],
+            timestamp_us: 0,
+            pps: 0,
+            thermal_status: 0,
+            shutdown_temperature: 0,
+            power_up_temperature: 0,
+            nmea_area: [0; 306],
+        }
+    }
+}
+
+impl PositionPacket {
+    /// What [`PositionPacket::pps`] says; `None` for a value of no firmware.
+    pub const fn pps_status(&self) -> Option<PpsStatus> {
+        match self.pps {
+            0 => Some(PpsStatus::Absent),
+            1 => Some(PpsStatus::Synchronizing),
+            2 => Some(PpsStatus::Locked),
+            3 => Some(PpsStatus::Error),
+            _ => None,
+        }
+    }
+
+    /// The NMEA sentence without its line end; `None` if there is none or it is not ASCII.
+    pub fn nmea(&self) -> Option<&str> {
+        let text = self.nmea_area.split(|byte| *byte == 0).next()?;
+        let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii())?;
+        let text = text.trim_end_matches(['\r', '\n']);
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Puts a sentence, its `\r\n` included, into the NMEA area and zeros behind it. Refuses one
+    /// that does not fit.
+    pub fn set_nmea(&mut self, sentence: &str) -> Result<(), ParseError> {
+        let (need, got) = (self.nmea_area.len(), sentence.len());
+        if got > need {
+            return Err(ParseError::Length { what: "NMEA sentence", need, got });
+        }
+        self.nmea_area[..got].copy_from_slice(sentence.as_bytes());
+        self.nmea_area[got..].fill(0);
+        Ok(())
+    }
+
+    /// Writes all of `out`.
+    pub fn emit(&self, out: &mut [u8; POSITION_PACKET_LEN]) {
+        out[position::LEAD].copy_from_slice(&self.lead);
+        for (imu, out) in self.imu.iter().zip(out[position::IMU].chunks_exact_mut(8)) {
+            let words = [imu.gyro, imu.temperature, imu.acceleration_x, imu.acceleration_y];
+            for (word, out) in words.iter().zip(out.chunks_exact_mut(2)) {
+                out.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        out[position::TELEMETRY].copy_from_slice(&self.telemetry);
+        out[position::TIMESTAMP].copy_from_slice(&self.timestamp_us.to_le_bytes());
+        out[position::PPS] = self.pps;
+        out[position::THERMAL_STATUS] = self.thermal_status;
+        out[position::SHUTDOWN_TEMPERATURE] = self.shutdown_temperature;
+        out[position::POWER_UP_TEMPERATURE] = self.power_up_temperature;
+        out[position::NMEA].copy_from_slice(&self.nmea_area);
+    }
+
+    /// Reads any 512 bytes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let bytes: &[u8; POSITION_PACKET_LEN] = exactly(bytes, "position packet")?;
+        let mut packet = Self {
+            timestamp_us: u32_le(&bytes[position::TIMESTAMP]),
+            pps: bytes[position::PPS],
+            thermal_status: bytes[position::THERMAL_STATUS],
+            shutdown_temperature: bytes[position::SHUTDOWN_TEMPERATURE],
+            power_up_temperature: bytes[position::POWER_UP_TEMPERATURE],
+            ..Self::default()
+        };
+        packet.lead.copy_from_slice(&bytes[position::LEAD]);
+        for (imu, bytes) in packet.imu.iter_mut().zip(bytes[position::IMU].chunks_exact(8)) {
+            *imu = ImuWords {
+                gyro: u16_le(&bytes[0..2]),
+                temperature: u16_le(&bytes[2..4]),
+                acceleration_x: u16_le(&bytes[4..6]),
+                acceleration_y: u16_le(&bytes[6..8]),
+            };
+        }
+        packet.telemetry.copy_from_slice(&bytes[position::TELEMETRY]);
+        packet.nmea_area.copy_from_slice(&bytes[position::NMEA]);
+        Ok(packet)
+    }
+}
+
+fn exactly<'a, const N: usize>(
+    bytes: &'a [u8],
+    what: &'static str,
+) -> Result<&'a [u8; N], ParseError> {
+    bytes.try_into().map_err(|_| ParseError::Length { what, need: N, got: bytes.len() })
+}
+
+/// The number of two bytes; the caller's slice has the right length.
+fn u16_le(bytes: &[u8]) -> u16 {
+    u16::from_le_bytes([bytes[0], bytes[1]])
+}
+
+/// The number of four bytes; the caller's slice has the right length.
+fn u32_le(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_data_packet_survives(bytes in prop::collection::vec(any::<u8>(), DATA_PACKET_LEN)) {
+            let packet = DataPacket::parse(&bytes).unwrap();
+            packet.check();
+            let mut again = [0xa5; DATA_PACKET_LEN];
+            packet.emit(&mut again);
+            prop_assert_eq!(again.as_slice(), bytes.as_slice());
+        }
+
+        #[test]
+        fn any_position_packet_survives(
+            bytes in prop::collection::vec(any::<u8>(), POSITION_PACKET_LEN),
+        ) {
+            let packet = PositionPacket::parse(&bytes).unwrap();
+            packet.nmea();
+            let mut again = [0xa5; POSITION_PACKET_LEN];
+            packet.emit(&mut again);
+            prop_assert_eq!(again.as_slice(), bytes.as_slice());
+        }
+    }
+
+    #[test]
+    fn other_lengths_are_refused() {
+        let bytes = [0; DATA_PACKET_LEN + 1];
+        for len in (0..=bytes.len()).filter(|len| *len != DATA_PACKET_LEN) {
+            let need = DATA_PACKET_LEN;
+            let error = ParseError::Length { what: "data packet", need, got: len };
+            assert_eq!(DataPacket::parse(&bytes[..len]), Err(error));
+        }
+        for len in (0..DATA_PACKET_LEN).filter(|len| *len != POSITION_PACKET_LEN) {
+            assert!(PositionPacket::parse(&bytes[..len]).is_err());
+        }
+    }
+
+    #[test]
+    fn flags_and_azimuths_out_of_range_are_told() {
+        let mut packet = DataPacket { tail: DataPacket::tail_with(HOUR_US, [0x37, 0x22]), ..Default::default() };
+        for block in &mut packet.blocks {
+            block.flag = Bank::Upper.flag();
+        }
+        packet.blocks[3].azimuth_centideg = 36_000;
+        packet.blocks[5].flag = 0x1234;
+        assert_eq!(
+            packet.check(),
+            [
+                Issue::AzimuthTooLarge { block: 3, azimuth_centideg: 36_000 },
+                Issue::UnknownFlag { block: 5, flag: 0x1234 },
+                Issue::TimestampTooLarge { timestamp_us: HOUR_US },
+            ]
+        );
+        packet.tail = [0; 6];
+        assert_eq!(packet.check().last(), Some(&Issue::UnknownModel { status: [0, 0] }));
+    }
+
+    #[test]
+    fn a_status_pair_that_names_a_vlp16_does_not_fool_an_hdl64e() {
+        let mut packet = DataPacket { tail: DataPacket::tail_with(0, [b'7', 0x22]), ..Default::default() };
+        for (index, block) in packet.blocks.iter_mut().enumerate() {
+            block.flag = if index % 2 == 0 { Bank::Upper } else { Bank::Lower }.flag();
+        }
+        assert_eq!(packet.model(), Some(Model::Hdl64e));
+        for block in &mut packet.blocks {
+            block.flag = Bank::Upper.flag();
+        }
+        assert_eq!(packet.model(), Some(Model::Vlp16));
+    }
+
+    #[test]
+    fn imu_words_are_twelve_bit() {
+        assert_eq!(ImuWords::value(0x0fb4), -0x4c);
+        assert_eq!(ImuWords::value(0x1052), 0x52);
+        assert_eq!(ImuWords::value(0x3f21), -0xdf);
+    }
+
+    #[test]
+    fn a_sentence_that_does_not_fit_is_refused() {
+        let mut packet = PositionPacket::default();
+        assert!(packet.set_nmea(&"x".repeat(307)).is_err());
+        packet.set_nmea(&"x".repeat(306)).unwrap();
+        assert_eq!(packet.nmea().map(str::len), Some(306));
+        packet.set_nmea("$GPRMC\r\n").unwrap();
+        assert_eq!(packet.nmea(), Some("$GPRMC"));
+    }
+}

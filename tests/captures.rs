@@ -1,0 +1,87 @@
+//! Bytes that real units sent: decoded, encoded again, compared byte for byte.
+
+mod common;
+
+use std::fs::File;
+
+use menura::wire::ethernet::{Content, FrameHeader, LinkType, UdpChecksum};
+use menura::wire::velodyne::{
+    DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, PositionPacket, PpsStatus, ReturnMode,
+};
+use pcap_file::pcap::PcapReader;
+
+/// VLP-16 with a GPS receiver, 2016, from MRPT's test data.
+const VLP16: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
+
+fn frames(file: &str) -> Option<Vec<Vec<u8>>> {
+    let path = common::shared(file)?;
+    let mut reader = PcapReader::new(File::open(path).unwrap()).unwrap();
+    let mut frames = Vec::new();
+    while let Some(packet) = reader.next_packet() {
+        frames.push(packet.unwrap().data.into_owned());
+    }
+    Some(frames)
+}
+
+#[test]
+fn vlp16_frames_and_payloads_survive() {
+    let Some(frames) = frames(VLP16) else { return };
+    let (mut data, mut position) = (0, 0);
+    let mut again = Vec::new();
+    for frame in &frames {
+        let (header, payload) = FrameHeader::parse(frame).unwrap();
+        again.clear();
+        match payload.len() {
+            DATA_PACKET_LEN => {
+                let packet = DataPacket::parse(payload).unwrap();
+                assert_eq!(packet.check(), []);
+                assert_eq!(packet.model(), Some(Model::Vlp16));
+                assert_eq!(ReturnMode::from_byte(packet.tail[4]), Some(ReturnMode::Strongest));
+                let mut bytes = [0xa5; DATA_PACKET_LEN];
+                packet.emit(&mut bytes);
+                header.emit(&bytes, &mut again).unwrap();
+                assert_eq!((header.ttl, header.dont_fragment), (255, true));
+                assert!(!header.udp_checksum);
+                data += 1;
+            }
+            POSITION_PACKET_LEN => {
+                let packet = PositionPacket::parse(payload).unwrap();
+                assert!(packet.nmea().unwrap().starts_with("$GPRMC,"));
+                assert_eq!(packet.pps_status(), Some(PpsStatus::Locked));
+                let mut bytes = [0xa5; POSITION_PACKET_LEN];
+                packet.emit(&mut bytes);
+                header.emit(&bytes, &mut again).unwrap();
+                assert_eq!((header.ttl, header.dont_fragment), (64, false));
+                let Ok(Content::Udp(datagram)) = Content::find(LinkType::ETHERNET, frame) else {
+                    panic!("no datagram");
+                };
+                assert_eq!(datagram.udp_checksum, UdpChecksum::Good);
+                position += 1;
+            }
+            other => panic!("a payload of {other} bytes"),
+        }
+        assert_eq!(&again, frame);
+    }
+    assert_eq!((data, position), (293, 57));
+}
+
+/// The packets of one unit make sense together: azimuths move on, timestamps too.
+#[test]
+fn vlp16_packets_follow_one_another() {
+    let Some(frames) = frames(VLP16) else { return };
+    let packets: Vec<DataPacket> = frames
+        .iter()
+        .filter(|frame| frame.len() == 1248)
+        .map(|frame| DataPacket::parse(&frame[42..]).unwrap())
+        .collect();
+    for pair in packets.windows(2) {
+        let step_us = pair[1].timestamp_us() - pair[0].timestamp_us();
+        assert!((1327..=1328).contains(&step_us), "{step_us} us");
+        let blocks = pair[0].blocks.iter().chain(&pair[1].blocks[..1]);
+        let azimuths: Vec<u16> = blocks.map(|block| block.azimuth_centideg).collect();
+        for step in azimuths.windows(2) {
+            let step = (36_000 + i32::from(step[1]) - i32::from(step[0])) % 36_000;
+            assert!((36..=44).contains(&step), "{step} centidegrees");
+        }
+    }
+}
