@@ -1,4 +1,6 @@
 //! The simulated world: what is there, where the robot is, and what a pulse hits.
 
+pub mod ground;
 pub mod raycast;
 pub mod scene;
+pub mod trajectory;

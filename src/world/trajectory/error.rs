@@ -1,0 +1,85 @@
+//! What keeps a trajectory from being made.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why [`super::Trajectory::new`] refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TrajectoryError {
+    /// A key of `[robot]` has a value that cannot be driven.
+    #[error("robot.{field}: {problem}; allowed: {allowed}")]
+    Parameter {
+        /// The key below `robot`.
+        field: String,
+        /// What was found.
+        problem: String,
+        /// What would do.
+        allowed: String,
+    },
+    /// A trajectory file is missing or wrong.
+    #[error("{}{fault}", path.display())]
+    File {
+        /// The file as given.
+        path: PathBuf,
+        /// Where and what.
+        fault: FileFault,
+    },
+}
+
+impl TrajectoryError {
+    pub(super) fn parameter(
+        field: &str,
+        problem: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self::Parameter {
+            field: field.to_owned(),
+            problem: problem.into(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+/// A fault in a file: prints as `:12: qx: found …`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileFault {
+    /// From 1.
+    pub line: Option<u64>,
+    /// Column or element.
+    pub field: Option<String>,
+    /// What was found and what is allowed.
+    pub problem: String,
+}
+
+impl FileFault {
+    /// A fault of the whole file.
+    pub fn whole(problem: impl Into<String>) -> Self {
+        Self { line: None, field: None, problem: problem.into() }
+    }
+
+    /// A fault in a line, counted from 1.
+    pub fn at_line(line: u64, problem: impl Into<String>) -> Self {
+        Self { line: Some(line), field: None, problem: problem.into() }
+    }
+
+    /// Names the column or element.
+    pub fn in_field(mut self, field: &str) -> Self {
+        self.field = Some(field.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": ")?;
+        if let Some(field) = &self.field {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for FileFault {}

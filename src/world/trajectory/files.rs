@@ -1,0 +1,562 @@
+//! Trajectory files: TUM, CSV, GPX and MAVS `.vprp`, from text to poses.
+//!
+//! | Suffix | What a line holds |
+//! |---|---|
+//! | `.tum`, `.txt` | `t x y z qx qy qz qw`, blanks between; `#` starts a comment |
+//! | `.csv` | a header names the columns, in any order and in either case, see below |
+//! | `.gpx` | XML; the tracks' points, else the routes', else the waypoints |
+//! | `.vprp` | after `@Data`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped; up to `@END` |
+//!
+//! CSV columns, separated by comma, semicolon or tab; others are ignored:
+//!
+//! | Column | Names | |
+//! |---|---|---|
+//! | time, seconds | `time_s`, `time`, `t`, `t_s` | needed unless a speed is given |
+//! | position, metres | `x_m` or `x`, `y_m` or `y`, `z_m` or `z` | z may be left out: 0 |
+//! | orientation | `qx`, `qy`, `qz`, `qw` | all four, or |
+//! | | `yaw_deg`, `pitch_deg`, `roll_deg` | yaw, and the others if wanted |
+//!
+//! GPX heights are above sea level; they are taken as above the ellipsoid, plus `geoidheight`
+//! where a point gives it. If any point lacks `ele`, z is 0 for all.
+//!
+//! The parsers take text and give poses as they stand in the file; whether times are needed and
+//! increase is asked where they are used.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use glam::{DQuat, DVec3};
+
+use super::error::FileFault;
+use crate::frames::{GeoOrigin, Geodetic, quat_from_rpy};
+
+/// Largest coordinate, metres: a quarter of the way round the Earth.
+pub const MAX_COORDINATE_M: f64 = 1e7;
+/// Largest time, seconds; digits beyond would cost microseconds.
+const MAX_TIME_S: f64 = 1e10;
+/// Largest file read, bytes.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// Farthest a GPX point may be from the rig's origin, metres: the World frame is flat.
+const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `t x y z qx qy qz qw`
+    Tum,
+    /// Named columns.
+    Csv,
+    /// GNSS tracks.
+    Gpx,
+    /// MAVS replay.
+    Vprp,
+}
+
+/// A pose of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pose {
+    /// Where it stands: a line from 1, or for GPX the number of the point from 1.
+    pub place: u64,
+    /// Seconds on the file's clock.
+    pub time_s: Option<f64>,
+    /// Metres, World.
+    pub position_m: DVec3,
+    /// `world_from_body`, a unit quaternion.
+    pub orientation: Option<DQuat>,
+}
+
+/// Reads a trajectory file of any format, by its suffix.
+pub fn read(path: &Path, geo: &GeoOrigin) -> Result<(Format, Vec<Pose>), FileFault> {
+    let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or("").to_ascii_lowercase();
+    let format = match suffix.as_str() {
+        "tum" | "txt" => Format::Tum,
+        "csv" => Format::Csv,
+        "gpx" => Format::Gpx,
+        "vprp" => Format::Vprp,
+        _ => {
+            return Err(FileFault::whole(format!(
+                "unknown kind of trajectory file `.{suffix}`; allowed: .tum, .txt, .csv, .gpx, .vprp"
+            )));
+        }
+    };
+    let text = read_text(path)?;
+    let poses = match format {
+        Format::Tum => parse_tum(&text),
+        Format::Csv => parse_csv(&text),
+        Format::Gpx => parse_gpx(&text, geo),
+        Format::Vprp => parse_vprp(&text),
+    }?;
+    Ok((format, poses))
+}
+
+/// TUM: `t x y z qx qy qz qw` a line.
+pub fn parse_tum(text: &str) -> Result<Vec<Pose>, FileFault> {
+    const FIELDS: [&str; 8] = ["t", "x", "y", "z", "qx", "qy", "qz", "qw"];
+    let mut poses = Vec::new();
+    for (line, content) in numbered_lines(text) {
+        let content = content.split('#').next().unwrap_or("");
+        let fields: Vec<&str> = content.split_whitespace().collect();
+        if fields.is_empty() {
+            continue;
+        }
+        if fields.len() != 8 {
+            return Err(FileFault::at_line(
+                line,
+                format!("found {} fields; allowed: 8 (t x y z qx qy qz qw)", fields.len()),
+            ));
+        }
+        let mut n = [0.0; 8];
+        for i in 0..8 {
+            n[i] = number(fields[i], limit(i == 0, i < 4))
+                .map_err(|problem| FileFault::at_line(line, problem).in_field(FIELDS[i]))?;
+        }
+        poses.push(Pose {
+            place: line,
+            time_s: Some(n[0]),
+            position_m: DVec3::new(n[1], n[2], n[3]),
+            orientation: Some(
+                unit_quaternion([n[4], n[5], n[6], n[7]])
+                    .map_err(|problem| FileFault::at_line(line, problem))?,
+            ),
+        });
+    }
+    Ok(poses)
+}
+
+/// MAVS `.vprp`: `time:x y z:qw qx qy qz` a line between `@Data` and `@END`.
+pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
+    const FIELDS: [&str; 8] = ["time", "x", "y", "z", "qw", "qx", "qy", "qz"];
+    let mut lines = numbered_lines(text);
+    if !lines.any(|(_, content)| content.trim().eq_ignore_ascii_case("@data")) {
+        return Err(FileFault::whole("no `@Data` line; a .vprp file has its poses after one"));
+    }
+    let mut poses = Vec::new();
+    for (line, content) in lines {
+        let content = content.trim();
+        if content.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("@end")) {
+            return Ok(poses);
+        }
+        let fields: Vec<&str> = content
+            .split(|c: char| c.is_whitespace() || c == ':')
+            .filter(|field| !field.is_empty())
+            .collect();
+        match fields.len() {
+            _ if content.starts_with('#') => continue,
+            0 | 7 => continue,
+            8 => {}
+            found => {
+                return Err(FileFault::at_line(
+                    line,
+                    format!(
+                        "found {found} fields; allowed: 8 (time:x y z:qw qx qy qz), or 7 for a part"
+                    ),
+                ));
+            }
+        }
+        let mut n = [0.0; 8];
+        for i in 0..8 {
+            n[i] = number(fields[i], limit(i == 0, i < 4))
+                .map_err(|problem| FileFault::at_line(line, problem).in_field(FIELDS[i]))?;
+        }
+        poses.push(Pose {
+            place: line,
+            time_s: Some(n[0]),
+            position_m: DVec3::new(n[1], n[2], n[3]),
+            orientation: Some(
+                unit_quaternion([n[5], n[6], n[7], n[4]])
+                    .map_err(|problem| FileFault::at_line(line, problem))?,
+            ),
+        });
+    }
+    tracing::warn!("the .vprp file has no `@END` line; it may be cut off");
+    Ok(poses)
+}
+
+/// CSV with named columns.
+pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
+    let text = text.trim_start_matches('\u{feff}');
+    let header = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    let count = |c: char| header.matches(c).count();
+    let (commas, semicolons, tabs) = (count(','), count(';'), count('\t'));
+    let delimiter = match semicolons.max(tabs) {
+        most if commas >= most => b',',
+        most if semicolons == most => b';',
+        _ => b'\t',
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
+    let csv_fault = |error: csv::Error| {
+        let line = error.position().map(csv::Position::line);
+        let problem = match error.kind() {
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                format!("found {len} fields; allowed: {expected_len}, as in the header")
+            }
+            _ => error.to_string(),
+        };
+        FileFault { line, field: None, problem }
+    };
+    let columns = Columns::find(reader.headers().map_err(csv_fault)?)?;
+    let mut poses = Vec::new();
+    for record in reader.into_records() {
+        let record = record.map_err(csv_fault)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let get = |column: &Column, limit: f64| {
+            number(record.get(column.index).unwrap_or(""), limit)
+                .map_err(|problem| FileFault::at_line(line, problem).in_field(&column.name))
+        };
+        let time_s = columns.time.as_ref().map(|c| get(c, MAX_TIME_S)).transpose()?;
+        let [x, y] = [get(&columns.x, MAX_COORDINATE_M)?, get(&columns.y, MAX_COORDINATE_M)?];
+        let z = columns.z.as_ref().map_or(Ok(0.0), |c| get(c, MAX_COORDINATE_M))?;
+        let angle =
+            |c: &Option<Column>| c.as_ref().map_or(Ok(0.0), |c| get(c, 1e6).map(f64::to_radians));
+        let orientation = if let Some([qx, qy, qz, qw]) = &columns.quaternion {
+            let q = [get(qx, 1e6)?, get(qy, 1e6)?, get(qz, 1e6)?, get(qw, 1e6)?];
+            Some(unit_quaternion(q).map_err(|problem| FileFault::at_line(line, problem))?)
+        } else if columns.yaw.is_some() {
+            Some(quat_from_rpy(angle(&columns.roll)?, angle(&columns.pitch)?, angle(&columns.yaw)?))
+        } else {
+            None
+        };
+        poses.push(Pose { place: line, time_s, position_m: DVec3::new(x, y, z), orientation });
+    }
+    Ok(poses)
+}
+
+/// GPX; positions are turned into the World frame at `geo`.
+pub fn parse_gpx(text: &str, geo: &GeoOrigin) -> Result<Vec<Pose>, FileFault> {
+    let line = Rc::new(Cell::new(1));
+    let reader = ByteByByte { rest: text.as_bytes(), line: Rc::clone(&line), ended_line: false };
+    let gpx = gpx::read(reader).map_err(|error| {
+        let source = std::error::Error::source(&error);
+        let detail = source.map(|s| format!(" ({s})")).unwrap_or_default();
+        FileFault::at_line(line.get(), format!("not valid GPX: {error}{detail}"))
+    })?;
+    let tracks: Vec<&gpx::Waypoint> =
+        gpx.tracks.iter().flat_map(|t| &t.segments).flat_map(|s| &s.points).collect();
+    let routes: Vec<&gpx::Waypoint> = gpx.routes.iter().flat_map(|r| &r.points).collect();
+    let points = if !tracks.is_empty() {
+        tracks
+    } else if !routes.is_empty() {
+        routes
+    } else {
+        gpx.waypoints.iter().collect()
+    };
+    let elevated = points.iter().all(|p| p.elevation.is_some());
+    if !elevated && points.iter().any(|p| p.elevation.is_some()) {
+        tracing::warn!("some GPX points have no `ele`; z is 0 for all");
+    }
+    let mut poses = Vec::with_capacity(points.len());
+    for (i, point) in points.into_iter().enumerate() {
+        let place = i as u64 + 1;
+        let fault = |field: &str, problem: String| {
+            FileFault::whole(format!("point {place}: {problem}")).in_field(field)
+        };
+        let height = point.elevation.unwrap_or(0.0) + point.geoidheight.unwrap_or(0.0);
+        if height.is_nan() || height.abs() > MAX_COORDINATE_M {
+            return Err(fault("ele", format!("found {height}; allowed: a height in metres")));
+        }
+        let mut position_m = geo.world_from_geodetic(Geodetic {
+            latitude_deg: point.point().y(),
+            longitude_deg: point.point().x(),
+            altitude_m: if elevated { height } else { geo.origin().altitude_m },
+        });
+        if !elevated {
+            position_m.z = 0.0;
+        }
+        let distance_m = position_m.truncate().length();
+        if distance_m.is_nan() || distance_m > MAX_FROM_ORIGIN_M {
+            return Err(fault(
+                "lat, lon",
+                format!(
+                    "{:.0} km from the rig's `origin`; allowed: {:.0} km (set `origin` near the track)",
+                    distance_m / 1e3,
+                    MAX_FROM_ORIGIN_M / 1e3
+                ),
+            ));
+        }
+        let time_s = match point.time {
+            None => None,
+            Some(time) => {
+                let text = time.format().map_err(|e| fault("time", e.to_string()))?;
+                let stamp: jiff::Timestamp =
+                    text.parse().map_err(|e: jiff::Error| fault("time", e.to_string()))?;
+                // Parted so that fractions of a second keep their digits.
+                Some(stamp.as_second() as f64 + f64::from(stamp.subsec_nanosecond()) * 1e-9)
+            }
+        };
+        poses.push(Pose { place, time_s, position_m, orientation: None });
+    }
+    Ok(poses)
+}
+
+fn read_text(path: &Path) -> Result<String, FileFault> {
+    let cannot = |e: io::Error| FileFault::whole(format!("cannot be read: {e}"));
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(FileFault::whole(format!("too long; allowed: {} MiB", MAX_FILE_BYTES >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u64;
+        FileFault::at_line(line, "not text: allowed is UTF-8")
+    })
+}
+
+fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.trim_start_matches('\u{feff}').lines())
+}
+
+fn limit(is_time: bool, is_position: bool) -> f64 {
+    if is_time {
+        MAX_TIME_S
+    } else if is_position {
+        MAX_COORDINATE_M
+    } else {
+        1e6
+    }
+}
+
+/// A finite number of at most `limit` either way.
+fn number(field: &str, limit: f64) -> Result<f64, String> {
+    match field.trim().parse::<f64>() {
+        Ok(x) if x.abs() <= limit => Ok(x),
+        _ => {
+            let shown: String = field.chars().take(40).collect();
+            Err(format!("found `{shown}`; allowed: a number from {:e} to {limit:e}", -limit))
+        }
+    }
+}
+
+/// Normalises x, y, z, w.
+fn unit_quaternion(q: [f64; 4]) -> Result<DQuat, String> {
+    let q = DQuat::from_array(q);
+    if (0.5..=2.0).contains(&q.length()) {
+        Ok(q.normalize())
+    } else {
+        Err(format!(
+            "the quaternion's length is {:.3}; allowed: 0.5 to 2 (1 but for rounding)",
+            q.length()
+        ))
+    }
+}
+
+struct Column {
+    index: usize,
+    name: String,
+}
+
+struct Columns {
+    time: Option<Column>,
+    x: Column,
+    y: Column,
+    z: Option<Column>,
+    quaternion: Option<[Column; 4]>,
+    roll: Option<Column>,
+    pitch: Option<Column>,
+    yaw: Option<Column>,
+}
+
+impl Columns {
+    fn find(header: &csv::StringRecord) -> Result<Self, FileFault> {
+        let line = header.position().map_or(1, csv::Position::line);
+        let column = |names: &[&str]| {
+            let mut found = header
+                .iter()
+                .enumerate()
+                .filter(|(_, name)| names.iter().any(|n| name.eq_ignore_ascii_case(n)));
+            let first = found.next();
+            match found.next() {
+                Some((_, second)) => Err(FileFault::at_line(
+                    line,
+                    format!("two columns for the same value; allowed: one of {}", names.join(", ")),
+                )
+                .in_field(second)),
+                None => Ok(first.map(|(index, name)| Column { index, name: name.to_owned() })),
+            }
+        };
+        let needed = |names: &[&str]| {
+            column(names)?.ok_or_else(|| {
+                FileFault::at_line(
+                    line,
+                    format!("no such column in the header; allowed names: {}", names.join(", ")),
+                )
+                .in_field(names[0])
+            })
+        };
+        let quaternion = match ["qx", "qy", "qz", "qw"].map(|name| column(&[name])) {
+            [Ok(None), Ok(None), Ok(None), Ok(None)] => None,
+            _ => Some([needed(&["qx"])?, needed(&["qy"])?, needed(&["qz"])?, needed(&["qw"])?]),
+        };
+        let columns = Self {
+            time: column(&["time_s", "time", "t", "t_s"])?,
+            x: needed(&["x_m", "x"])?,
+            y: needed(&["y_m", "y"])?,
+            z: column(&["z_m", "z"])?,
+            quaternion,
+            roll: column(&["roll_deg"])?,
+            pitch: column(&["pitch_deg"])?,
+            yaw: column(&["yaw_deg"])?,
+        };
+        if columns.quaternion.is_none()
+            && columns.yaw.is_none()
+            && (columns.roll.is_some() || columns.pitch.is_some())
+        {
+            return Err(FileFault::at_line(line, "roll or pitch without yaw; add this column")
+                .in_field("yaw_deg"));
+        }
+        Ok(columns)
+    }
+}
+
+/// Hands out a byte at a time, so that the XML reader's line is known when it gives up.
+struct ByteByByte<'a> {
+    rest: &'a [u8],
+    line: Rc<Cell<u64>>,
+    ended_line: bool,
+}
+
+impl Read for ByteByByte<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (Some((&byte, rest)), Some(slot)) = (self.rest.split_first(), buffer.first_mut())
+        else {
+            return Ok(0);
+        };
+        if self.ended_line {
+            self.line.set(self.line.get() + 1);
+        }
+        self.ended_line = byte == b'\n';
+        *slot = byte;
+        self.rest = rest;
+        Ok(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin() -> GeoOrigin {
+        GeoOrigin::new(Geodetic {
+            latitude_deg: 33.4712,
+            longitude_deg: -88.7933,
+            altitude_m: 92.0,
+        })
+    }
+
+    #[test]
+    fn tum_takes_comments_and_blank_lines() {
+        let text = "# t x y z qx qy qz qw\n\n10.5 1 2 3 0 0 0 1\n11 4 5 6 0 0 1 0 # end\r\n";
+        let poses = parse_tum(text).unwrap();
+        assert_eq!(poses.len(), 2);
+        assert_eq!((poses[1].place, poses[1].time_s), (4, Some(11.0)));
+        assert_eq!(poses[1].orientation, Some(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)));
+    }
+
+    #[test]
+    fn every_fault_names_its_place_and_what_is_allowed() {
+        let message = |r: Result<Vec<Pose>, FileFault>| r.unwrap_err().to_string();
+        assert_eq!(
+            message(parse_tum("0 0 0 0 0 0 0 1\n1 nan 0 0 0 0 0 1")),
+            ":2: x: found `nan`; allowed: a number from -1e7 to 1e7"
+        );
+        assert_eq!(
+            message(parse_tum("1 2 3")),
+            ":1: found 3 fields; allowed: 8 (t x y z qx qy qz qw)"
+        );
+        assert_eq!(
+            message(parse_tum("1 2 3 4 0 0 0 0")),
+            ":1: the quaternion's length is 0.000; allowed: 0.5 to 2 (1 but for rounding)"
+        );
+        assert_eq!(
+            message(parse_vprp("@Data\n0.01:1 2 3:1 0 0 0\n0.02:1 nan 3:1 0 0 0\n@END")),
+            ":3: y: found `nan`; allowed: a number from -1e7 to 1e7"
+        );
+        assert_eq!(
+            message(parse_vprp("0.01:1 2 3:1 0 0 0")),
+            ": no `@Data` line; a .vprp file has its poses after one"
+        );
+        assert_eq!(
+            message(parse_csv("t,x\n1,2\n")),
+            ":1: y_m: no such column in the header; allowed names: y_m, y"
+        );
+        assert_eq!(
+            message(parse_csv("t,x,y\n1,2,3\n1,2\n")),
+            ":3: found 2 fields; allowed: 3, as in the header"
+        );
+        assert_eq!(
+            message(parse_csv("t,x,y\n1,2,3\n2,inf,3\n")),
+            ":3: x: found `inf`; allowed: a number from -1e7 to 1e7"
+        );
+        assert_eq!(
+            message(parse_csv("x,x_m,y\n")),
+            ":1: x_m: two columns for the same value; allowed: one of x_m, x"
+        );
+        let gpx = "<gpx version=\"1.1\"><wpt lat=\"33\" lon=\"-88\"/>\n<wpt lat=\"91\" lon=\"0\"/>\n</gpx>";
+        assert_eq!(
+            message(parse_gpx(gpx, &origin())),
+            ":2: not valid GPX: invalid `latitude`: must be between `[-90.0, 90.0]`. \
+             Actual value: `91`"
+        );
+        let far = "<gpx version=\"1.1\"><wpt lat=\"0\" lon=\"0\"/></gpx>";
+        assert!(message(parse_gpx(far, &origin())).contains("from the rig's `origin`"));
+    }
+
+    #[test]
+    fn vprp_skips_parts_and_stops_at_the_end() {
+        let text = "QS VANE REPLAY FILE\nVersion : 1\n#Start Time : 08 : 00 : 00\n@Data\n\
+                    0.01:1 2 3:0 0 0 1\n1 2 3:1 0 0 0\n0.02:4 5 6:1 0 0 0\n@END OF REPLAY FILE\nx\n";
+        let poses = parse_vprp(text).unwrap();
+        assert_eq!(poses.len(), 2);
+        // Written w first.
+        assert_eq!(poses[0].orientation, Some(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)));
+        assert_eq!(poses[1].position_m, DVec3::new(4.0, 5.0, 6.0));
+    }
+
+    #[test]
+    fn csv_columns_come_in_any_order_and_dress() {
+        let poses = parse_csv("\u{feff}Y_M; X_m ;yaw_deg;TIME_S;note\n2;1;90;0.5;hello\n").unwrap();
+        assert_eq!((poses[0].position_m, poses[0].time_s), (DVec3::new(1.0, 2.0, 0.0), Some(0.5)));
+        let forward = poses[0].orientation.unwrap() * DVec3::X;
+        assert!((forward - DVec3::Y).length() < 1e-12);
+        let poses = parse_csv("x\ty\n1\t2\n").unwrap();
+        assert_eq!((poses[0].time_s, poses[0].orientation), (None, None));
+    }
+
+    #[test]
+    fn gpx_points_round_trip_near_the_origin() {
+        let geo = origin();
+        let places = [DVec3::new(12.0, -34.0, 5.0), DVec3::new(-900.0, 450.0, -3.0)];
+        let points: String = places
+            .iter()
+            .enumerate()
+            .map(|(i, p)| {
+                let g = geo.geodetic_from_world(*p);
+                format!(
+                    "<trkpt lat=\"{:.11}\" lon=\"{:.11}\"><ele>{:.6}</ele>\
+                     <time>2026-06-01T12:00:0{i}.250Z</time></trkpt>\n",
+                    g.latitude_deg, g.longitude_deg, g.altitude_m
+                )
+            })
+            .collect();
+        let text = format!("<gpx version=\"1.1\"><trk><trkseg>\n{points}</trkseg></trk></gpx>");
+        let poses = parse_gpx(&text, &geo).unwrap();
+        for (pose, place) in poses.iter().zip(places) {
+            assert!(pose.position_m.distance(place) < 1e-5, "{pose:?} {place}");
+        }
+        assert_eq!(poses[1].time_s.unwrap() - poses[0].time_s.unwrap(), 1.0);
+    }
+
+    #[test]
+    fn gpx_without_heights_stays_at_zero() {
+        let text = "<gpx version=\"1.1\"><rte><rtept lat=\"33.48\" lon=\"-88.79\"/></rte></gpx>";
+        let poses = parse_gpx(text, &origin()).unwrap();
+        assert_eq!((poses[0].position_m.z, poses[0].time_s), (0.0, None));
+    }
+}

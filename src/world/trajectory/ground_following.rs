@@ -1,0 +1,194 @@
+//! Height, roll and pitch of a robot that stands on the terrain.
+//!
+//! The terrain is asked under four wheels, a plane is fitted to the four heights by least
+//! squares, and its height, roll and pitch are smoothed into quintic splines over the way. What
+//! is shorter than the wheelbase is averaged, on purpose: tyres and springs do the same.
+
+use super::path::{AngleJet, Extent};
+use super::spline::{BSpline, Fit, Grid};
+use crate::world::ground::GroundHeight;
+
+/// Front to rear wheels, metres.
+pub const WHEELBASE_M: f64 = 0.6;
+/// Left to right wheels, metres.
+pub const TRACK_M: f64 = 0.5;
+/// A knot every half wheelbase.
+const SPACING_M: f64 = 0.5 * WHEELBASE_M;
+/// The terrain is asked so often in a span.
+const SAMPLES_PER_SPAN: usize = 3;
+/// Knots along one way; longer ways (80 km) get them farther apart.
+const MAX_SPANS: usize = 1 << 18;
+/// A way without end is laid on the terrain this far.
+const REACH_M: f64 = 20_000.0;
+/// ... or until so much of it found no ground.
+const GIVE_UP_M: f64 = 1_000.0;
+
+/// The plane under the wheels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stance {
+    /// Height of the footprint's centre, metres.
+    pub z_m: f64,
+    /// About the body's x axis, radians.
+    pub roll_rad: f64,
+    /// About the body's y axis, radians; positive noses down.
+    pub pitch_rad: f64,
+}
+
+/// Height, roll and pitch over the parameter of a motion.
+#[derive(Clone, Debug)]
+pub struct GroundProfile {
+    /// z, roll, pitch.
+    spline: BSpline<3>,
+    /// Share of the asked places that had no ground, 0..=1.
+    pub without_ground: f64,
+}
+
+/// There is no ground anywhere along the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoGround;
+
+impl GroundProfile {
+    /// Lays a motion on the ground. `place` gives x, y and yaw (metres, radians) at a parameter;
+    /// `m_per_unit` is how far the robot gets in a unit of the parameter where it is fastest.
+    ///
+    /// Where there is no ground under all four wheels the robot is level at the last height;
+    /// before the first ground, at that ground's height.
+    pub fn new(
+        place: impl Fn(f64) -> [f64; 3],
+        extent: Extent,
+        m_per_unit: f64,
+        ground: &dyn GroundHeight,
+    ) -> Result<Self, NoGround> {
+        let stance_at = |u: f64| {
+            let [x, y, yaw] = place(u);
+            stance(ground, x, y, yaw)
+        };
+        let wanted = SPACING_M / m_per_unit;
+        let (length, lap_factor) = match extent {
+            Extent::Unbounded => (REACH_M / m_per_unit, None),
+            Extent::Open(length) => (length, None),
+            Extent::Closed(length) => (length, Some(1.0)),
+        };
+        let spans = ((length / wanted).ceil() as usize).clamp(1, MAX_SPANS);
+        let mut grid = Grid { spacing: length / spans as f64, spans, lap_factor };
+        let step = grid.spacing / SAMPLES_PER_SPAN as f64;
+        let mut count = spans * SAMPLES_PER_SPAN + usize::from(lap_factor.is_none());
+        let mut stances = Vec::new();
+        let mut nothing_for_m = 0.0;
+        for i in 0..count {
+            let stance = stance_at(step * i as f64);
+            nothing_for_m = if stance.is_some() { 0.0 } else { nothing_for_m + step * m_per_unit };
+            stances.push(stance);
+            if extent == Extent::Unbounded && nothing_for_m > GIVE_UP_M {
+                grid.spans = i / SAMPLES_PER_SPAN;
+                count = grid.spans * SAMPLES_PER_SPAN + 1;
+                break;
+            }
+        }
+        stances.truncate(count);
+        let first = stances.iter().flatten().next().copied().ok_or(NoGround)?;
+        let without_ground =
+            stances.iter().filter(|s| s.is_none()).count() as f64 / stances.len() as f64;
+        let mut level = Stance { z_m: first.z_m, ..Stance::default() };
+        let samples: Vec<_> = stances
+            .into_iter()
+            .enumerate()
+            .map(|(i, stance)| {
+                let s = stance.unwrap_or(level);
+                level = Stance { z_m: s.z_m, ..Stance::default() };
+                (step * i as f64, [s.z_m, s.roll_rad, s.pitch_rad])
+            })
+            .collect();
+        let cutoff = WHEELBASE_M / m_per_unit;
+        let mut spline = Fit { grid, samples: &samples, cutoff }.solve();
+        if extent == Extent::Unbounded {
+            spline.hold_end();
+        }
+        Ok(Self { spline, without_ground })
+    }
+
+    /// z with two derivatives, and roll and pitch, by the parameter.
+    pub fn at(&self, u: f64) -> ([f64; 3], AngleJet, AngleJet) {
+        let jet = self.spline.at(u);
+        (
+            [jet.value[0], jet.first[0], jet.second[0]],
+            [jet.value[1], jet.first[1]],
+            [jet.value[2], jet.first[2]],
+        )
+    }
+}
+
+/// The plane under the wheels at a place; `None` where a wheel has no ground.
+pub fn stance(ground: &dyn GroundHeight, x_m: f64, y_m: f64, yaw_rad: f64) -> Option<Stance> {
+    let (sin, cos) = libm::sincos(yaw_rad);
+    let wheel = |ahead: f64, left: f64| {
+        ground.height_m(x_m + cos * ahead - sin * left, y_m + sin * ahead + cos * left)
+    };
+    let (a, b) = (0.5 * WHEELBASE_M, 0.5 * TRACK_M);
+    let (front_left, front_right) = (wheel(a, b)?, wheel(a, -b)?);
+    let (rear_left, rear_right) = (wheel(-a, b)?, wheel(-a, -b)?);
+    let slope_ahead = (front_left + front_right - rear_left - rear_right) / (2.0 * WHEELBASE_M);
+    let slope_left = (front_left + rear_left - front_right - rear_right) / (2.0 * TRACK_M);
+    // The body's x axis (cos p, 0, -sin p) and y axis (sin p sin r, cos r, cos p sin r), seen
+    // along the heading, lie in the plane.
+    let pitch_rad = -libm::atan(slope_ahead);
+    let roll_rad = libm::atan(slope_left * libm::cos(pitch_rad));
+    let z_m = 0.25 * (front_left + front_right + rear_left + rear_right);
+    Some(Stance { z_m, roll_rad, pitch_rad })
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::frames::quat_from_rpy;
+
+    struct Plane;
+    impl GroundHeight for Plane {
+        fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
+            (x_m < 50.0).then_some(0.3 * x_m - 0.2 * y_m + 1.0)
+        }
+    }
+
+    #[test]
+    fn the_body_stands_square_on_a_plane_whatever_its_heading() {
+        let normal = DVec3::new(-0.3, 0.2, 1.0).normalize();
+        for i in 0..12 {
+            let yaw = f64::from(i) * 0.55;
+            let stance = stance(&Plane, 3.0, -4.0, yaw).unwrap();
+            let up = quat_from_rpy(stance.roll_rad, stance.pitch_rad, yaw) * DVec3::Z;
+            assert!((up - normal).length() < 1e-12, "{up} {normal}");
+            assert!((stance.z_m - 2.7).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn beyond_the_ground_the_robot_is_level_at_the_last_height() {
+        let profile =
+            GroundProfile::new(|u| [u, 0.0, 0.0], Extent::Unbounded, 1.0, &Plane).unwrap();
+        let ([z, dz, _], _, [pitch, _]) = profile.at(20.0);
+        assert!((z - 7.0).abs() < 1e-6 && (dz - 0.3).abs() < 1e-6, "{z} {dz}");
+        assert!((pitch + libm::atan(0.3)).abs() < 1e-6);
+        for u in [60.0, 900.0, 1e9] {
+            let ([z, dz, ddz], _, [pitch, _]) = profile.at(u);
+            assert!((z - 15.9).abs() < 0.1 && dz.abs() < 1e-3 && ddz.abs() < 1e-3, "{u} {z}");
+            assert!(pitch.abs() < 1e-3);
+        }
+        let ([_, dz, ddz], _, _) = profile.at(1e9);
+        assert!(dz.abs() < 1e-12 && ddz.abs() < 1e-12);
+        assert!(profile.without_ground > 0.9);
+    }
+
+    #[test]
+    fn no_ground_at_all_is_an_error() {
+        struct Void;
+        impl GroundHeight for Void {
+            fn height_m(&self, _: f64, _: f64) -> Option<f64> {
+                None
+            }
+        }
+        let made = GroundProfile::new(|u| [u, 0.0, 0.0], Extent::Open(10.0), 1.0, &Void);
+        assert_eq!(made.err(), Some(NoGround));
+    }
+}

@@ -1,0 +1,53 @@
+//! Where the robot is at a time: position, orientation and their rates, smooth enough for an IMU.
+//!
+//! ```text
+//! curve over a parameter u        path.rs        line, circle, sine, spline over arc length
+//!                                 recorded.rs    splines of poses over the file's time
+//! u over time                     progress.rs    constant rate, or to a stop at the end
+//! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
+//! ```
+//!
+//! The motion starts at the first instant at full speed: there is no ramp-up.
+//!
+//! # What is smooth
+//!
+//! Position has a continuous acceleration and orientation a continuous angular acceleration,
+//! everywhere and for every kind; all splines are quintic, with four continuous derivatives. The
+//! one exception is what the caller asks for by hand: nothing moves before the first instant.
+//! Velocity, acceleration and angular rate are analytic derivatives, never differences.
+//!
+//! # What is smoothed, and how
+//!
+//! | Kind | Curve | Facing |
+//! |---|---|---|
+//! | still, line, circle | exact | line: its yaw, also backwards; circle: along |
+//! | half-sine | exact sine; after the half wave the next one swings to the other side | along |
+//! | waypoints | the C2 cubic spline through the points over centripetal knots, rewritten over arc length within 1 mm (rms), 4 mm (max) | along, nose up and down with the slope |
+//! | file with `speed_m_s` | the same, over points at least twice the tolerance apart; within 0.1 m rms (TUM, CSV), 0.25 m (`.vprp`: drawn by hand), 0.5 m (GPX), max four times that | along, as above |
+//! | file with its times | each coordinate, within 0.03 m rms (GPX 0.5 m), max four times that | the recorded orientation within 0.5° rms, 2° max; if there is none, level and along the way |
+//! | z, roll and pitch from the ground | the plane under four wheels, 0.6 m by 0.5 m; waves shorter than 0.6 m are averaged | yaw as above |
+//!
+//! Smoothing is the strongest that keeps within the tolerances (a penalty on the third
+//! derivative, see [`spline`]); knots of recordings are 0.05 s apart or the median sample
+//! interval if that is longer, and gaps of more than six knots are bridged in a straight line.
+//! [`Trajectory::describe`] says what came of it: the deviations, the speed's ripple (constant
+//! speeds are constant within 1e-4, in bends of centimetres 1e-2), the largest acceleration.
+//!
+//! # Ends
+//!
+//! Waypoints and files that are not closed end in a stop: the robot brakes over the last metres
+//! (peak 1.5 m/s², jerk continuous) and stays. Closed ones go on for ever; a closed file's last
+//! pose must be within 1 m of its first, or within 1.5 times the usual step.
+
+pub mod error;
+pub mod files;
+pub mod ground_following;
+mod motion;
+mod path;
+mod progress;
+mod recorded;
+pub mod spline;
+pub mod truth;
+
+pub use error::{FileFault, TrajectoryError};
+pub use motion::{BodyState, Description, Trajectory};

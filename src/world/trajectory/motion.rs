@@ -1,0 +1,588 @@
+//! A robot's motion: a curve, how far along it the robot is, and the ground below.
+
+use std::fmt;
+use std::path::Path as FilePath;
+
+use glam::{DQuat, DVec3};
+
+use super::error::{FileFault, TrajectoryError};
+use super::files::{self, Format, MAX_COORDINATE_M, Pose};
+use super::ground_following::{GroundProfile, Stance, stance};
+use super::path::{AngleJet, Extent, Path, PathFault, SinePath, fit_path};
+use super::progress::Progress;
+use super::recorded::{FittedRecording, Recorded, TimedPose, fit_recording};
+use super::spline::Deviation;
+use crate::config::rig::{RobotConfig, TrajectoryConfig};
+use crate::frames::{Body, GeoOrigin, Transform, World, quat_from_rpy};
+use crate::time::SimTime;
+use crate::world::ground::GroundHeight;
+
+/// Fastest robot, m/s.
+const MAX_SPEED_M_S: f64 = 1000.0;
+/// Waypoints are kept this closely, rms.
+const WAYPOINT_RMS_M: f64 = 1e-3;
+/// A `.vprp` whose times make the robot faster than this has counters, not times.
+const COUNTER_SPEED_M_S: f64 = 100.0;
+/// Shortest recording, seconds.
+const LEAST_DURATION_S: f64 = 1e-2;
+/// More than this feels like a crash: said in the log.
+const ROUGH_M_S2: f64 = 20.0;
+
+/// Where the body is and how it moves, at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyState {
+    /// The pose, metres.
+    pub world_from_body: Transform<World, Body>,
+    /// Of the body's origin, World, m/s.
+    pub velocity_m_s: DVec3,
+    /// Of the body's origin, World, m/s²; kinematic: a body at rest has none.
+    pub acceleration_m_s2: DVec3,
+    /// Body against World, in the Body frame, rad/s.
+    pub angular_rate_rad_s: DVec3,
+}
+
+/// A robot's motion from the first instant on. Asked from any thread; an answer takes a fraction
+/// of a microsecond and no memory.
+#[derive(Clone, Debug)]
+pub struct Trajectory {
+    base: Base,
+    progress: Progress,
+    ground: Option<GroundProfile>,
+    description: Description,
+}
+
+/// What a trajectory came to be; prints as a line for people.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Description {
+    /// The kind, and the file if there is one.
+    pub name: String,
+    /// Of the path, or of a lap; `None` if the motion goes straight on for ever or not at all.
+    pub length_m: Option<f64>,
+    /// Until the robot stands still, or of a lap.
+    pub duration_s: Option<f64>,
+    /// Comes round again.
+    pub closed: bool,
+    /// Highest speed, about.
+    pub max_speed_m_s: f64,
+    /// Largest acceleration, about.
+    pub max_acceleration_m_s2: f64,
+    /// Relative error of a speed that ought to be constant.
+    pub speed_ripple: f64,
+    /// Of the smoothed curve from what was given.
+    pub deviation_m: Deviation,
+    /// Of the smoothed orientation from what was given.
+    pub deviation_rad: Deviation,
+    /// Recordings: motions of shorter periods are smoothed away.
+    pub cutoff_s: Option<f64>,
+    /// Share of the way that has no ground to follow, 0..=1.
+    pub without_ground: f64,
+}
+
+/// The curve before the ground is put below it.
+#[derive(Clone, Debug)]
+enum Base {
+    Still { position_m: DVec3, yaw_rad: f64, stance: Stance },
+    Path(Path),
+    Recorded(Box<Recorded>),
+}
+
+impl Trajectory {
+    /// Makes the motion of `robot`. A trajectory file's path is opened as given; `geo` places GPX
+    /// tracks; `ground` is needed if the robot follows it. Memory is bounded: about 10 MB for
+    /// the longest paths, 60 MB for the longest recordings.
+    pub fn new(
+        robot: &RobotConfig,
+        geo: &GeoOrigin,
+        ground: Option<&dyn GroundHeight>,
+    ) -> Result<Self, TrajectoryError> {
+        let mut made = Self::without_ground(&robot.trajectory, geo)?;
+        if robot.follow_ground {
+            let ground = ground.ok_or_else(|| {
+                TrajectoryError::parameter(
+                    "follow_ground",
+                    "the scene has no ground",
+                    "false, or a scene with ground",
+                )
+            })?;
+            made.put_on(ground)?;
+        }
+        made.survey();
+        Ok(made)
+    }
+
+    /// Position, orientation and their rates at `t`.
+    pub fn state(&self, t: SimTime) -> BodyState {
+        let [u, rate, rate_change] = self.progress.at(t.as_secs_f64());
+        let (mut position, facing) = match &self.base {
+            Base::Still { position_m, yaw_rad, stance } => {
+                return BodyState {
+                    world_from_body: Transform::from_rpy(
+                        *position_m,
+                        stance.roll_rad,
+                        stance.pitch_rad,
+                        *yaw_rad,
+                    ),
+                    velocity_m_s: DVec3::ZERO,
+                    acceleration_m_s2: DVec3::ZERO,
+                    angular_rate_rad_s: DVec3::ZERO,
+                };
+            }
+            Base::Path(path) => {
+                let position = path.at(u);
+                let (yaw, pitch) = path.heading(&position);
+                (position, Facing::Angles { roll: [0.0; 2], pitch, yaw })
+            }
+            Base::Recorded(recorded) => {
+                let facing = match &self.ground {
+                    Some(_) => {
+                        Facing::Angles { roll: [0.0; 2], pitch: [0.0; 2], yaw: recorded.yaw(u) }
+                    }
+                    None => {
+                        let (rotation, rate) = recorded.attitude(u);
+                        Facing::Rotation { rotation, rate }
+                    }
+                };
+                (recorded.position(u), facing)
+            }
+        };
+        let mut facing = facing;
+        if let Some(ground) = &self.ground {
+            let (z, ground_roll, ground_pitch) = ground.at(u);
+            position.value.z = z[0];
+            position.first.z = z[1];
+            position.second.z = z[2];
+            if let Facing::Angles { roll, pitch, .. } = &mut facing {
+                *roll = ground_roll;
+                *pitch = ground_pitch;
+            }
+        }
+        let (rotation, turn) = facing.resolve();
+        BodyState {
+            world_from_body: Transform::new(position.value, rotation),
+            velocity_m_s: position.first * rate,
+            acceleration_m_s2: position.second * (rate * rate) + position.first * rate_change,
+            angular_rate_rad_s: turn * rate,
+        }
+    }
+
+    /// The pose at `t`.
+    pub fn pose(&self, t: SimTime) -> Transform<World, Body> {
+        self.state(t).world_from_body
+    }
+
+    /// What the trajectory came to be.
+    pub fn describe(&self) -> &Description {
+        &self.description
+    }
+
+    fn without_ground(config: &TrajectoryConfig, geo: &GeoOrigin) -> Result<Self, TrajectoryError> {
+        match config {
+            TrajectoryConfig::Still { position_m, yaw_rad } => {
+                let position_m = checked_place("position_m", position_m)?;
+                let yaw_rad = checked("yaw_deg", *yaw_rad, -1e6, 1e6)?;
+                let stance = Stance { z_m: position_m.z, ..Stance::default() };
+                let base = Base::Still { position_m, yaw_rad, stance };
+                Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, "still"))
+            }
+            TrajectoryConfig::Line { start_m, yaw_rad, speed_m_s } => {
+                let start_m = checked_place("start_m", start_m)?;
+                let yaw_rad = checked("yaw_deg", *yaw_rad, -1e6, 1e6)?;
+                let speed = checked("speed_m_s", *speed_m_s, -MAX_SPEED_M_S, MAX_SPEED_M_S)?;
+                let (sin, cos) = libm::sincos(yaw_rad);
+                let travel = DVec3::new(cos, sin, 0.0) * if speed < 0.0 { -1.0 } else { 1.0 };
+                let base = Base::Path(Path::Line { start_m, travel, yaw_rad });
+                Ok(Self::bare(base, Progress::Steady { rate: speed.abs() }, "line"))
+            }
+            TrajectoryConfig::Circle { center_m, radius_m, speed_m_s, start_angle_rad } => {
+                let center_m = checked_place("center_m", center_m)?;
+                let radius_m = checked("radius_m", *radius_m, 1e-3, MAX_COORDINATE_M)?;
+                let speed = checked("speed_m_s", *speed_m_s, -MAX_SPEED_M_S, MAX_SPEED_M_S)?;
+                let start_angle_rad = checked("start_angle_deg", *start_angle_rad, -1e6, 1e6)?;
+                let turn = if speed < 0.0 { -1.0 } else { 1.0 };
+                let base = Base::Path(Path::Circle { center_m, radius_m, start_angle_rad, turn });
+                Ok(Self::bare(base, Progress::Steady { rate: speed.abs() }, "circle"))
+            }
+            TrajectoryConfig::HalfSine { start_m, yaw_rad, length_m, amplitude_m, speed_m_s } => {
+                let start_m = checked_place("start_m", start_m)?;
+                let yaw_rad = checked("yaw_deg", *yaw_rad, -1e6, 1e6)?;
+                let length_m = checked("length_m", *length_m, 1e-2, MAX_COORDINATE_M)?;
+                let steepest = 10.0 * length_m;
+                let amplitude_m = checked("amplitude_m", *amplitude_m, -steepest, steepest)?;
+                let rate = checked_speed(*speed_m_s)?;
+                let sine = SinePath::new(start_m, yaw_rad, length_m, amplitude_m);
+                let base = Base::Path(Path::Sine(sine));
+                Ok(Self::bare(base, Progress::Steady { rate }, "half-sine"))
+            }
+            TrajectoryConfig::Waypoints { points_m, speed_m_s, closed } => {
+                let rate = checked_speed(*speed_m_s)?;
+                let points = points_m
+                    .iter()
+                    .enumerate()
+                    .map(|(i, p)| checked_place(&format!("points_m[{i}]"), p))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Self::through(&points, *closed, rate, 1e-3, WAYPOINT_RMS_M, "waypoints").map_err(
+                    |fault| {
+                        let (problem, allowed) = explain(&fault, |i| format!("points_m[{i}]"));
+                        TrajectoryError::parameter("trajectory.points_m", problem, allowed)
+                    },
+                )
+            }
+            TrajectoryConfig::File { path, speed_m_s, closed } => {
+                let speed = speed_m_s.map(checked_speed).transpose()?;
+                Self::from_file(path, speed, *closed, geo)
+                    .map_err(|fault| TrajectoryError::File { path: path.clone(), fault })
+            }
+        }
+    }
+
+    fn from_file(
+        path: &FilePath,
+        speed: Option<f64>,
+        closed: bool,
+        geo: &GeoOrigin,
+    ) -> Result<Self, FileFault> {
+        let (format, poses) = files::read(path, geo)?;
+        let name = format!("file {}", path.display());
+        if poses.len() < 2 {
+            return Err(FileFault::whole(format!(
+                "found {} poses; allowed: at least 2",
+                poses.len()
+            )));
+        }
+        if closed {
+            check_gap(&poses)?;
+        }
+        let Some(rate) = speed else {
+            return Self::recorded(format, &poses, closed, name);
+        };
+        let rms_m = match format {
+            Format::Tum | Format::Csv => 0.1,
+            // Drawn by hand, a metre and more between clicks.
+            Format::Vprp => 0.25,
+            Format::Gpx => 0.5,
+        };
+        let points: Vec<DVec3> = poses.iter().map(|p| p.position_m).collect();
+        Self::through(&points, closed, rate, 2.0 * rms_m, rms_m, &name).map_err(|fault| {
+            let (problem, allowed) =
+                explain(&fault, |i| place_name(format, poses.get(i).map_or(0, |p| p.place)));
+            FileFault::whole(format!("{problem}; allowed: {allowed}"))
+        })
+    }
+
+    fn recorded(
+        format: Format,
+        poses: &[Pose],
+        closed: bool,
+        name: String,
+    ) -> Result<Self, FileFault> {
+        let mut timed: Vec<TimedPose> = Vec::with_capacity(poses.len());
+        let mut start_s = None;
+        for pose in poses {
+            let at = |problem: String| {
+                let place = place_name(format, pose.place);
+                FileFault::whole(format!("{place}: {problem}, or give `speed_m_s`"))
+            };
+            let time = pose.time_s.ok_or_else(|| at("no time; allowed: times for all".into()))?;
+            let time_s = time - *start_s.get_or_insert(time);
+            if let Some(before) = timed.last()
+                && time_s <= before.time_s
+            {
+                return Err(at(format!(
+                    "the time goes from {} s to {time} s; allowed: times that increase",
+                    before.time_s + start_s.unwrap_or(0.0)
+                )));
+            }
+            let Pose { position_m, orientation, .. } = *pose;
+            timed.push(TimedPose { time_s, position_m, orientation });
+        }
+        let duration_s = timed[timed.len() - 1].time_s;
+        let way_m: f64 = timed.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).sum();
+        if format == Format::Vprp && way_m > COUNTER_SPEED_M_S * duration_s {
+            return Err(FileFault::whole(format!(
+                "by its times the robot would drive at {:.0} m/s, so they are counters; give \
+                 `speed_m_s`",
+                way_m / duration_s
+            )));
+        }
+        if duration_s < LEAST_DURATION_S {
+            return Err(FileFault::whole(format!(
+                "lasts {duration_s} s; allowed: at least {LEAST_DURATION_S} s"
+            )));
+        }
+        let (rms_m, heading_step_m) = if format == Format::Gpx { (0.5, 3.0) } else { (0.03, 0.5) };
+        let FittedRecording { motion, cutoff_s, deviation_m, deviation_rad } =
+            fit_recording(&timed, closed, rms_m, heading_step_m).map_err(|tumbling| {
+                FileFault::whole(format!(
+                    "the orientation turns by about half a turn between neighbours, {:.3} s after \
+                     the first; allowed: less, so that there is one way round",
+                    tumbling.near_s
+                ))
+            })?;
+        let length_s = motion.length_s();
+        let progress = if closed {
+            Progress::Steady { rate: 1.0 }
+        } else {
+            // The speed to stop from: the highest of the last two seconds.
+            let last_speed = (0..=40)
+                .map(|i| motion.position((length_s - 0.05 * f64::from(i)).max(0.0)).first.length())
+                .fold(0.0, f64::max);
+            Progress::stopping(1.0, length_s, last_speed)
+        };
+        let mut made = Self::bare(Base::Recorded(Box::new(motion)), progress, &name);
+        made.description.cutoff_s = Some(cutoff_s);
+        made.description.deviation_m = deviation_m;
+        made.description.deviation_rad = deviation_rad;
+        made.description.length_m = Some(way_m);
+        Ok(made)
+    }
+
+    fn through(
+        points: &[DVec3],
+        closed: bool,
+        rate: f64,
+        thin_m: f64,
+        rms_m: f64,
+        name: &str,
+    ) -> Result<Self, PathFault> {
+        let fitted = fit_path(points, closed, thin_m, rms_m)?;
+        let length_m = fitted.spline.grid().length();
+        let progress = if closed {
+            Progress::Steady { rate }
+        } else {
+            Progress::stopping(rate, length_m, rate)
+        };
+        let mut made = Self::bare(Base::Path(Path::Spline(fitted.spline)), progress, name);
+        made.description.deviation_m =
+            Deviation { rms: fitted.deviation_m.rms, max: fitted.farthest_point_m };
+        made.description.speed_ripple = fitted.speed_ripple;
+        Ok(made)
+    }
+
+    fn bare(base: Base, progress: Progress, name: &str) -> Self {
+        let description = Description { name: name.to_owned(), ..Description::default() };
+        Self { base, progress, ground: None, description }
+    }
+
+    /// Takes z, roll and pitch from the ground.
+    fn put_on(&mut self, ground: &dyn GroundHeight) -> Result<(), TrajectoryError> {
+        let nowhere = || {
+            TrajectoryError::parameter(
+                "follow_ground",
+                "no ground anywhere along the trajectory",
+                "a trajectory over the scene's ground, or false",
+            )
+        };
+        let profile = match &mut self.base {
+            Base::Still { position_m, yaw_rad, stance: stands } => {
+                *stands =
+                    stance(ground, position_m.x, position_m.y, *yaw_rad).ok_or_else(nowhere)?;
+                position_m.z = stands.z_m;
+                return Ok(());
+            }
+            Base::Path(path) => {
+                let place = |s: f64| {
+                    let position = path.at(s);
+                    let (yaw, _) = path.heading(&position);
+                    [position.value.x, position.value.y, yaw[0]]
+                };
+                GroundProfile::new(place, path.extent(), 1.0, ground)
+            }
+            Base::Recorded(recorded) => {
+                let place = |u: f64| {
+                    let position = recorded.position(u).value;
+                    [position.x, position.y, recorded.yaw(u)[0]]
+                };
+                let length_s = recorded.length_s();
+                let count = 2 * recorded.spans();
+                let fastest = (0..=count)
+                    .map(|i| recorded.position(length_s * i as f64 / count as f64).first.length())
+                    .fold(0.0, f64::max);
+                let extent = match self.progress {
+                    Progress::Steady { .. } => Extent::Closed(length_s),
+                    Progress::Stop { .. } => Extent::Open(length_s),
+                };
+                // A robot that turns on the spot also moves its wheels.
+                GroundProfile::new(place, extent, fastest.max(0.5), ground)
+            }
+        };
+        let profile = profile.map_err(|_| nowhere())?;
+        self.description.without_ground = profile.without_ground;
+        if profile.without_ground > 0.0 {
+            tracing::warn!(
+                percent = (100.0 * profile.without_ground).ceil(),
+                "part of the trajectory has no ground to follow; level at the last height there"
+            );
+        }
+        self.ground = Some(profile);
+        Ok(())
+    }
+
+    /// Fills in what only the finished motion shows.
+    fn survey(&mut self) {
+        let (extent, spans) = match &self.base {
+            Base::Still { .. } => return,
+            Base::Path(path) => (path.extent(), path.spans()),
+            Base::Recorded(recorded) => match self.progress {
+                Progress::Steady { .. } => (Extent::Closed(recorded.length_s()), recorded.spans()),
+                Progress::Stop { .. } => (Extent::Open(recorded.length_s()), recorded.spans()),
+            },
+        };
+        let [_, rate, _] = self.progress.at(0.0);
+        let (surveyed_s, closed) = match extent {
+            _ if rate == 0.0 => (0.0, false),
+            Extent::Unbounded => (200.0 / rate, false),
+            Extent::Closed(length) => (length / rate, true),
+            Extent::Open(_) => (self.progress.ends_at_s().unwrap_or(0.0), false),
+        };
+        let steps = (2 * spans).clamp(1000, 200_000);
+        for i in 0..=steps {
+            let t = SimTime::from_secs_f64(surveyed_s * i as f64 / steps as f64);
+            let state = self.state(t);
+            let d = &mut self.description;
+            d.max_speed_m_s = d.max_speed_m_s.max(state.velocity_m_s.length());
+            d.max_acceleration_m_s2 = d.max_acceleration_m_s2.max(state.acceleration_m_s2.length());
+        }
+        let d = &mut self.description;
+        d.closed = closed;
+        if extent != Extent::Unbounded {
+            d.duration_s = Some(surveyed_s);
+            if let (Base::Path(_), Extent::Open(m) | Extent::Closed(m)) = (&self.base, extent) {
+                d.length_m = Some(m);
+            }
+        }
+        if d.max_acceleration_m_s2 > ROUGH_M_S2 {
+            tracing::warn!(
+                acceleration_m_s2 = d.max_acceleration_m_s2.round(),
+                "the trajectory is rough: bends too tight or bumps too sharp for its speed"
+            );
+        }
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(length_m) = self.length_m {
+            write!(f, ", {length_m:.1} m")?;
+        }
+        if let Some(duration_s) = self.duration_s {
+            let what = if self.closed { "a lap" } else { "to the stop" };
+            write!(f, ", {duration_s:.1} s {what}")?;
+        }
+        write!(
+            f,
+            ", up to {:.2} m/s and {:.2} m/s²",
+            self.max_speed_m_s, self.max_acceleration_m_s2
+        )?;
+        if self.deviation_m.max > 0.0 {
+            write!(
+                f,
+                ", smoothed within {:.3} m (rms {:.3} m)",
+                self.deviation_m.max, self.deviation_m.rms
+            )?;
+        }
+        if self.deviation_rad.max > 0.0 {
+            write!(f, " and {:.2}°", self.deviation_rad.max.to_degrees())?;
+        }
+        if let Some(cutoff_s) = self.cutoff_s {
+            write!(f, ", motions below {cutoff_s:.2} s averaged")?;
+        }
+        if self.speed_ripple > 0.0 {
+            write!(f, ", speed within {:.1e}", self.speed_ripple)?;
+        }
+        if self.without_ground > 0.0 {
+            write!(f, ", {:.0} % without ground", (100.0 * self.without_ground).ceil())?;
+        }
+        Ok(())
+    }
+}
+
+/// Orientation with its derivative by the curve's parameter.
+enum Facing {
+    Angles { roll: AngleJet, pitch: AngleJet, yaw: AngleJet },
+    Rotation { rotation: DQuat, rate: DVec3 },
+}
+
+impl Facing {
+    /// The rotation, and the angular rate in Body per unit of the parameter.
+    fn resolve(&self) -> (DQuat, DVec3) {
+        match self {
+            Self::Rotation { rotation, rate } => (*rotation, *rate),
+            Self::Angles { roll, pitch, yaw } => {
+                let (sin_r, cos_r) = libm::sincos(roll[0]);
+                let (sin_p, cos_p) = libm::sincos(pitch[0]);
+                let rate = DVec3::new(
+                    roll[1] - yaw[1] * sin_p,
+                    pitch[1] * cos_r + yaw[1] * sin_r * cos_p,
+                    -pitch[1] * sin_r + yaw[1] * cos_r * cos_p,
+                );
+                (quat_from_rpy(roll[0], pitch[0], yaw[0]), rate)
+            }
+        }
+    }
+}
+
+/// A closed file must end near where it starts.
+fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
+    let mut steps: Vec<f64> =
+        poses.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).collect();
+    steps.sort_by(f64::total_cmp);
+    let gap_m = poses[0].position_m.distance(poses[poses.len() - 1].position_m);
+    let allowed_m = (1.5 * steps[steps.len() / 2]).max(1.0);
+    if gap_m > allowed_m {
+        return Err(FileFault::whole(format!(
+            "`closed`, but the last pose is {gap_m:.2} m from the first; allowed: {allowed_m:.2} m"
+        )));
+    }
+    Ok(())
+}
+
+fn place_name(format: Format, place: u64) -> String {
+    match format {
+        Format::Gpx => format!("point {place}"),
+        Format::Tum | Format::Csv | Format::Vprp => format!("line {place}"),
+    }
+}
+
+/// Problem and what is allowed.
+fn explain(fault: &PathFault, place: impl Fn(usize) -> String) -> (String, String) {
+    match fault {
+        PathFault::TooFew { found, least } => {
+            (format!("{found} different points"), format!("at least {least}"))
+        }
+        PathFault::Vertical { index } => (
+            format!("{} is straight above or below the point before", place(*index)),
+            "points apart in x or y, as the robot faces along its path".into(),
+        ),
+        PathFault::Cusp { near_m } => (
+            format!(
+                "the path turns back on itself or climbs straight up near x {:.2} m, y {:.2} m",
+                near_m.x, near_m.y
+            ),
+            "bends with room to turn (add points)".into(),
+        ),
+    }
+}
+
+fn checked(field: &str, value: f64, low: f64, high: f64) -> Result<f64, TrajectoryError> {
+    if (low..=high).contains(&value) {
+        Ok(value)
+    } else {
+        Err(TrajectoryError::parameter(
+            &format!("trajectory.{field}"),
+            format!("found {value}"),
+            format!("{low} to {high}"),
+        ))
+    }
+}
+
+fn checked_speed(value: f64) -> Result<f64, TrajectoryError> {
+    checked("speed_m_s", value, 1e-3, MAX_SPEED_M_S)
+}
+
+fn checked_place(field: &str, place: &[f64; 3]) -> Result<DVec3, TrajectoryError> {
+    for value in place {
+        checked(field, *value, -MAX_COORDINATE_M, MAX_COORDINATE_M)?;
+    }
+    Ok(DVec3::from_array(*place))
+}

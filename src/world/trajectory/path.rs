@@ -1,0 +1,585 @@
+//! Curves in space over arc length: the geometry of a drive, without its timing.
+
+use glam::DVec3;
+
+use super::spline::{BSpline, Deviation, Fit, Grid};
+
+/// Arc-length speed of a fitted path may be off by this fraction; finer knots are tried first.
+const WANTED_RIPPLE: f64 = 1e-4;
+/// A path whose speed ripples more than this even with the finest knots has a cusp.
+const LARGEST_RIPPLE: f64 = 1e-2;
+/// Shortest horizontal part of a unit tangent that still gives a heading.
+const LEAST_HORIZONTAL: f64 = 0.05;
+/// Knots along one path.
+const MAX_SPANS: usize = 1 << 17;
+
+/// A curve over arc length in metres, starting at 0.
+#[derive(Clone, Debug)]
+pub enum Path {
+    /// Straight on for ever. `travel` is a unit vector; the robot faces along `yaw_rad`.
+    Line { start_m: DVec3, travel: DVec3, yaw_rad: f64 },
+    /// Round and round; `turn` is 1 for counter-clockwise, -1 for clockwise.
+    Circle { center_m: DVec3, radius_m: f64, start_angle_rad: f64, turn: f64 },
+    /// A sine for ever.
+    Sine(SinePath),
+    /// Through points.
+    Spline(BSpline<3>),
+}
+
+/// How far a path reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// For ever straight ahead.
+    Unbounded,
+    /// Ends after so many units of the parameter.
+    Open(f64),
+    /// Repeats after so many units of the parameter.
+    Closed(f64),
+}
+
+/// A position with its derivatives by the parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PositionJet {
+    /// Metres, World.
+    pub value: DVec3,
+    /// Metres per unit of the parameter.
+    pub first: DVec3,
+    /// Metres per unit of the parameter, squared.
+    pub second: DVec3,
+}
+
+/// An angle with its derivative by the parameter, radians.
+pub type AngleJet = [f64; 2];
+
+impl Path {
+    /// Position at arc length `s`, metres, 0 or more.
+    pub fn at(&self, s: f64) -> PositionJet {
+        match self {
+            Self::Line { start_m, travel, .. } => {
+                PositionJet { value: *start_m + *travel * s, first: *travel, second: DVec3::ZERO }
+            }
+            Self::Circle { center_m, radius_m, start_angle_rad, turn } => {
+                // Reduced first: after days of driving the angle itself has lost digits.
+                let lap = std::f64::consts::TAU * radius_m;
+                let angle = start_angle_rad + turn * (s % lap) / radius_m;
+                let (sin, cos) = libm::sincos(angle);
+                let out = DVec3::new(cos, sin, 0.0);
+                PositionJet {
+                    value: *center_m + out * *radius_m,
+                    first: DVec3::new(-sin, cos, 0.0) * *turn,
+                    second: out * -radius_m.recip(),
+                }
+            }
+            Self::Sine(sine) => sine.at(s),
+            Self::Spline(spline) => position_jet(spline, s),
+        }
+    }
+
+    /// Yaw and pitch at arc length `s` where `position` is [`Path::at`]: along the tangent.
+    pub fn heading(&self, position: &PositionJet) -> (AngleJet, AngleJet) {
+        if let Self::Line { yaw_rad, .. } = self {
+            return ([*yaw_rad, 0.0], [0.0, 0.0]);
+        }
+        let (d, dd) = (position.first, position.second);
+        let squared = d.x * d.x + d.y * d.y;
+        let horizontal = squared.sqrt();
+        let yaw = [libm::atan2(d.y, d.x), (d.x * dd.y - d.y * dd.x) / squared];
+        let horizontal_rate = (d.x * dd.x + d.y * dd.y) / horizontal;
+        let pitch = [
+            -libm::atan2(d.z, horizontal),
+            (d.z * horizontal_rate - dd.z * horizontal) / (squared + d.z * d.z),
+        ];
+        (yaw, pitch)
+    }
+
+    /// Knots of its table, if it has one.
+    pub fn spans(&self) -> usize {
+        match self {
+            Self::Line { .. } | Self::Circle { .. } => 0,
+            Self::Sine(sine) => sine.ahead.grid().spans,
+            Self::Spline(spline) => spline.grid().spans,
+        }
+    }
+
+    /// How far it reaches, metres.
+    pub fn extent(&self) -> Extent {
+        match self {
+            Self::Line { .. } | Self::Sine(_) => Extent::Unbounded,
+            Self::Circle { radius_m, .. } => Extent::Closed(std::f64::consts::TAU * radius_m),
+            Self::Spline(spline) => match spline.grid().lap_factor {
+                Some(_) => Extent::Closed(spline.grid().length()),
+                None => Extent::Open(spline.grid().length()),
+            },
+        }
+    }
+}
+
+/// The jet of a position spline.
+pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
+    let jet = spline.at(u);
+    PositionJet {
+        value: DVec3::from_array(jet.value),
+        first: DVec3::from_array(jet.first),
+        second: DVec3::from_array(jet.second),
+    }
+}
+
+/// `y = amplitude * sin(pi x / length)` over arc length: exact but for the abscissa, which a
+/// table gives to about a nanometre.
+#[derive(Clone, Debug)]
+pub struct SinePath {
+    start_m: DVec3,
+    along: DVec3,
+    across: DVec3,
+    length_m: f64,
+    amplitude_m: f64,
+    /// What the abscissa is ahead of its mean progress, over arc length; repeats every half wave.
+    ahead: BSpline<1>,
+}
+
+impl SinePath {
+    /// Half waves of `length_m` and `amplitude_m` about the ray from `start_m` towards
+    /// `yaw_rad`; the first lies to the left if the amplitude is positive.
+    pub fn new(start_m: DVec3, yaw_rad: f64, length_m: f64, amplitude_m: f64) -> Self {
+        let (sin, cos) = libm::sincos(yaw_rad);
+        let k = std::f64::consts::PI / length_m;
+        let curve = |x: f64| {
+            let (s, c) = libm::sincos(k * x);
+            [DVec3::new(x, amplitude_m * s, 0.0), DVec3::new(1.0, amplitude_m * k * c, 0.0)]
+        };
+        // Steep waves have tight crests; the table follows the tightest.
+        let steep = (amplitude_m * k).abs();
+        let spans = ((128.0 * (1.0 + steep * steep)).min(16384.0)) as usize;
+        let breaks: Vec<f64> =
+            (0..=2 * spans).map(|i| length_m * i as f64 / (2 * spans) as f64).collect();
+        let table = ArcLength::new(&curve, breaks);
+        let half_wave_m = table.length();
+        let samples: Vec<_> = (0..2 * spans)
+            .map(|i| {
+                let share = i as f64 / (2 * spans) as f64;
+                (
+                    share * half_wave_m,
+                    [table.parameter(&curve, share * half_wave_m) - share * length_m],
+                )
+            })
+            .collect();
+        let grid = Grid { spacing: half_wave_m / spans as f64, spans, lap_factor: Some(1.0) };
+        let ahead = Fit { grid, samples: &samples, cutoff: 0.0 }.solve();
+        Self {
+            start_m,
+            along: DVec3::new(cos, sin, 0.0),
+            across: DVec3::new(-sin, cos, 0.0),
+            length_m,
+            amplitude_m,
+            ahead,
+        }
+    }
+
+    fn at(&self, s: f64) -> PositionJet {
+        let half_wave_m = self.ahead.grid().length();
+        let waves = (s / (2.0 * half_wave_m)).floor();
+        let s = s - waves * 2.0 * half_wave_m;
+        let x = s * self.length_m / half_wave_m + self.ahead.at(s).value[0];
+        let k = std::f64::consts::PI / self.length_m;
+        let (sin, cos) = libm::sincos(k * x);
+        let slope = self.amplitude_m * k * cos;
+        let bend = -self.amplitude_m * k * k * sin;
+        let stretch = 1.0 + slope * slope;
+        let x_1 = stretch.sqrt().recip();
+        let x_2 = -slope * bend / (stretch * stretch);
+        let place = |x: f64, y: f64| self.along * x + self.across * y;
+        PositionJet {
+            value: self.start_m + place(x + waves * 2.0 * self.length_m, self.amplitude_m * sin),
+            first: place(x_1, slope * x_1),
+            second: place(x_2, slope * x_2 + bend * x_1 * x_1),
+        }
+    }
+}
+
+/// What keeps points from making a path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathFault {
+    /// Fewer different points than a path needs.
+    TooFew {
+        /// Different points found.
+        found: usize,
+        /// Least number.
+        least: usize,
+    },
+    /// Point `index` is straight above or below the one before: there is no heading.
+    Vertical {
+        /// Counted from 0.
+        index: usize,
+    },
+    /// The path turns on the spot, or climbs too steeply to have a heading, near here.
+    Cusp {
+        /// Metres, World.
+        near_m: DVec3,
+    },
+}
+
+/// A path through points and how well it keeps to them.
+#[derive(Clone, Debug)]
+pub struct FittedPath {
+    /// Over arc length.
+    pub spline: BSpline<3>,
+    /// From the interpolating curve, metres.
+    pub deviation_m: Deviation,
+    /// Of the points given, the farthest from the path, metres.
+    pub farthest_point_m: f64,
+    /// Largest relative error of the speed.
+    pub speed_ripple: f64,
+}
+
+/// Fits a path to points (metres, World) that stays within `rms_m` of the curve that
+/// interpolates them. Points nearer than `thin_m` to the one before are left out of the fit.
+pub fn fit_path(
+    points: &[DVec3],
+    closed: bool,
+    thin_m: f64,
+    rms_m: f64,
+) -> Result<FittedPath, PathFault> {
+    for (index, pair) in points.windows(2).enumerate() {
+        let step = pair[1] - pair[0];
+        if step.truncate().length() < 1e-3 && step.z.abs() > 1e-3 {
+            return Err(PathFault::Vertical { index: index + 1 });
+        }
+    }
+    let kept = thin(points, closed, thin_m);
+    let least = if closed { 3 } else { 2 };
+    if kept.len() < least {
+        return Err(PathFault::TooFew { found: kept.len(), least });
+    }
+    let corners: Vec<DVec3> = kept.iter().map(|&i| points[i]).collect();
+    let cubic = Cubic::through(&corners, closed);
+    let cubic_curve = |u: f64| cubic.at(u);
+    let table = ArcLength::new(&cubic_curve, cubic.breaks());
+    let length = table.length();
+
+    let nearest = corners.windows(2).map(|w| w[0].distance(w[1])).fold(length, f64::min);
+    let mut spans = ((length / (nearest / 4.0)) as usize).clamp(16, MAX_SPANS / 4);
+    let lap_factor = closed.then_some(1.0);
+    loop {
+        let grid = Grid { spacing: length / spans as f64, spans, lap_factor };
+        let samples = samples_over(&grid, |s| cubic_curve(table.parameter(&cubic_curve, s))[0]);
+        let (smooth, _, deviation_m) =
+            Fit { grid, samples: &samples, cutoff: 0.0 }.solve_within(rms_m);
+        // Smoothing shortens bends: measure again, twice, as the fit changes the length a little.
+        let spline = over_arc_length(&over_arc_length(&smooth));
+        let (speed_ripple, near_m) = speed_ripple(&spline);
+        if speed_ripple > WANTED_RIPPLE && spans * 2 <= MAX_SPANS {
+            spans *= 2;
+            continue;
+        }
+        if speed_ripple > LARGEST_RIPPLE {
+            return Err(PathFault::Cusp { near_m });
+        }
+        let farthest_point_m = farthest_point(&spline, points, &kept, &cubic, &table);
+        return Ok(FittedPath { spline, deviation_m, farthest_point_m, speed_ripple });
+    }
+}
+
+/// Indices of points at least `distance_m` from the one kept before; the last point stays unless
+/// the path is closed and it is that near to the first.
+pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
+    let mut kept: Vec<usize> = Vec::new();
+    for (i, point) in points.iter().enumerate() {
+        if kept.last().is_none_or(|&last| points[last].distance(*point) >= distance_m) {
+            kept.push(i);
+        }
+    }
+    let Some(end) = points.len().checked_sub(1) else { return kept };
+    if closed {
+        while kept.len() > 1 && points[kept[kept.len() - 1]].distance(points[0]) < distance_m {
+            kept.pop();
+        }
+    } else if kept[kept.len() - 1] != end {
+        if kept.len() > 1 {
+            kept.pop();
+            kept.push(end);
+        } else if points[0].distance(points[end]) > 1e-3 {
+            kept.push(end);
+        }
+    }
+    kept
+}
+
+/// Two samples a span; the end of an open grid included.
+fn samples_over(grid: &Grid, at: impl Fn(f64) -> DVec3) -> Vec<(f64, [f64; 3])> {
+    let count = 2 * grid.spans + usize::from(grid.lap_factor.is_none());
+    (0..count)
+        .map(|i| {
+            let s = grid.length() * i as f64 / (2 * grid.spans) as f64;
+            (s, at(s).to_array())
+        })
+        .collect()
+}
+
+/// The same curve with its parameter replaced by arc length.
+fn over_arc_length(spline: &BSpline<3>) -> BSpline<3> {
+    let old = spline.grid();
+    let curve = |u: f64| {
+        let jet = position_jet(spline, u);
+        [jet.value, jet.first]
+    };
+    let breaks = (0..=old.spans).map(|i| old.spacing * i as f64).collect();
+    let table = ArcLength::new(&curve, breaks);
+    let grid = Grid { spacing: table.length() / old.spans as f64, ..old };
+    let samples = samples_over(&grid, |s| curve(table.parameter(&curve, s))[0]);
+    Fit { grid, samples: &samples, cutoff: 0.0 }.solve()
+}
+
+/// The largest relative error of the speed, infinite where there is no heading; and where.
+fn speed_ripple(spline: &BSpline<3>) -> (f64, DVec3) {
+    let grid = spline.grid();
+    let mut worst = (0.0, DVec3::ZERO);
+    for i in 0..=4 * grid.spans {
+        let jet = position_jet(spline, grid.spacing * i as f64 / 4.0);
+        let mut ripple = (jet.first.length() - 1.0).abs();
+        if jet.first.truncate().length() < LEAST_HORIZONTAL {
+            ripple = f64::INFINITY;
+        }
+        if ripple > worst.0 {
+            worst = (ripple, jet.value);
+        }
+    }
+    worst
+}
+
+/// The largest distance of a point to the piece of the path near it.
+fn farthest_point(
+    spline: &BSpline<3>,
+    points: &[DVec3],
+    kept: &[usize],
+    cubic: &Cubic,
+    table: &ArcLength,
+) -> f64 {
+    let grid = spline.grid();
+    let scale = grid.length() / table.length();
+    let corner_s = |k: usize| scale * table.length_at_break(cubic.break_of_corner(k));
+    let mut farthest: f64 = 0.0;
+    let mut k = 0;
+    for (i, point) in points.iter().enumerate() {
+        while k + 1 < kept.len() && kept[k + 1] <= i {
+            k += 1;
+        }
+        let from = corner_s(k.saturating_sub(1)) / grid.spacing;
+        let to = corner_s((k + 2).min(cubic.corners)) / grid.spacing;
+        // A quarter of a span, then the foot of the perpendicular on the tangent.
+        let mut nearest = f64::INFINITY;
+        for j in (4.0 * from) as usize..=(4.0 * to).ceil() as usize {
+            let jet = position_jet(spline, grid.spacing * j as f64 / 4.0);
+            let toward = *point - jet.value;
+            let along = toward.dot(jet.first).clamp(-grid.spacing, grid.spacing);
+            nearest = nearest.min((toward - jet.first * along).length());
+        }
+        farthest = farthest.max(nearest);
+    }
+    farthest
+}
+
+/// A cubic spline through points, twice continuously differentiable, over centripetal knots
+/// (steps of the square root of the distance), which keep it from swinging out at short steps.
+struct Cubic {
+    knots: Vec<f64>,
+    points: Vec<DVec3>,
+    second: Vec<DVec3>,
+    /// Index of the first corner; before and after it are copies if the spline is closed.
+    first: usize,
+    /// Spans that count.
+    corners: usize,
+}
+
+/// Pieces of a cubic's span whose length is integrated separately.
+const PIECES: usize = 16;
+
+impl Cubic {
+    /// Copies of points beyond the ends of a lap; the influence of an end falls to a quarter a
+    /// point.
+    const COPIES: usize = 26;
+
+    fn through(corners: &[DVec3], closed: bool) -> Self {
+        let n = corners.len();
+        let copies = if closed { Self::COPIES } else { 0 };
+        let count = if closed { n + 1 + 2 * copies } else { n };
+        let points: Vec<DVec3> =
+            (0..count).map(|i| corners[(i + n * (copies / n + 1) - copies) % n]).collect();
+        let mut knots = vec![0.0];
+        for pair in points.windows(2) {
+            knots.push(knots[knots.len() - 1] + pair[0].distance(pair[1]).sqrt());
+        }
+        let second = second_derivatives(&knots, &points);
+        Self { knots, points, second, first: copies, corners: if closed { n } else { n - 1 } }
+    }
+
+    fn breaks(&self) -> Vec<f64> {
+        let mut breaks = vec![self.knots[self.first]];
+        for span in self.first..self.first + self.corners {
+            let (a, b) = (self.knots[span], self.knots[span + 1]);
+            breaks.extend((1..=PIECES).map(|i| a + (b - a) * i as f64 / PIECES as f64));
+        }
+        breaks
+    }
+
+    fn break_of_corner(&self, k: usize) -> usize {
+        k.min(self.corners) * PIECES
+    }
+
+    /// Position and first derivative.
+    fn at(&self, u: f64) -> [DVec3; 2] {
+        let i = self.knots.partition_point(|k| *k <= u).clamp(1, self.knots.len() - 1) - 1;
+        let h = self.knots[i + 1] - self.knots[i];
+        let b = (u - self.knots[i]) / h;
+        let a = 1.0 - b;
+        let (p, q) = (self.points[i], self.points[i + 1]);
+        let (pp, qq) = (self.second[i] * (h * h / 6.0), self.second[i + 1] * (h * h / 6.0));
+        [
+            p * a + q * b + pp * (a * a * a - a) + qq * (b * b * b - b),
+            (q - p - pp * (3.0 * a * a - 1.0) + qq * (3.0 * b * b - 1.0)) / h,
+        ]
+    }
+}
+
+/// Second derivatives at the knots of the natural cubic spline.
+fn second_derivatives(knots: &[f64], points: &[DVec3]) -> Vec<DVec3> {
+    let n = points.len();
+    let mut second = vec![DVec3::ZERO; n];
+    let mut upper = vec![0.0; n];
+    for i in 1..n.saturating_sub(1) {
+        let (h0, h1) = (knots[i] - knots[i - 1], knots[i + 1] - knots[i]);
+        let right = ((points[i + 1] - points[i]) / h1 - (points[i] - points[i - 1]) / h0) * 6.0;
+        let pivot = 2.0 * (h0 + h1) - h0 * upper[i - 1];
+        upper[i] = h1 / pivot;
+        second[i] = (right - second[i - 1] * h0) / pivot;
+    }
+    for i in (1..n.saturating_sub(1)).rev() {
+        let next = second[i + 1];
+        second[i] -= next * upper[i];
+    }
+    second
+}
+
+/// Arc length of a curve, tabulated at breaks.
+struct ArcLength {
+    breaks: Vec<f64>,
+    lengths: Vec<f64>,
+}
+
+impl ArcLength {
+    fn new(curve: &impl Fn(f64) -> [DVec3; 2], breaks: Vec<f64>) -> Self {
+        let mut lengths = vec![0.0];
+        for pair in breaks.windows(2) {
+            lengths.push(lengths[lengths.len() - 1] + integrate_speed(curve, pair[0], pair[1]));
+        }
+        Self { breaks, lengths }
+    }
+
+    fn length(&self) -> f64 {
+        self.lengths[self.lengths.len() - 1]
+    }
+
+    fn length_at_break(&self, index: usize) -> f64 {
+        self.lengths[index.min(self.lengths.len() - 1)]
+    }
+
+    /// The parameter at arc length `s`, by Newton's method kept within a piece.
+    fn parameter(&self, curve: &impl Fn(f64) -> [DVec3; 2], s: f64) -> f64 {
+        let last = self.breaks.len() - 1;
+        let piece = self.lengths.partition_point(|l| *l <= s).clamp(1, last) - 1;
+        let (mut low, mut high) = (self.breaks[piece], self.breaks[piece + 1]);
+        let wanted = s - self.lengths[piece];
+        let whole = self.lengths[piece + 1] - self.lengths[piece];
+        let start = low;
+        let mut u = low + (high - low) * (wanted / whole.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        for _ in 0..20 {
+            let error = integrate_speed(curve, start, u) - wanted;
+            if error.abs() <= 1e-13 * self.length() {
+                break;
+            }
+            if error > 0.0 {
+                high = u;
+            } else {
+                low = u;
+            }
+            let step = u - error / curve(u)[1].length().max(f64::MIN_POSITIVE);
+            u = if step > low && step < high { step } else { 0.5 * (low + high) };
+        }
+        u
+    }
+}
+
+/// Gauss and Legendre's five points.
+fn integrate_speed(curve: &impl Fn(f64) -> [DVec3; 2], from: f64, to: f64) -> f64 {
+    const NODES: [(f64, f64); 5] = [
+        (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
+        (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+        (0.0, 0.568_888_888_888_888_9),
+        (0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+        (0.906_179_845_938_664, 0.236_926_885_056_189_1),
+    ];
+    let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
+    NODES.iter().map(|(x, w)| w * curve(middle + half * x)[1].length()).sum::<f64>() * half
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(xy: &[(f64, f64)]) -> Vec<DVec3> {
+        xy.iter().map(|&(x, y)| DVec3::new(x, y, 0.0)).collect()
+    }
+
+    #[test]
+    fn a_path_through_points_on_a_circle_has_the_circles_length_and_bend() {
+        let corners: Vec<DVec3> = (0..16)
+            .map(|i| libm::sincos(std::f64::consts::TAU * f64::from(i) / 16.0))
+            .map(|(s, c)| DVec3::new(10.0 * c, 10.0 * s, 0.0))
+            .collect();
+        let path = fit_path(&corners, true, 1e-3, 1e-3).unwrap();
+        let length = path.spline.grid().length();
+        assert!((length - std::f64::consts::TAU * 10.0).abs() < 0.01, "{length}");
+        assert!(path.speed_ripple <= WANTED_RIPPLE && path.farthest_point_m < 4e-3, "{path:?}");
+        for i in 0..100 {
+            let jet = position_jet(&path.spline, length * f64::from(i) / 100.0);
+            assert!((jet.second.length() - 0.1).abs() < 0.01, "{jet:?}");
+        }
+    }
+
+    #[test]
+    fn arc_length_of_a_sine_is_the_elliptic_integral() {
+        // y = sin(x) over one half wave is 3.820 197 789 027 712 m long.
+        let sine = SinePath::new(DVec3::ZERO, 0.0, std::f64::consts::PI, 1.0);
+        let half_wave = sine.ahead.grid().length();
+        assert!((half_wave - 3.820_197_789_027_712).abs() < 1e-12, "{half_wave}");
+        let crest = sine.at(half_wave / 2.0);
+        assert!((crest.value - DVec3::new(std::f64::consts::FRAC_PI_2, 1.0, 0.0)).length() < 1e-9);
+        let trough = sine.at(1.5 * half_wave);
+        assert!((trough.value.y + 1.0).abs() < 1e-9, "{trough:?}");
+    }
+
+    #[test]
+    fn turning_back_on_the_spot_is_refused() {
+        let there_and_back = points(&[(0.0, 0.0), (10.0, 0.0), (0.0, 0.0)]);
+        let fault = fit_path(&there_and_back, false, 1e-3, 1e-3).unwrap_err();
+        let PathFault::Cusp { near_m } = fault else { panic!("{fault:?}") };
+        assert!(near_m.distance(DVec3::new(10.0, 0.0, 0.0)) < 1.0, "{near_m}");
+    }
+
+    #[test]
+    fn a_lift_is_refused() {
+        let lift = [DVec3::ZERO, DVec3::X, DVec3::new(1.0, 0.0, 3.0)];
+        assert_eq!(
+            fit_path(&lift, false, 1e-3, 1e-3).unwrap_err(),
+            PathFault::Vertical { index: 2 }
+        );
+    }
+
+    #[test]
+    fn thinning_keeps_both_ends() {
+        let dense: Vec<DVec3> = (0..=105).map(|i| DVec3::X * f64::from(i) * 0.1).collect();
+        let kept = thin(&dense, false, 1.0);
+        assert_eq!((kept[0], kept[kept.len() - 1]), (0, 105));
+        assert!(kept.windows(2).all(|w| dense[w[0]].distance(dense[w[1]]) > 0.99));
+        assert_eq!(thin(&[DVec3::ONE, DVec3::ONE], false, 1e-3), [0]);
+    }
+}

@@ -1,0 +1,101 @@
+//! How far along its curve the robot is at a time.
+
+/// Peak deceleration of a stop that has the room, m/s².
+const BRAKING_M_S2: f64 = 1.5;
+/// Peak of the braking profile over its mean.
+const PEAK_OVER_MEAN: f64 = 1.875;
+
+/// The curve's parameter over time; twice continuously differentiable, and so is its rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// At a constant rate for ever.
+    Steady {
+        /// Units of the parameter per second.
+        rate: f64,
+    },
+    /// At a constant rate, then to rest at the end.
+    Stop {
+        /// Units of the parameter per second.
+        rate: f64,
+        /// When braking starts, seconds.
+        brake_from_s: f64,
+        /// How long it lasts, seconds.
+        brake_s: f64,
+        /// The parameter at rest.
+        end: f64,
+    },
+}
+
+impl Progress {
+    /// Travels `length` at `rate` and stops there. `speed_m_s` is the robot's speed before the
+    /// stop: braking peaks at 1.5 m/s² unless that would take more than half of the way.
+    pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
+        let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
+        // Braking covers half of what the full rate would.
+        let brake_s = comfortable_s.min(length / rate);
+        let brake_from_s = length / rate - 0.5 * brake_s;
+        Self::Stop { rate, brake_from_s, brake_s, end: length }
+    }
+
+    /// The parameter with its first and second derivative by time, at `t_s` seconds.
+    pub fn at(&self, t_s: f64) -> [f64; 3] {
+        match *self {
+            Self::Steady { rate } => [rate * t_s, rate, 0.0],
+            Self::Stop { rate, brake_from_s, brake_s, end } => {
+                if t_s <= brake_from_s {
+                    return [rate * t_s, rate, 0.0];
+                }
+                let b = (t_s - brake_from_s) / brake_s;
+                if b >= 1.0 {
+                    return [end, 0.0, 0.0];
+                }
+                // The rate falls by 6 b^5 - 15 b^4 + 10 b^3.
+                let fallen = b * b * b * (b * (6.0 * b - 15.0) + 10.0);
+                let lost = b * b * b * b * (b * (b - 3.0) + 2.5);
+                let slope = 30.0 * b * b * (1.0 - b) * (1.0 - b);
+                [
+                    rate * (brake_from_s + brake_s * (b - lost)),
+                    rate * (1.0 - fallen),
+                    -rate * slope / brake_s,
+                ]
+            }
+        }
+    }
+
+    /// When the robot comes to rest, seconds.
+    pub fn ends_at_s(&self) -> Option<f64> {
+        match *self {
+            Self::Steady { .. } => None,
+            Self::Stop { brake_from_s, brake_s, .. } => Some(brake_from_s + brake_s),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_ends_where_it_should_and_brakes_gently() {
+        let progress = Progress::stopping(4.0, 100.0, 4.0);
+        let end_s = progress.ends_at_s().unwrap();
+        assert_eq!(progress.at(end_s + 1.0), [100.0, 0.0, 0.0]);
+        assert!((progress.at(end_s - 1e-6)[0] - 100.0).abs() < 1e-9);
+        let peak = (0..10_000).map(|i| -progress.at(f64::from(i) * end_s / 1e4)[2]);
+        let peak = peak.fold(0.0, f64::max);
+        assert!((peak - BRAKING_M_S2).abs() < 1e-3, "{peak}");
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        let progress = Progress::stopping(2.0, 3.0, 2.0);
+        let h = 1e-5;
+        for i in 0..300 {
+            let t = 0.01 + f64::from(i) * 0.01;
+            let [_, rate, second] = progress.at(t);
+            let (before, after) = (progress.at(t - h), progress.at(t + h));
+            assert!(((after[0] - before[0]) / (2.0 * h) - rate).abs() < 1e-6);
+            assert!(((after[1] - before[1]) / (2.0 * h) - second).abs() < 1e-3);
+        }
+    }
+}

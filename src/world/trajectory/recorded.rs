@@ -1,0 +1,234 @@
+//! Recorded poses: noisy samples over time, made smooth.
+
+use glam::{DQuat, DVec3};
+
+use super::path::{AngleJet, PositionJet, position_jet, thin};
+use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
+use crate::frames::quat_from_rpy;
+
+/// Knots are no nearer than this, seconds: robots do not move their bodies faster.
+const LEAST_SPACING_S: f64 = 0.05;
+/// Gaps of more spans than this between samples are bridged in a straight line, which cannot
+/// swing out.
+const BRIDGED_SPANS: f64 = 6.0;
+/// Orientations may deviate by this, rms, radians.
+const ORIENTATION_RMS_RAD: f64 = 0.5 * std::f64::consts::PI / 180.0;
+/// Fastest turn of the bridge from the last pose back to the first, rad/s.
+const CLOSING_TURN_RAD_S: f64 = 0.5;
+
+/// A pose at a time. Times start at 0 and increase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimedPose {
+    /// Seconds.
+    pub time_s: f64,
+    /// Metres, World.
+    pub position_m: DVec3,
+    /// `world_from_body`; all poses of a recording have it or none has.
+    pub orientation: Option<DQuat>,
+}
+
+/// A smooth motion over time in seconds, starting at 0.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    position: BSpline<3>,
+    /// x, y, z, w; its length is near 1 but not 1.
+    attitude: BSpline<4>,
+}
+
+/// A recording made smooth, and how far it is from its samples.
+#[derive(Clone, Debug)]
+pub struct FittedRecording {
+    /// The motion.
+    pub motion: Recorded,
+    /// Motions of shorter periods are smoothed away, seconds.
+    pub cutoff_s: f64,
+    /// Of positions, metres.
+    pub deviation_m: Deviation,
+    /// Of orientations, radians.
+    pub deviation_rad: Deviation,
+}
+
+/// Orientations that turn by nearly half a turn from one sample to the next have no way between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tumbling {
+    /// Seconds.
+    pub near_s: f64,
+}
+
+impl Recorded {
+    /// Position at `u` seconds of the recording.
+    pub fn position(&self, u: f64) -> PositionJet {
+        position_jet(&self.position, u)
+    }
+
+    /// Orientation and angular rate (Body, radians per second of the recording) at `u`.
+    pub fn attitude(&self, u: f64) -> (DQuat, DVec3) {
+        let jet = self.attitude.at(u);
+        let (q, dq) = (DQuat::from_array(jet.value), DQuat::from_array(jet.first));
+        // For q of any length: the part of dq along q changes the length only.
+        let turn = q.conjugate() * dq;
+        (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
+    }
+
+    /// Yaw at `u`, of the projection of the body's x axis on the horizontal plane.
+    pub fn yaw(&self, u: f64) -> AngleJet {
+        let (q, rate) = self.attitude(u);
+        let forward = q * DVec3::X;
+        let change = q * rate.cross(DVec3::X);
+        // Nose straight up or down: no heading, and none is made up.
+        let squared = (forward.x * forward.x + forward.y * forward.y).max(1e-12);
+        [libm::atan2(forward.y, forward.x), (forward.x * change.y - forward.y * change.x) / squared]
+    }
+
+    /// Duration or lap, seconds.
+    pub fn length_s(&self) -> f64 {
+        self.position.grid().length()
+    }
+
+    /// Knots.
+    pub fn spans(&self) -> usize {
+        self.position.grid().spans
+    }
+}
+
+/// Smooths a recording of 2 poses or more. Positions stay within `rms_m` of the samples in the
+/// mean and four times that at the farthest, if knots 0.05 s (or the median sample interval, if
+/// longer) apart allow. Without orientations the robot is level and faces along its way, as seen
+/// over steps of `heading_step_m`.
+pub fn fit_recording(
+    poses: &[TimedPose],
+    closed: bool,
+    rms_m: f64,
+    heading_step_m: f64,
+) -> Result<FittedRecording, Tumbling> {
+    let mut quats = match poses.iter().map(|p| p.orientation).collect::<Option<Vec<_>>>() {
+        Some(quats) => quats,
+        None => headings(poses, closed, heading_step_m),
+    };
+    for i in 1..quats.len() {
+        if quats[i].dot(quats[i - 1]) < 0.0 {
+            quats[i] = -quats[i];
+        }
+    }
+    let positions: Vec<_> =
+        poses.iter().map(|p| (p.time_s, p.position_m.to_array())).collect::<Vec<_>>();
+    let attitudes: Vec<_> =
+        poses.iter().zip(&quats).map(|(p, q)| (p.time_s, q.to_array())).collect();
+
+    let mut intervals: Vec<f64> = poses.windows(2).map(|w| w[1].time_s - w[0].time_s).collect();
+    intervals.sort_by(f64::total_cmp);
+    let median_s = intervals[intervals.len() / 2];
+    let duration_s = poses[poses.len() - 1].time_s;
+    let (first, last) = (quats[0], quats[quats.len() - 1]);
+    let factor = if first.dot(last) < 0.0 { -1.0 } else { 1.0 };
+    let mut length_s = duration_s;
+    if closed {
+        let gap_m = poses[0].position_m.distance(poses[poses.len() - 1].position_m);
+        let way_m: f64 = poses.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).sum();
+        let turn = 2.0 * libm::acos(first.dot(last).abs().min(1.0));
+        if gap_m > 1e-3 || turn > 1e-3 {
+            let drive_s = if way_m > 0.0 { gap_m * duration_s / way_m } else { 0.0 };
+            length_s += median_s.max(drive_s).max(turn / CLOSING_TURN_RAD_S);
+        }
+    }
+    let wanted_s = median_s.max(LEAST_SPACING_S).min(length_s / 8.0);
+    let most = (64 * poses.len() + 1024).min(MAX_SPANS);
+    let spans = ((length_s / wanted_s).ceil() as usize).clamp(1, most);
+    let grid = |factor: f64| Grid {
+        spacing: length_s / spans as f64,
+        spans,
+        lap_factor: closed.then_some(factor),
+    };
+
+    let positions = bridged(positions, &grid(1.0));
+    let (position, cutoff_s, deviation_m) =
+        Fit { grid: grid(1.0), samples: &positions, cutoff: 0.0 }.solve_within(rms_m);
+    let attitudes = bridged(attitudes, &grid(factor));
+    // The distance between unit quaternions is half of the angle.
+    let (attitude, _, half) = Fit { grid: grid(factor), samples: &attitudes, cutoff: 0.0 }
+        .solve_within(0.5 * ORIENTATION_RMS_RAD);
+    for i in 0..=2 * spans {
+        let near_s = attitude.grid().spacing * i as f64 / 2.0;
+        if DQuat::from_array(attitude.at(near_s).value).length_squared() < 0.25 {
+            return Err(Tumbling { near_s });
+        }
+    }
+    Ok(FittedRecording {
+        motion: Recorded { position, attitude },
+        cutoff_s,
+        deviation_m,
+        deviation_rad: Deviation { rms: 2.0 * half.rms, max: 2.0 * half.max },
+    })
+}
+
+/// Adds straight-line samples where neighbours are far apart; leaves out the last sample of a
+/// closed curve if it is the first of the next lap.
+fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Vec<(f64, [f64; D])> {
+    let length = grid.length();
+    if let Some(factor) = grid.lap_factor {
+        let (_, first) = samples[0];
+        samples.retain(|(u, _)| *u < length * (1.0 - 1e-12));
+        samples.push((length, first.map(|x| x * factor)));
+    }
+    let mut all = Vec::with_capacity(samples.len());
+    for pair in samples.windows(2) {
+        let ((u, a), (v, b)) = (pair[0], pair[1]);
+        all.push((u, a));
+        let steps = (v - u) / grid.spacing;
+        if steps > BRIDGED_SPANS {
+            let steps = steps.ceil() as usize;
+            all.extend((1..steps).map(|i| {
+                let share = i as f64 / steps as f64;
+                (u + (v - u) * share, std::array::from_fn(|d| a[d] + (b[d] - a[d]) * share))
+            }));
+        }
+    }
+    if grid.lap_factor.is_none() {
+        all.extend(samples.last());
+    }
+    all
+}
+
+/// Level orientations along the way: the direction between places `step_m` apart, turned
+/// evenly in the time between them. A robot that stands still so keeps its heading.
+fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
+    let places: Vec<DVec3> = poses.iter().map(|p| p.position_m.with_z(0.0)).collect();
+    let anchors = thin(&places, false, step_m);
+    let count = anchors.len();
+    if count < 2 {
+        return vec![DQuat::IDENTITY; poses.len()];
+    }
+    // On a closed way the ends look past the seam, over anchors that lie on it.
+    let apart =
+        |j: usize, k: usize| places[anchors[j]].distance(places[anchors[k]]) >= 0.5 * step_m;
+    let before_first = (1..count).rev().find(|&j| closed && apart(j, 0)).unwrap_or(0);
+    let after_last = (0..count - 1).find(|&j| closed && apart(j, count - 1)).unwrap_or(count - 1);
+    let mut yaws: Vec<f64> = Vec::with_capacity(count);
+    for k in 0..count {
+        let before = if k == 0 { before_first } else { k - 1 };
+        let after = if k == count - 1 { after_last } else { k + 1 };
+        let mut along = places[anchors[after]] - places[anchors[before]];
+        if along.length() < 1e-6 {
+            // There and back: keep going the way it came.
+            along = places[anchors[k]] - places[anchors[before]];
+        }
+        let yaw = libm::atan2(along.y, along.x);
+        let turn = std::f64::consts::TAU;
+        yaws.push(match yaws.last() {
+            Some(last) => yaw - ((yaw - last) / turn).round() * turn,
+            None => yaw,
+        });
+    }
+    let mut k = 0;
+    poses
+        .iter()
+        .map(|pose| {
+            while k + 2 < count && poses[anchors[k + 1]].time_s <= pose.time_s {
+                k += 1;
+            }
+            let (from, to) = (poses[anchors[k]].time_s, poses[anchors[k + 1]].time_s);
+            let share = ((pose.time_s - from) / (to - from)).clamp(0.0, 1.0);
+            quat_from_rpy(0.0, 0.0, yaws[k] + (yaws[k + 1] - yaws[k]) * share)
+        })
+        .collect()
+}
