@@ -1,14 +1,47 @@
-//! `menura check`.
+//! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
 use super::CliError;
+use super::rig_args::RigArgs;
+use crate::config::profile::DriverProfile;
+use crate::config::rig::{DeviceConfig, DeviceSettings, LinkConfig, Rig};
 
 /// Arguments of `menura check`.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {}
+pub struct Cmd {
+    #[command(flatten)]
+    rig: RigArgs,
+}
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        Err(CliError::Failed("not built yet".into()))
+        let rig = self.rig.load()?;
+        // Loading the scene and building the trajectory belong here: `rig.places` says where the
+        // rig names them.
+        println!("{}: ok", rig.name);
+        for line in summary(&rig) {
+            println!("  {line}");
+        }
+        Ok(())
     }
+}
+
+/// One line a device.
+fn summary(rig: &Rig) -> impl Iterator<Item = String> {
+    rig.devices.iter().map(device)
+}
+
+fn device(device: &DeviceConfig) -> String {
+    let LinkConfig::Udp(link) = &device.link;
+    let DeviceSettings::VelodyneHdl64e(settings) = &device.settings;
+    let DriverProfile::VelodyneHdl64e(profile) = &device.profile.driver;
+    let rate = profile.timing_of(settings.return_mode).packets_per_second;
+    format!(
+        "{}: {}, {} rpm, {}, {rate:.0} packets/s to {}",
+        device.name,
+        device.profile.name,
+        settings.rotation_rate_rpm,
+        settings.return_mode.word(),
+        link.to
+    )
 }

@@ -7,6 +7,7 @@ mod check;
 mod inspect;
 mod profiles;
 mod record;
+mod rig_args;
 mod run;
 mod scenes;
 

@@ -1,6 +1,15 @@
 //! What a user writes: rigs and firmware profiles, read, checked and typed.
 //!
-//! Everything to the right of this layer works on values that were checked here.
+//! Everything to the right of this layer works on values that were checked here. All faults of a
+//! file are told at once, as [`diagnostic::Diagnostics`].
 
+pub mod calibration;
+pub mod diagnostic;
+mod hdl64e_read;
+pub mod overrides;
 pub mod profile;
+mod profile_read;
+mod reader;
 pub mod rig;
+mod rig_read;
+mod world_read;

@@ -1,12 +1,20 @@
 //! A product's firmware as data: typed, checked, nothing optional left.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use super::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use super::profile_read;
+use super::reader::nearest;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The file's stem: `<vendor>-<model>-<firmware>`.
     pub name: String,
+    /// The file, as messages about its limits name it.
+    pub file: String,
     /// One line for `menura profiles`.
     pub summary: String,
     /// Where the numbers come from: manuals, captures, drivers.
@@ -17,12 +25,122 @@ pub struct Profile {
     pub driver: DriverProfile,
 }
 
+/// The profiles that are part of the program: file name and text.
+const EMBEDDED: &[(&str, &str)] = &[
+    (
+        "firmware-profiles/velodyne-hdl64e-s1.toml",
+        include_str!("../../firmware-profiles/velodyne-hdl64e-s1.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-hdl64e-s2.toml",
+        include_str!("../../firmware-profiles/velodyne-hdl64e-s2.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-hdl64e-s3.toml",
+        include_str!("../../firmware-profiles/velodyne-hdl64e-s3.toml"),
+    ),
+];
+
+/// No profile is longer than this.
+const MAX_PROFILE_BYTES: u64 = 1 << 20;
+
+impl Profile {
+    /// The profiles that are part of the program, by name.
+    pub fn embedded() -> &'static [Arc<Profile>] {
+        static PROFILES: LazyLock<Vec<Arc<Profile>>> = LazyLock::new(|| {
+            let parse = |(file, text): &(&str, &str)| match Profile::parse(file, text) {
+                Ok(profile) => Arc::new(profile),
+                // Their text is part of the program: this is a bug in Menura, seen by its tests.
+                Err(faults) => panic!("{faults}"),
+            };
+            EMBEDDED.iter().map(parse).collect()
+        });
+        &PROFILES
+    }
+
+    /// A profile by name, or by the path of a `.toml` file.
+    ///
+    /// # Errors
+    /// An unknown name, or everything that is wrong with the file.
+    pub fn find(name_or_path: &str) -> Result<Arc<Profile>, Diagnostics> {
+        if Self::is_path(name_or_path) {
+            return Self::load(name_or_path, Path::new(name_or_path)).map(Arc::new);
+        }
+        Self::by_name(name_or_path).ok_or_else(|| {
+            let fault = Diagnostic::new(format!("there is no profile `{name_or_path}`"));
+            Diagnostics::from(fault.help(Self::suggestion(name_or_path)))
+        })
+    }
+
+    /// Whether a rig's `profile` key means a file rather than a name.
+    pub(super) fn is_path(name_or_path: &str) -> bool {
+        name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
+    }
+
+    /// One of [`Profile::embedded`].
+    pub(super) fn by_name(name: &str) -> Option<Arc<Profile>> {
+        Self::embedded().iter().find(|profile| profile.name == name).cloned()
+    }
+
+    /// What to write instead of an unknown name.
+    pub(super) fn suggestion(name: &str) -> String {
+        let names: Vec<_> = Self::embedded().iter().map(|profile| profile.name.as_str()).collect();
+        let near = nearest(name, names.iter().copied());
+        let mean = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        format!("{mean}allowed: {}, or the path of a .toml file", names.join(", "))
+    }
+
+    /// Reads the profile at `path`, which messages call `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(file: &str, path: &Path) -> Result<Profile, Diagnostics> {
+        let source = SourceFile::read(file, path, MAX_PROFILE_BYTES).map_err(|why| {
+            Diagnostics::from(Diagnostic::new(format!("cannot read profile `{file}`: {why}")))
+        })?;
+        profile_read::parse(&source)
+    }
+
+    /// Reads a profile from its text; messages call it `file`, whose stem is the name.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(file: &str, text: &str) -> Result<Profile, Diagnostics> {
+        profile_read::parse(&SourceFile::new(file, text, ""))
+    }
+}
+
 /// The data of each family. The variant is what a profile's `driver` key says.
 #[derive(Clone, Debug)]
 pub enum DriverProfile {
     /// `velodyne-hdl64e`
     VelodyneHdl64e(Box<Hdl64eProfile>),
 }
+
+/// Gives an enum the words that TOML and `menura profiles` have for it.
+macro_rules! words {
+    ($type:ident: $($word:literal => $variant:ident),+) => {
+        impl $type {
+            /// Every value with its word in TOML.
+            pub const WORDS: [(&'static str, Self); [$($word),+].len()] =
+                [$(($word, Self::$variant)),+];
+
+            /// The word for it in TOML.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+    };
+}
+
+words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
+words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
+words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd);
+words!(S1Grouping: "block" => Block, "datagram" => Datagram);
+words!(BeamShape:
+    "ray" => Ray, "circular" => Circular, "elliptical" => Elliptical, "rectangular" => Rectangular);
 
 /// How a product's packets look below UDP, as captures show; recorded frames carry it.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +228,16 @@ pub struct Hdl64eProfile {
     pub status: Hdl64eStatus,
     /// Values a rig may override; see [`Hdl64eSettings`].
     pub defaults: Hdl64eSettings,
+}
+
+impl Hdl64eProfile {
+    /// Firing times in a return mode.
+    pub fn timing_of(&self, mode: ReturnMode) -> &PacketTiming {
+        match mode {
+            ReturnMode::Dual => self.dual_timing.as_ref().unwrap_or(&self.timing),
+            ReturnMode::Strongest | ReturnMode::Last => &self.timing,
+        }
+    }
 }
 
 /// When the lasers of one packet fire. A *cycle* is one sweep over 32 slots; S1: one block;

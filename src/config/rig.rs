@@ -1,10 +1,13 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+pub use super::overrides::Override;
 use super::profile::{Hdl64eSettings, Profile};
+use super::rig_read;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
 /// A checked rig.
@@ -26,6 +29,64 @@ pub struct Rig {
     pub engine: EngineConfig,
     /// The devices, in the rig's order.
     pub devices: Vec<DeviceConfig>,
+    /// Where things were written, for faults that show only when a file is loaded.
+    pub places: RigPlaces,
+}
+
+/// Where a rig names what is loaded later.
+#[derive(Clone, Debug)]
+pub struct RigPlaces {
+    /// The value of `world.scene`.
+    pub scene: Place,
+    /// The value of `robot.trajectory`, or of its `path`.
+    pub trajectory: Place,
+}
+
+/// The rig that runs when none is given.
+const DEFAULT_RIG: &str = include_str!("default-rig.toml");
+
+/// No rig is longer than this.
+const MAX_RIG_BYTES: u64 = 8 << 20;
+
+impl Rig {
+    /// Reads the rig at `path` with `overrides` applied to it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, with the profiles and calibrations it names, and with
+    /// the overrides.
+    pub fn load(path: &Path, overrides: &[Override]) -> Result<Rig, Diagnostics> {
+        let name = path.display().to_string();
+        let source = SourceFile::read(&name, path, MAX_RIG_BYTES)
+            .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")))?;
+        rig_read::parse(&source, overrides)
+    }
+
+    /// The rig that runs when none is given: a robot with one HDL-64E circles in the courtyard.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the overrides.
+    pub fn default_rig(overrides: &[Override]) -> Result<Rig, Diagnostics> {
+        Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides)
+    }
+
+    /// The text of [`Rig::default_rig`], to start one's own from.
+    pub fn default_text() -> &'static str {
+        DEFAULT_RIG
+    }
+
+    /// Reads a rig from its text, which messages call `name`; relative paths in it start at
+    /// `base_dir`.
+    ///
+    /// # Errors
+    /// As [`Rig::load`].
+    pub fn parse(
+        name: &str,
+        text: &str,
+        base_dir: &Path,
+        overrides: &[Override],
+    ) -> Result<Rig, Diagnostics> {
+        rig_read::parse(&SourceFile::new(name, text, base_dir), overrides)
+    }
 }
 
 /// `[world]`

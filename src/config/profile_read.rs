@@ -1,0 +1,534 @@
+//! Reads a firmware profile: every key once, each within its limits, nothing left out.
+//!
+//! `firmware-profiles/example.toml` explains the keys.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
+use super::diagnostic::{Diagnostics, SourceFile};
+use super::hdl64e_read as hdl64e;
+use super::profile::{
+    DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, LaserCalibration,
+    LaserTable, NetworkIdentity, PacketTiming, Profile, ReturnMode, S1Grouping, TimestampMarks,
+};
+use super::reader::{Faults, Field, Limit, TableReader, Value, parse_toml};
+
+/// Words of the 'G' status byte.
+const GPS_STATUS: &[(&str, u8)] =
+    &[("pps-and-nmea", b'A'), ("nmea", b'V'), ("pps", b'P'), ("none", 0)];
+
+/// Words of the warning bits.
+const WARNINGS: &[(&str, u8)] = &[
+    ("lens-contaminated", 1 << 0),
+    ("too-hot", 1 << 1),
+    ("too-cold", 1 << 2),
+    ("voltage-low", 1 << 3),
+    ("voltage-high", 1 << 4),
+    ("pps-present", 1 << 5),
+    ("gps-time-present", 1 << 6),
+];
+
+const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
+const ONE_BYTE: &str = "the wire format: one byte";
+
+/// Reads the profile in `source`; its name is the file's stem.
+pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {
+    let faults = Faults::default();
+    let profile = parse_toml(source, &faults)
+        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), &source.name));
+    let faults = faults.into_inner();
+    match profile {
+        Some(profile) if faults.is_empty() => Ok(profile),
+        _ => Err(faults),
+    }
+}
+
+fn profile(mut root: TableReader<'_>, file: &str) -> Option<Profile> {
+    let summary = root.required("summary").text("one line for `menura profiles`");
+    let drivers = [("velodyne-hdl64e", ())];
+    let driver = root.required("driver").choice(&drivers, PROFILES);
+    let unsure = root.required("unsure").strings("what no two sources confirm");
+    let sources = root.required("source").table("[source]").and_then(sources);
+    // Without a known family the rest cannot be judged.
+    driver?;
+    let driver = hdl64e_profile(root);
+    let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Some(Profile {
+        name,
+        file: file.to_string(),
+        summary: summary?.value,
+        sources: sources?,
+        unsure: unsure?,
+        driver: DriverProfile::VelodyneHdl64e(Box::new(driver?)),
+    })
+}
+
+fn sources(mut table: TableReader<'_>) -> Option<Vec<String>> {
+    let mut all = Vec::new();
+    let mut complete = true;
+    for (key, kind) in [("manual", "manual"), ("captures", "capture"), ("drivers", "driver")] {
+        match table.required(key).strings("where the numbers come from") {
+            Some(list) => all.extend(list.iter().map(|source| format!("{kind}: {source}"))),
+            None => complete = false,
+        }
+    }
+    if complete && all.is_empty() {
+        let label = "at least one of manual, captures and drivers must name a source";
+        table.fault(table.place().fault("a profile says where its numbers come from", label));
+    }
+    table.finish();
+    complete.then_some(all)
+}
+
+fn hdl64e_profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
+    let network = root.required("network").table("[network]").and_then(network);
+    let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let packet = root.required("packet").table("[packet]");
+    let (generation, packet) = packet.map_or((None, None), packet_table);
+    let modes = root
+        .required("returns")
+        .table("[returns]")
+        .and_then(|table| return_modes(table, generation));
+    let has_dual = modes.as_ref().is_some_and(|modes| modes.contains(&ReturnMode::Dual));
+    let timings = root
+        .required("timing")
+        .table("[timing]")
+        .and_then(|table| timings(table, generation?, has_dual));
+    let status =
+        root.required("status").table("[status]").and_then(|table| status(table, generation?));
+    let beam = root.required("beam").table("[beam]").and_then(|t| hdl64e::beam(t, None));
+    let noise = root.required("noise").table("[noise]").and_then(|t| hdl64e::noise(t, None));
+    let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
+    root.finish();
+    let rotation = rotation?;
+    let return_modes = modes?;
+    let (timing, dual_timing) = timings?;
+    let packet = packet?;
+    Some(Hdl64eProfile {
+        generation: packet.generation,
+        network: network?,
+        min_rotation_rate_rpm: rotation.min_rpm,
+        max_rotation_rate_rpm: rotation.max_rpm,
+        timing,
+        dual_timing,
+        status: status?,
+        defaults: Hdl64eSettings {
+            rotation_rate_rpm: rotation.default_rpm,
+            return_mode: *return_modes.first()?,
+            start_azimuth_rad: rotation.start_azimuth_rad,
+            timestamp_marks: packet.timestamp_marks,
+            s1_start_phase: packet.start_phase,
+            s1_grouping: packet.grouping,
+            beam: beam?,
+            noise: noise?,
+            lag_ns: packet.lag_ns,
+            calibration: calibration?,
+        },
+        return_modes,
+    })
+}
+
+fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
+    let port = Limit::new(1..=65535, "", "UDP");
+    let source_ip = ipv4(&table.required("source_ip"));
+    let destination_ip = ipv4(&table.required("destination_ip"));
+    let source_port = table.required("source_port").integer(&port);
+    let destination_port = table.required("destination_port").integer(&port);
+    let source_mac = mac(&table.required("source_mac"));
+    let destination_mac = mac(&table.required("destination_mac"));
+    let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));
+    let dont_fragment = table.required("dont_fragment").boolean();
+    let id_limit = Limit::new(0..=65535, "", "IPv4");
+    let identification = table.required("identification").integer(&id_limit);
+    let udp_checksum = table.required("udp_checksum").boolean();
+    table.finish();
+    Some(NetworkIdentity {
+        source_ip: source_ip?,
+        destination_ip: destination_ip?,
+        source_port: source_port?,
+        destination_port: destination_port?,
+        source_mac: source_mac?,
+        destination_mac: destination_mac?,
+        ttl: ttl?,
+        dont_fragment: dont_fragment?,
+        identification: identification?,
+        udp_checksum: udp_checksum?,
+    })
+}
+
+struct Rotation {
+    min_rpm: u32,
+    max_rpm: u32,
+    default_rpm: u32,
+    start_azimuth_rad: f64,
+}
+
+fn rotation(mut table: TableReader<'_>) -> Option<Rotation> {
+    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
+    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
+    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
+    let default_field = table.required("default_rpm");
+    let default_place = default_field.place();
+    let default_rpm = default_field.integer::<u32>(&rpm);
+    let start = table.required("start_azimuth_deg").number(&hdl64e::start_azimuth_limit());
+    if let (Some(min), Some(max), Some(default), Some(place)) =
+        (min_rpm, max_rpm, default_rpm, default_place)
+        && !(min <= default && default <= max)
+    {
+        let label = format!("min_rpm is {min}, max_rpm is {max}");
+        table.fault(place.fault("`default_rpm` must be from `min_rpm` to `max_rpm`", label));
+    }
+    table.finish();
+    Some(Rotation {
+        min_rpm: min_rpm?,
+        max_rpm: max_rpm?,
+        default_rpm: default_rpm?,
+        start_azimuth_rad: start?.to_radians(),
+    })
+}
+
+fn return_modes(
+    mut table: TableReader<'_>,
+    generation: Option<Hdl64eGeneration>,
+) -> Option<Vec<ReturnMode>> {
+    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
+    let (items, place) = table.required("modes").array(expected)?;
+    let mut modes = Vec::new();
+    for item in items {
+        let item_place = item.place();
+        let mode = item.choice(&ReturnMode::WORDS, PROFILES);
+        if let (Some(mode), Some(place)) = (mode, item_place) {
+            if modes.contains(&mode) {
+                table.fault(place.fault("a return mode is there twice", "again here"));
+            }
+            if mode == ReturnMode::Dual && generation.is_some_and(|g| g != Hdl64eGeneration::S3) {
+                let label = "only generation \"s3\" packs two returns";
+                table.fault(place.fault("this generation has no dual return", label));
+            }
+        }
+        modes.extend(mode);
+    }
+    if modes.is_empty() {
+        let label = format!("allowed: {expected}");
+        table.fault(place.fault("a firmware has at least one return mode", label));
+    }
+    table.finish();
+    (!modes.is_empty()).then_some(modes)
+}
+
+struct Packet {
+    generation: Hdl64eGeneration,
+    timestamp_marks: TimestampMarks,
+    lag_ns: u64,
+    start_phase: u8,
+    grouping: S1Grouping,
+}
+
+fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option<Packet>) {
+    let generation = table.required("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
+    let marks = table.required("timestamp_marks").choice(&TimestampMarks::WORDS, PROFILES);
+    let lag_ms = table.required("lag_ms").number(&hdl64e::lag_limit());
+    // Only the S1 has an order to phase and group.
+    let (mut start_phase, mut grouping) = (Some(0), Some(S1Grouping::Block));
+    if generation == Some(Hdl64eGeneration::S1) {
+        start_phase = table.required("start_phase").integer(&hdl64e::start_phase_limit());
+        grouping = table.required("grouping").choice(&S1Grouping::WORDS, PROFILES);
+    }
+    // An unknown generation is told already; its keys cannot be judged.
+    if generation.is_some() {
+        table.finish();
+    }
+    let packet = || {
+        Some(Packet {
+            generation: generation?,
+            timestamp_marks: marks?,
+            lag_ns: (lag_ms? * 1e6).round() as u64,
+            start_phase: start_phase?,
+            grouping: grouping?,
+        })
+    };
+    (generation, packet())
+}
+
+fn timings(
+    mut table: TableReader<'_>,
+    generation: Hdl64eGeneration,
+    has_dual: bool,
+) -> Option<(PacketTiming, Option<PacketTiming>)> {
+    let single_cycles = if generation == Hdl64eGeneration::S1 { 12 } else { 6 };
+    let dual = if has_dual {
+        let dual = table.required("dual").table("[timing.dual]");
+        let dual = dual.and_then(|mut table| {
+            let timing = timing(&mut table, generation, 3);
+            table.finish();
+            timing
+        });
+        Some(dual)
+    } else {
+        None
+    };
+    let single = timing(&mut table, generation, single_cycles);
+    table.finish();
+    match dual {
+        Some(dual) => Some((single?, Some(dual?))),
+        None => Some((single?, None)),
+    }
+}
+
+fn timing(
+    table: &mut TableReader<'_>,
+    generation: Hdl64eGeneration,
+    cycles: usize,
+) -> Option<PacketTiming> {
+    let rate_limit = Limit::new(1.0..=20_000.0, "packets/s", PROFILES);
+    let us = Limit::new(0.0..=100_000.0, "us", PROFILES);
+    let rate_field = table.required("packets_per_second");
+    let rate_place = rate_field.place();
+    let packets_per_second = rate_field.number(&rate_limit);
+    let (mut cycle_start_ns, mut cycle_grid_ns) = (Some(Vec::new()), None);
+    let mut grid_faulty = false;
+    if generation == Hdl64eGeneration::S1 {
+        let grid = Limit::new(1.0..=1000.0, "us", PROFILES);
+        cycle_grid_ns = table.required("block_grid_us").number(&grid).map(to_ns);
+        grid_faulty = cycle_grid_ns.is_none();
+    } else {
+        cycle_start_ns = rising(&table.required("cycle_start_us"), cycles, &us);
+    }
+    let slot_offset_ns = rising(&table.required("slot_offset_us"), 32, &us);
+    let end_field = table.required("packet_end_us");
+    let end_place = end_field.place();
+    let packet_end_ns = end_field.number(&us).map(to_ns);
+    if grid_faulty {
+        return None;
+    }
+    let (cycle_start_ns, slots, packet_end_ns) = (cycle_start_ns?, slot_offset_ns?, packet_end_ns?);
+    let packets_per_second = packets_per_second?;
+    let last_cycle_ns = match cycle_grid_ns {
+        Some(grid) => grid * (cycles as u64 - 1),
+        None => *cycle_start_ns.last()?,
+    };
+    let last_firing_ns = last_cycle_ns + slots.last()?;
+    if packet_end_ns < last_firing_ns {
+        let label =
+            format!("the last laser fires {} us after the first", last_firing_ns as f64 / 1e3);
+        table.fault(end_place?.fault("the packet ends before its last firing", label));
+        return None;
+    }
+    if 1e9 / packets_per_second < last_firing_ns as f64 {
+        let label = format!("a packet's firings last {} us", last_firing_ns as f64 / 1e3);
+        table.fault(rate_place?.fault("packets come faster than their lasers fire", label));
+        return None;
+    }
+    let slots: Option<Vec<u32>> = slots.iter().map(|ns| u32::try_from(*ns).ok()).collect();
+    Some(PacketTiming {
+        packets_per_second,
+        cycle_start_ns,
+        cycle_grid_ns,
+        slot_offset_ns: slots?.try_into().ok()?,
+        packet_end_ns,
+    })
+}
+
+fn to_ns(us: f64) -> u64 {
+    (us * 1000.0).round() as u64
+}
+
+fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hdl64eStatus> {
+    let byte = |unit| Limit::new(0..=255, unit, ONE_BYTE);
+    let two_bytes = |unit| Limit::new(0..=65535, unit, "the wire format: two bytes");
+    let temperature_c = table.required("temperature_c").integer(&byte("degrees C"));
+    let firmware_version = table.required("firmware_version").integer(&two_bytes(""));
+    if generation == Hdl64eGeneration::S1 {
+        let forms = Limit::new(1..=65535, "packets", PROFILES);
+        let s1_form_packets = table.required("form_packets").integer(&forms);
+        table.finish();
+        return Some(Hdl64eStatus {
+            temperature_c: temperature_c?,
+            firmware_version: firmware_version?,
+            s1_form_packets: s1_form_packets?,
+            // The S1's six status bytes hold none of these.
+            gps_status: 0,
+            thresholds: [0; 2],
+            humidity_percent: 0,
+            life_time_hours: 0,
+            power_level: 0,
+            warnings: 0,
+            calibration_time: [0xff; 6],
+        });
+    }
+    let gps_status = table.required("gps_status").choice(GPS_STATUS, "the status byte 'G'");
+    let upper = table.required("upper_threshold").integer(&byte(""));
+    let lower = table.required("lower_threshold").integer(&byte(""));
+    let percent = Limit::new(0..=100, "percent", "its meaning");
+    let humidity_percent = table.required("humidity_percent").integer(&percent);
+    let life_time_hours = table.required("life_time_hours").integer(&two_bytes("hours"));
+    let power = Limit::new(0xA0..=0xA8, "(0xA0 to 0xA8)", "the status byte of the laser power");
+    let power_level = table.required("power_level").integer(&power);
+    let warnings = warnings(&table.required("warnings"));
+    let calibration_time = calibration_time(&table.required("calibration_time"));
+    table.finish();
+    Some(Hdl64eStatus {
+        temperature_c: temperature_c?,
+        firmware_version: firmware_version?,
+        gps_status: gps_status?,
+        thresholds: [upper?, lower?],
+        humidity_percent: humidity_percent?,
+        life_time_hours: life_time_hours?,
+        power_level: power_level?,
+        warnings: warnings?,
+        calibration_time: calibration_time?,
+        s1_form_packets: 1,
+    })
+}
+
+fn warnings(field: &Field<'_>) -> Option<u8> {
+    let (items, _) = field.array("an array of warning words, empty for none")?;
+    let bits: Vec<_> =
+        items.into_iter().map(|item| item.choice(WARNINGS, "the warning byte")).collect();
+    bits.into_iter().try_fold(0, |all, bit| Some(all | bit?))
+}
+
+/// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
+fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
+    let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
+    let node = field.any(expected)?;
+    let bytes = match &node.value {
+        Value::String(word) if word == "none" => Some([0xff; 6]),
+        Value::Datetime(stamp) => stamp.date.zip(stamp.time).and_then(|(date, time)| {
+            let year = u8::try_from(date.year.checked_sub(2000)?).ok()?;
+            let second = time.second.unwrap_or(0);
+            Some([year, date.month, date.day, time.hour, time.minute, second])
+        }),
+        _ => None,
+    };
+    if bytes.is_none() {
+        let fault = node.place.fault("not a calibration time", format!("allowed: {expected}"));
+        field.fault(fault.note("limit from the wire format: one byte for the year since 2000"));
+    }
+    bytes
+}
+
+/// The twelve numbers of a calibration row: name, lowest, highest, unit.
+const ROW: [(&str, f64, f64, &str); 12] = [
+    ("id", 0.0, 63.0, ""),
+    ("vert_deg", -90.0, 90.0, "degrees"),
+    ("rot_deg", -180.0, 180.0, "degrees"),
+    ("dist_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("x_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("y_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("voff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("hoff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("focal_m", 0.0, MAX_LENGTH_M, "m"),
+    ("slope", -MAX_SLOPE, MAX_SLOPE, ""),
+    ("min", 0.0, 255.0, ""),
+    ("max", 0.0, 255.0, ""),
+];
+
+fn calibration(mut table: TableReader<'_>) -> Option<LaserTable> {
+    let two_point_correction = table.required("two_point_correction").boolean();
+    let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
+    let expected = format!("an array of {LASERS} {row_text}");
+    let rows = table.required("lasers").array(&expected);
+    let mut lasers = Vec::new();
+    if let Some((rows, place)) = rows {
+        if rows.len() != LASERS {
+            let label = format!("this has {}", rows.len());
+            table.fault(place.fault(format!("`lasers` must have {LASERS} rows"), label));
+        }
+        for (index, row) in rows.into_iter().enumerate() {
+            lasers.push(laser(row, index, &row_text));
+        }
+    }
+    table.finish();
+    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
+    let lasers = lasers.filter(|lasers| lasers.len() == LASERS)?;
+    Some(LaserTable { two_point_correction: two_point_correction?, lasers })
+}
+
+fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibration> {
+    let (items, place) = row.array(expected)?;
+    if items.len() != ROW.len() {
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        row.fault(place.fault(format!("laser {index} must have {} numbers", ROW.len()), label));
+        return None;
+    }
+    let number = |(item, (name, low, high, unit)): (Field<'_>, (&str, f64, f64, &'static str))| {
+        let item = item.named(name);
+        match name {
+            "id" => item.integer(&Limit::new(0..=63, unit, "the HDL-64E: 64 lasers")).map(u8::into),
+            "min" | "max" => item.integer(&Limit::new(0..=255, unit, ONE_BYTE)).map(u8::into),
+            _ => item.number(&Limit::new(low..=high, unit, RECORD)),
+        }
+    };
+    let numbers: Vec<Option<f64>> = items.into_iter().zip(ROW).map(number).collect();
+    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+    let x: [f64; ROW.len()] = numbers?.try_into().ok()?;
+    if x[0] != index as f64 {
+        let label = format!("its id is {}; allowed: {index} in this row", x[0]);
+        row.fault(place.fault("lasers must stand in the order of their ids", label));
+        return None;
+    }
+    if x[10] > x[11] {
+        let label = format!("min is {}, max is {}", x[10], x[11]);
+        row.fault(place.fault("`min` must not be more than `max`", label));
+        return None;
+    }
+    Some(LaserCalibration {
+        vertical_rad: x[1].to_radians(),
+        rotational_rad: x[2].to_radians(),
+        distance_m: x[3] / 100.0,
+        distance_x_m: x[4] / 100.0,
+        distance_y_m: x[5] / 100.0,
+        vertical_offset_m: x[6] / 100.0,
+        horizontal_offset_m: x[7] / 100.0,
+        focal_distance_m: x[8],
+        focal_slope: x[9],
+        min_intensity: x[10] as u8,
+        max_intensity: x[11] as u8,
+    })
+}
+
+/// `count` times in microseconds, the first 0 and none before the one it follows; nanoseconds out.
+fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
+    let expected = format!("{count} times in us, the first 0, none less than the one before");
+    let (items, place) = field.array(&expected)?;
+    let length = items.len();
+    let times: Vec<_> = items.iter().map(|item| item.number(limit).map(to_ns)).collect();
+    let times: Option<Vec<u64>> = times.into_iter().collect();
+    let times = times?;
+    if length != count || times.first() != Some(&0) || !times.is_sorted() {
+        let label = format!("this has {length}; allowed: {expected}");
+        field.fault(place.fault("these are not firing times of a packet", label));
+        return None;
+    }
+    Some(times)
+}
+
+fn ipv4(field: &Field<'_>) -> Option<Ipv4Addr> {
+    let expected = "an IPv4 address such as \"192.168.3.43\"";
+    let text = field.text(expected)?;
+    let address = text.value.parse().ok();
+    if address.is_none() {
+        let label = format!("allowed: {expected}");
+        field.fault(text.place.fault("not an IPv4 address", label));
+    }
+    address
+}
+
+fn mac(field: &Field<'_>) -> Option<[u8; 6]> {
+    let expected = "six bytes in hex such as \"60:76:88:10:20:30\"";
+    let text = field.text(expected)?;
+    let byte = |part: &str| {
+        let is_byte = part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        is_byte.then(|| u8::from_str_radix(part, 16).ok()).flatten()
+    };
+    let bytes: Option<Vec<u8>> = text.value.split(':').map(byte).collect();
+    let address = bytes.and_then(|bytes| bytes.try_into().ok());
+    if address.is_none() {
+        let label = format!("allowed: {expected}");
+        field.fault(text.place.fault("not a MAC address", label));
+    }
+    address
+}

@@ -1,0 +1,479 @@
+//! Reads TOML that remembers where every value was written.
+//!
+//! Two steps. [`parse_toml`] makes a tree of [`Node`]s, each with its [`Place`]; `--set` may then
+//! replace some, whose place is the argument. [`TableReader`] takes the tree apart key by key:
+//! every getter says what it accepts, so a wrong type, a value out of range, a missing and an
+//! unknown key are told in one way everywhere. Getters answer `None` after telling a fault and for
+//! an optional key that is absent; reading goes on, so that all faults of a file come at once.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+
+/// Collects faults while a file is read.
+pub type Faults = RefCell<Diagnostics>;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where.
+    pub place: Place,
+}
+
+/// A TOML value.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// `"text"`
+    String(String),
+    /// `12`; wider than TOML's own so that every `u64` seed fits.
+    Integer(i128),
+    /// `1.5`
+    Float(f64),
+    /// `true`
+    Boolean(bool),
+    /// `2026-06-01T12:00:00Z`
+    Datetime(toml::value::Datetime),
+    /// `[1, 2]` or `[[table]]`
+    Array(Vec<Node>),
+    /// `{ a = 1 }` or `[table]`
+    Table(Vec<Entry>),
+}
+
+/// `key = value`
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_place: Place,
+    /// The value.
+    pub node: Node,
+}
+
+/// Parses a whole file; `None` when it is not TOML, told to `faults`.
+pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    let mut sink = faults.borrow_mut();
+    for error in &errors {
+        let place = Place::new(source, error.span().unwrap_or(0..0));
+        let mut lines = error.message().lines();
+        let first = lines.next().unwrap_or_default();
+        let rest = lines.collect::<Vec<_>>().join("; ");
+        sink.push(place.fault(format!("not valid TOML: {first}"), rest));
+    }
+    drop(sink);
+    if !errors.is_empty() {
+        return None;
+    }
+    let mut root = node(source, 0, &Spanned::new(0..0, DeValue::Table(table.into_inner())), faults);
+    // What a file lacks is told at its beginning.
+    root.place.span = 0..0;
+    Some(root)
+}
+
+/// Parses one value that stands at `offset` in `source` up to its end; `None` when it is not TOML.
+pub fn parse_value(source: &Arc<SourceFile>, offset: usize, faults: &Faults) -> Option<Node> {
+    let (value, errors) = DeValue::parse_recoverable(&source.text[offset..]);
+    errors.is_empty().then(|| node(source, offset, &value, faults))
+}
+
+fn node(
+    source: &Arc<SourceFile>,
+    offset: usize,
+    value: &Spanned<DeValue<'_>>,
+    faults: &Faults,
+) -> Node {
+    let place_of =
+        |span: std::ops::Range<usize>| Place::new(source, span.start + offset..span.end + offset);
+    let place = place_of(value.span());
+    let too_large = || {
+        let text = "whole numbers have at most 38 digits here";
+        faults.borrow_mut().push(place.fault("this number is too large", text));
+    };
+    let value = match value.get_ref() {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Integer(i) => {
+            Value::Integer(i128::from_str_radix(i.as_str(), i.radix()).unwrap_or_else(|_| {
+                too_large();
+                0
+            }))
+        }
+        // TOML's floats are Rust's, underscores already removed.
+        DeValue::Float(f) => Value::Float(f.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Datetime(d) => Value::Datetime(*d),
+        DeValue::Array(items) => {
+            Value::Array(items.iter().map(|item| node(source, offset, item, faults)).collect())
+        }
+        DeValue::Table(table) => Value::Table(
+            table
+                .iter()
+                .map(|(key, value)| Entry {
+                    key: key.get_ref().to_string(),
+                    key_place: place_of(key.span()),
+                    node: node(source, offset, value, faults),
+                })
+                .collect(),
+        ),
+    };
+    Node { value, place }
+}
+
+impl Node {
+    /// What a message calls it.
+    fn found(&self) -> String {
+        match &self.value {
+            Value::String(_) => "this is a string".into(),
+            Value::Integer(_) => "this is a whole number".into(),
+            Value::Float(x) if !x.is_finite() => "this is not a finite number".into(),
+            Value::Float(_) => "this is a number with a fraction".into(),
+            Value::Boolean(_) => "this is a boolean".into(),
+            Value::Datetime(_) => "this is a date or time".into(),
+            Value::Array(_) => "this is an array".into(),
+            Value::Table(_) => "this is a table".into(),
+        }
+    }
+}
+
+/// What a number may be.
+#[derive(Clone, Debug)]
+pub struct Limit<T> {
+    range: RangeInclusive<T>,
+    unit: &'static str,
+    origin: String,
+}
+
+impl<T: PartialOrd + Display> Limit<T> {
+    /// Both ends are allowed. `unit` may be empty; `origin` says who sets the limit.
+    pub fn new(range: RangeInclusive<T>, unit: &'static str, origin: impl Into<String>) -> Self {
+        Self { range, unit, origin: origin.into() }
+    }
+
+    fn allowed(&self) -> String {
+        let space = if self.unit.is_empty() { "" } else { " " };
+        format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
+    }
+
+    fn note(&self) -> String {
+        limit_note(&self.origin)
+    }
+}
+
+fn limit_note(origin: &str) -> String {
+    if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
+}
+
+/// A string and where it was written.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The string.
+    pub value: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// Takes a table apart; [`TableReader::finish`] refuses what was not asked for.
+#[derive(Debug)]
+#[must_use]
+pub struct TableReader<'f> {
+    what: String,
+    place: Place,
+    entries: Vec<Entry>,
+    known: Vec<&'static str>,
+    faults: &'f Faults,
+}
+
+impl<'f> TableReader<'f> {
+    /// Reads a file's top level.
+    pub fn root(node: Node, what: &str, faults: &'f Faults) -> Self {
+        let entries = if let Value::Table(entries) = node.value { entries } else { Vec::new() };
+        let what = what.to_string();
+        Self { what, place: node.place, entries, known: Vec::new(), faults }
+    }
+
+    /// Where the table was written.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Tells a fault.
+    pub fn fault(&self, fault: Diagnostic) {
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// A key that may be absent.
+    pub fn optional(&mut self, key: &'static str) -> Field<'f> {
+        self.known.push(key);
+        let found = self.entries.iter().position(|entry| entry.key == key);
+        let entry = found.map(|index| self.entries.remove(index));
+        Field {
+            name: key.to_string(),
+            node: entry.map(|entry| entry.node),
+            missing: None,
+            faults: self.faults,
+        }
+    }
+
+    /// A key that must be there.
+    pub fn required(&mut self, key: &'static str) -> Field<'f> {
+        let missing = Some((self.place.clone(), self.what.clone()));
+        Field { missing, ..self.optional(key) }
+    }
+
+    /// Removes a key that is not allowed here and says where it stands, so that more can be told
+    /// than that it is unknown.
+    pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {
+        let found = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(found).key_place)
+    }
+
+    /// Every key must have been asked for: unknown ones are refused with the nearest known one.
+    pub fn finish(self) {
+        for entry in &self.entries {
+            let label = match nearest(&entry.key, self.known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "not known here".to_string(),
+            };
+            let fault = entry
+                .key_place
+                .fault(format!("unknown key `{}`", entry.key), label)
+                .note(format!("keys of {}: {}", self.what, self.known.join(", ")));
+            self.faults.borrow_mut().push(fault);
+        }
+    }
+}
+
+/// One value to be read as something.
+#[derive(Clone, Debug)]
+pub struct Field<'f> {
+    name: String,
+    node: Option<Node>,
+    missing: Option<(Place, String)>,
+    faults: &'f Faults,
+}
+
+impl<'f> Field<'f> {
+    /// Whether the key was written.
+    pub fn is_written(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Where the value stands, if it was written.
+    pub fn place(&self) -> Option<Place> {
+        self.node.as_ref().map(|node| node.place.clone())
+    }
+
+    /// A finite number within `limit`; whole ones count.
+    pub fn number(&self, limit: &Limit<f64>) -> Option<f64> {
+        let expected = format!("a number, {}", limit.allowed());
+        let node = self.some(&expected, &limit.note())?;
+        let number = match node.value {
+            Value::Integer(i) => i as f64,
+            Value::Float(x) if x.is_finite() => x,
+            _ => return self.wrong_type(&node, "a finite number", &expected, &limit.note()),
+        };
+        self.within(&node, number, limit)
+    }
+
+    /// A whole number within `limit`.
+    pub fn integer<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
+        let expected = format!("a whole number, {}", limit.allowed());
+        let node = self.some(&expected, &limit.note())?;
+        let Value::Integer(number) = node.value else {
+            return self.wrong_type(&node, "a whole number", &expected, &limit.note());
+        };
+        T::try_from(self.within(&node, number, limit)?).ok()
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Option<bool> {
+        let node = self.some("true or false", "")?;
+        match node.value {
+            Value::Boolean(b) => Some(b),
+            _ => self.wrong_type(&node, "true or false", "true or false, without quotes", ""),
+        }
+    }
+
+    /// A string; `expected` says what it should hold.
+    pub fn text(&self, expected: &str) -> Option<Text> {
+        let node = self.some(expected, "")?;
+        match node.value {
+            Value::String(value) => Some(Text { value, place: node.place }),
+            _ => self.wrong_type(&node, "a string", expected, ""),
+        }
+    }
+
+    /// One of a few words; `origin` says who allows them.
+    pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
+        let list: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let expected = list.join(", ");
+        let note = limit_note(origin);
+        let node = self.some(&expected, &note)?;
+        let Value::String(written) = &node.value else {
+            return self.wrong_type(&node, "a string", &expected, &note);
+        };
+        let found = words.iter().find(|(word, _)| word == written);
+        if found.is_none() {
+            let near = nearest(written, words.iter().map(|(word, _)| *word));
+            let mut fault = node
+                .place
+                .fault(
+                    format!("`{}` cannot be \"{written}\"", self.name),
+                    format!("allowed: {expected}"),
+                )
+                .note(note);
+            if let Some(near) = near {
+                fault = fault.help(format!("did you mean \"{near}\"?"));
+            }
+            self.fault(fault);
+        }
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// A date with time and offset.
+    pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
+        let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";
+        let node = self.some(expected, "")?;
+        match node.value {
+            Value::Datetime(d) => Some((d, node.place)),
+            _ => self.wrong_type(&node, "a date and time", &format!("{expected}, no quotes"), ""),
+        }
+    }
+
+    /// `N` numbers, each within `limit`.
+    pub fn numbers<const N: usize>(&self, limit: &Limit<f64>) -> Option<[f64; N]> {
+        let expected = format!("{N} numbers, each {}", limit.allowed());
+        let (items, place) = self.items(&expected, &limit.note())?;
+        let count = items.len();
+        let numbers: Vec<_> = items.into_iter().map(|item| item.number(limit)).collect();
+        if count != N {
+            let title = format!("`{}` must have {N} numbers", self.name);
+            let text = format!("this has {count}; allowed: {expected}");
+            self.fault(place.fault(title, text).note(limit.note()));
+            return None;
+        }
+        let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+        numbers?.try_into().ok()
+    }
+
+    /// An array's items, each to be read on its own, and where the array stands.
+    pub fn array(&self, expected: &str) -> Option<(Vec<Field<'f>>, Place)> {
+        self.items(expected, "")
+    }
+
+    /// An array of strings; `expected` says of what.
+    pub fn strings(&self, expected: &str) -> Option<Vec<String>> {
+        let (items, _) = self.items(&format!("an array of strings, {expected}"), "")?;
+        let texts: Vec<_> = items.iter().map(|item| item.text(expected)).collect();
+        texts.into_iter().map(|text| text.map(|text| text.value)).collect()
+    }
+
+    /// A value that may be of several types.
+    pub fn any(&self, expected: &str) -> Option<Node> {
+        self.some(expected, "")
+    }
+
+    /// Called `name` in messages from here on.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        Self { name: name.to_string(), ..self.clone() }
+    }
+
+    /// A table; `what` is its name in messages.
+    pub fn table(&self, what: &str) -> Option<TableReader<'f>> {
+        let expected = format!("a table, {what}");
+        let node = self.some(&expected, "")?;
+        match node.value {
+            Value::Table(entries) => Some(TableReader {
+                what: what.to_string(),
+                place: node.place,
+                entries,
+                known: Vec::new(),
+                faults: self.faults,
+            }),
+            _ => self.wrong_type(&node, "a table", &expected, ""),
+        }
+    }
+
+    /// Whether the value is an array.
+    pub fn is_array(&self) -> bool {
+        matches!(self.node, Some(Node { value: Value::Array(_), .. }))
+    }
+
+    /// Tells a fault.
+    pub fn fault(&self, fault: Diagnostic) {
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// The value, or the fault that it is missing.
+    fn some(&self, expected: &str, note: &str) -> Option<Node> {
+        if self.node.is_none()
+            && let Some((place, what)) = &self.missing
+        {
+            let label = format!("{what} needs `{}`: {expected}", self.name);
+            let fault = place.fault(format!("`{}` is missing", self.name), label).note(note);
+            self.fault(fault);
+        }
+        self.node.clone()
+    }
+
+    fn items(&self, expected: &str, note: &str) -> Option<(Vec<Field<'f>>, Place)> {
+        let node = self.some(expected, note)?;
+        let Value::Array(items) = node.value else {
+            return self.wrong_type(&node, "an array", expected, note);
+        };
+        let field = |(index, item)| Field {
+            name: format!("{}[{index}]", self.name),
+            node: Some(item),
+            missing: None,
+            faults: self.faults,
+        };
+        Some((items.into_iter().enumerate().map(field).collect(), node.place))
+    }
+
+    fn within<T: PartialOrd + Display>(
+        &self,
+        node: &Node,
+        number: T,
+        limit: &Limit<T>,
+    ) -> Option<T> {
+        if limit.range.contains(&number) {
+            return Some(number);
+        }
+        let fault = node
+            .place
+            .fault(
+                format!("`{}` is out of range", self.name),
+                format!("allowed: {}", limit.allowed()),
+            )
+            .note(limit.note());
+        self.fault(fault);
+        None
+    }
+
+    fn wrong_type<T>(&self, node: &Node, must: &str, expected: &str, note: &str) -> Option<T> {
+        let label = format!("{}; allowed: {expected}", node.found());
+        let fault = node.place.fault(format!("`{}` must be {must}", self.name), label).note(note);
+        self.fault(fault);
+        None
+    }
+}
+
+/// The word of `known` that `written` is most like, if any is like it at all.
+pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    known
+        .map(|word| (strsim::damerau_levenshtein(written, word), word))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, word)| {
+            *distance <= written.len().max(word.len()) / 3 || word.starts_with(written)
+        })
+        .map(|(_, word)| word)
+}

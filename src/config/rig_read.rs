@@ -1,0 +1,411 @@
+//! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::diagnostic::{Diagnostics, Place, SourceFile};
+use super::hdl64e_read as hdl64e;
+use super::overrides::Override;
+use super::profile::{
+    DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, LaserTable, Profile,
+    ReturnMode, S1Grouping, TimestampMarks,
+};
+use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use super::rig::{
+    DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, LinkConfig, Rig, RigPlaces, UdpConfig,
+};
+use super::world_read::{robot, seed_limit, world};
+use crate::frames::{Body, Geodetic, Sensor, Transform};
+
+const FORMAT: &str = "the rig format";
+
+/// Where World stands when a rig does not say: Mississippi, by the courtyard's authors.
+const DEFAULT_ORIGIN: Geodetic =
+    Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
+
+/// Reads the rig in `source` with `overrides` applied.
+pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Diagnostics> {
+    let faults = Faults::default();
+    let rig = parse_toml(source, &faults).and_then(|mut root| {
+        for set in overrides {
+            set.apply(&mut root, &faults);
+        }
+        rig(TableReader::root(root, "a rig", &faults), &source.name)
+    });
+    let faults = faults.into_inner();
+    match rig {
+        Some(rig) if faults.is_empty() => Ok(rig),
+        _ => Err(faults),
+    }
+}
+
+fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
+    let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
+    let start_utc = start_utc(&root.optional("start_utc"));
+    let origin_field = root.optional("origin");
+    let origin = if origin_field.is_written() {
+        origin_field.table("the origin").and_then(origin)
+    } else {
+        Some(DEFAULT_ORIGIN)
+    };
+    let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
+    let robot = root.required("robot").table("[robot]").and_then(robot);
+    let engine_field = root.optional("engine");
+    let engine = if engine_field.is_written() {
+        engine_field.table("[engine]").map(|table| engine(Some(table)))
+    } else {
+        Some(engine(None))
+    };
+    let devices = devices(&root.required("device"));
+    root.finish();
+    let (world, scene) = world?;
+    let (robot, trajectory) = robot?;
+    Some(Rig {
+        name: name.to_string(),
+        seed,
+        start_utc,
+        origin: origin?,
+        world,
+        robot,
+        engine: engine?,
+        devices: devices?,
+        places: RigPlaces { scene, trajectory },
+    })
+}
+
+fn start_utc(field: &Field<'_>) -> Option<jiff::Timestamp> {
+    let (written, place) = field.datetime()?;
+    if written.offset.is_none() {
+        let label = "add the offset: Z for UTC, as in 2026-06-01T12:00:00Z";
+        field.fault(place.fault("`start_utc` has no offset from UTC", label));
+        return None;
+    }
+    let year = written.date.map_or(0, |date| date.year);
+    if !(2000..=2255).contains(&year) {
+        let fault = place.fault("`start_utc` is out of range", "allowed: years 2000 to 2255");
+        field.fault(fault.note("limit from the wire formats: one byte for the year since 2000"));
+        return None;
+    }
+    match written.to_string().parse() {
+        Ok(stamp) => Some(stamp),
+        Err(error) => {
+            let fault = place.fault("`start_utc` is not a date and time", "no such instant");
+            field.fault(fault.note(format!("{error}")));
+            None
+        }
+    }
+}
+
+fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
+    let degrees = |most: f64| Limit::new(-most..=most, "degrees", "WGS84");
+    let latitude_deg = table.required("latitude_deg").number(&degrees(90.0));
+    let longitude_deg = table.required("longitude_deg").number(&degrees(180.0));
+    let height = Limit::new(-1000.0..=10_000.0, "m", "the surface of the Earth");
+    let altitude_m = table.required("altitude_m").number(&height);
+    table.finish();
+    Some(Geodetic {
+        latitude_deg: latitude_deg?,
+        longitude_deg: longitude_deg?,
+        altitude_m: altitude_m?,
+    })
+}
+
+/// `[engine]`; every key has a default.
+fn engine(table: Option<TableReader<'_>>) -> EngineConfig {
+    let mut all = EngineConfig {
+        workers: None,
+        render_ahead_ns: 40_000_000,
+        late: LatePolicy::Send,
+        miss_threshold_ns: 1_000_000,
+        truth_rate_hz: 100.0,
+    };
+    let Some(mut table) = table else { return all };
+    let origin = "the rig format, [engine]";
+    all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
+    let ahead = Limit::new(1.0..=10_000.0, "ms", origin);
+    if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
+        all.render_ahead_ns = (ms * 1e6).round() as u64;
+    }
+    let words = [("send", LatePolicy::Send), ("drop", LatePolicy::Drop)];
+    all.late = table.optional("late").choice(&words, origin).unwrap_or(all.late);
+    let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
+    if let Some(us) = table.optional("miss_threshold_us").number(&miss) {
+        all.miss_threshold_ns = (us * 1e3).round() as u64;
+    }
+    let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
+    all.truth_rate_hz = table.optional("truth_rate_hz").number(&rate).unwrap_or(all.truth_rate_hz);
+    table.finish();
+    all
+}
+
+fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {
+    let expected = "one [[device]] or more";
+    let (items, place) = field.array(expected)?;
+    if items.is_empty() {
+        field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
+    }
+    let mut names: Vec<Text> = Vec::new();
+    let mut profiles = Profiles::default();
+    let devices: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let table = item.named("device").table("[[device]]")?;
+            let (name, device) = device(table, &mut profiles);
+            if let Some(name) = name {
+                if let Some(first) = names.iter().find(|first| first.value == name.value) {
+                    let title = format!("two devices are named \"{}\"", name.value);
+                    let fault = name.place.fault(title, "again here");
+                    let fault = fault.related(&first.place, "first here");
+                    field.fault(fault.note("limit from the rig format: names become file names"));
+                }
+                names.push(name);
+            }
+            device
+        })
+        .collect();
+    devices.into_iter().collect()
+}
+
+fn device(
+    mut table: TableReader<'_>,
+    profiles: &mut Profiles,
+) -> (Option<Text>, Option<DeviceConfig>) {
+    let name = device_name(&table.required("name"));
+    let profile_field = table.required("profile");
+    let profile = profile_field
+        .text("the name of a profile, see `menura profiles`, or the path of a .toml file")
+        .and_then(|text| profiles.find(&text, &profile_field));
+    let mount_field = table.optional("mount");
+    let mount = if mount_field.is_written() {
+        mount_field.table("a mount").and_then(mount)
+    } else {
+        Some(Transform::IDENTITY)
+    };
+    let link = table.required("link").table("a link").and_then(link);
+    let settings_field = table.optional("settings");
+    table.finish();
+    let settings = profile.as_ref().and_then(|profile| match &profile.driver {
+        DriverProfile::VelodyneHdl64e(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                hdl64e_settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::VelodyneHdl64e(Box::new(settings)))
+        }
+    });
+    let device = || {
+        Some(DeviceConfig {
+            name: name.as_ref()?.value.clone(),
+            profile: profile?,
+            body_from_sensor: mount?,
+            link: link?,
+            settings: settings?,
+        })
+    };
+    let device = device();
+    (name, device)
+}
+
+fn device_name(field: &Field<'_>) -> Option<Text> {
+    let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
+    let name = field.text(expected)?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let good = name.value.len() <= 64
+        && name.value.starts_with(is_plain)
+        && name.value.chars().all(|c| is_plain(c) || c == '-' || c == '_');
+    if !good {
+        let title = format!("\"{}\" cannot be a device's name", name.value);
+        let fault = name.place.fault(title, format!("allowed: {expected}"));
+        field.fault(fault.note(format!("limit from {FORMAT}: names become file names")));
+        return None;
+    }
+    Some(name)
+}
+
+/// Profiles a rig names by path, so that the faults of each are told once.
+#[derive(Default)]
+struct Profiles {
+    loaded: Vec<(PathBuf, Option<Arc<Profile>>)>,
+}
+
+impl Profiles {
+    fn find(&mut self, text: &Text, field: &Field<'_>) -> Option<Arc<Profile>> {
+        let name = &text.value;
+        if !Profile::is_path(name) {
+            let profile = Profile::by_name(name);
+            if profile.is_none() {
+                let title = format!("there is no profile `{name}`");
+                field.fault(text.place.fault(title, Profile::suggestion(name)));
+            }
+            return profile;
+        }
+        let path = text.place.source.resolve(name);
+        if let Some((_, profile)) = self.loaded.iter().find(|(known, _)| *known == path) {
+            return profile.clone();
+        }
+        let profile = field.loaded(text, Profile::load(name, &path)).map(Arc::new);
+        self.loaded.push((path, profile.clone()));
+        profile
+    }
+}
+
+impl Field<'_> {
+    /// What a file named by this value holds, or its faults; those without a place get this one.
+    fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(faults) => {
+                for fault in faults.into_placed(&text.place, "named here") {
+                    self.fault(fault);
+                }
+                None
+            }
+        }
+    }
+}
+
+fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
+    let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
+    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
+    let translation_m = table.optional("translation_m").numbers::<3>(&reach).unwrap_or_default();
+    let degrees = table.optional("roll_pitch_yaw_deg").numbers::<3>(&turn).unwrap_or_default();
+    table.finish();
+    let [roll, pitch, yaw] = degrees.map(f64::to_radians);
+    Some(Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw))
+}
+
+fn link(mut table: TableReader<'_>) -> Option<LinkConfig> {
+    let udp = table.required("udp").table("a UDP link").and_then(udp);
+    table.finish();
+    udp.map(LinkConfig::Udp)
+}
+
+fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
+    let to_field = table.required("to");
+    let to = socket(&to_field);
+    if let Some((address, place)) = &to
+        && (address.port() == 0 || address.ip().is_unspecified())
+    {
+        let label = "allowed: the receiver's address and port";
+        to_field.fault(place.fault("nobody can receive at this address", label));
+    }
+    let from_field = table.optional("from");
+    let from = socket(&from_field);
+    if let (Some((from, place)), Some((to, _))) = (&from, &to)
+        && from.is_ipv4() != to.is_ipv4()
+    {
+        let label = format!("allowed: the family of `to`, {}", to.ip());
+        from_field.fault(place.fault("`from` and `to` are not both IPv4 or both IPv6", label));
+    }
+    let interface = interface(&table.optional("interface"));
+    let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
+    let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
+    table.finish();
+    let (to, _) = to?;
+    Some(UdpConfig { to, from: from.map(|(from, _)| from), interface, ttl, broadcast })
+}
+
+fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
+    let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
+    let text = field.text(expected)?;
+    match text.value.parse() {
+        Ok(address) => Some((address, text.place)),
+        Err(_) => {
+            let title = format!("\"{}\" is not an address and port", text.value);
+            field.fault(text.place.fault(title, format!("allowed: {expected}")));
+            None
+        }
+    }
+}
+
+fn interface(field: &Field<'_>) -> Option<String> {
+    let expected = "the name of a network interface such as \"eth1\"";
+    let text = field.text(expected)?;
+    let bad = |c: char| c == '/' || c.is_whitespace() || c.is_control();
+    if text.value.is_empty() || text.value.len() > 15 || text.value.contains(bad) {
+        let title = format!("\"{}\" cannot be a network interface", text.value);
+        let fault = text.place.fault(title, format!("allowed: {expected}"));
+        field.fault(fault.note("limit from Linux: 1 to 15 bytes, no blanks, no slash"));
+        return None;
+    }
+    Some(text.value)
+}
+
+fn hdl64e_settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &Hdl64eProfile,
+) -> Option<Hdl64eSettings> {
+    let mut all = driver.defaults.clone();
+    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
+    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
+    if let Some(rate) = table.optional("rotation_rate_rpm").integer(&rpm) {
+        all.rotation_rate_rpm = rate;
+    }
+    let modes: Vec<_> = ReturnMode::WORDS
+        .into_iter()
+        .filter(|(_, mode)| driver.return_modes.contains(mode))
+        .collect();
+    let origin = format!("{}, [returns]", profile.file);
+    all.return_mode =
+        table.optional("return_mode").choice(&modes, &origin).unwrap_or(all.return_mode);
+    let start = table.optional("start_azimuth_deg").number(&hdl64e::start_azimuth_limit());
+    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
+    all.timestamp_marks = table
+        .optional("timestamp_marks")
+        .choice(&TimestampMarks::WORDS, "Menura's profiles")
+        .unwrap_or(all.timestamp_marks);
+    s1_order(&mut table, profile, driver, &mut all);
+    let calibration = table.optional("calibration");
+    if let Some(path) = calibration.text("the path of a .yaml file of the ROS velodyne driver") {
+        let file = path.place.source.resolve(&path.value);
+        let outcome = LaserTable::load(&path.value, &file);
+        all.calibration = calibration.loaded(&path, outcome).unwrap_or(all.calibration);
+    }
+    if let Some(ms) = table.optional("lag_ms").number(&hdl64e::lag_limit()) {
+        all.lag_ns = (ms * 1e6).round() as u64;
+    }
+    let beam = table.optional("beam");
+    if beam.is_written() {
+        let read = beam.table("a beam").and_then(|table| hdl64e::beam(table, Some(&all.beam)));
+        all.beam = read.unwrap_or(all.beam);
+    }
+    let noise = table.optional("noise");
+    if noise.is_written() {
+        let read = noise.table("noise").and_then(|table| hdl64e::noise(table, Some(&all.noise)));
+        all.noise = read.unwrap_or(all.noise);
+    }
+    table.finish();
+    Some(all)
+}
+
+/// `start_phase` and `grouping`, which only the S1 has.
+fn s1_order(
+    table: &mut TableReader<'_>,
+    profile: &Profile,
+    driver: &Hdl64eProfile,
+    all: &mut Hdl64eSettings,
+) {
+    if driver.generation == Hdl64eGeneration::S1 {
+        let phase = table.optional("start_phase").integer(&hdl64e::start_phase_limit());
+        all.s1_start_phase = phase.unwrap_or(all.s1_start_phase);
+        let grouping = table.optional("grouping").choice(&S1Grouping::WORDS, "Menura's profiles");
+        all.s1_grouping = grouping.unwrap_or(all.s1_grouping);
+        return;
+    }
+    for key in ["start_phase", "grouping"] {
+        if let Some(place) = table.take_unlisted(key) {
+            let title = format!("`{key}` is for the HDL-64E S1 only");
+            let fault = place.fault(title, format!("{} has no such order", profile.name));
+            table.fault(fault.note(format!(
+                "limit from {}, [packet]: upper and lower blocks alternate",
+                profile.file
+            )));
+        }
+    }
+}
