@@ -13,3 +13,4 @@ mod reader;
 pub mod rig;
 mod rig_read;
 mod world_read;
+pub mod scenes;

@@ -1,6 +1,10 @@
 //! The simulated world: what is there, where the robot is, and what a pulse hits.
 
 pub mod ground;
+pub mod builtin;
+pub mod loaders;
+pub mod materials;
+pub mod random;
 pub mod raycast;
 pub mod scene;
 pub mod trajectory;

@@ -1,0 +1,196 @@
+//! The built-in scenes' parameters: names, defaults, limits and what they mean.
+//!
+//! Kept here, left of [`crate::world`], so that a rig is checked against the same numbers that
+//! `menura scenes` prints and the scenes are built with.
+
+use super::rig::{CourtyardParameters, RoomParameters};
+
+/// A scene that needs no file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BuiltinScene {
+    /// What a rig writes in `world.scene`.
+    pub name: &'static str,
+    /// One line: what it is and what it is for.
+    pub summary: &'static str,
+    /// What a rig may write in `world.parameters`.
+    pub parameters: &'static [ParameterHelp],
+}
+
+/// One parameter of a built-in scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterHelp {
+    /// The key.
+    pub name: &'static str,
+    /// Its default, as written in a rig, or in words.
+    pub default: &'static str,
+    /// Smallest allowed value (of each number, if it is a list).
+    pub min: f64,
+    /// Largest allowed value (of each number, if it is a list).
+    pub max: f64,
+    /// What it sets, with its unit.
+    pub meaning: &'static str,
+}
+
+impl ParameterHelp {
+    /// The limits in words, such as `0 to 2000`.
+    pub fn allowed(&self) -> String {
+        format!("{} to {}", self.min, self.max)
+    }
+
+    /// Whether `value` lies within the limits; NaN does not.
+    pub fn allows(&self, value: f64) -> bool {
+        (self.min..=self.max).contains(&value)
+    }
+}
+
+/// Every built-in scene, in the order `menura scenes` lists them.
+pub const BUILTIN: &[BuiltinScene] = &[
+    BuiltinScene {
+        name: "courtyard",
+        summary: "A walled, vegetated courtyard of 300 x 300 m with uneven ground, after Goodin et \
+                  al. 2018: for drivers and perception code that should meet grass, leaves and \
+                  partial hits, and for load tests up to 191 million triangles.",
+        parameters: CourtyardParameters::HELP,
+    },
+    BuiltinScene {
+        name: "room",
+        summary: "An empty box with known planes: for checking ranges and angles to the \
+                  millimetre.",
+        parameters: RoomParameters::HELP,
+    },
+];
+
+/// The built-in scene called `name`.
+pub fn builtin(name: &str) -> Option<&'static BuiltinScene> {
+    BUILTIN.iter().find(|scene| scene.name == name)
+}
+
+impl BuiltinScene {
+    /// The parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&'static ParameterHelp> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+}
+
+impl CourtyardParameters {
+    /// Names, defaults, limits and meanings, in the order they are listed.
+    pub const HELP: &'static [ParameterHelp] = &[
+        ParameterHelp {
+            name: "seed",
+            default: "the rig's seed",
+            min: 0.0,
+            // What a TOML integer can hold.
+            max: i64::MAX as f64,
+            meaning: "fixes every shape and place",
+        },
+        ParameterHelp {
+            name: "grass_blades",
+            default: "200000",
+            min: 0.0,
+            max: 100_000_000.0,
+            meaning: "blades of grass, rounded up to clumps of 100 blades (800 triangles)",
+        },
+        ParameterHelp {
+            name: "trees",
+            default: "50",
+            min: 0.0,
+            max: 2000.0,
+            meaning: "copies of the tree, 6 to 10 m tall",
+        },
+        ParameterHelp {
+            name: "tree_triangles",
+            default: "40000",
+            min: 1000.0,
+            max: 5_000_000.0,
+            meaning: "triangles of the tree model, rounded down to an even number",
+        },
+        ParameterHelp {
+            name: "ground_relief_m",
+            default: "1.5",
+            min: 0.0,
+            max: 10.0,
+            meaning: "how far the ground rises above or sinks below z = 0 at most, metres",
+        },
+    ];
+}
+
+impl Default for CourtyardParameters {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            grass_blades: 200_000,
+            trees: 50,
+            tree_triangles: 40_000,
+            ground_relief_m: 1.5,
+        }
+    }
+}
+
+impl RoomParameters {
+    /// Names, defaults, limits and meanings, in the order they are listed.
+    pub const HELP: &'static [ParameterHelp] = &[
+        ParameterHelp {
+            name: "size_m",
+            default: "[20.0, 20.0, 5.0]",
+            min: 1.0,
+            max: 1000.0,
+            meaning: "lengths along x, y and z, metres; the middle of the floor is the origin",
+        },
+        ParameterHelp {
+            name: "reflectance",
+            default: "0.5",
+            min: 0.0,
+            max: 1.0,
+            meaning: "diffuse reflectance of floor, walls and ceiling",
+        },
+    ];
+}
+
+impl Default for RoomParameters {
+    fn default() -> Self {
+        Self { size_m: [20.0, 20.0, 5.0], reflectance: 0.5 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The printed defaults are those that are used, and lie within the printed limits.
+    #[test]
+    fn printed_defaults_are_the_defaults() {
+        let courtyard = CourtyardParameters::default();
+        let room = RoomParameters::default();
+        let used = |scene: &str, name: &str| -> Vec<f64> {
+            match (scene, name) {
+                ("courtyard", "grass_blades") => vec![courtyard.grass_blades as f64],
+                ("courtyard", "trees") => vec![f64::from(courtyard.trees)],
+                ("courtyard", "tree_triangles") => vec![f64::from(courtyard.tree_triangles)],
+                ("courtyard", "ground_relief_m") => vec![courtyard.ground_relief_m],
+                ("room", "size_m") => room.size_m.to_vec(),
+                ("room", "reflectance") => vec![room.reflectance],
+                other => panic!("{other:?} is not checked here"),
+            }
+        };
+        for scene in BUILTIN {
+            for help in scene.parameters.iter().filter(|help| help.name != "seed") {
+                let printed: Vec<f64> = help
+                    .default
+                    .trim_matches(['[', ']'])
+                    .split(',')
+                    .map(|number| number.trim().parse().unwrap())
+                    .collect();
+                assert_eq!(printed, used(scene.name, help.name), "{}.{}", scene.name, help.name);
+                assert!(printed.iter().all(|&value| help.allows(value)), "{help:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn scenes_and_parameters_are_found_by_name() {
+        let trees = builtin("courtyard").unwrap().parameter("trees").unwrap();
+        assert_eq!(trees.allowed(), "0 to 2000");
+        assert!(!trees.allows(2001.0) && !trees.allows(f64::NAN));
+        assert!(builtin("meadow").is_none());
+    }
+}

@@ -1,0 +1,9 @@
+//! Scenes that need no file; their parameters and limits are in [`crate::config::scenes`].
+
+pub mod courtyard;
+pub mod room;
+
+mod grass;
+mod tree;
+
+pub use crate::config::scenes::{BUILTIN, BuiltinScene, ParameterHelp};

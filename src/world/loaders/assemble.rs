@@ -1,0 +1,312 @@
+//! A scene under construction: what loaders share while they read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use glam::{DAffine3, DVec3};
+
+use super::error::{Fault, Faults, Place, Problem, SceneError};
+use super::resolve::Resolver;
+use super::texture::{self, Channel};
+use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, spectrum};
+use crate::world::scene::{Instance, Material, MaterialId, Mesh, Scene, Texture};
+
+/// Twice the area below which a triangle counts as having none, m²: the square of 0.1 µm.
+const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
+
+/// A scene under construction and the faults found so far.
+pub(super) struct Assembly<'a> {
+    /// Reads the files that files name.
+    pub resolver: &'a dyn Resolver,
+    scene: Scene,
+    /// Lowest and highest corner of each mesh.
+    bounds: Vec<[DVec3; 2]>,
+    faults: Faults,
+    stored: usize,
+    textures: BTreeMap<(PathBuf, Channel), Option<Texture>>,
+    reflectances: BTreeMap<PathBuf, Option<f32>>,
+}
+
+impl<'a> Assembly<'a> {
+    /// An empty scene.
+    pub fn new(resolver: &'a dyn Resolver) -> Self {
+        Self {
+            resolver,
+            scene: Scene::default(),
+            bounds: Vec::new(),
+            faults: Faults::default(),
+            stored: 0,
+            textures: BTreeMap::new(),
+            reflectances: BTreeMap::new(),
+        }
+    }
+
+    /// The scene so far.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// Notes a fault; the scene will not load, but the search for more goes on.
+    pub fn fault(&mut self, place: Place, problem: Problem) {
+        self.faults.add(Fault::new(place, problem));
+    }
+
+    /// The value, or a note of its fault.
+    pub fn keep<T>(&mut self, outcome: Result<T, Fault>) -> Option<T> {
+        outcome.map_err(|fault| self.faults.add(fault)).ok()
+    }
+
+    /// The bytes of the file at `path`, which `named_at` names.
+    pub fn read(&mut self, path: &Path, named_at: &Place) -> Option<Vec<u8>> {
+        match self.resolver.read(path) {
+            Ok(bytes) => Some(bytes),
+            Err(error) => {
+                self.fault(named_at.clone(), Problem::of_reading(path, &error));
+                None
+            }
+        }
+    }
+
+    /// One channel of the image file at `path`, read once however often it is named.
+    pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
+        let key = (path.to_owned(), channel);
+        if let Some(known) = self.textures.get(&key) {
+            return known.clone();
+        }
+        let texture = self.read(path, named_at).and_then(|bytes| {
+            let decoded = texture::decode(&bytes, &Place::of(path));
+            Some(texture::channel(&self.keep(decoded)?, channel))
+        });
+        self.textures.insert(key, texture.clone());
+        texture
+    }
+
+    /// Reflectance at the laser's wavelength from the spectrum file at `path`, read once.
+    pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<f32> {
+        if let Some(&known) = self.reflectances.get(path) {
+            return known;
+        }
+        let reflectance = self.read(path, named_at).and_then(|bytes| {
+            let outcome = spectrum::reflectance(&bytes, path);
+            self.keep(outcome)
+        });
+        self.reflectances.insert(path.to_owned(), reflectance);
+        reflectance
+    }
+
+    /// Adds a material.
+    pub fn add_material(&mut self, material: Material) -> MaterialId {
+        self.scene.materials.push(material);
+        (self.scene.materials.len() - 1) as MaterialId
+    }
+
+    /// Adds a mesh whose indices were checked, without its triangles that have no area. `place` is
+    /// where faults are told. `None` if it is not usable, which is noted.
+    pub fn add_mesh(&mut self, mut mesh: Mesh, place: &Place) -> Option<u32> {
+        let mut bounds = [DVec3::INFINITY, DVec3::NEG_INFINITY];
+        for position in &mesh.positions {
+            let position = DVec3::from(position.map(f64::from));
+            if let Some(value) = far_out(position) {
+                self.fault(place.clone(), Problem::BadCoordinate { value });
+                return None;
+            }
+            bounds = [bounds[0].min(position), bounds[1].max(position)];
+        }
+        let removed = remove_flat_triangles(&mut mesh);
+        if removed > 0 {
+            tracing::warn!("{place}: left out {removed} triangles that have no area");
+        }
+        if mesh.triangles.is_empty() {
+            self.fault(place.clone(), Problem::NoTriangles);
+            return None;
+        }
+        self.reserve(mesh.triangles.len().max(mesh.positions.len()), place)?;
+        self.scene.meshes.push(mesh);
+        self.bounds.push(bounds);
+        Some((self.scene.meshes.len() - 1) as u32)
+    }
+
+    /// Notes that `count` more triangles or vertices are about to be held; `None` if that is more
+    /// than a scene may hold.
+    fn reserve(&mut self, count: usize, place: &Place) -> Option<()> {
+        self.stored = self.stored.saturating_add(count);
+        if self.stored > MAX_STORED {
+            let problem = Problem::TooMany {
+                what: "triangles or vertices in memory",
+                count: self.stored as u64,
+                limit: MAX_STORED as u64,
+            };
+            self.fault(place.clone(), problem);
+            return None;
+        }
+        Some(())
+    }
+
+    /// Places a copy of `mesh` where sensors see it.
+    pub fn add_instance(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
+        if let Some(instance) = self.instance(mesh, world_from_mesh, place)
+            && self.room_for_another(self.scene.instances.len(), place)
+        {
+            self.scene.instances.push(instance);
+        }
+    }
+
+    /// Places a copy of `mesh` that robots drive on.
+    pub fn add_ground(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
+        if let Some(instance) = self.instance(mesh, world_from_mesh, place)
+            && self.room_for_another(self.scene.ground.len(), place)
+        {
+            self.scene.ground.push(instance);
+        }
+    }
+
+    /// Lowest and highest corner of what `instance` covers in World.
+    pub fn world_bounds(&self, instance: &Instance) -> [DVec3; 2] {
+        corners(self.bounds[instance.mesh as usize])
+            .map(|corner| instance.world_from_mesh.transform_point3(corner))
+            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| {
+                [low.min(corner), high.max(corner)]
+            })
+    }
+
+    /// The finished scene of `file`. With `all_is_ground`, everything seen is driven on too.
+    pub fn finish(mut self, file: &Path, all_is_ground: bool) -> Result<Scene, SceneError> {
+        if self.faults.is_empty() && self.scene.instanced_triangles() == 0 {
+            self.fault(Place::of(file), Problem::NoTriangles);
+        }
+        if let Some(error) = self.faults.into_error() {
+            return Err(error);
+        }
+        if all_is_ground {
+            self.scene.ground = self.scene.instances.clone();
+        }
+        Ok(self.scene)
+    }
+
+    fn room_for_another(&mut self, count: usize, place: &Place) -> bool {
+        let room = count < MAX_INSTANCES;
+        if !room {
+            let (count, limit) = (count as u64 + 1, MAX_INSTANCES as u64);
+            self.fault(place.clone(), Problem::TooMany { what: "copies", count, limit });
+        }
+        room
+    }
+
+    /// The copy, if its transform can be inverted and keeps it within bounds.
+    fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
+        let instance = Instance { mesh, world_from_mesh: transform };
+        if let Some(problem) = self.transform_problem(&instance) {
+            self.fault(place.clone(), problem);
+            return None;
+        }
+        Some(instance)
+    }
+
+    fn transform_problem(&self, instance: &Instance) -> Option<Problem> {
+        let transform = instance.world_from_mesh;
+        if !transform.is_finite() {
+            return Some(Problem::BadTransform("places a copy by numbers that are not finite"));
+        }
+        let axes = transform.matrix3;
+        let volume = axes.determinant().abs();
+        let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
+        // Also true of NaN, from lengths that overflow.
+        if !(volume > 1.0e-12 * longest) || volume < f64::MIN_POSITIVE {
+            return Some(Problem::BadTransform(
+                "squashes a copy flat: no scale may be zero, no axes may coincide",
+            ));
+        }
+        let [low, high] = self.world_bounds(instance);
+        let value = far_out(low).or(far_out(high))?;
+        Some(Problem::BadCoordinate { value })
+    }
+}
+
+/// The first coordinate that is NaN or farther out than allowed.
+fn far_out(p: DVec3) -> Option<f64> {
+    p.to_array().into_iter().find(|c| !(c.abs() <= MAX_COORDINATE_M))
+}
+
+fn corners([low, high]: [DVec3; 2]) -> impl Iterator<Item = DVec3> {
+    (0..8).map(move |corner: u32| {
+        let pick = |bit: u32, a: f64, b: f64| if corner & bit == 0 { a } else { b };
+        DVec3::new(pick(1, low.x, high.x), pick(2, low.y, high.y), pick(4, low.z, high.z))
+    })
+}
+
+/// Takes out triangles without area and tells how many.
+fn remove_flat_triangles(mesh: &mut Mesh) -> usize {
+    let flat: Vec<bool> = (0..mesh.triangles.len() as u32)
+        .map(|index| {
+            let [a, b, c] = mesh.corners(index);
+            (b - a).cross(c - a).length() <= MIN_DOUBLE_AREA_M2
+        })
+        .collect();
+    let count = flat.iter().filter(|&&flat| flat).count();
+    if count > 0 {
+        let mut kept = flat.iter();
+        mesh.triangles.retain(|_| kept.next() == Some(&false));
+        let mut kept = flat.iter();
+        mesh.triangle_materials.retain(|_| kept.next() == Some(&false));
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DMat3;
+
+    use super::super::resolve::Memory;
+    use super::*;
+
+    fn triangle() -> Mesh {
+        Mesh {
+            positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 0.0]],
+            triangles: vec![[0, 1, 3], [0, 1, 2], [1, 1, 2]],
+            triangle_materials: vec![0, 1, 2],
+            ..Mesh::default()
+        }
+    }
+
+    fn problem_of(transform: DAffine3) -> Option<Problem> {
+        let files = Memory::default();
+        let mut assembly = Assembly::new(&files);
+        let place = Place::of(Path::new("x"));
+        let mesh = assembly.add_mesh(triangle(), &place).unwrap();
+        assembly.add_instance(mesh, transform, &place);
+        assembly.finish(Path::new("x"), true).err().map(|e| e.faults()[0].problem.clone())
+    }
+
+    #[test]
+    fn triangles_without_area_are_left_out_with_their_materials() {
+        let mut mesh = triangle();
+        assert_eq!(remove_flat_triangles(&mut mesh), 2);
+        assert_eq!((mesh.triangles, mesh.triangle_materials), (vec![[0, 1, 2]], vec![1]));
+    }
+
+    #[test]
+    fn transforms_are_checked() {
+        assert_eq!(problem_of(DAffine3::IDENTITY), None);
+        // Mirrored and very uneven scales are fine.
+        let uneven = DAffine3::from_scale(DVec3::new(-1.0e4, 1.0e4, 1.0e-3));
+        assert_eq!(problem_of(uneven), None);
+        let flat = DAffine3::from_scale(DVec3::new(1.0, 0.0, 1.0));
+        assert!(matches!(problem_of(flat), Some(Problem::BadTransform(_))));
+        let sheared_flat = DAffine3::from_mat3(DMat3::from_cols(DVec3::X, DVec3::X, DVec3::Z));
+        assert!(matches!(problem_of(sheared_flat), Some(Problem::BadTransform(_))));
+        let nan = DAffine3::from_translation(DVec3::new(0.0, f64::NAN, 0.0));
+        assert!(matches!(problem_of(nan), Some(Problem::BadTransform(_))));
+        let far = DAffine3::from_translation(DVec3::new(0.0, 2.0e7, 0.0));
+        assert_eq!(problem_of(far), Some(Problem::BadCoordinate { value: 2.0e7 }));
+    }
+
+    #[test]
+    fn a_scene_without_triangles_fails() {
+        let files = Memory::default();
+        let error = Assembly::new(&files).finish(Path::new("empty.obj"), true).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "empty.obj: holds no triangle with an area; a lidar sees triangles only"
+        );
+    }
+}

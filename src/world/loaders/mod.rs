@@ -1,0 +1,101 @@
+//! Scenes from files, and the one door to all scenes: [`load`].
+//!
+//! | suffix | format | up axis | materials |
+//! |---|---|---|---|
+//! | `.json` | MAVS scene, see [`mavs`] | z | of its `.obj` meshes |
+//! | `.obj` | Wavefront OBJ with MTL, see [`obj`] | z | `Kd`, `map_Kd`, `map_d`, `Kd spectral` |
+//! | `.gltf`, `.glb` | glTF 2.0, see [`gltf`] | y, turned to z | base colour, alpha |
+//! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
+//! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
+//!
+//! Files are in metres. In all but MAVS scenes, which say what the ground is, everything is ground
+//! as well.
+//!
+//! A loader goes on after a fault as far as it can, so that [`SceneError`] names everything that
+//! is wrong at once. It believes no number of a file before it has seen that the file is long
+//! enough for it, and never panics. Each format has a `parse` that takes bytes in memory and a
+//! [`Resolver`] for the files those name.
+
+pub mod error;
+//pub mod gltf;
+//pub mod mavs;
+pub mod obj;
+//pub mod ply;
+pub mod resolve;
+//pub mod stl;
+
+mod assemble;
+//mod height;
+//mod json;
+mod mtl;
+mod spectrum;
+mod texture;
+
+use std::path::Path;
+
+pub use error::{Fault, Place, Problem, SceneError};
+pub use resolve::{Disk, Memory, Resolver};
+
+use super::builtin;
+use super::scene::Scene;
+use crate::config::rig::SceneSource;
+
+/// Coordinates of a scene lie within this of the origin, metres. Farther out, `f32` steps by
+/// metres.
+pub const MAX_COORDINATE_M: f64 = 1.0e7;
+/// Copies in a scene, seen and ground each. Ten million take a gigabyte.
+pub const MAX_INSTANCES: usize = 10_000_000;
+/// Triangles, and vertices, that a scene may hold in memory.
+pub const MAX_STORED: usize = 1 << 26;
+/// Pixels along each side of an image.
+pub const MAX_IMAGE_SIDE: u32 = 16_384;
+/// Pixels of an image.
+pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
+
+/// Builds a built-in scene or loads a file.
+///
+/// # Errors
+/// Everything that is wrong with the files, with its place.
+pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
+    match source {
+        SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
+        SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
+        SceneSource::File { path, seed } => load_file(path, *seed, &Disk),
+    }
+}
+
+/// Loads the file at `path`, which `resolver` reads, by its suffix. `seed` fixes the random places
+/// of a MAVS scene.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_file(path: &Path, seed: u64, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
+    let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or_default().to_lowercase();
+    let read = || {
+        resolver.read(path).map_err(|error| {
+            SceneError::from(Fault::new(Place::of(path), Problem::of_reading(path, &error)))
+        })
+    };
+    match suffix.as_str() {
+        "obj" => obj::parse(&read()?, path, resolver),
+        _ => Err(Fault::new(Place::of(path), Problem::UnknownSuffix).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_and_a_strange_suffix_are_told() {
+        let files = Memory::default();
+        let missing = load_file(Path::new("a/b.obj"), 0, &files).unwrap_err();
+        assert_eq!(missing.to_string(), "a/b.obj: there is no file `a/b.obj`");
+        let strange = load_file(Path::new("a/b.blend"), 0, &files).unwrap_err();
+        assert_eq!(
+            strange.to_string(),
+            "a/b.blend: is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, \
+             .ply and .stl"
+        );
+    }
+}

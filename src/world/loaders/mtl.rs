@@ -1,0 +1,248 @@
+//! Material files (`.mtl`) of OBJ meshes, with the `Kd spectral` of MAVS.
+//!
+//! Read here and not by `tobj`, which refuses `Kd spectral`, panics at a `Kd` of fewer than three
+//! numbers and forgets the line that names a texture.
+
+use std::path::{Path, PathBuf};
+
+use super::assemble::Assembly;
+use super::error::{Fault, Place, Problem};
+use super::resolve::{Resolver, folder_of, named};
+use super::texture::Channel;
+use crate::world::materials;
+use crate::world::scene::Material;
+
+/// What a material file says of one material, as far as a lidar is concerned.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Statement {
+    /// The name.
+    pub name: String,
+    /// Red of `Kd`.
+    diffuse_red: Option<f32>,
+    /// `Kd spectral`.
+    spectrum: Option<(String, Place)>,
+    /// `map_Kd`.
+    diffuse_map: Option<(String, Place)>,
+    /// `map_d`.
+    opacity_map: Option<(String, Place)>,
+    /// The file that says so.
+    file: PathBuf,
+}
+
+/// The materials of a file, in its order. Statements a lidar has no use for are skipped.
+pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut materials: Vec<Statement> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let place = Place::line(file, index + 1);
+        let line = line.trim();
+        let (keyword, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        if keyword == "newmtl" {
+            if rest.is_empty() {
+                let problem = Problem::Syntax("`newmtl` gives no name".into());
+                return Err(Fault::new(place, problem));
+            }
+            materials.push(Statement {
+                name: rest.to_owned(),
+                diffuse_red: None,
+                spectrum: None,
+                diffuse_map: None,
+                opacity_map: None,
+                file: file.to_owned(),
+            });
+            continue;
+        }
+        // Statements before the first material belong to none.
+        let Some(material) = materials.last_mut() else { continue };
+        match keyword {
+            "Kd" => match rest.strip_prefix("spectral") {
+                Some(path) => {
+                    // A factor may follow the file; MAVS takes none.
+                    let path = path.split_whitespace().next().unwrap_or_default();
+                    material.spectrum = Some((non_empty(path, keyword, &place)?, place));
+                }
+                None => material.diffuse_red = Some(red(rest, &place)?),
+            },
+            "map_Kd" => {
+                material.diffuse_map = Some((texture_name(rest, keyword, &place)?, place));
+            }
+            "map_d" => {
+                material.opacity_map = Some((texture_name(rest, keyword, &place)?, place));
+            }
+            _ => {}
+        }
+    }
+    Ok(materials)
+}
+
+impl Statement {
+    /// The material, with its textures and spectrum read. Spectra are looked for in
+    /// `spectra_folder`, if given, then in the material file's folder and all above it. A spectrum
+    /// stands for colour and texture, as in MAVS.
+    pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
+        let folder = folder_of(&self.file);
+        let mut material = materials::by_name(&self.name);
+        if let Some(red) = self.diffuse_red {
+            material.reflectance = red;
+        } else if self.diffuse_map.is_some() {
+            material.reflectance = 1.0;
+        }
+        if let Some((name, place)) = &self.spectrum {
+            let path = find_spectrum(assembly.resolver, name, spectra_folder, folder);
+            if let Some(reflectance) = assembly.spectrum(&path, place) {
+                material.reflectance = reflectance;
+            }
+        }
+        if let Some((name, place)) = &self.diffuse_map {
+            // Read even if a spectrum stands for it, so that a missing file is told.
+            let map = assembly.texture(&named(folder, name), Channel::First, place);
+            material.reflectance_map = map.filter(|_| self.spectrum.is_none());
+        }
+        if let Some((name, place)) = &self.opacity_map {
+            material.opacity_mask = assembly.texture(&named(folder, name), Channel::First, place);
+        }
+        material
+    }
+}
+
+/// The file that a spectrum's name means: the first that exists of `spectra_folder`, `folder` and
+/// the folders above it, each with and without `spectra/`; else where it should be.
+pub(super) fn find_spectrum(
+    resolver: &dyn Resolver,
+    name: &str,
+    spectra_folder: Option<&Path>,
+    folder: &Path,
+) -> PathBuf {
+    let places = spectra_folder.into_iter().chain(folder.ancestors());
+    let mut candidates = places.flat_map(|f| [named(f, name), named(&f.join("spectra"), name)]);
+    candidates
+        .find(|path| resolver.exists(path))
+        .unwrap_or_else(|| named(spectra_folder.unwrap_or(folder), name))
+}
+
+/// The red of a colour; as in the format's definition, one number alone stands for all three.
+fn red(text: &str, place: &Place) -> Result<f32, Fault> {
+    let number = text.split_whitespace().next().unwrap_or_default();
+    match number.parse::<f32>() {
+        Ok(red) if (0.0..=1.0).contains(&red) => Ok(red),
+        _ => {
+            let expected = "a diffuse colour `Kd` of numbers from 0 to 1";
+            Err(Fault::new(place.clone(), Problem::wrong(expected, text)))
+        }
+    }
+}
+
+/// The file name after a map statement's options.
+fn texture_name(text: &str, keyword: &str, place: &Place) -> Result<String, Fault> {
+    let mut rest = text;
+    while rest.starts_with('-') {
+        let (option, after) = next_word(rest);
+        // How many words follow each option; -o, -s and -t take one to three numbers.
+        let (least, most) = match option {
+            "-o" | "-s" | "-t" => (1, 3),
+            "-mm" => (2, 2),
+            _ => (1, 1),
+        };
+        rest = after;
+        for taken in 0..most {
+            let (word, after) = next_word(rest);
+            if taken >= least && word.parse::<f32>().is_err() {
+                break;
+            }
+            rest = after;
+        }
+        tracing::warn!("{place}: `{keyword}` option {option} is not supported, its map is used");
+    }
+    non_empty(rest, keyword, place)
+}
+
+fn next_word(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
+fn non_empty(name: &str, keyword: &str, place: &Place) -> Result<String, Fault> {
+    if name.is_empty() {
+        let problem = Problem::Syntax(format!("`{keyword}` names no file"));
+        return Err(Fault::new(place.clone(), problem));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::Memory;
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Vec<Statement>, String> {
+        parse(text.as_bytes(), Path::new("a/b/m.mtl")).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn statements_are_read_with_their_lines() {
+        let text = "# c\nKd 1 1 1\nnewmtl my leaf \r\n Kd 0.25 0.5 0.75\nmap_Kd leaf one.bmp\n\
+                    map_d -s 1 1 -clamp on m.bmp\nNs 4\nnewmtl wall\nKd spectral spectra/c.spec 1\n";
+        let materials = parsed(text).unwrap();
+        assert_eq!(materials.len(), 2);
+        assert_eq!(materials[0].name, "my leaf");
+        assert_eq!(materials[0].diffuse_red, Some(0.25));
+        let (name, place) = materials[0].diffuse_map.clone().unwrap();
+        assert_eq!((name.as_str(), place.line), ("leaf one.bmp", Some(5)));
+        assert_eq!(materials[0].opacity_map.clone().unwrap().0, "m.bmp");
+        assert_eq!(materials[1].spectrum.clone().unwrap().0, "spectra/c.spec");
+        assert_eq!(materials[1].diffuse_red, None);
+    }
+
+    #[test]
+    fn wrong_statements_are_named() {
+        for (text, expected) in [
+            ("newmtl", "a/b/m.mtl:1: `newmtl` gives no name"),
+            (
+                "newmtl x\nKd",
+                "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got ",
+            ),
+            (
+                "newmtl x\nKd nan 0 0",
+                "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got nan 0 0",
+            ),
+            (
+                "newmtl x\nKd 2 0 0",
+                "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got 2 0 0",
+            ),
+            ("newmtl x\nKd spectral ", "a/b/m.mtl:2: `Kd` names no file"),
+            ("newmtl x\nmap_d -s 1", "a/b/m.mtl:2: `map_d` names no file"),
+        ] {
+            assert_eq!(parsed(text).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn materials_take_spectrum_before_colour_before_name() {
+        let files = Memory::default().with("a/spectra/c.spec", "0.9 0.6\n1.0 0.6");
+        let mut assembly = Assembly::new(&files);
+        let mut reflectance = |text: &str| {
+            parsed(text).unwrap()[0].load(&mut assembly, None).reflectance
+        };
+        assert_eq!(reflectance("newmtl grass\nKd 0.3 0 0\nKd spectral c.spec"), 0.6);
+        assert_eq!(reflectance("newmtl grass\nKd spectral spectra/c.spec\nKd 0.3 0 0"), 0.6);
+        assert_eq!(reflectance("newmtl grass\nKd 0.3 0 0"), 0.3);
+        assert_eq!(reflectance("newmtl grass"), 0.5);
+        assert_eq!(reflectance("newmtl stuff"), materials::DEFAULT_REFLECTANCE);
+        assert!(assembly.finish(Path::new("x"), true).is_err(), "no triangles");
+    }
+
+    #[test]
+    fn all_missing_files_are_told_with_who_names_them() {
+        let files = Memory::default();
+        let mut assembly = Assembly::new(&files);
+        let text = "newmtl x\nKd spectral s.spec\nmap_Kd k.bmp\nmap_d d.bmp";
+        parsed(text).unwrap()[0].load(&mut assembly, Some(Path::new("meshes")));
+        assert_eq!(
+            assembly.finish(Path::new("x"), true).unwrap_err().to_string(),
+            "a/b/m.mtl:2: there is no file `meshes/s.spec`\n\
+             a/b/m.mtl:3: there is no file `a/b/k.bmp`\n\
+             a/b/m.mtl:4: there is no file `a/b/d.bmp`"
+        );
+    }
+}

@@ -1,0 +1,366 @@
+//! Wavefront OBJ meshes: `v`, `vt`, `f`, `usemtl`, `mtllib`; z up, metres.
+//!
+//! Polygons are cut into fans; negative indices count back from the newest. Normals, groups, lines
+//! and points mean nothing to a lidar. Triangles without material, or with one that no file
+//! defines, get a plain one by name, see [`materials::by_name`].
+//!
+//! `tobj` builds the mesh. It names no lines, overflows at negative indices that reach too far
+//! back and copies the newest name for each group, so every statement is first checked here and
+//! only what is sound and needed goes on to it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use glam::DAffine3;
+
+use super::assemble::Assembly;
+use super::error::{Fault, Place, Problem, SceneError};
+use super::mtl::{self, Statement};
+use super::resolve::{Resolver, folder_of, named};
+use crate::world::materials;
+use crate::world::scene::{MaterialId, Mesh, Scene};
+
+/// Reads the OBJ file `bytes`, called `file`, placed once as it is.
+///
+/// # Errors
+/// Everything wrong with it and with the material files, textures and spectra it names.
+pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
+    let mut assembly = Assembly::new(resolver);
+    if let Some(mesh) = read(bytes, file, None, None, &mut assembly) {
+        assembly.add_instance(mesh, DAffine3::IDENTITY, &Place::of(file));
+    }
+    assembly.finish(file, true)
+}
+
+/// Adds the mesh and its materials to `assembly`. `library` replaces the material files that the
+/// mesh names; spectra are looked for in `spectra_folder` first.
+pub(super) fn read(
+    bytes: &[u8],
+    file: &Path,
+    library: Option<&str>,
+    spectra_folder: Option<&Path>,
+    assembly: &mut Assembly,
+) -> Option<u32> {
+    let checked = check(&String::from_utf8_lossy(bytes), file);
+    let checked = assembly.keep(checked)?;
+    let libraries = match library {
+        Some(name) => vec![(name.to_owned(), Place::of(file))],
+        None => checked.libraries,
+    };
+    let mut defined: BTreeMap<String, Statement> = BTreeMap::new();
+    for (name, place) in libraries {
+        let path = named(folder_of(file), &name);
+        if let Some(bytes) = assembly.read(&path, &place) {
+            let statements = mtl::parse(&bytes, &path);
+            for statement in assembly.keep(statements).unwrap_or_default() {
+                defined.insert(statement.name.clone(), statement);
+            }
+        }
+    }
+    let ids: Vec<MaterialId> = checked
+        .materials
+        .iter()
+        .map(|name| {
+            let material = match defined.get(name) {
+                Some(statement) => statement.load(assembly, spectra_folder),
+                None => {
+                    if name != UNNAMED {
+                        tracing::warn!("{}: no file defines material `{name}`", file.display());
+                    }
+                    materials::by_name(name)
+                }
+            };
+            assembly.add_material(material)
+        })
+        .collect();
+    let mesh = build(&checked.text, &ids, file);
+    let mesh = assembly.keep(mesh)?;
+    assembly.add_mesh(mesh, &Place::of(file))
+}
+
+/// The material of faces before the first `usemtl`.
+const UNNAMED: &str = "default";
+
+/// An OBJ file of which only sound statements that matter are left.
+struct Checked {
+    /// Those statements, for `tobj`. Materials go by their place in `materials`; every face has
+    /// positive indices of position and texture coordinate, the first of which is a stand-in for
+    /// none.
+    text: String,
+    /// Names in the order of first use by a face.
+    materials: Vec<String>,
+    /// Material files and where they are named.
+    libraries: Vec<(String, Place)>,
+}
+
+fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
+    let mut out = Checked {
+        text: String::with_capacity(text.len()),
+        materials: Vec::new(),
+        libraries: Vec::new(),
+    };
+    out.text.push_str("mtllib all\nvt 0 0\n");
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut vertices, mut coordinates) = (0, 0);
+    let mut material = UNNAMED.to_owned();
+    // Whether the next face is the first of its material.
+    let mut switched = true;
+
+    let mut lines = text.lines().enumerate();
+    let mut joined = String::new();
+    while let Some((index, mut line)) = lines.next() {
+        if line.ends_with('\\') {
+            joined.clear();
+            while let Some(part) = line.strip_suffix('\\') {
+                joined.push_str(part);
+                joined.push(' ');
+                line = lines.next().map_or("", |(_, next)| next);
+            }
+            joined.push_str(line);
+            line = &joined;
+        }
+        let at = |word: &str| {
+            let offset = word.as_ptr() as usize - line.as_ptr() as usize;
+            let column = line[..offset].chars().count() + 1;
+            Place { column: Some(column), ..Place::line(file, index + 1) }
+        };
+        let statement = line.trim();
+        let (keyword, rest) =
+            statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
+        let rest = rest.trim();
+        match keyword {
+            "v" => {
+                write_numbers(&mut out.text, "v", rest, 3)
+                    .map_err(|(word, problem)| Fault::new(at(word), problem))?;
+                vertices += 1;
+            }
+            "vt" => {
+                write_numbers(&mut out.text, "vt", rest, 2)
+                    .map_err(|(word, problem)| Fault::new(at(word), problem))?;
+                coordinates += 1;
+            }
+            // Of less than three corners it is a point or a line.
+            "f" if rest.split_whitespace().nth(2).is_some() => {
+                if switched {
+                    let number = *numbers.entry(material.clone()).or_insert(out.materials.len());
+                    if number == out.materials.len() {
+                        out.materials.push(material.clone());
+                    }
+                    let _ = writeln!(out.text, "usemtl {number}");
+                    switched = false;
+                }
+                out.text.push('f');
+                for word in rest.split_whitespace() {
+                    let (v, vt) = corner(word, vertices, coordinates)
+                        .map_err(|problem| Fault::new(at(word), problem))?;
+                    let _ = write!(out.text, " {v}/{}", vt.map_or(1, |vt| vt + 1));
+                }
+                out.text.push('\n');
+            }
+            "usemtl" if !rest.is_empty() => {
+                rest.clone_into(&mut material);
+                switched = true;
+            }
+            "mtllib" if !rest.is_empty() => {
+                out.libraries.push((rest.to_owned(), Place::line(file, index + 1)));
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// Copies the first `count` numbers of a statement; the word that is wrong otherwise. Texture
+/// coordinates may have one number only.
+fn write_numbers<'a>(
+    out: &mut String,
+    keyword: &str,
+    rest: &'a str,
+    count: usize,
+) -> Result<(), (&'a str, Problem)> {
+    out.push_str(keyword);
+    let mut words = rest.split_whitespace();
+    for index in 0..count {
+        let word = match words.next() {
+            Some(word) => word,
+            None if keyword == "vt" && index == 1 => "0",
+            None => {
+                let problem = Problem::Syntax(format!("`{keyword}` takes {count} numbers"));
+                return Err((rest, problem));
+            }
+        };
+        if !word.parse::<f32>().is_ok_and(f32::is_finite) {
+            return Err((word, Problem::wrong(format!("a finite number in `{keyword}`"), word)));
+        }
+        let _ = write!(out, " {word}");
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// The position and texture coordinate of a face's corner `v`, `v/vt`, `v//vn` or `v/vt/vn`,
+/// from 1.
+fn corner(
+    word: &str,
+    vertices: usize,
+    coordinates: usize,
+) -> Result<(usize, Option<usize>), Problem> {
+    let mut parts = word.split('/');
+    let vertex = parts.next().unwrap_or_default();
+    let coordinate = parts.next().filter(|part| !part.is_empty());
+    let resolve = |text: &str, what: &'static str, available: usize| {
+        let index: i64 = text
+            .parse()
+            .map_err(|_| Problem::wrong("a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`", word))?;
+        let positive = if index < 0 { available as i64 + 1 + index } else { index };
+        match usize::try_from(positive) {
+            Ok(positive) if (1..=available).contains(&positive) => Ok(positive),
+            _ => Err(Problem::IndexOutOfRange { what, index, available, first: 1 }),
+        }
+    };
+    let v = resolve(vertex, "vertex", vertices)?;
+    let vt = coordinate.map(|text| resolve(text, "texture coordinate", coordinates)).transpose()?;
+    Ok((v, vt))
+}
+
+/// Builds one mesh of checked statements; `ids` are the materials by number.
+fn build(text: &str, ids: &[MaterialId], file: &Path) -> Result<Mesh, Fault> {
+    let options = tobj::LoadOptions {
+        single_index: true,
+        triangulate: true,
+        ignore_points: true,
+        ignore_lines: true,
+    };
+    let numbered = |_: &Path| {
+        let material = |n: usize| tobj::Material { name: n.to_string(), ..Default::default() };
+        let materials: Vec<_> = (0..ids.len()).map(material).collect();
+        let by_name = materials.iter().enumerate().map(|(n, m)| (m.name.clone(), n)).collect();
+        Ok((materials, by_name))
+    };
+    let (models, _) = tobj::load_obj_buf(&mut text.as_bytes(), &options, numbered)
+        .map_err(|error| Fault::new(Place::of(file), Problem::Syntax(error.to_string())))?;
+
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut mesh = Mesh { name, ..Mesh::default() };
+    for model in models {
+        let part = model.mesh;
+        let base = mesh.positions.len() as u32;
+        mesh.positions.extend(part.positions.as_chunks::<3>().0);
+        mesh.uvs.extend(part.texcoords.as_chunks::<2>().0);
+        let corners = part.indices.as_chunks::<3>().0;
+        mesh.triangles.extend(corners.iter().map(|corner| corner.map(|index| base + index)));
+        let material = part.material_id.and_then(|n| ids.get(n)).copied().unwrap_or_default();
+        mesh.triangle_materials.resize(mesh.triangles.len(), material);
+    }
+    Ok(mesh)
+}
+
+#[cfg(test)]
+mod tests {
+    use image::ImageFormat;
+
+    use super::super::resolve::Memory;
+    use super::super::texture::tests::{encoded, two_pixels};
+    use super::*;
+
+    fn load(text: &str, files: Memory) -> Result<Scene, String> {
+        parse(text.as_bytes(), Path::new("d/m.obj"), &files).map_err(|error| error.to_string())
+    }
+
+    const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
+
+    /// The corners of each triangle, in order.
+    fn corners(scene: &Scene) -> Vec<[[f32; 3]; 3]> {
+        let mesh = &scene.meshes[0];
+        mesh.triangles.iter().map(|t| t.map(|v| mesh.positions[v as usize])).collect()
+    }
+
+    #[test]
+    fn polygons_become_fans_and_negative_indices_count_back() {
+        let scene = load(&format!("{SQUARE}f 1 2 3 4\n"), Memory::default()).unwrap();
+        let (a, b, c, d) = ([0., 0., 0.], [1., 0., 0.], [1., 1., 0.], [0., 1., 0.]);
+        assert_eq!(corners(&scene), [[a, b, c], [a, c, d]]);
+        let back = load(&format!("{SQUARE}f -4//1 -3//1 \\\n -2//1 -1//1\n"), Memory::default());
+        assert_eq!(corners(&back.unwrap()), corners(&scene));
+        assert_eq!(scene.ground.len(), 1);
+        let material = &scene.materials[0];
+        assert_eq!((material.name.as_str(), material.reflectance), ("default", 0.2));
+    }
+
+    #[test]
+    fn materials_and_textures_reach_their_triangles() {
+        let rgb = image::DynamicImage::ImageRgb8(two_pixels().to_rgb8());
+        let files = Memory::default()
+            .with("d/m.mtl", "newmtl red\nKd 0.5 0 0\nmap_Kd t.bmp\nmap_d t.bmp\nnewmtl idle\n")
+            .with("d/t.bmp", encoded(&rgb, ImageFormat::Bmp));
+        let text = format!(
+            "mtllib m.mtl\n{SQUARE}vt 0.25 0.5\nvt 0.75 0.5\nvt 1\nf 1/-3 2/2 3/3\n\
+             usemtl red\nusemtl idle\nusemtl red\nf 1/1 3/2 4/3\nusemtl grass\nf 1 2 4\n"
+        );
+        let scene = load(&text, files).unwrap();
+        let names: Vec<&str> = scene.materials.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["default", "red", "grass"]);
+        assert_eq!(scene.materials[2].reflectance, 0.5);
+        let mesh = &scene.meshes[0];
+        assert_eq!(mesh.triangle_materials, [0, 1, 2]);
+        assert_eq!(mesh.uvs.len(), mesh.positions.len());
+        let uv_of = |t: usize| mesh.triangles[t].map(|v| mesh.uvs[v as usize]);
+        assert_eq!(uv_of(1), [[0.25, 0.5], [0.75, 0.5], [1.0, 0.0]]);
+        assert_eq!(uv_of(2), [[0.0, 0.0]; 3]);
+        let map = scene.materials[1].reflectance_map.as_ref().unwrap();
+        assert_eq!(map.sample([0.25, 0.5]), 200.0 / 255.0);
+        assert_eq!(map.sample([1.75, 0.5]), 100.0 / 255.0);
+        assert!(scene.materials[1].opacity_mask.is_some());
+    }
+
+    #[test]
+    fn faults_name_line_and_column() {
+        for (text, expected) in [
+            ("f 1 2 3", "d/m.obj:5:3: vertex 1 does not exist; there are 0, counted from 1"),
+            ("v 0 0", "d/m.obj:5:3: `v` takes 3 numbers"),
+            ("v 0 nan 0", "d/m.obj:5:5: expected a finite number in `v`, got nan"),
+            ("v 0 0 1e39", "d/m.obj:5:7: expected a finite number in `v`, got 1e39"),
+            ("vt x", "d/m.obj:5:4: expected a finite number in `vt`, got x"),
+        ] {
+            let text = format!("#\n#\n\n# ä\n{text}\n{SQUARE}");
+            assert_eq!(load(&text, Memory::default()).unwrap_err(), expected);
+        }
+        for (face, expected) in [
+            ("1 2 5", "d/m.obj:5:7: vertex 5 does not exist; there are 4, counted from 1"),
+            ("1 2 0", "d/m.obj:5:7: vertex 0 does not exist; there are 4, counted from 1"),
+            ("1 -9223372036854775808 3",
+             "d/m.obj:5:5: vertex -9223372036854775808 does not exist; there are 4, \
+              counted from 1"),
+            ("1/2 2 3",
+             "d/m.obj:5:3: texture coordinate 2 does not exist; there are 0, counted from 1"),
+            ("1/a 2 3",
+             "d/m.obj:5:3: expected a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`, got 1/a"),
+        ] {
+            let outcome = load(&format!("{SQUARE}f {face}\n"), Memory::default());
+            assert_eq!(outcome.unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn empty_and_flat_files_are_refused() {
+        let none = "d/m.obj: holds no triangle with an area; a lidar sees triangles only";
+        for text in ["", SQUARE, &format!("{SQUARE}f 1 2\nl 1 2\nf 1 1 2\n")] {
+            assert_eq!(load(text, Memory::default()).unwrap_err(), none);
+        }
+        let missing = load(&format!("mtllib a b.mtl\n{SQUARE}f 1 2 3"), Memory::default());
+        assert_eq!(missing.unwrap_err(), "d/m.obj:1: there is no file `d/a b.mtl`");
+    }
+
+    #[test]
+    fn many_switches_of_a_long_name_stay_small() {
+        let name = "x".repeat(1000);
+        let mut text = SQUARE.to_owned();
+        for _ in 0..2000 {
+            text.push_str(&format!("usemtl {name}\nf 1 2 3\nusemtl b\nf 1 2 3\n"));
+        }
+        let checked = check(&text, Path::new("m.obj")).unwrap();
+        assert!(checked.text.len() < text.len() / 10);
+        assert_eq!(checked.materials.len(), 2);
+    }
+}

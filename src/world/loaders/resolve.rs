@@ -1,0 +1,121 @@
+//! Where the bytes of a scene's files come from: the disk, or memory.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Gives loaders the files that their input names.
+pub trait Resolver {
+    /// The whole file at `path`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] if there is none, else why it cannot be read.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Whether there is a file or folder at `path`.
+    fn exists(&self, path: &Path) -> bool;
+}
+
+/// Files on disk, up to 4 GiB each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+/// The largest file that is read.
+const MAX_FILE_BYTES: u64 = 1 << 32;
+
+impl Resolver for Disk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let about = std::fs::metadata(path)?;
+        // A device or a pipe may never end.
+        if !about.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        if about.len() > MAX_FILE_BYTES {
+            return Err(io::Error::other("it is larger than 4 GiB"));
+        }
+        std::fs::read(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+}
+
+/// Files in memory, by path.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Memory {
+    /// Adds a file.
+    pub fn with(mut self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(plain(path.as_ref()), bytes.into());
+        self
+    }
+}
+
+impl Resolver for Memory {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let bytes = self.files.get(&plain(path));
+        bytes.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        let path = plain(path);
+        self.files.keys().any(|file| file.starts_with(&path))
+    }
+}
+
+/// `path` without `.` and `..`, as far as names alone tell.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The path that `text` in a file in `folder` means. Files made on Windows write `\`.
+pub(super) fn named(folder: &Path, text: &str) -> PathBuf {
+    folder.join(text.replace('\\', "/"))
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_knows_files_and_their_folders() {
+        let files = Memory::default().with("data/scenes/a.json", "{}");
+        assert_eq!(files.read(Path::new("data/./scenes/x/../a.json")).unwrap(), b"{}");
+        assert!(files.exists(Path::new("data/scenes")));
+        assert!(!files.exists(Path::new("data/sce")));
+        assert_eq!(files.read(Path::new("b")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_disk_gives_regular_files_only() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Disk.exists(folder.path()));
+        assert!(Disk.read(folder.path()).unwrap_err().to_string().contains("regular file"));
+        let missing = Disk.read(&folder.path().join("x")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn backslashes_are_folders() {
+        assert_eq!(named(Path::new("a"), "b\\c.bmp"), Path::new("a/b/c.bmp"));
+    }
+}
