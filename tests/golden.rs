@@ -9,8 +9,7 @@ use menura::wire::hdl64e_status::{
     StatusEvent, StatusFormat, StatusTable, warning,
 };
 use menura::wire::velodyne::{
-    Bank, DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, Point, PositionPacket,
-    PpsStatus,
+    Bank, DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, Point, PositionPacket, PpsStatus,
 };
 
 const UNWRITTEN: u8 = 0xa5;
@@ -77,8 +76,14 @@ const POINT_4MM: Point = Point { distance: DISTANCE_4MM, intensity: 77 };
 #[test]
 fn hdl64e_s1_sends_laser_40_in_the_first_lower_block() {
     for (status, tail) in [
-        (S1Status::Temperature { fraction: 0x80, degrees_c: 38 }, [0x80, 38, 0x44, 0x65, 0x67, 0x43]),
-        (S1Status::Version { padding: [0; 2], counter: 0x0102, version: 0x0407 }, [0, 0, 2, 1, 7, 4]),
+        (
+            S1Status::Temperature { fraction: 0x80, degrees_c: 38 },
+            [0x80, 38, 0x44, 0x65, 0x67, 0x43],
+        ),
+        (
+            S1Status::Version { padding: [0; 2], counter: 0x0102, version: 0x0407 },
+            [0, 0, 2, 1, 7, 4],
+        ),
     ] {
         assert_eq!(status.emit(), tail);
         assert_eq!(S1Status::parse(tail), status);
@@ -143,11 +148,7 @@ fn the_other_models_packets() {
     let second = Point { distance: 5000, intensity: 99 };
     check_packet(
         &packet(ALL_UPPER, &[(0, 3, POINT_2MM), (1, 3, second)], tail([0x39, 0x22])),
-        &[
-            (13, &[0x1d, 0x18, 0x4d]),
-            (113, &[0x88, 0x13, 0x63]),
-            (1200, &stamp([0x39, 0x22])),
-        ],
+        &[(13, &[0x1d, 0x18, 0x4d]), (113, &[0x88, 0x13, 0x63]), (1200, &stamp([0x39, 0x22]))],
         Model::Vlp16,
     );
     check_packet(
@@ -160,8 +161,7 @@ fn the_other_models_packets() {
         Model::Vls128,
     );
     let second = Point { distance: 2500, intensity: 99 };
-    let mut dual =
-        packet(VLS128_DUAL, &[(4, 6, POINT_4MM), (5, 6, second)], tail([0x39, 0xa1]));
+    let mut dual = packet(VLS128_DUAL, &[(4, 6, POINT_4MM), (5, 6, second)], tail([0x39, 0xa1]));
     for filler in &mut dual.blocks[8..] {
         filler.flag = 0xffff;
     }

@@ -183,9 +183,8 @@ fn layer_faults(file: &str, text: &str) -> Vec<Fault> {
             let target = path.names.get(1).filter(|_| path.names[0] == "crate")?;
             let known = LAYERS.iter().any(|(layer, _)| layer == target);
             let allowed = target == layer || may_import.contains(&target.as_str());
-            (known && !allowed).then(|| {
-                fault(file, path.line, format!("`{layer}` must not import `{target}`"))
-            })
+            (known && !allowed)
+                .then(|| fault(file, path.line, format!("`{layer}` must not import `{target}`")))
         })
         .collect()
 }
@@ -391,7 +390,10 @@ use ::std::time::Duration;
 ";
         let faults = layer_faults("src/config/rig.rs", text);
         assert_eq!(lines(&faults), [1, 2, 3, 3, 4, 7, 8, 12, 14], "{faults:?}");
-        assert_eq!(faults[0].to_string(), "src/config/rig.rs:1: `config` must not import `devices`");
+        assert_eq!(
+            faults[0].to_string(),
+            "src/config/rig.rs:1: `config` must not import `devices`"
+        );
     }
 
     #[test]

@@ -4,14 +4,19 @@
 //! working, 2 the input is wrong and nothing was started.
 
 mod check;
+mod duration;
 mod inspect;
 mod profiles;
 mod record;
 mod rig_args;
 mod run;
 mod scenes;
+mod setup;
+mod status;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
@@ -61,6 +66,35 @@ impl CliError {
         }
         Self::Failed(text)
     }
+}
+
+/// A flag that Ctrl-C and `SIGTERM` set. A second signal ends the process at once.
+fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(|error| CliError::failed("cannot listen for signals", &error))?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            let mut terminate =
+                tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
+            for _ in 0..2 {
+                match &mut terminate {
+                    Some(terminate) => tokio::select! {
+                        _ = tokio::signal::ctrl_c() => {}
+                        _ = terminate.recv() => {}
+                    },
+                    None => drop(tokio::signal::ctrl_c().await),
+                }
+                if flag.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+            }
+        });
+    });
+    Ok(stop)
 }
 
 impl Cli {

@@ -1,14 +1,61 @@
-//! `menura record`.
+//! `menura record`: the bytes of a run into files.
 
-use super::CliError;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::duration::parse_duration;
+use super::rig_args::RigArgs;
+use super::{CliError, setup, stop_on_signal};
+use crate::engine::record::record;
 
 /// Arguments of `menura record`.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {}
+pub struct Cmd {
+    #[command(flatten)]
+    rig: RigArgs,
+
+    /// How much to record: 10s, 1.5s, 500ms, 2min
+    #[arg(long, value_parser = parse_duration)]
+    duration: Duration,
+
+    /// Folder for the files; made when it is not there
+    ///
+    /// One <device>.pcap a network device (nanosecond stamps, the product's own Ethernet, IP and
+    /// UDP headers) and truth.csv with the robot's pose. Files of the same names are overwritten.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        Err(CliError::Failed("not built yet".into()))
+        let rig = self.rig.load()?;
+        let world = setup::load_world(&rig)?;
+        let stop = stop_on_signal()?;
+        let style = ProgressStyle::with_template(
+            "recording {bar:40} {percent:>3}% {msg} of simulated time, {eta} left",
+        )
+        .expect("a constant template");
+        let total_ms = self.duration.as_millis() as u64;
+        let bar = ProgressBar::new(total_ms).with_style(style);
+        let recording = record(&rig, &world, self.duration, &self.out, &stop, |at| {
+            bar.set_position(at.0 / 1_000_000);
+            if !bar.is_hidden() {
+                bar.set_message(format!("{:.2} s", at.as_secs_f64()));
+            }
+        })
+        .map_err(|error| CliError::Failed(error.to_string()))?;
+        bar.finish_and_clear();
+        for (path, count) in &recording.files {
+            let unit =
+                if path.extension().is_some_and(|e| e == "csv") { "rows" } else { "packets" };
+            println!("{}  {count} {unit}", path.display());
+        }
+        if recording.is_cut_short {
+            return Err(CliError::Failed("stopped before the end; the files hold less".into()));
+        }
+        Ok(())
     }
 }

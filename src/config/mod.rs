@@ -12,5 +12,5 @@ mod profile_read;
 mod reader;
 pub mod rig;
 mod rig_read;
-mod world_read;
 pub mod scenes;
+mod world_read;

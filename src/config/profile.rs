@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use super::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use super::profile_read;
 use super::reader::nearest;
+use crate::wire::ethernet::FrameHeader;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -45,6 +46,13 @@ const EMBEDDED: &[(&str, &str)] = &[
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 impl Profile {
+    /// How the product's packets look below UDP.
+    pub fn network(&self) -> &NetworkIdentity {
+        match &self.driver {
+            DriverProfile::VelodyneHdl64e(driver) => &driver.network,
+        }
+    }
+
     /// The profiles that are part of the program, by name.
     pub fn embedded() -> &'static [Arc<Profile>] {
         static PROFILES: LazyLock<Vec<Arc<Profile>>> = LazyLock::new(|| {
@@ -139,6 +147,7 @@ words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd);
 words!(S1Grouping: "block" => Block, "datagram" => Datagram);
+words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
 words!(BeamShape:
     "ray" => Ray, "circular" => Circular, "elliptical" => Elliptical, "rectangular" => Rectangular);
 
@@ -165,6 +174,24 @@ pub struct NetworkIdentity {
     pub identification: u16,
     /// Whether the UDP checksum is computed; zero otherwise.
     pub udp_checksum: bool,
+}
+
+impl NetworkIdentity {
+    /// The headers of a recorded frame.
+    pub fn frame_header(&self) -> FrameHeader {
+        FrameHeader {
+            source_mac: self.source_mac,
+            destination_mac: self.destination_mac,
+            source_ip: self.source_ip,
+            destination_ip: self.destination_ip,
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            ttl: self.ttl,
+            dont_fragment: self.dont_fragment,
+            identification: self.identification,
+            udp_checksum: self.udp_checksum,
+        }
+    }
 }
 
 /// Which HDL-64E.
@@ -306,6 +333,20 @@ pub struct Hdl64eSettings {
     pub lag_ns: u64,
     /// The unit's calibration, 64 lasers by id.
     pub calibration: LaserTable,
+    /// Whose reading of the calibration the raw distances undo.
+    pub calibration_reading: CalibrationReading,
+}
+
+/// How a driver turns a raw distance into a point. The two differ by up to some centimetres, so
+/// raw distances can be exact for one of them only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalibrationReading {
+    /// PyPI velodyne-decoder: the exit point stands `vertical_offset` above the origin; near-point
+    /// corrections hold below 25.04 m of raw distance, where a laser has them.
+    VelodyneDecoder,
+    /// The ROS velodyne driver: the exit point lies `vertical_offset` across the beam; near-point
+    /// corrections hold everywhere, where the table says so.
+    Ros,
 }
 
 /// The shape of a laser's spot.

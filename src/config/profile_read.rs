@@ -10,8 +10,9 @@ use super::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use super::diagnostic::{Diagnostics, SourceFile};
 use super::hdl64e_read as hdl64e;
 use super::profile::{
-    DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, LaserCalibration,
-    LaserTable, NetworkIdentity, PacketTiming, Profile, ReturnMode, S1Grouping, TimestampMarks,
+    CalibrationReading, DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings,
+    Hdl64eStatus, LaserCalibration, LaserTable, NetworkIdentity, PacketTiming, Profile, ReturnMode,
+    S1Grouping, TimestampMarks,
 };
 use super::reader::{Faults, Field, Limit, TableReader, Value, parse_toml};
 
@@ -106,6 +107,7 @@ fn hdl64e_profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let return_modes = modes?;
     let (timing, dual_timing) = timings?;
     let packet = packet?;
+    let (calibration, calibration_reading) = calibration?;
     Some(Hdl64eProfile {
         generation: packet.generation,
         network: network?,
@@ -124,7 +126,8 @@ fn hdl64e_profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
             beam: beam?,
             noise: noise?,
             lag_ns: packet.lag_ns,
-            calibration: calibration?,
+            calibration,
+            calibration_reading,
         },
         return_modes,
     })
@@ -426,7 +429,8 @@ const ROW: [(&str, f64, f64, &str); 12] = [
     ("max", 0.0, 255.0, ""),
 ];
 
-fn calibration(mut table: TableReader<'_>) -> Option<LaserTable> {
+fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {
+    let reading = table.required("reading").choice(&CalibrationReading::WORDS, PROFILES);
     let two_point_correction = table.required("two_point_correction").boolean();
     let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
     let expected = format!("an array of {LASERS} {row_text}");
@@ -444,7 +448,7 @@ fn calibration(mut table: TableReader<'_>) -> Option<LaserTable> {
     table.finish();
     let lasers: Option<Vec<_>> = lasers.into_iter().collect();
     let lasers = lasers.filter(|lasers| lasers.len() == LASERS)?;
-    Some(LaserTable { two_point_correction: two_point_correction?, lasers })
+    Some((LaserTable { two_point_correction: two_point_correction?, lasers }, reading?))
 }
 
 fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibration> {

@@ -10,8 +10,8 @@ use super::diagnostic::{Diagnostics, Place, SourceFile};
 use super::hdl64e_read as hdl64e;
 use super::overrides::Override;
 use super::profile::{
-    DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, LaserTable, Profile,
-    ReturnMode, S1Grouping, TimestampMarks,
+    CalibrationReading, DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, LaserTable,
+    Profile, ReturnMode, S1Grouping, TimestampMarks,
 };
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{
@@ -367,6 +367,10 @@ fn hdl64e_settings(
         let outcome = LaserTable::load(&path.value, &file);
         all.calibration = calibration.loaded(&path, outcome).unwrap_or(all.calibration);
     }
+    let reading = table
+        .optional("calibration_reading")
+        .choice(&CalibrationReading::WORDS, "the drivers that Menura knows");
+    all.calibration_reading = reading.unwrap_or(all.calibration_reading);
     if let Some(ms) = table.optional("lag_ms").number(&hdl64e::lag_limit()) {
         all.lag_ns = (ms * 1e6).round() as u64;
     }

@@ -1,1 +1,153 @@
 //! Clocks, deadlines and workers: the real-time loop and the recorder.
+//!
+//! ```text
+//! conductor (devices) --jobs--> workers (sensors, rays) --measurements--> conductor --packets--> sender
+//! ```
+//!
+//! Workers render ahead and may finish in any order; the conductor hands each device its
+//! measurements in the order it asked for them, so the bytes never depend on how many workers
+//! there are. [`run`] gives packets to one thread that sends them at their due times; [`record`]
+//! writes the same packets to files with the clock stepped by the work itself.
+
+#[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
+pub mod clock;
+pub mod os;
+pub mod record;
+pub mod render;
+pub mod run;
+pub mod stats;
+
+use std::io;
+use std::sync::Arc;
+
+use crate::config::rig::{DeviceConfig, LinkConfig, Rig, SceneSource};
+use crate::devices::{self, Built};
+use crate::frames::{Body, GeoOrigin, Sensor, Transform, World};
+use crate::links::udp::{UdpLink, UdpOptions};
+use crate::time::{Epoch, SimTime};
+use crate::world::ground::Terrain;
+use crate::world::loaders::{self, SceneError};
+use crate::world::raycast::{BuildError, BvhCaster, RayCaster};
+use crate::world::scene::Scene;
+use crate::world::trajectory::{Trajectory, TrajectoryError};
+
+/// Why a rig that reads well cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The scene cannot be loaded.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// The scene cannot be cast into.
+    #[error("{0}")]
+    Build(#[from] BuildError),
+    /// The trajectory cannot be driven.
+    #[error(transparent)]
+    Trajectory(#[from] TrajectoryError),
+    /// A link cannot be opened.
+    #[error("device `{device}`: {error}")]
+    Link {
+        /// The device whose link it is.
+        device: String,
+        /// The system's answer.
+        error: io::Error,
+    },
+}
+
+/// The world of a rig, ready to be driven through. Shared by all threads.
+pub struct LiveWorld {
+    /// What pulses hit.
+    pub caster: Box<dyn RayCaster>,
+    /// Where the robot is.
+    pub trajectory: Trajectory,
+    /// Where World stands on Earth.
+    pub origin: GeoOrigin,
+    /// What was loaded, for people.
+    pub summary: WorldSummary,
+}
+
+/// What a loaded world holds.
+#[derive(Clone, Debug)]
+pub struct WorldSummary {
+    /// The scene's name or path.
+    pub scene: String,
+    /// Triangles counting copies.
+    pub instanced_triangles: u64,
+    /// Triangles held.
+    pub stored_triangles: u64,
+    /// Instances.
+    pub instances: usize,
+    /// Bytes of the tracer's trees.
+    pub tracer_bytes: usize,
+}
+
+/// Loads the scene of `rig` and the robot's motion; what `check` needs.
+pub fn load_scene(rig: &Rig) -> Result<(Scene, Trajectory, GeoOrigin), SetupError> {
+    let scene = loaders::load(&rig.world.scene)?;
+    let origin = GeoOrigin::new(rig.origin);
+    let terrain = rig.robot.follow_ground.then(|| Terrain::new(&scene));
+    let trajectory = Trajectory::new(
+        &rig.robot,
+        &origin,
+        terrain.as_ref().map(|t| t as &dyn crate::world::ground::GroundHeight),
+    )?;
+    Ok((scene, trajectory, origin))
+}
+
+impl LiveWorld {
+    /// Loads and builds everything `rig` names.
+    pub fn load(rig: &Rig) -> Result<Self, SetupError> {
+        let (scene, trajectory, origin) = load_scene(rig)?;
+        let scene = Arc::new(scene);
+        let caster = BvhCaster::new(scene.clone())?;
+        let summary = WorldSummary {
+            scene: scene_name(&rig.world.scene),
+            instanced_triangles: scene.instanced_triangles(),
+            stored_triangles: scene.stored_triangles(),
+            instances: scene.instances.len(),
+            tracer_bytes: caster.memory_bytes(),
+        };
+        Ok(Self { caster: Box::new(caster), trajectory, origin, summary })
+    }
+
+    /// Where a sensor is at `at`.
+    pub fn world_from_sensor(
+        &self,
+        at: SimTime,
+        body_from_sensor: &Transform<Body, Sensor>,
+    ) -> Transform<World, Sensor> {
+        self.trajectory.pose(at) * *body_from_sensor
+    }
+}
+
+fn scene_name(source: &SceneSource) -> String {
+    match source {
+        SceneSource::Courtyard(_) => "courtyard".into(),
+        SceneSource::Room(_) => "room".into(),
+        SceneSource::File { path, .. } => path.display().to_string(),
+    }
+}
+
+/// Threads that cast rays when the rig does not say.
+pub fn default_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Builds the devices of a rig, in its order.
+pub fn build_devices(rig: &Rig, epoch: Epoch) -> Vec<Built> {
+    rig.devices.iter().map(|device| devices::build(device, rig.seed, epoch)).collect()
+}
+
+/// Opens the link of a device.
+pub fn open_link(device: &DeviceConfig) -> Result<UdpLink, SetupError> {
+    let LinkConfig::Udp(udp) = &device.link;
+    let network = device.profile.network();
+    let options = UdpOptions {
+        to: udp.to,
+        from: udp.from,
+        interface: udp.interface.clone(),
+        ttl: Some(udp.ttl.unwrap_or(network.ttl)),
+        dont_fragment: Some(network.dont_fragment),
+        broadcast: udp.broadcast,
+    };
+    UdpLink::open(&options).map_err(|error| SetupError::Link { device: device.name.clone(), error })
+}

@@ -63,9 +63,9 @@ impl PcapRecorder {
                 );
                 io::Error::new(io::ErrorKind::InvalidInput, text)
             })?;
-        self.header.emit(payload, &mut self.frame).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidInput, error)
-        })?;
+        self.header
+            .emit(payload, &mut self.frame)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let length = self.frame.len() as u32;
         self.writer
             .write_packet(&PcapPacket::new(timestamp, length, &self.frame))
@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_missing_folder_is_named() {
-        let error = PcapRecorder::create(Path::new("/no/such/folder/x.pcap"), header()).unwrap_err();
+        let error =
+            PcapRecorder::create(Path::new("/no/such/folder/x.pcap"), header()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create /no/such/folder/x.pcap: "), "{error}");
     }
 

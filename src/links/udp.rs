@@ -162,9 +162,8 @@ fn looks_like_broadcast(ip: IpAddr) -> bool {
 
 fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
     let (to, from) = (options.to, options.from);
-    let multicast_error = |error: io::Error| {
-        told(&error, &format!("cannot send multicast from {from:?} (`from`)"))
-    };
+    let multicast_error =
+        |error: io::Error| told(&error, &format!("cannot send multicast from {from:?} (`from`)"));
     let ttl_error = |error: io::Error| {
         told(&error, &format!("cannot set the time to live to {:?} (`ttl`)", options.ttl))
     };
@@ -180,9 +179,7 @@ fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
     }
     let ttl = u32::from(ttl);
     match to {
-        SocketAddr::V4(_) => {
-            socket.set_ttl_v4(ttl).and_then(|()| socket.set_multicast_ttl_v4(ttl))
-        }
+        SocketAddr::V4(_) => socket.set_ttl_v4(ttl).and_then(|()| socket.set_multicast_ttl_v4(ttl)),
         SocketAddr::V6(_) => {
             socket.set_unicast_hops_v6(ttl).and_then(|()| socket.set_multicast_hops_v6(ttl))
         }
@@ -221,14 +218,7 @@ fn invalid(text: String) -> io::Error {
 /// Where nothing is said, of the family of `to`: any address, any port.
 impl From<SocketAddr> for UdpOptions {
     fn from(to: SocketAddr) -> Self {
-        Self {
-            to,
-            from: None,
-            interface: None,
-            ttl: None,
-            dont_fragment: None,
-            broadcast: false,
-        }
+        Self { to, from: None, interface: None, ttl: None, dont_fragment: None, broadcast: false }
     }
 }
 

@@ -21,6 +21,9 @@ mod tests {
     #[test]
     fn the_check_value_is_the_catalogues() {
         assert_eq!(crc16_velodyne([b"123456789".as_slice()]), 0xfee8);
-        assert_eq!(crc16_velodyne([b"1234".as_slice(), b"".as_slice(), b"56789".as_slice()]), 0xfee8);
+        assert_eq!(
+            crc16_velodyne([b"1234".as_slice(), b"".as_slice(), b"56789".as_slice()]),
+            0xfee8
+        );
     }
 }

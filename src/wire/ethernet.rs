@@ -59,8 +59,7 @@ impl FrameHeader {
             destination: self.destination_mac,
             ether_type: EtherType::IPV4,
         };
-        let udp_len =
-            u16::try_from(UDP_HEADER_LEN + payload.len()).map_err(|_| too_long())?;
+        let udp_len = u16::try_from(UDP_HEADER_LEN + payload.len()).map_err(|_| too_long())?;
         let mut ip = Ipv4Header::new(
             udp_len,
             self.ttl,
@@ -285,8 +284,7 @@ impl<'a> Content<'a> {
             None => return Ok(Content::Other("IP protocol")),
         };
         let payload = udp.payload();
-        let missing =
-            usize::from(udp.length()).saturating_sub(UDP_HEADER_LEN + payload.len());
+        let missing = usize::from(udp.length()).saturating_sub(UDP_HEADER_LEN + payload.len());
         let header = udp.to_header();
         let expected = match (source_ip, destination_ip) {
             _ if missing > 0 => None,

@@ -316,9 +316,11 @@ impl RollingStream {
     /// Decodes 1820 bytes whose marker, laser ids and checksum are right.
     pub fn parse(format: StatusFormat, bytes: &[u8]) -> Result<StatusTable, ParseError> {
         let what = "rolling status stream";
-        let bytes: &[u8; ROLLING_LEN] = bytes
-            .try_into()
-            .map_err(|_| ParseError::Length { what, need: ROLLING_LEN, got: bytes.len() })?;
+        let bytes: &[u8; ROLLING_LEN] = bytes.try_into().map_err(|_| ParseError::Length {
+            what,
+            need: ROLLING_LEN,
+            got: bytes.len(),
+        })?;
         if bytes[..MARKER.len()] != MARKER {
             return Err(ParseError::Value {
                 field: "first byte of the status stream's marker",
@@ -437,9 +439,10 @@ fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,
         // The laser ids do not count.
-        StatusFormat::S3 => checksum::crc16_velodyne((0..LASERS).map(|id| {
-            &bytes[at::LASER_0 + id * at::LASER_STRIDE + 1..][..at::LASER_LEN - 1]
-        })),
+        StatusFormat::S3 => checksum::crc16_velodyne(
+            (0..LASERS)
+                .map(|id| &bytes[at::LASER_0 + id * at::LASER_STRIDE + 1..][..at::LASER_LEN - 1]),
+        ),
     }
 }
 

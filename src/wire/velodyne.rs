@@ -633,7 +633,8 @@ mod tests {
 
     #[test]
     fn flags_and_azimuths_out_of_range_are_told() {
-        let mut packet = DataPacket { tail: DataPacket::tail_with(HOUR_US, [0x37, 0x22]), ..Default::default() };
+        let mut packet =
+            DataPacket { tail: DataPacket::tail_with(HOUR_US, [0x37, 0x22]), ..Default::default() };
         for block in &mut packet.blocks {
             block.flag = Bank::Upper.flag();
         }
@@ -653,7 +654,8 @@ mod tests {
 
     #[test]
     fn a_status_pair_that_names_a_vlp16_does_not_fool_an_hdl64e() {
-        let mut packet = DataPacket { tail: DataPacket::tail_with(0, [b'7', 0x22]), ..Default::default() };
+        let mut packet =
+            DataPacket { tail: DataPacket::tail_with(0, [b'7', 0x22]), ..Default::default() };
         for (index, block) in packet.blocks.iter_mut().enumerate() {
             block.flag = if index % 2 == 0 { Bank::Upper } else { Bank::Lower }.flag();
         }

@@ -1,7 +1,7 @@
 //! The simulated world: what is there, where the robot is, and what a pulse hits.
 
-pub mod ground;
 pub mod builtin;
+pub mod ground;
 pub mod loaders;
 pub mod materials;
 pub mod random;

@@ -8,10 +8,8 @@ use std::path::PathBuf;
 /// Looks in `$MENURA_SHARED`, else in `../shared` beside the crate.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("MENURA_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("MENURA_SHARED")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let file = root.join(path);
     if file.exists() {
         return Some(file);

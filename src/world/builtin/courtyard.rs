@@ -53,8 +53,8 @@ const GRASS_PLACE: u64 = 5;
 pub fn build(parameters: &CourtyardParameters) -> Scene {
     let seed = parameters.seed;
     let mut scene = Scene::default();
-    let [soil, grass_blade, bark, leaf, concrete] =
-        ["soil", "grass", "bark", "leaf", "concrete"].map(|name| {
+    let [soil, grass_blade, bark, leaf, concrete] = ["soil", "grass", "bark", "leaf", "concrete"]
+        .map(|name| {
             scene.materials.push(materials::by_name(name));
             (scene.materials.len() - 1) as MaterialId
         });
@@ -73,8 +73,7 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
         add(&mut scene, clump, &places);
     }
     if parameters.trees > 0 {
-        let model =
-            tree::tree(draw(seed, TREE_MODEL), parameters.tree_triangles, bark, leaf);
+        let model = tree::tree(draw(seed, TREE_MODEL), parameters.tree_triangles, bark, leaf);
         let places = tree_places(seed, parameters.trees, reach(&model), &relief);
         add(&mut scene, model, &places);
     }
@@ -85,8 +84,7 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
 fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     let index = scene.meshes.len() as u32;
     scene.meshes.push(mesh);
-    let instances =
-        places.iter().map(|&world_from_mesh| Instance { mesh: index, world_from_mesh });
+    let instances = places.iter().map(|&world_from_mesh| Instance { mesh: index, world_from_mesh });
     scene.instances.extend(instances);
 }
 
@@ -182,14 +180,9 @@ fn walls(material: MaterialId) -> Mesh {
                 mesh.positions.push([x as f32, y as f32, z as f32]);
             }
         }
-        for [a, b, c, d] in [
-            [3, 2, 1, 0],
-            [4, 5, 6, 7],
-            [0, 1, 5, 4],
-            [1, 2, 6, 5],
-            [2, 3, 7, 6],
-            [3, 0, 4, 7],
-        ] {
+        for [a, b, c, d] in
+            [[3, 2, 1, 0], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+        {
             mesh.triangles.push([a, b, c].map(|corner| base + corner));
             mesh.triangles.push([a, c, d].map(|corner| base + corner));
         }
@@ -242,9 +235,8 @@ impl Relief {
             })
             .collect();
         let cells = (0..CELLS * CELLS).map(|cell| cell / CELLS * side + cell % CELLS);
-        let triangles: Vec<[u32; 3]> = cells
-            .flat_map(|a| [[a, a + 1, a + side + 1], [a, a + side + 1, a + side]])
-            .collect();
+        let triangles: Vec<[u32; 3]> =
+            cells.flat_map(|a| [[a, a + 1, a + side + 1], [a, a + side + 1, a + side]]).collect();
         Mesh {
             name: "ground".into(),
             positions,
@@ -272,14 +264,11 @@ impl Relief {
     /// of `p` in it.
     fn cell(&self, p: DVec2) -> ([f64; 4], f64, f64) {
         let limit = f64::from(CELLS);
-        let (x, y) = (
-            (p.x + HALF_GROUND_M).clamp(0.0, limit),
-            (p.y + HALF_GROUND_M).clamp(0.0, limit),
-        );
+        let (x, y) =
+            ((p.x + HALF_GROUND_M).clamp(0.0, limit), (p.y + HALF_GROUND_M).clamp(0.0, limit));
         let (column, row) = ((x as u32).min(CELLS - 1), (y as u32).min(CELLS - 1));
-        let height = |column: u32, row: u32| {
-            f64::from(self.heights[(row * (CELLS + 1) + column) as usize])
-        };
+        let height =
+            |column: u32, row: u32| f64::from(self.heights[(row * (CELLS + 1) + column) as usize]);
         let corners = [
             height(column, row),
             height(column + 1, row),
@@ -358,8 +347,7 @@ mod tests {
         for (t, weights) in [(0, [0.2, 0.3, 0.5]), (91_000, [0.6, 0.3, 0.1]), (91_001, [0.1; 3])] {
             let corners = mesh.corners(t);
             let total: f64 = weights.iter().sum();
-            let point: DVec3 =
-                corners.iter().zip(weights).map(|(&c, w)| c * (w / total)).sum();
+            let point: DVec3 = corners.iter().zip(weights).map(|(&c, w)| c * (w / total)).sum();
             assert!((relief.height(point.truncate()) - point.z).abs() < 1e-6);
         }
     }

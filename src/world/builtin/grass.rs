@@ -68,8 +68,7 @@ mod tests {
         assert_eq!(TRIANGLES, 800);
         assert!(mesh.triangle_materials.iter().all(|&m| m == 7));
         for blade in mesh.positions.chunks(10) {
-            let points: Vec<DVec3> =
-                blade.iter().map(|p| DVec3::from(p.map(f64::from))).collect();
+            let points: Vec<DVec3> = blade.iter().map(|p| DVec3::from(p.map(f64::from))).collect();
             let width = |ring: usize| (points[2 * ring] - points[2 * ring + 1]).length();
             assert!(width(0) > 0.003 && width(4) < 0.1 * width(0), "tapers");
             let centre = |ring: usize| (points[2 * ring] + points[2 * ring + 1]) / 2.0;

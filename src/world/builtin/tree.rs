@@ -75,11 +75,8 @@ fn wood_triangles(plan: &[Generation]) -> usize {
 /// `triangles` triangles, or one less if that is odd; at least 1000.
 pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId) -> Mesh {
     let triangles = triangles.max(1000) as usize & !1;
-    let plan = PLANS
-        .iter()
-        .rev()
-        .find(|plan| 2 * wood_triangles(plan) <= triangles)
-        .unwrap_or(&PLANS[0]);
+    let plan =
+        PLANS.iter().rev().find(|plan| 2 * wood_triangles(plan) <= triangles).unwrap_or(&PLANS[0]);
     let mut grower = Grower {
         plan,
         rng: random::stream(seed, 0, 0),
@@ -196,8 +193,7 @@ impl Grower<'_> {
             let along = first + (1.0 - first) * spread;
             let forward = (on(line, (along + 0.05).min(1.0)) - on(line, along - 0.05)).normalize();
             let side = any_perpendicular(forward);
-            let azimuth =
-                turn + GOLDEN_ANGLE * child as f64 + uniform(&mut self.rng, -0.4, 0.4);
+            let azimuth = turn + GOLDEN_ANGLE * child as f64 + uniform(&mut self.rng, -0.4, 0.4);
             let (sin, cos) = libm::sincos(azimuth);
             let outward = side * cos + forward.cross(side) * sin;
             // Low branches reach out, high ones strive up.

@@ -134,9 +134,7 @@ pub enum Problem {
         reason: String,
     },
     /// The file's name ends in nothing a loader knows.
-    #[error(
-        "is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl"
-    )]
+    #[error("is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
     UnknownSuffix,
     /// The file breaks its format's rules.
     #[error("{0}")]

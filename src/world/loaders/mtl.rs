@@ -221,9 +221,8 @@ mod tests {
     fn materials_take_spectrum_before_colour_before_name() {
         let files = Memory::default().with("a/spectra/c.spec", "0.9 0.6\n1.0 0.6");
         let mut assembly = Assembly::new(&files);
-        let mut reflectance = |text: &str| {
-            parsed(text).unwrap()[0].load(&mut assembly, None).reflectance
-        };
+        let mut reflectance =
+            |text: &str| parsed(text).unwrap()[0].load(&mut assembly, None).reflectance;
         assert_eq!(reflectance("newmtl grass\nKd 0.3 0 0\nKd spectral c.spec"), 0.6);
         assert_eq!(reflectance("newmtl grass\nKd spectral spectra/c.spec\nKd 0.3 0 0"), 0.6);
         assert_eq!(reflectance("newmtl grass\nKd 0.3 0 0"), 0.3);

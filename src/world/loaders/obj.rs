@@ -126,8 +126,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
             Place { column: Some(column), ..Place::line(file, index + 1) }
         };
         let statement = line.trim();
-        let (keyword, rest) =
-            statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
+        let (keyword, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
         let rest = rest.trim();
         match keyword {
             "v" => {
@@ -329,13 +328,19 @@ mod tests {
         for (face, expected) in [
             ("1 2 5", "d/m.obj:5:7: vertex 5 does not exist; there are 4, counted from 1"),
             ("1 2 0", "d/m.obj:5:7: vertex 0 does not exist; there are 4, counted from 1"),
-            ("1 -9223372036854775808 3",
-             "d/m.obj:5:5: vertex -9223372036854775808 does not exist; there are 4, \
-              counted from 1"),
-            ("1/2 2 3",
-             "d/m.obj:5:3: texture coordinate 2 does not exist; there are 0, counted from 1"),
-            ("1/a 2 3",
-             "d/m.obj:5:3: expected a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`, got 1/a"),
+            (
+                "1 -9223372036854775808 3",
+                "d/m.obj:5:5: vertex -9223372036854775808 does not exist; there are 4, \
+              counted from 1",
+            ),
+            (
+                "1/2 2 3",
+                "d/m.obj:5:3: texture coordinate 2 does not exist; there are 0, counted from 1",
+            ),
+            (
+                "1/a 2 3",
+                "d/m.obj:5:3: expected a corner `v`, `v/vt`, `v//vn` or `v/vt/vn`, got 1/a",
+            ),
         ] {
             let outcome = load(&format!("{SQUARE}f {face}\n"), Memory::default());
             assert_eq!(outcome.unwrap_err(), expected);

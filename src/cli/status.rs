@@ -1,0 +1,120 @@
+//! The status view: one line a device, refreshed on a terminal, plain lines once a second
+//! elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use crate::engine::stats::DeviceFigures;
+
+const TERMINAL_PERIOD: Duration = Duration::from_millis(250);
+const PLAIN_PERIOD: Duration = Duration::from_secs(1);
+
+/// Shows figures on standard error while a rig runs.
+pub struct StatusView {
+    bars: MultiProgress,
+    lines: Vec<ProgressBar>,
+    next: Duration,
+}
+
+impl StatusView {
+    /// A view that has shown nothing yet.
+    pub fn new() -> Self {
+        Self { bars: MultiProgress::new(), lines: Vec::new(), next: Duration::ZERO }
+    }
+
+    /// How often to ask [`StatusView::is_due`].
+    pub fn check_period(&self) -> Duration {
+        Duration::from_millis(50)
+    }
+
+    /// Whether figures should be shown `elapsed` after the first instant.
+    pub fn is_due(&self, elapsed: Duration) -> bool {
+        elapsed > self.next
+    }
+
+    /// Shows the figures.
+    pub fn show(&mut self, figures: &[DeviceFigures], elapsed: Duration, real_time_factor: f64) {
+        if self.bars.is_hidden() {
+            for figure in figures {
+                eprintln!("{}", line(figure, elapsed, real_time_factor));
+            }
+            self.next = PLAIN_PERIOD * (elapsed.as_secs() as u32 + 1);
+            return;
+        }
+        while self.lines.len() < figures.len() {
+            let style = ProgressStyle::with_template("{msg}").expect("a constant template");
+            self.lines.push(self.bars.add(ProgressBar::new_spinner().with_style(style)));
+        }
+        for (bar, figure) in self.lines.iter().zip(figures) {
+            bar.set_message(line(figure, elapsed, real_time_factor));
+            bar.tick();
+        }
+        self.next = elapsed + TERMINAL_PERIOD;
+    }
+
+    /// Takes the view off the terminal.
+    pub fn close(&self) {
+        for bar in &self.lines {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Prints what a finished run came to on standard output.
+    pub fn summary(
+        figures: &[DeviceFigures],
+        elapsed: Duration,
+        real_time_factor: f64,
+        workers: usize,
+    ) {
+        println!(
+            "ran {:.1} s; rendering took 1/{real_time_factor:.2} of real time on {workers} workers",
+            elapsed.as_secs_f64(),
+        );
+        for figure in figures {
+            println!(
+                "{}: {} packets, {} points, {:.1}/s of {:.1}/s, lateness p50 {} p99 {} max {}, \
+                 {} misses ({} late, {} dropped), {} refused",
+                figure.name,
+                figure.packets,
+                figure.points,
+                figure.rate_hz,
+                figure.nominal_rate_hz,
+                micros(figure.lateness_us.p50),
+                micros(figure.lateness_us.p99),
+                micros(figure.lateness_us.max),
+                figure.misses,
+                figure.sent_late,
+                figure.dropped,
+                figure.send_errors,
+            );
+        }
+    }
+}
+
+fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
+    format!(
+        "{:6.1} s  {}  {} packets  {:.2} M points  {:.0}/s ({:.1} %)  late p50 {} p99 {} max {}  \
+         {} misses  x{real_time_factor:.2}",
+        elapsed.as_secs_f64(),
+        figure.name,
+        figure.packets,
+        figure.points as f64 / 1e6,
+        figure.rate_hz,
+        100.0 * figure.rate_hz / figure.nominal_rate_hz,
+        micros(figure.lateness_us.p50),
+        micros(figure.lateness_us.p99),
+        micros(figure.lateness_us.max),
+        figure.misses,
+    )
+}
+
+fn micros(value: f64) -> String {
+    if value < 1000.0 {
+        format!("{value:.0} us")
+    } else if value < 1e6 {
+        format!("{:.1} ms", value / 1e3)
+    } else {
+        format!("{:.1} s", value / 1e6)
+    }
+}

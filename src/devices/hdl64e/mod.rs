@@ -1,0 +1,241 @@
+//! The Velodyne HDL-64E, generations S1, S2 and S3.
+//!
+//! Packs firings into 1206-byte packets in the order the generation's manual gives
+//! ([`schedule`]), undoes the unit's calibration so that a driver with the same table gets true
+//! ranges ([`optics`]), and fills the six status bytes.
+//!
+//! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for what
+//! receivers do; captures of other Velodyne models for what the manuals leave out: a point
+//! without return has distance zero and an intensity of some 1 to 18.
+
+pub mod optics;
+pub mod schedule;
+
+use std::collections::VecDeque;
+
+use super::{Device, Transmit};
+use crate::config::profile::{
+    Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
+};
+use crate::sensors::lidar::Lidar;
+use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
+use crate::sensors::{Measurement, MeasurementRequest, Return};
+use crate::time::{Epoch, SimTime};
+use crate::wire::hdl64e_status::{
+    LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable,
+};
+use crate::wire::velodyne::{BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, SLOTS};
+use optics::Optics;
+use schedule::Schedule;
+
+/// Intensities of points without a return, as captures of other models show them.
+const DARK_INTENSITY: std::ops::RangeInclusive<u8> = 1..=18;
+
+/// One unit.
+pub struct Hdl64e {
+    settings: Hdl64eSettings,
+    status: Hdl64eStatus,
+    /// S2 and S3 only.
+    stream: Option<RollingStream>,
+    schedule: Schedule,
+    optics: Optics,
+    noise: NoiseSource,
+    epoch: Epoch,
+    next_request: u64,
+    ready: VecDeque<Transmit>,
+}
+
+impl Hdl64e {
+    /// A unit that has been running at its set speed since before the first instant.
+    pub fn new(
+        profile: &Hdl64eProfile,
+        settings: &Hdl64eSettings,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        Self {
+            settings: settings.clone(),
+            status: profile.status.clone(),
+            stream: rolling_stream(profile, settings),
+            schedule: Schedule::new(profile, settings),
+            optics: Optics::new(&settings.calibration, settings.calibration_reading),
+            noise,
+            epoch,
+            next_request: 0,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The physics that measures for this unit.
+    pub fn lidar(&self) -> Lidar {
+        Lidar::new(
+            self.optics.geometry(),
+            &self.settings.beam,
+            self.settings.return_mode,
+            &self.settings.noise,
+            self.noise,
+        )
+    }
+
+    fn tail(&self, index: u64, start: SimTime, leaves: SimTime) -> [u8; 6] {
+        let Some(stream) = &self.stream else { return self.s1_tail(index) };
+        let stamped = match self.settings.timestamp_marks {
+            TimestampMarks::FirstFiring => start,
+            TimestampMarks::PacketEnd => leaves,
+        };
+        let now = self.epoch.civil(stamped);
+        let live = LiveStatus {
+            hour: now.hour() as u8,
+            minute: now.minute() as u8,
+            second: now.second() as u8,
+            day: now.day() as u8,
+            month: now.month() as u8,
+            year: now.year().rem_euclid(100) as u8,
+            gps: self.status.gps_status,
+            temperature_c: self.status.temperature_c,
+            firmware: self.status.firmware_version as u8,
+        };
+        let (kind, value) = stream.status_pair(index, &live);
+        DataPacket::tail_with(self.epoch.micros_past_hour(stamped), [kind, value])
+    }
+
+    fn s1_tail(&self, index: u64) -> [u8; 6] {
+        let form = index / u64::from(self.status.s1_form_packets.max(1));
+        let status = if form % 2 == 0 {
+            S1Status::Temperature { fraction: 0, degrees_c: self.status.temperature_c }
+        } else {
+            S1Status::Version {
+                padding: [0; 2],
+                counter: index as u16,
+                version: self.status.firmware_version,
+            }
+        };
+        status.emit()
+    }
+
+    fn point(
+        &self,
+        laser: usize,
+        azimuth_rad: f64,
+        echo: Option<Return>,
+        firing: usize,
+        noise: &RequestNoise,
+    ) -> Point {
+        let seen = echo.and_then(|echo| {
+            let distance = self.optics.raw_distance(laser, azimuth_rad, echo.range_m.into())?;
+            let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
+            Some(Point { distance, intensity })
+        });
+        seen.unwrap_or_else(|| Point {
+            distance: 0,
+            intensity: noise.whole(
+                firing,
+                Quantity::DarkIntensity,
+                *DARK_INTENSITY.start(),
+                *DARK_INTENSITY.end(),
+            ),
+        })
+    }
+
+    fn packet(&self, measurement: &Measurement) -> DataPacket {
+        let request = &measurement.request;
+        let noise = self.noise.request(request.index);
+        let layout = self.schedule.layout(request.index);
+        let azimuth_at = |offset_ns: u64| {
+            request.rotor_azimuth_rad + request.rotor_rate_rad_s * offset_ns as f64 * 1e-9
+        };
+        let blocks: [Block; BLOCKS] = std::array::from_fn(|index| {
+            let block = &layout[index];
+            let points: [Point; SLOTS] = std::array::from_fn(|slot| {
+                let firing = block.first_firing + slot;
+                let slot_azimuth_rad = azimuth_at(request.firings[firing].offset_ns.into());
+                let returns = &measurement.returns[firing];
+                let echo = if block.is_second_return { returns.second } else { returns.first };
+                self.point(block.bank.first_laser() + slot, slot_azimuth_rad, echo, firing, &noise)
+            });
+            let turns = azimuth_at(block.start_ns) / std::f64::consts::TAU;
+            Block {
+                flag: block.bank.flag(),
+                azimuth_centideg: ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000,
+                points,
+            }
+        });
+        let leaves = self.schedule.leaves(request.index);
+        DataPacket { blocks, tail: self.tail(request.index, request.start, leaves) }
+    }
+}
+
+impl Device for Hdl64e {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let request = self.schedule.request(self.next_request);
+        (request.start < horizon).then(|| {
+            self.next_request += 1;
+            request
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let packet = self.packet(measurement);
+        let mut payload = vec![0; DATA_PACKET_LEN];
+        let bytes = payload.first_chunk_mut().expect("the packet's length");
+        packet.emit(bytes);
+        let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
+        self.ready.push_back(Transmit {
+            due: SimTime(self.schedule.leaves(measurement.request.index).0 + self.settings.lag_ns),
+            points: points.count() as u32,
+            payload,
+        });
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.ready.pop_front()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        self.schedule.packets_per_second()
+    }
+}
+
+/// The stream of calibration and settings that S2 and S3 send in their status bytes.
+fn rolling_stream(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<RollingStream> {
+    let format = match profile.generation {
+        Hdl64eGeneration::S1 => return None,
+        Hdl64eGeneration::S2 => StatusFormat::S2,
+        Hdl64eGeneration::S3 => StatusFormat::S3,
+    };
+    let status = &profile.status;
+    let centideg = |rad: f64| (rad.to_degrees() * 100.0).round() as i16;
+    let mm = |m: f64| (m * 1000.0).round() as i16;
+    let mut table = StatusTable::new(format);
+    for (record, laser) in table.lasers.iter_mut().zip(&settings.calibration.lasers) {
+        *record = LaserRecord {
+            vertical_centideg: centideg(laser.vertical_rad),
+            rotational_centideg: centideg(laser.rotational_rad),
+            distance_mm: mm(laser.distance_m),
+            distance_x_mm: mm(laser.distance_x_m),
+            distance_y_mm: mm(laser.distance_y_m),
+            vertical_offset_mm: mm(laser.vertical_offset_m),
+            horizontal_offset_mm: mm(laser.horizontal_offset_m),
+            focal_distance_mm: mm(laser.focal_distance_m),
+            focal_slope_tenths: (laser.focal_slope * 10.0).round() as i16,
+            min_intensity: laser.min_intensity,
+            max_intensity: laser.max_intensity,
+        };
+    }
+    table.thresholds = status.thresholds;
+    table.calibration_time = status.calibration_time;
+    table.humidity_percent = status.humidity_percent;
+    table.motor_rpm = settings.rotation_rate_rpm as i16;
+    table.fov_end_centideg = 36_000;
+    table.life_time_hours = status.life_time_hours;
+    table.source_ip = profile.network.source_ip.octets();
+    table.destination_ip = profile.network.destination_ip.octets();
+    table.return_mode = match settings.return_mode {
+        ReturnMode::Strongest => 0,
+        ReturnMode::Last => 1,
+        ReturnMode::Dual => 2,
+    };
+    table.power_level = status.power_level;
+    table.set_warnings(status.warnings);
+    Some(RollingStream::emit(&table))
+}

@@ -1,0 +1,170 @@
+//! When each laser of an HDL-64E fires, and where its return goes in the packet.
+//!
+//! Times are whole nanoseconds computed from the packet's number, so nothing drifts. The rotor
+//! turns evenly; its angle at an instant is computed from the instant.
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use crate::config::profile::{
+    Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode, S1Grouping,
+};
+use crate::sensors::{FiringSlot, MeasurementRequest};
+use crate::time::SimTime;
+use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
+
+/// Where a block's 32 points come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockSource {
+    /// Which lasers.
+    pub bank: Bank,
+    /// The firing of its slot 0; the other slots follow.
+    pub first_firing: usize,
+    /// The start of its cycle after the packet's first firing, nanoseconds.
+    pub start_ns: u64,
+    /// Whether the block holds the second return of its firings.
+    pub is_second_return: bool,
+}
+
+/// The firing pattern of one unit at one setting.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    generation: Hdl64eGeneration,
+    timing: PacketTiming,
+    is_dual: bool,
+    s1_start_phase: u64,
+    s1_grouping: S1Grouping,
+    rotation_rate_rpm: u64,
+    start_azimuth_rad: f64,
+    /// The same firings for every packet, where they are.
+    constant_firings: Option<Arc<[FiringSlot]>>,
+}
+
+impl Schedule {
+    /// The pattern of `profile` with `settings`.
+    pub fn new(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Self {
+        let is_dual = settings.return_mode == ReturnMode::Dual;
+        let timing = match (&profile.dual_timing, is_dual) {
+            (Some(dual), true) => dual.clone(),
+            _ => profile.timing.clone(),
+        };
+        let mut schedule = Self {
+            generation: profile.generation,
+            timing,
+            is_dual,
+            s1_start_phase: settings.s1_start_phase.into(),
+            s1_grouping: settings.s1_grouping,
+            rotation_rate_rpm: settings.rotation_rate_rpm.into(),
+            start_azimuth_rad: settings.start_azimuth_rad,
+            constant_firings: None,
+        };
+        if profile.generation != Hdl64eGeneration::S1 {
+            schedule.constant_firings = Some(schedule.firings(0));
+        }
+        schedule
+    }
+
+    /// Packets a second.
+    pub fn packets_per_second(&self) -> f64 {
+        self.timing.packets_per_second
+    }
+
+    /// What packet `index` needs measured.
+    pub fn request(&self, index: u64) -> MeasurementRequest {
+        let start = self.start(index);
+        MeasurementRequest {
+            index,
+            start,
+            rotor_azimuth_rad: self.rotor_azimuth_rad(start),
+            rotor_rate_rad_s: self.rotation_rate_rpm as f64 / 60.0 * TAU,
+            firings: match &self.constant_firings {
+                Some(firings) => firings.clone(),
+                None => self.firings(index),
+            },
+        }
+    }
+
+    /// When packet `index` leaves, lag aside.
+    pub fn leaves(&self, index: u64) -> SimTime {
+        match self.timing.cycle_grid_ns {
+            // The last block's firings are over when the grid has moved on by one.
+            Some(grid_ns) => SimTime(self.grid_start_ns(index, BLOCKS as u64 - 1) + grid_ns),
+            None => SimTime(self.start(index).0 + self.timing.packet_end_ns),
+        }
+    }
+
+    /// Where the blocks of packet `index` come from.
+    pub fn layout(&self, index: u64) -> [BlockSource; BLOCKS] {
+        std::array::from_fn(|block| {
+            let (cycle, bank, first_firing) = match (self.generation, self.is_dual) {
+                (Hdl64eGeneration::S1, _) => {
+                    (block, self.s1_bank(index, block as u64), block * SLOTS)
+                }
+                (_, false) => (block / 2, bank_of(block), block * SLOTS),
+                // Blocks 4k and 4k+1 are the first returns, 4k+2 and 4k+3 the second.
+                (_, true) => (block / 4, bank_of(block), (block / 4 * 2 + block % 2) * SLOTS),
+            };
+            BlockSource {
+                bank,
+                first_firing,
+                start_ns: self.cycle_start_ns(index, cycle),
+                is_second_return: self.is_dual && block % 4 >= 2,
+            }
+        })
+    }
+
+    fn start(&self, index: u64) -> SimTime {
+        match self.timing.cycle_grid_ns {
+            Some(_) => SimTime(self.grid_start_ns(index, 0)),
+            None => SimTime((index as f64 * 1e9 / self.timing.packets_per_second).round() as u64),
+        }
+    }
+
+    /// The start of block `block` of packet `index` where blocks start on a grid: the last place
+    /// on the grid that is not after the block's place at the mean rate.
+    fn grid_start_ns(&self, index: u64, block: u64) -> u64 {
+        let Some(grid_ns) = self.timing.cycle_grid_ns else { return 0 };
+        let blocks_per_second = self.timing.packets_per_second * BLOCKS as f64;
+        let even_ns = (index * BLOCKS as u64 + block) as f64 * 1e9 / blocks_per_second;
+        (even_ns / grid_ns as f64).floor() as u64 * grid_ns
+    }
+
+    fn cycle_start_ns(&self, index: u64, cycle: usize) -> u64 {
+        match self.timing.cycle_grid_ns {
+            Some(_) => self.grid_start_ns(index, cycle as u64) - self.grid_start_ns(index, 0),
+            None => self.timing.cycle_start_ns[cycle],
+        }
+    }
+
+    fn s1_bank(&self, index: u64, block: u64) -> Bank {
+        let place = match self.s1_grouping {
+            S1Grouping::Block => index * BLOCKS as u64 + block,
+            S1Grouping::Datagram => index,
+        };
+        if (place + self.s1_start_phase) % 4 == 3 { Bank::Lower } else { Bank::Upper }
+    }
+
+    fn firings(&self, index: u64) -> Arc<[FiringSlot]> {
+        self.layout(index)
+            .iter()
+            .filter(|block| !block.is_second_return)
+            .flat_map(|block| {
+                self.timing.slot_offset_ns.iter().enumerate().map(|(slot, offset_ns)| FiringSlot {
+                    offset_ns: block.start_ns as u32 + offset_ns,
+                    laser: (block.bank.first_laser() + slot) as u16,
+                })
+            })
+            .collect()
+    }
+
+    fn rotor_azimuth_rad(&self, at: SimTime) -> f64 {
+        const NS_PER_MINUTE: u128 = 60_000_000_000;
+        let turned = u128::from(at.0) * u128::from(self.rotation_rate_rpm) % NS_PER_MINUTE;
+        self.start_azimuth_rad + turned as f64 / NS_PER_MINUTE as f64 * TAU
+    }
+}
+
+/// S2 and S3: upper and lower blocks take turns.
+fn bank_of(block: usize) -> Bank {
+    if block % 2 == 0 { Bank::Upper } else { Bank::Lower }
+}

@@ -1,0 +1,203 @@
+//! Measuring ahead: the conductor's half of the engine and the workers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::LiveWorld;
+use super::clock::Stopwatch;
+use super::stats::RenderStats;
+use crate::config::rig::DeviceConfig;
+use crate::devices::{Built, Device, Transmit};
+use crate::frames::{Body, Sensor, Transform};
+use crate::sensors::lidar::{Lidar, Scratch};
+use crate::sensors::{Measurement, MeasurementRequest};
+use crate::time::SimTime;
+
+/// Measurements under way at once, per worker: enough that none waits for the conductor.
+const IN_FLIGHT_PER_WORKER: usize = 8;
+
+/// The conductor's hold on the devices and the workers.
+pub struct Renderer<'scope> {
+    units: Vec<Unit>,
+    jobs: Sender<Job>,
+    done: Receiver<Done>,
+    in_flight: usize,
+    capacity: usize,
+    stats: &'scope RenderStats,
+}
+
+/// A device, and what it waits for.
+struct Unit {
+    device: Box<dyn Device>,
+    sensor: Arc<Lidar>,
+    body_from_sensor: Transform<Body, Sensor>,
+    /// The next request, if it has been asked for but not given to a worker.
+    peeked: Option<MeasurementRequest>,
+    /// One entry a request that is under way, oldest first.
+    waiting: VecDeque<Waiting>,
+    /// The index of the oldest in `waiting`.
+    oldest: u64,
+    rendered_ns: u64,
+}
+
+enum Waiting {
+    UnderWay,
+    Done(Box<Measurement>),
+    Skipped,
+}
+
+struct Job {
+    unit: usize,
+    request: MeasurementRequest,
+    sensor: Arc<Lidar>,
+    body_from_sensor: Transform<Body, Sensor>,
+}
+
+/// A finished measurement on its way back.
+pub struct Done {
+    unit: usize,
+    measurement: Measurement,
+}
+
+/// What [`Renderer::collect`] hands on.
+pub enum Rendered {
+    /// Bytes of the device with this place in the rig.
+    Transmit(usize, Transmit),
+    /// A packet of that device that was given up.
+    Skipped(usize),
+}
+
+impl<'scope> Renderer<'scope> {
+    /// Starts `workers` threads in `scope`, which end when the renderer is dropped.
+    pub fn start<'env>(
+        scope: &'scope std::thread::Scope<'scope, 'env>,
+        workers: usize,
+        world: &'scope LiveWorld,
+        configs: &[DeviceConfig],
+        devices: Vec<Built>,
+        stats: &'scope RenderStats,
+    ) -> Self {
+        let capacity = workers * IN_FLIGHT_PER_WORKER;
+        let (jobs, job_queue) = bounded::<Job>(capacity);
+        let (done_queue, done) = bounded::<Done>(capacity);
+        for _ in 0..workers {
+            let (job_queue, done_queue) = (job_queue.clone(), done_queue.clone());
+            scope.spawn(move || work(world, &job_queue, &done_queue, stats));
+        }
+        let units = configs.iter().zip(devices).map(|(config, built)| Unit {
+            device: built.device,
+            sensor: built.sensor,
+            body_from_sensor: config.body_from_sensor,
+            peeked: None,
+            waiting: VecDeque::new(),
+            oldest: 0,
+            rendered_ns: 0,
+        });
+        Self { units: units.collect(), jobs, done, in_flight: 0, capacity, stats }
+    }
+
+    /// Gives workers what is to be measured before `horizon`, earliest first, as far as they have
+    /// room. Requests for which `is_given_up` holds are not measured.
+    pub fn dispatch(
+        &mut self,
+        horizon: SimTime,
+        is_given_up: impl Fn(&MeasurementRequest) -> bool,
+    ) {
+        while self.in_flight < self.capacity {
+            for unit in &mut self.units {
+                if unit.peeked.is_none() {
+                    unit.peeked = unit.device.poll_request(horizon);
+                }
+            }
+            let start_of = |unit: &Unit| unit.peeked.as_ref().map(|request| request.start);
+            let earliest = (0..self.units.len())
+                .filter_map(|index| Some((start_of(&self.units[index])?, index)))
+                .min();
+            let Some((_, index)) = earliest else { break };
+            let unit = &mut self.units[index];
+            let Some(request) = unit.peeked.take() else { break };
+            if is_given_up(&request) {
+                unit.waiting.push_back(Waiting::Skipped);
+                continue;
+            }
+            unit.waiting.push_back(Waiting::UnderWay);
+            self.in_flight += 1;
+            let job = Job {
+                unit: index,
+                request,
+                sensor: unit.sensor.clone(),
+                body_from_sensor: unit.body_from_sensor,
+            };
+            if self.jobs.send(job).is_err() {
+                break; // every worker has ended, which only a panic there brings about
+            }
+        }
+    }
+
+    /// Whether a worker has something to do, or a measurement waits to be collected.
+    pub fn is_busy(&self) -> bool {
+        self.in_flight > 0
+    }
+
+    /// Where finished measurements arrive.
+    pub fn done(&self) -> &Receiver<Done> {
+        &self.done
+    }
+
+    /// Takes a finished measurement and passes on what became ready by it, device by device in
+    /// order.
+    pub fn collect(&mut self, done: Done, out: &mut dyn FnMut(Rendered)) {
+        self.in_flight -= 1;
+        let unit = &mut self.units[done.unit];
+        let place = (done.measurement.request.index - unit.oldest) as usize;
+        unit.waiting[place] = Waiting::Done(Box::new(done.measurement));
+        self.flush(done.unit, out);
+    }
+
+    /// Passes on packets at the front that were given up.
+    pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
+        for index in 0..self.units.len() {
+            self.flush(index, out);
+        }
+    }
+
+    fn flush(&mut self, index: usize, out: &mut dyn FnMut(Rendered)) {
+        let unit = &mut self.units[index];
+        while let Some(front) = unit.waiting.front() {
+            match front {
+                Waiting::UnderWay => break,
+                Waiting::Skipped => out(Rendered::Skipped(index)),
+                Waiting::Done(measurement) => {
+                    unit.rendered_ns = measurement.request.start.0;
+                    unit.device.handle_measurement(measurement);
+                    while let Some(transmit) = unit.device.poll_transmit() {
+                        out(Rendered::Transmit(index, transmit));
+                    }
+                }
+            }
+            unit.waiting.pop_front();
+            unit.oldest += 1;
+        }
+        let rendered = self.units.iter().map(|u| u.rendered_ns).min();
+        self.stats.set_rendered(rendered.unwrap_or(0));
+    }
+}
+
+fn work(world: &LiveWorld, jobs: &Receiver<Job>, done: &Sender<Done>, stats: &RenderStats) {
+    let mut scratch = Scratch::default();
+    for Job { unit, request, sensor, body_from_sensor } in jobs {
+        let watch = Stopwatch::start();
+        let measurement = sensor.measure(
+            request,
+            |at| world.world_from_sensor(at, &body_from_sensor),
+            world.caster.as_ref(),
+            &mut scratch,
+        );
+        stats.count(watch.elapsed(), measurement.returns.len());
+        if done.send(Done { unit, measurement }).is_err() {
+            break; // the conductor has stopped
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What happened to each device's packets, for the status view and the report.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// Longest lateness told apart, nanoseconds; what is later counts as this.
+const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
+
+/// Counters of one device, written by the sender.
+#[derive(Debug)]
+pub struct DeviceStats {
+    sent: AtomicU64,
+    points: AtomicU64,
+    bytes: AtomicU64,
+    sent_late: AtomicU64,
+    dropped: AtomicU64,
+    send_errors: AtomicU64,
+    lateness_ns: Mutex<Histogram<u64>>,
+}
+
+/// Counters of the workers.
+#[derive(Debug, Default)]
+pub struct RenderStats {
+    busy_ns: AtomicU64,
+    rendered_ns: AtomicU64,
+    pulses: AtomicU64,
+}
+
+/// One device's figures at an instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceFigures {
+    /// The device.
+    pub name: String,
+    /// Its profile.
+    pub profile: String,
+    /// Where its bytes went.
+    pub link: String,
+    /// Packets sent, late ones too.
+    pub packets: u64,
+    /// Points with a return in them.
+    pub points: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Packets a second since the first instant.
+    pub rate_hz: f64,
+    /// Packets a second of the real device.
+    pub nominal_rate_hz: f64,
+    /// Packets that missed their deadline: `sent_late + dropped`.
+    pub misses: u64,
+    /// Packets sent after their deadline.
+    pub sent_late: u64,
+    /// Packets not sent because they were too late.
+    pub dropped: u64,
+    /// Packets the system refused to send.
+    pub send_errors: u64,
+    /// Time from due to handed to the system, microseconds.
+    pub lateness_us: Lateness,
+}
+
+/// Percentiles of a lateness.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Lateness {
+    /// Median.
+    pub p50: f64,
+    /// 99 %.
+    pub p99: f64,
+    /// 99.9 %.
+    pub p99_9: f64,
+    /// Worst.
+    pub max: f64,
+}
+
+/// What came of handing a packet over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Sent before its deadline passed.
+    OnTime,
+    /// Sent after.
+    Late,
+    /// The system refused it.
+    Refused,
+}
+
+impl Default for DeviceStats {
+    fn default() -> Self {
+        // Two significant digits, so that a percentile is off by 1 % at most.
+        let lateness = Histogram::new_with_bounds(1, LATENESS_LIMIT_NS, 2)
+            .expect("constant bounds that hdrhistogram allows");
+        Self {
+            sent: AtomicU64::new(0),
+            points: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            sent_late: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            send_errors: AtomicU64::new(0),
+            lateness_ns: Mutex::new(lateness),
+        }
+    }
+}
+
+impl DeviceStats {
+    /// Counts a packet that was handed to the system `lateness` after its due time.
+    pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, lateness: Duration) {
+        match outcome {
+            Outcome::Refused => {
+                self.send_errors.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            Outcome::Late => {
+                self.sent_late.fetch_add(1, Ordering::Relaxed);
+            }
+            Outcome::OnTime => {}
+        }
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.points.fetch_add(points.into(), Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
+        self.lateness_ns.lock().expect("no holder panics").saturating_record(nanos.max(1));
+    }
+
+    /// Counts a packet that was not sent because it was too late.
+    pub fn count_dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The figures after `elapsed` of run time.
+    pub fn figures(
+        &self,
+        name: &str,
+        profile: &str,
+        link: &str,
+        nominal_rate_hz: f64,
+        elapsed: Duration,
+    ) -> DeviceFigures {
+        let histogram = self.lateness_ns.lock().expect("no holder panics");
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        let sent = self.sent.load(Ordering::Relaxed);
+        let sent_late = self.sent_late.load(Ordering::Relaxed);
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        DeviceFigures {
+            name: name.to_owned(),
+            profile: profile.to_owned(),
+            link: link.to_owned(),
+            packets: sent,
+            points: self.points.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            rate_hz: if elapsed.is_zero() { 0.0 } else { sent as f64 / elapsed.as_secs_f64() },
+            nominal_rate_hz,
+            misses: sent_late + dropped,
+            sent_late,
+            dropped,
+            send_errors: self.send_errors.load(Ordering::Relaxed),
+            lateness_us: Lateness {
+                p50: micros(histogram.value_at_quantile(0.5)),
+                p99: micros(histogram.value_at_quantile(0.99)),
+                p99_9: micros(histogram.value_at_quantile(0.999)),
+                max: micros(histogram.max()),
+            },
+        }
+    }
+}
+
+impl RenderStats {
+    /// Counts one measurement: how long a worker was busy with it, and its pulses.
+    pub fn count(&self, busy: Duration, pulses: usize) {
+        self.busy_ns.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+        self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
+    }
+
+    /// Says that all devices are rendered up to `rendered_ns`.
+    pub fn set_rendered(&self, rendered_ns: u64) {
+        self.rendered_ns.store(rendered_ns, Ordering::Relaxed);
+    }
+
+    /// Pulses cast.
+    pub fn pulses(&self) -> u64 {
+        self.pulses.load(Ordering::Relaxed)
+    }
+
+    /// How many seconds of the whole rig `workers` busy threads render in a second; above 1 there
+    /// is time to spare.
+    pub fn real_time_factor(&self, workers: usize) -> f64 {
+        let busy_ns = self.busy_ns.load(Ordering::Relaxed);
+        if busy_ns == 0 {
+            return 0.0;
+        }
+        self.rendered_ns.load(Ordering::Relaxed) as f64 * workers as f64 / busy_ns as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_add_up() {
+        let stats = DeviceStats::default();
+        for micros in 1..=100 {
+            let late = if micros > 98 { Outcome::Late } else { Outcome::OnTime };
+            stats.count(late, 384, 1206, Duration::from_micros(micros));
+        }
+        stats.count_dropped();
+        stats.count(Outcome::Refused, 384, 1206, Duration::ZERO);
+        let figures = stats.figures("a", "b", "c", 50.0, Duration::from_secs(2));
+        assert_eq!((figures.packets, figures.points), (100, 38_400));
+        assert_eq!((figures.misses, figures.sent_late, figures.dropped), (3, 2, 1));
+        assert_eq!((figures.send_errors, figures.rate_hz), (1, 50.0));
+        assert!((figures.lateness_us.p50 - 50.0).abs() < 1.0);
+        assert!((figures.lateness_us.max - 100.0).abs() < 1.0);
+    }
+}

@@ -1,0 +1,168 @@
+//! From a pulse's rays to a receiver's returns.
+//!
+//! Stencils and the intensity law are those of Goodin et al. 2018, "Unmanned Ground Vehicle
+//! Simulation with the Virtual Autonomous Navigation Environment" and its lidar companion
+//! (Electronics 7(9) 154): nine rays a pulse, `a = tan(divergence / 2) / sqrt(2)` at 1 m, and
+//! `I = rho cos(theta)` for each ray.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use super::{PulseReturns, Return};
+use crate::config::profile::{BeamSettings, BeamShape, ReturnMode};
+use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
+
+/// The stencil of a spot shape, in half-axes.
+pub fn stencil(shape: BeamShape) -> Stencil {
+    const CENTRE: [f32; 2] = [0.0, 0.0];
+    const ON_AXES: [[f32; 2]; 4] = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
+    let corners = |a: f32| [[a, a], [a, -a], [-a, a], [-a, -a]];
+    let mut offsets = vec![CENTRE];
+    match shape {
+        BeamShape::Ray => {}
+        BeamShape::Rectangular => {
+            offsets.extend(corners(1.0));
+            offsets.extend(ON_AXES);
+        }
+        BeamShape::Circular | BeamShape::Elliptical => {
+            offsets.extend(ON_AXES);
+            offsets.extend(corners(0.5));
+        }
+    }
+    Stencil::new(offsets).expect("nine finite rays")
+}
+
+/// The spot's half-axes at 1 m, across (horizontal) and along (vertical), metres. A circular spot
+/// takes the horizontal divergence for both.
+pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
+    let half_axis = |divergence: f64| libm::tan(divergence / 2.0) * FRAC_1_SQRT_2;
+    let horizontal = half_axis(beam.divergence_horizontal_rad);
+    match beam.shape {
+        BeamShape::Ray => [0.0, 0.0],
+        BeamShape::Circular => [horizontal, horizontal],
+        BeamShape::Elliptical | BeamShape::Rectangular => {
+            [horizontal, half_axis(beam.divergence_vertical_rad)]
+        }
+    }
+}
+
+/// Forms a pulse's echoes and picks those that `mode` reports.
+///
+/// Hits are taken from near to far. Everything within the signal cutoff behind an echo's nearest
+/// hit belongs to that echo: its range is the mean of its hits' ranges, its intensity the sum of
+/// their `rho cos(theta)` over the number of rays in the stencil. Echoes below the detection
+/// threshold or outside the range limits are not seen; what they are made of still blocks the
+/// light behind it.
+pub fn returns(hits: &[Hit], beam: &BeamSettings, mode: ReturnMode) -> PulseReturns {
+    let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
+    let mut used = 0;
+    for hit in hits {
+        if hit.range_m == f32::INFINITY {
+            continue;
+        }
+        let entry = (hit.range_m, hit.reflectance * hit.cos_incidence);
+        let mut place = used;
+        while place > 0 && order[place - 1].0 > entry.0 {
+            order[place] = order[place - 1];
+            place -= 1;
+        }
+        order[place] = entry;
+        used += 1;
+    }
+    let cutoff = beam.signal_cutoff_m as f32;
+    let rays = hits.len() as f32;
+    let mut strongest: Option<Return> = None;
+    let mut last = None;
+    let mut start = 0;
+    while start < used {
+        let behind = order[start..used].iter().take_while(|e| e.0 - order[start].0 <= cutoff);
+        let (count, ranges, energy) = behind.fold((0usize, 0.0f32, 0.0f32), |sum, entry| {
+            (sum.0 + 1, sum.1 + (entry.0 - order[start].0), sum.2 + entry.1)
+        });
+        let echo =
+            Return { range_m: order[start].0 + ranges / count as f32, intensity: energy / rays };
+        start += count;
+        let is_seen = f64::from(echo.intensity) >= beam.detection_threshold
+            && f64::from(echo.range_m) >= beam.min_range_m
+            && f64::from(echo.range_m) <= beam.max_range_m;
+        if is_seen {
+            if strongest.is_none_or(|s| echo.intensity > s.intensity) {
+                strongest = Some(echo);
+            }
+            last = Some(echo);
+        }
+    }
+    match mode {
+        ReturnMode::Strongest => PulseReturns { first: strongest, second: None },
+        ReturnMode::Last => PulseReturns { first: last, second: None },
+        ReturnMode::Dual => PulseReturns { first: strongest, second: last },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> BeamSettings {
+        BeamSettings {
+            shape: BeamShape::Rectangular,
+            divergence_horizontal_rad: 2e-3,
+            divergence_vertical_rad: 1e-3,
+            signal_cutoff_m: 1.0,
+            min_range_m: 0.9,
+            max_range_m: 100.0,
+            detection_threshold: 0.0,
+        }
+    }
+
+    fn hit(range_m: f32, reflectance: f32) -> Hit {
+        Hit { range_m, reflectance, cos_incidence: 0.5, ..Hit::MISS }
+    }
+
+    #[test]
+    fn stencils_have_the_papers_rays() {
+        assert_eq!(stencil(BeamShape::Ray).len(), 1);
+        for shape in [BeamShape::Rectangular, BeamShape::Circular, BeamShape::Elliptical] {
+            let stencil = stencil(shape);
+            assert_eq!(stencil.len(), 9);
+            let sum = stencil.offsets().iter().fold([0.0, 0.0], |s, o| [s[0] + o[0], s[1] + o[1]]);
+            assert_eq!(sum, [0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn half_axes_follow_the_divergence() {
+        let [h, v] = half_axes_m(&settings());
+        assert!((h - 0.707_107e-3).abs() < 1e-8 && (v - 0.353_553e-3).abs() < 1e-8);
+        let circular = BeamSettings { shape: BeamShape::Circular, ..settings() };
+        assert_eq!(half_axes_m(&circular), [h, h]);
+    }
+
+    #[test]
+    fn hits_within_the_cutoff_are_one_echo() {
+        let hits = [hit(10.0, 0.4), hit(10.8, 0.4), Hit::MISS, hit(20.0, 0.8)];
+        let dual = returns(&hits, &settings(), ReturnMode::Dual);
+        let (strongest, last) = (dual.first.unwrap(), dual.second.unwrap());
+        // Two rays of 0.4 and one of 0.8, all at cos 0.5, are equally bright: the nearer wins.
+        assert!((strongest.range_m - 10.4).abs() < 1e-5);
+        assert!((strongest.intensity - 0.1).abs() < 1e-6);
+        assert!((last.range_m - 20.0).abs() < 1e-5 && (last.intensity - 0.1).abs() < 1e-6);
+    }
+
+    #[test]
+    fn strongest_counts_the_energy_of_the_whole_echo() {
+        let hits = [hit(5.0, 0.9), hit(9.0, 0.4), hit(9.1, 0.4), hit(9.2, 0.4)];
+        let one = |mode| returns(&hits, &settings(), mode).first.unwrap().range_m;
+        assert!((one(ReturnMode::Strongest) - 9.1).abs() < 1e-5);
+        assert!((one(ReturnMode::Last) - 9.1).abs() < 1e-5);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_left_out() {
+        let hits = [hit(0.5, 0.9), hit(50.0, 0.02), hit(150.0, 0.9)];
+        let dim = BeamSettings { detection_threshold: 0.01, ..settings() };
+        assert_eq!(returns(&hits, &dim, ReturnMode::Dual), PulseReturns::default());
+        let seen = returns(&hits, &settings(), ReturnMode::Dual);
+        assert_eq!(seen.first, seen.second);
+        assert_eq!(seen.first.unwrap().range_m, 50.0);
+    }
+}

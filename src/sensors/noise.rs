@@ -1,0 +1,120 @@
+//! Random numbers that are a function of what they are for.
+//!
+//! Every draw is named by seed, device, request, firing and quantity: no draw depends on which
+//! thread makes it, on what was drawn before, or on whether another error is switched on.
+//! The generator is SplitMix64, a hash of its counter.
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::SplitMix64;
+
+/// What a draw is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Quantity {
+    /// Range of a pulse's first reported return.
+    FirstRange = 1,
+    /// Intensity of a pulse's first reported return.
+    FirstIntensity,
+    /// Range of the second.
+    SecondRange,
+    /// Intensity of the second.
+    SecondIntensity,
+    /// Direction of the beam, clockwise.
+    Azimuth,
+    /// Direction of the beam, up.
+    Elevation,
+    /// Intensity byte of a pulse without a return.
+    DarkIntensity,
+}
+
+/// The random numbers of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoiseSource {
+    key: u64,
+}
+
+impl NoiseSource {
+    /// For the device `device_name` of a rig with `seed`. The name keys the draws, so adding a
+    /// device to a rig does not change the others.
+    pub fn new(seed: u64, device_name: &str) -> Self {
+        let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
+        Self { key }
+    }
+
+    /// The draws of one request.
+    pub fn request(&self, index: u64) -> RequestNoise {
+        RequestNoise { key: mix(self.key, index) }
+    }
+}
+
+/// The random numbers of one request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestNoise {
+    key: u64,
+}
+
+impl RequestNoise {
+    /// A draw from the standard normal distribution.
+    pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
+        // Each draw has a counter range of its own: the distribution takes one number nearly
+        // always, a few more in its tails.
+        let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        StandardNormal.sample(&mut SplitMix64::from_seed(start.to_le_bytes()))
+    }
+
+    /// A whole number in `low..=high`, all equally likely (within 2^-56).
+    pub fn whole(&self, firing: usize, quantity: Quantity, low: u8, high: u8) -> u8 {
+        let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        let span = u128::from(high - low) + 1;
+        low + ((u128::from(draw) * span) >> 64) as u8
+    }
+}
+
+/// One step of SplitMix64 from a state that depends on both.
+fn mix(key: u64, value: u64) -> u64 {
+    let state = key ^ value.wrapping_mul(0xd134_2543_de82_ef95);
+    SplitMix64::from_seed(state.to_le_bytes()).next_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_standard_normal() {
+        let noise = NoiseSource::new(7, "roof-lidar");
+        let n = 200_000usize;
+        let draws: Vec<f64> = (0..n)
+            .map(|i| noise.request((i / 384) as u64).standard_normal(i % 384, Quantity::FirstRange))
+            .collect();
+        let mean = draws.iter().sum::<f64>() / n as f64;
+        let variance = draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64;
+        let fourth = draws.iter().map(|d| (d - mean).powi(4)).sum::<f64>() / n as f64;
+        // Four standard errors: 1/sqrt(n), sqrt(2/n), sqrt(96/n).
+        assert!(mean.abs() < 0.009, "{mean}");
+        assert!((variance - 1.0).abs() < 0.013, "{variance}");
+        assert!((fourth - 3.0).abs() < 0.09, "{fourth}");
+        let lag: f64 = draws.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n as f64;
+        assert!(lag.abs() < 0.009, "neighbours correlate: {lag}");
+    }
+
+    #[test]
+    fn every_part_of_the_name_counts() {
+        let draw = |seed, name: &str, request, firing, quantity| {
+            NoiseSource::new(seed, name).request(request).standard_normal(firing, quantity)
+        };
+        let base = draw(1, "a", 2, 3, Quantity::FirstRange);
+        assert_eq!(base, draw(1, "a", 2, 3, Quantity::FirstRange));
+        for other in [
+            draw(2, "a", 2, 3, Quantity::FirstRange),
+            draw(1, "b", 2, 3, Quantity::FirstRange),
+            draw(1, "a", 3, 3, Quantity::FirstRange),
+            draw(1, "a", 2, 4, Quantity::FirstRange),
+            draw(1, "a", 2, 3, Quantity::Azimuth),
+        ] {
+            assert_ne!(base, other);
+        }
+    }
+}

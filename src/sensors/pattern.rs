@@ -1,0 +1,79 @@
+//! Where each laser of a spinning lidar points.
+
+use glam::DVec3;
+
+/// One laser of a spinning head: how its beam leaves, seen from the rotor.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaserGeometry {
+    /// Above the rotor's plane, radians.
+    pub elevation_rad: f64,
+    /// Added to the rotor's azimuth, clockwise, radians.
+    pub azimuth_offset_rad: f64,
+    /// Exit point along the beam's heading, metres.
+    pub exit_forward_m: f64,
+    /// Exit point to the left of the beam's heading, metres.
+    pub exit_left_m: f64,
+    /// Exit point above the sensor's origin, metres.
+    pub exit_up_m: f64,
+}
+
+/// A beam in the Sensor frame (forward-left-up).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beam {
+    /// Exit point, metres.
+    pub exit: DVec3,
+    /// Unit vector of the beam.
+    pub direction: DVec3,
+    /// Unit vector to the left of the beam, level with the rotor.
+    pub left: DVec3,
+    /// Unit vector across both.
+    pub up: DVec3,
+}
+
+impl LaserGeometry {
+    /// The beam with the rotor at `rotor_azimuth_rad` (clockwise from forward), turned further by
+    /// `azimuth_error_rad` (clockwise) and `elevation_error_rad` (up).
+    pub fn beam(
+        &self,
+        rotor_azimuth_rad: f64,
+        azimuth_error_rad: f64,
+        elevation_error_rad: f64,
+    ) -> Beam {
+        let azimuth = rotor_azimuth_rad + self.azimuth_offset_rad + azimuth_error_rad;
+        let (sin_azimuth, cos_azimuth) = libm::sincos(azimuth);
+        let (sin_elevation, cos_elevation) = libm::sincos(self.elevation_rad + elevation_error_rad);
+        let heading = DVec3::new(cos_azimuth, -sin_azimuth, 0.0);
+        let left = DVec3::new(sin_azimuth, cos_azimuth, 0.0);
+        Beam {
+            exit: heading * self.exit_forward_m
+                + left * self.exit_left_m
+                + DVec3::Z * self.exit_up_m,
+            direction: heading * cos_elevation + DVec3::Z * sin_elevation,
+            left,
+            up: DVec3::Z * cos_elevation - heading * sin_elevation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::FRAC_PI_2;
+
+    #[test]
+    fn azimuth_runs_clockwise_from_forward() {
+        let laser = LaserGeometry { exit_left_m: 0.026, ..LaserGeometry::default() };
+        let right = laser.beam(FRAC_PI_2, 0.0, 0.0);
+        assert!((right.direction - DVec3::NEG_Y).length() < 1e-12);
+        // Looking right, the left hand points forward.
+        assert!((right.exit - DVec3::X * 0.026).length() < 1e-12);
+    }
+
+    #[test]
+    fn axes_are_right_handed_and_across() {
+        let laser = LaserGeometry { elevation_rad: -0.4, ..LaserGeometry::default() };
+        let beam = laser.beam(2.0, 0.01, -0.02);
+        assert!((beam.direction.cross(beam.left) - beam.up).length() < 1e-12);
+        assert!((beam.direction.z - libm::sin(-0.42)).abs() < 1e-12);
+    }
+}
