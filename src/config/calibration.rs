@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_saphyr::Spanned;
+use serde_saphyr::{MessageFormatter, Spanned};
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 use super::profile::{LaserCalibration, LaserTable};
@@ -33,6 +33,10 @@ pub const MAX_SLOPE: f64 = 3276.7;
 /// Who sets the limits of lengths and slopes.
 pub const RECORD: &str = "the unit's calibration record: 16 bits of 1 mm, slope 16 bits of 0.1";
 
+/// What a calibration file should be.
+const FORM: &str = "expected the YAML form of the ROS velodyne driver, as \
+                    `menura profiles NAME --calibration FILE.yaml` writes it";
+
 impl LaserTable {
     /// Reads the YAML file at `path`, which messages call `name`.
     ///
@@ -54,25 +58,14 @@ impl LaserTable {
         let file: FileIn =
             serde_saphyr::from_str(&source.text).map_err(|e| yaml_fault(source, &e))?;
         let mut faults = Diagnostics::default();
-        let count = file.num_lasers.value;
-        if count != LASERS as i64 {
-            let title = format!("this calibration is for {count} lasers");
-            let place = place_of(source, &file.num_lasers);
-            faults.push(place.fault(title, format!("an HDL-64E has {LASERS}")));
-        }
-        let resolution = file.distance_resolution.value;
-        if resolution != DISTANCE_RESOLUTION_M {
-            let place = place_of(source, &file.distance_resolution);
-            let label = format!("allowed: {DISTANCE_RESOLUTION_M} m");
-            let fault = place.fault("an HDL-64E has another distance resolution", label);
-            faults.push(fault.note("limit from the wire format: 16 bits of 2 mm"));
-        }
+        file.check_head(source, &mut faults);
         let mut lasers: Vec<Option<LaserCalibration>> = vec![None; LASERS];
         let mut first_places: Vec<Option<Place>> = vec![None; LASERS];
-        for laser in &file.lasers {
-            let calibration = laser.check(source, &mut faults);
-            let place = place_of(source, &laser.laser_id);
-            let slot = usize::try_from(laser.laser_id.value).ok().filter(|id| *id < LASERS);
+        for laser in file.lasers.iter().flatten() {
+            let calibration = laser.value.check(&place_of(source, laser), &mut faults);
+            let Some(written) = &laser.value.laser_id else { continue };
+            let place = place_of(source, written);
+            let slot = usize::try_from(written.value).ok().filter(|id| *id < LASERS);
             let Some(id) = slot else {
                 let fault = place.fault("there is no such laser", "allowed: 0 to 63");
                 faults.push(fault.note("limit from the HDL-64E: 64 lasers"));
@@ -88,7 +81,7 @@ impl LaserTable {
         }
         let missing: Vec<_> =
             (0..LASERS).filter(|id| lasers[*id].is_none()).map(|id| id.to_string()).collect();
-        if !missing.is_empty() {
+        if file.lasers.is_some() && !missing.is_empty() {
             let fault = Diagnostic::new(format!("calibration `{}` lacks lasers", source.name));
             faults.push(fault.note(format!("missing: {}", missing.join(", "))));
         }
@@ -148,105 +141,161 @@ struct LaserOut {
     focal_slope: f64,
 }
 
+// Everything is optional to serde, so that all that is missing is told at once.
+
 #[derive(Deserialize)]
 struct FileIn {
-    num_lasers: Spanned<i64>,
-    distance_resolution: Spanned<f64>,
-    lasers: Vec<LaserIn>,
+    num_lasers: Option<Spanned<i64>>,
+    distance_resolution: Option<Spanned<f64>>,
+    lasers: Option<Vec<Spanned<LaserIn>>>,
 }
 
-/// Optional are the keys that are so in the driver.
 #[derive(Deserialize)]
 struct LaserIn {
-    laser_id: Spanned<i64>,
-    rot_correction: Spanned<f64>,
-    vert_correction: Spanned<f64>,
-    dist_correction: Spanned<f64>,
+    laser_id: Option<Spanned<i64>>,
+    rot_correction: Option<Spanned<f64>>,
+    vert_correction: Option<Spanned<f64>>,
+    dist_correction: Option<Spanned<f64>>,
     two_pt_correction_available: Option<Spanned<bool>>,
-    dist_correction_x: Spanned<f64>,
-    dist_correction_y: Spanned<f64>,
-    vert_offset_correction: Spanned<f64>,
+    dist_correction_x: Option<Spanned<f64>>,
+    dist_correction_y: Option<Spanned<f64>>,
+    vert_offset_correction: Option<Spanned<f64>>,
     horiz_offset_correction: Option<Spanned<f64>>,
     max_intensity: Option<Spanned<f64>>,
     min_intensity: Option<Spanned<f64>>,
-    focal_distance: Spanned<f64>,
-    focal_slope: Spanned<f64>,
+    focal_distance: Option<Spanned<f64>>,
+    focal_slope: Option<Spanned<f64>>,
 }
 
 impl FileIn {
+    /// What stands beside the lasers.
+    fn check_head(&self, source: &Arc<SourceFile>, faults: &mut Diagnostics) {
+        let lacks = |key: &str| {
+            let start = Place::new(source, 0..0);
+            start.fault(format!("`{key}` is missing"), "a calibration needs it").note(FORM)
+        };
+        match &self.num_lasers {
+            None => faults.push(lacks("num_lasers")),
+            Some(count) if count.value != LASERS as i64 => {
+                let title = format!("this calibration is for {} lasers", count.value);
+                let label = format!("an HDL-64E has {LASERS}");
+                faults.push(place_of(source, count).fault(title, label));
+            }
+            Some(_) => {}
+        }
+        match &self.distance_resolution {
+            None => faults.push(lacks("distance_resolution")),
+            Some(resolution) if resolution.value != DISTANCE_RESOLUTION_M => {
+                let label = format!("allowed: {DISTANCE_RESOLUTION_M} m");
+                let title = "an HDL-64E has another distance resolution";
+                let fault = place_of(source, resolution).fault(title, label);
+                faults.push(fault.note("limit from the wire format: 16 bits of 2 mm"));
+            }
+            Some(_) => {}
+        }
+        if self.lasers.is_none() {
+            faults.push(lacks("lasers"));
+        }
+    }
+
     fn two_point_correction(&self, source: &Arc<SourceFile>, faults: &mut Diagnostics) -> bool {
-        let available =
-            |l: &LaserIn| l.two_pt_correction_available.as_ref().is_some_and(|flag| flag.value);
-        let first = self.lasers.first().is_some_and(available);
-        if let Some(other) = self.lasers.iter().find(|laser| available(laser) != first) {
-            let place = match &other.two_pt_correction_available {
-                Some(flag) => place_of(source, flag),
-                None => place_of(source, &other.laser_id),
-            };
-            let label = format!("laser {} differs from the first one", other.laser_id.value);
+        let available = |laser: &Spanned<LaserIn>| {
+            laser.value.two_pt_correction_available.as_ref().is_some_and(|flag| flag.value)
+        };
+        let lasers = self.lasers.as_deref().unwrap_or_default();
+        let first = lasers.first().is_some_and(available);
+        if let Some(other) = lasers.iter().find(|laser| available(laser) != first) {
+            let flag = other.value.two_pt_correction_available.as_ref();
+            let place = flag.map_or_else(|| place_of(source, other), |f| place_of(source, f));
             let title = "`two_pt_correction_available` must be the same for all lasers";
-            faults.push(place.fault(title, label));
+            faults.push(place.fault(title, format!("the first laser has {first}")));
         }
         first
     }
 }
 
 impl LaserIn {
-    fn check(&self, source: &Arc<SourceFile>, faults: &mut Diagnostics) -> LaserCalibration {
+    /// The laser, whose faults and missing keys (at `place`) are told to `faults`.
+    fn check(&self, place: &Place, faults: &mut Diagnostics) -> LaserCalibration {
         use std::f64::consts::{FRAC_PI_2, PI};
-        let mut within = |key: &str, x: &Spanned<f64>, low: f64, high: f64, origin: &str| {
-            if !(low..=high).contains(&x.value) {
-                let fault = place_of(source, x)
-                    .fault(format!("`{key}` is out of range"), format!("allowed: {low} to {high}"));
-                faults.push(fault.note(format!("limit from {origin}")));
-            }
-            x.value
+        type Number = Option<Spanned<f64>>;
+        let lacks = |key: &str| {
+            let title = format!("`{key}` is missing");
+            place.fault(title, "this laser needs it").note(FORM)
         };
-        let mut length =
-            |key: &str, x: &Spanned<f64>, low: f64| within(key, x, low, MAX_LENGTH_M, RECORD);
-        let distance_m = length("dist_correction", &self.dist_correction, -MAX_LENGTH_M);
-        let distance_x_m = length("dist_correction_x", &self.dist_correction_x, -MAX_LENGTH_M);
-        let distance_y_m = length("dist_correction_y", &self.dist_correction_y, -MAX_LENGTH_M);
-        let vertical_offset_m =
-            length("vert_offset_correction", &self.vert_offset_correction, -MAX_LENGTH_M);
-        let horizontal_offset_m = self
-            .horiz_offset_correction
-            .as_ref()
-            .map_or(0.0, |x| length("horiz_offset_correction", x, -MAX_LENGTH_M));
-        let focal_distance_m = length("focal_distance", &self.focal_distance, 0.0);
-        let turn = "geometry: radians";
-        let vertical_rad =
-            within("vert_correction", &self.vert_correction, -FRAC_PI_2, FRAC_PI_2, turn);
-        let rotational_rad = within("rot_correction", &self.rot_correction, -PI, PI, turn);
-        let focal_slope = within("focal_slope", &self.focal_slope, -MAX_SLOPE, MAX_SLOPE, RECORD);
-        let byte = "the wire format: intensity is one byte";
-        let mut intensity = |key: &str, x: &Option<Spanned<f64>>, default: u8| {
-            // The driver rounds down as well.
-            x.as_ref().map_or(default, |x| within(key, x, 0.0, 255.0, byte).floor() as u8)
-        };
-        let max_intensity = intensity("max_intensity", &self.max_intensity, 255);
-        let min_intensity = intensity("min_intensity", &self.min_intensity, 0);
-        if min_intensity > max_intensity {
-            let key = self.min_intensity.as_ref().or(self.max_intensity.as_ref());
-            if let Some(x) = key {
-                let label = format!("max_intensity is {max_intensity}");
-                let title = "`min_intensity` is more than `max_intensity`";
-                faults.push(place_of(source, x).fault(title, label));
+        if self.laser_id.is_none() {
+            faults.push(lacks("laser_id"));
+        }
+        // Keys with a default may be absent, as in the driver.
+        let mut number = |key: &str, x: &Number, default: Option<f64>, limit: (f64, f64, &str)| {
+            let (low, high, origin) = limit;
+            match (x, default) {
+                (None, Some(default)) => return default,
+                (None, None) => faults.push(lacks(key)),
+                (Some(x), _) if (low..=high).contains(&x.value) => return x.value,
+                (Some(x), _) => {
+                    let title = format!("`{key}` is out of range");
+                    let label = format!("allowed: {low} to {high}");
+                    let fault = place_of(&place.source, x).fault(title, label);
+                    faults.push(fault.note(format!("limit from {origin}")));
+                }
             }
+            0.0
+        };
+        let length = (-MAX_LENGTH_M, MAX_LENGTH_M, RECORD);
+        let byte = (0.0, 255.0, "the wire format: intensity is one byte");
+        let laser = LaserCalibration {
+            vertical_rad: number(
+                "vert_correction",
+                &self.vert_correction,
+                None,
+                (-FRAC_PI_2, FRAC_PI_2, "geometry: radians"),
+            ),
+            rotational_rad: number(
+                "rot_correction",
+                &self.rot_correction,
+                None,
+                (-PI, PI, "geometry: radians"),
+            ),
+            distance_m: number("dist_correction", &self.dist_correction, None, length),
+            distance_x_m: number("dist_correction_x", &self.dist_correction_x, None, length),
+            distance_y_m: number("dist_correction_y", &self.dist_correction_y, None, length),
+            vertical_offset_m: number(
+                "vert_offset_correction",
+                &self.vert_offset_correction,
+                None,
+                length,
+            ),
+            horizontal_offset_m: number(
+                "horiz_offset_correction",
+                &self.horiz_offset_correction,
+                Some(0.0),
+                length,
+            ),
+            focal_distance_m: number(
+                "focal_distance",
+                &self.focal_distance,
+                None,
+                (0.0, MAX_LENGTH_M, RECORD),
+            ),
+            focal_slope: number(
+                "focal_slope",
+                &self.focal_slope,
+                None,
+                (-MAX_SLOPE, MAX_SLOPE, RECORD),
+            ),
+            // The driver rounds these down as well.
+            min_intensity: number("min_intensity", &self.min_intensity, Some(0.0), byte) as u8,
+            max_intensity: number("max_intensity", &self.max_intensity, Some(255.0), byte) as u8,
+        };
+        if let (Some(min), Some(max)) = (&self.min_intensity, &self.max_intensity)
+            && min.value > max.value
+        {
+            let label = format!("max_intensity is {}", max.value);
+            let title = "`min_intensity` is more than `max_intensity`";
+            faults.push(place_of(&place.source, min).fault(title, label));
         }
-        LaserCalibration {
-            vertical_rad,
-            rotational_rad,
-            distance_m,
-            distance_x_m,
-            distance_y_m,
-            vertical_offset_m,
-            horizontal_offset_m,
-            focal_distance_m,
-            focal_slope,
-            min_intensity,
-            max_intensity,
-        }
+        laser
     }
 }
 
@@ -256,19 +305,26 @@ fn place_of<T>(source: &Arc<SourceFile>, value: &Spanned<T>) -> Place {
 
 fn place_at(source: &Arc<SourceFile>, location: &serde_saphyr::Location) -> Place {
     let span = location.span();
-    let start = span.byte_offset().unwrap_or(0) as usize;
-    let length = span.byte_len().unwrap_or(0) as usize;
-    Place::new(source, start..start.saturating_add(length))
+    if let (Some(start), Some(length)) = (span.byte_offset(), span.byte_len()) {
+        let start = start as usize;
+        return Place::new(source, start..start.saturating_add(length as usize));
+    }
+    // Syntax errors come with line and column alone.
+    let line = location.line().saturating_sub(1) as usize;
+    let line_start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();
+    let column = location.column().saturating_sub(1) as usize;
+    let before: usize = source.text[line_start..].chars().take(column).map(char::len_utf8).sum();
+    Place::new(source, line_start + before..line_start + before + 1)
 }
 
 fn yaml_fault(source: &Arc<SourceFile>, error: &serde_saphyr::DeserializeError) -> Diagnostics {
     let error = error.without_snippet();
-    let text = error.to_string();
+    let text = serde_saphyr::DefaultMessageFormatter.format_message(error).into_owned();
     let fault = match error.location() {
         Some(location) => place_at(source, &location).fault("not a calibration file", text),
         None => Diagnostic::new(format!("`{}` is not a calibration file: {text}", source.name)),
     };
-    fault.note("expected the YAML form of the ROS velodyne driver").into()
+    fault.note(FORM).into()
 }
 
 #[cfg(test)]

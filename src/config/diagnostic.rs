@@ -66,6 +66,9 @@ impl SourceFile {
     }
 }
 
+/// What the text of a `--set` is called.
+pub const OVERRIDE_NAME: &str = "--set";
+
 /// Where something was written.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -79,6 +82,11 @@ impl Place {
     /// The bytes `span` of `source`.
     pub fn new(source: &Arc<SourceFile>, span: Range<usize>) -> Self {
         Self { source: Arc::clone(source), span }
+    }
+
+    /// Whether it is in the argument of a `--set`.
+    pub fn is_override(&self) -> bool {
+        self.source.name == OVERRIDE_NAME
     }
 
     /// A fault here: `title` says what is wrong, `text` stands beside the caret.

@@ -48,7 +48,7 @@ pub fn beam(mut table: TableReader<'_>, defaults: Option<&BeamSettings>) -> Opti
     let max_field = field(&mut table, "max_range_m", must);
     let max_place = max_field.place();
     let max_range_m = max_field.number(&range).or(default(|d| d.max_range_m));
-    let threshold = Limit::new(0.0..=1.0, "", "its meaning: reflectance times cosine");
+    let threshold = Limit::new(0.0..=1.0, "", "the quantity itself: reflectance times cosine");
     let detection_threshold = field(&mut table, "detection_threshold", must)
         .number(&threshold)
         .or(default(|d| d.detection_threshold));

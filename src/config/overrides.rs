@@ -4,12 +4,13 @@
 //! name of one of them, `device.roof-lidar.settings.rotation_rate_rpm`. `VALUE` is TOML; what is
 //! not TOML is taken as a string, so that paths need no quotes. The value replaces the file's and
 //! is checked in its place; faults in it point at the argument, and relative paths in it start at
-//! the current folder.
+//! the current folder. Where `world.scene` is set, parameters that the file has for another scene
+//! are left out.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::diagnostic::{Place, SourceFile};
+use super::diagnostic::{OVERRIDE_NAME, Place, SourceFile};
 use super::reader::{Entry, Faults, Node, Value, nearest, parse_value};
 
 /// One `--set`.
@@ -36,7 +37,7 @@ impl FromStr for Override {
 impl Override {
     /// Puts the value into the tree of a file; tells `faults` when the key leads nowhere.
     pub fn apply(&self, root: &mut Node, faults: &Faults) {
-        let source = SourceFile::new("--set", format!("{}={}", self.key, self.value), "");
+        let source = SourceFile::new(OVERRIDE_NAME, format!("{}={}", self.key, self.value), "");
         let value_at = self.key.len() + 1;
         let value = parse_value(&source, value_at, faults).unwrap_or_else(|| Node {
             value: Value::String(self.value.clone()),

@@ -92,7 +92,8 @@ fn hdl64e_profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         .required("returns")
         .table("[returns]")
         .and_then(|table| return_modes(table, generation));
-    let has_dual = modes.as_ref().is_some_and(|modes| modes.contains(&ReturnMode::Dual));
+    let has_dual = generation == Some(Hdl64eGeneration::S3)
+        && modes.as_ref().is_some_and(|modes| modes.contains(&ReturnMode::Dual));
     let timings = root
         .required("timing")
         .table("[timing]")
@@ -364,7 +365,7 @@ fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hd
     let gps_status = table.required("gps_status").choice(GPS_STATUS, "the status byte 'G'");
     let upper = table.required("upper_threshold").integer(&byte(""));
     let lower = table.required("lower_threshold").integer(&byte(""));
-    let percent = Limit::new(0..=100, "percent", "its meaning");
+    let percent = Limit::new(0..=100, "percent", "the quantity itself");
     let humidity_percent = table.required("humidity_percent").integer(&percent);
     let life_time_hours = table.required("life_time_hours").integer(&two_bytes("hours"));
     let power = Limit::new(0xA0..=0xA8, "(0xA0 to 0xA8)", "the status byte of the laser power");
@@ -463,6 +464,7 @@ fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibratio
         match name {
             "id" => item.integer(&Limit::new(0..=63, unit, "the HDL-64E: 64 lasers")).map(u8::into),
             "min" | "max" => item.integer(&Limit::new(0..=255, unit, ONE_BYTE)).map(u8::into),
+            "vert_deg" | "rot_deg" => item.number(&Limit::new(low..=high, unit, "geometry")),
             _ => item.number(&Limit::new(low..=high, unit, RECORD)),
         }
     };
@@ -502,12 +504,18 @@ fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64
     let times: Vec<_> = items.iter().map(|item| item.number(limit).map(to_ns)).collect();
     let times: Option<Vec<u64>> = times.into_iter().collect();
     let times = times?;
-    if length != count || times.first() != Some(&0) || !times.is_sorted() {
-        let label = format!("this has {length}; allowed: {expected}");
-        field.fault(place.fault("these are not firing times of a packet", label));
-        return None;
-    }
-    Some(times)
+    let found = if length != count {
+        format!("this has {length}")
+    } else if times.first() != Some(&0) {
+        "the first is not 0".to_string()
+    } else if let Some(index) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+        format!("[{}] is less than the one before", index + 1)
+    } else {
+        return Some(times);
+    };
+    let label = format!("{found}; allowed: {expected}");
+    field.fault(place.fault("these are not firing times of a packet", label));
+    None
 }
 
 fn ipv4(field: &Field<'_>) -> Option<Ipv4Addr> {

@@ -217,6 +217,7 @@ impl<'f> TableReader<'f> {
         Field {
             name: key.to_string(),
             node: entry.map(|entry| entry.node),
+            example: None,
             missing: None,
             faults: self.faults,
         }
@@ -233,6 +234,11 @@ impl<'f> TableReader<'f> {
     pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {
         let found = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(found).key_place)
+    }
+
+    /// Forgets keys that were not asked for, if `droppable` says so of their values' places.
+    pub fn drop_unknown(&mut self, droppable: impl Fn(&Place) -> bool) {
+        self.entries.retain(|entry| !droppable(&entry.node.place));
     }
 
     /// Every key must have been asked for: unknown ones are refused with the nearest known one.
@@ -256,11 +262,19 @@ impl<'f> TableReader<'f> {
 pub struct Field<'f> {
     name: String,
     node: Option<Node>,
+    example: Option<&'static str>,
     missing: Option<(Place, String)>,
     faults: &'f Faults,
 }
 
 impl<'f> Field<'f> {
+    /// How to write a table that stands here, for when it is missing.
+    #[must_use]
+    pub fn such_as(mut self, example: &'static str) -> Self {
+        self.example = Some(example);
+        self
+    }
+
     /// Whether the key was written.
     pub fn is_written(&self) -> bool {
         self.node.is_some()
@@ -278,7 +292,10 @@ impl<'f> Field<'f> {
         let number = match node.value {
             Value::Integer(i) => i as f64,
             Value::Float(x) if x.is_finite() => x,
-            _ => return self.wrong_type(&node, "a finite number", &expected, &limit.note()),
+            Value::Float(_) => {
+                return self.wrong_type(&node, "a finite number", &expected, &limit.note());
+            }
+            _ => return self.wrong_type(&node, "a number", &expected, &limit.note()),
         };
         self.within(&node, number, limit)
     }
@@ -389,7 +406,10 @@ impl<'f> Field<'f> {
 
     /// A table; `what` is its name in messages.
     pub fn table(&self, what: &str) -> Option<TableReader<'f>> {
-        let expected = format!("a table, {what}");
+        let expected = match self.example {
+            Some(example) => format!("a table such as {example}"),
+            None => format!("the table {what}"),
+        };
         let node = self.some(&expected, "")?;
         match node.value {
             Value::Table(entries) => Some(TableReader {
@@ -433,6 +453,7 @@ impl<'f> Field<'f> {
         let field = |(index, item)| Field {
             name: format!("{}[{index}]", self.name),
             node: Some(item),
+            example: None,
             missing: None,
             faults: self.faults,
         };

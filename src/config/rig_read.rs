@@ -21,6 +21,10 @@ use super::world_read::{robot, seed_limit, world};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
 const FORMAT: &str = "the rig format";
+const ORIGIN_EXAMPLE: &str =
+    "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
+const MOUNT_EXAMPLE: &str =
+    "{ translation_m = [0.0, 0.0, 2.0], roll_pitch_yaw_deg = [0.0, 0.0, 0.0] }";
 
 /// Where World stands when a rig does not say: Mississippi, by the courtyard's authors.
 const DEFAULT_ORIGIN: Geodetic =
@@ -45,7 +49,7 @@ pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Di
 fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
     let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
     let start_utc = start_utc(&root.optional("start_utc"));
-    let origin_field = root.optional("origin");
+    let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
     let origin = if origin_field.is_written() {
         origin_field.table("the origin").and_then(origin)
     } else {
@@ -178,14 +182,18 @@ fn device(
     let profile = profile_field
         .text("the name of a profile, see `menura profiles`, or the path of a .toml file")
         .and_then(|text| profiles.find(&text, &profile_field));
-    let mount_field = table.optional("mount");
+    let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE);
     let mount = if mount_field.is_written() {
         mount_field.table("a mount").and_then(mount)
     } else {
         Some(Transform::IDENTITY)
     };
-    let link = table.required("link").table("a link").and_then(link);
-    let settings_field = table.optional("settings");
+    let link = table
+        .required("link")
+        .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
+        .table("a link")
+        .and_then(link);
+    let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
     let settings = profile.as_ref().and_then(|profile| match &profile.driver {
         DriverProfile::VelodyneHdl64e(driver) => {
@@ -280,7 +288,11 @@ fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
 }
 
 fn link(mut table: TableReader<'_>) -> Option<LinkConfig> {
-    let udp = table.required("udp").table("a UDP link").and_then(udp);
+    let udp = table
+        .required("udp")
+        .such_as("{ to = \"127.0.0.1:2368\" }")
+        .table("a UDP link")
+        .and_then(udp);
     table.finish();
     udp.map(LinkConfig::Udp)
 }
@@ -374,12 +386,12 @@ fn hdl64e_settings(
     if let Some(ms) = table.optional("lag_ms").number(&hdl64e::lag_limit()) {
         all.lag_ns = (ms * 1e6).round() as u64;
     }
-    let beam = table.optional("beam");
+    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read = beam.table("a beam").and_then(|table| hdl64e::beam(table, Some(&all.beam)));
         all.beam = read.unwrap_or(all.beam);
     }
-    let noise = table.optional("noise");
+    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
     if noise.is_written() {
         let read = noise.table("noise").and_then(|table| hdl64e::noise(table, Some(&all.noise)));
         all.noise = read.unwrap_or(all.noise);
@@ -410,6 +422,46 @@ fn s1_order(
                 "limit from {}, [packet]: upper and lower blocks alternate",
                 profile.file
             )));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RIG: &str = include_str!("default-rig.toml");
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text: String) {
+            prop_assert!(parse(&SourceFile::new("rig.toml", text, ""), &[]).is_err());
+        }
+
+        /// Damaged rigs are read or refused with a message that renders, never a panic.
+        #[test]
+        fn a_damaged_rig_is_answered(
+            cuts in prop::collection::vec((0..RIG.len(), 0..20usize, ".{0,6}"), 1..4),
+        ) {
+            let mut text = RIG.to_string();
+            for (start, length, insert) in cuts {
+                let start = text.floor_char_boundary(start);
+                let end = text.floor_char_boundary(start + length);
+                text.replace_range(start..end, &insert);
+            }
+            if let Err(faults) = parse(&SourceFile::new("rig.toml", text, ""), &[]) {
+                prop_assert!(!faults.is_empty());
+                prop_assert!(faults.to_string().starts_with("error: "));
+            }
+        }
+
+        #[test]
+        fn any_override_is_answered(key in "(seed|world|robot|device)[].a-z0-9\\[]{0,12}", value: String) {
+            let set = Override { key, value };
+            if let Err(faults) = parse(&SourceFile::new("rig.toml", RIG, ""), &[set]) {
+                prop_assert!(faults.to_string().starts_with("error: "));
+            }
         }
     }
 }

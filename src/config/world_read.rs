@@ -40,12 +40,12 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
         dotted(&SCENE_EXTENSIONS)
     );
     let scene = table.required("scene").text(&expected);
-    let parameters = table.optional("parameters");
+    let parameters = table.optional("parameters").such_as("{ seed = 1 }");
     table.finish();
     let scene = scene?;
     let source = match scene.value.as_str() {
-        "courtyard" => SceneSource::Courtyard(courtyard(&parameters, rig_seed)?),
-        "room" => SceneSource::Room(room(&parameters)?),
+        "courtyard" => SceneSource::Courtyard(courtyard(&scene, &parameters, rig_seed)?),
+        "room" => SceneSource::Room(room(&scene, &parameters)?),
         _ => scene_file(&scene, &parameters, rig_seed, &expected)?,
     };
     Some((WorldConfig { scene: source }, scene.place))
@@ -79,7 +79,7 @@ fn scene_file(
     if parameters.is_written() {
         let mut table = parameters.table("the parameters of a scene file")?;
         seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
-        table.finish();
+        finish_parameters(table, scene);
     }
     Some(SceneSource::File { path: scene.place.source.resolve(&scene.value), seed })
 }
@@ -89,13 +89,22 @@ pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
 
-fn courtyard(parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameters> {
+/// Refuses parameters the scene does not have. When `--set` chose the scene, those that the file
+/// has for another scene are left out instead: one key is enough to run a rig in another scene.
+fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
+    if scene.place.is_override() {
+        table.drop_unknown(|place| !place.is_override());
+    }
+    table.finish();
+}
+
+fn courtyard(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameters> {
     let mut all = CourtyardParameters {
         seed: rig_seed,
         grass_blades: 200_000,
         trees: 50,
-        tree_triangles: 20_000,
-        ground_relief_m: 0.5,
+        tree_triangles: 40_000,
+        ground_relief_m: 1.5,
     };
     if parameters.is_written() {
         let origin = "the courtyard scene, see `menura scenes`";
@@ -108,7 +117,7 @@ fn courtyard(parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameter
         let tree_triangles = table.optional("tree_triangles").integer(&triangles);
         let relief = Limit::new(0.0..=10.0, "m", origin);
         let ground_relief_m = table.optional("ground_relief_m").number(&relief);
-        table.finish();
+        finish_parameters(table, scene);
         all.seed = seed.unwrap_or(all.seed);
         all.grass_blades = grass_blades.unwrap_or(all.grass_blades);
         all.trees = trees.unwrap_or(all.trees);
@@ -118,15 +127,15 @@ fn courtyard(parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameter
     Some(all)
 }
 
-fn room(parameters: &Field<'_>) -> Option<RoomParameters> {
-    let mut all = RoomParameters { size_m: [20.0, 20.0, 6.0], reflectance: 0.5 };
+fn room(scene: &Text, parameters: &Field<'_>) -> Option<RoomParameters> {
+    let mut all = RoomParameters { size_m: [20.0, 20.0, 5.0], reflectance: 0.5 };
     if parameters.is_written() {
         let origin = "the room scene, see `menura scenes`";
         let mut table = parameters.table("the parameters of the room")?;
         let size = Limit::new(1.0..=1000.0, "m", origin);
         let size_m = table.optional("size_m").numbers::<3>(&size);
         let reflectance = table.optional("reflectance").number(&Limit::new(0.0..=1.0, "", origin));
-        table.finish();
+        finish_parameters(table, scene);
         all.size_m = size_m.unwrap_or(all.size_m);
         all.reflectance = reflectance.unwrap_or(all.reflectance);
     }
@@ -135,7 +144,11 @@ fn room(parameters: &Field<'_>) -> Option<RoomParameters> {
 
 /// Reads `[robot]`. Also says where the trajectory is named.
 pub fn robot(mut table: TableReader<'_>) -> Option<(RobotConfig, Place)> {
-    let trajectory = table.required("trajectory").table("a trajectory").and_then(trajectory);
+    let trajectory = table
+        .required("trajectory")
+        .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }")
+        .table("a trajectory")
+        .and_then(trajectory);
     let follow_ground = table.optional("follow_ground").boolean().unwrap_or(false);
     table.finish();
     let (trajectory, place) = trajectory?;
