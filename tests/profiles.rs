@@ -1,0 +1,198 @@
+//! Every shipped profile loads, is named as the rule says, and holds what its sources say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use menura::config::diagnostic::SourceFile;
+use menura::config::profile::{
+    DriverProfile, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, Profile,
+    ReturnMode,
+};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")
+}
+
+fn profile(name: &str) -> Arc<Profile> {
+    Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn hdl64e(profile: &Profile) -> &Hdl64eProfile {
+    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+    driver
+}
+
+#[test]
+fn every_file_loads_and_every_profile_is_part_of_the_program() {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let file = path.display().to_string();
+            let profile = Profile::load(&file, &path).unwrap_or_else(|faults| panic!("{faults}"));
+            names.push(profile.name);
+        }
+    }
+    names.retain(|name| name != "example");
+    names.sort();
+    let embedded: Vec<_> = Profile::embedded().iter().map(|profile| profile.name.clone()).collect();
+    assert_eq!(names, embedded);
+}
+
+#[test]
+fn names_follow_the_rule() {
+    for profile in Profile::embedded() {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
+        assert!(profile.name.chars().all(allowed), "{}", profile.name);
+        assert!(profile.name.split('-').count() >= 3, "{}", profile.name);
+        assert_eq!(profile.file, format!("firmware-profiles/{}.toml", profile.name));
+    }
+}
+
+#[test]
+fn the_example_explains_every_key_a_profile_uses() {
+    let example = fs::read_to_string(folder().join("example.toml")).unwrap();
+    for profile in Profile::embedded() {
+        let text = fs::read_to_string(folder().join(format!("{}.toml", profile.name))).unwrap();
+        for line in text.lines() {
+            let key = line.split(" = ").next().unwrap();
+            let is_key = line.contains(" = ") && !line.starts_with(['#', ' ']);
+            if is_key || line.starts_with('[') {
+                let explained =
+                    example.lines().any(|l| l.trim_start_matches("# ").starts_with(key));
+                assert!(explained, "{}: {key} is not in example.toml", profile.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn rates_and_firing_times_are_those_of_the_manuals() {
+    let s1 = profile("velodyne-hdl64e-s1");
+    let s1 = hdl64e(&s1);
+    assert_eq!(s1.generation, Hdl64eGeneration::S1);
+    assert_eq!((s1.min_rotation_rate_rpm, s1.max_rotation_rate_rpm), (300, 900));
+    assert_eq!(s1.timing.packets_per_second, 2600.0);
+    assert_eq!(s1.timing.cycle_grid_ns, Some(24_810));
+    assert!(s1.timing.slot_offset_ns[31] < 24_810);
+    assert_eq!(s1.return_modes, [ReturnMode::Strongest]);
+
+    for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
+        let profile = profile(name);
+        let driver = hdl64e(&profile);
+        assert_eq!((driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm), (300, 1200));
+        let timing = &driver.timing;
+        assert_eq!(timing.packets_per_second, 1e9 / 288_000.0);
+        assert_eq!(timing.packet_end_ns, 288_000);
+        // Table of delays before the packet's end: first, last, and one in between.
+        let before_end = |cycle: usize, slot: usize| {
+            288_000 - timing.cycle_start_ns[cycle] - u64::from(timing.slot_offset_ns[slot])
+        };
+        assert_eq!(before_end(0, 0), 288_000);
+        assert_eq!(before_end(0, 1), 286_740);
+        assert_eq!(before_end(2, 0), 192_000);
+        assert_eq!(before_end(5, 31), 2_340);
+    }
+
+    let s3 = profile("velodyne-hdl64e-s3");
+    let dual = hdl64e(&s3).dual_timing.as_ref().unwrap();
+    assert_eq!(dual.packets_per_second, 1e9 / 172_800.0);
+    assert_eq!(dual.packet_end_ns, 172_800);
+    assert_eq!(dual.cycle_start_ns, [0, 57_600, 115_200]);
+    assert_eq!(172_800 - 115_200 - dual.slot_offset_ns[31], 3_500);
+    assert!(hdl64e(&profile("velodyne-hdl64e-s2")).dual_timing.is_none());
+}
+
+/// A laser's record as the rolling status bytes carry it, id first.
+fn record(table: &LaserTable, id: usize) -> Vec<u8> {
+    let laser = table.lasers[id];
+    let mut bytes = vec![id as u8];
+    for value in [
+        laser.vertical_rad.to_degrees() * 100.0,
+        laser.rotational_rad.to_degrees() * 100.0,
+        laser.distance_m * 1000.0,
+        laser.distance_x_m * 1000.0,
+        laser.distance_y_m * 1000.0,
+        laser.vertical_offset_m * 1000.0,
+        laser.horizontal_offset_m * 1000.0,
+        laser.focal_distance_m * 1000.0,
+        laser.focal_slope * 10.0,
+    ] {
+        bytes.extend((value.round() as i16).to_le_bytes());
+    }
+    bytes.extend([laser.min_intensity, laser.max_intensity]);
+    bytes
+}
+
+#[test]
+fn calibrations_round_to_the_records_of_the_sample_units() {
+    let s3 = profile("velodyne-hdl64e-s3");
+    let s3 = &hdl64e(&s3).defaults.calibration;
+    let golden = [
+        0x2D, 0xFD, 0x4A, 0xFE, 0x86, 0x05, 0x8C, 0x05, 0x7E, 0x05, 0xD8, 0x00, 0x1A, 0x00, 0x04,
+        0x29, 0x13, 0x00, 0x05, 0xFF,
+    ];
+    assert_eq!(record(s3, 0)[1..], golden);
+    let s2 = profile("velodyne-hdl64e-s2");
+    let s2 = &hdl64e(&s2).defaults.calibration;
+    let golden = [
+        0x93, 0xFC, 0x34, 0xFD, 0xF0, 0x05, 0x0E, 0x06, 0xF3, 0x05, 0xC3, 0x00, 0x1A, 0x00, 0xE0,
+        0x2E, 0x0E, 0x00, 0x1E, 0xEB,
+    ];
+    assert_eq!(record(s2, 0)[1..], golden);
+
+    // The CRC of all 64 records without their ids says that no digit of the S3's is wrong.
+    let crc = crc::Crc::<u16>::new(&crc::CRC_16_UMTS);
+    let mut digest = crc.digest();
+    for id in 0..64 {
+        digest.update(&record(s3, id)[1..]);
+    }
+    assert_eq!(digest.finalize(), 0xEA15);
+}
+
+#[test]
+fn upper_lasers_come_first_and_two_points_correct_the_later_generations() {
+    for name in ["velodyne-hdl64e-s1", "velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
+        let profile = profile(name);
+        let table = &hdl64e(&profile).defaults.calibration;
+        let mean = |lasers: &[LaserCalibration]| {
+            lasers.iter().map(|laser| laser.vertical_rad).sum::<f64>() / lasers.len() as f64
+        };
+        let (upper, lower) = table.lasers.split_at(32);
+        assert!(mean(upper) > mean(lower) + 10_f64.to_radians(), "{name}");
+        assert_eq!(table.two_point_correction, name != "velodyne-hdl64e-s1");
+    }
+}
+
+#[test]
+fn calibrations_survive_their_yaml() {
+    for profile in Profile::embedded() {
+        let table = &hdl64e(profile).defaults.calibration;
+        let yaml = SourceFile::new("unit.yaml", table.to_yaml().unwrap(), "");
+        let back = LaserTable::from_yaml(&yaml).unwrap_or_else(|faults| panic!("{faults}"));
+        assert_eq!(&back, table, "{}", profile.name);
+    }
+}
+
+#[test]
+fn reads_the_drivers_own_files() {
+    // As in ros-drivers/velodyne, params/64e_utexas.yaml: keys sorted, optional ones left out,
+    // whole numbers where fractions may stand, and keys that this driver does not know.
+    let mut yaml = String::from("# a comment\ndistance_resolution: 0.002\nlasers:\n");
+    for id in 0..64 {
+        yaml.push_str(&format!(
+            "- {{dist_correction: 0.1, dist_correction_x: 0, dist_correction_y: 0, \
+             focal_distance: 0, focal_slope: 0, laser_id: {id}, rot_correction: -6.98e-2, \
+             vert_correction: -0.12493274479956, vert_offset_correction: 0}}\n"
+        ));
+    }
+    yaml.push_str("num_lasers: 64\nstatus: {RPM: 600}\n");
+    let table = LaserTable::from_yaml(&SourceFile::new("unit.yaml", yaml, ""))
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    assert!(!table.two_point_correction);
+    let laser = table.lasers[63];
+    assert_eq!((laser.rotational_rad, laser.distance_m), (-0.0698, 0.1));
+    assert_eq!((laser.min_intensity, laser.max_intensity), (0, 255));
+    assert_eq!(laser.horizontal_offset_m, 0.0);
+}

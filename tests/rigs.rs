@@ -1,0 +1,227 @@
+//! What good rigs mean: defaults, units, relative paths and overrides.
+
+use std::path::{Path, PathBuf};
+
+use menura::config::profile::{BeamShape, Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
+use menura::config::rig::{
+    CourtyardParameters, DeviceSettings, LatePolicy, LinkConfig, Override, Rig, SceneSource,
+    TrajectoryConfig,
+};
+
+fn set(text: &str) -> Override {
+    text.parse().unwrap()
+}
+
+fn parse(text: &str, overrides: &[Override]) -> Rig {
+    Rig::parse("rig.toml", text, Path::new("/rigs"), overrides)
+        .unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn settings(rig: &Rig, device: usize) -> &Hdl64eSettings {
+    let DeviceSettings::VelodyneHdl64e(settings) = &rig.devices[device].settings;
+    settings
+}
+
+const SMALLEST: &str = r#"
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "lidar"
+profile = "velodyne-hdl64e-s1"
+link = { udp = { to = "192.168.3.255:2368" } }
+"#;
+
+#[test]
+fn the_default_rig_circles_in_the_courtyard() {
+    let rig = Rig::default_rig(&[]).unwrap();
+    assert_eq!(rig.seed, 7);
+    assert!(rig.start_utc.is_none());
+    let SceneSource::Courtyard(courtyard) = &rig.world.scene else { panic!("{:?}", rig.world) };
+    assert_eq!((courtyard.grass_blades, courtyard.trees, courtyard.seed), (200_000, 50, 7));
+    let TrajectoryConfig::Circle { radius_m, speed_m_s, .. } = rig.robot.trajectory else {
+        panic!("{:?}", rig.robot)
+    };
+    assert_eq!((radius_m, speed_m_s), (20.0, 2.0));
+    assert!(rig.robot.follow_ground);
+    let device = &rig.devices[0];
+    assert_eq!(
+        (device.name.as_str(), device.profile.name.as_str()),
+        ("roof-lidar", "velodyne-hdl64e-s1")
+    );
+    assert_eq!(device.body_from_sensor.translation.to_array(), [0.0, 0.0, 2.0]);
+    let LinkConfig::Udp(link) = &device.link;
+    assert_eq!(link.to.to_string(), "127.0.0.1:2368");
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let rig = parse(SMALLEST, &[]);
+    assert_eq!(rig.seed, 0);
+    assert_eq!(rig.engine.workers, None);
+    assert_eq!((rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns), (40_000_000, 1_000_000));
+    assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Send, 100.0));
+    assert!(!rig.robot.follow_ground);
+    let LinkConfig::Udp(link) = &rig.devices[0].link;
+    assert_eq!((link.from, link.ttl, link.broadcast), (None, None, false));
+    let settings = settings(&rig, 0);
+    assert_eq!((settings.rotation_rate_rpm, settings.return_mode), (600, ReturnMode::Strongest));
+}
+
+#[test]
+fn degrees_milliseconds_and_milliradians_are_converted() {
+    let text = r#"
+seed = 18446744073709551615
+start_utc = 2026-06-01T14:00:00.5+02:00
+origin = { latitude_deg = 47, longitude_deg = 8.5, altitude_m = 500 }
+[world]
+scene = "courtyard"
+parameters = { seed = 3, tree_triangles = 1000, ground_relief_m = 0 }
+[robot]
+trajectory = { kind = "half-sine", start_m = [1, 2, 3], yaw_deg = 90, length_m = 40, amplitude_m = -5, speed_m_s = 3 }
+[engine]
+workers = 4
+render_ahead_ms = 2.5
+late = "drop"
+miss_threshold_us = 250
+truth_rate_hz = 50
+[[device]]
+name = "lidar"
+profile = "velodyne-hdl64e-s1"
+mount = { roll_pitch_yaw_deg = [0, 0, 180] }
+link = { udp = { to = "[ff02::1]:2368", from = "[::1]:443", interface = "eth1", ttl = 4, broadcast = true } }
+[device.settings]
+rotation_rate_rpm = 900
+start_azimuth_deg = 90
+timestamp_marks = "packet-end"
+start_phase = 3
+grouping = "datagram"
+lag_ms = 1.5
+beam = { shape = "elliptical", divergence_mrad = [3, 1.5], max_range_m = 60 }
+noise = { azimuth_std_deg = 0.01 }
+"#;
+    let rig = parse(text, &[]);
+    assert_eq!(rig.seed, u64::MAX);
+    assert_eq!(rig.start_utc.unwrap().to_string(), "2026-06-01T12:00:00.5Z");
+    assert_eq!(rig.origin.latitude_deg, 47.0);
+    let SceneSource::Courtyard(CourtyardParameters {
+        seed, tree_triangles, ground_relief_m, ..
+    }) = rig.world.scene
+    else {
+        panic!("{:?}", rig.world)
+    };
+    assert_eq!((seed, tree_triangles, ground_relief_m), (3, 1000, 0.0));
+    let TrajectoryConfig::HalfSine { start_m, yaw_rad, amplitude_m, .. } = rig.robot.trajectory
+    else {
+        panic!("{:?}", rig.robot)
+    };
+    assert_eq!(
+        (start_m, yaw_rad, amplitude_m),
+        ([1.0, 2.0, 3.0], std::f64::consts::FRAC_PI_2, -5.0)
+    );
+    assert_eq!((rig.engine.workers, rig.engine.late), (Some(4), LatePolicy::Drop));
+    assert_eq!((rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns), (2_500_000, 250_000));
+    let forward = rig.devices[0].body_from_sensor.direction(glam::DVec3::X);
+    assert!((forward + glam::DVec3::X).length() < 1e-12);
+    let LinkConfig::Udp(link) = &rig.devices[0].link;
+    assert_eq!(
+        (link.ttl, link.broadcast, link.interface.as_deref()),
+        (Some(4), true, Some("eth1"))
+    );
+    let settings = settings(&rig, 0);
+    assert_eq!(settings.start_azimuth_rad, std::f64::consts::FRAC_PI_2);
+    assert_eq!(settings.timestamp_marks, TimestampMarks::PacketEnd);
+    assert_eq!((settings.s1_start_phase, settings.s1_grouping), (3, S1Grouping::Datagram));
+    assert_eq!(settings.lag_ns, 1_500_000);
+    assert_eq!(settings.beam.shape, BeamShape::Elliptical);
+    assert_eq!(settings.beam.divergence_horizontal_rad, 0.003);
+    assert_eq!((settings.beam.divergence_vertical_rad, settings.beam.max_range_m), (0.0015, 60.0));
+    // What the rig does not say stays the profile's.
+    assert_eq!((settings.beam.min_range_m, settings.noise.range_std_m), (0.9, 0.02));
+    assert_eq!(settings.noise.azimuth_std_rad, 0.01_f64.to_radians());
+}
+
+#[test]
+fn paths_start_at_the_rig_and_those_of_overrides_at_the_current_folder() {
+    let text = SMALLEST
+        .replace("\"room\"", "\"scenes/meadow.json\"")
+        .replace("{ kind = \"still\" }", "{ kind = \"file\", path = \"../trail.vprp\" }");
+    let scene = |rig: &Rig| match &rig.world.scene {
+        SceneSource::File { path, .. } => path.clone(),
+        other => panic!("{other:?}"),
+    };
+    let rig = parse(&text, &[]);
+    assert_eq!(scene(&rig), PathBuf::from("/rigs/scenes/meadow.json"));
+    let TrajectoryConfig::File { path, speed_m_s, closed } = &rig.robot.trajectory else {
+        panic!("{:?}", rig.robot)
+    };
+    assert_eq!((path, speed_m_s, closed), (&PathBuf::from("/rigs/../trail.vprp"), &None, &false));
+    let rig = parse(&text, &[set("world.scene=my/other.GLB")]);
+    assert_eq!(scene(&rig), PathBuf::from("my/other.GLB"));
+    assert_eq!(rig.places.scene.source.name, "--set");
+}
+
+#[test]
+fn overrides_replace_add_and_reach_devices_by_name_and_index() {
+    let overrides = [
+        set("seed=0x10"),
+        set("engine.workers=2"),
+        set("robot.trajectory={ kind = \"line\", speed_m_s = 1 }"),
+        set("device.lidar.settings.beam.divergence_mrad=1"),
+        set("device[0].settings.rotation_rate_rpm=300"),
+        set("device[0].mount.translation_m=[1, 2, 3]"),
+        set("device[0].mount.translation_m[2]=4"),
+        set("device[0].name=front"),
+    ];
+    let rig = parse(SMALLEST, &overrides);
+    assert_eq!((rig.seed, rig.engine.workers), (16, Some(2)));
+    assert!(matches!(rig.robot.trajectory, TrajectoryConfig::Line { .. }));
+    assert_eq!(rig.devices[0].name, "front");
+    assert_eq!(rig.devices[0].body_from_sensor.translation.to_array(), [1.0, 2.0, 4.0]);
+    assert_eq!(settings(&rig, 0).rotation_rate_rpm, 300);
+    assert_eq!(settings(&rig, 0).beam.divergence_vertical_rad, 0.001);
+}
+
+#[test]
+fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
+    let rig = Rig::default_rig(&[set("world.scene=room")]).unwrap();
+    assert!(matches!(rig.world.scene, SceneSource::Room(_)));
+    let rig = Rig::default_rig(&[set("world.scene=courtyard")]).unwrap();
+    let SceneSource::Courtyard(courtyard) = rig.world.scene else { panic!("{:?}", rig.world) };
+    assert_eq!(courtyard.trees, 50);
+    // A parameter that was set as well is checked as ever.
+    let both = [set("world.scene=room"), set("world.parameters.trees=3")];
+    let faults = Rig::default_rig(&both).map(drop).unwrap_err();
+    assert_eq!(faults.len(), 1, "{faults}");
+}
+
+#[test]
+fn an_override_without_a_key_or_a_value_is_refused() {
+    for text in ["", "world.scene", "=3", " =3"] {
+        assert!(text.parse::<Override>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_calibration_file_replaces_the_units() {
+    let folder = tempfile::tempdir().unwrap();
+    let s3 = menura::config::profile::Profile::find("velodyne-hdl64e-s3").unwrap();
+    let menura::config::profile::DriverProfile::VelodyneHdl64e(s3) = &s3.driver;
+    let yaml = s3.defaults.calibration.to_yaml().unwrap();
+    std::fs::write(folder.path().join("unit.yaml"), yaml).unwrap();
+    let text = format!("{SMALLEST}settings = {{ calibration = \"unit.yaml\" }}\n");
+    std::fs::write(folder.path().join("rig.toml"), text).unwrap();
+    let rig = Rig::load(&folder.path().join("rig.toml"), &[]).unwrap_or_else(|f| panic!("{f}"));
+    assert_eq!(settings(&rig, 0).calibration, s3.defaults.calibration);
+}
+
+#[test]
+fn the_meadow_needs_only_its_scene_and_its_trail() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/meadow.toml");
+    let given = [set("world.scene=a.json"), set("robot.trajectory.path=b.vprp")];
+    let rig = Rig::load(&path, &given).unwrap_or_else(|faults| panic!("{faults}"));
+    assert!(matches!(rig.world.scene, SceneSource::File { seed: 1, .. }));
+    let faults = Rig::load(&path, &[]).map(drop).unwrap_err();
+    assert_eq!(faults.len(), 2, "{faults}");
+}
