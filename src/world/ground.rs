@@ -113,7 +113,7 @@ impl Terrain {
         let w = (ab.x * py - ab.y * px) / area;
         // Neighbours overlap by a hair, so that no point falls between them by rounding.
         const HAIR: f64 = -1e-9;
-        (v >= HAIR && w >= HAIR && 1.0 - v - w >= HAIR).then(|| a.z + v * ab.z + w * ac.z)
+        (v >= HAIR && w >= HAIR && 1.0 - v - w >= HAIR).then_some(a.z + v * ab.z + w * ac.z)
     }
 }
 

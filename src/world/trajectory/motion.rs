@@ -19,8 +19,8 @@ use crate::world::ground::GroundHeight;
 
 /// Fastest robot, m/s.
 const MAX_SPEED_M_S: f64 = 1000.0;
-/// Waypoints are kept this closely, rms.
-const WAYPOINT_RMS_M: f64 = 1e-3;
+/// Waypoints are kept this closely.
+const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
 /// A `.vprp` whose times make the robot faster than this has counters, not times.
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
@@ -220,12 +220,11 @@ impl Trajectory {
                     .enumerate()
                     .map(|(i, p)| checked_place(&format!("points_m[{i}]"), p))
                     .collect::<Result<Vec<_>, _>>()?;
-                Self::through(&points, *closed, rate, 1e-3, WAYPOINT_RMS_M, "waypoints").map_err(
-                    |fault| {
+                Self::through(&points, *closed, rate, 1e-3, WAYPOINT_ALLOWED_M, "waypoints")
+                    .map_err(|fault| {
                         let (problem, allowed) = explain(&fault, |i| format!("points_m[{i}]"));
                         TrajectoryError::parameter("trajectory.points_m", problem, allowed)
-                    },
-                )
+                    })
             }
             TrajectoryConfig::File { path, speed_m_s, closed } => {
                 let speed = speed_m_s.map(checked_speed).transpose()?;
@@ -255,18 +254,20 @@ impl Trajectory {
         let Some(rate) = speed else {
             return Self::recorded(format, &poses, closed, name);
         };
-        let rms_m = match format {
-            Format::Tum | Format::Csv => 0.1,
-            // Drawn by hand, a metre and more between clicks.
-            Format::Vprp => 0.25,
-            Format::Gpx => 0.5,
+        let allowed_m = match format {
+            Format::Tum | Format::Csv => Deviation { rms: 0.1, max: 0.4 },
+            // Drawn by hand, a metre and more between clicks, with hooks no robot can turn in.
+            Format::Vprp => Deviation { rms: 0.25, max: 2.0 },
+            Format::Gpx => Deviation { rms: 0.5, max: 2.0 },
         };
         let points: Vec<DVec3> = poses.iter().map(|p| p.position_m).collect();
-        Self::through(&points, closed, rate, 2.0 * rms_m, rms_m, &name).map_err(|fault| {
-            let (problem, allowed) =
-                explain(&fault, |i| place_name(format, poses.get(i).map_or(0, |p| p.place)));
-            FileFault::whole(format!("{problem}; allowed: {allowed}"))
-        })
+        Self::through(&points, closed, rate, 2.0 * allowed_m.rms, allowed_m, &name).map_err(
+            |fault| {
+                let (problem, allowed) =
+                    explain(&fault, |i| place_name(format, poses.get(i).map_or(0, |p| p.place)));
+                FileFault::whole(format!("{problem}; allowed: {allowed}"))
+            },
+        )
     }
 
     fn recorded(
@@ -309,15 +310,23 @@ impl Trajectory {
                 "lasts {duration_s} s; allowed: at least {LEAST_DURATION_S} s"
             )));
         }
-        let (rms_m, heading_step_m) = if format == Format::Gpx { (0.5, 3.0) } else { (0.03, 0.5) };
-        let FittedRecording { motion, cutoff_s, deviation_m, deviation_rad } =
-            fit_recording(&timed, closed, rms_m, heading_step_m).map_err(|tumbling| {
-                FileFault::whole(format!(
-                    "the orientation turns by about half a turn between neighbours, {:.3} s after \
-                     the first; allowed: less, so that there is one way round",
-                    tumbling.near_s
-                ))
-            })?;
+        let (allowed_m, heading_step_m) = match format {
+            Format::Gpx => (Deviation { rms: 0.5, max: 2.0 }, 3.0),
+            Format::Tum | Format::Csv | Format::Vprp => (Deviation { rms: 0.03, max: 0.12 }, 0.5),
+        };
+        let FittedRecording { motion, cutoff_s, deviation_m, deviation_rad } = fit_recording(
+            &timed,
+            closed,
+            allowed_m,
+            heading_step_m,
+        )
+        .map_err(|tumbling| {
+            FileFault::whole(format!(
+                "the orientation turns too fast to follow, {:.3} s after the first pose; allowed: \
+                     less than half a turn in 0.1 s",
+                tumbling.near_s
+            ))
+        })?;
         let length_s = motion.length_s();
         let progress = if closed {
             Progress::Steady { rate: 1.0 }
@@ -341,10 +350,10 @@ impl Trajectory {
         closed: bool,
         rate: f64,
         thin_m: f64,
-        rms_m: f64,
+        allowed_m: Deviation,
         name: &str,
     ) -> Result<Self, PathFault> {
-        let fitted = fit_path(points, closed, thin_m, rms_m)?;
+        let fitted = fit_path(points, closed, thin_m, allowed_m)?;
         let length_m = fitted.spline.grid().length();
         let progress = if closed {
             Progress::Steady { rate }

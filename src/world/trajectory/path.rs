@@ -231,21 +231,21 @@ pub struct FittedPath {
     pub speed_ripple: f64,
 }
 
-/// Fits a path to points (metres, World) that stays within `rms_m` of the curve that
+/// Fits a path to points (metres, World) that stays within `allowed_m` of the curve that
 /// interpolates them. Points nearer than `thin_m` to the one before are left out of the fit.
 pub fn fit_path(
     points: &[DVec3],
     closed: bool,
     thin_m: f64,
-    rms_m: f64,
+    allowed_m: Deviation,
 ) -> Result<FittedPath, PathFault> {
-    for (index, pair) in points.windows(2).enumerate() {
-        let step = pair[1] - pair[0];
-        if step.truncate().length() < 1e-3 && step.z.abs() > 1e-3 {
-            return Err(PathFault::Vertical { index: index + 1 });
+    let kept = thin(points, closed, thin_m);
+    for pair in kept.windows(2) {
+        let step = points[pair[1]] - points[pair[0]];
+        if step.truncate().length() < LEAST_HORIZONTAL * step.length() {
+            return Err(PathFault::Vertical { index: pair[1] });
         }
     }
-    let kept = thin(points, closed, thin_m);
     let least = if closed { 3 } else { 2 };
     if kept.len() < least {
         return Err(PathFault::TooFew { found: kept.len(), least });
@@ -259,13 +259,20 @@ pub fn fit_path(
     let nearest = corners.windows(2).map(|w| w[0].distance(w[1])).fold(length, f64::min);
     let mut spans = ((length / (nearest / 4.0)) as usize).clamp(16, MAX_SPANS / 4);
     let lap_factor = closed.then_some(1.0);
-    loop {
+    let (smooth, deviation_m) = loop {
         let grid = Grid { spacing: length / spans as f64, spans, lap_factor };
         let samples = samples_over(&grid, |s| cubic_curve(table.parameter(&cubic_curve, s))[0]);
         let (smooth, _, deviation_m) =
-            Fit { grid, samples: &samples, cutoff: 0.0 }.solve_within(rms_m);
+            Fit { grid, samples: &samples, cutoff: 0.0 }.solve_within(allowed_m);
+        let within = deviation_m.rms <= allowed_m.rms && deviation_m.max <= allowed_m.max;
+        if within || spans * 4 > MAX_SPANS {
+            break (smooth, deviation_m);
+        }
+        spans *= 2;
+    };
+    loop {
         // Smoothing shortens bends: measure again, twice, as the fit changes the length a little.
-        let spline = over_arc_length(&over_arc_length(&smooth));
+        let spline = over_arc_length(&over_arc_length(&smooth, spans), spans);
         let (speed_ripple, near_m) = speed_ripple(&spline);
         if speed_ripple > WANTED_RIPPLE && spans * 2 <= MAX_SPANS {
             spans *= 2;
@@ -315,8 +322,8 @@ fn samples_over(grid: &Grid, at: impl Fn(f64) -> DVec3) -> Vec<(f64, [f64; 3])> 
         .collect()
 }
 
-/// The same curve with its parameter replaced by arc length.
-fn over_arc_length(spline: &BSpline<3>) -> BSpline<3> {
+/// The same curve with its parameter replaced by arc length, on so many spans.
+fn over_arc_length(spline: &BSpline<3>, spans: usize) -> BSpline<3> {
     let old = spline.grid();
     let curve = |u: f64| {
         let jet = position_jet(spline, u);
@@ -324,7 +331,7 @@ fn over_arc_length(spline: &BSpline<3>) -> BSpline<3> {
     };
     let breaks = (0..=old.spans).map(|i| old.spacing * i as f64).collect();
     let table = ArcLength::new(&curve, breaks);
-    let grid = Grid { spacing: table.length() / old.spans as f64, ..old };
+    let grid = Grid { spacing: table.length() / spans as f64, spans, ..old };
     let samples = samples_over(&grid, |s| curve(table.parameter(&curve, s))[0]);
     Fit { grid, samples: &samples, cutoff: 0.0 }.solve()
 }
@@ -525,6 +532,8 @@ fn integrate_speed(curve: &impl Fn(f64) -> [DVec3; 2], from: f64, to: f64) -> f6
 mod tests {
     use super::*;
 
+    const TIGHT: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
+
     fn points(xy: &[(f64, f64)]) -> Vec<DVec3> {
         xy.iter().map(|&(x, y)| DVec3::new(x, y, 0.0)).collect()
     }
@@ -535,7 +544,7 @@ mod tests {
             .map(|i| libm::sincos(std::f64::consts::TAU * f64::from(i) / 16.0))
             .map(|(s, c)| DVec3::new(10.0 * c, 10.0 * s, 0.0))
             .collect();
-        let path = fit_path(&corners, true, 1e-3, 1e-3).unwrap();
+        let path = fit_path(&corners, true, 1e-3, TIGHT).unwrap();
         let length = path.spline.grid().length();
         assert!((length - std::f64::consts::TAU * 10.0).abs() < 0.01, "{length}");
         assert!(path.speed_ripple <= WANTED_RIPPLE && path.farthest_point_m < 4e-3, "{path:?}");
@@ -560,7 +569,7 @@ mod tests {
     #[test]
     fn turning_back_on_the_spot_is_refused() {
         let there_and_back = points(&[(0.0, 0.0), (10.0, 0.0), (0.0, 0.0)]);
-        let fault = fit_path(&there_and_back, false, 1e-3, 1e-3).unwrap_err();
+        let fault = fit_path(&there_and_back, false, 1e-3, TIGHT).unwrap_err();
         let PathFault::Cusp { near_m } = fault else { panic!("{fault:?}") };
         assert!(near_m.distance(DVec3::new(10.0, 0.0, 0.0)) < 1.0, "{near_m}");
     }
@@ -569,7 +578,7 @@ mod tests {
     fn a_lift_is_refused() {
         let lift = [DVec3::ZERO, DVec3::X, DVec3::new(1.0, 0.0, 3.0)];
         assert_eq!(
-            fit_path(&lift, false, 1e-3, 1e-3).unwrap_err(),
+            fit_path(&lift, false, 1e-3, TIGHT).unwrap_err(),
             PathFault::Vertical { index: 2 }
         );
     }

@@ -11,8 +11,9 @@ const LEAST_SPACING_S: f64 = 0.05;
 /// Gaps of more spans than this between samples are bridged in a straight line, which cannot
 /// swing out.
 const BRIDGED_SPANS: f64 = 6.0;
-/// Orientations may deviate by this, rms, radians.
-const ORIENTATION_RMS_RAD: f64 = 0.5 * std::f64::consts::PI / 180.0;
+/// Orientations may deviate by 0.5° rms and 2° at most.
+const ALLOWED_RAD: Deviation =
+    Deviation { rms: 0.5 * std::f64::consts::PI / 180.0, max: 2.0 * std::f64::consts::PI / 180.0 };
 /// Fastest turn of the bridge from the last pose back to the first, rad/s.
 const CLOSING_TURN_RAD_S: f64 = 0.5;
 
@@ -48,7 +49,7 @@ pub struct FittedRecording {
     pub deviation_rad: Deviation,
 }
 
-/// Orientations that turn by nearly half a turn from one sample to the next have no way between.
+/// Orientations change too fast for the knots to follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
     /// Seconds.
@@ -91,14 +92,13 @@ impl Recorded {
     }
 }
 
-/// Smooths a recording of 2 poses or more. Positions stay within `rms_m` of the samples in the
-/// mean and four times that at the farthest, if knots 0.05 s (or the median sample interval, if
+/// Smooths a recording of 2 poses or more. Positions stay within `allowed_m` of the samples if knots 0.05 s (or the median sample interval, if
 /// longer) apart allow. Without orientations the robot is level and faces along its way, as seen
 /// over steps of `heading_step_m`.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,
-    rms_m: f64,
+    allowed_m: Deviation,
     heading_step_m: f64,
 ) -> Result<FittedRecording, Tumbling> {
     let mut quats = match poses.iter().map(|p| p.orientation).collect::<Option<Vec<_>>>() {
@@ -142,11 +142,11 @@ pub fn fit_recording(
 
     let positions = bridged(positions, &grid(1.0));
     let (position, cutoff_s, deviation_m) =
-        Fit { grid: grid(1.0), samples: &positions, cutoff: 0.0 }.solve_within(rms_m);
+        Fit { grid: grid(1.0), samples: &positions, cutoff: 0.0 }.solve_within(allowed_m);
     let attitudes = bridged(attitudes, &grid(factor));
     // The distance between unit quaternions is half of the angle.
     let (attitude, _, half) = Fit { grid: grid(factor), samples: &attitudes, cutoff: 0.0 }
-        .solve_within(0.5 * ORIENTATION_RMS_RAD);
+        .solve_within(Deviation { rms: 0.5 * ALLOWED_RAD.rms, max: 0.5 * ALLOWED_RAD.max });
     for i in 0..=2 * spans {
         let near_s = attitude.grid().spacing * i as f64 / 2.0;
         if DQuat::from_array(attitude.at(near_s).value).length_squared() < 0.25 {

@@ -82,10 +82,10 @@ impl<const D: usize> BSpline<D> {
         let scale = sign / self.grid.spacing;
         let mut jet = Jet { value: [0.0; D], first: [0.0; D], second: [0.0; D] };
         for (k, point) in self.control[span..span + ORDER].iter().enumerate() {
-            for d in 0..D {
-                jet.value[d] += basis[k] * point[d];
-                jet.first[d] += basis_1[k] * point[d];
-                jet.second[d] += basis_2[k] * point[d];
+            for (d, x) in point.iter().enumerate() {
+                jet.value[d] += basis[k] * x;
+                jet.first[d] += basis_1[k] * x;
+                jet.second[d] += basis_2[k] * x;
             }
         }
         for d in 0..D {
@@ -207,15 +207,15 @@ impl<const D: usize> Fit<'_, D> {
         BSpline { grid: self.grid, control }
     }
 
-    /// The smoothest curve whose deviation is at most `rms` in the mean and `4 * rms` at the
-    /// farthest, with its cutoff and deviation; if no cutoff achieves that, the closest curve.
-    pub fn solve_within(&self, rms: f64) -> (BSpline<D>, f64, Deviation) {
+    /// The smoothest curve whose deviation is within `allowed`, with its cutoff and deviation; if
+    /// no cutoff achieves that, the closest curve.
+    pub fn solve_within(&self, allowed: Deviation) -> (BSpline<D>, f64, Deviation) {
         let attempt = |cutoff: f64| {
             let curve = Self { cutoff, ..*self }.solve();
             let deviation = curve.deviation(self.samples);
             (curve, cutoff, deviation)
         };
-        let passes = |d: &Deviation| d.rms <= rms && d.max <= 4.0 * rms;
+        let passes = |d: &Deviation| d.rms <= allowed.rms && d.max <= allowed.max;
         let mut too_smooth = MAX_CUTOFF_SPANS * self.grid.spacing;
         let smoothest = attempt(too_smooth);
         if passes(&smoothest.2) {
@@ -302,10 +302,11 @@ impl<const D: usize> BandedNormal<D> {
             let pivot = self.rows[i][0].max(1e-30);
             self.rows[i][0] = pivot;
             let row = self.rows[i];
-            for k in 1..ORDER.min(n - i) {
+            let reach = ORDER.min(n - i);
+            for k in 1..reach {
                 let factor = row[k] / pivot;
-                for m in k..ORDER.min(n - i) {
-                    self.rows[i + k][m - k] -= factor * row[m];
+                for (x, y) in self.rows[i + k].iter_mut().zip(&row[k..reach]) {
+                    *x -= factor * y;
                 }
                 let (done, rest) = self.right.split_at_mut(i + k);
                 for (x, y) in rest[0].iter_mut().zip(&done[i]) {
@@ -315,12 +316,10 @@ impl<const D: usize> BandedNormal<D> {
         }
         for i in (0..n).rev() {
             let row = self.rows[i];
-            for d in 0..D {
-                let mut x = self.right[i][d];
-                for k in 1..ORDER.min(n - i) {
-                    x -= row[k] * self.right[i + k][d];
-                }
-                self.right[i][d] = x / row[0];
+            let (head, known) = self.right.split_at_mut(i + 1);
+            for (d, x) in head[i].iter_mut().enumerate() {
+                let carried: f64 = row[1..].iter().zip(known.iter()).map(|(a, y)| a * y[d]).sum();
+                *x = (*x - carried) / row[0];
             }
         }
         self.right
@@ -412,10 +411,10 @@ mod tests {
             .map(|i| (f64::from(i) * 0.05, [f64::from(i) * 0.05 + f64::from(i % 2) * 0.01]))
             .collect();
         let fit = Fit { grid: grid(0.05, 400, None), samples: &samples, cutoff: 0.0 };
-        let (curve, cutoff, deviation) = fit.solve_within(0.02);
+        let (curve, cutoff, deviation) = fit.solve_within(Deviation { rms: 0.02, max: 0.1 });
         assert!(deviation.rms <= 0.02 && cutoff > 1.0, "{deviation:?} {cutoff}");
         assert!(curve.at(10.0).second[0].abs() < 1e-3);
-        let (_, cutoff, deviation) = fit.solve_within(0.001);
+        let (_, cutoff, deviation) = fit.solve_within(Deviation { rms: 0.001, max: 0.1 });
         assert!(deviation.rms <= 0.001 && cutoff < 0.2, "{deviation:?} {cutoff}");
     }
 }
