@@ -99,6 +99,13 @@ fn every_dependency_has_its_reason() {
 }
 
 #[test]
+fn the_table_of_dependencies_is_complete() {
+    let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
+    let document = fs::read_to_string(top().join("docs/DEPENDENCIES.md")).expect("the table");
+    report(table_faults(&manifest, &document));
+}
+
+#[test]
 fn no_file_names_a_place_on_someones_machine() {
     let mut files = Vec::new();
     collect(&top(), &mut files);
@@ -237,7 +244,9 @@ fn dependency_faults(manifest: &str) -> Vec<Fault> {
         if line.starts_with('[') {
             in_dependencies = line.trim_end_matches(']').ends_with("dependencies");
             explained.clear();
-        } else if let (true, Some((name, _))) = (in_dependencies, line.split_once('=')) {
+        } else if let (true, false, Some((name, _))) =
+            (in_dependencies, line.starts_with('#'), line.split_once('='))
+        {
             let name = name.trim();
             if comment_above {
                 explained = name.to_owned();
@@ -248,6 +257,42 @@ fn dependency_faults(manifest: &str) -> Vec<Fault> {
         }
         comment_above = line.starts_with('#') && line.len() > 2;
     }
+    faults
+}
+
+/// The document's tables name each direct dependency once, and nothing that is gone: rows are
+/// ``| `name` | …``, under headings that say `in Cargo.toml`.
+fn table_faults(manifest: &str, document: &str) -> Vec<Fault> {
+    let mut wanted: Vec<&str> = Vec::new();
+    let mut in_dependencies = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            in_dependencies = line.trim_end_matches(']').ends_with("dependencies");
+        } else if let (true, false, Some((name, _))) =
+            (in_dependencies, line.starts_with('#'), line.split_once('='))
+        {
+            wanted.push(name.trim());
+        }
+    }
+    let mut faults = Vec::new();
+    let mut listed: Vec<&str> = Vec::new();
+    let mut in_tables = false;
+    for (index, line) in document.lines().enumerate() {
+        if line.starts_with('#') {
+            in_tables = line.ends_with("in Cargo.toml");
+        } else if let (true, Some(row)) = (in_tables, line.strip_prefix("| `")) {
+            let name = row.split('`').next().unwrap_or_default();
+            if !wanted.contains(&name) || listed.contains(&name) {
+                let what = format!("`{name}` is not a dependency, or is named twice");
+                faults.push(fault("docs/DEPENDENCIES.md", index + 1, what));
+            }
+            listed.push(name);
+        }
+    }
+    let missing = wanted.iter().filter(|name| !listed.contains(name));
+    faults.extend(missing.map(|name| {
+        fault("docs/DEPENDENCIES.md", 0, format!("`{name}` of Cargo.toml is not in the tables"))
+    }));
     faults
 }
 
@@ -453,6 +498,15 @@ tempfile = \"3\"
 opt-level = 1
 ";
         assert_eq!(lines(&dependency_faults(text)), [7, 9, 11, 14]);
+    }
+
+    #[test]
+    fn compares_the_tables_with_the_manifest() {
+        let manifest = "[dependencies]\n# x = y\nserde = \"1\"\nglam = \"1\"\n[features]\nx = []\n";
+        let document =
+            "# Libraries in Cargo.toml\n| `serde` | a |\n| `csv` | b |\n# Others\n| `d` | c |\n";
+        let faults = table_faults(manifest, document);
+        assert_eq!(lines(&faults), [3, 0], "{faults:?}");
     }
 
     #[test]
