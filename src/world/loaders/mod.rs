@@ -17,7 +17,7 @@
 //! [`Resolver`] for the files those name.
 
 pub mod error;
-//pub mod gltf;
+pub mod gltf;
 //pub mod mavs;
 pub mod obj;
 //pub mod ply;
@@ -78,6 +78,7 @@ pub fn load_file(path: &Path, seed: u64, resolver: &dyn Resolver) -> Result<Scen
     };
     match suffix.as_str() {
         "obj" => obj::parse(&read()?, path, resolver),
+        "gltf" | "glb" => gltf::parse(&read()?, path, resolver),
         _ => Err(Fault::new(Place::of(path), Problem::UnknownSuffix).into()),
     }
 }

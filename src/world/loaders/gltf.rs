@@ -1,0 +1,639 @@
+//! glTF 2.0, `.gltf` and `.glb`: nodes become copies, base colours become reflectance.
+//!
+//! - Axes: glTF's +X is east, its +Y up, its +Z south, so that `(x, y, z)` becomes `(x, -z, y)`;
+//!   what was modelled in a z-up tool and exported comes back as it was.
+//! - Reflectance is the red of the base colour, times the red of the base-colour texture, which is
+//!   decoded from sRGB. A material that gives neither but has a known name gets the
+//!   [table's](crate::world::materials) value, a primitive without material the default grey.
+//! - Alpha: `MASK` is cut at the material's cutoff, `BLEND` at one half, `OPAQUE` has none.
+//! - `KHR_texture_transform` is applied. Textures repeat, whatever their sampler says.
+//! - Skins, morphs and animations stay at rest; points, lines, lights and cameras are skipped.
+//!
+//! The `gltf` crate panics at a few things that its validation lets pass or meets itself; they are
+//! checked first: short headers, positions and images that point nowhere, empty or overlong
+//! accessors, loops and joins in the node tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ::gltf::accessor::{DataType, Dimensions, Iter, sparse::IndexType};
+use ::gltf::json::validation::Checked;
+use ::gltf::material::AlphaMode;
+use ::gltf::mesh::Mode;
+use ::gltf::scene::Transform;
+use ::gltf::{Accessor, Document, Gltf, Material, Node, Primitive, Semantic, json};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use image::DynamicImage;
+
+use super::MAX_STORED;
+use super::assemble::Assembly;
+use super::error::{Fault, Place, Problem, SceneError};
+use super::resolve::{Resolver, folder_of};
+use super::texture::{self, Channel};
+use crate::world::materials;
+use crate::world::scene::{MaterialId, Mesh, Scene, Texture};
+
+/// Reads the glTF file `bytes`, called `file`: text, or binary by its first four bytes.
+///
+/// # Errors
+/// Everything wrong with it and with the buffers and images it names.
+pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene, SceneError> {
+    let (document, blob) = open(bytes, file)?;
+    let mut loader = Loader {
+        document: &document,
+        file,
+        buffers: Vec::new(),
+        assembly: Assembly::new(resolver),
+        images: BTreeMap::new(),
+        materials: BTreeMap::new(),
+        meshes: BTreeMap::new(),
+        held: 0,
+    };
+    loader.read_buffers(blob);
+    for (used, what) in [
+        (document.skins().len() > 0, "skins"),
+        (document.animations().len() > 0, "animations"),
+    ] {
+        if used {
+            tracing::warn!("{}: {what} are not supported, meshes stay at rest", file.display());
+        }
+    }
+    loader.place_nodes();
+    loader.assembly.finish(file, true)
+}
+
+/// Extensions that may be required without changing what a lidar sees.
+const HARMLESS_EXTENSIONS: [&str; 8] = [
+    "KHR_lights_punctual",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_specular",
+    "KHR_materials_transmission",
+    "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
+];
+
+/// Parses and validates the document; also gives the binary chunk of a `.glb`.
+fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault> {
+    let syntax = |text: String| Fault::new(Place::of(file), Problem::Syntax(text));
+    if bytes.starts_with(b"glTF") {
+        // The crate subtracts the header's size from the length it announces.
+        let length = bytes.get(8..12).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+        if length.is_none_or(|length| length < 12) {
+            return Err(syntax("its binary header is cut short".into()));
+        }
+    }
+    let gltf = Gltf::from_slice_without_validation(bytes).map_err(|error| match error {
+        ::gltf::Error::Deserialize(error) if !bytes.starts_with(b"glTF") => Fault::new(
+            Place { column: Some(error.column()), ..Place::line(file, error.line()) },
+            Problem::Syntax(error.to_string()),
+        ),
+        error => syntax(format!("is not glTF 2.0: {error}")),
+    })?;
+    let blob = gltf.blob;
+    let mut root = gltf.document.into_json();
+    for extension in &root.extensions_required {
+        let known = extension == "KHR_texture_transform";
+        if !known && !HARMLESS_EXTENSIONS.contains(&extension.as_str()) {
+            let what = format!("the glTF extension `{extension}`, which the file requires,");
+            return Err(Fault::new(Place::of(file), Problem::Unsupported(what)));
+        }
+    }
+    root.extensions_required.clear();
+    let accessors = root.accessors.len();
+    for (index, mesh) in root.meshes.iter_mut().enumerate() {
+        for primitive in &mut mesh.primitives {
+            // Only these matter, and the crate refuses custom ones.
+            primitive.attributes.retain(|semantic, _| {
+                matches!(semantic, Checked::Valid(Semantic::Positions | Semantic::TexCoords(_)))
+            });
+            // Validation looks here before it has checked the index.
+            let positions = primitive.attributes.get(&Checked::Valid(Semantic::Positions));
+            if let Some(accessor) = positions.filter(|a| a.value() >= accessors) {
+                let problem = Problem::IndexOutOfRange {
+                    what: "accessor",
+                    index: accessor.value() as i64,
+                    available: accessors,
+                    first: 0,
+                };
+                return Err(Fault::new(Place::element(file, format!("meshes[{index}]")), problem));
+            }
+        }
+    }
+    let document = Document::from_json(root).map_err(|error| match error {
+        // One fault is enough to look for.
+        ::gltf::Error::Validation(faults) if !faults.is_empty() => {
+            let (path, error) = &faults[0];
+            Fault::new(Place::element(file, path.to_string()), Problem::Syntax(error.to_string()))
+        }
+        error => syntax(error.to_string()),
+    })?;
+    Ok((document, blob))
+}
+
+/// What a material looks like to a laser, and how its texture lies on it.
+#[derive(Clone, Copy)]
+struct Look {
+    id: MaterialId,
+    /// Wholly transparent.
+    invisible: bool,
+    /// The texture, if it has one.
+    texture: Option<TextureUse>,
+}
+
+#[derive(Clone, Copy)]
+struct TextureUse {
+    /// Which texture coordinates.
+    set: u32,
+    /// From them to the image: columns and offset.
+    columns: [[f32; 2]; 2],
+    offset: [f32; 2],
+}
+
+struct Loader<'a> {
+    document: &'a Document,
+    file: &'a Path,
+    buffers: Vec<Vec<u8>>,
+    assembly: Assembly<'a>,
+    images: BTreeMap<usize, Option<DynamicImage>>,
+    materials: BTreeMap<Option<usize>, Look>,
+    meshes: BTreeMap<usize, Option<u32>>,
+    /// Vertices and triangles read so far, also of meshes under way.
+    held: usize,
+}
+
+impl<'a> Loader<'a> {
+    fn place(&self, kind: &str, index: usize) -> Place {
+        Place::element(self.file, format!("{kind}[{index}]"))
+    }
+
+    fn read_buffers(&mut self, mut blob: Option<Vec<u8>>) {
+        for (index, buffer) in self.document.as_json().buffers.iter().enumerate() {
+            let place = self.place("buffers", index);
+            let data = match &buffer.uri {
+                Some(uri) => self.resource(uri, &place),
+                None => blob.take().or_else(|| {
+                    let problem = Problem::Syntax("has no `uri`, and no binary chunk is left".into());
+                    self.assembly.fault(place.clone(), problem);
+                    None
+                }),
+            };
+            let data = data.unwrap_or_default();
+            let announced = buffer.byte_length.0;
+            if announced > data.len() as u64 && !data.is_empty() {
+                let (what, available) = ("a buffer".to_owned(), data.len() as u64);
+                self.assembly.fault(place, Problem::Truncated { what, announced, available });
+            }
+            self.buffers.push(data);
+        }
+    }
+
+    /// The bytes of a `uri`: in itself, or a file beside this one.
+    fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
+        if uri.starts_with("data:") {
+            let source = ::gltf::buffer::Source::Uri(uri);
+            let data = ::gltf::buffer::Data::from_source(source, None).map_err(|error| {
+                Fault::new(place.clone(), Problem::Syntax(format!("has broken data: {error}")))
+            });
+            return self.assembly.keep(data).map(|data| data.0);
+        }
+        if uri.contains(':') {
+            let problem = Problem::Unsupported(format!("the address `{uri}`"));
+            self.assembly.fault(place.clone(), problem);
+            return None;
+        }
+        let name = urlencoding::decode_binary(uri.as_bytes());
+        let path = folder_of(self.file).join(String::from_utf8_lossy(&name).as_ref());
+        self.assembly.read(&path, place)
+    }
+
+    /// Places the meshes of all nodes of the default scene, or of the first, or of all.
+    fn place_nodes(&mut self) {
+        let document = self.document;
+        let scene = document.default_scene().or_else(|| document.scenes().next());
+        let roots: Vec<Node<'a>> = match scene {
+            Some(scene) => scene.nodes().collect(),
+            None => {
+                let children: BTreeSet<usize> =
+                    document.nodes().flat_map(|n| n.children().map(|c| c.index())).collect();
+                document.nodes().filter(|n| !children.contains(&n.index())).collect()
+            }
+        };
+        let up = DAffine3::from_mat3(DMat3::from_cols(DVec3::X, DVec3::Z, -DVec3::Y));
+        let mut stack: Vec<(Node<'a>, DAffine3)> =
+            roots.into_iter().rev().map(|node| (node, up)).collect();
+        let mut seen = BTreeSet::new();
+        while let Some((node, world_from_parent)) = stack.pop() {
+            let place = self.place("nodes", node.index());
+            // A second way to a node would be a loop, or grow without bound.
+            if !seen.insert(node.index()) {
+                let problem = Problem::Syntax("is a child twice; nodes must form a tree".into());
+                self.assembly.fault(place, problem);
+                return;
+            }
+            let world_from_node = world_from_parent * local(&node);
+            if let Some(mesh) = node.mesh()
+                && let Some(mesh) = self.mesh(&mesh)
+            {
+                self.assembly.add_instance(mesh, world_from_node, &place);
+            }
+            let children: Vec<_> = node.children().map(|c| (c, world_from_node)).collect();
+            stack.extend(children.into_iter().rev());
+        }
+    }
+
+    /// A mesh with all its primitives, read once.
+    fn mesh(&mut self, mesh: &::gltf::Mesh<'a>) -> Option<u32> {
+        if let Some(&known) = self.meshes.get(&mesh.index()) {
+            return known;
+        }
+        let place = self.place("meshes", mesh.index());
+        let mut build = MeshBuild::default();
+        let outcome = mesh
+            .primitives()
+            .try_for_each(|primitive| self.primitive(&primitive, &mut build));
+        let id = match outcome {
+            Ok(()) if build.mesh.triangles.is_empty() && build.skipped => None,
+            Ok(()) => {
+                build.mesh.name = mesh.name().unwrap_or("mesh").to_owned();
+                if !build.textured {
+                    build.mesh.uvs = Vec::new();
+                }
+                self.assembly.add_mesh(build.mesh, &place)
+            }
+            Err(problem) => {
+                self.assembly.fault(place, problem);
+                None
+            }
+        };
+        self.meshes.insert(mesh.index(), id);
+        id
+    }
+
+    fn primitive(
+        &mut self,
+        primitive: &Primitive<'a>,
+        build: &mut MeshBuild,
+    ) -> Result<(), Problem> {
+        if matches!(
+            primitive.mode(),
+            Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip
+        ) {
+            tracing::warn!("{}: points and lines are skipped", self.file.display());
+            build.skipped = true;
+            return Ok(());
+        }
+        if primitive.morph_targets().len() > 0 {
+            tracing::warn!("{}: morph targets are not supported", self.file.display());
+        }
+        let look = self.look(&primitive.material());
+        if look.invisible {
+            build.skipped = true;
+            return Ok(());
+        }
+        let positions = primitive
+            .get(&Semantic::Positions)
+            .ok_or_else(|| Problem::Syntax("a primitive has no positions".into()))?;
+        let texture = look.texture.and_then(|texture| {
+            let uvs = primitive.get(&Semantic::TexCoords(texture.set))?;
+            Some((texture, uvs))
+        });
+        let count = positions.count();
+        let key = (
+            positions.index(),
+            // Different materials may lay the same coordinates differently.
+            texture.as_ref().map(|(_, uvs)| (uvs.index(), look.id)),
+        );
+        let base = match build.vertices.get(&key) {
+            Some(&base) => base,
+            None => {
+                self.hold(count)?;
+                let base = build.mesh.positions.len() as u32;
+                build.mesh.positions.extend(self.positions(positions)?);
+                match texture {
+                    Some((texture, uvs)) => {
+                        build.mesh.uvs.extend(self.texture_coordinates(uvs, count, texture)?);
+                        build.textured = true;
+                    }
+                    None => build.mesh.uvs.resize(build.mesh.positions.len(), [0.0; 2]),
+                }
+                build.vertices.insert(key, base);
+                base
+            }
+        };
+        let corners: Vec<u32> = match primitive.indices() {
+            Some(indices) => self.indices(indices, count)?,
+            None => (0..count as u32).collect(),
+        };
+        let triangles: Vec<[u32; 3]> = match primitive.mode() {
+            Mode::TriangleStrip => corners.windows(3).map(|w| [w[0], w[1], w[2]]).collect(),
+            Mode::TriangleFan => {
+                let first = corners.first().copied().unwrap_or_default();
+                corners.windows(2).skip(1).map(|w| [first, w[0], w[1]]).collect()
+            }
+            _ => corners.as_chunks::<3>().0.to_vec(),
+        };
+        self.hold(triangles.len())?;
+        build.mesh.triangles.extend(triangles.iter().map(|t| t.map(|corner| base + corner)));
+        build.mesh.triangle_materials.resize(build.mesh.triangles.len(), look.id);
+        Ok(())
+    }
+
+    /// Accessors may be shared, so that little data can ask for much memory.
+    fn hold(&mut self, count: usize) -> Result<(), Problem> {
+        self.held = self.held.saturating_add(count);
+        if self.held > 2 * MAX_STORED {
+            return Err(Problem::TooMany {
+                what: "triangles and vertices in memory",
+                count: self.held as u64,
+                limit: 2 * MAX_STORED as u64,
+            });
+        }
+        Ok(())
+    }
+
+    fn positions(&self, accessor: Accessor<'a>) -> Result<Vec<[f32; 3]>, Problem> {
+        if (accessor.data_type(), accessor.dimensions()) != (DataType::F32, Dimensions::Vec3) {
+            return Err(wrong_accessor(&accessor, "three floats for positions"));
+        }
+        self.check(&accessor)?;
+        self.items(accessor)
+    }
+
+    /// Texture coordinates as a [`Mesh`] has them, whose v runs up.
+    fn texture_coordinates(
+        &self,
+        accessor: Accessor<'a>,
+        count: usize,
+        texture: TextureUse,
+    ) -> Result<Vec<[f32; 2]>, Problem> {
+        let wrong = wrong_accessor(
+            &accessor,
+            "two floats, bytes or shorts for texture coordinates, as many as positions",
+        );
+        if accessor.dimensions() != Dimensions::Vec2 || accessor.count() != count {
+            return Err(wrong);
+        }
+        self.check(&accessor)?;
+        let uvs: Vec<[f32; 2]> = match accessor.data_type() {
+            DataType::F32 => self.items(accessor)?,
+            DataType::U8 => {
+                let items: Vec<[u8; 2]> = self.items(accessor)?;
+                items.iter().map(|uv| uv.map(|c| f32::from(c) / 255.0)).collect()
+            }
+            DataType::U16 => {
+                let items: Vec<[u16; 2]> = self.items(accessor)?;
+                items.iter().map(|uv| uv.map(|c| f32::from(c) / 65_535.0)).collect()
+            }
+            _ => return Err(wrong),
+        };
+        let TextureUse { columns: [a, b], offset, .. } = texture;
+        let laid = |[u, v]: [f32; 2]| {
+            let along = a[0] * u + b[0] * v + offset[0];
+            let down = a[1] * u + b[1] * v + offset[1];
+            [along, 1.0 - down]
+        };
+        Ok(uvs.into_iter().map(laid).collect())
+    }
+
+    fn indices(&self, accessor: Accessor<'a>, vertices: usize) -> Result<Vec<u32>, Problem> {
+        let wrong = wrong_accessor(&accessor, "unsigned integers for indices");
+        if accessor.dimensions() != Dimensions::Scalar {
+            return Err(wrong);
+        }
+        self.check(&accessor)?;
+        let indices: Vec<u32> = match accessor.data_type() {
+            DataType::U8 => self.items::<u8>(accessor)?.into_iter().map(u32::from).collect(),
+            DataType::U16 => self.items::<u16>(accessor)?.into_iter().map(u32::from).collect(),
+            DataType::U32 => self.items(accessor)?,
+            _ => return Err(wrong),
+        };
+        match indices.iter().find(|&&index| index as usize >= vertices) {
+            None => Ok(indices),
+            Some(&index) => Err(Problem::IndexOutOfRange {
+                what: "vertex",
+                index: i64::from(index),
+                available: vertices,
+                first: 0,
+            }),
+        }
+    }
+
+    /// The items of an accessor that was [checked](Self::check).
+    fn items<T: ::gltf::accessor::Item>(&self, accessor: Accessor<'a>) -> Result<Vec<T>, Problem> {
+        let index = accessor.index();
+        let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(Vec::as_slice);
+        let items = Iter::new(accessor, data).ok_or_else(|| out_of_buffer(index))?;
+        Ok(items.collect())
+    }
+
+    /// Whether everything an accessor names lies within its buffers.
+    fn check(&self, accessor: &Accessor) -> Result<(), Problem> {
+        let outside = || out_of_buffer(accessor.index());
+        let view = accessor.view().ok_or_else(|| {
+            Problem::Unsupported(format!("accessor {} without a buffer view", accessor.index()))
+        })?;
+        let size = accessor.size();
+        self.check_run(&view, accessor.offset(), accessor.count(), size).ok_or_else(outside)?;
+        if let Some(sparse) = accessor.sparse() {
+            let (indices, values) = (sparse.indices(), sparse.values());
+            let index_size = match indices.index_type() {
+                IndexType::U8 => 1,
+                IndexType::U16 => 2,
+                IndexType::U32 => 4,
+            };
+            let count = sparse.count();
+            self.check_run(&indices.view(), indices.offset(), count, index_size)
+                .and_then(|()| self.check_run(&values.view(), values.offset(), count, size))
+                .ok_or_else(outside)?;
+        }
+        Ok(())
+    }
+
+    /// Whether `count` items of `size` bytes lie within `view`, and that within its buffer.
+    fn check_run(
+        &self,
+        view: &::gltf::buffer::View,
+        offset: usize,
+        count: usize,
+        size: usize,
+    ) -> Option<()> {
+        let stride = view.stride().unwrap_or(size);
+        let end = stride.checked_mul(count.checked_sub(1)?)?.checked_add(size)?;
+        let view_end = view.offset().checked_add(view.length())?;
+        let buffer = self.buffers.get(view.buffer().index())?;
+        let fits = stride >= size
+            && offset.checked_add(end)? <= view.length()
+            && view_end <= buffer.len();
+        fits.then_some(())
+    }
+
+    fn look(&mut self, material: &Material<'a>) -> Look {
+        if let Some(&known) = self.materials.get(&material.index()) {
+            return known;
+        }
+        let look = self.new_look(material);
+        self.materials.insert(material.index(), look);
+        look
+    }
+
+    fn new_look(&mut self, material: &Material<'a>) -> Look {
+        let Some(index) = material.index() else {
+            let id = self.assembly.add_material(materials::by_name("default"));
+            return Look { id, invisible: false, texture: None };
+        };
+        let name = material.name().unwrap_or("unnamed");
+        let base = material.pbr_metallic_roughness();
+        let [red, green, blue, alpha] = base.base_color_factor();
+        let info = base.base_color_texture();
+        if ![red, green, blue, alpha].iter().all(|c| (0.0..=1.0).contains(c)) {
+            let expected = "a base colour of numbers from 0 to 1";
+            let got = format!("[{red}, {green}, {blue}, {alpha}]");
+            self.assembly.fault(self.place("materials", index), Problem::wrong(expected, got));
+        }
+        // White without texture is what a file means that says nothing.
+        let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
+        let mut out = match materials::typical(name) {
+            Some(typical) if unsaid => materials::plain(name, typical.reflectance_905nm),
+            _ => materials::plain(name, red),
+        };
+        // Alpha from here on is solid.
+        let solid_from = match material.alpha_mode() {
+            AlphaMode::Opaque => None,
+            AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
+            AlphaMode::Blend => Some(0.5),
+        };
+        let is_solid = |texel: f32| solid_from.is_none_or(|from| texel * alpha >= from);
+        let mut invisible = !is_solid(1.0);
+        let mut texture = None;
+        if let Some(info) = info {
+            let source = info.texture().source().index();
+            if let Some(image) = self.image(source) {
+                let linear = linear_from_srgb();
+                let first = texture::channel(image, Channel::First);
+                let map = texture::mapped(&first, |texel| linear[usize::from(texel)]);
+                let mask = solid_from.map(|_| {
+                    let alphas = texture::channel(image, Channel::Alpha);
+                    texture::mapped(&alphas, |texel| {
+                        if is_solid(f32::from(texel) / 255.0) { 255 } else { 0 }
+                    })
+                });
+                let holes = |mask: &Texture| mask.texels.contains(&0);
+                invisible |= mask.as_ref().is_some_and(|mask| !mask.texels.contains(&255));
+                out.reflectance_map = Some(map);
+                out.opacity_mask = mask.filter(holes);
+            }
+            texture = Some(laying(&info));
+        }
+        let id = self.assembly.add_material(out);
+        Look { id, invisible, texture }
+    }
+
+    /// A decoded image, kept while the file is read.
+    fn image(&mut self, index: usize) -> Option<&DynamicImage> {
+        if !self.images.contains_key(&index) {
+            let image = self.read_image(index);
+            self.images.insert(index, image);
+        }
+        self.images.get(&index).and_then(Option::as_ref)
+    }
+
+    fn read_image(&mut self, index: usize) -> Option<DynamicImage> {
+        let place = self.place("images", index);
+        let image: &json::Image = self.document.as_json().images.get(index)?;
+        let bytes = match (&image.buffer_view, &image.uri) {
+            (Some(view), _) => {
+                let view = self.document.views().nth(view.value())?;
+                let end = view.offset().checked_add(view.length())?;
+                let data = self.buffers.get(view.buffer().index())?;
+                let Some(bytes) = data.get(view.offset()..end) else {
+                    let problem = Problem::Syntax("reaches beyond its buffer".into());
+                    self.assembly.fault(place, problem);
+                    return None;
+                };
+                bytes.to_vec()
+            }
+            (None, Some(uri)) => self.resource(uri, &place)?,
+            (None, None) => {
+                let problem = Problem::Syntax("has neither `uri` nor `bufferView`".into());
+                self.assembly.fault(place, problem);
+                return None;
+            }
+        };
+        let decoded = texture::decode(&bytes, &place);
+        self.assembly.keep(decoded)
+    }
+}
+
+/// A mesh under construction.
+#[derive(Default)]
+struct MeshBuild {
+    mesh: Mesh,
+    /// First vertex of each run of positions and texture coordinates.
+    vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
+    /// Some vertex has texture coordinates of its own.
+    textured: bool,
+    /// Something was left out on purpose.
+    skipped: bool,
+}
+
+/// A node's transform to its parent.
+fn local(node: &Node) -> DAffine3 {
+    match node.transform() {
+        Transform::Matrix { matrix: [x, y, z, origin] } => {
+            let column = |c: [f32; 4]| DVec3::new(c[0].into(), c[1].into(), c[2].into());
+            DAffine3::from_cols(column(x), column(y), column(z), column(origin))
+        }
+        Transform::Decomposed { translation, rotation, scale } => {
+            // Left as it is when it has no direction, to be refused as not finite.
+            let rotation = DQuat::from_array(rotation.map(f64::from));
+            let rotation = rotation * rotation.length_recip();
+            DAffine3::from_scale_rotation_translation(
+                DVec3::from(scale.map(f64::from)),
+                rotation,
+                DVec3::from(translation.map(f64::from)),
+            )
+        }
+    }
+}
+
+/// How a texture lies on its coordinates, by `KHR_texture_transform`: offset, then rotation, then
+/// scale of the image.
+fn laying(info: &::gltf::texture::Info) -> TextureUse {
+    let plain =
+        TextureUse { set: info.tex_coord(), columns: [[1.0, 0.0], [0.0, 1.0]], offset: [0.0; 2] };
+    let Some(transform) = info.texture_transform() else { return plain };
+    let (sin, cos) = libm::sincosf(transform.rotation());
+    let [su, sv] = transform.scale();
+    TextureUse {
+        set: transform.tex_coord().unwrap_or(plain.set),
+        columns: [[su * cos, -su * sin], [sv * sin, sv * cos]],
+        offset: transform.offset(),
+    }
+}
+
+/// What each sRGB byte is in linear light (IEC 61966-2-1).
+fn linear_from_srgb() -> [u8; 256] {
+    std::array::from_fn(|byte| {
+        let encoded = byte as f64 / 255.0;
+        let linear = if encoded <= 0.040_45 {
+            encoded / 12.92
+        } else {
+            libm::pow((encoded + 0.055) / 1.055, 2.4)
+        };
+        (linear * 255.0).round() as u8
+    })
+}
+
+fn wrong_accessor(accessor: &Accessor, expected: &str) -> Problem {
+    let got = format!("accessor {} of {:?}", accessor.index(), accessor.data_type());
+    Problem::wrong(expected, format!("{got} {:?}, {}", accessor.dimensions(), accessor.count()))
+}
+
+fn out_of_buffer(accessor: usize) -> Problem {
+    Problem::Syntax(format!("accessor {accessor} is empty or reaches beyond its buffer"))
+}
+
+#[cfg(test)]
+mod tests;
