@@ -1,9 +1,10 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
-use super::CliError;
 use super::rig_args::RigArgs;
+use super::{CliError, setup};
 use crate::config::profile::DriverProfile;
 use crate::config::rig::{DeviceConfig, DeviceSettings, LinkConfig, Rig};
+use crate::engine::load_scene;
 
 /// Arguments of `menura check`.
 #[derive(Debug, clap::Args)]
@@ -16,9 +17,14 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
-        // Loading the scene and building the trajectory belong here: `rig.places` says where the
-        // rig names them.
+        let (scene, ..) = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
         println!("{}: ok", rig.name);
+        println!(
+            "  scene: {} triangles in {} instances, {} of them stored",
+            scene.instanced_triangles(),
+            scene.instances.len(),
+            scene.stored_triangles()
+        );
         for line in summary(&rig) {
             println!("  {line}");
         }

@@ -64,7 +64,7 @@ impl Cmd {
         let stop = stop_on_signal()?;
         print_start(&rig, &world.summary);
 
-        let run = RealTimeRun::new(&rig, &world)?;
+        let run = RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
         let runtime = tokio::runtime::Builder::new_current_thread()

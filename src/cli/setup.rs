@@ -5,16 +5,22 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
+use crate::config::diagnostic::Diagnostics;
 use crate::config::rig::Rig;
 use crate::engine::{LiveWorld, SetupError};
 
-impl From<SetupError> for CliError {
-    fn from(error: SetupError) -> Self {
-        match error {
-            SetupError::Link { .. } => Self::Failed(error.to_string()),
-            _ => Self::Input(format!("error: {error}")),
-        }
+/// A setup error as a message that points at the line of the rig that names the culprit.
+pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
+    let (place, title) = match error {
+        SetupError::Link { .. } => return CliError::Failed(error.to_string()),
+        SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
+        SetupError::Trajectory(_) => (&rig.places.trajectory, "cannot drive the trajectory"),
+    };
+    let mut fault = place.fault(title, "named here");
+    for line in error.to_string().lines() {
+        fault = fault.note(line);
     }
+    Diagnostics::from(fault).into()
 }
 
 /// Loads and builds the world, with a spinner on a terminal.
@@ -25,5 +31,5 @@ pub fn load_world(rig: &Rig) -> Result<LiveWorld, CliError> {
     spinner.enable_steady_tick(Duration::from_millis(100));
     let world = LiveWorld::load(rig);
     spinner.finish_and_clear();
-    Ok(world?)
+    world.map_err(|error| explain(rig, &error))
 }

@@ -7,9 +7,10 @@ use super::reader::{Field, Limit, TableReader, Text, nearest};
 use super::rig::{
     CourtyardParameters, RobotConfig, RoomParameters, SceneSource, TrajectoryConfig, WorldConfig,
 };
+use super::scenes::{self, ParameterHelp};
 
 /// Scenes that are part of the program.
-const BUILT_IN: [&str; 2] = ["courtyard", "room"];
+const BUILT_IN: [&str; 2] = [scenes::BUILTIN[0].name, scenes::BUILTIN[1].name];
 
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
@@ -98,24 +99,31 @@ fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
     table.finish();
 }
 
+/// The limit that `menura scenes` prints for a parameter.
+fn parameter_limit(parameters: &[ParameterHelp], name: &str, unit: &'static str) -> Limit<f64> {
+    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
+    Limit::new(help.min..=help.max, unit, "the scene, see `menura scenes`")
+}
+
+/// The same for whole numbers.
+fn whole_limit(parameters: &[ParameterHelp], name: &str, unit: &'static str) -> Limit<i128> {
+    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
+    let range = help.min as i128..=help.max as i128;
+    Limit::new(range, unit, "the scene, see `menura scenes`")
+}
+
 fn courtyard(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameters> {
-    let mut all = CourtyardParameters {
-        seed: rig_seed,
-        grass_blades: 200_000,
-        trees: 50,
-        tree_triangles: 40_000,
-        ground_relief_m: 1.5,
-    };
+    let mut all = CourtyardParameters { seed: rig_seed, ..CourtyardParameters::default() };
     if parameters.is_written() {
-        let origin = "the courtyard scene, see `menura scenes`";
+        let help = CourtyardParameters::HELP;
         let mut table = parameters.table("the parameters of the courtyard")?;
         let seed = table.optional("seed").integer(&seed_limit());
-        let grass = Limit::new(0..=20_000_000, "blades", origin);
-        let grass_blades = table.optional("grass_blades").integer(&grass);
-        let trees = table.optional("trees").integer(&Limit::new(0..=10_000, "trees", origin));
-        let triangles = Limit::new(1_000..=5_000_000, "triangles", origin);
+        let blades = whole_limit(help, "grass_blades", "blades");
+        let grass_blades = table.optional("grass_blades").integer(&blades);
+        let trees = table.optional("trees").integer(&whole_limit(help, "trees", "trees"));
+        let triangles = whole_limit(help, "tree_triangles", "triangles");
         let tree_triangles = table.optional("tree_triangles").integer(&triangles);
-        let relief = Limit::new(0.0..=10.0, "m", origin);
+        let relief = parameter_limit(help, "ground_relief_m", "m");
         let ground_relief_m = table.optional("ground_relief_m").number(&relief);
         finish_parameters(table, scene);
         all.seed = seed.unwrap_or(all.seed);
@@ -128,13 +136,13 @@ fn courtyard(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<Cour
 }
 
 fn room(scene: &Text, parameters: &Field<'_>) -> Option<RoomParameters> {
-    let mut all = RoomParameters { size_m: [20.0, 20.0, 5.0], reflectance: 0.5 };
+    let mut all = RoomParameters::default();
     if parameters.is_written() {
-        let origin = "the room scene, see `menura scenes`";
+        let help = RoomParameters::HELP;
         let mut table = parameters.table("the parameters of the room")?;
-        let size = Limit::new(1.0..=1000.0, "m", origin);
-        let size_m = table.optional("size_m").numbers::<3>(&size);
-        let reflectance = table.optional("reflectance").number(&Limit::new(0.0..=1.0, "", origin));
+        let size_m = table.optional("size_m").numbers::<3>(&parameter_limit(help, "size_m", "m"));
+        let reflectance =
+            table.optional("reflectance").number(&parameter_limit(help, "reflectance", ""));
         finish_parameters(table, scene);
         all.size_m = size_m.unwrap_or(all.size_m);
         all.reflectance = reflectance.unwrap_or(all.reflectance);

@@ -50,10 +50,9 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
         held: 0,
     };
     loader.read_buffers(blob);
-    for (used, what) in [
-        (document.skins().len() > 0, "skins"),
-        (document.animations().len() > 0, "animations"),
-    ] {
+    for (used, what) in
+        [(document.skins().len() > 0, "skins"), (document.animations().len() > 0, "animations")]
+    {
         if used {
             tracing::warn!("{}: {what} are not supported, meshes stay at rest", file.display());
         }
@@ -174,7 +173,8 @@ impl<'a> Loader<'a> {
             let data = match &buffer.uri {
                 Some(uri) => self.resource(uri, &place),
                 None => blob.take().or_else(|| {
-                    let problem = Problem::Syntax("has no `uri`, and no binary chunk is left".into());
+                    let problem =
+                        Problem::Syntax("has no `uri`, and no binary chunk is left".into());
                     self.assembly.fault(place.clone(), problem);
                     None
                 }),
@@ -250,9 +250,8 @@ impl<'a> Loader<'a> {
         }
         let place = self.place("meshes", mesh.index());
         let mut build = MeshBuild::default();
-        let outcome = mesh
-            .primitives()
-            .try_for_each(|primitive| self.primitive(&primitive, &mut build));
+        let outcome =
+            mesh.primitives().try_for_each(|primitive| self.primitive(&primitive, &mut build));
         let id = match outcome {
             Ok(()) if build.mesh.triangles.is_empty() && build.skipped => None,
             Ok(()) => {
@@ -276,10 +275,8 @@ impl<'a> Loader<'a> {
         primitive: &Primitive<'a>,
         build: &mut MeshBuild,
     ) -> Result<(), Problem> {
-        if matches!(
-            primitive.mode(),
-            Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip
-        ) {
+        if matches!(primitive.mode(), Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip)
+        {
             tracing::warn!("{}: points and lines are skipped", self.file.display());
             build.skipped = true;
             return Ok(());
@@ -463,9 +460,8 @@ impl<'a> Loader<'a> {
         let end = stride.checked_mul(count.checked_sub(1)?)?.checked_add(size)?;
         let view_end = view.offset().checked_add(view.length())?;
         let buffer = self.buffers.get(view.buffer().index())?;
-        let fits = stride >= size
-            && offset.checked_add(end)? <= view.length()
-            && view_end <= buffer.len();
+        let fits =
+            stride >= size && offset.checked_add(end)? <= view.length() && view_end <= buffer.len();
         fits.then_some(())
     }
 

@@ -212,10 +212,7 @@ fn wrong_files_are_told() {
             r#"{ "meshes": [{ "primitives": [{ "attributes": { "POSITION": 9 } }] }] }"#,
             "d/s.gltf: meshes[0]: accessor 9 does not exist; there are 3, counted from 0",
         ),
-        (
-            r#"{ "nodes": [{ "mesh": 3 }] }"#,
-            "d/s.gltf: nodes[0].mesh: Index out of bounds",
-        ),
+        (r#"{ "nodes": [{ "mesh": 3 }] }"#, "d/s.gltf: nodes[0].mesh: Index out of bounds"),
         (
             r#"{ "nodes": [{ "children": [1] }, { "children": [0] }] }"#,
             "d/s.gltf: nodes[0]: is a child twice; nodes must form a tree",
@@ -267,11 +264,9 @@ fn broken_text_has_line_and_column() {
 #[test]
 fn damaged_files_do_not_panic() {
     let files = Memory::default();
-    let whole = glb(
-        r#"{ "materials": [{ "name": "x", "alphaMode": "MASK" }],
+    let whole = glb(r#"{ "materials": [{ "name": "x", "alphaMode": "MASK" }],
              "images": [{ "bufferView": 0, "mimeType": "image/png" }],
-             "textures": [{ "source": 0 }] }"#,
-    );
+             "textures": [{ "source": 0 }] }"#);
     for cut in 0..whole.len() {
         let _ = parse(&whole[..cut], Path::new("s.glb"), &files);
     }
