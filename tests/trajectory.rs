@@ -472,7 +472,7 @@ fn a_gpx_track_is_driven_where_it_was_recorded() {
     let undated = text.replace("<time>2026-06-01T12:00:07Z</time>", "");
     assert_eq!(
         file_fault("track.gpx", &undated, None, false),
-        "track.gpx: point 8: no time; allowed: times for all, or give `speed_m_s`"
+        "track.gpx:9: no time; allowed: times for all, or give `speed_m_s`"
     );
     from_file("track.gpx", &undated, Some(5.0), false);
 }
@@ -487,7 +487,7 @@ fn faults_of_files_say_where_and_what_would_do() {
             "a.tum",
             poses(&[0.0, 1.0, 1.0]),
             false,
-            "a.tum: line 3: the time goes from 1 s to 1 s; allowed: times that increase, or give `speed_m_s`",
+            "a.tum:3: the time goes from 1 s to 1 s; allowed: times that increase, or give `speed_m_s`",
         ),
         ("a.tum", poses(&[5.0]), false, "a.tum: found 1 poses; allowed: at least 2"),
         ("a.tum", String::new(), false, "a.tum: found 0 poses; allowed: at least 2"),

@@ -22,15 +22,14 @@
 //! The parsers take text and give poses as they stand in the file; whether times are needed and
 //! increase is asked where they are used.
 
-use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
-use std::rc::Rc;
 
 use glam::{DQuat, DVec3};
 
 use super::error::FileFault;
-use crate::frames::{GeoOrigin, Geodetic, quat_from_rpy};
+pub use super::gpx::parse_gpx;
+use crate::frames::{GeoOrigin, quat_from_rpy};
 
 /// Largest coordinate, metres: a quarter of the way round the Earth.
 pub const MAX_COORDINATE_M: f64 = 1e7;
@@ -38,8 +37,6 @@ pub const MAX_COORDINATE_M: f64 = 1e7;
 const MAX_TIME_S: f64 = 1e10;
 /// Largest file read, bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
-/// Farthest a GPX point may be from the rig's origin, metres: the World frame is flat.
-const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +54,8 @@ pub enum Format {
 /// A pose of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// Where it stands: a line from 1, or for GPX the number of the point from 1.
-    pub place: u64,
+    /// Where it stands in the file, from 1.
+    pub line: u64,
     /// Seconds on the file's clock.
     pub time_s: Option<f64>,
     /// Metres, World.
@@ -113,7 +110,7 @@ pub fn parse_tum(text: &str) -> Result<Vec<Pose>, FileFault> {
                 .map_err(|problem| FileFault::at_line(line, problem).in_field(FIELDS[i]))?;
         }
         poses.push(Pose {
-            place: line,
+            line,
             time_s: Some(n[0]),
             position_m: DVec3::new(n[1], n[2], n[3]),
             orientation: Some(
@@ -161,7 +158,7 @@ pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
                 .map_err(|problem| FileFault::at_line(line, problem).in_field(FIELDS[i]))?;
         }
         poses.push(Pose {
-            place: line,
+            line,
             time_s: Some(n[0]),
             position_m: DVec3::new(n[1], n[2], n[3]),
             orientation: Some(
@@ -222,74 +219,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
         } else {
             None
         };
-        poses.push(Pose { place: line, time_s, position_m: DVec3::new(x, y, z), orientation });
-    }
-    Ok(poses)
-}
-
-/// GPX; positions are turned into the World frame at `geo`.
-pub fn parse_gpx(text: &str, geo: &GeoOrigin) -> Result<Vec<Pose>, FileFault> {
-    let line = Rc::new(Cell::new(1));
-    let reader = ByteByByte { rest: text.as_bytes(), line: Rc::clone(&line), ended_line: false };
-    let gpx = gpx::read(reader).map_err(|error| {
-        let source = std::error::Error::source(&error);
-        let detail = source.map(|s| format!(" ({s})")).unwrap_or_default();
-        FileFault::at_line(line.get(), format!("not valid GPX: {error}{detail}"))
-    })?;
-    let tracks: Vec<&gpx::Waypoint> =
-        gpx.tracks.iter().flat_map(|t| &t.segments).flat_map(|s| &s.points).collect();
-    let routes: Vec<&gpx::Waypoint> = gpx.routes.iter().flat_map(|r| &r.points).collect();
-    let points = if !tracks.is_empty() {
-        tracks
-    } else if !routes.is_empty() {
-        routes
-    } else {
-        gpx.waypoints.iter().collect()
-    };
-    let elevated = points.iter().all(|p| p.elevation.is_some());
-    if !elevated && points.iter().any(|p| p.elevation.is_some()) {
-        tracing::warn!("some GPX points have no `ele`; z is 0 for all");
-    }
-    let mut poses = Vec::with_capacity(points.len());
-    for (i, point) in points.into_iter().enumerate() {
-        let place = i as u64 + 1;
-        let fault = |field: &str, problem: String| {
-            FileFault::whole(format!("point {place}: {problem}")).in_field(field)
-        };
-        let height = point.elevation.unwrap_or(0.0) + point.geoidheight.unwrap_or(0.0);
-        if height.is_nan() || height.abs() > MAX_COORDINATE_M {
-            return Err(fault("ele", format!("found {height}; allowed: a height in metres")));
-        }
-        let mut position_m = geo.world_from_geodetic(Geodetic {
-            latitude_deg: point.point().y(),
-            longitude_deg: point.point().x(),
-            altitude_m: if elevated { height } else { geo.origin().altitude_m },
-        });
-        if !elevated {
-            position_m.z = 0.0;
-        }
-        let distance_m = position_m.truncate().length();
-        if distance_m.is_nan() || distance_m > MAX_FROM_ORIGIN_M {
-            return Err(fault(
-                "lat, lon",
-                format!(
-                    "{:.0} km from the rig's `origin`; allowed: {:.0} km (set `origin` near the track)",
-                    distance_m / 1e3,
-                    MAX_FROM_ORIGIN_M / 1e3
-                ),
-            ));
-        }
-        let time_s = match point.time {
-            None => None,
-            Some(time) => {
-                let text = time.format().map_err(|e| fault("time", e.to_string()))?;
-                let stamp: jiff::Timestamp =
-                    text.parse().map_err(|e: jiff::Error| fault("time", e.to_string()))?;
-                // Parted so that fractions of a second keep their digits.
-                Some(stamp.as_second() as f64 + f64::from(stamp.subsec_nanosecond()) * 1e-9)
-            }
-        };
-        poses.push(Pose { place, time_s, position_m, orientation: None });
+        poses.push(Pose { line, time_s, position_m: DVec3::new(x, y, z), orientation });
     }
     Ok(poses)
 }
@@ -324,7 +254,7 @@ fn limit(is_time: bool, is_position: bool) -> f64 {
 }
 
 /// A finite number of at most `limit` either way.
-fn number(field: &str, limit: f64) -> Result<f64, String> {
+pub(super) fn number(field: &str, limit: f64) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(x) if x.abs() <= limit => Ok(x),
         _ => {
@@ -415,47 +345,16 @@ impl Columns {
     }
 }
 
-/// Hands out a byte at a time, so that the XML reader's line is known when it gives up.
-struct ByteByByte<'a> {
-    rest: &'a [u8],
-    line: Rc<Cell<u64>>,
-    ended_line: bool,
-}
-
-impl Read for ByteByByte<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (Some((&byte, rest)), Some(slot)) = (self.rest.split_first(), buffer.first_mut())
-        else {
-            return Ok(0);
-        };
-        if self.ended_line {
-            self.line.set(self.line.get() + 1);
-        }
-        self.ended_line = byte == b'\n';
-        *slot = byte;
-        self.rest = rest;
-        Ok(1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn origin() -> GeoOrigin {
-        GeoOrigin::new(Geodetic {
-            latitude_deg: 33.4712,
-            longitude_deg: -88.7933,
-            altitude_m: 92.0,
-        })
-    }
 
     #[test]
     fn tum_takes_comments_and_blank_lines() {
         let text = "# t x y z qx qy qz qw\n\n10.5 1 2 3 0 0 0 1\n11 4 5 6 0 0 1 0 # end\r\n";
         let poses = parse_tum(text).unwrap();
         assert_eq!(poses.len(), 2);
-        assert_eq!((poses[1].place, poses[1].time_s), (4, Some(11.0)));
+        assert_eq!((poses[1].line, poses[1].time_s), (4, Some(11.0)));
         assert_eq!(poses[1].orientation, Some(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)));
     }
 
@@ -498,14 +397,6 @@ mod tests {
             message(parse_csv("x,x_m,y\n")),
             ":1: x_m: two columns for the same value; allowed: one of x_m, x"
         );
-        let gpx = "<gpx version=\"1.1\"><wpt lat=\"33\" lon=\"-88\"/>\n<wpt lat=\"91\" lon=\"0\"/>\n</gpx>";
-        assert_eq!(
-            message(parse_gpx(gpx, &origin())),
-            ":2: not valid GPX: invalid `latitude`: must be between `[-90.0, 90.0]`. \
-             Actual value: `91`"
-        );
-        let far = "<gpx version=\"1.1\"><wpt lat=\"0\" lon=\"0\"/></gpx>";
-        assert!(message(parse_gpx(far, &origin())).contains("from the rig's `origin`"));
     }
 
     #[test]
@@ -527,36 +418,5 @@ mod tests {
         assert!((forward - DVec3::Y).length() < 1e-12);
         let poses = parse_csv("x\ty\n1\t2\n").unwrap();
         assert_eq!((poses[0].time_s, poses[0].orientation), (None, None));
-    }
-
-    #[test]
-    fn gpx_points_round_trip_near_the_origin() {
-        let geo = origin();
-        let places = [DVec3::new(12.0, -34.0, 5.0), DVec3::new(-900.0, 450.0, -3.0)];
-        let points: String = places
-            .iter()
-            .enumerate()
-            .map(|(i, p)| {
-                let g = geo.geodetic_from_world(*p);
-                format!(
-                    "<trkpt lat=\"{:.11}\" lon=\"{:.11}\"><ele>{:.6}</ele>\
-                     <time>2026-06-01T12:00:0{i}.250Z</time></trkpt>\n",
-                    g.latitude_deg, g.longitude_deg, g.altitude_m
-                )
-            })
-            .collect();
-        let text = format!("<gpx version=\"1.1\"><trk><trkseg>\n{points}</trkseg></trk></gpx>");
-        let poses = parse_gpx(&text, &geo).unwrap();
-        for (pose, place) in poses.iter().zip(places) {
-            assert!(pose.position_m.distance(place) < 1e-5, "{pose:?} {place}");
-        }
-        assert_eq!(poses[1].time_s.unwrap() - poses[0].time_s.unwrap(), 1.0);
-    }
-
-    #[test]
-    fn gpx_without_heights_stays_at_zero() {
-        let text = "<gpx version=\"1.1\"><rte><rtept lat=\"33.48\" lon=\"-88.79\"/></rte></gpx>";
-        let poses = parse_gpx(text, &origin()).unwrap();
-        assert_eq!((poses[0].position_m.z, poses[0].time_s), (0.0, None));
     }
 }

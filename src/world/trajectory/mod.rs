@@ -7,13 +7,12 @@
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
 //!
-//! The motion starts at the first instant at full speed: there is no ramp-up.
+//! The motion starts at the first instant at full speed: there is no ramp-up, and nothing before.
 //!
 //! # What is smooth
 //!
 //! Position has a continuous acceleration and orientation a continuous angular acceleration,
-//! everywhere and for every kind; all splines are quintic, with four continuous derivatives. The
-//! one exception is what the caller asks for by hand: nothing moves before the first instant.
+//! everywhere and for every kind; all splines are quintic, with four continuous derivatives.
 //! Velocity, acceleration and angular rate are analytic derivatives, never differences.
 //!
 //! # What is smoothed, and how
@@ -22,10 +21,10 @@
 //! |---|---|---|
 //! | still, line, circle | exact | line: its yaw, also backwards; circle: along |
 //! | half-sine | exact sine; after the half wave the next one swings to the other side | along |
-//! | waypoints | the C2 cubic spline through the points over centripetal knots, rewritten over arc length within 1 mm (rms), 4 mm (max) | along, nose up and down with the slope |
-//! | file with `speed_m_s` | the same, over points at least twice the tolerance apart; within 0.1 m rms (TUM, CSV), 0.25 m (`.vprp`: drawn by hand), 0.5 m (GPX), max four times that | along, as above |
-//! | file with its times | each coordinate, within 0.03 m rms (GPX 0.5 m), max four times that | the recorded orientation within 0.5° rms, 2° max; if there is none, level and along the way |
-//! | z, roll and pitch from the ground | the plane under four wheels, 0.6 m by 0.5 m; waves shorter than 0.6 m are averaged | yaw as above |
+//! | waypoints | the C2 cubic spline through the points over centripetal knots, rewritten over arc length within 1 mm rms, 4 mm at most | along, nose up and down with the slope |
+//! | file with `speed_m_s` | the same, over points at least twice the rms tolerance apart; within 0.1 m rms, 0.4 m at most (TUM, CSV), 0.25 m and 2 m (`.vprp`: drawn by hand, with hooks no robot can turn in), 0.5 m and 2 m (GPX) | along, as above |
+//! | file with its times | each coordinate over time, within 0.03 m rms, 0.12 m at most (GPX 0.5 m and 2 m) | the recorded orientation within 0.5° rms, 2° at most; if there is none, level and along the way |
+//! | z, roll and pitch from the ground | the plane under four wheels, 0.6 m by 0.5 m; waves shorter than 0.6 m are averaged; without ground level at the last height | yaw as above |
 //!
 //! Smoothing is the strongest that keeps within the tolerances (a penalty on the third
 //! derivative, see [`spline`]); knots of recordings are 0.05 s apart or the median sample
@@ -41,6 +40,7 @@
 
 pub mod error;
 pub mod files;
+mod gpx;
 pub mod ground_following;
 mod motion;
 mod path;

@@ -264,7 +264,7 @@ impl Trajectory {
         Self::through(&points, closed, rate, 2.0 * allowed_m.rms, allowed_m, &name).map_err(
             |fault| {
                 let (problem, allowed) =
-                    explain(&fault, |i| place_name(format, poses.get(i).map_or(0, |p| p.place)));
+                    explain(&fault, |i| format!("line {}", poses.get(i).map_or(0, |p| p.line)));
                 FileFault::whole(format!("{problem}; allowed: {allowed}"))
             },
         )
@@ -280,8 +280,7 @@ impl Trajectory {
         let mut start_s = None;
         for pose in poses {
             let at = |problem: String| {
-                let place = place_name(format, pose.place);
-                FileFault::whole(format!("{place}: {problem}, or give `speed_m_s`"))
+                FileFault::at_line(pose.line, format!("{problem}, or give `speed_m_s`"))
             };
             let time = pose.time_s.ok_or_else(|| at("no time; allowed: times for all".into()))?;
             let time_s = time - *start_s.get_or_insert(time);
@@ -544,13 +543,6 @@ fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
         )));
     }
     Ok(())
-}
-
-fn place_name(format: Format, place: u64) -> String {
-    match format {
-        Format::Gpx => format!("point {place}"),
-        Format::Tum | Format::Csv | Format::Vprp => format!("line {place}"),
-    }
 }
 
 /// Problem and what is allowed.
