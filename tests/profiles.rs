@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use menura::config::diagnostic::SourceFile;
 use menura::config::profile::{
-    DriverProfile, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, Profile,
-    ReturnMode,
+    CycleStarts, DriverProfile, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable,
+    Profile, ReturnMode,
 };
 
 fn folder() -> PathBuf {
@@ -74,7 +74,7 @@ fn rates_and_firing_times_are_those_of_the_manuals() {
     assert_eq!(s1.generation, Hdl64eGeneration::S1);
     assert_eq!((s1.min_rotation_rate_rpm, s1.max_rotation_rate_rpm), (300, 900));
     assert_eq!(s1.timing.packets_per_second, 2600.0);
-    assert_eq!(s1.timing.cycle_grid_ns, Some(24_810));
+    assert_eq!(s1.timing.cycles, CycleStarts::Grid { grid_ns: 24_810 });
     assert!(s1.timing.slot_offset_ns[31] < 24_810);
     assert_eq!(s1.return_modes, [ReturnMode::Strongest]);
 
@@ -84,10 +84,12 @@ fn rates_and_firing_times_are_those_of_the_manuals() {
         assert_eq!((driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm), (300, 1200));
         let timing = &driver.timing;
         assert_eq!(timing.packets_per_second, 1e9 / 288_000.0);
-        assert_eq!(timing.packet_end_ns, 288_000);
+        let CycleStarts::Listed { start_ns, packet_end_ns: 288_000 } = &timing.cycles else {
+            panic!("{:?}", timing.cycles);
+        };
         // Table of delays before the packet's end: first, last, and one in between.
         let before_end = |cycle: usize, slot: usize| {
-            288_000 - timing.cycle_start_ns[cycle] - u64::from(timing.slot_offset_ns[slot])
+            288_000 - start_ns[cycle] - u64::from(timing.slot_offset_ns[slot])
         };
         assert_eq!(before_end(0, 0), 288_000);
         assert_eq!(before_end(0, 1), 286_740);
@@ -98,8 +100,8 @@ fn rates_and_firing_times_are_those_of_the_manuals() {
     let s3 = profile("velodyne-hdl64e-s3");
     let dual = hdl64e(&s3).dual_timing.as_ref().unwrap();
     assert_eq!(dual.packets_per_second, 1e9 / 172_800.0);
-    assert_eq!(dual.packet_end_ns, 172_800);
-    assert_eq!(dual.cycle_start_ns, [0, 57_600, 115_200]);
+    let start_ns = vec![0, 57_600, 115_200];
+    assert_eq!(dual.cycles, CycleStarts::Listed { start_ns, packet_end_ns: 172_800 });
     assert_eq!(172_800 - 115_200 - dual.slot_offset_ns[31], 3_500);
     assert!(hdl64e(&profile("velodyne-hdl64e-s2")).dual_timing.is_none());
 }

@@ -273,16 +273,29 @@ impl Hdl64eProfile {
 pub struct PacketTiming {
     /// Packets a second; the nominal rate.
     pub packets_per_second: f64,
-    /// Start of each cycle after the packet's first firing, nanoseconds: 12 (S1), 6 or 3 entries.
-    /// For the S1, empty when `cycle_grid_ns` says it.
-    pub cycle_start_ns: Vec<u64>,
-    /// S1: cycles start on multiples of this grid, skipping a place where the mean rate asks for
-    /// it; captures show block durations of 24.81 and 49.62 us mixed.
-    pub cycle_grid_ns: Option<u64>,
+    /// When the packet's cycles start, and when it leaves.
+    pub cycles: CycleStarts,
     /// Firing time of each slot after its cycle's start, nanoseconds.
     pub slot_offset_ns: [u32; 32],
-    /// From the packet's first firing to its leaving, nanoseconds.
-    pub packet_end_ns: u64,
+}
+
+/// When the cycles of a packet start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CycleStarts {
+    /// S2 and S3: at fixed times.
+    Listed {
+        /// After the packet's first firing, nanoseconds: 6 entries, or 3 with dual return.
+        start_ns: Vec<u64>,
+        /// From the packet's first firing to its leaving, nanoseconds.
+        packet_end_ns: u64,
+    },
+    /// S1: at the last place of a grid that is not after the cycle's place at the mean rate, so
+    /// that a cycle lasts one or two places, as a capture shows. The packet leaves a place after its
+    /// last cycle's start.
+    Grid {
+        /// Between the grid's places, nanoseconds.
+        grid_ns: u64,
+    },
 }
 
 /// The device's state as its status bytes tell it.

@@ -10,9 +10,9 @@ use super::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use super::diagnostic::{Diagnostics, SourceFile};
 use super::hdl64e_read as hdl64e;
 use super::profile::{
-    CalibrationReading, DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings,
-    Hdl64eStatus, LaserCalibration, LaserTable, NetworkIdentity, PacketTiming, Profile, ReturnMode,
-    S1Grouping, TimestampMarks,
+    CalibrationReading, CycleStarts, DriverProfile, Hdl64eGeneration, Hdl64eProfile,
+    Hdl64eSettings, Hdl64eStatus, LaserCalibration, LaserTable, NetworkIdentity, PacketTiming,
+    Profile, ReturnMode, S1Grouping, TimestampMarks,
 };
 use super::reader::{Faults, Field, Limit, TableReader, Value, parse_toml};
 
@@ -284,37 +284,36 @@ fn timings(
 fn timing(
     table: &mut TableReader<'_>,
     generation: Hdl64eGeneration,
-    cycles: usize,
+    cycles: u64,
 ) -> Option<PacketTiming> {
+    let mut end_place = None;
     let rate_limit = Limit::new(1.0..=20_000.0, "packets/s", PROFILES);
     let us = Limit::new(0.0..=100_000.0, "us", PROFILES);
     let rate_field = table.required("packets_per_second");
     let rate_place = rate_field.place();
     let packets_per_second = rate_field.number(&rate_limit);
-    let (mut cycle_start_ns, mut cycle_grid_ns) = (Some(Vec::new()), None);
-    let mut grid_faulty = false;
-    if generation == Hdl64eGeneration::S1 {
+    let (cycles, last_cycle_ns) = if generation == Hdl64eGeneration::S1 {
         let grid = Limit::new(1.0..=1000.0, "us", PROFILES);
-        cycle_grid_ns = table.required("block_grid_us").number(&grid).map(to_ns);
-        grid_faulty = cycle_grid_ns.is_none();
+        let grid_ns = table.required("block_grid_us").number(&grid).map(to_ns);
+        (grid_ns.map(|grid_ns| CycleStarts::Grid { grid_ns }), grid_ns.map(|ns| ns * (cycles - 1)))
     } else {
-        cycle_start_ns = rising(&table.required("cycle_start_us"), cycles, &us);
-    }
-    let slot_offset_ns = rising(&table.required("slot_offset_us"), 32, &us);
-    let end_field = table.required("packet_end_us");
-    let end_place = end_field.place();
-    let packet_end_ns = end_field.number(&us).map(to_ns);
-    if grid_faulty {
-        return None;
-    }
-    let (cycle_start_ns, slots, packet_end_ns) = (cycle_start_ns?, slot_offset_ns?, packet_end_ns?);
-    let packets_per_second = packets_per_second?;
-    let last_cycle_ns = match cycle_grid_ns {
-        Some(grid) => grid * (cycles as u64 - 1),
-        None => *cycle_start_ns.last()?,
+        let start_ns = rising(&table.required("cycle_start_us"), cycles as usize, &us);
+        let last_ns = start_ns.as_ref().and_then(|starts| starts.last().copied());
+        let end_field = table.required("packet_end_us");
+        end_place = end_field.place();
+        let packet_end_ns = end_field.number(&us).map(to_ns);
+        let cycles = start_ns
+            .zip(packet_end_ns)
+            .map(|(start_ns, packet_end_ns)| CycleStarts::Listed { start_ns, packet_end_ns });
+        (cycles, last_ns)
     };
-    let last_firing_ns = last_cycle_ns + slots.last()?;
-    if packet_end_ns < last_firing_ns {
+    let slots = rising(&table.required("slot_offset_us"), 32, &us);
+    let (cycles, slots, packets_per_second) = (cycles?, slots?, packets_per_second?);
+    let last_slot_ns = *slots.last()?;
+    let last_firing_ns = last_cycle_ns? + last_slot_ns;
+    if let CycleStarts::Listed { packet_end_ns, .. } = cycles
+        && packet_end_ns < last_firing_ns
+    {
         let label =
             format!("the last laser fires {} us after the first", last_firing_ns as f64 / 1e3);
         table.fault(end_place?.fault("the packet ends before its last firing", label));
@@ -326,13 +325,7 @@ fn timing(
         return None;
     }
     let slots: Option<Vec<u32>> = slots.iter().map(|ns| u32::try_from(*ns).ok()).collect();
-    Some(PacketTiming {
-        packets_per_second,
-        cycle_start_ns,
-        cycle_grid_ns,
-        slot_offset_ns: slots?.try_into().ok()?,
-        packet_end_ns,
-    })
+    Some(PacketTiming { packets_per_second, cycles, slot_offset_ns: slots?.try_into().ok()? })
 }
 
 fn to_ns(us: f64) -> u64 {

@@ -104,7 +104,10 @@ pub fn record(
     Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
 }
 
-/// Writes the robot's pose at the rig's truth rate, the last instant included.
+/// The last packet's firings may go on this long after the recording's end.
+const LONGEST_PACKET_NS: u64 = 1_000_000;
+
+/// Writes the robot's pose at the rig's truth rate, from the first instant to past the last firing.
 fn write_truth(
     rig: &Rig,
     world: &LiveWorld,
@@ -116,12 +119,13 @@ fn write_truth(
     let file = File::create(&path).map_err(at)?;
     let mut writer = TruthWriter::new(BufWriter::new(file), world.origin).map_err(at)?;
     let period_s = 1.0 / rig.engine.truth_rate_hz;
+    let last = SimTime(end.0 + LONGEST_PACKET_NS);
     let mut rows = 0;
     loop {
         let now = SimTime::from_secs_f64(rows as f64 * period_s);
         writer.write(now, &world.trajectory.state(now)).map_err(at)?;
         rows += 1;
-        if now >= end {
+        if now >= last {
             break;
         }
     }

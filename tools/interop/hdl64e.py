@@ -73,7 +73,7 @@ def s1_timing(azimuth_field, rotor, profile_file):
     place = np.round(turned / (rotor.centideg_a_us * grid_us))
     block_us = (place * grid_us).reshape(-1, 12)
     slot_us = np.array(timing["slot_offset_us"], float)
-    return Timing(block_us, slot_us, block_us[:, 0] + timing["packet_end_us"]), place, grid_us
+    return Timing(block_us, slot_us, block_us[:, -1] + grid_us), place, grid_us
 
 
 @dataclass

@@ -7,7 +7,8 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use crate::config::profile::{
-    Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode, S1Grouping,
+    CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode,
+    S1Grouping,
 };
 use crate::sensors::{FiringSlot, MeasurementRequest};
 use crate::time::SimTime;
@@ -86,10 +87,14 @@ impl Schedule {
 
     /// When packet `index` leaves, lag aside.
     pub fn leaves(&self, index: u64) -> SimTime {
-        match self.timing.cycle_grid_ns {
+        match self.timing.cycles {
             // The last block's firings are over when the grid has moved on by one.
-            Some(grid_ns) => SimTime(self.grid_start_ns(index, BLOCKS as u64 - 1) + grid_ns),
-            None => SimTime(self.start(index).0 + self.timing.packet_end_ns),
+            CycleStarts::Grid { grid_ns } => {
+                SimTime(self.grid_start_ns(grid_ns, index, BLOCKS as u64 - 1) + grid_ns)
+            }
+            CycleStarts::Listed { packet_end_ns, .. } => {
+                SimTime(self.start(index).0 + packet_end_ns)
+            }
         }
     }
 
@@ -114,25 +119,28 @@ impl Schedule {
     }
 
     fn start(&self, index: u64) -> SimTime {
-        match self.timing.cycle_grid_ns {
-            Some(_) => SimTime(self.grid_start_ns(index, 0)),
-            None => SimTime((index as f64 * 1e9 / self.timing.packets_per_second).round() as u64),
-        }
+        SimTime(match self.timing.cycles {
+            CycleStarts::Grid { grid_ns } => self.grid_start_ns(grid_ns, index, 0),
+            CycleStarts::Listed { .. } => {
+                (index as f64 * 1e9 / self.timing.packets_per_second).round() as u64
+            }
+        })
     }
 
-    /// The start of block `block` of packet `index` where blocks start on a grid: the last place
-    /// on the grid that is not after the block's place at the mean rate.
-    fn grid_start_ns(&self, index: u64, block: u64) -> u64 {
-        let Some(grid_ns) = self.timing.cycle_grid_ns else { return 0 };
+    /// The start of block `block` of packet `index` where blocks start on a grid.
+    fn grid_start_ns(&self, grid_ns: u64, index: u64, block: u64) -> u64 {
         let blocks_per_second = self.timing.packets_per_second * BLOCKS as f64;
         let even_ns = (index * BLOCKS as u64 + block) as f64 * 1e9 / blocks_per_second;
         (even_ns / grid_ns as f64).floor() as u64 * grid_ns
     }
 
     fn cycle_start_ns(&self, index: u64, cycle: usize) -> u64 {
-        match self.timing.cycle_grid_ns {
-            Some(_) => self.grid_start_ns(index, cycle as u64) - self.grid_start_ns(index, 0),
-            None => self.timing.cycle_start_ns[cycle],
+        match &self.timing.cycles {
+            CycleStarts::Grid { grid_ns } => {
+                self.grid_start_ns(*grid_ns, index, cycle as u64)
+                    - self.grid_start_ns(*grid_ns, index, 0)
+            }
+            CycleStarts::Listed { start_ns, .. } => start_ns[cycle],
         }
     }
 
@@ -167,4 +175,87 @@ impl Schedule {
 /// S2 and S3: upper and lower blocks take turns.
 fn bank_of(block: usize) -> Bank {
     if block % 2 == 0 { Bank::Upper } else { Bank::Lower }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::profile::{DriverProfile, Profile};
+
+    fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
+        let profile = Profile::find(name).unwrap_or_else(|e| panic!("{e}"));
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+        let mut settings = driver.defaults.clone();
+        change(&mut settings);
+        Schedule::new(driver, &settings)
+    }
+
+    fn banks(schedule: &Schedule, index: u64) -> String {
+        let letter = |b: &BlockSource| if b.bank == Bank::Upper { 'U' } else { 'L' };
+        schedule.layout(index).iter().map(letter).collect()
+    }
+
+    #[test]
+    fn s1_sends_three_upper_blocks_then_one_lower() {
+        let s1 = |change: fn(&mut Hdl64eSettings)| schedule("velodyne-hdl64e-s1", change);
+        assert_eq!(banks(&s1(|_| {}), 0), "UUULUUULUUUL");
+        assert_eq!(banks(&s1(|s| s.s1_start_phase = 1), 5), "UULUUULUUULU");
+        let datagrams = s1(|s| s.s1_grouping = S1Grouping::Datagram);
+        let order: Vec<_> = (0..4).map(|index| banks(&datagrams, index)).collect();
+        assert_eq!(order, ["UUUUUUUUUUUU", "UUUUUUUUUUUU", "UUUUUUUUUUUU", "LLLLLLLLLLLL"]);
+    }
+
+    #[test]
+    fn s1_blocks_last_one_or_two_places_of_the_grid() {
+        let s1 = schedule("velodyne-hdl64e-s1", |_| {});
+        let mut starts = Vec::new();
+        for index in 0..2600 {
+            let request = s1.request(index);
+            starts.extend(s1.layout(index).map(|block| request.start.0 + block.start_ns));
+        }
+        let steps: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(steps.iter().all(|&step| step == 24_810 || step == 49_620));
+        let long = steps.iter().filter(|&&step| step == 49_620).count() as f64;
+        // velodyne-decoder's author measured about every 3.5 blocks.
+        assert!((steps.len() as f64 / long - 3.43).abs() < 0.05);
+    }
+
+    #[test]
+    fn s2_and_s3_alternate_and_dual_repeats_each_firing() {
+        let s2 = schedule("velodyne-hdl64e-s2", |_| {});
+        assert_eq!(banks(&s2, 7), "ULULULULULUL");
+        assert_eq!(s2.request(0).firings.len(), 384);
+        let dual = schedule("velodyne-hdl64e-s3", |s| s.return_mode = ReturnMode::Dual);
+        assert_eq!(banks(&dual, 7), "ULULULULULUL");
+        assert_eq!(dual.request(0).firings.len(), 192);
+        let layout = dual.layout(0);
+        for k in 0..3 {
+            let (first, second) = (layout[4 * k], layout[4 * k + 2]);
+            assert_eq!(
+                (first.first_firing, first.start_ns),
+                (second.first_firing, second.start_ns)
+            );
+            assert!(!first.is_second_return && second.is_second_return);
+        }
+    }
+
+    #[test]
+    fn nothing_drifts() {
+        let s2 = schedule("velodyne-hdl64e-s2", |_| {});
+        // 12 500 packets of 288 us are 3.6 s, and 36 turns at 600 rpm.
+        let day = 86_400 / 36 * 10 * 12_500;
+        let request = s2.request(day);
+        assert!(request.start.0.abs_diff(86_400_000_000_000) <= 1_000, "{}", request.start);
+        let turns = request.rotor_azimuth_rad / TAU;
+        assert!((turns - turns.round()).abs() < 1e-5, "{turns}");
+    }
+
+    #[test]
+    fn azimuth_steps_follow_the_rotation_rate() {
+        for rpm in [300u32, 600, 1200] {
+            let s2 = schedule("velodyne-hdl64e-s2", |s| s.rotation_rate_rpm = rpm);
+            let step = s2.request(1).rotor_azimuth_rad - s2.request(0).rotor_azimuth_rad;
+            assert!((step.to_degrees() - f64::from(rpm) * 6.0 * 288e-6).abs() < 1e-5);
+        }
+    }
 }

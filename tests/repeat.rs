@@ -1,0 +1,165 @@
+//! Same seed, same bytes: whatever the number of workers, recorded or live.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use menura::config::overrides::Override;
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::record::record;
+use menura::engine::run::RealTimeRun;
+use menura::wire::ethernet::HEADER_LEN;
+use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
+
+const RIG: &str = r#"
+seed = 11
+start_utc = 2026-06-01T12:59:59.9Z
+
+[world]
+scene = "courtyard"
+parameters = { grass_blades = 20000, trees = 4, tree_triangles = 2000 }
+
+[robot]
+trajectory = { kind = "circle", radius_m = 20.0, speed_m_s = 2.0 }
+follow_ground = true
+
+[[device]]
+name = "first"
+profile = "velodyne-hdl64e-s2"
+mount = { translation_m = [0.3, 0.0, 2.0], roll_pitch_yaw_deg = [0.0, 2.0, 10.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+settings = { return_mode = "last", noise = { range_std_m = 0.02, azimuth_std_deg = 0.01, intensity_std = 0.01 } }
+
+[[device]]
+name = "second"
+profile = "velodyne-hdl64e-s1"
+link = { udp = { to = "127.0.0.1:9" } }
+"#;
+
+fn rig(overrides: &[(&str, &str)]) -> Rig {
+    let overrides: Vec<Override> = overrides
+        .iter()
+        .map(|(key, value)| Override { key: (*key).into(), value: (*value).into() })
+        .collect();
+    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Both devices' captures, `duration` long.
+fn recorded(rig: &Rig, duration: Duration) -> [Vec<u8>; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+    let stop = AtomicBool::new(false);
+    record(rig, &world, duration, folder.path(), &stop, |_| {}).unwrap();
+    ["first", "second"].map(|n| std::fs::read(folder.path().join(format!("{n}.pcap"))).unwrap())
+}
+
+/// The payloads of a capture of ours.
+fn payloads(pcap: &[u8]) -> Vec<Vec<u8>> {
+    const FILE_HEADER: usize = 24;
+    const RECORD_HEADER: usize = 16;
+    pcap[FILE_HEADER..]
+        .chunks_exact(RECORD_HEADER + HEADER_LEN + DATA_PACKET_LEN)
+        .map(|record| record[RECORD_HEADER + HEADER_LEN..].to_vec())
+        .collect()
+}
+
+#[test]
+fn bytes_do_not_depend_on_the_number_of_workers() {
+    let of = |workers| recorded(&rig(&[("engine.workers", workers)]), Duration::from_millis(60));
+    let one = of("1");
+    assert_eq!(payloads(&one[0]).len(), 209);
+    assert!(one == of("2"), "two workers give other bytes than one");
+    assert!(one == of("4"), "four workers give other bytes than one");
+}
+
+#[test]
+fn another_seed_gives_other_noise_but_the_same_frames() {
+    let of = |seed| {
+        recorded(
+            &rig(&[("seed", seed), ("world.parameters.seed", "11")]),
+            Duration::from_millis(10),
+        )
+    };
+    let (a, b) = (payloads(&of("11")[0]), payloads(&of("12")[0]));
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(&b) {
+        assert_ne!(a, b);
+        let (a, b) = (DataPacket::parse(a).unwrap(), DataPacket::parse(b).unwrap());
+        assert_eq!(a.tail, b.tail);
+        for (a, b) in a.blocks.iter().zip(&b.blocks) {
+            assert_eq!((a.flag, a.azimuth_centideg), (b.flag, b.azimuth_centideg));
+        }
+    }
+}
+
+/// What `menura run` sends of the second device's profile alone, and how many it says it sent and
+/// dropped.
+fn live(rig: &Rig, duration: Duration, listener: UdpSocket) -> (Vec<Vec<u8>>, u64, u64) {
+    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+    let run = RealTimeRun::new(rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    let is_over = AtomicBool::new(false);
+    listener.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let received = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut received = Vec::new();
+            let mut buffer = [0; 2048];
+            loop {
+                match listener.recv(&mut buffer) {
+                    Ok(length) => received.push(buffer[..length].to_vec()),
+                    Err(_) if is_over.load(Ordering::Relaxed) => break received,
+                    Err(_) => {}
+                }
+            }
+        });
+        run.run(Some(duration), &AtomicBool::new(false), |_| {});
+        is_over.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    let figures = run.figures(duration);
+    (received, figures.iter().map(|f| f.packets).sum(), figures.iter().map(|f| f.dropped).sum())
+}
+
+fn listener() -> (UdpSocket, String) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = format!("\"{}\"", socket.local_addr().unwrap());
+    (socket, address)
+}
+
+#[test]
+fn a_live_run_sends_the_recorded_bytes() {
+    let (socket, address) = listener();
+    let rig = rig(&[("device.second.link.udp.to", &address)]);
+    let duration = Duration::from_millis(50);
+    let (received, sent, dropped) = live(&rig, duration, socket);
+    let [first, second] = recorded(&rig, duration).map(|pcap| payloads(&pcap));
+    assert_eq!((sent, dropped), ((first.len() + second.len()) as u64, 0));
+    assert_eq!(received.len(), second.len());
+    assert!(received == second, "live bytes differ from recorded ones");
+}
+
+#[test]
+fn a_rig_too_heavy_for_its_workers_drops_and_counts_but_keeps_its_phase() {
+    // One thread cannot cast 2.3 million pulses of nine rays in a second.
+    let (socket, address) = listener();
+    let rig = rig(&[
+        ("device.second.link.udp.to", &address),
+        ("engine.workers", "1"),
+        ("engine.late", "\"drop\""),
+        ("engine.render_ahead_ms", "5"),
+    ]);
+    let duration = Duration::from_millis(400);
+    let (received, sent, dropped) = live(&rig, duration, socket);
+    let all = recorded(&rig, duration).map(|pcap| payloads(&pcap));
+    assert!(dropped > 0, "nothing was dropped");
+    assert_eq!(sent + dropped, (all[0].len() + all[1].len()) as u64);
+    // What did arrive is, in order, some of what a fast machine would have sent.
+    let mut expected = all[1].iter();
+    for packet in &received {
+        assert!(
+            expected.any(|e| e == packet),
+            "a packet is not one of the device's, or out of order"
+        );
+    }
+}
