@@ -1,14 +1,242 @@
-//! `menura inspect`.
+//! `menura inspect`: what the packets of a capture say.
+//!
+//! # JSON
+//!
+//! With `--json`, standard output has one object a line. `"type": "packet"` lines come first, in
+//! the order of the file; the last line is `"type": "summary"`. Keys are only ever added.
+//!
+//! Every packet: `number` (from 1), `time_s` (since the first), `unix_ns` and `kind`:
+//! - `data`, `position`, `udp`: `source`, `destination` (`address:port`), `ttl`, `udp_checksum`
+//!   (`absent`, `good`, `bad`), `length` (payload, bytes), `missing` (bytes the capture left out);
+//!   IPv4 also `dont_fragment`, `identification`, `ip_checksum_ok`.
+//! - `data`: `model`, `distance_unit_m`, `blocks` (each `flag`, `first_laser`,
+//!   `azimuth_centideg`, `distance` and `intensity` of 32 slots, raw), `issues`; `timestamp_us`
+//!   but for the HDL-64E S1; HDL-64E S2 and S3 `status` (`type`, `type_byte`, `value`, `name`,
+//!   `text`) and `dual_return`; S1 `s1_status`; other models `return_mode`, `factory_bytes`.
+//! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
+//! - `other`: `protocol`. `broken`: `error`.
+//!
+//! The summary: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
+//! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
+//! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
+//! calibration of the 64 lasers included.
 
+mod analysis;
+mod canvas;
+mod capture;
+mod cloud;
+mod data_flow;
+mod gaps;
+mod json;
+mod plot;
+mod text;
+mod words;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use self::analysis::Analysis;
+pub use self::capture::Source;
+use self::capture::{CaptureError, CaptureReader};
+use self::data_flow::Unit;
 use super::CliError;
+use crate::config::profile::LaserTable;
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {}
+pub struct Cmd {
+    /// The capture, pcap or pcapng
+    #[arg(value_name = "FILE.pcap")]
+    file: PathBuf,
+    /// One JSON object a line: the packets, then a summary
+    #[arg(long)]
+    json: bool,
+    /// Print at most N packets; the summary is of all
+    #[arg(long, value_name = "N")]
+    packets: Option<u64>,
+    /// Take the lidar for this firmware instead of guessing
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Draw one rotation, from above and from the driver's seat; prints packets only if --packets
+    /// says so
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+    /// Which rotation to draw; 1 is the first whole one
+    #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    rotation: u64,
+    /// The unit's calibration in the ROS driver's YAML form, to draw with; else the one in the
+    /// stream, or the profile's
+    #[arg(long, value_name = "FILE.yaml", requires = "plot")]
+    calibration: Option<PathBuf>,
+}
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        Err(CliError::Failed("not built yet".into()))
+        let hints = Hints::load(&self)?;
+        let options = Options {
+            name: self.file.display().to_string(),
+            json: self.json,
+            packets: self.packets.unwrap_or(if self.plot.is_some() && !self.json {
+                0
+            } else {
+                u64::MAX
+            }),
+            unit: hints.unit,
+        };
+        let source = Source::File(&self.file);
+        let mut out = BufWriter::new(io::stdout().lock());
+        let inspected = inspect(source, &options, &mut out).and_then(|outcome| {
+            out.flush()?;
+            Ok(outcome)
+        });
+        let outcome = match inspected {
+            // Whoever read our output has seen enough.
+            Err(InspectError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(());
+            }
+            other => other,
+        };
+        let inspected = outcome.map_err(|error| match error {
+            InspectError::Output(error) => CliError::failed("cannot write the report", &error),
+            InspectError::Capture(error) => {
+                CliError::Input(format!("error: {}: {error}", self.file.display()))
+            }
+        })?;
+        if let Some(path) = &self.plot {
+            let drawn = plot::rotation(source, &inspected.analysis, &hints, self.rotation)
+                .map_err(|error| {
+                    CliError::Input(format!("error: {}: {error}", self.file.display()))
+                })?;
+            drawn.draw(&options.name).save_with_format(path, image::ImageFormat::Png).map_err(
+                |error| CliError::failed(format!("cannot write {}", path.display()), &error),
+            )?;
+            eprintln!("drew rotation {} to {}", self.rotation, path.display());
+        }
+        match inspected.fault {
+            None => Ok(()),
+            Some(fault) => Err(CliError::Input(format!("error: {}: {fault}", self.file.display()))),
+        }
     }
+}
+
+/// What the user knows about the lidar.
+#[derive(Clone, Debug, Default)]
+struct Hints {
+    /// Who sends data packets.
+    unit: Option<Unit>,
+    /// The unit's own calibration, from a file.
+    calibration: Option<LaserTable>,
+    /// The profile's calibration, for want of a better one.
+    profile_calibration: Option<LaserTable>,
+}
+
+/// How to report.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the capture is called in the report.
+    pub name: String,
+    /// For machines instead of people.
+    pub json: bool,
+    /// At most this many packets are printed.
+    pub packets: u64,
+    unit: Option<Unit>,
+}
+
+impl Hints {
+    fn load(cmd: &Cmd) -> Result<Self, CliError> {
+        for (option, given) in
+            [("--profile", cmd.profile.is_some()), ("--calibration", cmd.calibration.is_some())]
+        {
+            if given {
+                return Err(CliError::Input(format!("error: {option} is not wired yet")));
+            }
+        }
+        Ok(Self::default())
+    }
+}
+
+impl Options {
+    /// For a capture called `name`: all packets, nothing known about the lidar.
+    pub fn new(name: &str, json: bool) -> Self {
+        Self { name: name.to_owned(), json, packets: u64::MAX, unit: None }
+    }
+}
+
+/// Why a report was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// The capture cannot be read at all.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The report cannot be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+/// What a report was made from.
+#[derive(Debug)]
+pub struct Inspected {
+    analysis: Analysis,
+    /// Why the capture was not read to its end.
+    pub fault: Option<CaptureError>,
+}
+
+/// Writes the report on a capture to `out`. Reads the capture twice: packets are told by what the
+/// whole says.
+pub fn inspect(
+    source: Source<'_>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> Result<Inspected, InspectError> {
+    let mut analysis = Analysis::new(options.unit);
+    let mut reader = CaptureReader::open(source)?;
+    let format = reader.format();
+    let mut fault = None;
+    while let Some(packet) = reader.next_frame() {
+        match packet {
+            Ok(packet) => analysis.see(&packet),
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
+    }
+    let fault_text = fault.as_ref().map(ToString::to_string);
+    let summary = if options.json { json::summary } else { text::summary };
+    if !options.json {
+        summary(out, &options.name, format, &analysis, fault_text.as_deref())?;
+    }
+    print_packets(source, options, &analysis, out)?;
+    if options.json {
+        summary(out, &options.name, format, &analysis, fault_text.as_deref())?;
+    }
+    Ok(Inspected { analysis, fault })
+}
+
+fn print_packets(
+    source: Source<'_>,
+    options: &Options,
+    analysis: &Analysis,
+    out: &mut dyn Write,
+) -> Result<(), InspectError> {
+    let Some((first_unix_ns, _)) = analysis.span_unix_ns.filter(|_| options.packets > 0) else {
+        return Ok(());
+    };
+    if !options.json {
+        writeln!(out)?;
+    }
+    let packet = if options.json { json::packet } else { text::packet };
+    let mut reader = CaptureReader::open(source)?;
+    let count = options.packets.min(analysis.packets);
+    for _ in 0..count {
+        // The fault at the end was found before.
+        let Some(Ok(captured)) = reader.next_frame() else { break };
+        packet(out, analysis, &captured, first_unix_ns)?;
+    }
+    if !options.json && count < analysis.packets {
+        writeln!(out, "… and {} more", analysis.packets - count)?;
+    }
+    Ok(())
 }

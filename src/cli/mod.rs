@@ -5,7 +5,7 @@
 
 mod check;
 mod duration;
-mod inspect;
+pub mod inspect;
 mod profiles;
 mod record;
 mod rig_args;

@@ -1,0 +1,316 @@
+//! Capture files as a stream of frames: pcap of any precision and byte order, and pcapng.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::{PcapError, TsResolution};
+
+use crate::wire::ethernet::LinkType;
+
+/// A pcapng section with more interfaces than this is no capture of this world.
+const MAX_INTERFACES: usize = 4096;
+
+/// Where a capture comes from. It is read more than once.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file.
+    File(&'a Path),
+    /// Its contents.
+    Bytes(&'a [u8]),
+}
+
+/// One captured frame.
+#[derive(Clone, Debug)]
+pub struct Captured<'a> {
+    /// Counts from 1 through the file.
+    pub number: u64,
+    /// Nanoseconds of POSIX time.
+    pub unix_ns: i128,
+    /// What the frame begins with.
+    pub link: LinkType,
+    /// The bytes kept.
+    pub frame: &'a [u8],
+}
+
+/// Why a capture cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// Not there, or not to be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// Some other kind of file.
+    #[error("this is not a capture: {0}")]
+    NotACapture(&'static str),
+    /// A capture with a fault.
+    #[error("{what}, after {packets} whole packets")]
+    Broken {
+        /// The fault.
+        what: String,
+        /// How many packets came before it.
+        packets: u64,
+    },
+}
+
+/// Reads a capture from front to back; keeps no more than a few megabytes of it.
+pub struct CaptureReader<'a> {
+    inner: Inner<'a>,
+    packets: u64,
+    /// The frame at hand.
+    frame: Vec<u8>,
+}
+
+type Input<'a> = Box<dyn Read + 'a>;
+
+enum Inner<'a> {
+    Pcap { reader: PcapReader<Input<'a>>, link: LinkType, fraction_ns: u32 },
+    PcapNg(PcapNgReader<Input<'a>>),
+}
+
+impl<'a> CaptureReader<'a> {
+    /// Opens a capture and reads its header.
+    pub fn open(source: Source<'a>) -> Result<Self, CaptureError> {
+        let mut input: Input<'a> = match source {
+            Source::File(path) => {
+                if path.is_dir() {
+                    return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+                }
+                Box::new(File::open(path)?)
+            }
+            Source::Bytes(bytes) => Box::new(bytes),
+        };
+        let mut magic = Vec::new();
+        input.by_ref().take(4).read_to_end(&mut magic)?;
+        let not = |why| Err(CaptureError::NotACapture(why));
+        let pcapng = match magic[..] {
+            [0xa1, 0xb2, 0xc3, 0xd4] | [0xd4, 0xc3, 0xb2, 0xa1] => false,
+            [0xa1, 0xb2, 0x3c, 0x4d] | [0x4d, 0x3c, 0xb2, 0xa1] => false,
+            [0x0a, 0x0d, 0x0d, 0x0a] => true,
+            [0x1f, 0x8b, ..] => return not("it is compressed by gzip; unpack it first"),
+            [0x28, 0xb5, 0x2f, 0xfd] => return not("it is compressed by zstd; unpack it first"),
+            [] => return not("it is empty"),
+            _ => return not("it begins like neither pcap nor pcapng"),
+        };
+        let input: Input<'a> = Box::new(Cursor::new(magic).chain(input));
+        let inner = if pcapng {
+            Inner::PcapNg(PcapNgReader::new(input).map_err(|error| broken(error, None))?)
+        } else {
+            let reader = PcapReader::new(input).map_err(|error| broken(error, None))?;
+            let header = reader.header();
+            let fraction_ns = match header.ts_resolution {
+                TsResolution::MicroSecond => 1000,
+                TsResolution::NanoSecond => 1,
+            };
+            // The high bits may tell of a frame check sequence.
+            let link = LinkType(u32::from(header.datalink) & 0xffff);
+            Inner::Pcap { reader, link, fraction_ns }
+        };
+        Ok(Self { inner, packets: 0, frame: Vec::new() })
+    }
+
+    /// `pcap` or `pcapng`.
+    pub fn format(&self) -> &'static str {
+        match self.inner {
+            Inner::Pcap { .. } => "pcap",
+            Inner::PcapNg(_) => "pcapng",
+        }
+    }
+
+    /// The next frame; `None` at the end. After an error there is no next one.
+    pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
+        self.frame.clear();
+        let found = match &mut self.inner {
+            Inner::Pcap { reader, link, fraction_ns } => {
+                next_of_pcap(reader, &mut self.frame, *fraction_ns).map(|at| (*link, at))
+            }
+            Inner::PcapNg(reader) => next_of_pcapng(reader, &mut self.frame),
+        };
+        match found {
+            Ok((link, Some(unix_ns))) => {
+                self.packets += 1;
+                Some(Ok(Captured { number: self.packets, unix_ns, link, frame: &self.frame }))
+            }
+            Ok((_, None)) => None,
+            Err(error) => Some(Err(broken(error, Some(self.packets)))),
+        }
+    }
+}
+
+/// Puts the next packet's bytes into `frame`; its time, `None` at the end.
+fn next_of_pcap(
+    reader: &mut PcapReader<Input<'_>>,
+    frame: &mut Vec<u8>,
+    fraction_ns: u32,
+) -> Result<Option<i128>, PcapError> {
+    // The raw form, because the other one refuses what tcpdump shrugs at: lengths beyond the snap
+    // length, fractions beyond a second.
+    let Some(packet) = reader.next_raw_packet().transpose()? else { return Ok(None) };
+    frame.extend_from_slice(&packet.data);
+    let fraction_ns = i128::from(packet.ts_frac) * i128::from(fraction_ns);
+    Ok(Some(i128::from(packet.ts_sec) * 1_000_000_000 + fraction_ns))
+}
+
+/// Puts the next packet's bytes into `frame`; its link type and time, no time at the end.
+fn next_of_pcapng(
+    reader: &mut PcapNgReader<Input<'_>>,
+    frame: &mut Vec<u8>,
+) -> Result<(LinkType, Option<i128>), PcapError> {
+    loop {
+        if reader.interfaces().len() > MAX_INTERFACES {
+            return Err(PcapError::InvalidField("more interfaces than any host has"));
+        }
+        let little = reader.section().endianness.is_little();
+        let (interface, ticks) = match reader.next_block().transpose()? {
+            None => return Ok((LinkType::ETHERNET, None)),
+            Some(Block::EnhancedPacket(packet)) => {
+                frame.extend_from_slice(&packet.data);
+                // The library takes every tick for a nanosecond; undone here.
+                (packet.interface_id, packet.timestamp.as_nanos() as u64)
+            }
+            Some(Block::SimplePacket(packet)) => {
+                frame.extend_from_slice(&packet.data);
+                (0, 0)
+            }
+            Some(Block::Packet(packet)) => {
+                frame.extend_from_slice(&packet.data);
+                // Two words, the high one first whatever the byte order; read as one.
+                let ticks = packet.timestamp;
+                let ticks = if little { ticks.rotate_left(32) } else { ticks };
+                (u32::from(packet.interface_id), ticks)
+            }
+            Some(_) => continue,
+        };
+        let interface = reader
+            .interfaces()
+            .get(interface as usize)
+            .ok_or(PcapError::InvalidInterfaceId(interface))?;
+        return Ok((LinkType(interface.linktype.into()), Some(unix_ns(interface, ticks))));
+    }
+}
+
+/// An interface's ticks as nanoseconds of POSIX time.
+fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
+    let (mut resolution, mut offset_s) = (6, 0);
+    for option in &interface.options {
+        match option {
+            InterfaceDescriptionOption::IfTsResol(value) => resolution = *value,
+            InterfaceDescriptionOption::IfTsOffset(value) => offset_s = *value as i64,
+            _ => {}
+        }
+    }
+    // The high bit says powers of two instead of ten. Absurdly fine ticks count as no time.
+    let exponent = u32::from(resolution & 0x7f);
+    let base: i128 = if resolution & 0x80 == 0 { 10 } else { 2 };
+    let ns = base
+        .checked_pow(exponent)
+        .map_or(0, |ticks_per_s| i128::from(ticks) * 1_000_000_000 / ticks_per_s);
+    i128::from(offset_s) * 1_000_000_000 + ns
+}
+
+/// `packets` were read before the fault; `None`: it is in the file's header.
+fn broken(error: PcapError, packets: Option<u64>) -> CaptureError {
+    let place = match packets {
+        None => "its header".to_owned(),
+        Some(packets) => format!("packet {}", packets + 1),
+    };
+    let what = match error {
+        PcapError::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+            return CaptureError::Io(error);
+        }
+        PcapError::IoError(_) | PcapError::IncompleteBuffer => {
+            format!("the file ends within {place}, or a length in it is wrong")
+        }
+        PcapError::InvalidField(field) => format!("{place} makes no sense ({field})"),
+        PcapError::InvalidInterfaceId(id) => {
+            format!("{place} names interface {id}, which the file does not describe")
+        }
+        PcapError::Utf8Error(_) | PcapError::FromUtf8Error(_) => {
+            format!("{place} makes no sense (text that is not UTF-8)")
+        }
+    };
+    CaptureError::Broken { what, packets: packets.unwrap_or(0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+        let len = (12 + body.len() as u32).to_le_bytes();
+        [&kind.to_le_bytes(), &len, body, &len].concat()
+    }
+
+    fn pcapng(resolution: Option<u8>, ticks: u64) -> Vec<u8> {
+        let section = [0x1a2b_3c4d_u32.to_le_bytes(), [1, 0, 0, 0], [0xff; 4], [0xff; 4]].concat();
+        let mut interface = vec![1, 0, 0, 0, 0, 0, 4, 0];
+        if let Some(resolution) = resolution {
+            interface.extend([9, 0, 1, 0, resolution, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        let mut packet = vec![0; 4];
+        packet.extend(((ticks >> 32) as u32).to_le_bytes());
+        packet.extend((ticks as u32).to_le_bytes());
+        packet.extend([4, 0, 0, 0, 4, 0, 0, 0]);
+        packet.extend(b"abcd");
+        [block(0x0a0d_0d0a, &section), block(1, &interface), block(6, &packet)].concat()
+    }
+
+    fn only_packet(bytes: &[u8]) -> (i128, Vec<u8>) {
+        let mut reader = CaptureReader::open(Source::Bytes(bytes)).unwrap();
+        let packet = reader.next_frame().unwrap().unwrap();
+        let found = (packet.unix_ns, packet.frame.to_vec());
+        assert!(reader.next_frame().is_none());
+        found
+    }
+
+    #[test]
+    fn pcapng_ticks_follow_the_interface() {
+        for (resolution, ticks, ns) in [
+            (None, 1_500_000, 1_500_000_000),
+            (Some(6), 1_500_000, 1_500_000_000),
+            (Some(9), 1_500_000_001, 1_500_000_001),
+            (Some(0x80 | 10), 1536, 1_500_000_000),
+            (Some(120), 1, 0),
+        ] {
+            let found = only_packet(&pcapng(resolution, ticks));
+            assert_eq!(found, (ns, b"abcd".to_vec()), "{resolution:?}");
+        }
+    }
+
+    #[test]
+    fn a_capture_cut_anywhere_is_told() {
+        let whole = pcapng(Some(9), 1);
+        let header_len = whole.len() - 36;
+        for cut in 1..whole.len() {
+            let outcome = CaptureReader::open(Source::Bytes(&whole[..cut]));
+            let error = match outcome {
+                Err(error) => error,
+                Ok(mut reader) => match reader.next_frame() {
+                    Some(Err(error)) => error,
+                    None if cut == 28 || cut == header_len => continue,
+                    other => panic!("cut at {cut}: {other:?}"),
+                },
+            };
+            match error {
+                CaptureError::NotACapture(_) if cut < 4 => {}
+                CaptureError::Broken { packets: 0, .. } => {}
+                other => panic!("cut at {cut}: {other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn other_files_are_named() {
+        let text = |bytes: &[u8]| match CaptureReader::open(Source::Bytes(bytes)) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("taken for a capture"),
+        };
+        assert_eq!(text(b""), "this is not a capture: it is empty");
+        assert!(text(b"\x1f\x8b\x08\0").contains("gzip"));
+        assert!(text(b"hello, world").contains("neither pcap nor pcapng"));
+    }
+}

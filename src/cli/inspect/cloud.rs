@@ -1,0 +1,348 @@
+//! Points from raw distances, as the ROS driver computes them.
+//!
+//! The formulas, the near-point correction and the intensity correction are those of
+//! `velodyne_pointcloud`; they undo what the device did, with the device's own calibration. Other
+//! decoders differ by centimetres: velodyne-decoder 3.1 adds the vertical offset to the height
+//! alone, corrects the height by the mean of x and y, and corrects nothing beyond the far point.
+
+use glam::DVec3;
+
+use crate::config::profile::{LaserCalibration, LaserTable};
+use crate::wire::hdl64e_status::StatusTable;
+use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
+
+/// Where the far-point distance correction holds, metres.
+const FAR_POINT_M: f64 = 25.04;
+/// Where the near-point correction of x holds, metres.
+const NEAR_POINT_X_M: f64 = 2.40;
+/// Where the near-point correction of y holds, metres.
+const NEAR_POINT_Y_M: f64 = 1.93;
+/// The unit's reach in the intensity formula, metres.
+const FOCAL_REACH_M: f64 = 131.0;
+
+/// A return in space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudPoint {
+    /// Forward, left, up of the sensor, metres.
+    pub position_m: DVec3,
+    /// Corrected, 0..=255.
+    pub intensity: f64,
+}
+
+/// How a model's slots become points.
+#[derive(Clone, Debug)]
+pub struct CloudDecoder {
+    lasers: Vec<Laser>,
+    two_point_correction: bool,
+    distance_unit_m: f64,
+    /// Sixteen lasers that fire twice a block.
+    two_firings: bool,
+}
+
+/// A laser's calibration with its angles' sines and cosines.
+#[derive(Clone, Copy, Debug)]
+struct Laser {
+    calibration: LaserCalibration,
+    vertical: (f64, f64),
+}
+
+impl CloudDecoder {
+    /// For an HDL-64E with its calibration.
+    pub fn hdl64e(table: &LaserTable) -> Self {
+        Self::new(table, Model::Hdl64e)
+    }
+
+    /// For a model whose angles are the same in every unit; `None` for other models.
+    pub fn fixed(model: Model) -> Option<Self> {
+        Some(Self::new(&fixed_table(model)?, model))
+    }
+
+    fn new(table: &LaserTable, model: Model) -> Self {
+        let lasers = table.lasers.iter().map(|calibration| Laser {
+            calibration: *calibration,
+            vertical: libm::sincos(calibration.vertical_rad),
+        });
+        Self {
+            lasers: lasers.collect(),
+            two_point_correction: table.two_point_correction,
+            distance_unit_m: model.distance_unit_m(),
+            two_firings: matches!(model, Model::Vlp16 | Model::PuckHiRes),
+        }
+    }
+
+    /// The lowest and the highest beam's elevation, radians.
+    pub fn elevations_rad(&self) -> (f64, f64) {
+        let angles = self.lasers.iter().map(|laser| laser.calibration.vertical_rad);
+        angles.fold((f64::MAX, f64::MIN), |(low, high), angle| (low.min(angle), high.max(angle)))
+    }
+
+    /// The mean angle between neighbouring beams, radians.
+    pub fn beam_spacing_rad(&self) -> f64 {
+        let (low, high) = self.elevations_rad();
+        (high - low) / self.lasers.len().saturating_sub(1).max(1) as f64
+    }
+
+    /// Appends the returns of one block of a packet.
+    pub fn decode(&self, packet: &DataPacket, index: usize, cloud: &mut Vec<CloudPoint>) {
+        let block = &packet.blocks[index];
+        let Some(bank) = Bank::from_flag(block.flag) else { return };
+        let azimuth_deg = f64::from(block.azimuth_centideg) / 100.0;
+        for (slot, point) in block.points.iter().enumerate() {
+            let (laser, azimuth_deg) = if self.two_firings {
+                let late = if slot < SLOTS / 2 { 0.0 } else { half_step_deg(packet, index) };
+                (slot % (SLOTS / 2), azimuth_deg + late)
+            } else {
+                (bank.first_laser() + slot, azimuth_deg)
+            };
+            if let Some(laser) = self.lasers.get(laser) {
+                cloud.extend(self.place(laser, azimuth_deg.to_radians(), *point));
+            }
+        }
+    }
+
+    /// One return in space; `None` for no return.
+    fn place(&self, laser: &Laser, azimuth_rad: f64, point: Point) -> Option<CloudPoint> {
+        if point.distance == 0 {
+            return None;
+        }
+        let Laser { calibration, vertical: (sin_vertical, cos_vertical) } = *laser;
+        let (sin, cos) = libm::sincos(azimuth_rad - calibration.rotational_rad);
+        let (side, height) = (calibration.horizontal_offset_m, calibration.vertical_offset_m);
+        let distance_m = f64::from(point.distance) * self.distance_unit_m + calibration.distance_m;
+        // The device's own axes: x to the right, y forward.
+        let flat = |distance_m: f64| distance_m * cos_vertical - height * sin_vertical;
+        let x = |distance_m: f64| flat(distance_m) * sin - side * cos;
+        let y = |distance_m: f64| flat(distance_m) * cos + side * sin;
+
+        let near = |near_m: f64, near_correction_m: f64, along_m: f64| {
+            if !self.two_point_correction {
+                return 0.0;
+            }
+            (calibration.distance_m - near_correction_m) * (along_m.abs() - near_m)
+                / (FAR_POINT_M - near_m)
+                + near_correction_m
+                - calibration.distance_m
+        };
+        let for_x_m = distance_m + near(NEAR_POINT_X_M, calibration.distance_x_m, x(distance_m));
+        let for_y_m = distance_m + near(NEAR_POINT_Y_M, calibration.distance_y_m, y(distance_m));
+        let z = for_y_m * sin_vertical + height * cos_vertical;
+        Some(CloudPoint {
+            position_m: DVec3::new(y(for_y_m), -x(for_x_m), z),
+            intensity: corrected_intensity(&calibration, point),
+        })
+    }
+}
+
+/// The calibration of a status table.
+pub fn table_of(status: &StatusTable) -> LaserTable {
+    let rad = |centideg: i16| (f64::from(centideg) / 100.0).to_radians();
+    let metres = |mm: i16| f64::from(mm) / 1000.0;
+    let lasers = status.lasers.iter().map(|laser| LaserCalibration {
+        vertical_rad: rad(laser.vertical_centideg),
+        rotational_rad: rad(laser.rotational_centideg),
+        distance_m: metres(laser.distance_mm),
+        distance_x_m: metres(laser.distance_x_mm),
+        distance_y_m: metres(laser.distance_y_mm),
+        vertical_offset_m: metres(laser.vertical_offset_mm),
+        horizontal_offset_m: metres(laser.horizontal_offset_mm),
+        focal_distance_m: metres(laser.focal_distance_mm),
+        focal_slope: f64::from(laser.focal_slope_tenths) / 10.0,
+        min_intensity: laser.min_intensity,
+        max_intensity: laser.max_intensity,
+    });
+    LaserTable { two_point_correction: true, lasers: lasers.collect() }
+}
+
+fn corrected_intensity(calibration: &LaserCalibration, point: Point) -> f64 {
+    let square = |x: f64| x * x;
+    let focal = 256.0 * square(1.0 - calibration.focal_distance_m / FOCAL_REACH_M);
+    let here = 256.0 * square(1.0 - f64::from(point.distance) / 65_535.0);
+    let intensity = f64::from(point.intensity) + calibration.focal_slope * (focal - here).abs();
+    intensity.max(calibration.min_intensity.into()).min(calibration.max_intensity.into())
+}
+
+/// Half the way to the next block's azimuth, degrees; of the last block, from the one before.
+fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
+    let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
+    // Two returns of one firing have the same azimuth: look past them.
+    let after = (index + 1..BLOCKS).map(|next| azimuth(next) - azimuth(index));
+    let before = (0..index).rev().map(|last| azimuth(index) - azimuth(last));
+    let step = after.chain(before).map(|step| step.rem_euclid(36_000)).find(|step| *step > 0);
+    f64::from(step.unwrap_or(0)) / 200.0
+}
+
+/// VLP-16 elevations, degrees, by laser id.
+const VLP16_DEG: [f64; 16] =
+    [-15.0, 1.0, -13.0, 3.0, -11.0, 5.0, -9.0, 7.0, -7.0, 9.0, -5.0, 11.0, -3.0, 13.0, -1.0, 15.0];
+/// Puck Hi-Res elevations, degrees, by laser id.
+const PUCK_HI_RES_DEG: [f64; 16] = [
+    -10.0, 0.67, -8.67, 2.0, -7.33, 3.33, -6.0, 4.67, -4.67, 6.0, -3.33, 7.33, -2.0, 8.67, -0.67,
+    10.0,
+];
+/// HDL-32E elevations, degrees, by laser id.
+const HDL32E_DEG: [f64; 32] = [
+    -30.67, -9.33, -29.33, -8.0, -28.0, -6.67, -26.67, -5.33, -25.33, -4.0, -24.0, -2.67, -22.67,
+    -1.33, -21.33, 0.0, -20.0, 1.33, -18.67, 2.67, -17.33, 4.0, -16.0, 5.33, -14.67, 6.67, -13.33,
+    8.0, -12.0, 9.33, -10.67, 10.67,
+];
+/// VLP-32C elevations and the azimuth to be added, degrees, by laser id.
+const VLP32C_DEG: [(f64, f64); 32] = [
+    (-25.0, 1.4),
+    (-1.0, -4.2),
+    (-1.667, 1.4),
+    (-15.639, -1.4),
+    (-11.31, 1.4),
+    (0.0, -1.4),
+    (-0.667, 4.2),
+    (-8.843, -1.4),
+    (-7.254, 1.4),
+    (0.333, -4.2),
+    (-0.333, 1.4),
+    (-6.148, -1.4),
+    (-5.333, 4.2),
+    (1.333, -1.4),
+    (0.667, 4.2),
+    (-4.0, -1.4),
+    (-4.667, 1.4),
+    (1.667, -4.2),
+    (1.0, 1.4),
+    (-3.667, -4.2),
+    (-3.333, 4.2),
+    (3.333, -1.4),
+    (2.333, 1.4),
+    (-2.667, -1.4),
+    (-3.0, 1.4),
+    (7.0, -1.4),
+    (4.667, 1.4),
+    (-2.333, -4.2),
+    (-2.0, 4.2),
+    (15.0, -1.4),
+    (10.333, 1.4),
+    (-1.333, -1.4),
+];
+
+fn fixed_table(model: Model) -> Option<LaserTable> {
+    // By model: beams and the distance from the axis to the optical centre, metres.
+    let (beams, focal_m): (Vec<(f64, f64)>, f64) = match model {
+        Model::Vlp16 => (VLP16_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.041_91),
+        Model::PuckHiRes => (PUCK_HI_RES_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.041_91),
+        Model::Hdl32e => (HDL32E_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.028_83),
+        Model::Vlp32c => (VLP32C_DEG.to_vec(), 0.042_4),
+        _ => return None,
+    };
+    let lasers = beams.into_iter().map(|(vertical_deg, add_deg)| {
+        let vertical_rad = vertical_deg.to_radians();
+        LaserCalibration {
+            vertical_rad,
+            rotational_rad: -add_deg.to_radians(),
+            vertical_offset_m: -focal_m * libm::tan(vertical_rad),
+            max_intensity: 255,
+            ..LaserCalibration::default()
+        }
+    });
+    Some(LaserTable { two_point_correction: false, lasers: lasers.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::hdl64e_status::{LaserRecord, StatusFormat};
+    use crate::wire::velodyne::Bank;
+
+    fn close(point: &CloudPoint, expected: [f64; 3], tolerance_m: f64) {
+        let error_m = (point.position_m - DVec3::from(expected)).length();
+        assert!(error_m < tolerance_m, "{point:?} is {error_m} m from {expected:?}");
+    }
+
+    fn packet(flag: Bank, block: usize, slot: usize, step: f64) -> DataPacket {
+        let mut packet = DataPacket::default();
+        for (index, block) in packet.blocks.iter_mut().enumerate() {
+            block.flag = flag.flag();
+            block.azimuth_centideg = 12_345 + (step * index as f64).round() as u16;
+        }
+        packet.blocks[block].points[slot] = Point { distance: 6173, intensity: 77 };
+        packet
+    }
+
+    fn only_point(decoder: &CloudDecoder, packet: &DataPacket, block: usize) -> CloudPoint {
+        let mut cloud = Vec::new();
+        decoder.decode(packet, block, &mut cloud);
+        let [point] = cloud[..] else { panic!("{cloud:?}") };
+        point
+    }
+
+    /// Laser 40 of an S2 unit at 12.346 m raw and 123.45 degrees; positions by velodyne-decoder
+    /// 3.1, with the vertical offset at zero, where all decoders agree.
+    #[test]
+    fn an_hdl64e_point_is_where_another_decoder_puts_it() {
+        let place = |distance_x_mm, distance_y_mm| {
+            let mut status = StatusTable::new(StatusFormat::S2);
+            status.lasers[40] = LaserRecord {
+                vertical_centideg: -2086,
+                rotational_centideg: 617,
+                distance_mm: 1245,
+                distance_x_mm,
+                distance_y_mm,
+                vertical_offset_mm: 0,
+                horizontal_offset_mm: 26,
+                focal_distance_mm: 6500,
+                focal_slope_tenths: 10,
+                min_intensity: 25,
+                max_intensity: 255,
+            };
+            let decoder = CloudDecoder::hdl64e(&table_of(&status));
+            only_point(&decoder, &packet(Bank::Lower, 1, 8, 0.0), 1)
+        };
+        let far_only = place(1245, 1245);
+        close(&far_only, [-5.797_87, -11.299_53, -4.839_56], 1e-4);
+        assert!((far_only.intensity - 98.1816).abs() < 1e-3, "{}", far_only.intensity);
+        // The height follows the correction of y here, the mean of both there.
+        let mut both = place(1313, 1354);
+        both.position_m.z = -4.863_05;
+        close(&both, [-5.836_7, -11.333_83, -4.863_05], 1e-4);
+    }
+
+    #[test]
+    fn the_fixed_models_points_are_where_another_decoder_puts_them() {
+        let vlp16 = CloudDecoder::fixed(Model::Vlp16).unwrap();
+        let first = only_point(&vlp16, &packet(Bank::Upper, 0, 3, 39.813), 0);
+        close(&first, [-6.799_49, -10.284_61, 0.643_94], 0.01);
+        let second = only_point(&vlp16, &packet(Bank::Upper, 0, 19, 39.813), 0);
+        close(&second, [-6.835_35, -10.260_81, 0.643_94], 0.01);
+        let hi_res = CloudDecoder::fixed(Model::PuckHiRes).unwrap();
+        let point = only_point(&hi_res, &packet(Bank::Upper, 0, 3, 39.813), 0);
+        close(&point, [-6.804_68, -10.292_45, 0.429_07], 0.01);
+        let hdl32e = CloudDecoder::fixed(Model::Hdl32e).unwrap();
+        let point = only_point(&hdl32e, &packet(Bank::Upper, 0, 15, 16.589), 0);
+        close(&point, [-6.816_01, -10.293_97, 0.0], 0.04);
+        let vlp32c = CloudDecoder::fixed(Model::Vlp32c).unwrap();
+        let mut packet = packet(Bank::Upper, 0, 5, 19.907);
+        packet.blocks[0].points[5].distance = 3087;
+        close(&only_point(&vlp32c, &packet, 0), [-6.556_23, -10.463_7, 0.0], 0.02);
+        assert!(CloudDecoder::fixed(Model::Vls128).is_none());
+    }
+
+    #[test]
+    fn the_near_point_correction_holds_at_the_near_points() {
+        // Straight ahead at 1.93 m raw and straight right at 2.40 m, each reads its own
+        // correction instead of the far one.
+        let laser = LaserCalibration {
+            distance_m: 0.0,
+            distance_x_m: 0.05,
+            distance_y_m: -0.03,
+            max_intensity: 255,
+            ..LaserCalibration::default()
+        };
+        let table = LaserTable { two_point_correction: true, lasers: vec![laser; 64] };
+        let decoder = CloudDecoder::hdl64e(&table);
+        let point = |distance| Point { distance, intensity: 1 };
+        let ahead = decoder.place(&decoder.lasers[0], 0.0, point(965)).unwrap();
+        assert!((ahead.position_m.x - 1.90).abs() < 1e-9, "{ahead:?}");
+        let right = std::f64::consts::FRAC_PI_2;
+        let right = decoder.place(&decoder.lasers[0], right, point(1200)).unwrap();
+        assert!((right.position_m.y + 2.45).abs() < 1e-9, "{right:?}");
+        let far = decoder.place(&decoder.lasers[0], 0.0, point(12_520)).unwrap();
+        assert!((far.position_m.x - 25.04).abs() < 1e-9, "{far:?}");
+        assert_eq!(decoder.place(&decoder.lasers[0], 0.0, point(0)), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Missing packets, found by the times between those that came.
+
+/// Times that the usual one is taken from.
+const SAMPLES: usize = 101;
+
+/// Learns the usual time between packets from the first of them and then looks for longer ones.
+#[derive(Clone, Debug, Default)]
+pub struct Gaps {
+    samples: Vec<(f64, f64)>,
+    found: Found,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The usual time between packets, microseconds; `None` without packets.
+    pub period_us: Option<f64>,
+    /// Times that were too long.
+    pub gaps: u64,
+    /// Packets that would have fitted into them.
+    pub missing: u64,
+    /// The longest time between packets, microseconds.
+    pub longest_us: f64,
+}
+
+impl Gaps {
+    /// Takes the time between two packets, microseconds; longer than `tolerance` periods is a gap.
+    pub fn see(&mut self, delta_us: f64, tolerance: f64) {
+        if self.found.period_us.is_some() {
+            self.found.judge(delta_us, tolerance);
+            return;
+        }
+        self.samples.push((delta_us, tolerance));
+        if self.samples.len() == SAMPLES {
+            self.found = self.found();
+            self.samples = Vec::new();
+        }
+    }
+
+    /// What was found so far.
+    pub fn found(&self) -> Found {
+        let mut found = self.found;
+        let mut deltas: Vec<f64> = self.samples.iter().map(|(delta, _)| *delta).collect();
+        deltas.sort_by(f64::total_cmp);
+        if let Some(median) = deltas.get(deltas.len() / 2) {
+            found.period_us = Some(*median);
+            for (delta, tolerance) in &self.samples {
+                found.judge(*delta, *tolerance);
+            }
+        }
+        found
+    }
+}
+
+impl Found {
+    fn judge(&mut self, delta_us: f64, tolerance: f64) {
+        self.longest_us = self.longest_us.max(delta_us);
+        let Some(period_us) = self.period_us.filter(|period| *period > 0.0) else { return };
+        if delta_us > tolerance * period_us {
+            self.gaps += 1;
+            self.missing += ((delta_us / period_us).round() as u64).saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_packets_are_counted_early_and_late() {
+        for count in [20, 1000] {
+            let mut gaps = Gaps::default();
+            for index in 0..count {
+                let missing = if index == 10 || index == count - 1 { 2.0 } else { 0.0 };
+                gaps.see(288.0 * (1.0 + missing), 1.5);
+            }
+            let expected = Found { period_us: Some(288.0), gaps: 2, missing: 4, longest_us: 864.0 };
+            assert_eq!(gaps.found(), expected);
+        }
+        assert_eq!(Gaps::default().found(), Found::default());
+    }
+}
