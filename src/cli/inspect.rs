@@ -38,9 +38,9 @@ use std::path::PathBuf;
 use self::analysis::Analysis;
 pub use self::capture::Source;
 use self::capture::{CaptureError, CaptureReader};
-use self::data_flow::Unit;
+use self::data_flow::{Generation, Unit};
 use super::CliError;
-use crate::config::profile::LaserTable;
+use crate::config::profile::{DriverProfile, Hdl64eGeneration, LaserTable, Profile};
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
@@ -146,14 +146,25 @@ pub struct Options {
 
 impl Hints {
     fn load(cmd: &Cmd) -> Result<Self, CliError> {
-        for (option, given) in
-            [("--profile", cmd.profile.is_some()), ("--calibration", cmd.calibration.is_some())]
-        {
-            if given {
-                return Err(CliError::Input(format!("error: {option} is not wired yet")));
-            }
-        }
-        Ok(Self::default())
+        let calibration = match &cmd.calibration {
+            Some(path) => Some(LaserTable::load(&path.display().to_string(), path)?),
+            None => None,
+        };
+        let Some(name) = &cmd.profile else {
+            return Ok(Self { calibration, ..Self::default() });
+        };
+        let profile = Profile::find(name)?;
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+        let generation = match driver.generation {
+            Hdl64eGeneration::S1 => Generation::S1,
+            Hdl64eGeneration::S2 => Generation::S2,
+            Hdl64eGeneration::S3 => Generation::S3,
+        };
+        Ok(Self {
+            unit: Some(Unit::Hdl64e(generation)),
+            calibration,
+            profile_calibration: Some(driver.defaults.calibration.clone()),
+        })
     }
 }
 

@@ -82,18 +82,16 @@ impl Optics {
     /// `rotor_azimuth_rad`. `None` when no distance of 1..=65535 does.
     pub fn raw_distance(&self, laser: usize, rotor_azimuth_rad: f64, range_m: f64) -> Option<u16> {
         let laser = &self.lasers[laser];
-        let raw_of = |distance_m: f64| {
-            // Half away from zero; velodyne.md calls the firmware's rounding unknown.
-            ((distance_m - laser.calibration.distance_m) / DISTANCE_UNIT_M).round()
-        };
-        let raw = if laser.is_two_point {
+        let counts_of =
+            |distance_m: f64| (distance_m - laser.calibration.distance_m) / DISTANCE_UNIT_M;
+        let far = counts_of(range_m);
+        let counts = if laser.is_two_point {
             let (slope, shift) = self.two_point(laser, rotor_azimuth_rad);
-            let near = raw_of((range_m - shift) / (1.0 + slope));
-            let far = raw_of(range_m);
+            let near = counts_of((range_m - shift) / (1.0 + slope));
             match self.reading {
                 CalibrationReading::Ros => near,
-                CalibrationReading::VelodyneDecoder if near < FAR_POINT_RAW => near,
-                CalibrationReading::VelodyneDecoder if far >= FAR_POINT_RAW => far,
+                CalibrationReading::VelodyneDecoder if near.round() < FAR_POINT_RAW => near,
+                CalibrationReading::VelodyneDecoder if far.round() >= FAR_POINT_RAW => far,
                 // With and without corrections do not meet at the far point; a range in the
                 // gap goes to the nearer edge.
                 CalibrationReading::VelodyneDecoder => {
@@ -102,8 +100,10 @@ impl Optics {
                 }
             }
         } else {
-            raw_of(range_m)
+            far
         };
+        // Half away from zero; how the firmware rounds is not known.
+        let raw = counts.round();
         (1.0..=65_535.0).contains(&raw).then_some(raw as u16)
     }
 
