@@ -31,9 +31,15 @@ pub struct ParameterHelp {
     pub meaning: &'static str,
 }
 
+/// The limit of what a TOML integer can hold, which is no limit worth telling.
+const LARGEST_WHOLE: f64 = i64::MAX as f64;
+
 impl ParameterHelp {
     /// The limits in words, such as `0 to 2000`.
     pub fn allowed(&self) -> String {
+        if self.max >= LARGEST_WHOLE {
+            return format!("{} or more", self.min);
+        }
         format!("{} to {}", self.min, self.max)
     }
 
@@ -79,8 +85,7 @@ impl CourtyardParameters {
             name: "seed",
             default: "the rig's seed",
             min: 0.0,
-            // What a TOML integer can hold.
-            max: i64::MAX as f64,
+            max: LARGEST_WHOLE,
             meaning: "fixes every shape and place",
         },
         ParameterHelp {
@@ -190,6 +195,8 @@ mod tests {
     fn scenes_and_parameters_are_found_by_name() {
         let trees = builtin("courtyard").unwrap().parameter("trees").unwrap();
         assert_eq!(trees.allowed(), "0 to 2000");
+        let seed = builtin("courtyard").unwrap().parameter("seed").unwrap();
+        assert_eq!(seed.allowed(), "0 or more");
         assert!(!trees.allows(2001.0) && !trees.allows(f64::NAN));
         assert!(builtin("meadow").is_none());
     }

@@ -210,8 +210,9 @@ impl<'a> Assembly<'a> {
         let axes = transform.matrix3;
         let volume = axes.determinant().abs();
         let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
-        // Also true of NaN, from lengths that overflow.
-        if !(volume > 1.0e-12 * longest) || volume < f64::MIN_POSITIVE {
+        // Not so of NaN, from lengths that overflow.
+        let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
+        if !solid {
             return Some(Problem::BadTransform(
                 "squashes a copy flat: no scale may be zero, no axes may coincide",
             ));
@@ -224,7 +225,8 @@ impl<'a> Assembly<'a> {
 
 /// The first coordinate that is NaN or farther out than allowed.
 fn far_out(p: DVec3) -> Option<f64> {
-    p.to_array().into_iter().find(|c| !(c.abs() <= MAX_COORDINATE_M))
+    let near = -MAX_COORDINATE_M..=MAX_COORDINATE_M;
+    p.to_array().into_iter().find(|c| !near.contains(c))
 }
 
 fn corners([low, high]: [DVec3; 2]) -> impl Iterator<Item = DVec3> {

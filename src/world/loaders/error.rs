@@ -65,9 +65,9 @@ pub struct Place {
     /// The file.
     pub file: PathBuf,
     /// Its line, from 1.
-    pub line: Option<usize>,
+    pub line: Option<u32>,
     /// The column of that line, in characters from 1.
-    pub column: Option<usize>,
+    pub column: Option<u32>,
     /// The element: a JSON path such as `$.Objects[2].Mesh`, or words such as `triangle 7`.
     pub element: Option<String>,
 }
@@ -80,7 +80,7 @@ impl Place {
 
     /// Line `line` of `file`, from 1.
     pub fn line(file: &Path, line: usize) -> Self {
-        Self { line: Some(line), ..Self::of(file) }
+        Self { line: Some(clipped(line)), ..Self::of(file) }
     }
 
     /// The byte at `offset` of `text`, the content of `file`.
@@ -88,8 +88,8 @@ impl Place {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         Self {
-            line: Some(before.bytes().filter(|&b| b == b'\n').count() + 1),
-            column: Some(before[line_start..].chars().count() + 1),
+            line: Some(clipped(before.bytes().filter(|&b| b == b'\n').count() + 1)),
+            column: Some(clipped(before[line_start..].chars().count() + 1)),
             ..Self::of(file)
         }
     }
@@ -98,6 +98,11 @@ impl Place {
     pub fn element(file: &Path, element: impl Into<String>) -> Self {
         Self { element: Some(element.into()), ..Self::of(file) }
     }
+}
+
+/// A count of lines or columns; four thousand million are enough for any reader.
+pub(super) fn clipped(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl fmt::Display for Place {
@@ -151,7 +156,7 @@ pub enum Problem {
         got: String,
     },
     /// A required key is absent.
-    #[error("has no `{key}`, which must be {expected}")]
+    #[error("has no `{key}`: expected {expected}")]
     MissingKey {
         /// The key.
         key: &'static str,

@@ -27,7 +27,7 @@ use image::DynamicImage;
 
 use super::MAX_STORED;
 use super::assemble::Assembly;
-use super::error::{Fault, Place, Problem, SceneError};
+use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::resolve::{Resolver, folder_of};
 use super::texture::{self, Channel};
 use crate::world::materials;
@@ -85,7 +85,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     }
     let gltf = Gltf::from_slice_without_validation(bytes).map_err(|error| match error {
         ::gltf::Error::Deserialize(error) if !bytes.starts_with(b"glTF") => Fault::new(
-            Place { column: Some(error.column()), ..Place::line(file, error.line()) },
+            Place { column: Some(clipped(error.column())), ..Place::line(file, error.line()) },
             Problem::Syntax(error.to_string()),
         ),
         error => syntax(format!("is not glTF 2.0: {error}")),

@@ -18,15 +18,15 @@
 
 pub mod error;
 pub mod gltf;
-//pub mod mavs;
+pub mod mavs;
 pub mod obj;
-//pub mod ply;
+pub mod ply;
 pub mod resolve;
-//pub mod stl;
+pub mod stl;
 
 mod assemble;
-//mod height;
-//mod json;
+mod height;
+mod json;
 mod mtl;
 mod spectrum;
 mod texture;
@@ -77,8 +77,11 @@ pub fn load_file(path: &Path, seed: u64, resolver: &dyn Resolver) -> Result<Scen
         })
     };
     match suffix.as_str() {
+        "json" => mavs::parse(&read()?, path, seed, resolver),
         "obj" => obj::parse(&read()?, path, resolver),
         "gltf" | "glb" => gltf::parse(&read()?, path, resolver),
+        "ply" => ply::parse(&read()?, path),
+        "stl" => stl::parse(&read()?, path),
         _ => Err(Fault::new(Place::of(path), Problem::UnknownSuffix).into()),
     }
 }

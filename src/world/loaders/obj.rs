@@ -15,7 +15,7 @@ use std::path::Path;
 use glam::DAffine3;
 
 use super::assemble::Assembly;
-use super::error::{Fault, Place, Problem, SceneError};
+use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::mtl::{self, Statement};
 use super::resolve::{Resolver, folder_of, named};
 use crate::world::materials;
@@ -79,6 +79,12 @@ pub(super) fn read(
     assembly.add_mesh(mesh, &Place::of(file))
 }
 
+/// The mesh alone, all of one material.
+pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Result<Mesh, Fault> {
+    let checked = check(&String::from_utf8_lossy(bytes), file)?;
+    build(&checked.text, &vec![material; checked.materials.len()], file)
+}
+
 /// The material of faces before the first `usemtl`.
 const UNNAMED: &str = "default";
 
@@ -123,10 +129,13 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
         let at = |word: &str| {
             let offset = word.as_ptr() as usize - line.as_ptr() as usize;
             let column = line[..offset].chars().count() + 1;
-            Place { column: Some(column), ..Place::line(file, index + 1) }
+            Place { column: Some(clipped(column)), ..Place::line(file, index + 1) }
         };
         let statement = line.trim();
-        let (keyword, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
+        // A part of the line even if empty, so that it has a column.
+        let nothing = &statement[statement.len()..];
+        let (keyword, rest) =
+            statement.split_once(char::is_whitespace).unwrap_or((statement, nothing));
         let rest = rest.trim();
         match keyword {
             "v" => {
@@ -318,6 +327,7 @@ mod tests {
         for (text, expected) in [
             ("f 1 2 3", "d/m.obj:5:3: vertex 1 does not exist; there are 0, counted from 1"),
             ("v 0 0", "d/m.obj:5:3: `v` takes 3 numbers"),
+            (" v", "d/m.obj:5:3: `v` takes 3 numbers"),
             ("v 0 nan 0", "d/m.obj:5:5: expected a finite number in `v`, got nan"),
             ("v 0 0 1e39", "d/m.obj:5:7: expected a finite number in `v`, got 1e39"),
             ("vt x", "d/m.obj:5:4: expected a finite number in `vt`, got x"),
@@ -367,5 +377,23 @@ mod tests {
         let checked = check(&text, Path::new("m.obj")).unwrap();
         assert!(checked.text.len() < text.len() / 10);
         assert_eq!(checked.materials.len(), 2);
+    }
+
+    /// Any damage to a file gives a scene or an error.
+    #[test]
+    fn damaged_files_do_not_panic() {
+        let files = Memory::default().with("d/m.mtl", "newmtl red\nKd 0.5 0 0\n");
+        let text =
+            format!("mtllib m.mtl\n{SQUARE}vt 0 1\nusemtl red\nf 1/1 2/1 -1 4//2\nf 1 2 3\n");
+        let mut rng = crate::world::random::stream(1, 2, 3);
+        for _ in 0..10_000 {
+            let mut bytes = text.clone().into_bytes();
+            for _ in 0..3 {
+                let at = rand::Rng::next_u64(&mut rng) as usize % bytes.len();
+                bytes[at] =
+                    b"0123456789-/ \n\\fve\xff"[rand::Rng::next_u64(&mut rng) as usize % 19];
+            }
+            let _ = parse(&bytes, Path::new("d/m.obj"), &files);
+        }
     }
 }

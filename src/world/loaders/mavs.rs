@@ -1,0 +1,237 @@
+//! MAVS scene files (`.json`) of the Mississippi State University Autonomous Vehicle Simulator.
+//!
+//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as MAVS
+//! means them; keys it does not know are ignored, as it does. Angles are radians. What differs:
+//!
+//! - Random places come from Menura's own generator and the scene's seed: the same distribution as
+//!   in MAVS, but the same on every machine.
+//! - Paths: DATA is the nearest folder at or above the scene file that has `scenes/meshes` in it.
+//!   `PathToMeshes`, and paths that `UseFullPaths` makes literal, are relative to the scene file.
+//! - A trail does not change the ground's texture, and potholes not its labels; labels are unused.
+//! - `Animations` are not supported, and said so.
+
+mod layered;
+mod pose;
+mod scatter;
+mod trail;
+mod vegetation;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use glam::DVec2;
+
+use super::assemble::Assembly;
+use super::error::{Fault, Problem, SceneError};
+use super::height::Heights;
+use super::json::{Document, Node, Object};
+use super::obj;
+use super::resolve::{Resolver, folder_of, named};
+use crate::world::scene::Scene;
+
+/// Reads the MAVS scene `bytes`, called `file`. `seed` fixes random places.
+///
+/// # Errors
+/// Everything wrong with it and with the files it names.
+pub fn parse(
+    bytes: &[u8],
+    file: &Path,
+    seed: u64,
+    resolver: &dyn Resolver,
+) -> Result<Scene, SceneError> {
+    let document = Document::new(file, bytes)?;
+    let scene = document.root()?.object()?;
+    let roots = Roots::of(file, &scene, resolver)?;
+    let mut loader = Loader {
+        roots,
+        seed,
+        assembly: Assembly::new(resolver),
+        meshes: BTreeMap::new(),
+        heights: None,
+    };
+    loader.sections(&scene);
+    loader.assembly.finish(file, false)
+}
+
+/// Where files are looked for.
+struct Roots {
+    /// The scene file's folder.
+    scene: PathBuf,
+    /// DATA.
+    data: PathBuf,
+    /// MESHES.
+    meshes: PathBuf,
+    /// `UseFullPaths`.
+    full_paths: bool,
+}
+
+impl Roots {
+    fn of(file: &Path, scene: &Object, resolver: &dyn Resolver) -> Result<Self, Fault> {
+        let folder = folder_of(file);
+        // Beyond the folders that a relative path names.
+        let above = (1..8).map(|levels| folder.join("../".repeat(levels)));
+        let beyond = if folder.is_relative() { above.collect() } else { Vec::new() };
+        let data = folder
+            .ancestors()
+            .map(Path::to_owned)
+            .chain(beyond)
+            .find(|root| resolver.exists(&root.join("scenes/meshes")))
+            .unwrap_or_else(|| folder.parent().unwrap_or(folder).to_owned());
+        let meshes = match scene.get("PathToMeshes") {
+            Some(path) => named(folder, &path.string()?),
+            None => data.join("scenes/meshes"),
+        };
+        let full_paths = scene.or("UseFullPaths", false, Node::flag)?;
+        Ok(Self { scene: folder.to_owned(), data, meshes, full_paths })
+    }
+
+    /// A path that `UseFullPaths` makes literal, else under `root`.
+    fn literal_or(&self, root: &Path, path: &str) -> PathBuf {
+        named(if self.full_paths { &self.scene } else { root }, path)
+    }
+
+    /// Where spectra are.
+    fn spectra(&self) -> PathBuf {
+        self.data.join("scenes/meshes")
+    }
+}
+
+/// What streams of random draws are for; the entry's number is added.
+mod streams {
+    pub const OBJECTS: u64 = 0x100_0000_0000;
+    pub const VEGETATION: u64 = 0x200_0000_0000;
+}
+
+struct Loader<'a> {
+    roots: Roots,
+    seed: u64,
+    assembly: Assembly<'a>,
+    /// By file and replacing material file.
+    meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
+    /// Of the finished ground.
+    heights: Option<Heights>,
+}
+
+impl Loader<'_> {
+    /// In MAVS's order: placing needs the ground.
+    fn sections(&mut self, scene: &Object) {
+        if let Some(labels) = scene.get("Object Labels") {
+            let outcome = self.labels(&labels);
+            self.assembly.keep(outcome);
+        }
+        let mut trails = Vec::new();
+        if let Some(surface) = scene.get("Layered Surface") {
+            let outcome = self.layered_surface(&surface);
+            trails = self.assembly.keep(outcome).unwrap_or_default();
+        }
+        self.each(scene, "Surface Mesh", |loader, _, node| loader.surface_mesh(node));
+        self.each(scene, "Objects", Self::object);
+        if let Some(vegetation) = scene.get("Vegetation Distribution") {
+            let outcome = self.vegetation(&vegetation, &trails);
+            self.assembly.keep(outcome);
+        }
+        if let Some(animations) = scene.get("Animations") {
+            tracing::warn!(
+                "{}: `Animations` are not supported: the scene is loaded without its moving meshes",
+                animations.place()
+            );
+        }
+    }
+
+    /// Reads every entry of the array at `key`, noting the faults of each.
+    fn each(
+        &mut self,
+        scene: &Object,
+        key: &str,
+        read: impl Fn(&mut Self, u64, &Node) -> Result<(), Fault>,
+    ) {
+        let Some(node) = scene.get(key) else { return };
+        let array = node.array();
+        let entries = self.assembly.keep(array).unwrap_or_default();
+        for (index, entry) in entries.iter().enumerate() {
+            let outcome = read(self, index as u64, entry);
+            self.assembly.keep(outcome);
+        }
+    }
+
+    /// Labels mean nothing to a lidar; a missing file is only warned about, as by MAVS.
+    fn labels(&mut self, node: &Node) -> Result<(), Fault> {
+        let path = named(&self.roots.meshes, &node.string()?);
+        if !self.assembly.resolver.exists(&path) {
+            tracing::warn!("{}: there is no label file `{}`", node.place(), path.display());
+        }
+        Ok(())
+    }
+
+    fn surface_mesh(&mut self, node: &Node) -> Result<(), Fault> {
+        let object = node.object()?;
+        let file = object.need("Mesh", "the path of an .obj file")?;
+        let path = self.roots.literal_or(&self.roots.meshes, &file.string()?);
+        let pose = pose::of_surface(&object)? * pose::turn(&object)?;
+        if let Some(mesh) = self.mesh(path, None, &file) {
+            self.assembly.add_ground(mesh, pose, &node.place());
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, index: u64, node: &Node) -> Result<(), Fault> {
+        let object = node.object()?;
+        let file = object.need("Mesh", "the path of an .obj file")?;
+        let path = named(&self.roots.meshes, &file.string()?);
+        let material = object.get("Material").map(|m| m.string()).transpose()?;
+        let turn = pose::turn(&object)?;
+        let mesh = self.mesh(path, material, &file);
+        if let Some(instances) = object.get("Instances") {
+            for instance in instances.array()? {
+                let pose = instance.object().and_then(|object| pose::of_object(&object));
+                if let Some(pose) = self.assembly.keep(pose)
+                    && let Some(mesh) = mesh
+                {
+                    self.assembly.add_instance(mesh, pose * turn, &instance.place());
+                }
+            }
+            return Ok(());
+        }
+        let Some(random) = object.get("Random") else {
+            let (key, expected) = ("Instances", "an array of poses, unless there is `Random`");
+            return Err(node.fault(Problem::MissingKey { key, expected }));
+        };
+        let scatter = scatter::Scatter::read(&random)?;
+        let Some(mesh) = mesh else { return Ok(()) };
+        let place = random.place();
+        let kind = streams::OBJECTS + index;
+        let copies = scatter.copies(self.seed, kind, &place);
+        for copy in &copies {
+            let height = self.height(copy.place).unwrap_or(0.0);
+            self.assembly.add_instance(mesh, copy.pose(height) * turn, &place);
+        }
+        Ok(())
+    }
+
+    /// The mesh at `path`, which `named_at` names, read once.
+    fn mesh(&mut self, path: PathBuf, material: Option<String>, named_at: &Node) -> Option<u32> {
+        let key = (path, material);
+        if let Some(&known) = self.meshes.get(&key) {
+            return known;
+        }
+        let (path, material) = (&key.0, key.1.as_deref());
+        let bytes = self.assembly.read(path, &named_at.place());
+        let spectra = self.roots.spectra();
+        let mesh = bytes.and_then(|bytes| {
+            obj::read(&bytes, path, material, Some(&spectra), &mut self.assembly)
+        });
+        self.meshes.insert(key, mesh);
+        mesh
+    }
+
+    /// Height of the ground, once all of it is loaded.
+    fn height(&mut self, p: DVec2) -> Option<f64> {
+        let scene = self.assembly.scene();
+        let heights =
+            self.heights.get_or_insert_with(|| Heights::new(&scene.meshes, &scene.ground));
+        heights.at(p)
+    }
+}
+
+#[cfg(test)]
+mod tests;

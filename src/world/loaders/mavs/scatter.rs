@@ -1,0 +1,305 @@
+//! `Random`: copies at random places in a polygon.
+
+use std::collections::HashMap;
+
+use glam::{DAffine3, DMat3, DVec2, DVec3};
+use rand_xoshiro::SplitMix64;
+
+use super::super::MAX_INSTANCES;
+use super::super::error::{Fault, Place};
+use super::super::json::Node;
+use crate::frames::quat_about;
+use crate::world::random::{self, uniform};
+
+/// Corners that a polygon may have.
+const MAX_CORNERS: usize = 1000;
+/// Places that are tried for a copy that must keep its distance.
+const MAX_TRIES: u32 = 200;
+
+/// What `Random` says.
+pub struct Scatter {
+    number: u64,
+    polygon: Polygon,
+    offset: DVec3,
+    scale: Scale,
+    spacing: Option<f64>,
+}
+
+/// How scales are drawn.
+enum Scale {
+    /// One for all axes.
+    Uniform([f64; 2]),
+    /// One for each.
+    EachAxis([[f64; 2]; 3]),
+}
+
+/// Where one copy goes.
+pub struct Copy {
+    /// East and north.
+    pub place: DVec2,
+    offset: DVec3,
+    yaw: f64,
+    scale: DVec3,
+}
+
+impl Copy {
+    /// World from mesh, on ground that is `height` high there.
+    pub fn pose(&self, height: f64) -> DAffine3 {
+        let axes =
+            DMat3::from_quat(quat_about(DVec3::Z, self.yaw)) * DMat3::from_diagonal(self.scale);
+        DAffine3::from_mat3_translation(axes, self.place.extend(height) + self.offset)
+    }
+}
+
+impl Scatter {
+    /// Reads the object.
+    pub fn read(node: &Node) -> Result<Self, Fault> {
+        let object = node.object()?;
+        let number = object.need("Number", "the number of copies")?.whole(MAX_INSTANCES as u64)?;
+        let polygon = Polygon::read(&object.need("Polygon", "an array of points [x, y]")?)?;
+        let offset = object.or("Offset", [0.0; 3], Node::numbers)?.into();
+        let scale = object.get("Scale").map_or(Ok(Scale::Uniform([1.0; 2])), |node| {
+            let expected = "[low, high], or three of these for x, y and z";
+            let range = |node: &Node| {
+                let numbers = node.numbers::<2>().map_err(|_| node.wrong(expected))?;
+                if numbers[0] > numbers[1] { Err(node.wrong(expected)) } else { Ok(numbers) }
+            };
+            let entries = node.array()?;
+            match entries.as_slice() {
+                [x, y, z] => Ok(Scale::EachAxis([range(x)?, range(y)?, range(z)?])),
+                _ => Ok(Scale::Uniform(range(&node)?)),
+            }
+        })?;
+        let spacing = object.or("Minimum Spacing", 0.0, Node::number)?;
+        Ok(Self { number, polygon, offset, scale, spacing: Some(spacing).filter(|&s| s > 0.0) })
+    }
+
+    /// The copies, fewer than asked for if they cannot keep their distance; that is warned about
+    /// at `place`.
+    pub fn copies(&self, seed: u64, kind: u64, place: &Place) -> Vec<Copy> {
+        let mut taken = self.spacing.map(Spaced::new);
+        let mut copies = Vec::new();
+        for index in 0..self.number {
+            let mut rng = random::stream(seed, kind, index);
+            let spot = match &mut taken {
+                None => self.polygon.draw(&mut rng),
+                Some(taken) => {
+                    let mut tries = (0..MAX_TRIES).map(|_| self.polygon.draw(&mut rng));
+                    let Some(spot) = tries.find(|&spot| taken.take(spot)) else { break };
+                    spot
+                }
+            };
+            let yaw = random::angle(&mut rng);
+            let mut within = |[low, high]: [f64; 2]| uniform(&mut rng, low, high);
+            let scale = match self.scale {
+                Scale::Uniform(range) => DVec3::splat(within(range)),
+                Scale::EachAxis([x, y, z]) => DVec3::new(within(x), within(y), within(z)),
+            };
+            let offset = self.offset;
+            copies.push(Copy { place: spot, offset, yaw, scale });
+        }
+        if (copies.len() as u64) < self.number {
+            tracing::warn!(
+                "{place}: only {} of {} copies keep the minimum spacing",
+                copies.len(),
+                self.number
+            );
+        }
+        copies
+    }
+}
+
+/// Places that keep a distance from each other.
+struct Spaced {
+    spacing: f64,
+    /// By square cells as wide as the distance; only looked up, never walked through.
+    cells: HashMap<(i64, i64), Vec<DVec2>>,
+}
+
+impl Spaced {
+    fn new(spacing: f64) -> Self {
+        Self { spacing, cells: HashMap::new() }
+    }
+
+    /// Takes the place if it is far enough from all that are taken.
+    fn take(&mut self, p: DVec2) -> bool {
+        let cell = (p / self.spacing).floor().as_i64vec2();
+        for x in -1..=1 {
+            for y in -1..=1 {
+                let key = (cell.x.saturating_add(x), cell.y.saturating_add(y));
+                let near = self.cells.get(&key).into_iter().flatten();
+                if near.into_iter().any(|other| other.distance(p) < self.spacing) {
+                    return false;
+                }
+            }
+        }
+        self.cells.entry((cell.x, cell.y)).or_default().push(p);
+        true
+    }
+}
+
+/// A polygon, cut into trapezoids between the levels of its corners: a place drawn in these is
+/// uniform whatever the shape.
+struct Polygon {
+    trapezoids: Vec<Trapezoid>,
+    /// Area of each and all before it.
+    areas: Vec<f64>,
+}
+
+/// Between two levels of y, left and right ends at each.
+struct Trapezoid {
+    y: [f64; 2],
+    low: [f64; 2],
+    high: [f64; 2],
+}
+
+impl Polygon {
+    fn read(node: &Node) -> Result<Self, Fault> {
+        let expected = format!("an array of 3 to {MAX_CORNERS} points [x, y] around an area");
+        let entries = node.array()?;
+        if !(3..=MAX_CORNERS).contains(&entries.len()) {
+            return Err(node.wrong(expected));
+        }
+        let corners = entries
+            .iter()
+            .map(|point| point.numbers::<2>().map(DVec2::from))
+            .collect::<Result<Vec<DVec2>, Fault>>()?;
+        Self::new(&corners).ok_or_else(|| node.wrong(expected))
+    }
+
+    /// `None` if it covers nothing.
+    fn new(corners: &[DVec2]) -> Option<Self> {
+        let mut levels: Vec<f64> = corners.iter().map(|corner| corner.y).collect();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        let mut polygon = Self { trapezoids: Vec::new(), areas: Vec::new() };
+        let mut total = 0.0;
+        for pair in levels.windows(2) {
+            let (bottom, top) = (pair[0], pair[1]);
+            let middle = bottom + (top - bottom) / 2.0;
+            let next = corners.iter().cycle().skip(1);
+            // Where the edges that cross this band enter and leave it.
+            let mut crossings: Vec<[f64; 3]> = corners
+                .iter()
+                .zip(next)
+                .filter(|(a, b)| (a.y <= bottom && b.y >= top) || (b.y <= bottom && a.y >= top))
+                .map(|(a, b)| {
+                    let x = |y: f64| a.x + (b.x - a.x) * (y - a.y) / (b.y - a.y);
+                    [x(middle), x(bottom), x(top)]
+                })
+                .collect();
+            crossings.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            for sides in crossings.as_chunks::<2>().0 {
+                let trapezoid = Trapezoid {
+                    y: [bottom, top],
+                    low: [sides[0][1], sides[1][1]],
+                    high: [sides[0][2], sides[1][2]],
+                };
+                total += trapezoid.area();
+                polygon.trapezoids.push(trapezoid);
+                polygon.areas.push(total);
+            }
+        }
+        (total > 0.0 && total.is_finite()).then_some(polygon)
+    }
+
+    fn draw(&self, rng: &mut SplitMix64) -> DVec2 {
+        let total = self.areas.last().copied().unwrap_or_default();
+        let pick = uniform(rng, 0.0, total);
+        let index = self.areas.partition_point(|&area| area <= pick);
+        self.trapezoids[index.min(self.trapezoids.len() - 1)].draw(rng)
+    }
+}
+
+impl Trapezoid {
+    fn widths(&self) -> [f64; 2] {
+        [self.low, self.high].map(|[left, right]| (right - left).max(0.0))
+    }
+
+    fn area(&self) -> f64 {
+        let [low, high] = self.widths();
+        (self.y[1] - self.y[0]) * (low + high) / 2.0
+    }
+
+    fn draw(&self, rng: &mut SplitMix64) -> DVec2 {
+        let [low, high] = self.widths();
+        // Inverts the share of area below each level; the form holds for equal widths too.
+        let share = uniform(rng, 0.0, 1.0);
+        let root = (low * low + (high * high - low * low) * share).sqrt();
+        let up = if low + root > 0.0 { share * (low + high) / (low + root) } else { 0.0 };
+        let left = self.low[0] + (self.high[0] - self.low[0]) * up;
+        let right = self.low[1] + (self.high[1] - self.low[1]) * up;
+        let y = self.y[0] + (self.y[1] - self.y[0]) * up;
+        DVec2::new(uniform(rng, left, right), y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn polygon(corners: &[[f64; 2]]) -> Option<Polygon> {
+        let corners: Vec<DVec2> = corners.iter().map(|&c| c.into()).collect();
+        Polygon::new(&corners)
+    }
+
+    #[test]
+    fn draws_fill_a_polygon_that_is_not_convex_evenly() {
+        // A U, open at the top: three unit squares wide and two high, without the upper middle.
+        let u = [[0., 0.], [3., 0.], [3., 2.], [2., 2.], [2., 1.], [1., 1.], [1., 2.], [0., 2.]];
+        let polygon = polygon(&u).unwrap();
+        assert!((polygon.areas.last().unwrap() - 5.0).abs() < 1e-12);
+        let mut rng = random::stream(1, 2, 3);
+        let mut counts = [0; 6];
+        for _ in 0..50_000 {
+            let p = polygon.draw(&mut rng);
+            counts[(p.y.floor() * 3.0 + p.x.floor()) as usize] += 1;
+        }
+        assert_eq!(counts[4], 0, "the gap");
+        for count in [counts[0], counts[1], counts[2], counts[3], counts[5]] {
+            assert!((9_500..10_500).contains(&count), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn draws_fill_slanted_sides_evenly() {
+        let triangle = polygon(&[[0., 0.], [4., 0.], [0., 4.]]).unwrap();
+        let mut rng = random::stream(1, 2, 3);
+        let (mut sum, count) = (DVec2::ZERO, 50_000);
+        for _ in 0..count {
+            let p = triangle.draw(&mut rng);
+            assert!(p.x >= 0.0 && p.y >= 0.0 && p.x + p.y <= 4.0 + 1e-9);
+            sum += p;
+        }
+        let mean = sum / f64::from(count);
+        assert!((mean - DVec2::splat(4.0 / 3.0)).length() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn polygons_without_area_are_none() {
+        assert!(polygon(&[[0., 0.], [1., 1.], [2., 2.]]).is_none());
+        assert!(polygon(&[[0., 1.], [1., 1.], [2., 1.]]).is_none());
+    }
+
+    #[test]
+    fn spaced_copies_keep_their_distance() {
+        let scatter = |number, spacing| Scatter {
+            number,
+            polygon: polygon(&[[0., 0.], [20., 0.], [20., 20.], [0., 20.]]).unwrap(),
+            offset: DVec3::ZERO,
+            scale: Scale::EachAxis([[1.0, 2.0], [3.0, 3.0], [-2.0, -1.0]]),
+            spacing: Some(spacing),
+        };
+        let place = Place::of(std::path::Path::new("s"));
+        let copies = scatter(80, 1.0).copies(9, 0, &place);
+        assert_eq!(copies.len(), 80);
+        for (index, copy) in copies.iter().enumerate() {
+            assert!(copies[..index].iter().all(|other| other.place.distance(copy.place) >= 1.0));
+            assert!((1.0..2.0).contains(&copy.scale.x) && copy.scale.y == 3.0);
+            assert!((-2.0..-1.0).contains(&copy.scale.z));
+        }
+        // More than fit: as many as there is room for.
+        let full = scatter(1000, 5.0).copies(9, 0, &place);
+        assert!((12..30).contains(&full.len()), "{}", full.len());
+    }
+}

@@ -1,0 +1,208 @@
+//! `Vegetation Distribution`: plants scattered by densities measured at a few places.
+
+use glam::{DAffine3, DMat3, DVec2, DVec3};
+use rand::RngExt;
+
+use super::super::MAX_INSTANCES;
+use super::super::error::{Fault, Problem};
+use super::super::json::Node;
+use super::super::resolve::named;
+use super::trail::Trails;
+use super::{Loader, pose, streams};
+use crate::frames::quat_about;
+use crate::world::random::{self, uniform};
+
+/// Side of the square cells that share a density, metres.
+const CELL_M: f64 = 20.0;
+/// Cells times zones that are worked through.
+const MAX_WORK: u64 = 10_000_000;
+/// Thickest trunk that the height formula holds for, centimetres.
+const MAX_DIAMETER_CM: f64 = 100.0;
+
+struct Species {
+    mesh: Option<u32>,
+    /// Mesh from file, for meshes with y up.
+    turn: DAffine3,
+    mesh_height: f64,
+    /// Thinnest and thickest trunk in any zone, centimetres.
+    diameters: [f64; 2],
+}
+
+struct Zone {
+    place: DVec2,
+    /// Plants per m², by species.
+    densities: Vec<f64>,
+}
+
+impl Loader<'_> {
+    /// Scatters the plants, clear of `trails`.
+    pub(super) fn vegetation(&mut self, node: &Node, trails: &[Vec<DVec2>]) -> Result<(), Fault> {
+        let object = node.object()?;
+        let mut species = Vec::new();
+        for entry in object.need("Species", "an array of species")?.array()? {
+            species.push(self.species(&entry)?);
+        }
+        let zones_node = object.need("Zones", "an array of zones")?;
+        let zones = zones_node
+            .array()?
+            .iter()
+            .map(|entry| zone(entry, &mut species))
+            .collect::<Result<Vec<Zone>, Fault>>()?;
+        if zones.is_empty() {
+            return Err(zones_node.wrong("at least one zone"));
+        }
+
+        let [low, high] = self.ground_rectangle().ok_or_else(|| {
+            node.fault(Problem::Syntax("needs a ground, and the scene has none".into()))
+        })?;
+        let cells = ((high - low) / CELL_M).ceil().max(DVec2::ONE);
+        let work = (cells.x * cells.y * zones.len() as f64).min(1.0e18) as u64;
+        if work > MAX_WORK {
+            let what = "cells of 20 m on the ground, times zones";
+            return Err(node.fault(Problem::TooMany { what, count: work, limit: MAX_WORK }));
+        }
+        let mut clear = Trails::default();
+        trails.iter().for_each(|path| clear.add(path));
+        let mut planted: f64 = 0.0;
+        for cell in 0..(cells.x * cells.y) as u64 {
+            let (column, row) = (cell % cells.x as u64, cell / cells.x as u64);
+            let from = low + DVec2::new(column as f64, row as f64) * CELL_M;
+            let to = (from + CELL_M).min(high);
+            for (index, plant) in species.iter().enumerate() {
+                let expected =
+                    density(&zones, index, from + CELL_M / 2.0) * (to - from).element_product();
+                planted += expected;
+                if planted > MAX_INSTANCES as f64 {
+                    let limit = MAX_INSTANCES as u64;
+                    let count = planted as u64;
+                    let problem = Problem::TooMany { what: "plants", count, limit };
+                    return Err(node.fault(problem));
+                }
+                self.plant(node, plant, index as u64, cell, expected, [from, to], &clear);
+            }
+        }
+        Ok(())
+    }
+
+    fn species(&mut self, node: &Node) -> Result<Species, Fault> {
+        let object = node.object()?;
+        let file = object.need("Mesh", "the path of an .obj file")?;
+        let path = named(&self.roots.meshes, &file.string()?);
+        let mesh_height = object.need("Mesh Height", "the mesh's height in metres")?.positive()?;
+        let rotated = object.or("Rotated", false, Node::flag)?;
+        let turn = DAffine3::from_mat3(if rotated { pose::Y_TO_Z } else { DMat3::IDENTITY });
+        let diameters = [f64::INFINITY, 0.0];
+        Ok(Species { mesh: self.mesh(path, None, &file), turn, mesh_height, diameters })
+    }
+
+    /// The rectangle around the ground, or around what is seen if no ground is told.
+    fn ground_rectangle(&self) -> Option<[DVec2; 2]> {
+        let scene = self.assembly.scene();
+        let instances = if scene.ground.is_empty() { &scene.instances } else { &scene.ground };
+        instances
+            .iter()
+            .map(|instance| self.assembly.world_bounds(instance).map(DVec3::truncate))
+            .reduce(|[low, high], [l, h]| [low.min(l), high.max(h)])
+    }
+
+    /// Plants one species in one cell.
+    #[allow(clippy::too_many_arguments)] // one cell's worth of a loop
+    fn plant(
+        &mut self,
+        node: &Node,
+        species: &Species,
+        index: u64,
+        cell: u64,
+        expected: f64,
+        [from, to]: [DVec2; 2],
+        clear: &Trails,
+    ) {
+        let Some(mesh) = species.mesh else { return };
+        let mut rng = random::stream(self.seed, streams::VEGETATION + index, cell);
+        let whole = expected.floor();
+        let count = whole as u64 + u64::from(rng.random::<f64>() < expected - whole);
+        for _ in 0..count {
+            let p = DVec2::new(uniform(&mut rng, from.x, to.x), uniform(&mut rng, from.y, to.y));
+            let yaw = random::angle(&mut rng);
+            let [thin, thick] = species.diameters;
+            let scale = height_m(uniform(&mut rng, thin, thick)) / species.mesh_height;
+            if clear.covers(p) {
+                continue;
+            }
+            let axes = DMat3::from_quat(quat_about(DVec3::Z, yaw)) * scale;
+            let root = p.extend(self.height(p).unwrap_or(0.0));
+            let world_from_mesh = DAffine3::from_mat3_translation(axes, root) * species.turn;
+            self.assembly.add_instance(mesh, world_from_mesh, &node.place());
+        }
+    }
+}
+
+/// Height of a plant by the diameter of its trunk in centimetres.
+fn height_m(diameter_cm: f64) -> f64 {
+    0.5 * (1.3 + 0.6208 * diameter_cm - 0.00308 * diameter_cm * diameter_cm)
+}
+
+/// A zone; widens the species' diameters by its own.
+fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
+    let object = node.object()?;
+    let place = object.need("Coordinates", "a point [x, y]")?.numbers::<2>()?.into();
+    let entries = object.need("Species", "an array, one entry a species")?;
+    let entries_array = entries.array()?;
+    if entries_array.len() != species.len() {
+        return Err(entries.wrong(format!("an array of {} entries, one a species", species.len())));
+    }
+    let mut densities = Vec::new();
+    for (entry, species) in entries_array.iter().zip(species) {
+        let object = entry.object()?;
+        let density = object.need("Density", "plants per m²")?;
+        if density.number()? < 0.0 {
+            return Err(density.wrong("zero or a positive number"));
+        }
+        densities.push(density.number()?);
+        let thin = object.need("MinDiam", "the thinnest trunk in cm")?.number()?;
+        let thick = object.need("MaxDiam", "the thickest trunk in cm")?.number()?;
+        if !(0.0 <= thin && thin <= thick && thick <= MAX_DIAMETER_CM) {
+            let expected = format!("0 <= MinDiam <= MaxDiam <= {MAX_DIAMETER_CM}");
+            return Err(entry.wrong(expected));
+        }
+        species.diameters = [species.diameters[0].min(thin), species.diameters[1].max(thick)];
+    }
+    Ok(Zone { place, densities })
+}
+
+/// The zones' mean density of a species at `p`, weighted by the inverse sixth power of distance.
+fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for zone in zones {
+        // At a zone's own place it alone counts, all but.
+        let weight = zone.place.distance_squared(p).max(1.0e-6).powi(-3);
+        sum += weight * zone.densities[species];
+        weights += weight;
+    }
+    // Far from all zones the weights may vanish.
+    if weights > 0.0 { sum / weights } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_zone_counts_most() {
+        let zones = [
+            Zone { place: DVec2::ZERO, densities: vec![1.0] },
+            Zone { place: DVec2::new(10.0, 0.0), densities: vec![3.0] },
+        ];
+        assert!((density(&zones, 0, DVec2::ZERO) - 1.0).abs() < 1e-6);
+        assert!((density(&zones, 0, DVec2::new(5.0, 3.0)) - 2.0).abs() < 1e-9);
+        // Twice as far is a 64th of the weight.
+        let third = density(&zones, 0, DVec2::new(10.0 / 3.0, 0.0));
+        assert!((third - (64.0 + 3.0) / 65.0).abs() < 1e-9, "{third}");
+    }
+
+    #[test]
+    fn heights_grow_with_trunks() {
+        assert!((height_m(10.0) - 0.5 * (1.3 + 6.208 - 0.308)).abs() < 1e-12);
+        assert!(height_m(MAX_DIAMETER_CM) > height_m(50.0));
+    }
+}

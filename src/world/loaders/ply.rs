@@ -1,0 +1,348 @@
+//! PLY meshes, ascii and binary: positions and faces; z up, metres.
+//!
+//! Polygons are cut into fans. PLY has no materials: all is default grey. Other elements and
+//! properties are skipped.
+//!
+//! The reader behind it believes the header's counts, so these are held against the file's length
+//! first.
+
+use std::path::Path;
+
+use glam::DAffine3;
+use ply_rs_bw::parser::{ParseError, Parser, Reader};
+use ply_rs_bw::ply::{
+    ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
+};
+
+use super::assemble::Assembly;
+use super::error::{Fault, Place, Problem, SceneError, shortened};
+use super::resolve::Memory;
+use crate::world::materials;
+use crate::world::scene::{Mesh, Scene};
+
+/// Reads the PLY file `bytes`, called `file`, placed once as it is.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
+    let no_files = Memory::default();
+    let mut assembly = Assembly::new(&no_files);
+    let mesh = read(bytes, file)?;
+    assembly.add_material(materials::by_name("default"));
+    let place = Place::of(file);
+    if let Some(mesh) = assembly.add_mesh(mesh, &place) {
+        assembly.add_instance(mesh, DAffine3::IDENTITY, &place);
+    }
+    assembly.finish(file, true)
+}
+
+fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
+    let mut reader = Reader::new(bytes);
+    let header = Parser::<Skipped>::new()
+        .read_header(&mut reader)
+        .map_err(|error| told(file, &error, Encoding::Ascii))?;
+    let payload = reader.get_ref().len() as u64;
+    for element in header.elements.values() {
+        check_length(element, header.encoding, payload, file)?;
+    }
+    let mut vertices: Vec<Vertex> = Vec::new();
+    let mut faces: Vec<Face> = Vec::new();
+    for element in header.elements.values() {
+        let outcome = match element.name.as_str() {
+            "vertex" => {
+                for axis in ["x", "y", "z"] {
+                    let number = |p: &PropertyType| matches!(p, PropertyType::Scalar(_));
+                    require(element, &[axis], number, "numbers `x`, `y` and `z`", file)?;
+                }
+                Parser::new()
+                    .read_payload_for_element(&mut reader, element, &header)
+                    .map(|read| vertices = read)
+            }
+            "face" => {
+                let list = |p: &PropertyType| matches!(p, PropertyType::List(..));
+                require(element, &CORNERS, list, "a list `vertex_indices`", file)?;
+                Parser::new()
+                    .read_payload_for_element(&mut reader, element, &header)
+                    .map(|read| faces = read)
+            }
+            _ => Parser::<Skipped>::new()
+                .read_payload_for_element(&mut reader, element, &header)
+                .map(|_| ()),
+        };
+        outcome.map_err(|error| told(file, &error, header.encoding))?;
+    }
+
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut mesh = Mesh { name, ..Mesh::default() };
+    mesh.positions = vertices.iter().map(|v| v.position.map(|c| c as f32)).collect();
+    for (index, face) in faces.iter().enumerate() {
+        if let Some(&corner) = face.corners.iter().find(|&&c| c as usize >= vertices.len()) {
+            let problem = Problem::IndexOutOfRange {
+                what: "vertex",
+                index: i64::from(corner),
+                available: vertices.len(),
+                first: 0,
+            };
+            return Err(Fault::new(Place::element(file, format!("face {index}")), problem));
+        }
+        let Some((&first, rest)) = face.corners.split_first() else { continue };
+        mesh.triangles.extend(rest.windows(2).map(|pair| [first, pair[0], pair[1]]));
+    }
+    mesh.triangle_materials = vec![0; mesh.triangles.len()];
+    Ok(mesh)
+}
+
+/// The names that the list of a face's corners goes by.
+const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
+
+/// Whether the file can hold as many elements as its header says.
+fn check_length(
+    element: &ElementDef,
+    encoding: Encoding,
+    payload: u64,
+    file: &Path,
+) -> Result<(), Fault> {
+    let least = match encoding {
+        // A line each.
+        Encoding::Ascii => 1,
+        _ => element.properties.values().map(|p| least_bytes(&p.data_type)).sum(),
+    };
+    let fault =
+        |problem| Fault::new(Place::element(file, format!("element `{}`", element.name)), problem);
+    if least == 0 && element.count > 0 {
+        return Err(fault(Problem::Syntax("has no properties".into())));
+    }
+    let announced = least.saturating_mul(element.count as u64);
+    if announced > payload {
+        let what = format!("{} elements", element.count);
+        return Err(fault(Problem::Truncated { what, announced, available: payload }));
+    }
+    Ok(())
+}
+
+/// The fewest bytes a property takes: an empty list is its count.
+fn least_bytes(property: &PropertyType) -> u64 {
+    let (PropertyType::Scalar(scalar) | PropertyType::List(scalar, _)) = property;
+    match scalar {
+        ScalarType::Char | ScalarType::UChar => 1,
+        ScalarType::Short | ScalarType::UShort => 2,
+        ScalarType::Int | ScalarType::UInt | ScalarType::Float => 4,
+        ScalarType::Double => 8,
+    }
+}
+
+/// Whether `element` has a property by one of `names` that is as it should be.
+fn require(
+    element: &ElementDef,
+    names: &[&str],
+    fits: impl Fn(&PropertyType) -> bool,
+    expected: &str,
+    file: &Path,
+) -> Result<(), Fault> {
+    let found = names.iter().filter_map(|&name| element.properties.get(name));
+    if found.into_iter().any(|property| fits(&property.data_type)) {
+        return Ok(());
+    }
+    let place = Place::element(file, format!("element `{}`", element.name));
+    Err(Fault::new(place, Problem::Syntax(format!("must have {expected}"))))
+}
+
+/// A fault that the reader found. Lines mean something in text only.
+fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
+    let place = match error.line() {
+        Some(line) if encoding == Encoding::Ascii => Place::line(file, line),
+        _ => Place::of(file),
+    };
+    // The text repeats the line it is about; the last cause says what is wrong with it.
+    let text = error.to_string();
+    let cause = text.rsplit("Error: ").next().unwrap_or(&text);
+    let cause = cause.split_once("\n").map_or(cause, |(first, _)| first);
+    Fault::new(place, Problem::Syntax(format!("is no sound PLY: {}", shortened(cause))))
+}
+
+/// An element nothing is wanted of.
+struct Skipped;
+
+impl PropertyAccess for Skipped {
+    fn new() -> Self {
+        Self
+    }
+}
+
+struct Vertex {
+    position: [f64; 3],
+}
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Self { position: [f64::NAN; 3] }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let axis = match name {
+            "x" => 0,
+            "y" => 1,
+            "z" => 2,
+            _ => return PropertyAccessResult::Ignored,
+        };
+        self.position[axis] = match property {
+            Property::Float(v) => f64::from(v),
+            Property::Double(v) => v,
+            Property::Char(v) => f64::from(v),
+            Property::UChar(v) => f64::from(v),
+            Property::Short(v) => f64::from(v),
+            Property::UShort(v) => f64::from(v),
+            Property::Int(v) => f64::from(v),
+            Property::UInt(v) => f64::from(v),
+            _ => return PropertyAccessResult::UnsupportedType,
+        };
+        PropertyAccessResult::Set
+    }
+}
+
+struct Face {
+    corners: Vec<u32>,
+}
+
+impl PropertyAccess for Face {
+    fn new() -> Self {
+        Self { corners: Vec::new() }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        if !CORNERS.contains(&name) {
+            return PropertyAccessResult::Ignored;
+        }
+        match property.to_u32_list() {
+            Some(corners) => {
+                self.corners = corners;
+                PropertyAccessResult::Set
+            }
+            None => PropertyAccessResult::UnsupportedType,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "ply\nformat ascii 1.0\ncomment c\nelement vertex 4\nproperty float x\n\
+                          property double y\nproperty uchar red\nproperty short z\nelement face 1\n\
+                          property list uchar int vertex_indices\nelement edge 1\n\
+                          property int a\nend_header\n";
+    const BODY: &str = "0 0 9 0\n1 0 9 0\n1 1.5 9 0\n0 1 9 2\n4 0 1 2 3\n7\n";
+
+    fn load(text: &str) -> Result<Scene, String> {
+        parse(text.as_bytes(), Path::new("m.ply")).map_err(|error| error.to_string())
+    }
+
+    fn binary(big: bool) -> Vec<u8> {
+        let name = if big { "binary_big_endian" } else { "binary_little_endian" };
+        let mut bytes = HEADER.replace("ascii", name).into_bytes();
+        let mut put = |little: &[u8]| {
+            let mut word = little.to_vec();
+            if big {
+                word.reverse();
+            }
+            bytes.extend(word);
+        };
+        for (x, y, z) in [(0f32, 0f64, 0i16), (1.0, 0.0, 0), (1.0, 1.5, 0), (0.0, 1.0, 2)] {
+            put(&x.to_le_bytes());
+            put(&y.to_le_bytes());
+            put(&[9]);
+            put(&z.to_le_bytes());
+        }
+        put(&[4]);
+        (0..4i32).for_each(|corner| put(&corner.to_le_bytes()));
+        put(&7i32.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn ascii_and_binary_hold_the_same_mesh() {
+        let ascii = load(&format!("{HEADER}{BODY}")).unwrap();
+        let mesh = &ascii.meshes[0];
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
+        assert_eq!(mesh.positions[2], [1.0, 1.5, 0.0]);
+        assert_eq!(mesh.positions[3], [0.0, 1.0, 2.0]);
+        assert_eq!(ascii.materials[0].reflectance, materials::DEFAULT_REFLECTANCE);
+        for big in [false, true] {
+            let scene = parse(&binary(big), Path::new("m.ply")).unwrap();
+            assert_eq!(scene.meshes[0].positions, mesh.positions);
+            assert_eq!(scene.meshes[0].triangles, mesh.triangles);
+        }
+    }
+
+    #[test]
+    fn wrong_files_are_told() {
+        for (from, to, expected) in [
+            (
+                "4 0 1 2 3",
+                "4 0 1 2 4",
+                "m.ply: face 0: vertex 4 does not exist; there are 4, counted from 0",
+            ),
+            (
+                "4 0 1 2 3",
+                "2 0 1",
+                "m.ply: holds no triangle with an area; a lidar sees triangles \
+                                    only",
+            ),
+            (
+                "1 1.5 9 0",
+                "1 1.5 9",
+                "m.ply:16: is no sound PLY: Expected element of type \
+                                      'Scalar(Short)', but found nothing.",
+            ),
+            ("1 1.5 9 0", "1 nan 9 0", "m.ply:16: is no sound PLY: error at 1:3"),
+            (
+                "vertex 4",
+                "vertex 99999999999",
+                "m.ply: element `vertex`: announces 99999999999 bytes of 99999999999 elements, but \
+              only 46 are there",
+            ),
+            ("float x", "float u", "m.ply: element `vertex`: must have numbers `x`, `y` and `z`"),
+            (
+                "vertex_indices",
+                "corners",
+                "m.ply: element `face`: must have a list `vertex_indices`",
+            ),
+            ("format ascii 1.0\n", "", "m.ply: is no sound PLY: No format line found."),
+            ("ply\n", "plane\n", "m.ply:1: is no sound PLY: "),
+        ] {
+            let text = format!("{HEADER}{BODY}").replacen(from, to, 1);
+            let told = load(&text).unwrap_err();
+            assert!(told.starts_with(expected), "{to}: {told}");
+        }
+    }
+
+    #[test]
+    fn counts_are_not_believed() {
+        let mut bytes = HEADER.replace("ascii", "binary_little_endian").into_bytes();
+        bytes.extend([0; 30]);
+        let told = parse(&bytes, Path::new("m.ply")).unwrap_err().to_string();
+        assert!(told.contains("announces 60 bytes of 4 elements, but only 30"), "{told}");
+        let endless = "ply\nformat binary_little_endian 1.0\nelement vertex 18446744073709551615\n\
+                       end_header\n";
+        assert_eq!(load(endless).unwrap_err(), "m.ply: element `vertex`: has no properties");
+    }
+
+    /// Any damage to a file gives a scene or an error.
+    #[test]
+    fn damaged_files_do_not_panic() {
+        let mut rng = crate::world::random::stream(1, 2, 3);
+        for whole in [binary(false), binary(true), format!("{HEADER}{BODY}").into_bytes()] {
+            for cut in 0..whole.len() {
+                let _ = parse(&whole[..cut], Path::new("m.ply"));
+            }
+            for _ in 0..3000 {
+                let mut bytes = whole.clone();
+                for _ in 0..3 {
+                    let at = rand::Rng::next_u64(&mut rng) as usize % bytes.len();
+                    bytes[at] = rand::Rng::next_u64(&mut rng) as u8;
+                }
+                let _ = parse(&bytes, Path::new("m.ply"));
+            }
+        }
+    }
+}
