@@ -2,8 +2,10 @@
 //! no number.
 //!
 //! The values are typical ones, rounded, of the kind of surface named: natural surfaces vary by
-//! half of it and more with moisture, age and species. Whoever needs better numbers writes `Kd` or
-//! a spectrum into the material file.
+//! half of it and more with moisture, age and species. Each source says in which public library
+//! such surfaces are found and roughly what range to expect there; the values are rules of thumb,
+//! not computed from a library's records. Whoever needs better numbers writes `Kd` or a spectrum
+//! into the material file.
 
 use super::scene::Material;
 
@@ -19,7 +21,7 @@ pub struct Typical {
     pub also: &'static [&'static str],
     /// Diffuse reflectance at 905 nm, 0..=1.
     pub reflectance_905nm: f32,
-    /// What kind of measured spectra the value is typical of.
+    /// Where such surfaces are measured, and about what to expect.
     pub source: &'static str,
 }
 
