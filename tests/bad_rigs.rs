@@ -53,6 +53,7 @@ fn message(path: &Path) -> Option<String> {
 fn checked_by_the_binary(folder: &Path) -> Option<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_menura"))
         .args(["check", "rig.toml"])
+        .env("MENURA_LOG", "error")
         .current_dir(folder)
         .output()
         .expect("the binary runs");

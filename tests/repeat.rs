@@ -27,7 +27,7 @@ follow_ground = true
 
 [[device]]
 name = "first"
-profile = "velodyne-hdl64e-s2"
+profile = "velodyne-hdl64e-s3"
 mount = { translation_m = [0.3, 0.0, 2.0], roll_pitch_yaw_deg = [0.0, 2.0, 10.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 settings = { return_mode = "last", noise = { range_std_m = 0.02, azimuth_std_deg = 0.01, intensity_std = 0.01 } }

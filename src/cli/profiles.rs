@@ -171,6 +171,10 @@ fn settings_rows(driver: &Hdl64eProfile) -> Rows {
         ("return_mode", format!("{}, allowed {}", d.return_mode.word(), modes.join(", "))),
         ("start_azimuth_deg", shortest(d.start_azimuth_rad.to_degrees())),
         (
+            "calibration_reading",
+            format!("{}, allowed velodyne-decoder, ros", d.calibration_reading.word()),
+        ),
+        (
             "timestamp_marks",
             format!("{}, allowed first-firing, packet-end", d.timestamp_marks.word()),
         ),

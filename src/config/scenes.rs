@@ -136,7 +136,7 @@ impl RoomParameters {
     pub const HELP: &'static [ParameterHelp] = &[
         ParameterHelp {
             name: "size_m",
-            default: "[20.0, 20.0, 5.0]",
+            default: "[60.0, 60.0, 10.0]",
             min: 1.0,
             max: 1000.0,
             meaning: "lengths along x, y and z, metres; the middle of the floor is the origin",
@@ -153,7 +153,7 @@ impl RoomParameters {
 
 impl Default for RoomParameters {
     fn default() -> Self {
-        Self { size_m: [20.0, 20.0, 5.0], reflectance: 0.5 }
+        Self { size_m: [60.0, 60.0, 10.0], reflectance: 0.5 }
     }
 }
 

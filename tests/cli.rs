@@ -1,0 +1,165 @@
+//! The real binary: its help, its exit codes, what it writes.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn menura() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    command.env_remove("MENURA_LOG").env("COLUMNS", "100");
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    menura().args(arguments).output().expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// A rig that any machine renders in time: one ray a pulse in an empty room.
+const LIGHT: [&str; 4] =
+    ["--set", "world.scene=room", "--set", "device.roof-lidar.settings.beam.shape=\"ray\""];
+
+#[test]
+fn help_is_as_committed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
+    let bless = std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1");
+    for verb in ["", "run", "record", "check", "profiles", "inspect", "scenes"] {
+        let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+        let help = output(&arguments);
+        assert!(help.status.success());
+        let name = if verb.is_empty() { "menura" } else { verb };
+        let path = folder.join(format!("{name}.txt"));
+        if bless {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, stdout(&help)).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(stdout(&help), expected, "help of `{name}`; MENURA_BLESS=1 writes it anew");
+    }
+}
+
+#[test]
+fn wrong_input_is_exit_code_2_and_nothing_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    for arguments in [
+        &["run", "no-such-rig.toml"][..],
+        &["check", "no-such-rig.toml"],
+        &["run", "--set", "world.scene=courtyrad", "--duration", "1s"],
+        &["run", "--duration", "0s"],
+        &["record", "--duration", "1s", "--out", out, "--set", "device.nobody.name=x"],
+        &["run", "--report", "/no/such/folder/report.json", "--duration", "1s"],
+        &["profiles", "velodyne-hdl64"],
+        &["inspect", "no-such-capture.pcap"],
+        &["dance"],
+    ] {
+        let output = output(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).starts_with("error"), "{arguments:?}: {}", stderr(&output));
+        assert!(!Path::new(out).exists(), "{arguments:?} started something");
+    }
+}
+
+#[test]
+fn a_link_that_cannot_be_opened_is_told_and_nothing_is_sent() {
+    let arguments = ["run", "--duration", "1s", "--set"];
+    let from = "device.roof-lidar.link.udp.from=\"203.0.113.7:0\"";
+    let output = menura().args(arguments).arg(from).args(LIGHT).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(message.contains("roof-lidar") && message.contains("203.0.113.7"), "{message}");
+}
+
+#[test]
+fn a_run_reports_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    let output = menura()
+        .args(["run", "--duration", "400ms", "--seed", "5", "--report"])
+        .arg(&report)
+        .args(LIGHT)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("roof-lidar: 1041 packets"), "{}", stdout(&output));
+    let text = std::fs::read_to_string(&report).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["seed"], 5);
+    assert_eq!(report["scene"], "room");
+    let device = &report["devices"][0];
+    assert_eq!(device["packets"], 1041);
+    assert_eq!(device["points"], 1041 * 384);
+    assert_eq!(device["nominal_rate_hz"], 2600.0);
+    assert_eq!(device["send_errors"], 0);
+    assert!(device["lateness_us"]["max"].as_f64().unwrap() > 0.0);
+    assert!(report["real_time_factor"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
+fn an_interrupt_ends_a_run_with_its_summary() {
+    let child = menura()
+        .arg("run")
+        .args(LIGHT)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(stdout(&output).contains("roof-lidar: "), "{}", stdout(&output));
+}
+
+#[test]
+fn a_recording_can_be_inspected_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let recorded = menura()
+        .args(["record", "--duration", "250ms", "--out", &path("out")])
+        .args(LIGHT)
+        .output()
+        .unwrap();
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    let truth = std::fs::read_to_string(folder.path().join("out/truth.csv")).unwrap();
+    assert!(truth.starts_with("time_s,x_m,y_m,z_m,qx,qy,qz,qw,"), "{truth}");
+    assert!(truth.lines().count() >= 27, "100 Hz for 0.25 s and the header");
+    let capture = path("out/roof-lidar.pcap");
+    let drawn = output(&[
+        "inspect",
+        &capture,
+        "--profile",
+        "velodyne-hdl64e-s1",
+        "--plot",
+        &path("rotation.png"),
+    ]);
+    assert!(drawn.status.success(), "{}", stderr(&drawn));
+    assert!(stdout(&drawn).contains("packets         651"), "{}", stdout(&drawn));
+    let png = std::fs::read(folder.path().join("rotation.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000);
+}
+
+#[test]
+fn a_profiles_calibration_can_be_given_back_to_a_rig() {
+    let folder = tempfile::tempdir().unwrap();
+    let yaml = folder.path().join("unit.yaml");
+    let yaml = yaml.to_str().unwrap();
+    let written = output(&["profiles", "velodyne-hdl64e-s2", "--calibration", yaml]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let set = format!("device.roof-lidar.settings.calibration={yaml}");
+    let rig = folder.path().join("rig.toml");
+    std::fs::write(&rig, menura::config::rig::Rig::default_text()).unwrap();
+    let checked = output(&["check", rig.to_str().unwrap(), "--set", &set]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    assert!(stdout(&checked).contains("rig.toml: ok"), "{}", stdout(&checked));
+}
