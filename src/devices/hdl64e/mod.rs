@@ -101,7 +101,7 @@ impl Hdl64e {
 
     fn s1_tail(&self, index: u64) -> [u8; 6] {
         let form = index / u64::from(self.status.s1_form_packets.max(1));
-        let status = if form % 2 == 0 {
+        let status = if form.is_multiple_of(2) {
             S1Status::Temperature { fraction: 0, degrees_c: self.status.temperature_c }
         } else {
             S1Status::Version {

@@ -174,7 +174,7 @@ impl Schedule {
 
 /// S2 and S3: upper and lower blocks take turns.
 fn bank_of(block: usize) -> Bank {
-    if block % 2 == 0 { Bank::Upper } else { Bank::Lower }
+    if block.is_multiple_of(2) { Bank::Upper } else { Bank::Lower }
 }
 
 #[cfg(test)]
