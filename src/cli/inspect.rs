@@ -36,8 +36,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use self::analysis::Analysis;
-pub use self::capture::Source;
-use self::capture::{CaptureError, CaptureReader};
+use self::capture::CaptureReader;
+pub use self::capture::{CaptureError, Source};
 use self::data_flow::{Generation, Unit};
 use super::CliError;
 use crate::config::profile::{DriverProfile, Hdl64eGeneration, LaserTable, Profile};

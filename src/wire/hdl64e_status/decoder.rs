@@ -1,0 +1,258 @@
+//! The status cycle put together again, packet by packet.
+
+use super::{
+    CYCLE_PACKETS, LIVE_TYPES, LiveStatus, MARKER, ROLLING_LEN, ROLLING_PER_CYCLE, RollingStream,
+    StatusFormat, StatusTable, is_warning, slot_of, type_of,
+};
+use crate::wire::ParseError;
+
+/// Puts the status bytes of consecutive packets together again.
+///
+/// Keeps one stream's worth of bytes at most. A packet lost is seen by the order of the types and
+/// costs the stream at hand; the decoder then waits for the next `UNIT#`. Sixteen packets lost at
+/// a time leave no such trace, but shift the laser ids or spoil the checksum.
+#[derive(Clone, Debug)]
+pub struct StatusDecoder {
+    /// Place in the cycle of the last packet.
+    last_slot: Option<usize>,
+    /// The stream so far; empty while the marker is awaited.
+    stream: Vec<u8>,
+    /// Rolling bytes of the cycle at hand, to find the marker in.
+    cycle: Vec<u8>,
+    /// Types so far rule one format out.
+    format: Option<StatusFormat>,
+    live: [Option<u8>; LIVE_TYPES.len()],
+    breaks: u64,
+}
+
+/// What a packet completed or spoilt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusEvent {
+    /// The last byte of a stream that is as it should be.
+    Table(Box<StatusTable>),
+    /// The last byte of a stream that is not.
+    BadTable(ParseError),
+    /// This packet does not follow the one before: packets are missing or the type is unknown.
+    OutOfOrder,
+}
+
+impl Default for StatusDecoder {
+    fn default() -> Self {
+        Self {
+            last_slot: None,
+            stream: Vec::with_capacity(ROLLING_LEN),
+            cycle: Vec::with_capacity(ROLLING_PER_CYCLE),
+            format: None,
+            live: [None; LIVE_TYPES.len()],
+            breaks: 0,
+        }
+    }
+}
+
+impl StatusDecoder {
+    /// Waits for the first packet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the type and value of the next packet.
+    pub fn feed(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
+        let Some(slot) = slot_of(kind) else {
+            return Some(self.lose_sync(None));
+        };
+        let expected = self.last_slot.map(|last| (last + 1) % CYCLE_PACKETS as usize);
+        let broken = expected.is_some_and(|expected| expected != slot);
+        let lost = broken.then(|| self.lose_sync(Some(slot)));
+        self.last_slot = Some(slot);
+
+        let Some(rolling) = slot.checked_sub(LIVE_TYPES.len()) else {
+            self.live[slot] = Some(value);
+            self.cycle.clear();
+            return lost;
+        };
+        if self.stream.is_empty() {
+            self.await_marker(rolling, value);
+            return lost;
+        }
+        self.take(kind, value)
+    }
+
+    /// The live values; `None` until each was seen once.
+    pub fn live(&self) -> Option<LiveStatus> {
+        let mut values = [0; LIVE_TYPES.len()];
+        for (value, live) in values.iter_mut().zip(self.live) {
+            *value = live?;
+        }
+        Some(LiveStatus::from_values(values))
+    }
+
+    /// The last value of one live type, such as `b'T'`; `None` if not seen or no live type.
+    pub fn live_value(&self, kind: u8) -> Option<u8> {
+        LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
+    }
+
+    /// How many bytes of the stream at hand have been collected, 0 while its start is awaited.
+    pub fn collected(&self) -> usize {
+        self.stream.len()
+    }
+
+    /// How often packets were found missing or foreign.
+    pub fn breaks(&self) -> u64 {
+        self.breaks
+    }
+
+    fn lose_sync(&mut self, slot: Option<usize>) -> StatusEvent {
+        self.breaks += 1;
+        self.last_slot = slot;
+        self.stream.clear();
+        self.cycle.clear();
+        self.format = None;
+        StatusEvent::OutOfOrder
+    }
+
+    /// Starts a stream once the cycle at hand began with the marker.
+    fn await_marker(&mut self, rolling: usize, value: u8) {
+        // A cycle that was joined in its middle does not count.
+        if self.cycle.len() != rolling {
+            return;
+        }
+        self.cycle.push(value);
+        if self.cycle == MARKER {
+            self.stream.extend_from_slice(&MARKER);
+        }
+    }
+
+    /// Takes the next byte of the stream at hand.
+    fn take(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
+        let index = self.stream.len();
+        if is_warning(index) {
+            let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
+            self.format.get_or_insert(format);
+        }
+        // Before the first gap both formats have the same types.
+        if type_of(self.format.unwrap_or(StatusFormat::S2), index) != kind {
+            return Some(self.lose_sync(self.last_slot));
+        }
+        self.stream.push(value);
+        if self.stream.len() < ROLLING_LEN {
+            return None;
+        }
+        let format = self.format.take().unwrap_or(StatusFormat::S2);
+        let outcome = RollingStream::parse(format, &self.stream);
+        self.stream.clear();
+        self.cycle.clear();
+        Some(match outcome {
+            Ok(table) => StatusEvent::Table(Box::new(table)),
+            Err(error) => StatusEvent::BadTable(error),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::hdl64e_status::{STREAM_PACKETS, at, warning};
+    use proptest::prelude::*;
+
+    const LIVE: LiveStatus = LiveStatus {
+        hour: 12,
+        minute: 34,
+        second: 56,
+        day: 1,
+        month: 6,
+        year: 26,
+        gps: b'A',
+        temperature_c: 38,
+        firmware: 0x48,
+    };
+
+    fn table(format: StatusFormat) -> StatusTable {
+        let mut table = StatusTable::new(format);
+        for (id, laser) in (0i16..).zip(&mut table.lasers) {
+            laser.vertical_centideg = 200 - 40 * id;
+            laser.focal_distance_mm = 10_000 + id;
+            laser.max_intensity = 255;
+        }
+        table.source_ip = [192, 168, 3, 43];
+        table.set_warnings(warning::PPS | warning::GPS_TIME);
+        table
+    }
+
+    fn feed_all(
+        decoder: &mut StatusDecoder,
+        stream: &RollingStream,
+        packets: impl IntoIterator<Item = u64>,
+    ) -> Vec<StatusEvent> {
+        packets
+            .into_iter()
+            .filter_map(|packet| {
+                let (kind, value) = stream.status_pair(packet, &LIVE);
+                decoder.feed(kind, value)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_stream_joined_anywhere_is_found_in_both_formats() {
+        for format in [StatusFormat::S2, StatusFormat::S3] {
+            let table = table(format);
+            let stream = RollingStream::emit(&table);
+            for start in [0, 1, 9, 10, 15, 16, 4159] {
+                let mut decoder = StatusDecoder::new();
+                let events = feed_all(&mut decoder, &stream, start..start + 3 * STREAM_PACKETS);
+                let expected = StatusEvent::Table(Box::new(table.clone()));
+                assert!(events.len() >= 2, "{format:?} from {start}");
+                assert!(events.iter().all(|event| *event == expected), "{format:?} from {start}");
+                assert_eq!(decoder.live(), Some(LIVE));
+                assert_eq!(decoder.breaks(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_packet_costs_one_stream() {
+        let table = table(StatusFormat::S3);
+        let stream = RollingStream::emit(&table);
+        for lost in [0, 9, 13, 14, 2000, 4159] {
+            let mut decoder = StatusDecoder::new();
+            let packets = (0..2 * STREAM_PACKETS).filter(|packet| *packet != lost);
+            let events = feed_all(&mut decoder, &stream, packets);
+            let tables = events.iter().filter(|e| matches!(e, StatusEvent::Table(_))).count();
+            assert_eq!(tables, if lost == 0 { 2 } else { 1 }, "lost {lost}");
+            assert_eq!(decoder.breaks(), u64::from(lost != 0), "lost {lost}");
+        }
+    }
+
+    #[test]
+    fn a_lost_cycle_is_seen_by_the_laser_ids() {
+        let stream = RollingStream::emit(&table(StatusFormat::S3));
+        let mut decoder = StatusDecoder::new();
+        let events = feed_all(
+            &mut decoder,
+            &stream,
+            (0..3 * STREAM_PACKETS).filter(|packet| !(1600..1664).contains(packet)),
+        );
+        assert!(!matches!(events[0], StatusEvent::Table(_)), "{events:?}");
+        assert!(matches!(events.last(), Some(StatusEvent::Table(_))), "{events:?}");
+    }
+
+    #[test]
+    fn a_flipped_bit_spoils_the_crc() {
+        let mut stream = RollingStream::emit(&table(StatusFormat::S3));
+        stream.bytes[at::LASER_0 + 4] ^= 1;
+        let mut decoder = StatusDecoder::new();
+        let events = feed_all(&mut decoder, &stream, 0..STREAM_PACKETS);
+        assert!(matches!(events[..], [StatusEvent::BadTable(_)]), "{events:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_pairs_leave_the_decoder_alive(pairs in prop::collection::vec(any::<(u8, u8)>(), 0..6000)) {
+            let mut decoder = StatusDecoder::new();
+            for (kind, value) in pairs {
+                decoder.feed(kind, value);
+                prop_assert!(decoder.collected() < ROLLING_LEN);
+            }
+        }
+    }
+}

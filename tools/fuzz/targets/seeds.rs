@@ -1,0 +1,131 @@
+//! Writes what the fuzzers start from: `seeds FOLDER` fills FOLDER/<target>/.
+
+// Never runs, but brings the functions that instrumented code calls.
+use libfuzzer_sys as _;
+
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use menura::links::pcap::PcapRecorder;
+use menura::wire::ethernet::FrameHeader;
+use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
+use menura::wire::velodyne::{
+    Bank, DATA_PACKET_LEN, DataPacket, POSITION_PACKET_LEN, PositionPacket,
+};
+
+fn main() -> io::Result<()> {
+    let folder = std::env::args_os().nth(1).ok_or_else(|| io::Error::other("seeds FOLDER"))?;
+    let folder = Path::new(&folder);
+    let put = |target: &str, name: &str, bytes: &[u8]| {
+        fs::create_dir_all(folder.join(target))?;
+        fs::write(folder.join(target).join(name), bytes)
+    };
+
+    let data = data_packets();
+    for (name, bytes) in &data {
+        put("velodyne_data", name, bytes)?;
+    }
+    let position = position_packet()?;
+    put("velodyne_position", "gprmc", &position)?;
+
+    for (name, format) in [("s2", StatusFormat::S2), ("s3", StatusFormat::S3)] {
+        let stream = RollingStream::emit(&StatusTable::new(format));
+        put("hdl64e_status", name, stream.bytes())?;
+        let pairs: Vec<u8> = (0..4160)
+            .flat_map(|number| <[u8; 2]>::from(stream.status_pair(number, &LiveStatus::default())))
+            .collect();
+        put("hdl64e_status", &format!("{name}-pairs"), &pairs)?;
+    }
+
+    let mut frame = Vec::new();
+    header(2368).emit(&position, &mut frame).map_err(io::Error::other)?;
+    put("ethernet_frame", "ethernet", &[&[0], frame.as_slice()].concat())?;
+    put("ethernet_frame", "raw", &[&[1], &frame[14..]].concat())?;
+    put("ethernet_frame", "null", &[&[2, 2, 0, 0, 0], &frame[14..]].concat())?;
+    let cooked = [&[4], [0; 14].as_slice(), &[8, 0], &frame[14..]].concat();
+    put("ethernet_frame", "cooked", &cooked)?;
+
+    let pcap = folder.join("pcap_inspect");
+    fs::create_dir_all(&pcap)?;
+    let path = pcap.join("lidar.pcap");
+    let mut recorder = PcapRecorder::create(&path, header(2368))?;
+    for (number, (_, bytes)) in data.iter().enumerate() {
+        recorder.write(288_000 * number as i128, bytes)?;
+    }
+    recorder.finish()?;
+    let mut recorder = PcapRecorder::create(&pcap.join("position.pcap"), header(8308))?;
+    recorder.write(0, &position)?;
+    recorder.finish()?;
+    fs::write(pcap.join("position.pcapng"), pcapng(&frame))
+}
+
+fn header(port: u16) -> FrameHeader {
+    FrameHeader {
+        source_mac: [0x60, 0x76, 0x88, 1, 2, 3],
+        destination_mac: [0xff; 6],
+        source_ip: Ipv4Addr::new(192, 168, 3, 43),
+        destination_ip: Ipv4Addr::new(192, 168, 3, 255),
+        source_port: port,
+        destination_port: port,
+        ttl: 255,
+        dont_fragment: true,
+        identification: 0,
+        udp_checksum: false,
+    }
+}
+
+fn data_packets() -> Vec<(&'static str, [u8; DATA_PACKET_LEN])> {
+    let s1 = S1Status::Temperature { fraction: 0, degrees_c: 40 }.emit();
+    [
+        ("hdl64e-s1", [Bank::Upper, Bank::Upper, Bank::Upper, Bank::Lower], s1),
+        (
+            "hdl64e-s3",
+            [Bank::Upper, Bank::Lower, Bank::Upper, Bank::Lower],
+            DataPacket::tail_with(0, *b"W\0"),
+        ),
+        ("vlp16", [Bank::Upper; 4], DataPacket::tail_with(1, [0x37, 0x22])),
+        (
+            "vls128",
+            [Bank::Upper, Bank::Lower, Bank::Third, Bank::Fourth],
+            DataPacket::tail_with(2, [0x37, 0xa1]),
+        ),
+    ]
+    .map(|(name, banks, tail)| {
+        let mut packet = DataPacket { tail, ..DataPacket::default() };
+        for (index, block) in packet.blocks.iter_mut().enumerate() {
+            block.flag = banks[index % 4].flag();
+            block.azimuth_centideg = 100 * index as u16;
+            block.points[index].distance = 1000;
+        }
+        let mut bytes = [0; DATA_PACKET_LEN];
+        packet.emit(&mut bytes);
+        (name, bytes)
+    })
+    .to_vec()
+}
+
+fn position_packet() -> io::Result<[u8; POSITION_PACKET_LEN]> {
+    let mut packet = PositionPacket { timestamp_us: 1, pps: 2, ..PositionPacket::default() };
+    packet
+        .set_nmea("$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4,230394,003.1,W*6A\r\n")
+        .map_err(io::Error::other)?;
+    let mut bytes = [0; POSITION_PACKET_LEN];
+    packet.emit(&mut bytes);
+    Ok(bytes)
+}
+
+/// A section, an interface with nanosecond stamps and one packet.
+fn pcapng(frame: &[u8]) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let len = (12 + body.len() as u32).to_le_bytes();
+        [&kind.to_le_bytes(), &len, body, &len].concat()
+    };
+    let section = [0x1a2b_3c4d_u32.to_le_bytes(), [1, 0, 0, 0], [0xff; 4], [0xff; 4]].concat();
+    let interface = [1, 0, 0, 0, 0, 0, 4, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0];
+    let len = (frame.len() as u32).to_le_bytes();
+    let padding = vec![0; (4 - frame.len() % 4) % 4];
+    let packet = [&[0; 12], len.as_slice(), &len, frame, &padding].concat();
+    [block(0x0a0d_0d0a, &section), block(1, &interface), block(6, &packet)].concat()
+}

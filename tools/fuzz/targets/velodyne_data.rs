@@ -1,0 +1,19 @@
+//! Data packets: any 1206 bytes come back, other lengths are refused, checks never panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
+
+fuzz_target!(|bytes: &[u8]| {
+    match DataPacket::parse(bytes) {
+        Ok(packet) => {
+            packet.check();
+            packet.model();
+            packet.is_dual_return();
+            let mut again = [0xa5; DATA_PACKET_LEN];
+            packet.emit(&mut again);
+            assert_eq!(again, bytes);
+        }
+        Err(_) => assert_ne!(bytes.len(), DATA_PACKET_LEN),
+    }
+});

@@ -1,0 +1,18 @@
+//! Position packets: any 512 bytes come back, other lengths are refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::wire::velodyne::{POSITION_PACKET_LEN, PositionPacket};
+
+fuzz_target!(|bytes: &[u8]| {
+    match PositionPacket::parse(bytes) {
+        Ok(packet) => {
+            packet.nmea();
+            packet.pps_status();
+            let mut again = [0xa5; POSITION_PACKET_LEN];
+            packet.emit(&mut again);
+            assert_eq!(again, bytes);
+        }
+        Err(_) => assert_ne!(bytes.len(), POSITION_PACKET_LEN),
+    }
+});
