@@ -8,12 +8,51 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
+use menura::config::profile::{DriverProfile, Profile};
+use menura::config::rig::Rig;
 use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
 use menura::wire::velodyne::{
     Bank, DATA_PACKET_LEN, DataPacket, POSITION_PACKET_LEN, PositionPacket,
 };
+
+/// Target, name, text: one of each format.
+const TEXTS: &[(&str, &str, &str)] = &[
+    (
+        "scene_obj",
+        "triangle",
+        "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl leaf\nf 1/1 2/1 -1/1\n",
+    ),
+    (
+        "scene_gltf",
+        "empty",
+        r#"{"asset":{"version":"2.0"},"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}],"bufferViews":[{"buffer":0,"byteLength":36}],"buffers":[{"byteLength":36,"uri":"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]}"#,
+    ),
+    (
+        "scene_ply",
+        "ascii",
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+    ),
+    (
+        "scene_stl",
+        "ascii",
+        "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid a\n",
+    ),
+    (
+        "scene_mavs",
+        "one",
+        r#"{"PathToMeshes":"./","Objects":[{"Mesh":"a.obj","Instances":[{"Position":[1,2,3],"YawPitchRoll":[1,0,0],"Scale":[1,2,1]}]},{"Mesh":"a.obj","Random":{"Number":3,"Polygon":[[0,0],[9,0],[9,9]],"Minimum Spacing":1}}]}"#,
+    ),
+    ("trajectory", "tum", "\0# t x y z q\n0 0 0 0 0 0 0 1\n1 1 0 0 0 0 0 1\n"),
+    ("trajectory", "csv", "\u{1}time_s,x_m,y_m,z_m,yaw_deg\n0,0,0,0,10\n1,1,0,0,12\n"),
+    ("trajectory", "vprp", "\u{2}@Data\n0:0 0 0:1 0 0 0\n0.01:1 0 0:1 0 0 0\n@END\n"),
+    (
+        "trajectory",
+        "gpx",
+        "\u{3}<gpx><trk><trkseg><trkpt lat=\"33\" lon=\"-88\"><ele>90</ele><time>2026-01-01T00:00:00Z</time></trkpt><trkpt lat=\"33.001\" lon=\"-88\"/></trkseg></trk></gpx>",
+    ),
+];
 
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or_else(|| io::Error::other("seeds FOLDER"))?;
@@ -38,6 +77,19 @@ fn main() -> io::Result<()> {
             .collect();
         put("hdl64e_status", &format!("{name}-pairs"), &pairs)?;
     }
+
+    for (target, name, text) in TEXTS {
+        put(target, name, text.as_bytes())?;
+    }
+    put("rig", "default", Rig::default_text().as_bytes())?;
+    if let Some(profile) = Profile::embedded().first() {
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+        let yaml = driver.defaults.calibration.to_yaml().map_err(io::Error::other)?;
+        put("calibration", "shipped", yaml.as_bytes())?;
+    }
+    put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
+    let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
+    put("scene_stl", "binary", &stl)?;
 
     let mut frame = Vec::new();
     header(2368).emit(&position, &mut frame).map_err(io::Error::other)?;
