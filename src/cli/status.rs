@@ -68,7 +68,7 @@ impl StatusView {
         workers: usize,
     ) {
         println!(
-            "ran {:.1} s; rendering took 1/{real_time_factor:.2} of real time on {workers} workers",
+            "ran {:.1} s; {workers} workers render {real_time_factor:.2} times real time",
             elapsed.as_secs_f64(),
         );
         for figure in figures {

@@ -8,8 +8,21 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::{PulseReturns, Return};
-use crate::config::profile::{BeamSettings, BeamShape, ReturnMode};
+use crate::config::profile::{BeamSettings, BeamShape};
 use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
+
+/// Which of a pulse's echoes a receiver reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoSelection {
+    /// The nearest.
+    First,
+    /// The one with the most energy; of equals the nearest.
+    Strongest,
+    /// The farthest.
+    Last,
+    /// The strongest as first, the last as second return.
+    StrongestAndLast,
+}
 
 /// The stencil of a spot shape, in half-axes.
 pub fn stencil(shape: BeamShape) -> Stencil {
@@ -45,14 +58,14 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Forms a pulse's echoes and picks those that `mode` reports.
+/// Forms a pulse's echoes and picks those that `selection` reports.
 ///
 /// Hits are taken from near to far. Everything within the signal cutoff behind an echo's nearest
 /// hit belongs to that echo: its range is the mean of its hits' ranges, its intensity the sum of
 /// their `rho cos(theta)` over the number of rays in the stencil. Echoes below the detection
 /// threshold or outside the range limits are not seen; what they are made of still blocks the
 /// light behind it.
-pub fn returns(hits: &[Hit], beam: &BeamSettings, mode: ReturnMode) -> PulseReturns {
+pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
     let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
     let mut used = 0;
     for hit in hits {
@@ -70,6 +83,7 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, mode: ReturnMode) -> PulseRetu
     }
     let cutoff = beam.signal_cutoff_m as f32;
     let rays = hits.len() as f32;
+    let mut nearest = None;
     let mut strongest: Option<Return> = None;
     let mut last = None;
     let mut start = 0;
@@ -85,17 +99,20 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, mode: ReturnMode) -> PulseRetu
             && f64::from(echo.range_m) >= beam.min_range_m
             && f64::from(echo.range_m) <= beam.max_range_m;
         if is_seen {
+            nearest = nearest.or(Some(echo));
             if strongest.is_none_or(|s| echo.intensity > s.intensity) {
                 strongest = Some(echo);
             }
             last = Some(echo);
         }
     }
-    match mode {
-        ReturnMode::Strongest => PulseReturns { first: strongest, second: None },
-        ReturnMode::Last => PulseReturns { first: last, second: None },
-        ReturnMode::Dual => PulseReturns { first: strongest, second: last },
-    }
+    let (first, second) = match selection {
+        EchoSelection::First => (nearest, None),
+        EchoSelection::Strongest => (strongest, None),
+        EchoSelection::Last => (last, None),
+        EchoSelection::StrongestAndLast => (strongest, last),
+    };
+    PulseReturns { first, second }
 }
 
 #[cfg(test)]
@@ -140,7 +157,7 @@ mod tests {
     #[test]
     fn hits_within_the_cutoff_are_one_echo() {
         let hits = [hit(10.0, 0.4), hit(10.8, 0.4), Hit::MISS, hit(20.0, 0.8)];
-        let dual = returns(&hits, &settings(), ReturnMode::Dual);
+        let dual = returns(&hits, &settings(), EchoSelection::StrongestAndLast);
         let (strongest, last) = (dual.first.unwrap(), dual.second.unwrap());
         // Two rays of 0.4 and one of 0.8, all at cos 0.5, are equally bright: the nearer wins.
         assert!((strongest.range_m - 10.4).abs() < 1e-5);
@@ -151,17 +168,18 @@ mod tests {
     #[test]
     fn strongest_counts_the_energy_of_the_whole_echo() {
         let hits = [hit(5.0, 0.9), hit(9.0, 0.4), hit(9.1, 0.4), hit(9.2, 0.4)];
-        let one = |mode| returns(&hits, &settings(), mode).first.unwrap().range_m;
-        assert!((one(ReturnMode::Strongest) - 9.1).abs() < 1e-5);
-        assert!((one(ReturnMode::Last) - 9.1).abs() < 1e-5);
+        let one = |selection| returns(&hits, &settings(), selection).first.unwrap().range_m;
+        assert!((one(EchoSelection::First) - 5.0).abs() < 1e-5);
+        assert!((one(EchoSelection::Strongest) - 9.1).abs() < 1e-5);
+        assert!((one(EchoSelection::Last) - 9.1).abs() < 1e-5);
     }
 
     #[test]
     fn what_cannot_be_seen_is_left_out() {
         let hits = [hit(0.5, 0.9), hit(50.0, 0.02), hit(150.0, 0.9)];
         let dim = BeamSettings { detection_threshold: 0.01, ..settings() };
-        assert_eq!(returns(&hits, &dim, ReturnMode::Dual), PulseReturns::default());
-        let seen = returns(&hits, &settings(), ReturnMode::Dual);
+        assert_eq!(returns(&hits, &dim, EchoSelection::StrongestAndLast), PulseReturns::default());
+        let seen = returns(&hits, &settings(), EchoSelection::StrongestAndLast);
         assert_eq!(seen.first, seen.second);
         assert_eq!(seen.first.unwrap().range_m, 50.0);
     }

@@ -2,10 +2,11 @@
 
 use glam::DVec3;
 
+use super::beam::EchoSelection;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{Measurement, MeasurementRequest, PulseReturns, Return, beam};
-use crate::config::profile::{BeamSettings, NoiseSettings, ReturnMode};
+use crate::config::profile::{BeamSettings, NoiseSettings};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
@@ -17,7 +18,7 @@ pub struct Lidar {
     stencil: Stencil,
     half_axes_m: [f64; 2],
     beam: BeamSettings,
-    mode: ReturnMode,
+    selection: EchoSelection,
     errors: NoiseSettings,
     noise: NoiseSource,
 }
@@ -34,7 +35,7 @@ impl Lidar {
     pub fn new(
         lasers: Vec<LaserGeometry>,
         beam: &BeamSettings,
-        mode: ReturnMode,
+        selection: EchoSelection,
         errors: &NoiseSettings,
         noise: NoiseSource,
     ) -> Self {
@@ -43,7 +44,7 @@ impl Lidar {
             stencil: beam::stencil(beam.shape),
             half_axes_m: beam::half_axes_m(beam),
             beam: beam.clone(),
-            mode,
+            selection,
             errors: errors.clone(),
             noise,
         }
@@ -90,7 +91,7 @@ impl Lidar {
             .chunks_exact(self.stencil.len())
             .enumerate()
             .map(|(index, hits)| {
-                let seen = beam::returns(hits, &self.beam, self.mode);
+                let seen = beam::returns(hits, &self.beam, self.selection);
                 self.with_errors(seen, index, &noise)
             })
             .collect();

@@ -17,6 +17,7 @@ use super::{Device, Transmit};
 use crate::config::profile::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
+use crate::sensors::beam::EchoSelection;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::{Measurement, MeasurementRequest, Return};
@@ -68,10 +69,15 @@ impl Hdl64e {
 
     /// The physics that measures for this unit.
     pub fn lidar(&self) -> Lidar {
+        let selection = match self.settings.return_mode {
+            ReturnMode::Strongest => EchoSelection::Strongest,
+            ReturnMode::Last => EchoSelection::Last,
+            ReturnMode::Dual => EchoSelection::StrongestAndLast,
+        };
         Lidar::new(
             self.optics.geometry(),
             &self.settings.beam,
-            self.settings.return_mode,
+            selection,
             &self.settings.noise,
             self.noise,
         )
