@@ -4,8 +4,11 @@
 //! pulses at once so that neighbours may share a walk through the scene; the hits are those of
 //! separate rays all the same.
 
+mod bundle;
 mod bvh;
+mod surface;
 mod tree;
+mod walk;
 
 use glam::DVec3;
 

@@ -19,20 +19,18 @@ const MAX_PER_LEAF: u32 = 8;
 /// Primitives a tree may hold; the leaf encoding's limit.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
 
-/// Up to eight children: rows 0..3 are their lowest x, y, z, rows 3..6 their highest.
+/// Up to eight children.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Node {
-    pub bounds: [[f32; 8]; 6],
-    children: [u32; 8],
-}
-
-/// What a child slot refers to.
-pub enum Child {
-    /// Index into [`Tree::nodes`].
-    Inner(u32),
-    /// A run of [`Tree::order`].
-    Leaf { first: u32, count: u32 },
+    /// Middles of the children's boxes, by axis and slot.
+    pub middle: [[f32; 8]; 3],
+    /// How far the boxes reach from there, rounded up.
+    pub half: [[f32; 8]; 3],
+    /// What the slots refer to, see [`leaf`].
+    pub children: [u32; 8],
+    /// A bit for each slot that holds a child; those come first.
+    pub occupied: u32,
 }
 
 /// A tree over primitives `0..n`.
@@ -44,42 +42,27 @@ pub struct Tree {
     pub order: Vec<u32>,
 }
 
+/// What a child's code refers to: `None` is the node with that index, else place and count of a
+/// leaf's run in [`Tree::order`].
+#[inline(always)]
+pub fn leaf(code: u32) -> Option<(u32, u32)> {
+    let is_leaf = code & LEAF_BIT != 0;
+    is_leaf.then_some((code & FIRST_MASK, ((code & !LEAF_BIT) >> COUNT_SHIFT) + 1))
+}
+
 impl Node {
-    const VACANT: Self = Self {
-        bounds: [
-            [f32::INFINITY; 8],
-            [f32::INFINITY; 8],
-            [f32::INFINITY; 8],
-            [f32::NEG_INFINITY; 8],
-            [f32::NEG_INFINITY; 8],
-            [f32::NEG_INFINITY; 8],
-        ],
-        children: [EMPTY; 8],
-    };
-
-    /// What slot `slot` refers to. Vacant slots have inverted bounds that nothing hits.
-    #[inline(always)]
-    pub fn child(&self, slot: usize) -> Child {
-        let code = self.children[slot];
-        if code & LEAF_BIT == 0 {
-            Child::Inner(code)
-        } else {
-            Child::Leaf { first: code & FIRST_MASK, count: ((code & !LEAF_BIT) >> COUNT_SHIFT) + 1 }
-        }
-    }
-
-    /// Whether slot `slot` holds a child.
-    #[inline(always)]
-    pub fn is_occupied(&self, slot: usize) -> bool {
-        self.children[slot] != EMPTY
-    }
+    const VACANT: Self =
+        Self { middle: [[0.0; 8]; 3], half: [[0.0; 8]; 3], children: [EMPTY; 8], occupied: 0 };
 
     fn set(&mut self, slot: usize, bounds: &Aabb, code: u32) {
         for axis in 0..3 {
-            self.bounds[axis][slot] = bounds.min[axis];
-            self.bounds[axis + 3][slot] = bounds.max[axis];
+            let (low, high) = (bounds.min[axis], bounds.max[axis]);
+            let middle = 0.5 * low + 0.5 * high;
+            self.middle[axis][slot] = middle;
+            self.half[axis][slot] = (high - middle).max(middle - low).next_up();
         }
         self.children[slot] = code;
+        self.occupied |= 1 << slot;
     }
 }
 
@@ -105,14 +88,32 @@ impl Tree {
         if primitives.is_empty() {
             return Self::default();
         }
+        let max_per_leaf = max_per_leaf.clamp(1, MAX_PER_LEAF);
         let params = BvhBuildParams {
-            max_prims_per_leaf: max_per_leaf.clamp(1, MAX_PER_LEAF),
-            collapse_traversal_cost: 1.0,
+            max_prims_per_leaf: max_per_leaf,
+            // A leaf's primitives are tested side by side: always fill leaves.
+            collapse_traversal_cost: 2.0 * max_per_leaf as f32,
             ..BvhBuildParams::medium_build()
         };
         let mut core_build_time = std::time::Duration::ZERO;
         let binary = obvhs::bvh2::builder::build_bvh2(primitives, params, &mut core_build_time);
         Self { nodes: collapse(&binary), order: binary.primitive_indices }
+    }
+
+    /// Renumbers the leaves: the first of a run becomes the leaf's own number, in the order in
+    /// which the nodes name them. Returns each leaf's place and count in [`Tree::order`].
+    pub fn number_leaves(&mut self) -> Vec<(u32, u32)> {
+        let mut runs = Vec::new();
+        for code in self.nodes.iter_mut().flat_map(|node| &mut node.children) {
+            if *code == EMPTY {
+                continue;
+            }
+            if let Some(run) = leaf(*code) {
+                *code = *code & !FIRST_MASK | runs.len() as u32;
+                runs.push(run);
+            }
+        }
+        runs
     }
 }
 

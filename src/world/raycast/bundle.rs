@@ -1,0 +1,317 @@
+//! Pulses that walk the trees together.
+//!
+//! A bundle has a frame of its own: `z` along its middle, `x` from its first pulse to its last,
+//! the origin at its first pulse's. Every ray is `x = slope_x z + shift_x` (and so in `y`) there:
+//! rays may start at different places, and their depth is `z` for all of them. Lanes are the rays
+//! side by side in registers of eight, ordered along `x`, so that a small surface meets few
+//! registers.
+
+use glam::{DMat3, DVec3, Mat3, Vec3};
+
+use super::{MAX_RAYS, Pulse, Stencil};
+
+/// Rays in a register.
+pub const LANES: usize = 8;
+/// Registers in a bundle; as many as a vector of `f32` holds, to choose among them at once.
+pub const REGISTERS: usize = 8;
+/// Rays in a bundle.
+const MAX_LANES: usize = LANES * REGISTERS;
+/// The largest angle between a bundle's pulses, radians.
+const MAX_SPREAD_RAD: f64 = 0.05;
+/// The largest angle from a pulse of a bundle to the next, radians: what lies in wider gaps would
+/// be visited for nothing.
+const MAX_STEP_RAD: f64 = 0.01;
+/// Origins of a bundle's pulses lie within this of the first, metres.
+const MAX_SHIFT_M: f64 = 0.05;
+/// Half the widest spot that is bundled, at 1 m.
+const MAX_SPOT_M: f64 = 0.1;
+/// No surface.
+pub const NONE: u32 = u32::MAX;
+
+/// One value for each lane of a register.
+pub type Lanes = [f32; LANES];
+
+/// A stencil with its rays in the four orders a bundle may want them: along either axis of the
+/// spot, up or down.
+pub struct Spot {
+    orders: [SpotOrder; 4],
+    rays: usize,
+    reach: [f64; 2],
+}
+
+struct SpotOrder {
+    a: [f32; MAX_RAYS],
+    b: [f32; MAX_RAYS],
+    ray: [u8; MAX_RAYS],
+}
+
+/// Up to [`REGISTERS`] registers of rays, and the nearest hit of each so far.
+#[repr(align(64))]
+pub struct Bundle {
+    /// Ray slopes.
+    pub slope_x: [Lanes; REGISTERS],
+    pub slope_y: [Lanes; REGISTERS],
+    /// Where the rays cross `z = 0`.
+    pub shift_x: [Lanes; REGISTERS],
+    pub shift_y: [Lanes; REGISTERS],
+    /// Depth at which the rays start.
+    pub start: [Lanes; REGISTERS],
+    /// Metres along a ray for a metre of depth.
+    pub stretch: [Lanes; REGISTERS],
+    /// Depth of the nearest hit; the maximum range before there is one, minus infinity in lanes
+    /// without a ray.
+    pub depth: [Lanes; REGISTERS],
+    /// Place of the nearest hit's instance, or [`NONE`].
+    pub placed: [[u32; LANES]; REGISTERS],
+    /// Slot of its triangle in the mesh.
+    pub slot: [[u32; LANES]; REGISTERS],
+    /// For each register, the bounds of its rays' slopes.
+    pub spans: Spans,
+    /// The largest depth: nothing behind it matters.
+    pub farthest: f32,
+    /// Bounds of all rays' slopes, by axis.
+    pub low: [f32; 2],
+    pub high: [f32; 2],
+    /// No ray is farther from the axis than this at `z = 0` or before, by axis.
+    pub shift: [f32; 2],
+    /// The least start.
+    pub least_start: f32,
+    /// World to the bundle's frame; the origin aside.
+    pub from_world: Mat3,
+    /// Of the frame, in World.
+    pub origin: DVec3,
+    /// For each lane, its ray among those of the bundle's pulses.
+    pub ray: [u16; MAX_LANES],
+    /// Lanes in use.
+    pub lanes: usize,
+}
+
+/// Bounds of the slopes in every register, and how far each still looks.
+#[repr(align(32))]
+pub struct Spans {
+    pub low: [[f32; REGISTERS]; 2],
+    pub high: [[f32; REGISTERS]; 2],
+    /// Minus infinity for registers not in use.
+    pub farthest: [f32; REGISTERS],
+}
+
+impl Spot {
+    pub fn new(stencil: &Stencil) -> Self {
+        let offsets = stencil.offsets();
+        let order = |axis: usize, sign: f32| {
+            let mut rays: Vec<usize> = (0..offsets.len()).collect();
+            rays.sort_by(|&i, &j| (sign * offsets[i][axis]).total_cmp(&(sign * offsets[j][axis])));
+            let ray = |place: usize| rays[place.min(rays.len() - 1)];
+            SpotOrder {
+                a: std::array::from_fn(|place| offsets[ray(place)][0]),
+                b: std::array::from_fn(|place| offsets[ray(place)][1]),
+                ray: std::array::from_fn(|place| ray(place) as u8),
+            }
+        };
+        let reach = |axis: usize| {
+            offsets.iter().fold(0.0, |reach: f64, offset| reach.max(f64::from(offset[axis].abs())))
+        };
+        Self {
+            orders: [order(0, 1.0), order(0, -1.0), order(1, 1.0), order(1, -1.0)],
+            rays: offsets.len(),
+            reach: [reach(0), reach(1)],
+        }
+    }
+
+    /// How many of `pulses`, from the first, walk together.
+    #[inline(always)]
+    pub fn bundle_len(&self, pulses: &[Pulse]) -> usize {
+        let most = MAX_LANES / self.rays;
+        let first = &pulses[0];
+        let is_narrow = |pulse: &Pulse| {
+            let [u, v] = self.reach;
+            let spot = pulse.half_axis_u.length_squared() * (u * u)
+                + pulse.half_axis_v.length_squared() * (v * v);
+            spot <= MAX_SPOT_M * MAX_SPOT_M
+        };
+        if !is_narrow(first) {
+            return 1;
+        }
+        let mut run = 1;
+        // A run a little longer than a bundle is split evenly.
+        while run < pulses.len() && run < 2 * most {
+            let (previous, next) = (&pulses[run - 1], &pulses[run]);
+            let within =
+                |a: &Pulse, rad: f64| (next.direction - a.direction).length_squared() <= rad * rad;
+            let is_near = within(first, MAX_SPREAD_RAD)
+                && within(previous, MAX_STEP_RAD)
+                && (next.origin - first.origin).length_squared() <= MAX_SHIFT_M * MAX_SHIFT_M
+                && is_narrow(next);
+            if !is_near {
+                break;
+            }
+            run += 1;
+        }
+        run.div_ceil(run.div_ceil(most))
+    }
+}
+
+impl Bundle {
+    pub fn new() -> Self {
+        Self {
+            slope_x: [[0.0; LANES]; REGISTERS],
+            slope_y: [[0.0; LANES]; REGISTERS],
+            shift_x: [[0.0; LANES]; REGISTERS],
+            shift_y: [[0.0; LANES]; REGISTERS],
+            start: [[0.0; LANES]; REGISTERS],
+            stretch: [[1.0; LANES]; REGISTERS],
+            depth: [[f32::NEG_INFINITY; LANES]; REGISTERS],
+            placed: [[NONE; LANES]; REGISTERS],
+            slot: [[NONE; LANES]; REGISTERS],
+            spans: Spans {
+                low: [[0.0; REGISTERS]; 2],
+                high: [[0.0; REGISTERS]; 2],
+                farthest: [f32::NEG_INFINITY; REGISTERS],
+            },
+            farthest: f32::NEG_INFINITY,
+            low: [0.0; 2],
+            high: [0.0; 2],
+            shift: [0.0; 2],
+            least_start: 0.0,
+            from_world: Mat3::IDENTITY,
+            origin: DVec3::ZERO,
+            ray: [0; MAX_LANES],
+            lanes: 0,
+        }
+    }
+
+    /// Registers in use.
+    #[inline(always)]
+    pub fn registers(&self) -> usize {
+        self.lanes.div_ceil(LANES)
+    }
+
+    /// Takes up `pulses`, which [`Spot::bundle_len`] allowed.
+    #[inline(always)]
+    pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse]) {
+        let (first, last) = (&pulses[0], &pulses[pulses.len() - 1]);
+        let z = (first.direction + last.direction).normalize();
+        // The middle of pulses that are no arc may lie elsewhere; any direction near will do.
+        let across = last.direction - first.direction;
+        let wanted = if across.length_squared() > 1e-12 { across } else { first.half_axis_u };
+        let x = (wanted - z * wanted.dot(z))
+            .try_normalize()
+            .unwrap_or_else(|| z.any_orthonormal_vector());
+        let from_world = DMat3::from_cols(x, z.cross(x), z).transpose();
+        self.from_world = from_world.as_mat3();
+        self.origin = first.origin;
+        self.lanes = pulses.len() * spot.rays;
+
+        // Room for a whole stencil behind the last lane in use.
+        let mut ray_x = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut ray_y = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut ray_z = [1.0f32; MAX_LANES + MAX_RAYS];
+        let mut from_x = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut from_y = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut from_z = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut range = [f32::NEG_INFINITY; MAX_LANES + MAX_RAYS];
+        let mut ray = [0u16; MAX_LANES + MAX_RAYS];
+        for (index, pulse) in pulses.iter().enumerate() {
+            let turn = |v: DVec3| (from_world * v).as_vec3();
+            let direction = turn(pulse.direction);
+            let (u, v) = (turn(pulse.half_axis_u), turn(pulse.half_axis_v));
+            let from = turn(pulse.origin - first.origin);
+            let order = &spot.orders[if u.x.abs() >= v.x.abs() {
+                usize::from(u.x < 0.0)
+            } else {
+                2 + usize::from(v.x < 0.0)
+            }];
+            let lane = index * spot.rays;
+            let mut block = [[0.0f32; MAX_RAYS]; 3];
+            let mut rays = [0u16; MAX_RAYS];
+            for k in 0..MAX_RAYS {
+                let (a, b) = (order.a[k], order.b[k]);
+                block[0][k] = direction.x + u.x * a + v.x * b;
+                block[1][k] = direction.y + u.y * a + v.y * b;
+                block[2][k] = direction.z + u.z * a + v.z * b;
+                rays[k] = u16::from(order.ray[k]) + lane as u16;
+            }
+            ray_x[lane..lane + MAX_RAYS].copy_from_slice(&block[0]);
+            ray_y[lane..lane + MAX_RAYS].copy_from_slice(&block[1]);
+            ray_z[lane..lane + MAX_RAYS].copy_from_slice(&block[2]);
+            ray[lane..lane + MAX_RAYS].copy_from_slice(&rays);
+            from_x[lane..lane + MAX_RAYS].fill(from.x);
+            from_y[lane..lane + MAX_RAYS].fill(from.y);
+            from_z[lane..lane + MAX_RAYS].fill(from.z);
+            range[lane..lane + MAX_RAYS].fill(pulse.max_range_m);
+        }
+        // Lanes without a ray repeat the last one, which does not widen the bundle.
+        range[self.lanes..].fill(f32::NEG_INFINITY);
+        self.ray.copy_from_slice(&ray[..MAX_LANES]);
+
+        self.spans.farthest = [f32::NEG_INFINITY; REGISTERS];
+        self.farthest = f32::NEG_INFINITY;
+        self.least_start = f32::INFINITY;
+        (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
+        self.shift = [0.0; 2];
+        for register in 0..self.registers() {
+            let base = register * LANES;
+            let mut low = [f32::INFINITY; 2];
+            let mut high = [f32::NEG_INFINITY; 2];
+            let mut farthest = f32::NEG_INFINITY;
+            for k in 0..LANES {
+                let lane = base + k;
+                let along = 1.0 / ray_z[lane];
+                let (x, y) = (ray_x[lane] * along, ray_y[lane] * along);
+                let stretch = (1.0 + x * x + y * y).sqrt();
+                self.slope_x[register][k] = x;
+                self.slope_y[register][k] = y;
+                self.stretch[register][k] = stretch;
+                self.shift_x[register][k] = from_x[lane] - x * from_z[lane];
+                self.shift_y[register][k] = from_y[lane] - y * from_z[lane];
+                self.start[register][k] = from_z[lane];
+                self.depth[register][k] = from_z[lane] + range[lane] / stretch;
+            }
+            self.placed[register] = [NONE; LANES];
+            for k in 0..LANES {
+                low[0] = min(low[0], self.slope_x[register][k]);
+                high[0] = max(high[0], self.slope_x[register][k]);
+                low[1] = min(low[1], self.slope_y[register][k]);
+                high[1] = max(high[1], self.slope_y[register][k]);
+                self.shift[0] = max(self.shift[0], self.shift_x[register][k].abs());
+                self.shift[1] = max(self.shift[1], self.shift_y[register][k].abs());
+                self.least_start = min(self.least_start, self.start[register][k]);
+                farthest = max(farthest, self.depth[register][k]);
+            }
+            for axis in 0..2 {
+                self.spans.low[axis][register] = low[axis];
+                self.spans.high[axis][register] = high[axis];
+                self.low[axis] = min(self.low[axis], low[axis]);
+                self.high[axis] = max(self.high[axis], high[axis]);
+            }
+            self.spans.farthest[register] = farthest;
+            self.farthest = max(self.farthest, farthest);
+        }
+        // Rays that start behind the origin get farther from the axis before they reach it.
+        let behind = max(-self.least_start, 0.0);
+        for axis in 0..2 {
+            self.shift[axis] += behind * max(self.low[axis].abs(), self.high[axis].abs());
+        }
+    }
+
+    /// The point at `depth` on a lane's ray, from the bundle's origin, in its frame.
+    pub fn point(&self, register: usize, lane: usize, depth: f32) -> Vec3 {
+        Vec3::new(
+            self.slope_x[register][lane] * depth + self.shift_x[register][lane],
+            self.slope_y[register][lane] * depth + self.shift_y[register][lane],
+            depth,
+        )
+    }
+}
+
+/// `f32::min` that is one instruction: of a NaN and a number it takes `b`.
+#[inline(always)]
+pub fn min(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// `f32::max` that is one instruction: of a NaN and a number it takes `b`.
+#[inline(always)]
+pub fn max(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}

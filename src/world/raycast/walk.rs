@@ -1,0 +1,439 @@
+//! The walk of a bundle through the trees.
+//!
+//! Boxes and triangles are turned into the bundle's frame eight at a time, where their shadow,
+//! bounds in `x / z` and `y / z`, is compared with the rays' slopes: first with those of the whole
+//! bundle, then with those of all registers at once, at last with the eight rays of a register.
+//! What is left has a ray in its shadow and in front of what that ray has hit: as few nodes
+//! and triangles as with separate rays, and their data is fetched once for all rays.
+//!
+//! **Watertight.** Triangles are tested as Woop, Benthin and Wald do (Watertight Ray/Triangle
+//! Intersection, JCGT 2013): corners are sheared so that the ray runs along one axis, and the
+//! ray is inside when the three edge functions agree in sign. The sign of a difference of two
+//! rounded products is exact unless it is zero, zero counts as inside, and both triangles of an
+//! edge shear the same corners: no ray slips through an edge or a corner. Depth is a convex
+//! combination of the corners' depths, so it stays on the triangle even when it is seen edge-on.
+//!
+//! The loops run over fixed arrays of eight that the compiler turns into vector code.
+
+use glam::{Mat3, Vec3};
+
+use super::bundle::{Bundle, LANES, NONE, REGISTERS, max, min};
+use super::bvh::{BvhCaster, MeshTree, Placed, TriangleBlock};
+use super::surface;
+use super::tree::{Node, leaf};
+
+/// Rounding in culling, as a share of the coordinates' size: some 16 times half an ulp.
+const ROUNDING: f32 = 1e-6;
+
+/// Children still to visit. Kept from walk to walk, so that a walk allocates nothing. An entry is
+/// the bits of the least depth above the child's code; depths are not negative, so entries
+/// compare as depths do.
+#[derive(Default)]
+pub struct Stacks {
+    top: Vec<u64>,
+    mesh: Vec<u64>,
+}
+
+const ROOT: u64 = 0;
+
+/// A frame seen from the bundle.
+struct View {
+    /// Turns the frame's axes to the bundle's.
+    rows: [[f32; 3]; 3],
+    /// The bundle's origin.
+    origin: [f32; 3],
+    /// How much wider things are taken for: rounding, and in `x` and `y` how far rays start from
+    /// the origin.
+    slack: [f32; 3],
+}
+
+/// What eight boxes or triangles hide of the bundle: bounds of slopes by axis, and depth.
+#[repr(align(32))]
+struct Shadows {
+    low: [[f32; 8]; 2],
+    high: [[f32; 8]; 2],
+    near: [f32; 8],
+    far: [f32; 8],
+}
+
+impl View {
+    /// Of a frame whose axes `bundle_from_frame` turns, which holds coordinates up to `extent`
+    /// and has the bundle's origin at `origin`.
+    #[inline(always)]
+    fn new(bundle: &Bundle, bundle_from_frame: &Mat3, origin: Vec3, extent: f32) -> Self {
+        let m = bundle_from_frame;
+        let rows = [
+            [m.x_axis.x, m.y_axis.x, m.z_axis.x],
+            [m.x_axis.y, m.y_axis.y, m.z_axis.y],
+            [m.x_axis.z, m.y_axis.z, m.z_axis.z],
+        ];
+        let size = (origin.abs().max_element() + extent) * ROUNDING;
+        let rounding = |row: [f32; 3]| (row[0].abs() + row[1].abs() + row[2].abs()) * size;
+        let slack = [
+            rounding(rows[0]) + bundle.shift[0],
+            rounding(rows[1]) + bundle.shift[1],
+            rounding(rows[2]),
+        ];
+        Self { rows, origin: [origin.x, origin.y, origin.z], slack }
+    }
+
+    /// The shadows of a node's children.
+    #[inline(always)]
+    fn boxes(&self, node: &Node) -> Shadows {
+        let [middle_x, middle_y, middle_z] = &node.middle;
+        let [half_x, half_y, half_z] = &node.half;
+        let mut low = [[0.0f32; 8]; 3];
+        let mut high = [[0.0f32; 8]; 3];
+        for axis in 0..3 {
+            let row = self.rows[axis];
+            let abs = [row[0].abs(), row[1].abs(), row[2].abs()];
+            for k in 0..8 {
+                let middle = row[0] * (middle_x[k] - self.origin[0])
+                    + row[1] * (middle_y[k] - self.origin[1])
+                    + row[2] * (middle_z[k] - self.origin[2]);
+                let half =
+                    abs[0] * half_x[k] + abs[1] * half_y[k] + abs[2] * half_z[k] + self.slack[axis];
+                low[axis][k] = middle - half;
+                high[axis][k] = middle + half;
+            }
+        }
+        Shadows::new(&low, &high)
+    }
+
+    /// A block's corners in the bundle's frame.
+    #[inline(always)]
+    fn turn(&self, block: &TriangleBlock) -> Corners<[f32; 8]> {
+        let mut corners: Corners<[f32; 8]> = [[[0.0; 8]; 3]; 3];
+        let [row_x, row_y, row_z] = self.rows;
+        for corner in 0..3 {
+            for k in 0..8 {
+                let x = block.corners[corner][0][k] - self.origin[0];
+                let y = block.corners[corner][1][k] - self.origin[1];
+                let z = block.corners[corner][2][k] - self.origin[2];
+                corners[corner][0][k] = row_x[0] * x + row_x[1] * y + row_x[2] * z;
+                corners[corner][1][k] = row_y[0] * x + row_y[1] * y + row_y[2] * z;
+                corners[corner][2][k] = row_z[0] * x + row_z[1] * y + row_z[2] * z;
+            }
+        }
+        corners
+    }
+
+    /// The shadows of triangles.
+    #[inline(always)]
+    fn triangles(&self, corners: &Corners<[f32; 8]>) -> Shadows {
+        let [a, b, c] = corners;
+        let mut low = [[0.0f32; 8]; 3];
+        let mut high = [[0.0f32; 8]; 3];
+        for axis in 0..3 {
+            for k in 0..8 {
+                let (a, b, c) = (a[axis][k], b[axis][k], c[axis][k]);
+                low[axis][k] = min(min(a, b), c) - self.slack[axis];
+                high[axis][k] = max(max(a, b), c) + self.slack[axis];
+            }
+        }
+        Shadows::new(&low, &high)
+    }
+}
+
+impl Shadows {
+    /// Of boxes along the bundle's axes.
+    #[inline(always)]
+    fn new(low: &[[f32; 8]; 3], high: &[[f32; 8]; 3]) -> Self {
+        let mut shadows =
+            Self { low: [[0.0; 8]; 2], high: [[0.0; 8]; 2], near: low[2], far: high[2] };
+        for k in 0..8 {
+            // What reaches behind the origin hides everything on its side of the axis.
+            let (near, far) = (low[2][k], high[2][k]);
+            let near = if near > 0.0 { 1.0 / near } else { f32::INFINITY };
+            let far = if far > 0.0 { 1.0 / far } else { f32::INFINITY };
+            for axis in 0..2 {
+                let (low, high) = (low[axis][k], high[axis][k]);
+                shadows.low[axis][k] = low * if low >= 0.0 { far } else { near };
+                shadows.high[axis][k] = high * if high <= 0.0 { far } else { near };
+            }
+        }
+        shadows
+    }
+
+    /// A bit for each that meets the bundle.
+    #[inline(always)]
+    fn in_bundle(&self, bundle: &Bundle) -> u32 {
+        let mut meets = [false; 8];
+        for k in 0..8 {
+            // Not `&&`: a branch here would keep the loop from becoming vector code.
+            meets[k] = (self.low[0][k] <= bundle.high[0])
+                & (self.high[0][k] >= bundle.low[0])
+                & (self.low[1][k] <= bundle.high[1])
+                & (self.high[1][k] >= bundle.low[1])
+                & (self.near[k] <= bundle.farthest)
+                & (self.far[k] >= bundle.least_start);
+        }
+        bits(meets)
+    }
+
+    /// A bit for each register that `k` meets.
+    #[inline(always)]
+    fn in_registers(&self, k: usize, bundle: &Bundle) -> u32 {
+        let spans = &bundle.spans;
+        let mut meets = [false; REGISTERS];
+        for register in 0..REGISTERS {
+            meets[register] = (self.low[0][k] <= spans.high[0][register])
+                & (self.high[0][k] >= spans.low[0][register])
+                & (self.low[1][k] <= spans.high[1][register])
+                & (self.high[1][k] >= spans.low[1][register])
+                & (self.near[k] <= spans.farthest[register]);
+        }
+        bits(meets)
+    }
+
+    /// Whether `k` meets a ray of a register.
+    #[inline(always)]
+    fn in_rays(&self, k: usize, bundle: &Bundle, register: usize) -> bool {
+        let (x, y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
+        let depth = &bundle.depth[register];
+        let mut meets = [false; LANES];
+        for lane in 0..LANES {
+            meets[lane] = (self.low[0][k] <= x[lane])
+                & (self.high[0][k] >= x[lane])
+                & (self.low[1][k] <= y[lane])
+                & (self.high[1][k] >= y[lane])
+                & (self.near[k] <= depth[lane]);
+        }
+        bits(meets) != 0
+    }
+}
+
+/// Bit `k` is set where `flags[k]` is.
+#[inline(always)]
+fn bits(flags: [bool; 8]) -> u32 {
+    let mut bits = 0;
+    for k in 0..8 {
+        bits |= u32::from(flags[k]) << k;
+    }
+    bits
+}
+
+/// Pushes a node's children that rays meet, the nearest last.
+#[inline(always)]
+fn enter(view: &View, node: &Node, bundle: &Bundle, stack: &mut Vec<u64>) {
+    let shadows = view.boxes(node);
+    let mut met = shadows.in_bundle(bundle) & node.occupied;
+    let base = stack.len();
+    while met != 0 {
+        let slot = met.trailing_zeros() as usize & 7;
+        met &= met - 1;
+        let mut registers = shadows.in_registers(slot, bundle);
+        loop {
+            if registers == 0 {
+                break;
+            }
+            let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
+            registers &= registers - 1;
+            if shadows.in_rays(slot, bundle, register) {
+                let near = max(shadows.near[slot], 0.0);
+                let entry = u64::from(near.to_bits()) << 32 | u64::from(node.children[slot]);
+                // Few children are met: insertion is the fastest sort.
+                stack.push(entry);
+                let mut place = stack.len() - 1;
+                while place > base && stack[place - 1] < entry {
+                    stack[place] = stack[place - 1];
+                    place -= 1;
+                }
+                stack[place] = entry;
+                break;
+            }
+        }
+    }
+}
+
+/// The least depth of a stack's entry, and its child.
+#[inline(always)]
+fn unpack(entry: u64) -> (f32, u32) {
+    (f32::from_bits((entry >> 32) as u32), entry as u32)
+}
+
+/// Finds the nearest hits of `bundle`.
+#[inline(always)]
+pub fn walk(caster: &BvhCaster, bundle: &mut Bundle, stacks: &mut Stacks) {
+    if caster.top.nodes.is_empty() {
+        return;
+    }
+    let view = View::new(bundle, &bundle.from_world, bundle.origin.as_vec3(), caster.extent);
+    let Stacks { top: stack, mesh: mesh_stack } = stacks;
+    stack.push(ROOT);
+    while let Some(entry) = stack.pop() {
+        let (depth, code) = unpack(entry);
+        if depth > bundle.farthest {
+            continue;
+        }
+        match leaf(code) {
+            None => enter(&view, &caster.top.nodes[code as usize], bundle, stack),
+            Some((first, count)) => {
+                for place in first..first + count {
+                    walk_instance(caster, place, bundle, mesh_stack);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn walk_instance(caster: &BvhCaster, place: u32, bundle: &mut Bundle, stack: &mut Vec<u64>) {
+    let placed = &caster.placed[place as usize];
+    let mesh = &caster.meshes[placed.mesh as usize];
+    let origin = placed.to_mesh(bundle.origin).as_vec3();
+    let bundle_from_mesh = bundle.from_world * placed.world_from_mesh;
+    let view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
+    stack.push(ROOT);
+    while let Some(entry) = stack.pop() {
+        let (depth, code) = unpack(entry);
+        if depth > bundle.farthest {
+            continue;
+        }
+        match leaf(code) {
+            None => enter(&view, &mesh.nodes[code as usize], bundle, stack),
+            Some((block, count)) => {
+                let target = Target { caster, mesh, placed, place, block };
+                test_block(&target, &mesh.blocks[block as usize], count, &view, bundle);
+            }
+        }
+    }
+}
+
+/// Which triangles are tested.
+struct Target<'a> {
+    caster: &'a BvhCaster,
+    mesh: &'a MeshTree,
+    placed: &'a Placed,
+    place: u32,
+    block: u32,
+}
+
+/// Corners in the bundle's frame: by corner and axis.
+type Corners<T> = [[T; 3]; 3];
+
+#[inline(always)]
+fn test_block(
+    target: &Target,
+    block: &TriangleBlock,
+    count: u32,
+    view: &View,
+    bundle: &mut Bundle,
+) {
+    let corners = view.turn(block);
+    let shadows = view.triangles(&corners);
+    let mut met = shadows.in_bundle(bundle) & ((1 << count) - 1);
+    while met != 0 {
+        let k = met.trailing_zeros() as usize & 7;
+        met &= met - 1;
+        let mut registers = shadows.in_registers(k, bundle);
+        while registers != 0 {
+            let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
+            registers &= registers - 1;
+            if shadows.in_rays(k, bundle, register) {
+                let [a, b, c] = &corners;
+                let triangle = [
+                    [a[0][k], a[1][k], a[2][k]],
+                    [b[0][k], b[1][k], b[2][k]],
+                    [c[0][k], c[1][k], c[2][k]],
+                ];
+                test_register(target, k, &triangle, register, bundle);
+            }
+        }
+    }
+}
+
+/// The rays of one register against triangle `k` of the target's block.
+#[inline(always)]
+fn test_register(
+    target: &Target,
+    k: usize,
+    triangle: &Corners<f32>,
+    register: usize,
+    bundle: &mut Bundle,
+) {
+    let [a, b, c] = *triangle;
+    let (slope_x, slope_y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
+    let (shift_x, shift_y) = (&bundle.shift_x[register], &bundle.shift_y[register]);
+    let (start, limit) = (&bundle.start[register], &bundle.depth[register]);
+    let mut weights = [[0.0f32; LANES]; 3];
+    let mut depth = [0.0f32; LANES];
+    let mut bits = [0u32; LANES];
+    for lane in 0..LANES {
+        let (ax, ay) = (
+            a[0] - slope_x[lane] * a[2] - shift_x[lane],
+            a[1] - slope_y[lane] * a[2] - shift_y[lane],
+        );
+        let (bx, by) = (
+            b[0] - slope_x[lane] * b[2] - shift_x[lane],
+            b[1] - slope_y[lane] * b[2] - shift_y[lane],
+        );
+        let (cx, cy) = (
+            c[0] - slope_x[lane] * c[2] - shift_x[lane],
+            c[1] - slope_y[lane] * c[2] - shift_y[lane],
+        );
+        let u = cx * by - cy * bx;
+        let v = ax * cy - ay * cx;
+        let w = bx * ay - by * ax;
+        let inside = (min(min(u, v), w) >= 0.0) | (max(max(u, v), w) <= 0.0);
+        // Edge-on, all three are zero, the depth is NaN and fails both comparisons.
+        let t = (u * a[2] + v * b[2] + w * c[2]) / (u + v + w);
+        let is_hit = inside & (t > start[lane]) & (t <= limit[lane]);
+        weights[0][lane] = u;
+        weights[1][lane] = v;
+        weights[2][lane] = w;
+        depth[lane] = t;
+        bits[lane] = if is_hit { 1 << lane } else { 0 };
+    }
+    let mut hit = 0;
+    for bit in bits {
+        hit |= bit;
+    }
+    if hit == 0 {
+        return;
+    }
+    let slot = target.block * 8 + k as u32;
+    let is_masked = target.mesh.masked;
+    while hit != 0 {
+        let lane = hit.trailing_zeros() as usize & (LANES - 1);
+        hit &= hit - 1;
+        let is_tie = depth[lane] == bundle.depth[register][lane];
+        if is_tie
+            && !wins_tie(target, slot, bundle.placed[register][lane], bundle.slot[register][lane])
+        {
+            continue;
+        }
+        if is_masked {
+            let weights = [weights[0][lane], weights[1][lane], weights[2][lane]];
+            if !surface::is_opaque(target.caster, target.placed, slot, weights) {
+                continue;
+            }
+        }
+        bundle.depth[register][lane] = depth[lane];
+        bundle.placed[register][lane] = target.place;
+        bundle.slot[register][lane] = slot;
+    }
+    let mut farthest = f32::NEG_INFINITY;
+    for lane in 0..LANES {
+        farthest = max(farthest, bundle.depth[register][lane]);
+    }
+    bundle.spans.farthest[register] = farthest;
+    farthest = f32::NEG_INFINITY;
+    for k in 0..REGISTERS {
+        farthest = max(farthest, bundle.spans.farthest[k]);
+    }
+    bundle.farthest = farthest;
+}
+
+/// The tie rule of [`super::RayCaster`].
+#[inline(never)]
+fn wins_tie(target: &Target, slot: u32, rival_place: u32, rival_slot: u32) -> bool {
+    if rival_place == NONE {
+        return true;
+    }
+    let caster = target.caster;
+    let rival = &caster.placed[rival_place as usize];
+    let rival_mesh = &caster.meshes[rival.mesh as usize];
+    (target.placed.instance, target.mesh.triangle(slot))
+        < (rival.instance, rival_mesh.triangle(rival_slot))
+}
