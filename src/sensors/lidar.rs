@@ -26,6 +26,9 @@ pub struct Lidar {
 /// Room for a measurement's pulses and hits; keep one per thread.
 #[derive(Default)]
 pub struct Scratch {
+    /// Firings by laser, then time.
+    order: Vec<usize>,
+    /// In that order.
     pulses: Vec<Pulse>,
     hits: Vec<Hit>,
 }
@@ -72,8 +75,14 @@ impl Lidar {
         let end_pose = world_from_sensor(SimTime(request.start.0 + u64::from(span_ns)));
         let noise = self.noise.request(request.index);
 
+        // Pulses of one laser are neighbours in the world; casters walk neighbours together.
+        scratch.order.clear();
+        scratch.order.extend(0..request.firings.len());
+        scratch.order.sort_by_key(|&index| (request.firings[index].laser, index));
+
         scratch.pulses.clear();
-        for (index, firing) in request.firings.iter().enumerate() {
+        for &index in &scratch.order {
+            let firing = request.firings[index];
             let share =
                 if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
             let pose = start_pose.interpolate(&end_pose, share);
@@ -86,15 +95,12 @@ impl Lidar {
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
         caster.cast(&self.stencil, &scratch.pulses, &mut scratch.hits);
 
-        let returns = scratch
-            .hits
-            .chunks_exact(self.stencil.len())
-            .enumerate()
-            .map(|(index, hits)| {
-                let seen = beam::returns(hits, &self.beam, self.selection);
-                self.with_errors(seen, index, &noise)
-            })
-            .collect();
+        let mut returns = vec![PulseReturns::default(); request.firings.len()];
+        let hits_of_pulses = scratch.hits.chunks_exact(self.stencil.len());
+        for (&index, hits) in scratch.order.iter().zip(hits_of_pulses) {
+            let seen = beam::returns(hits, &self.beam, self.selection);
+            returns[index] = self.with_errors(seen, index, &noise);
+        }
         Measurement { request, returns }
     }
 
