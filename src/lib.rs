@@ -27,6 +27,35 @@
 //!
 //! World is east-north-up, body is forward-left-up; see [`frames`]. SI units and radians inside,
 //! other units only in TOML and in [`wire`], where names carry them (`azimuth_centideg`).
+//!
+//! # A first packet
+//!
+//! What `menura run` does, once and by hand:
+//!
+//! ```
+//! use menura::config::{overrides::Override, rig::Rig};
+//! use menura::engine::{LiveWorld, build_devices};
+//! use menura::sensors::lidar::Scratch;
+//! use menura::time::{Epoch, SimTime};
+//!
+//! let room: Override = "world.scene=room".parse()?;
+//! let rig = Rig::default_rig(&[room]).map_err(|faults| faults.to_string())?;
+//! let world = LiveWorld::load(&rig)?;
+//! let epoch = Epoch::new("2026-06-01T12:00:00Z".parse()?);
+//!
+//! let mut lidar = build_devices(&rig, epoch).remove(0);
+//! let request = lidar.device.poll_request(SimTime(1)).ok_or("nothing to measure")?;
+//! let mount = rig.devices[0].body_from_sensor;
+//! let pose = |at| world.world_from_sensor(at, &mount);
+//! let caster = world.caster.as_ref();
+//! let measurement = lidar.sensor.measure(request, pose, caster, &mut Scratch::default());
+//! lidar.device.handle_measurement(&measurement);
+//! let packet = lidar.device.poll_transmit().ok_or("no packet")?;
+//!
+//! assert_eq!(packet.payload.len(), 1206);
+//! assert_eq!(packet.payload[..2], [0xff, 0xee]); // an upper block
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cli;
 pub mod config;

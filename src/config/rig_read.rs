@@ -121,7 +121,7 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
 fn engine(table: Option<TableReader<'_>>) -> EngineConfig {
     let mut all = EngineConfig {
         workers: None,
-        render_ahead_ns: 40_000_000,
+        render_ahead_ns: 100_000_000,
         late: LatePolicy::Send,
         miss_threshold_ns: 1_000_000,
         truth_rate_hz: 100.0,
