@@ -23,10 +23,10 @@ use glam::DVec2;
 
 use super::assemble::Assembly;
 use super::error::{Fault, Problem, SceneError};
-use super::height::Heights;
 use super::json::{Document, Node, Object};
 use super::obj;
 use super::resolve::{Resolver, folder_of, named};
+use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::scene::Scene;
 
 /// Reads the MAVS scene `bytes`, called `file`. `seed` fixes random places.
@@ -47,7 +47,7 @@ pub fn parse(
         seed,
         assembly: Assembly::new(resolver),
         meshes: BTreeMap::new(),
-        heights: None,
+        terrain: None,
     };
     loader.sections(&scene);
     loader.assembly.finish(file, false)
@@ -109,7 +109,7 @@ struct Loader<'a> {
     /// By file and replacing material file.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
     /// Of the finished ground.
-    heights: Option<Heights>,
+    terrain: Option<Terrain>,
 }
 
 impl Loader<'_> {
@@ -227,9 +227,7 @@ impl Loader<'_> {
     /// Height of the ground, once all of it is loaded.
     fn height(&mut self, p: DVec2) -> Option<f64> {
         let scene = self.assembly.scene();
-        let heights =
-            self.heights.get_or_insert_with(|| Heights::new(&scene.meshes, &scene.ground));
-        heights.at(p)
+        self.terrain.get_or_insert_with(|| Terrain::new(scene)).height_m(p.x, p.y)
     }
 }
 

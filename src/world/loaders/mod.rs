@@ -25,7 +25,6 @@ pub mod resolve;
 pub mod stl;
 
 mod assemble;
-mod height;
 mod json;
 mod mtl;
 mod spectrum;
