@@ -66,6 +66,45 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
 /// threshold or outside the range limits are not seen; what they are made of still blocks the
 /// light behind it.
 pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
+    let cutoff = beam.signal_cutoff_m as f32;
+    let (mut nearest, mut farthest, mut found) = (f32::INFINITY, 0.0f32, 0usize);
+    for hit in hits {
+        if hit.range_m != f32::INFINITY {
+            nearest = nearest.min(hit.range_m);
+            farthest = farthest.max(hit.range_m);
+            found += 1;
+        }
+    }
+    if found == 0 {
+        return PulseReturns::default();
+    }
+    if farthest - nearest > cutoff {
+        return several_echoes(hits, beam, selection);
+    }
+    // Most pulses meet one surface: no need to sort.
+    let (mut behind, mut energy) = (0.0f32, 0.0f32);
+    for hit in hits {
+        if hit.range_m != f32::INFINITY {
+            behind += hit.range_m - nearest;
+            energy += hit.reflectance * hit.cos_incidence;
+        }
+    }
+    let echo =
+        Return { range_m: nearest + behind / found as f32, intensity: energy / hits.len() as f32 };
+    let seen = is_seen(&echo, beam).then_some(echo);
+    let is_dual = selection == EchoSelection::StrongestAndLast;
+    PulseReturns { first: seen, second: if is_dual { seen } else { None } }
+}
+
+/// Whether the receiver notices an echo.
+fn is_seen(echo: &Return, beam: &BeamSettings) -> bool {
+    f64::from(echo.intensity) >= beam.detection_threshold
+        && f64::from(echo.range_m) >= beam.min_range_m
+        && f64::from(echo.range_m) <= beam.max_range_m
+}
+
+/// As [`returns`], for any hits.
+fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
     let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
     let mut used = 0;
     for hit in hits {
@@ -95,10 +134,7 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> P
         let echo =
             Return { range_m: order[start].0 + ranges / count as f32, intensity: energy / rays };
         start += count;
-        let is_seen = f64::from(echo.intensity) >= beam.detection_threshold
-            && f64::from(echo.range_m) >= beam.min_range_m
-            && f64::from(echo.range_m) <= beam.max_range_m;
-        if is_seen {
+        if is_seen(&echo, beam) {
             nearest = nearest.or(Some(echo));
             if strongest.is_none_or(|s| echo.intensity > s.intensity) {
                 strongest = Some(echo);

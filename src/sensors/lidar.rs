@@ -1,11 +1,11 @@
 //! A spinning lidar on a moving robot: a packet's worth of pulses in, returns out.
 
-use glam::DVec3;
+use glam::DMat3;
 
 use super::beam::EchoSelection;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
-use super::{Measurement, MeasurementRequest, PulseReturns, Return, beam};
+use super::{FiringSlot, Measurement, MeasurementRequest, PulseReturns, Return, beam};
 use crate::config::profile::{BeamSettings, NoiseSettings};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
@@ -15,6 +15,8 @@ use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 #[derive(Clone, Debug)]
 pub struct Lidar {
     lasers: Vec<LaserGeometry>,
+    /// Sine and cosine of each laser's elevation.
+    elevations: Vec<(f64, f64)>,
     stencil: Stencil,
     half_axes_m: [f64; 2],
     beam: BeamSettings,
@@ -26,9 +28,11 @@ pub struct Lidar {
 /// Room for a measurement's pulses and hits; keep one per thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// Firings by laser, then time.
-    order: Vec<usize>,
-    /// In that order.
+    /// The request's firings, laser by laser: pulses of one laser are neighbours in the world, and
+    /// casters like neighbours.
+    order: Vec<u32>,
+    /// For each laser, where its next firing goes in `order`.
+    places: Vec<u32>,
     pulses: Vec<Pulse>,
     hits: Vec<Hit>,
 }
@@ -43,6 +47,7 @@ impl Lidar {
         noise: NoiseSource,
     ) -> Self {
         Self {
+            elevations: lasers.iter().map(|laser| libm::sincos(laser.elevation_rad)).collect(),
             lasers,
             stencil: beam::stencil(beam.shape),
             half_axes_m: beam::half_axes_m(beam),
@@ -75,29 +80,27 @@ impl Lidar {
         let end_pose = world_from_sensor(SimTime(request.start.0 + u64::from(span_ns)));
         let noise = self.noise.request(request.index);
 
-        // Pulses of one laser are neighbours in the world; casters walk neighbours together.
-        scratch.order.clear();
-        scratch.order.extend(0..request.firings.len());
-        scratch.order.sort_by_key(|&index| (request.firings[index].laser, index));
-
+        scratch.sort_by_laser(&request.firings, self.lasers.len());
         scratch.pulses.clear();
         for &index in &scratch.order {
-            let firing = request.firings[index];
+            let firing = &request.firings[index as usize];
             let share =
                 if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
             let pose = start_pose.interpolate(&end_pose, share);
             let rotor_azimuth_rad = request.rotor_azimuth_rad
                 + request.rotor_rate_rad_s * f64::from(firing.offset_ns) * 1e-9;
-            let laser = &self.lasers[usize::from(firing.laser)];
-            scratch.pulses.push(self.pulse(laser, rotor_azimuth_rad, &pose, index, &noise));
+            let laser = usize::from(firing.laser);
+            let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, &noise);
+            scratch.pulses.push(pulse);
         }
-        scratch.hits.clear();
+        // What was in `hits` does not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
         caster.cast(&self.stencil, &scratch.pulses, &mut scratch.hits);
 
         let mut returns = vec![PulseReturns::default(); request.firings.len()];
-        let hits_of_pulses = scratch.hits.chunks_exact(self.stencil.len());
-        for (&index, hits) in scratch.order.iter().zip(hits_of_pulses) {
+        let hits = scratch.hits.chunks_exact(self.stencil.len());
+        for (&index, hits) in scratch.order.iter().zip(hits) {
+            let index = index as usize;
             let seen = beam::returns(hits, &self.beam, self.selection);
             returns[index] = self.with_errors(seen, index, &noise);
         }
@@ -106,23 +109,29 @@ impl Lidar {
 
     fn pulse(
         &self,
-        laser: &LaserGeometry,
+        laser: usize,
         rotor_azimuth_rad: f64,
         pose: &Transform<World, Sensor>,
         index: usize,
         noise: &RequestNoise,
     ) -> Pulse {
-        let beam = laser.beam(
-            rotor_azimuth_rad,
-            error(self.errors.azimuth_std_rad, noise, index, Quantity::Azimuth),
-            error(self.errors.elevation_std_rad, noise, index, Quantity::Elevation),
-        );
-        let turn = |v: DVec3| pose.direction(v);
+        let geometry = &self.lasers[laser];
+        let azimuth_error = error(self.errors.azimuth_std_rad, noise, index, Quantity::Azimuth);
+        let azimuth_rad = rotor_azimuth_rad + geometry.azimuth_offset_rad + azimuth_error;
+        let elevation_error =
+            error(self.errors.elevation_std_rad, noise, index, Quantity::Elevation);
+        let elevation = if elevation_error == 0.0 {
+            self.elevations[laser]
+        } else {
+            libm::sincos(geometry.elevation_rad + elevation_error)
+        };
+        let beam = geometry.beam_at(libm::sincos(azimuth_rad), elevation);
+        let turn = DMat3::from_quat(pose.rotation);
         Pulse {
-            origin: pose.point(beam.exit),
-            direction: turn(beam.direction),
-            half_axis_u: turn(beam.left * self.half_axes_m[0]),
-            half_axis_v: turn(beam.up * self.half_axes_m[1]),
+            origin: turn * beam.exit + pose.translation,
+            direction: turn * beam.direction,
+            half_axis_u: turn * (beam.left * self.half_axes_m[0]),
+            half_axis_v: turn * (beam.up * self.half_axes_m[1]),
             max_range_m: self.beam.max_range_m as f32,
         }
     }
@@ -143,6 +152,27 @@ impl Lidar {
             seen.second.map(|echo| spoil(echo, Quantity::SecondRange, Quantity::SecondIntensity))
         };
         PulseReturns { first, second }
+    }
+}
+
+impl Scratch {
+    /// Fills `order`; firings of one laser keep their order.
+    fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
+        self.places.clear();
+        self.places.resize(lasers + 1, 0);
+        for firing in firings {
+            self.places[usize::from(firing.laser) + 1] += 1;
+        }
+        for laser in 0..lasers {
+            self.places[laser + 1] += self.places[laser];
+        }
+        self.order.clear();
+        self.order.resize(firings.len(), 0);
+        for (index, firing) in firings.iter().enumerate() {
+            let place = &mut self.places[usize::from(firing.laser)];
+            self.order[*place as usize] = index as u32;
+            *place += 1;
+        }
     }
 }
 

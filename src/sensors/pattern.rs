@@ -39,9 +39,18 @@ impl LaserGeometry {
         azimuth_error_rad: f64,
         elevation_error_rad: f64,
     ) -> Beam {
-        let azimuth = rotor_azimuth_rad + self.azimuth_offset_rad + azimuth_error_rad;
-        let (sin_azimuth, cos_azimuth) = libm::sincos(azimuth);
-        let (sin_elevation, cos_elevation) = libm::sincos(self.elevation_rad + elevation_error_rad);
+        self.beam_at(
+            libm::sincos(rotor_azimuth_rad + self.azimuth_offset_rad + azimuth_error_rad),
+            libm::sincos(self.elevation_rad + elevation_error_rad),
+        )
+    }
+
+    /// The beam with sine and cosine of its azimuth (clockwise from forward) and of its elevation.
+    pub fn beam_at(
+        &self,
+        (sin_azimuth, cos_azimuth): (f64, f64),
+        (sin_elevation, cos_elevation): (f64, f64),
+    ) -> Beam {
         let heading = DVec3::new(cos_azimuth, -sin_azimuth, 0.0);
         let left = DVec3::new(sin_azimuth, cos_azimuth, 0.0);
         Beam {

@@ -246,47 +246,46 @@ impl Bundle {
 
         self.spans.farthest = [f32::NEG_INFINITY; REGISTERS];
         self.farthest = f32::NEG_INFINITY;
-        self.least_start = f32::INFINITY;
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         self.shift = [0.0; 2];
+        let mut start = [f32::INFINITY; LANES];
+        let mut shift = [[0.0f32; LANES]; 2];
         for register in 0..self.registers() {
             let base = register * LANES;
-            let mut low = [f32::INFINITY; 2];
-            let mut high = [f32::NEG_INFINITY; 2];
-            let mut farthest = f32::NEG_INFINITY;
             for k in 0..LANES {
                 let lane = base + k;
                 let along = 1.0 / ray_z[lane];
                 let (x, y) = (ray_x[lane] * along, ray_y[lane] * along);
                 let stretch = (1.0 + x * x + y * y).sqrt();
+                let (from_x, from_y, from_z) = (from_x[lane], from_y[lane], from_z[lane]);
+                let (shift_x, shift_y) = (from_x - x * from_z, from_y - y * from_z);
                 self.slope_x[register][k] = x;
                 self.slope_y[register][k] = y;
                 self.stretch[register][k] = stretch;
-                self.shift_x[register][k] = from_x[lane] - x * from_z[lane];
-                self.shift_y[register][k] = from_y[lane] - y * from_z[lane];
-                self.start[register][k] = from_z[lane];
-                self.depth[register][k] = from_z[lane] + range[lane] / stretch;
+                self.shift_x[register][k] = shift_x;
+                self.shift_y[register][k] = shift_y;
+                self.start[register][k] = from_z;
+                self.depth[register][k] = from_z + range[lane] / stretch;
+                start[k] = min(start[k], from_z);
+                shift[0][k] = max(shift[0][k], shift_x.abs());
+                shift[1][k] = max(shift[1][k], shift_y.abs());
             }
             self.placed[register] = [NONE; LANES];
-            for k in 0..LANES {
-                low[0] = min(low[0], self.slope_x[register][k]);
-                high[0] = max(high[0], self.slope_x[register][k]);
-                low[1] = min(low[1], self.slope_y[register][k]);
-                high[1] = max(high[1], self.slope_y[register][k]);
-                self.shift[0] = max(self.shift[0], self.shift_x[register][k].abs());
-                self.shift[1] = max(self.shift[1], self.shift_y[register][k].abs());
-                self.least_start = min(self.least_start, self.start[register][k]);
-                farthest = max(farthest, self.depth[register][k]);
+            for (axis, slope) in
+                [&self.slope_x[register], &self.slope_y[register]].into_iter().enumerate()
+            {
+                let (low, high) = (least(slope), most(slope));
+                self.spans.low[axis][register] = low;
+                self.spans.high[axis][register] = high;
+                self.low[axis] = min(self.low[axis], low);
+                self.high[axis] = max(self.high[axis], high);
             }
-            for axis in 0..2 {
-                self.spans.low[axis][register] = low[axis];
-                self.spans.high[axis][register] = high[axis];
-                self.low[axis] = min(self.low[axis], low[axis]);
-                self.high[axis] = max(self.high[axis], high[axis]);
-            }
+            let farthest = most(&self.depth[register]);
             self.spans.farthest[register] = farthest;
             self.farthest = max(self.farthest, farthest);
         }
+        self.least_start = least(&start);
+        self.shift = [most(&shift[0]), most(&shift[1])];
         // Rays that start behind the origin get farther from the axis before they reach it.
         let behind = max(-self.least_start, 0.0);
         for axis in 0..2 {
@@ -314,4 +313,28 @@ pub fn min(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub fn max(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
+}
+
+/// The least of eight.
+#[inline(always)]
+pub fn least(values: &Lanes) -> f32 {
+    // By halves, which stays vector code.
+    let v = values;
+    let four = [min(v[0], v[4]), min(v[1], v[5]), min(v[2], v[6]), min(v[3], v[7])];
+    min(min(four[0], four[2]), min(four[1], four[3]))
+}
+
+/// The greatest of eight.
+#[inline(always)]
+pub fn most(values: &Lanes) -> f32 {
+    let v = values;
+    let four = [max(v[0], v[4]), max(v[1], v[5]), max(v[2], v[6]), max(v[3], v[7])];
+    max(max(four[0], four[2]), max(four[1], four[3]))
+}
+
+/// Makes the compiler finish `value` in memory. It vectorises what it can see at once, and with
+/// two steps of a computation in sight it may choose to go across the steps, one lane at a time.
+#[inline(always)]
+pub fn settle<T>(value: &mut T) {
+    std::hint::black_box(value);
 }

@@ -14,7 +14,7 @@ use multiversion::multiversion;
 
 use super::bundle::{Bundle, Spot};
 use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree};
-use super::walk::{Stacks, walk};
+use super::walk::{Workbench, walk};
 use super::{Hit, Pulse, RayCaster, Stencil, surface};
 use crate::world::scene::{Instance, Mesh, Scene};
 
@@ -137,14 +137,14 @@ fn cast(caster: &BvhCaster, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit
 #[inline(always)]
 fn cast_bundles(caster: &BvhCaster, stencil: &Stencil, mut pulses: &[Pulse], mut hits: &mut [Hit]) {
     let spot = Spot::new(stencil);
-    let mut stacks = Stacks::default();
+    let mut bench = Workbench::new();
     let mut bundle = Bundle::new();
     while !pulses.is_empty() {
         let taken = spot.bundle_len(pulses);
         let (together, others) = pulses.split_at(taken);
         let (found, open) = hits.split_at_mut(taken * stencil.len());
         bundle.aim(&spot, together);
-        walk(caster, &mut bundle, &mut stacks);
+        walk(caster, &mut bundle, &mut bench);
         surface::report(caster, &bundle, found);
         (pulses, hits) = (others, open);
     }
@@ -206,8 +206,10 @@ impl MeshTree {
     /// The corners of the triangle in `slot`, in the mesh's frame.
     #[inline(always)]
     pub fn corners(&self, slot: u32) -> [Vec3; 3] {
-        let (block, place) = (&self.blocks[slot as usize / 8], slot as usize % 8);
-        block.corners.map(|corner| Vec3::new(corner[0][place], corner[1][place], corner[2][place]))
+        let (block, place) = (&self.blocks[slot as usize / 8].corners, slot as usize % 8);
+        let corner =
+            |k: usize| Vec3::new(block[k][0][place], block[k][1][place], block[k][2][place]);
+        [corner(0), corner(1), corner(2)]
     }
 }
 

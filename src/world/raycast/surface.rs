@@ -33,10 +33,10 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             *hit = Hit::MISS;
             continue;
         }
-        let surface = match last.take() {
-            Some(surface) if (surface.place, surface.slot) == (place, slot) => surface,
-            _ => Surface::new(caster, bundle, place, slot),
-        };
+        if !last.as_ref().is_some_and(|surface| (surface.place, surface.slot) == (place, slot)) {
+            last = Some(Surface::new(caster, bundle, place, slot));
+        }
+        let Some(surface) = &last else { continue };
         let depth = bundle.depth[register][lane];
         let stretch = bundle.stretch[register][lane];
         let normal = surface.normal;
@@ -45,7 +45,7 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             + normal.z;
         let mut reflectance = surface.reflectance;
         if surface.is_mapped {
-            reflectance *= map_value(caster, &surface, bundle, bundle.point(register, lane, depth));
+            reflectance *= map_value(caster, surface, bundle, bundle.point(register, lane, depth));
         }
         *hit = Hit {
             range_m: (depth - bundle.start[register][lane]) * stretch,
@@ -55,12 +55,11 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             triangle: surface.triangle,
             material: surface.material,
         };
-        last = Some(surface);
     }
 }
 
 impl<'a> Surface<'a> {
-    #[inline(never)]
+    #[inline(always)]
     fn new(caster: &'a BvhCaster, bundle: &Bundle, place: u32, slot: u32) -> Self {
         let placed = &caster.placed[place as usize];
         let tree = &caster.meshes[placed.mesh as usize];

@@ -17,31 +17,87 @@
 
 use glam::{Mat3, Vec3};
 
-use super::bundle::{Bundle, LANES, NONE, REGISTERS, max, min};
+use super::bundle::{Bundle, LANES, NONE, REGISTERS, Spans, max, min, most, settle};
 use super::bvh::{BvhCaster, MeshTree, Placed, TriangleBlock};
 use super::surface;
 use super::tree::{Node, leaf};
 
 /// Rounding in culling, as a share of the coordinates' size: some 16 times half an ulp.
 const ROUNDING: f32 = 1e-6;
+/// Depths that are taken for none, and the inverse of none; not infinite, as zero times it is zero.
+const TINY: f32 = 1e-30;
+const HUGE: f32 = 1e30;
 
-/// Children still to visit. Kept from walk to walk, so that a walk allocates nothing. An entry is
-/// the bits of the least depth above the child's code; depths are not negative, so entries
-/// compare as depths do.
+/// What a walk works with, kept from walk to walk: nothing is allocated, cleared or copied.
+pub struct Workbench {
+    top: Stack,
+    mesh: Stack,
+    /// Boxes along the bundle's axes.
+    low: [[f32; 8]; 3],
+    high: [[f32; 8]; 3],
+    shadows: Shadows,
+    corners: Corners<[f32; 8]>,
+}
+
+/// Children still to visit. An entry is the bits of the least depth above the child's code; depths
+/// are not negative, so entries compare as depths do.
 #[derive(Default)]
-pub struct Stacks {
-    top: Vec<u64>,
-    mesh: Vec<u64>,
+struct Stack {
+    entries: Vec<u64>,
+    len: usize,
 }
 
 const ROOT: u64 = 0;
+
+impl Workbench {
+    pub fn new() -> Self {
+        let slopes = [[0.0; 8]; 2];
+        Self {
+            top: Stack::default(),
+            mesh: Stack::default(),
+            low: [[0.0; 8]; 3],
+            high: [[0.0; 8]; 3],
+            shadows: Shadows { low: slopes, high: slopes, near: [0.0; 8], far: [0.0; 8] },
+            corners: [[[0.0; 8]; 3]; 3],
+        }
+    }
+}
+
+impl Stack {
+    #[inline(always)]
+    fn start(&mut self) {
+        self.room()[0] = ROOT;
+        self.len = 1;
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self.entries[self.len])
+    }
+
+    /// Room above the top for all children of a node.
+    #[inline(always)]
+    fn room(&mut self) -> &mut [u64; 8] {
+        if self.entries.len() < self.len + 8 {
+            self.grow();
+        }
+        self.entries[self.len..].first_chunk_mut().expect("room for eight")
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.entries.resize(2 * self.len + 64, ROOT);
+    }
+}
 
 /// A frame seen from the bundle.
 struct View {
     /// Turns the frame's axes to the bundle's.
     rows: [[f32; 3]; 3],
-    /// The bundle's origin.
+    /// The bundle's origin, in the frame and turned to the bundle's axes.
     origin: [f32; 3],
+    turned_origin: [f32; 3],
     /// How much wider things are taken for: rounding, and in `x` and `y` how far rays start from
     /// the origin.
     slack: [f32; 3],
@@ -74,116 +130,110 @@ impl View {
             rounding(rows[1]) + bundle.shift[1],
             rounding(rows[2]),
         ];
-        Self { rows, origin: [origin.x, origin.y, origin.z], slack }
+        let origin = [origin.x, origin.y, origin.z];
+        let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
+        let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
+        Self { rows, origin, turned_origin, slack }
     }
 
-    /// The shadows of a node's children.
+    /// Finds the shadows of a node's children.
     #[inline(always)]
-    fn boxes(&self, node: &Node) -> Shadows {
+    fn boxes(&self, node: &Node, bench: &mut Workbench) {
         let [middle_x, middle_y, middle_z] = &node.middle;
         let [half_x, half_y, half_z] = &node.half;
-        let mut low = [[0.0f32; 8]; 3];
-        let mut high = [[0.0f32; 8]; 3];
         for axis in 0..3 {
             let row = self.rows[axis];
             let abs = [row[0].abs(), row[1].abs(), row[2].abs()];
+            let (origin, slack) = (self.turned_origin[axis], self.slack[axis]);
             for k in 0..8 {
-                let middle = row[0] * (middle_x[k] - self.origin[0])
-                    + row[1] * (middle_y[k] - self.origin[1])
-                    + row[2] * (middle_z[k] - self.origin[2]);
-                let half =
-                    abs[0] * half_x[k] + abs[1] * half_y[k] + abs[2] * half_z[k] + self.slack[axis];
-                low[axis][k] = middle - half;
-                high[axis][k] = middle + half;
+                // Neighbours in memory, x and y, are not added first: the compiler would take
+                // them for one vector and shuffle it.
+                let middle =
+                    row[0] * middle_x[k] + row[2] * middle_z[k] + row[1] * middle_y[k] - origin;
+                let half = abs[0] * half_x[k] + abs[2] * half_z[k] + abs[1] * half_y[k] + slack;
+                bench.low[axis][k] = middle - half;
+                bench.high[axis][k] = middle + half;
             }
         }
-        Shadows::new(&low, &high)
+        bench.cast_shadows();
     }
 
-    /// A block's corners in the bundle's frame.
+    /// Turns a block's corners to the bundle's frame and finds the triangles' shadows.
     #[inline(always)]
-    fn turn(&self, block: &TriangleBlock) -> Corners<[f32; 8]> {
-        let mut corners: Corners<[f32; 8]> = [[[0.0; 8]; 3]; 3];
+    fn triangles(&self, block: &TriangleBlock, bench: &mut Workbench) {
         let [row_x, row_y, row_z] = self.rows;
         for corner in 0..3 {
             for k in 0..8 {
                 let x = block.corners[corner][0][k] - self.origin[0];
                 let y = block.corners[corner][1][k] - self.origin[1];
                 let z = block.corners[corner][2][k] - self.origin[2];
-                corners[corner][0][k] = row_x[0] * x + row_x[1] * y + row_x[2] * z;
-                corners[corner][1][k] = row_y[0] * x + row_y[1] * y + row_y[2] * z;
-                corners[corner][2][k] = row_z[0] * x + row_z[1] * y + row_z[2] * z;
+                let turned = &mut bench.corners[corner];
+                turned[0][k] = row_x[0] * x + row_x[1] * y + row_x[2] * z;
+                turned[1][k] = row_y[0] * x + row_y[1] * y + row_y[2] * z;
+                turned[2][k] = row_z[0] * x + row_z[1] * y + row_z[2] * z;
             }
         }
-        corners
-    }
-
-    /// The shadows of triangles.
-    #[inline(always)]
-    fn triangles(&self, corners: &Corners<[f32; 8]>) -> Shadows {
-        let [a, b, c] = corners;
-        let mut low = [[0.0f32; 8]; 3];
-        let mut high = [[0.0f32; 8]; 3];
+        settle(&mut bench.corners);
+        let [a, b, c] = &bench.corners;
         for axis in 0..3 {
             for k in 0..8 {
                 let (a, b, c) = (a[axis][k], b[axis][k], c[axis][k]);
-                low[axis][k] = min(min(a, b), c) - self.slack[axis];
-                high[axis][k] = max(max(a, b), c) + self.slack[axis];
+                bench.low[axis][k] = min(min(a, b), c) - self.slack[axis];
+                bench.high[axis][k] = max(max(a, b), c) + self.slack[axis];
             }
         }
-        Shadows::new(&low, &high)
+        bench.cast_shadows();
     }
 }
 
-impl Shadows {
-    /// Of boxes along the bundle's axes.
+impl Workbench {
+    /// The shadows of the boxes.
     #[inline(always)]
-    fn new(low: &[[f32; 8]; 3], high: &[[f32; 8]; 3]) -> Self {
-        let mut shadows =
-            Self { low: [[0.0; 8]; 2], high: [[0.0; 8]; 2], near: low[2], far: high[2] };
+    fn cast_shadows(&mut self) {
+        settle(self);
+        let Self { low, high, shadows, .. } = self;
         for k in 0..8 {
             // What reaches behind the origin hides everything on its side of the axis.
             let (near, far) = (low[2][k], high[2][k]);
-            let near = if near > 0.0 { 1.0 / near } else { f32::INFINITY };
-            let far = if far > 0.0 { 1.0 / far } else { f32::INFINITY };
+            shadows.near[k] = near;
+            shadows.far[k] = far;
+            let near = if near > TINY { 1.0 / near } else { HUGE };
+            let far = if far > TINY { 1.0 / far } else { HUGE };
             for axis in 0..2 {
                 let (low, high) = (low[axis][k], high[axis][k]);
                 shadows.low[axis][k] = low * if low >= 0.0 { far } else { near };
                 shadows.high[axis][k] = high * if high <= 0.0 { far } else { near };
             }
         }
-        shadows
+        settle(self);
     }
+}
 
+impl Shadows {
     /// A bit for each that meets the bundle.
     #[inline(always)]
     fn in_bundle(&self, bundle: &Bundle) -> u32 {
-        let mut meets = [false; 8];
+        let mut margin = [0.0f32; 8];
         for k in 0..8 {
-            // Not `&&`: a branch here would keep the loop from becoming vector code.
-            meets[k] = (self.low[0][k] <= bundle.high[0])
-                & (self.high[0][k] >= bundle.low[0])
-                & (self.low[1][k] <= bundle.high[1])
-                & (self.high[1][k] >= bundle.low[1])
-                & (self.near[k] <= bundle.farthest)
-                & (self.far[k] >= bundle.least_start);
+            let x = min(bundle.high[0] - self.low[0][k], self.high[0][k] - bundle.low[0]);
+            let y = min(bundle.high[1] - self.low[1][k], self.high[1][k] - bundle.low[1]);
+            let z = min(bundle.farthest - self.near[k], self.far[k] - bundle.least_start);
+            margin[k] = min(min(x, y), z);
         }
-        bits(meets)
+        not_negative(margin)
     }
 
     /// A bit for each register that `k` meets.
     #[inline(always)]
     fn in_registers(&self, k: usize, bundle: &Bundle) -> u32 {
-        let spans = &bundle.spans;
-        let mut meets = [false; REGISTERS];
+        let Spans { low, high, farthest } = &bundle.spans;
+        let mut margin = [0.0f32; REGISTERS];
         for register in 0..REGISTERS {
-            meets[register] = (self.low[0][k] <= spans.high[0][register])
-                & (self.high[0][k] >= spans.low[0][register])
-                & (self.low[1][k] <= spans.high[1][register])
-                & (self.high[1][k] >= spans.low[1][register])
-                & (self.near[k] <= spans.farthest[register]);
+            let x = min(high[0][register] - self.low[0][k], self.high[0][k] - low[0][register]);
+            let y = min(high[1][register] - self.low[1][k], self.high[1][k] - low[1][register]);
+            margin[register] = min(min(x, y), farthest[register] - self.near[k]);
         }
-        bits(meets)
+        not_negative(margin)
     }
 
     /// Whether `k` meets a ray of a register.
@@ -191,59 +241,63 @@ impl Shadows {
     fn in_rays(&self, k: usize, bundle: &Bundle, register: usize) -> bool {
         let (x, y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
         let depth = &bundle.depth[register];
-        let mut meets = [false; LANES];
+        let mut meets = false;
         for lane in 0..LANES {
-            meets[lane] = (self.low[0][k] <= x[lane])
+            // Not `&&`: a branch here would keep the loop from becoming vector code.
+            meets |= (self.low[0][k] <= x[lane])
                 & (self.high[0][k] >= x[lane])
                 & (self.low[1][k] <= y[lane])
                 & (self.high[1][k] >= y[lane])
                 & (self.near[k] <= depth[lane]);
         }
-        bits(meets) != 0
+        meets
     }
 }
 
-/// Bit `k` is set where `flags[k]` is.
+/// Bit `k` is set where `margin[k]` is not negative. Comparing would be clearer, but only sign
+/// bits become vector code.
 #[inline(always)]
-fn bits(flags: [bool; 8]) -> u32 {
-    let mut bits = 0;
+fn not_negative(mut margin: [f32; 8]) -> u32 {
+    settle(&mut margin);
+    let mut negative = 0;
     for k in 0..8 {
-        bits |= u32::from(flags[k]) << k;
+        negative |= (margin[k].to_bits() >> 31) << k;
     }
-    bits
+    negative ^ 0xff
 }
 
 /// Pushes a node's children that rays meet, the nearest last.
 #[inline(always)]
-fn enter(view: &View, node: &Node, bundle: &Bundle, stack: &mut Vec<u64>) {
-    let shadows = view.boxes(node);
+fn enter(view: &View, node: &Node, bundle: &Bundle, bench: &mut Workbench, is_top: bool) {
+    view.boxes(node, bench);
+    let Workbench { top, mesh, shadows, .. } = bench;
+    let stack = if is_top { top } else { mesh };
     let mut met = shadows.in_bundle(bundle) & node.occupied;
-    let base = stack.len();
+    let room = stack.room();
+    let mut used = 0;
     while met != 0 {
         let slot = met.trailing_zeros() as usize & 7;
         met &= met - 1;
         let mut registers = shadows.in_registers(slot, bundle);
-        loop {
-            if registers == 0 {
-                break;
-            }
+        while registers != 0 {
             let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
             registers &= registers - 1;
             if shadows.in_rays(slot, bundle, register) {
                 let near = max(shadows.near[slot], 0.0);
                 let entry = u64::from(near.to_bits()) << 32 | u64::from(node.children[slot]);
                 // Few children are met: insertion is the fastest sort.
-                stack.push(entry);
-                let mut place = stack.len() - 1;
-                while place > base && stack[place - 1] < entry {
-                    stack[place] = stack[place - 1];
+                let mut place = used & 7;
+                while place > 0 && room[place - 1] < entry {
+                    room[place] = room[place - 1];
                     place -= 1;
                 }
-                stack[place] = entry;
+                room[place] = entry;
+                used += 1;
                 break;
             }
         }
     }
+    stack.len += used;
 }
 
 /// The least depth of a stack's entry, and its child.
@@ -254,23 +308,22 @@ fn unpack(entry: u64) -> (f32, u32) {
 
 /// Finds the nearest hits of `bundle`.
 #[inline(always)]
-pub fn walk(caster: &BvhCaster, bundle: &mut Bundle, stacks: &mut Stacks) {
+pub fn walk(caster: &BvhCaster, bundle: &mut Bundle, bench: &mut Workbench) {
     if caster.top.nodes.is_empty() {
         return;
     }
     let view = View::new(bundle, &bundle.from_world, bundle.origin.as_vec3(), caster.extent);
-    let Stacks { top: stack, mesh: mesh_stack } = stacks;
-    stack.push(ROOT);
-    while let Some(entry) = stack.pop() {
+    bench.top.start();
+    while let Some(entry) = bench.top.pop() {
         let (depth, code) = unpack(entry);
         if depth > bundle.farthest {
             continue;
         }
         match leaf(code) {
-            None => enter(&view, &caster.top.nodes[code as usize], bundle, stack),
+            None => enter(&view, &caster.top.nodes[code as usize], bundle, bench, true),
             Some((first, count)) => {
                 for place in first..first + count {
-                    walk_instance(caster, place, bundle, mesh_stack);
+                    walk_instance(caster, place, bundle, bench);
                 }
             }
         }
@@ -278,23 +331,24 @@ pub fn walk(caster: &BvhCaster, bundle: &mut Bundle, stacks: &mut Stacks) {
 }
 
 #[inline(always)]
-fn walk_instance(caster: &BvhCaster, place: u32, bundle: &mut Bundle, stack: &mut Vec<u64>) {
+fn walk_instance(caster: &BvhCaster, place: u32, bundle: &mut Bundle, bench: &mut Workbench) {
     let placed = &caster.placed[place as usize];
     let mesh = &caster.meshes[placed.mesh as usize];
     let origin = placed.to_mesh(bundle.origin).as_vec3();
     let bundle_from_mesh = bundle.from_world * placed.world_from_mesh;
     let view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
-    stack.push(ROOT);
-    while let Some(entry) = stack.pop() {
+    bench.mesh.start();
+    while let Some(entry) = bench.mesh.pop() {
         let (depth, code) = unpack(entry);
         if depth > bundle.farthest {
             continue;
         }
         match leaf(code) {
-            None => enter(&view, &mesh.nodes[code as usize], bundle, stack),
+            None => enter(&view, &mesh.nodes[code as usize], bundle, bench, false),
             Some((block, count)) => {
+                view.triangles(&mesh.blocks[block as usize], bench);
                 let target = Target { caster, mesh, placed, place, block };
-                test_block(&target, &mesh.blocks[block as usize], count, &view, bundle);
+                test_block(&target, count, &bench.shadows, &bench.corners, bundle);
             }
         }
     }
@@ -312,16 +366,15 @@ struct Target<'a> {
 /// Corners in the bundle's frame: by corner and axis.
 type Corners<T> = [[T; 3]; 3];
 
+/// The triangles that [`View::triangles`] has laid out.
 #[inline(always)]
 fn test_block(
     target: &Target,
-    block: &TriangleBlock,
     count: u32,
-    view: &View,
+    shadows: &Shadows,
+    corners: &Corners<[f32; 8]>,
     bundle: &mut Bundle,
 ) {
-    let corners = view.turn(block);
-    let shadows = view.triangles(&corners);
     let mut met = shadows.in_bundle(bundle) & ((1 << count) - 1);
     while met != 0 {
         let k = met.trailing_zeros() as usize & 7;
@@ -331,7 +384,7 @@ fn test_block(
             let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
             registers &= registers - 1;
             if shadows.in_rays(k, bundle, register) {
-                let [a, b, c] = &corners;
+                let [a, b, c] = corners;
                 let triangle = [
                     [a[0][k], a[1][k], a[2][k]],
                     [b[0][k], b[1][k], b[2][k]],
@@ -358,7 +411,7 @@ fn test_register(
     let (start, limit) = (&bundle.start[register], &bundle.depth[register]);
     let mut weights = [[0.0f32; LANES]; 3];
     let mut depth = [0.0f32; LANES];
-    let mut bits = [0u32; LANES];
+    let mut is_hit = [false; LANES];
     for lane in 0..LANES {
         let (ax, ay) = (
             a[0] - slope_x[lane] * a[2] - shift_x[lane],
@@ -378,25 +431,25 @@ fn test_register(
         let inside = (min(min(u, v), w) >= 0.0) | (max(max(u, v), w) <= 0.0);
         // Edge-on, all three are zero, the depth is NaN and fails both comparisons.
         let t = (u * a[2] + v * b[2] + w * c[2]) / (u + v + w);
-        let is_hit = inside & (t > start[lane]) & (t <= limit[lane]);
+        is_hit[lane] = inside & (t > start[lane]) & (t <= limit[lane]);
         weights[0][lane] = u;
         weights[1][lane] = v;
         weights[2][lane] = w;
         depth[lane] = t;
-        bits[lane] = if is_hit { 1 << lane } else { 0 };
     }
-    let mut hit = 0;
-    for bit in bits {
-        hit |= bit;
+    let mut any = false;
+    for hit in is_hit {
+        any |= hit;
     }
-    if hit == 0 {
+    if !any {
         return;
     }
     let slot = target.block * 8 + k as u32;
     let is_masked = target.mesh.masked;
-    while hit != 0 {
-        let lane = hit.trailing_zeros() as usize & (LANES - 1);
-        hit &= hit - 1;
+    for lane in 0..LANES {
+        if !is_hit[lane] {
+            continue;
+        }
         let is_tie = depth[lane] == bundle.depth[register][lane];
         if is_tie
             && !wins_tie(target, slot, bundle.placed[register][lane], bundle.slot[register][lane])
@@ -413,16 +466,8 @@ fn test_register(
         bundle.placed[register][lane] = target.place;
         bundle.slot[register][lane] = slot;
     }
-    let mut farthest = f32::NEG_INFINITY;
-    for lane in 0..LANES {
-        farthest = max(farthest, bundle.depth[register][lane]);
-    }
-    bundle.spans.farthest[register] = farthest;
-    farthest = f32::NEG_INFINITY;
-    for k in 0..REGISTERS {
-        farthest = max(farthest, bundle.spans.farthest[k]);
-    }
-    bundle.farthest = farthest;
+    bundle.spans.farthest[register] = most(&bundle.depth[register]);
+    bundle.farthest = most(&bundle.spans.farthest);
 }
 
 /// The tie rule of [`super::RayCaster`].
