@@ -33,7 +33,7 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             *hit = Hit::MISS;
             continue;
         }
-        if !last.as_ref().is_some_and(|surface| (surface.place, surface.slot) == (place, slot)) {
+        if last.as_ref().is_none_or(|surface| (surface.place, surface.slot) != (place, slot)) {
             last = Some(Surface::new(caster, bundle, place, slot));
         }
         let Some(surface) = &last else { continue };

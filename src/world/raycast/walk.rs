@@ -15,6 +15,8 @@
 //!
 //! The loops run over fixed arrays of eight that the compiler turns into vector code.
 
+#![allow(clippy::needless_range_loop)] // one index over several arrays becomes vector code
+
 use glam::{Mat3, Vec3};
 
 use super::bundle::{Bundle, LANES, NONE, REGISTERS, Spans, max, min, most, settle};
