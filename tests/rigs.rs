@@ -60,7 +60,10 @@ fn what_is_left_out_has_its_default() {
     let rig = parse(SMALLEST, &[]);
     assert_eq!(rig.seed, 0);
     assert_eq!(rig.engine.workers, None);
-    assert_eq!((rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns), (40_000_000, 1_000_000));
+    assert_eq!(
+        (rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns),
+        (100_000_000, 1_000_000)
+    );
     assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Send, 100.0));
     assert!(!rig.robot.follow_ground);
     let LinkConfig::Udp(link) = &rig.devices[0].link;
