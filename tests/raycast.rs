@@ -96,11 +96,7 @@ fn agree(scene: &Scene, stencil: &Stencil, pulses: &[Pulse], hits: &[Hit]) {
                 + pulse.half_axis_v * f64::from(b);
             let expected = all_hits(scene, pulse.origin, ray);
             let max = f64::from(pulse.max_range_m);
-            // Rounding moves a ray sideways by some 1e-6 of its length; on a surface seen at a
-            // flat angle that is many times more along the ray.
-            let tolerance = |r: f64, cos: f64| (1e-5 + 2e-6 / cos.max(1e-4)) * (1.0 + r);
-            let flat = f64::from(hit.cos_incidence);
-            let close = |r: f64| (r - f64::from(hit.range_m)).abs() < tolerance(r, flat);
+            let close = |r: f64| (r - f64::from(hit.range_m)).abs() < 1e-5 * (1.0 + r);
             if hit.range_m.is_finite() {
                 assert!(
                     expected.iter().any(|&(r, ..)| close(r)),
@@ -110,14 +106,7 @@ fn agree(scene: &Scene, stencil: &Stencil, pulses: &[Pulse], hits: &[Hit]) {
             }
             let clear = expected.iter().find(|e| e.1 > 1e-3 && e.0 > 1e-3 && e.0 < max * 0.9999);
             if let Some(&(range, _, instance, triangle)) = clear {
-                let corners = scene.meshes[scene.instances[instance as usize].mesh as usize]
-                    .corners(triangle)
-                    .map(|p| {
-                        scene.instances[instance as usize].world_from_mesh.transform_point3(p)
-                    });
-                let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
-                let cos = normal.dot(ray.normalize()).abs();
-                let nearer = f64::from(hit.range_m) <= range + tolerance(range, cos);
+                let nearer = f64::from(hit.range_m) <= range + 1e-5 * (1.0 + range);
                 assert!(nearer, "lost a hit at {range} of {instance}/{triangle}: got {hit:?}");
             }
         }
@@ -240,7 +229,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn neighbours_that_walk_together_hit_what_separate_rays_hit(
+    fn neighbours_that_walk_together_hit_what_they_hit_alone(
         a in soup(120),
         places in prop::collection::vec(placement(), 1..6),
         origin in point(8.0),
@@ -251,6 +240,7 @@ proptest! {
         travel in point(0.004),
         half in 0.0..0.002f64,
         pulses in 2..40usize,
+        shuffled in any::<u64>(),
     ) {
         let instances = places.into_iter().map(|p| Instance { mesh: 0, world_from_mesh: p });
         let scene = Arc::new(Scene {
@@ -270,11 +260,42 @@ proptest! {
             })
             .collect();
         // Another line, far from the first, in the same call.
-        let aside = |k: i32| pulse(-origin, across + up * (0.002 * f64::from(k)), half, 30.0);
-        line.extend((0..5).map(aside));
+        line.extend((0..5).map(|k| pulse(-origin, across + up * (0.002 * f64::from(k)), half, 30.0)));
+        let caster = BvhCaster::new(scene.clone()).unwrap();
         for stencil in [Stencil::single(), nine()] {
-            let hits = cast(&scene, &stencil, &line);
-            agree(&scene, &stencil, &line, &hits);
+            let rays = stencil.len();
+            let mut together = vec![Hit::MISS; line.len() * rays];
+            caster.cast(&stencil, &line, &mut together);
+            agree(&scene, &stencil, &line, &together);
+
+            let mut alone = vec![Hit::MISS; line.len() * rays];
+            for (pulse, hits) in line.chunks(1).zip(alone.chunks_mut(rays)) {
+                caster.cast(&stencil, pulse, hits);
+            }
+            let mut order: Vec<usize> = (0..line.len()).collect();
+            order.sort_by_key(|&k| (k as u64 + 1).wrapping_mul(shuffled | 1));
+            let mixed_line: Vec<Pulse> = order.iter().map(|&k| line[k]).collect();
+            let mut mixed = vec![Hit::MISS; line.len() * rays];
+            caster.cast(&stencil, &mixed_line, &mut mixed);
+            for (place, &k) in order.iter().enumerate() {
+                for ray in 0..rays {
+                    let expected = &alone[k * rays + ray];
+                    for hit in [&together[k * rays + ray], &mixed[place * rays + ray]] {
+                        // Another triangle may win where a ray grazes an edge; brute force has
+                        // judged those. The same triangle is hit at the same place.
+                        if (hit.instance, hit.triangle) == (expected.instance, expected.triangle)
+                            && hit.cos_incidence > 0.01
+                        {
+                            let error = (hit.range_m - expected.range_m).abs();
+                            prop_assert!(error <= 1e-5 * (1.0 + expected.range_m), "{hit:?} {expected:?}");
+                        }
+                    }
+                }
+            }
+            let differ = |hits: &dyn Fn(usize) -> Hit| {
+                (0..alone.len()).filter(|&i| hits(i).triangle != alone[i].triangle).count()
+            };
+            prop_assert!(differ(&|i| together[i]) <= alone.len() / 50 + 1);
         }
     }
 }

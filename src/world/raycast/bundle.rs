@@ -6,7 +6,7 @@
 //! side by side in registers of eight, ordered along `x`, so that a small surface meets few
 //! registers.
 
-use glam::{DMat3, DVec3, Mat3, Vec3};
+use glam::{DMat3, DVec3, Mat3};
 
 use super::{MAX_RAYS, Pulse, Stencil};
 
@@ -78,6 +78,8 @@ pub struct Bundle {
     pub least_start: f32,
     /// World to the bundle's frame; the origin aside.
     pub from_world: Mat3,
+    /// The inverse, precisely.
+    pub to_world: DMat3,
     /// Of the frame, in World.
     pub origin: DVec3,
     /// For each lane, its ray among those of the bundle's pulses.
@@ -174,6 +176,7 @@ impl Bundle {
             shift: [0.0; 2],
             least_start: 0.0,
             from_world: Mat3::IDENTITY,
+            to_world: DMat3::IDENTITY,
             origin: DVec3::ZERO,
             ray: [0; MAX_LANES],
             lanes: 0,
@@ -197,7 +200,8 @@ impl Bundle {
         let x = (wanted - z * wanted.dot(z))
             .try_normalize()
             .unwrap_or_else(|| z.any_orthonormal_vector());
-        let from_world = DMat3::from_cols(x, z.cross(x), z).transpose();
+        self.to_world = DMat3::from_cols(x, z.cross(x), z);
+        let from_world = self.to_world.transpose();
         self.from_world = from_world.as_mat3();
         self.origin = first.origin;
         self.lanes = pulses.len() * spot.rays;
@@ -293,13 +297,14 @@ impl Bundle {
         }
     }
 
-    /// The point at `depth` on a lane's ray, from the bundle's origin, in its frame.
-    pub fn point(&self, register: usize, lane: usize, depth: f32) -> Vec3 {
-        Vec3::new(
-            self.slope_x[register][lane] * depth + self.shift_x[register][lane],
-            self.slope_y[register][lane] * depth + self.shift_y[register][lane],
-            depth,
-        )
+    /// The point of World at `depth` on a lane's ray.
+    pub fn point(&self, register: usize, lane: usize, depth: f32) -> DVec3 {
+        let on_ray = |slope: &[Lanes], shift: &[Lanes]| {
+            f64::from(slope[register][lane]) * f64::from(depth) + f64::from(shift[register][lane])
+        };
+        let x = on_ray(&self.slope_x, &self.shift_x);
+        let y = on_ray(&self.slope_y, &self.shift_y);
+        self.origin + self.to_world * DVec3::new(x, y, depth.into())
     }
 }
 

@@ -5,7 +5,10 @@
 //! [`super::walk`] takes them through the trees, [`super::surface`] tells what they met.
 //!
 //! `multiversion` picks the AVX2 build at run time where there is one. No build contracts
-//! multiply and add, so all give the same bits.
+//! multiply and add, so all give the same bits. Bundles follow from the pulses of a call alone; a
+//! pulse that is cast in other company gets the same hits but for rounding (a range may differ by
+//! a millionth or two, and where a ray runs along an edge the next surface may be the one it
+//! meets).
 
 use std::sync::Arc;
 
@@ -245,5 +248,94 @@ fn world_bounds(mesh: &Mesh, instance: &Instance) -> Bounded {
     Bounded {
         low: low.to_array().map(|c| (c as f32).next_down()),
         high: high.to_array().map(|c| (c as f32).next_up()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::scene::Material;
+    use glam::{DAffine3, DQuat};
+
+    /// Blades and sheets in three tilted copies, and pulses that fan out over them.
+    fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
+        let mut state = 1u64;
+        let mut draw = |low: f64, high: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            low + (high - low) * (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut mesh = Mesh { name: "blades".into(), ..Mesh::default() };
+        for index in 0..3000u32 {
+            let foot = DVec3::new(draw(-4.0, 4.0), draw(-4.0, 4.0), draw(-1.0, 1.0));
+            let width = if index % 10 == 0 { 0.5 } else { 0.01 };
+            let side = DVec3::new(draw(-width, width), draw(-width, width), 0.0);
+            let tip = DVec3::new(draw(-0.3, 0.3), draw(-0.3, 0.3), draw(0.1, 0.6));
+            let corners = [foot - side, foot + side, foot + tip];
+            mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
+            mesh.triangles.push([3 * index, 3 * index + 1, 3 * index + 2]);
+            mesh.triangle_materials.push(0);
+        }
+        let instances = (0..3).map(|k| Instance {
+            mesh: 0,
+            world_from_mesh: DAffine3::from_scale_rotation_translation(
+                DVec3::new(1.0, 1.1, 0.9),
+                DQuat::from_xyzw(0.1, 0.2 * f64::from(k), 0.3, 0.9).normalize(),
+                DVec3::new(12.0, 5.0 * f64::from(k) - 5.0, 0.3),
+            ),
+        });
+        let scene = Scene {
+            materials: vec![Material {
+                name: "plain".into(),
+                reflectance: 0.5,
+                reflectance_map: None,
+                opacity_mask: None,
+            }],
+            instances: instances.collect(),
+            meshes: vec![mesh],
+            ground: vec![],
+        };
+        let pulses = (0..4000).map(|k| {
+            let (row, column) = (k / 200, k % 200);
+            let across = 0.006 * f64::from(column) - 0.6;
+            let along = DVec3::new(1.0, across, 0.02 * f64::from(row) - 0.2).normalize();
+            let half_axis_u = along.cross(DVec3::Z).normalize() * 1e-3;
+            Pulse {
+                origin: DVec3::new(0.0, 1e-3 * f64::from(column), 0.0),
+                direction: along,
+                half_axis_u,
+                half_axis_v: along.cross(half_axis_u),
+                max_range_m: 60.0,
+            }
+        });
+        let mut offsets = vec![[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
+        offsets.extend([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]);
+        let caster = BvhCaster::new(Arc::new(scene)).expect("a small scene");
+        (caster, pulses.collect(), Stencil::new(offsets).expect("nine rays"))
+    }
+
+    #[test]
+    fn every_build_of_the_tracer_gives_the_same_bits() {
+        let (caster, pulses, stencil) = fixture();
+        let mut dispatched = vec![Hit::MISS; pulses.len() * stencil.len()];
+        let mut portable = dispatched.clone();
+        caster.cast(&stencil, &pulses, &mut dispatched);
+        cast_bundles(&caster, &stencil, &pulses, &mut portable);
+        assert_eq!(dispatched, portable);
+        let hit = portable.iter().filter(|hit| hit.range_m.is_finite()).count();
+        assert!(hit > portable.len() / 10 && hit < portable.len(), "{hit} of {}", portable.len());
+    }
+
+    #[test]
+    fn pulses_apart_are_not_bundled_and_neighbours_are() {
+        let (_, pulses, stencil) = fixture();
+        let spot = Spot::new(&stencil);
+        assert_eq!(spot.bundle_len(&pulses[..7]), 7);
+        // The end of a row and the start of the next.
+        assert_eq!(spot.bundle_len(&pulses[199..]), 1);
+        // Runs that are a little too long are split evenly.
+        assert_eq!(spot.bundle_len(&pulses[191..]), 5);
+        let moved = Pulse { origin: DVec3::Y, ..pulses[1] };
+        assert_eq!(spot.bundle_len(&[pulses[0], moved]), 1);
+        assert_eq!(Spot::new(&Stencil::single()).bundle_len(&pulses[..4]), 4);
     }
 }

@@ -1,11 +1,15 @@
 //! What the sensor is told of a hit: normal, reflectance, and whether the surface is there at all.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 use super::Hit;
 use super::bundle::{Bundle, LANES, NONE};
 use super::bvh::{BvhCaster, Placed};
 use crate::world::scene::{MaterialId, Mesh};
+
+/// Where a surface is seen at a smaller cosine, the walk's `f32` depth may be wrong by more than a
+/// millionth or two.
+const GRAZING_COS: f32 = 0.05;
 
 /// A surface that a lane hit, ready for the next lane that hits it too.
 struct Surface<'a> {
@@ -37,19 +41,23 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             last = Some(Surface::new(caster, bundle, place, slot));
         }
         let Some(surface) = &last else { continue };
-        let depth = bundle.depth[register][lane];
+        let mut depth = bundle.depth[register][lane];
         let stretch = bundle.stretch[register][lane];
         let normal = surface.normal;
         let along = normal.x * bundle.slope_x[register][lane]
             + normal.y * bundle.slope_y[register][lane]
             + normal.z;
+        let cos_incidence = (along.abs() / stretch).min(1.0);
+        if cos_incidence < GRAZING_COS {
+            depth = grazing_depth(caster, bundle, surface, register, lane);
+        }
         let mut reflectance = surface.reflectance;
         if surface.is_mapped {
-            reflectance *= map_value(caster, surface, bundle, bundle.point(register, lane, depth));
+            reflectance *= map_value(caster, surface, bundle.point(register, lane, depth));
         }
         *hit = Hit {
             range_m: (depth - bundle.start[register][lane]) * stretch,
-            cos_incidence: (along.abs() / stretch).min(1.0),
+            cos_incidence,
             reflectance,
             instance: surface.placed.instance,
             triangle: surface.triangle,
@@ -84,17 +92,35 @@ impl<'a> Surface<'a> {
     }
 }
 
-/// The reflectance map's texel at `p` of the bundle's frame.
+/// The depth at which a lane's ray meets the plane of its surface, precisely. Along the surface
+/// there is no such depth; the walk's is on the triangle then all the same.
 #[inline(never)]
-fn map_value(caster: &BvhCaster, surface: &Surface, bundle: &Bundle, p: Vec3) -> f32 {
+fn grazing_depth(
+    caster: &BvhCaster,
+    bundle: &Bundle,
+    surface: &Surface,
+    register: usize,
+    lane: usize,
+) -> f32 {
+    let at = |depth: f32| surface.placed.to_mesh(bundle.point(register, lane, depth));
+    let depth = bundle.depth[register][lane];
+    let tree = &caster.meshes[surface.placed.mesh as usize];
+    let [a, b, c] = tree.corners(surface.slot).map(|corner| corner.as_dvec3());
+    let normal = (b - a).cross(c - a);
+    let (start, end) = (at(0.0), at(depth));
+    let share = normal.dot(a - start) / normal.dot(end - start);
+    if (share - 1.0).abs() < 1e-3 { (share * f64::from(depth)) as f32 } else { depth }
+}
+
+/// The reflectance map's texel at `p` of World.
+#[inline(never)]
+fn map_value(caster: &BvhCaster, surface: &Surface, p: DVec3) -> f32 {
     let Some(map) = &caster.scene.materials[surface.material as usize].reflectance_map else {
         return 1.0;
     };
     let placed = surface.placed;
-    let tree = &caster.meshes[placed.mesh as usize];
-    let offset = placed.mesh_from_world * (bundle.from_world.transpose() * p);
-    let p = placed.to_mesh(bundle.origin).as_vec3() + offset;
-    let weights = barycentric(tree.corners(surface.slot), p);
+    let corners = caster.meshes[placed.mesh as usize].corners(surface.slot);
+    let weights = barycentric(corners, placed.to_mesh(p).as_vec3());
     let mesh = &caster.scene.meshes[placed.mesh as usize];
     map.sample(texture_coordinates(mesh, surface.triangle, weights))
 }

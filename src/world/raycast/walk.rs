@@ -13,9 +13,10 @@
 //! edge shear the same corners: no ray slips through an edge or a corner. Depth is a convex
 //! combination of the corners' depths, so it stays on the triangle even when it is seen edge-on.
 //!
-//! The loops run over fixed arrays of eight that the compiler turns into vector code.
+//! The loops run over fixed arrays of eight that the compiler turns into vector code; iterators
+//! over several arrays at once it does not.
 
-#![allow(clippy::needless_range_loop)] // one index over several arrays becomes vector code
+#![allow(clippy::needless_range_loop)]
 
 use glam::{Mat3, Vec3};
 
@@ -240,19 +241,41 @@ impl Shadows {
 
     /// Whether `k` meets a ray of a register.
     #[inline(always)]
-    fn in_rays(&self, k: usize, bundle: &Bundle, register: usize) -> bool {
-        let (x, y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
-        let depth = &bundle.depth[register];
+    fn in_register(&self, k: usize, bundle: &Bundle, register: usize) -> bool {
         let mut meets = false;
         for lane in 0..LANES {
-            // Not `&&`: a branch here would keep the loop from becoming vector code.
-            meets |= (self.low[0][k] <= x[lane])
-                & (self.high[0][k] >= x[lane])
-                & (self.low[1][k] <= y[lane])
-                & (self.high[1][k] >= y[lane])
-                & (self.near[k] <= depth[lane]);
+            meets |= self.in_ray(k, bundle, register, lane);
         }
         meets
+    }
+
+    /// Whether `k` meets a ray. All registers are asked: to stop at the first that answers would
+    /// cost more in mispredicted branches.
+    #[inline(always)]
+    fn in_rays(&self, k: usize, bundle: &Bundle, registers: usize) -> bool {
+        let mut meets = [0u32; LANES];
+        for register in 0..registers {
+            for lane in 0..LANES {
+                let is_met = self.in_ray(k, bundle, register, lane);
+                meets[lane] |= if is_met { u32::MAX } else { 0 };
+            }
+        }
+        let mut any = 0;
+        for lane in meets {
+            any |= lane;
+        }
+        any != 0
+    }
+
+    #[inline(always)]
+    fn in_ray(&self, k: usize, bundle: &Bundle, register: usize, lane: usize) -> bool {
+        let (x, y) = (bundle.slope_x[register][lane], bundle.slope_y[register][lane]);
+        // Not `&&`: a branch here would keep the loops from becoming vector code.
+        (self.low[0][k] <= x)
+            & (self.high[0][k] >= x)
+            & (self.low[1][k] <= y)
+            & (self.high[1][k] >= y)
+            & (self.near[k] <= bundle.depth[register][lane])
     }
 }
 
@@ -275,29 +298,25 @@ fn enter(view: &View, node: &Node, bundle: &Bundle, bench: &mut Workbench, is_to
     let Workbench { top, mesh, shadows, .. } = bench;
     let stack = if is_top { top } else { mesh };
     let mut met = shadows.in_bundle(bundle) & node.occupied;
+    let registers = bundle.registers().min(REGISTERS);
     let room = stack.room();
     let mut used = 0;
     while met != 0 {
         let slot = met.trailing_zeros() as usize & 7;
         met &= met - 1;
-        let mut registers = shadows.in_registers(slot, bundle);
-        while registers != 0 {
-            let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
-            registers &= registers - 1;
-            if shadows.in_rays(slot, bundle, register) {
-                let near = max(shadows.near[slot], 0.0);
-                let entry = u64::from(near.to_bits()) << 32 | u64::from(node.children[slot]);
-                // Few children are met: insertion is the fastest sort.
-                let mut place = used & 7;
-                while place > 0 && room[place - 1] < entry {
-                    room[place] = room[place - 1];
-                    place -= 1;
-                }
-                room[place] = entry;
-                used += 1;
-                break;
-            }
+        if !shadows.in_rays(slot, bundle, registers) {
+            continue;
         }
+        let near = max(shadows.near[slot], 0.0);
+        let entry = u64::from(near.to_bits()) << 32 | u64::from(node.children[slot]);
+        // Few children are met: insertion is the fastest sort.
+        let mut place = used & 7;
+        while place > 0 && room[place - 1] < entry {
+            room[place] = room[place - 1];
+            place -= 1;
+        }
+        room[place] = entry;
+        used += 1;
     }
     stack.len += used;
 }
@@ -385,7 +404,7 @@ fn test_block(
         while registers != 0 {
             let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
             registers &= registers - 1;
-            if shadows.in_rays(k, bundle, register) {
+            if shadows.in_register(k, bundle, register) {
                 let [a, b, c] = corners;
                 let triangle = [
                     [a[0][k], a[1][k], a[2][k]],
