@@ -13,8 +13,8 @@ use menura::config::rig::Rig;
 use menura::devices::Built;
 use menura::engine::clock::Stopwatch;
 use menura::engine::{LiveWorld, build_devices};
-use menura::sensors::MeasurementRequest;
-use menura::sensors::lidar::{Lidar, Scratch};
+use menura::sensors::lidar::Scratch;
+use menura::sensors::{MeasurementRequest, Sensor, Subject};
 use menura::time::{Epoch, SimTime};
 
 /// Name, blades of grass, trees, triangles of a tree.
@@ -47,13 +47,21 @@ fn requests(lidar: &mut Built) -> Vec<MeasurementRequest> {
     all.into_iter().step_by(step).take(PACKETS as usize).collect()
 }
 
-fn measure(rig: &Rig, world: &LiveWorld, sensor: &Lidar, requests: &[MeasurementRequest]) {
-    let mount = rig.devices[0].body_from_sensor;
+fn measure(rig: &Rig, world: &LiveWorld, sensor: &dyn Sensor, requests: &[MeasurementRequest]) {
+    let surroundings = world.surroundings(&rig.devices[0].body_from_sensor);
     let mut scratch = Scratch::default();
     for request in requests {
-        let pose = |at| world.world_from_sensor(at, &mount);
-        let caster = world.caster.as_ref();
-        std::hint::black_box(sensor.measure(request.clone(), pose, caster, &mut scratch));
+        std::hint::black_box(sensor.measure(request.clone(), &surroundings, &mut scratch));
+    }
+}
+
+/// Of every stencil with a spot.
+const RAYS_PER_PULSE: f64 = 9.0;
+
+fn pulses_of(request: &MeasurementRequest) -> u64 {
+    match &request.subject {
+        Subject::Instant => 0,
+        Subject::Sweep(sweep) => sweep.firings.len() as u64,
     }
 }
 
@@ -78,7 +86,7 @@ fn courtyard(criterion: &mut Criterion) {
         let mut lidar = build_devices(&rig, epoch).remove(0);
         let requests = requests(&mut lidar);
         let sensor = lidar.sensor.clone();
-        let pulses = requests.iter().map(|r| r.firings.len() as u64).sum::<u64>();
+        let pulses = requests.iter().map(pulses_of).sum::<u64>();
         eprintln!(
             "\n{name}: {} triangles, {} instances; loaded in {:.1} s; trees {} MB, resident {} MB",
             world.summary.instanced_triangles,
@@ -94,7 +102,7 @@ fn courtyard(criterion: &mut Criterion) {
                 for _ in 0..threads {
                     scope.spawn(|| {
                         for _ in 0..rounds {
-                            measure(&rig, &world, &sensor, &requests);
+                            measure(&rig, &world, sensor.as_ref(), &requests);
                         }
                     });
                 }
@@ -103,13 +111,13 @@ fn courtyard(criterion: &mut Criterion) {
             eprintln!(
                 "{name}: {threads} threads {:.3} M pulses/s, {:.2} M rays/s, {:.2} of real time",
                 rate / 1e6,
-                rate * sensor.rays_per_pulse() as f64 / 1e6,
+                rate * RAYS_PER_PULSE / 1e6,
                 rate / REAL_TIME_HZ,
             );
         }
         group.throughput(Throughput::Elements(pulses));
         group.bench_function(BenchmarkId::new("one thread", name), |bencher| {
-            bencher.iter(|| measure(&rig, &world, &sensor, &requests));
+            bencher.iter(|| measure(&rig, &world, sensor.as_ref(), &requests));
         });
     }
     group.finish();

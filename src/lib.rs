@@ -34,6 +34,7 @@
 //!
 //! ```
 //! use menura::config::{overrides::Override, rig::Rig};
+//! use menura::devices::Output;
 //! use menura::engine::{LiveWorld, build_devices};
 //! use menura::sensors::lidar::Scratch;
 //! use menura::time::{Epoch, SimTime};
@@ -45,15 +46,14 @@
 //!
 //! let mut lidar = build_devices(&rig, epoch).remove(0);
 //! let request = lidar.device.poll_request(SimTime(1)).ok_or("nothing to measure")?;
-//! let mount = rig.devices[0].body_from_sensor;
-//! let pose = |at| world.world_from_sensor(at, &mount);
-//! let caster = world.caster.as_ref();
-//! let measurement = lidar.sensor.measure(request, pose, caster, &mut Scratch::default());
+//! let surroundings = world.surroundings(&rig.devices[0].body_from_sensor);
+//! let measurement = lidar.sensor.measure(request, &surroundings, &mut Scratch::default());
 //! lidar.device.handle_measurement(&measurement);
 //! let packet = lidar.device.poll_transmit().ok_or("no packet")?;
 //!
-//! assert_eq!(packet.payload.len(), 1206);
-//! assert_eq!(packet.payload[..2], [0xff, 0xee]); // an upper block
+//! let Output::Bytes(bytes) = packet.output else { return Err("no bytes".into()) };
+//! assert_eq!(bytes.len(), 1206);
+//! assert_eq!(bytes[..2], [0xff, 0xee]); // an upper block
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -13,8 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use menura::config::hdl64e::LaserTable;
 use menura::config::overrides::Override;
-use menura::config::profile::{LaserTable, Profile};
+use menura::config::profile::Profile;
 use menura::config::rig::Rig;
 
 fn folder() -> PathBuf {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use menura::config::diagnostic::SourceFile;
-use menura::config::profile::{
-    CycleStarts, DriverProfile, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable,
-    Profile, ReturnMode,
+use menura::config::hdl64e::{
+    CycleStarts, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, ReturnMode,
 };
+use menura::config::profile::{DriverProfile, Profile};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use menura::config::profile::{BeamShape, Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
+use menura::config::hdl64e::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
+use menura::config::lidar::BeamShape;
 use menura::config::rig::{
     CourtyardParameters, DeviceSettings, LatePolicy, LinkConfig, Override, Rig, SceneSource,
     TrajectoryConfig,
@@ -51,7 +52,7 @@ fn the_default_rig_circles_in_the_courtyard() {
         ("roof-lidar", "velodyne-hdl64e-s1")
     );
     assert_eq!(device.body_from_sensor.translation.to_array(), [0.0, 0.0, 2.0]);
-    let LinkConfig::Udp(link) = &device.link;
+    let LinkConfig::Udp(link) = &device.link else { panic!("not by UDP") };
     assert_eq!(link.to.to_string(), "127.0.0.1:2368");
 }
 
@@ -66,7 +67,7 @@ fn what_is_left_out_has_its_default() {
     );
     assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Send, 100.0));
     assert!(!rig.robot.follow_ground);
-    let LinkConfig::Udp(link) = &rig.devices[0].link;
+    let LinkConfig::Udp(link) = &rig.devices[0].link else { panic!("not by UDP") };
     assert_eq!((link.from, link.ttl, link.broadcast), (None, None, false));
     let settings = settings(&rig, 0);
     assert_eq!((settings.rotation_rate_rpm, settings.return_mode), (600, ReturnMode::Strongest));
@@ -127,7 +128,7 @@ noise = { azimuth_std_deg = 0.01 }
     assert_eq!((rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns), (2_500_000, 250_000));
     let forward = rig.devices[0].body_from_sensor.direction(glam::DVec3::X);
     assert!((forward + glam::DVec3::X).length() < 1e-12);
-    let LinkConfig::Udp(link) = &rig.devices[0].link;
+    let LinkConfig::Udp(link) = &rig.devices[0].link else { panic!("not by UDP") };
     assert_eq!(
         (link.ttl, link.broadcast, link.interface.as_deref()),
         (Some(4), true, Some("eth1"))

@@ -3,7 +3,7 @@
 use super::rig_args::RigArgs;
 use super::{CliError, setup};
 use crate::config::profile::DriverProfile;
-use crate::config::rig::{DeviceConfig, DeviceSettings, LinkConfig, Rig};
+use crate::config::rig::{DeviceConfig, DeviceSettings, Rig};
 use crate::engine::load_scene;
 
 /// Arguments of `menura check`.
@@ -38,16 +38,15 @@ fn summary(rig: &Rig) -> impl Iterator<Item = String> {
 }
 
 fn device(device: &DeviceConfig) -> String {
-    let LinkConfig::Udp(link) = &device.link;
     let DeviceSettings::VelodyneHdl64e(settings) = &device.settings;
     let DriverProfile::VelodyneHdl64e(profile) = &device.profile.driver;
     let rate = profile.timing_of(settings.return_mode).packets_per_second;
     format!(
-        "{}: {}, {} rpm, {}, {rate:.0} packets/s to {}",
+        "{}: {}, {} rpm, {}, {rate:.0} packets/s, {}",
         device.name,
         device.profile.name,
         settings.rotation_rate_rpm,
         settings.return_mode.word(),
-        link.to
+        device.link.describe()
     )
 }

@@ -40,7 +40,8 @@ use self::capture::CaptureReader;
 pub use self::capture::{CaptureError, Source};
 use self::data_flow::{Generation, Unit};
 use super::CliError;
-use crate::config::profile::{DriverProfile, Hdl64eGeneration, LaserTable, Profile};
+use crate::config::hdl64e::{Hdl64eGeneration, LaserTable};
+use crate::config::profile::{DriverProfile, Profile};
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use crate::config::profile::{
-    BeamSettings, DriverProfile, Hdl64eGeneration, Hdl64eProfile, NetworkIdentity, NoiseSettings,
-    PacketTiming, Profile,
-};
+use crate::config::hdl64e::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
+use crate::config::lidar::{BeamSettings, NoiseSettings};
+use crate::config::network::NetworkIdentity;
+use crate::config::profile::{DriverProfile, Profile};
 
 /// Arguments of `menura profiles`.
 #[derive(Debug, clap::Args)]

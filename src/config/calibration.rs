@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_saphyr::{MessageFormatter, Spanned};
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
-use super::profile::{LaserCalibration, LaserTable};
+use super::hdl64e::{LaserCalibration, LaserTable};
 
 /// Lasers of an HDL-64E.
 pub const LASERS: usize = 64;

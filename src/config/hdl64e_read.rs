@@ -1,128 +1,524 @@
-//! What a profile and a rig both say about an HDL-64E: optics and errors.
-//!
-//! A profile must say everything, a rig only what differs from its profile.
+//! Reads the profile of an HDL-64E, and what a rig sets on one.
 
-use super::diagnostic::Place;
-use super::profile::{BeamSettings, BeamShape, NoiseSettings};
-use super::reader::{Field, Limit, TableReader};
+use super::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
+use super::hdl64e::{
+    CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
+    LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
+};
+use super::lidar_read as lidar;
+use super::network::network;
+use super::profile::Profile;
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader, Value};
+
+const ONE_BYTE: &str = "the wire format: one byte";
+
+/// Words of the 'G' status byte.
+const GPS_STATUS: &[(&str, u8)] =
+    &[("pps-and-nmea", b'A'), ("nmea", b'V'), ("pps", b'P'), ("none", 0)];
+
+/// Words of the warning bits.
+const WARNINGS: &[(&str, u8)] = &[
+    ("lens-contaminated", 1 << 0),
+    ("too-hot", 1 << 1),
+    ("too-cold", 1 << 2),
+    ("voltage-low", 1 << 3),
+    ("voltage-high", 1 << 4),
+    ("pps-present", 1 << 5),
+    ("gps-time-present", 1 << 6),
+];
+
+/// Reads what a profile says besides its name and sources.
+pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
+    let network = root.required("network").table("[network]").and_then(network);
+    let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let packet = root.required("packet").table("[packet]");
+    let (generation, packet) = packet.map_or((None, None), packet_table);
+    let modes = root
+        .required("returns")
+        .table("[returns]")
+        .and_then(|table| return_modes(table, generation));
+    let has_dual = generation == Some(Hdl64eGeneration::S3)
+        && modes.as_ref().is_some_and(|modes| modes.contains(&ReturnMode::Dual));
+    let timings = root
+        .required("timing")
+        .table("[timing]")
+        .and_then(|table| timings(table, generation?, has_dual));
+    let status =
+        root.required("status").table("[status]").and_then(|table| status(table, generation?));
+    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None));
+    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
+    root.finish();
+    let rotation = rotation?;
+    let return_modes = modes?;
+    let (timing, dual_timing) = timings?;
+    let packet = packet?;
+    let (calibration, calibration_reading) = calibration?;
+    Some(Hdl64eProfile {
+        generation: packet.generation,
+        network: network?,
+        min_rotation_rate_rpm: rotation.min_rpm,
+        max_rotation_rate_rpm: rotation.max_rpm,
+        timing,
+        dual_timing,
+        status: status?,
+        defaults: Hdl64eSettings {
+            rotation_rate_rpm: rotation.default_rpm,
+            return_mode: *return_modes.first()?,
+            start_azimuth_rad: rotation.start_azimuth_rad,
+            timestamp_marks: packet.timestamp_marks,
+            s1_start_phase: packet.start_phase,
+            s1_grouping: packet.grouping,
+            beam: beam?,
+            noise: noise?,
+            lag_ns: packet.lag_ns,
+            calibration,
+            calibration_reading,
+        },
+        return_modes,
+    })
+}
+
+struct Rotation {
+    min_rpm: u32,
+    max_rpm: u32,
+    default_rpm: u32,
+    start_azimuth_rad: f64,
+}
+
+fn rotation(mut table: TableReader<'_>) -> Option<Rotation> {
+    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
+    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
+    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
+    let default_field = table.required("default_rpm");
+    let default_place = default_field.place();
+    let default_rpm = default_field.integer::<u32>(&rpm);
+    let start = table.required("start_azimuth_deg").number(&start_azimuth_limit());
+    if let (Some(min), Some(max), Some(default), Some(place)) =
+        (min_rpm, max_rpm, default_rpm, default_place)
+        && !(min <= default && default <= max)
+    {
+        let label = format!("min_rpm is {min}, max_rpm is {max}");
+        table.fault(place.fault("`default_rpm` must be from `min_rpm` to `max_rpm`", label));
+    }
+    table.finish();
+    Some(Rotation {
+        min_rpm: min_rpm?,
+        max_rpm: max_rpm?,
+        default_rpm: default_rpm?,
+        start_azimuth_rad: start?.to_radians(),
+    })
+}
+
+fn return_modes(
+    mut table: TableReader<'_>,
+    generation: Option<Hdl64eGeneration>,
+) -> Option<Vec<ReturnMode>> {
+    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
+    let (items, place) = table.required("modes").array(expected)?;
+    let mut modes = Vec::new();
+    for item in items {
+        let item_place = item.place();
+        let mode = item.choice(&ReturnMode::WORDS, PROFILES);
+        if let (Some(mode), Some(place)) = (mode, item_place) {
+            if modes.contains(&mode) {
+                table.fault(place.fault("a return mode is there twice", "again here"));
+            }
+            if mode == ReturnMode::Dual && generation.is_some_and(|g| g != Hdl64eGeneration::S3) {
+                let label = "only generation \"s3\" packs two returns";
+                table.fault(place.fault("this generation has no dual return", label));
+            }
+        }
+        modes.extend(mode);
+    }
+    if modes.is_empty() {
+        let label = format!("allowed: {expected}");
+        table.fault(place.fault("a firmware has at least one return mode", label));
+    }
+    table.finish();
+    (!modes.is_empty()).then_some(modes)
+}
+
+struct Packet {
+    generation: Hdl64eGeneration,
+    timestamp_marks: TimestampMarks,
+    lag_ns: u64,
+    start_phase: u8,
+    grouping: S1Grouping,
+}
+
+fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option<Packet>) {
+    let generation = table.required("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
+    let marks = table.required("timestamp_marks").choice(&TimestampMarks::WORDS, PROFILES);
+    let lag_ms = table.required("lag_ms").number(&lag_limit());
+    // Only the S1 has an order to phase and group.
+    let (mut start_phase, mut grouping) = (Some(0), Some(S1Grouping::Block));
+    if generation == Some(Hdl64eGeneration::S1) {
+        start_phase = table.required("start_phase").integer(&start_phase_limit());
+        grouping = table.required("grouping").choice(&S1Grouping::WORDS, PROFILES);
+    }
+    // An unknown generation is told already; its keys cannot be judged.
+    if generation.is_some() {
+        table.finish();
+    }
+    let packet = || {
+        Some(Packet {
+            generation: generation?,
+            timestamp_marks: marks?,
+            lag_ns: (lag_ms? * 1e6).round() as u64,
+            start_phase: start_phase?,
+            grouping: grouping?,
+        })
+    };
+    (generation, packet())
+}
+
+fn timings(
+    mut table: TableReader<'_>,
+    generation: Hdl64eGeneration,
+    has_dual: bool,
+) -> Option<(PacketTiming, Option<PacketTiming>)> {
+    let single_cycles = if generation == Hdl64eGeneration::S1 { 12 } else { 6 };
+    let dual = if has_dual {
+        let dual = table.required("dual").table("[timing.dual]");
+        let dual = dual.and_then(|mut table| {
+            let timing = timing(&mut table, generation, 3);
+            table.finish();
+            timing
+        });
+        Some(dual)
+    } else {
+        None
+    };
+    let single = timing(&mut table, generation, single_cycles);
+    table.finish();
+    match dual {
+        Some(dual) => Some((single?, Some(dual?))),
+        None => Some((single?, None)),
+    }
+}
+
+fn timing(
+    table: &mut TableReader<'_>,
+    generation: Hdl64eGeneration,
+    cycles: u64,
+) -> Option<PacketTiming> {
+    let mut end_place = None;
+    let rate_limit = Limit::new(1.0..=20_000.0, "packets/s", PROFILES);
+    let us = Limit::new(0.0..=100_000.0, "us", PROFILES);
+    let rate_field = table.required("packets_per_second");
+    let rate_place = rate_field.place();
+    let packets_per_second = rate_field.number(&rate_limit);
+    let (cycles, last_cycle_ns) = if generation == Hdl64eGeneration::S1 {
+        let grid = Limit::new(1.0..=1000.0, "us", PROFILES);
+        let grid_ns = table.required("block_grid_us").number(&grid).map(to_ns);
+        (grid_ns.map(|grid_ns| CycleStarts::Grid { grid_ns }), grid_ns.map(|ns| ns * (cycles - 1)))
+    } else {
+        let start_ns = rising(&table.required("cycle_start_us"), cycles as usize, &us);
+        let last_ns = start_ns.as_ref().and_then(|starts| starts.last().copied());
+        let end_field = table.required("packet_end_us");
+        end_place = end_field.place();
+        let packet_end_ns = end_field.number(&us).map(to_ns);
+        let cycles = start_ns
+            .zip(packet_end_ns)
+            .map(|(start_ns, packet_end_ns)| CycleStarts::Listed { start_ns, packet_end_ns });
+        (cycles, last_ns)
+    };
+    let slots = rising(&table.required("slot_offset_us"), 32, &us);
+    let (cycles, slots, packets_per_second) = (cycles?, slots?, packets_per_second?);
+    let last_slot_ns = *slots.last()?;
+    let last_firing_ns = last_cycle_ns? + last_slot_ns;
+    if let CycleStarts::Listed { packet_end_ns, .. } = cycles
+        && packet_end_ns < last_firing_ns
+    {
+        let label =
+            format!("the last laser fires {} us after the first", last_firing_ns as f64 / 1e3);
+        table.fault(end_place?.fault("the packet ends before its last firing", label));
+        return None;
+    }
+    if 1e9 / packets_per_second < last_firing_ns as f64 {
+        let label = format!("a packet's firings last {} us", last_firing_ns as f64 / 1e3);
+        table.fault(rate_place?.fault("packets come faster than their lasers fire", label));
+        return None;
+    }
+    let slots: Option<Vec<u32>> = slots.iter().map(|ns| u32::try_from(*ns).ok()).collect();
+    Some(PacketTiming { packets_per_second, cycles, slot_offset_ns: slots?.try_into().ok()? })
+}
+
+fn to_ns(us: f64) -> u64 {
+    (us * 1000.0).round() as u64
+}
+
+fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hdl64eStatus> {
+    let byte = |unit| Limit::new(0..=255, unit, ONE_BYTE);
+    let two_bytes = |unit| Limit::new(0..=65535, unit, "the wire format: two bytes");
+    let temperature_c = table.required("temperature_c").integer(&byte("degrees C"));
+    let firmware_version = table.required("firmware_version").integer(&two_bytes(""));
+    if generation == Hdl64eGeneration::S1 {
+        let forms = Limit::new(1..=65535, "packets", PROFILES);
+        let s1_form_packets = table.required("form_packets").integer(&forms);
+        table.finish();
+        return Some(Hdl64eStatus {
+            temperature_c: temperature_c?,
+            firmware_version: firmware_version?,
+            s1_form_packets: s1_form_packets?,
+            // The S1's six status bytes hold none of these.
+            gps_status: 0,
+            thresholds: [0; 2],
+            humidity_percent: 0,
+            life_time_hours: 0,
+            power_level: 0,
+            warnings: 0,
+            calibration_time: [0xff; 6],
+        });
+    }
+    let gps_status = table.required("gps_status").choice(GPS_STATUS, "the status byte 'G'");
+    let upper = table.required("upper_threshold").integer(&byte(""));
+    let lower = table.required("lower_threshold").integer(&byte(""));
+    let percent = Limit::new(0..=100, "percent", "the quantity itself");
+    let humidity_percent = table.required("humidity_percent").integer(&percent);
+    let life_time_hours = table.required("life_time_hours").integer(&two_bytes("hours"));
+    let power = Limit::new(0xA0..=0xA8, "(0xA0 to 0xA8)", "the status byte of the laser power");
+    let power_level = table.required("power_level").integer(&power);
+    let warnings = warnings(&table.required("warnings"));
+    let calibration_time = calibration_time(&table.required("calibration_time"));
+    table.finish();
+    Some(Hdl64eStatus {
+        temperature_c: temperature_c?,
+        firmware_version: firmware_version?,
+        gps_status: gps_status?,
+        thresholds: [upper?, lower?],
+        humidity_percent: humidity_percent?,
+        life_time_hours: life_time_hours?,
+        power_level: power_level?,
+        warnings: warnings?,
+        calibration_time: calibration_time?,
+        s1_form_packets: 1,
+    })
+}
+
+fn warnings(field: &Field<'_>) -> Option<u8> {
+    let (items, _) = field.array("an array of warning words, empty for none")?;
+    let bits: Vec<_> =
+        items.into_iter().map(|item| item.choice(WARNINGS, "the warning byte")).collect();
+    bits.into_iter().try_fold(0, |all, bit| Some(all | bit?))
+}
+
+/// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
+fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
+    let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
+    let node = field.any(expected)?;
+    let bytes = match &node.value {
+        Value::String(word) if word == "none" => Some([0xff; 6]),
+        Value::Datetime(stamp) => stamp.date.zip(stamp.time).and_then(|(date, time)| {
+            let year = u8::try_from(date.year.checked_sub(2000)?).ok()?;
+            let second = time.second.unwrap_or(0);
+            Some([year, date.month, date.day, time.hour, time.minute, second])
+        }),
+        _ => None,
+    };
+    if bytes.is_none() {
+        let fault = node.place.fault("not a calibration time", format!("allowed: {expected}"));
+        field.fault(fault.note("limit from the wire format: one byte for the year since 2000"));
+    }
+    bytes
+}
+
+/// The twelve numbers of a calibration row: name, lowest, highest, unit.
+const ROW: [(&str, f64, f64, &str); 12] = [
+    ("id", 0.0, 63.0, ""),
+    ("vert_deg", -90.0, 90.0, "degrees"),
+    ("rot_deg", -180.0, 180.0, "degrees"),
+    ("dist_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("x_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("y_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("voff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("hoff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
+    ("focal_m", 0.0, MAX_LENGTH_M, "m"),
+    ("slope", -MAX_SLOPE, MAX_SLOPE, ""),
+    ("min", 0.0, 255.0, ""),
+    ("max", 0.0, 255.0, ""),
+];
+
+fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {
+    let reading = table.required("reading").choice(&CalibrationReading::WORDS, PROFILES);
+    let two_point_correction = table.required("two_point_correction").boolean();
+    let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
+    let expected = format!("an array of {LASERS} {row_text}");
+    let rows = table.required("lasers").array(&expected);
+    let mut lasers = Vec::new();
+    if let Some((rows, place)) = rows {
+        if rows.len() != LASERS {
+            let label = format!("this has {}", rows.len());
+            table.fault(place.fault(format!("`lasers` must have {LASERS} rows"), label));
+        }
+        for (index, row) in rows.into_iter().enumerate() {
+            lasers.push(laser(row, index, &row_text));
+        }
+    }
+    table.finish();
+    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
+    let lasers = lasers.filter(|lasers| lasers.len() == LASERS)?;
+    Some((LaserTable { two_point_correction: two_point_correction?, lasers }, reading?))
+}
+
+fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibration> {
+    let (items, place) = row.array(expected)?;
+    if items.len() != ROW.len() {
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        row.fault(place.fault(format!("laser {index} must have {} numbers", ROW.len()), label));
+        return None;
+    }
+    let number = |(item, (name, low, high, unit)): (Field<'_>, (&str, f64, f64, &'static str))| {
+        let item = item.named(name);
+        match name {
+            "id" => item.integer(&Limit::new(0..=63, unit, "the HDL-64E: 64 lasers")).map(u8::into),
+            "min" | "max" => item.integer(&Limit::new(0..=255, unit, ONE_BYTE)).map(u8::into),
+            "vert_deg" | "rot_deg" => item.number(&Limit::new(low..=high, unit, "geometry")),
+            _ => item.number(&Limit::new(low..=high, unit, RECORD)),
+        }
+    };
+    let numbers: Vec<Option<f64>> = items.into_iter().zip(ROW).map(number).collect();
+    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+    let x: [f64; ROW.len()] = numbers?.try_into().ok()?;
+    if x[0] != index as f64 {
+        let label = format!("its id is {}; allowed: {index} in this row", x[0]);
+        row.fault(place.fault("lasers must stand in the order of their ids", label));
+        return None;
+    }
+    if x[10] > x[11] {
+        let label = format!("min is {}, max is {}", x[10], x[11]);
+        row.fault(place.fault("`min` must not be more than `max`", label));
+        return None;
+    }
+    Some(LaserCalibration {
+        vertical_rad: x[1].to_radians(),
+        rotational_rad: x[2].to_radians(),
+        distance_m: x[3] / 100.0,
+        distance_x_m: x[4] / 100.0,
+        distance_y_m: x[5] / 100.0,
+        vertical_offset_m: x[6] / 100.0,
+        horizontal_offset_m: x[7] / 100.0,
+        focal_distance_m: x[8],
+        focal_slope: x[9],
+        min_intensity: x[10] as u8,
+        max_intensity: x[11] as u8,
+    })
+}
+
+/// `count` times in microseconds, the first 0 and none before the one it follows; nanoseconds out.
+fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
+    let expected = format!("{count} times in us, the first 0, none less than the one before");
+    let (items, place) = field.array(&expected)?;
+    let length = items.len();
+    let times: Vec<_> = items.iter().map(|item| item.number(limit).map(to_ns)).collect();
+    let times: Option<Vec<u64>> = times.into_iter().collect();
+    let times = times?;
+    let found = if length != count {
+        format!("this has {length}")
+    } else if times.first() != Some(&0) {
+        "the first is not 0".to_string()
+    } else if let Some(index) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+        format!("[{}] is less than the one before", index + 1)
+    } else {
+        return Some(times);
+    };
+    let label = format!("{found}; allowed: {expected}");
+    field.fault(place.fault("these are not firing times of a packet", label));
+    None
+}
+
+/// Reads a rig's `settings`; what it leaves out is the profile's.
+pub(super) fn settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &Hdl64eProfile,
+) -> Option<Hdl64eSettings> {
+    let mut all = driver.defaults.clone();
+    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
+    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
+    if let Some(rate) = table.optional("rotation_rate_rpm").integer(&rpm) {
+        all.rotation_rate_rpm = rate;
+    }
+    let modes: Vec<_> = ReturnMode::WORDS
+        .into_iter()
+        .filter(|(_, mode)| driver.return_modes.contains(mode))
+        .collect();
+    let origin = format!("{}, [returns]", profile.file);
+    all.return_mode =
+        table.optional("return_mode").choice(&modes, &origin).unwrap_or(all.return_mode);
+    let start = table.optional("start_azimuth_deg").number(&start_azimuth_limit());
+    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
+    all.timestamp_marks = table
+        .optional("timestamp_marks")
+        .choice(&TimestampMarks::WORDS, "Menura's profiles")
+        .unwrap_or(all.timestamp_marks);
+    s1_order(&mut table, profile, driver, &mut all);
+    let calibration = table.optional("calibration");
+    if let Some(path) = calibration.text("the path of a .yaml file of the ROS velodyne driver") {
+        let file = path.place.source.resolve(&path.value);
+        let outcome = LaserTable::load(&path.value, &file);
+        all.calibration = calibration.loaded(&path, outcome).unwrap_or(all.calibration);
+    }
+    let reading = table
+        .optional("calibration_reading")
+        .choice(&CalibrationReading::WORDS, "the drivers that Menura knows");
+    all.calibration_reading = reading.unwrap_or(all.calibration_reading);
+    if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
+        all.lag_ns = (ms * 1e6).round() as u64;
+    }
+    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
+    if beam.is_written() {
+        let read = beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam)));
+        all.beam = read.unwrap_or(all.beam);
+    }
+    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
+    if noise.is_written() {
+        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
+        all.noise = read.unwrap_or(all.noise);
+    }
+    table.finish();
+    Some(all)
+}
+
+/// `start_phase` and `grouping`, which only the S1 has.
+fn s1_order(
+    table: &mut TableReader<'_>,
+    profile: &Profile,
+    driver: &Hdl64eProfile,
+    all: &mut Hdl64eSettings,
+) {
+    if driver.generation == Hdl64eGeneration::S1 {
+        let phase = table.optional("start_phase").integer(&start_phase_limit());
+        all.s1_start_phase = phase.unwrap_or(all.s1_start_phase);
+        let grouping = table.optional("grouping").choice(&S1Grouping::WORDS, "Menura's profiles");
+        all.s1_grouping = grouping.unwrap_or(all.s1_grouping);
+        return;
+    }
+    for key in ["start_phase", "grouping"] {
+        if let Some(place) = table.take_unlisted(key) {
+            let title = format!("`{key}` is for the HDL-64E S1 only");
+            let fault = place.fault(title, format!("{} has no such order", profile.name));
+            table.fault(fault.note(format!(
+                "limit from {}, [packet]: upper and lower blocks alternate",
+                profile.file
+            )));
+        }
+    }
+}
 
 /// 0..=3 blocks or datagrams.
-pub fn start_phase_limit() -> Limit<i128> {
+fn start_phase_limit() -> Limit<i128> {
     Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower")
 }
 
 /// Extra delay, milliseconds.
-pub fn lag_limit() -> Limit<f64> {
+fn lag_limit() -> Limit<f64> {
     Limit::new(0.0..=1000.0, "ms", "Menura: packets are held in memory until they are due")
 }
 
 /// Rotor angle at the first instant, degrees.
-pub fn start_azimuth_limit() -> Limit<f64> {
+fn start_azimuth_limit() -> Limit<f64> {
     Limit::new(0.0..=359.99, "degrees", "the wire format: azimuth is 0 to 35999 hundredths")
-}
-
-fn field<'f>(table: &mut TableReader<'f>, key: &'static str, required: bool) -> Field<'f> {
-    if required { table.required(key) } else { table.optional(key) }
-}
-
-/// Reads `beam`; without `defaults` every key must be there.
-pub fn beam(mut table: TableReader<'_>, defaults: Option<&BeamSettings>) -> Option<BeamSettings> {
-    let must = defaults.is_none();
-    let default = |pick: fn(&BeamSettings) -> f64| defaults.map(pick);
-    let shape_field = field(&mut table, "shape", must);
-    let shape_place = shape_field.place();
-    let shape =
-        shape_field.choice(&BeamShape::WORDS, "Menura's beam models").or(defaults.map(|d| d.shape));
-    let divergence_field = field(&mut table, "divergence_mrad", must);
-    let divergence_place = divergence_field.place();
-    let divergence = divergence(divergence_field)
-        .or(defaults.map(|d| [d.divergence_horizontal_rad, d.divergence_vertical_rad]));
-    let cutoff = Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
-    let signal_cutoff_m = field(&mut table, "signal_cutoff_m", must)
-        .number(&cutoff)
-        .or(default(|d| d.signal_cutoff_m));
-    let range = Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm");
-    let min_field = field(&mut table, "min_range_m", must);
-    let min_place = min_field.place();
-    let min_range_m = min_field.number(&range).or(default(|d| d.min_range_m));
-    let max_field = field(&mut table, "max_range_m", must);
-    let max_place = max_field.place();
-    let max_range_m = max_field.number(&range).or(default(|d| d.max_range_m));
-    let threshold = Limit::new(0.0..=1.0, "", "the quantity itself: reflectance times cosine");
-    let detection_threshold = field(&mut table, "detection_threshold", must)
-        .number(&threshold)
-        .or(default(|d| d.detection_threshold));
-
-    if let (Some(min), Some(max)) = (min_range_m, max_range_m)
-        && min >= max
-        && let Some(place) = max_place.or(min_place)
-    {
-        let label = format!("min_range_m is {min} m, max_range_m is {max} m");
-        table.fault(place.fault("`max_range_m` must be more than `min_range_m`", label));
-    }
-    if let (Some(BeamShape::Circular), Some([horizontal, vertical])) = (shape, divergence)
-        && horizontal != vertical
-        && let Some(place) = divergence_place.or(shape_place)
-    {
-        table.fault(two_divergences(&place));
-    }
-    table.finish();
-    let [divergence_horizontal_rad, divergence_vertical_rad] = divergence?;
-    Some(BeamSettings {
-        shape: shape?,
-        divergence_horizontal_rad,
-        divergence_vertical_rad,
-        signal_cutoff_m: signal_cutoff_m?,
-        min_range_m: min_range_m?,
-        max_range_m: max_range_m?,
-        detection_threshold: detection_threshold?,
-    })
-}
-
-fn two_divergences(place: &Place) -> super::diagnostic::Diagnostic {
-    place
-        .fault("a circular spot has one divergence", "these differ across and along")
-        .help("write one number, divergence_mrad = 2.0, or shape = \"elliptical\"")
-}
-
-/// One number, or `[horizontal, vertical]`; milliradians in, radians out.
-fn divergence(field: Field<'_>) -> Option<[f64; 2]> {
-    let limit = Limit::new(0.0..=100.0, "mrad", "Menura: wider beams are not lidar beams");
-    let mrad = if field.is_array() {
-        field.numbers::<2>(&limit)
-    } else {
-        field.number(&limit).map(|both| [both; 2])
-    };
-    mrad.map(|axes| axes.map(|x| x / 1000.0))
-}
-
-/// Reads `noise`; without `defaults` every key must be there.
-pub fn noise(
-    mut table: TableReader<'_>,
-    defaults: Option<&NoiseSettings>,
-) -> Option<NoiseSettings> {
-    let must = defaults.is_none();
-    let default = |pick: fn(&NoiseSettings) -> f64| defaults.map(pick);
-    let range = Limit::new(0.0..=10.0, "m", "Menura's error model");
-    let angle = Limit::new(0.0..=10.0, "degrees", "Menura's error model");
-    let part = Limit::new(0.0..=1.0, "of full scale", "Menura's error model");
-    let range_std_m =
-        field(&mut table, "range_std_m", must).number(&range).or(default(|d| d.range_std_m));
-    let azimuth_std_rad = field(&mut table, "azimuth_std_deg", must)
-        .number(&angle)
-        .map(f64::to_radians)
-        .or(default(|d| d.azimuth_std_rad));
-    let elevation_std_rad = field(&mut table, "elevation_std_deg", must)
-        .number(&angle)
-        .map(f64::to_radians)
-        .or(default(|d| d.elevation_std_rad));
-    let intensity_std =
-        field(&mut table, "intensity_std", must).number(&part).or(default(|d| d.intensity_std));
-    table.finish();
-    Some(NoiseSettings {
-        range_std_m: range_std_m?,
-        azimuth_std_rad: azimuth_std_rad?,
-        elevation_std_rad: elevation_std_rad?,
-        intensity_std: intensity_std?,
-    })
 }

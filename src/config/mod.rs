@@ -3,9 +3,17 @@
 //! Everything to the right of this layer works on values that were checked here. All faults of a
 //! file are told at once, as [`diagnostic::Diagnostics`].
 
+#[macro_use]
+mod words;
+
 pub mod calibration;
 pub mod diagnostic;
+pub mod hdl64e;
 mod hdl64e_read;
+pub mod lidar;
+mod lidar_read;
+mod link_read;
+pub mod network;
 pub mod overrides;
 pub mod profile;
 mod profile_read;

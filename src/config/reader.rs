@@ -229,6 +229,11 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.optional(key) }
     }
 
+    /// Whether `key` is there and has not been asked for.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
     /// Removes a key that is not allowed here and says where it stands, so that more can be told
     /// than that it is unknown.
     pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use super::hdl64e::Hdl64eSettings;
 pub use super::overrides::Override;
-use super::profile::{Hdl64eSettings, Profile};
+use super::profile::Profile;
 use super::rig_read;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
+use crate::links::pty::PtyOptions;
+use crate::links::serial::SerialOptions;
 
 /// A checked rig.
 #[derive(Clone, Debug)]
@@ -259,6 +262,24 @@ pub enum DeviceSettings {
 pub enum LinkConfig {
     /// UDP datagrams.
     Udp(UdpConfig),
+    /// `link = { pty = "PATH" }`: a pseudo-terminal that behaves like a serial port.
+    Pty(PtyOptions),
+    /// `link = { serial = "PORT" }`: a real serial port.
+    Serial(SerialOptions),
+    /// `link = { tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura listens.
+    Tcp(SocketAddr),
+}
+
+impl LinkConfig {
+    /// The link in messages, without what only the open link knows.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Udp(udp) => format!("udp {}", udp.to),
+            Self::Pty(pty) => format!("pty {}", pty.path.display()),
+            Self::Serial(serial) => format!("serial {}", serial.port.display()),
+            Self::Tcp(address) => format!("tcp {address}"),
+        }
+    }
 }
 
 /// `link = { udp = { … } }`

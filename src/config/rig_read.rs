@@ -1,22 +1,17 @@
 //! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::diagnostic::{Diagnostics, Place, SourceFile};
+use super::diagnostic::{Diagnostics, SourceFile};
 use super::hdl64e_read as hdl64e;
+use super::link_read::link;
 use super::overrides::Override;
-use super::profile::{
-    CalibrationReading, DriverProfile, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, LaserTable,
-    Profile, ReturnMode, S1Grouping, TimestampMarks,
-};
+use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
-use super::rig::{
-    DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, LinkConfig, Rig, RigPlaces, UdpConfig,
-};
+use super::rig::{DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces};
 use super::world_read::{robot, seed_limit, world};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
@@ -192,14 +187,14 @@ fn device(
         .required("link")
         .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
         .table("a link")
-        .and_then(link);
+        .and_then(|table| link(table, profile.as_deref()));
     let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
     let settings = profile.as_ref().and_then(|profile| match &profile.driver {
         DriverProfile::VelodyneHdl64e(driver) => {
             let settings = if settings_field.is_written() {
                 let what = format!("the settings of {}", profile.name);
-                hdl64e_settings(settings_field.table(&what)?, profile, driver)?
+                hdl64e::settings(settings_field.table(&what)?, profile, driver)?
             } else {
                 driver.defaults.clone()
             };
@@ -264,7 +259,7 @@ impl Profiles {
 
 impl Field<'_> {
     /// What a file named by this value holds, or its faults; those without a place get this one.
-    fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+    pub(super) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(faults) => {
@@ -285,145 +280,6 @@ fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
     table.finish();
     let [roll, pitch, yaw] = degrees.map(f64::to_radians);
     Some(Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw))
-}
-
-fn link(mut table: TableReader<'_>) -> Option<LinkConfig> {
-    let udp = table
-        .required("udp")
-        .such_as("{ to = \"127.0.0.1:2368\" }")
-        .table("a UDP link")
-        .and_then(udp);
-    table.finish();
-    udp.map(LinkConfig::Udp)
-}
-
-fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
-    let to_field = table.required("to");
-    let to = socket(&to_field);
-    if let Some((address, place)) = &to
-        && (address.port() == 0 || address.ip().is_unspecified())
-    {
-        let label = "allowed: the receiver's address and port";
-        to_field.fault(place.fault("nobody can receive at this address", label));
-    }
-    let from_field = table.optional("from");
-    let from = socket(&from_field);
-    if let (Some((from, place)), Some((to, _))) = (&from, &to)
-        && from.is_ipv4() != to.is_ipv4()
-    {
-        let label = format!("allowed: the family of `to`, {}", to.ip());
-        from_field.fault(place.fault("`from` and `to` are not both IPv4 or both IPv6", label));
-    }
-    let interface = interface(&table.optional("interface"));
-    let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
-    let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
-    table.finish();
-    let (to, _) = to?;
-    Some(UdpConfig { to, from: from.map(|(from, _)| from), interface, ttl, broadcast })
-}
-
-fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
-    let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
-    let text = field.text(expected)?;
-    match text.value.parse() {
-        Ok(address) => Some((address, text.place)),
-        Err(_) => {
-            let title = format!("\"{}\" is not an address and port", text.value);
-            field.fault(text.place.fault(title, format!("allowed: {expected}")));
-            None
-        }
-    }
-}
-
-fn interface(field: &Field<'_>) -> Option<String> {
-    let expected = "the name of a network interface such as \"eth1\"";
-    let text = field.text(expected)?;
-    let bad = |c: char| c == '/' || c.is_whitespace() || c.is_control();
-    if text.value.is_empty() || text.value.len() > 15 || text.value.contains(bad) {
-        let title = format!("\"{}\" cannot be a network interface", text.value);
-        let fault = text.place.fault(title, format!("allowed: {expected}"));
-        field.fault(fault.note("limit from Linux: 1 to 15 bytes, no blanks, no slash"));
-        return None;
-    }
-    Some(text.value)
-}
-
-fn hdl64e_settings(
-    mut table: TableReader<'_>,
-    profile: &Profile,
-    driver: &Hdl64eProfile,
-) -> Option<Hdl64eSettings> {
-    let mut all = driver.defaults.clone();
-    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
-    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
-    if let Some(rate) = table.optional("rotation_rate_rpm").integer(&rpm) {
-        all.rotation_rate_rpm = rate;
-    }
-    let modes: Vec<_> = ReturnMode::WORDS
-        .into_iter()
-        .filter(|(_, mode)| driver.return_modes.contains(mode))
-        .collect();
-    let origin = format!("{}, [returns]", profile.file);
-    all.return_mode =
-        table.optional("return_mode").choice(&modes, &origin).unwrap_or(all.return_mode);
-    let start = table.optional("start_azimuth_deg").number(&hdl64e::start_azimuth_limit());
-    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
-    all.timestamp_marks = table
-        .optional("timestamp_marks")
-        .choice(&TimestampMarks::WORDS, "Menura's profiles")
-        .unwrap_or(all.timestamp_marks);
-    s1_order(&mut table, profile, driver, &mut all);
-    let calibration = table.optional("calibration");
-    if let Some(path) = calibration.text("the path of a .yaml file of the ROS velodyne driver") {
-        let file = path.place.source.resolve(&path.value);
-        let outcome = LaserTable::load(&path.value, &file);
-        all.calibration = calibration.loaded(&path, outcome).unwrap_or(all.calibration);
-    }
-    let reading = table
-        .optional("calibration_reading")
-        .choice(&CalibrationReading::WORDS, "the drivers that Menura knows");
-    all.calibration_reading = reading.unwrap_or(all.calibration_reading);
-    if let Some(ms) = table.optional("lag_ms").number(&hdl64e::lag_limit()) {
-        all.lag_ns = (ms * 1e6).round() as u64;
-    }
-    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
-    if beam.is_written() {
-        let read = beam.table("a beam").and_then(|table| hdl64e::beam(table, Some(&all.beam)));
-        all.beam = read.unwrap_or(all.beam);
-    }
-    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
-    if noise.is_written() {
-        let read = noise.table("noise").and_then(|table| hdl64e::noise(table, Some(&all.noise)));
-        all.noise = read.unwrap_or(all.noise);
-    }
-    table.finish();
-    Some(all)
-}
-
-/// `start_phase` and `grouping`, which only the S1 has.
-fn s1_order(
-    table: &mut TableReader<'_>,
-    profile: &Profile,
-    driver: &Hdl64eProfile,
-    all: &mut Hdl64eSettings,
-) {
-    if driver.generation == Hdl64eGeneration::S1 {
-        let phase = table.optional("start_phase").integer(&hdl64e::start_phase_limit());
-        all.s1_start_phase = phase.unwrap_or(all.s1_start_phase);
-        let grouping = table.optional("grouping").choice(&S1Grouping::WORDS, "Menura's profiles");
-        all.s1_grouping = grouping.unwrap_or(all.s1_grouping);
-        return;
-    }
-    for key in ["start_phase", "grouping"] {
-        if let Some(place) = table.take_unlisted(key) {
-            let title = format!("`{key}` is for the HDL-64E S1 only");
-            let fault = place.fault(title, format!("{} has no such order", profile.name));
-            table.fault(fault.note(format!(
-                "limit from {}, [packet]: upper and lower blocks alternate",
-                profile.file
-            )));
-        }
-    }
 }
 
 #[cfg(test)]

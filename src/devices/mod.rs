@@ -1,9 +1,9 @@
 //! Products: measurements and commands in, bytes out. No I/O; time is an argument.
 //!
 //! A device says what it wants measured ([`Device::poll_request`]), is handed the answers in the
-//! same order ([`Device::handle_measurement`]) and then has bytes to send
-//! ([`Device::poll_transmit`]). Who measures, on which thread and how far ahead is the engine's
-//! affair.
+//! same order ([`Device::handle_measurement`]), hears its host ([`Device::handle_input`]) and the
+//! time ([`Device::advance`]), and then has something to send ([`Device::poll_transmit`]). Who
+//! measures, on which thread and how far ahead is the engine's affair.
 //!
 //! A new firmware of a known family is a profile and needs no code. A new family is one file in
 //! [`crate::wire`], one here, and one arm in [`build`].
@@ -14,36 +14,69 @@ use std::sync::Arc;
 
 use crate::config::profile::DriverProfile;
 use crate::config::rig::{DeviceConfig, DeviceSettings};
-use crate::sensors::lidar::Lidar;
+use crate::links::line::LineSettings;
 use crate::sensors::noise::NoiseSource;
-use crate::sensors::{Measurement, MeasurementRequest};
+use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
 
-/// Bytes that leave together.
+/// What leaves a device at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// When they leave.
+    /// When. Bytes on a serial line: when the first start bit begins.
     pub due: SimTime,
-    /// Points with a return in them, for the status view.
+    /// Points with a return in it, for the status view.
     pub points: u32,
-    /// The bytes.
-    pub payload: Vec<u8>,
+    /// What.
+    pub output: Output,
 }
 
-/// One product's behaviour.
+impl Transmit {
+    /// Bytes without points.
+    pub fn bytes(due: SimTime, bytes: Vec<u8>) -> Self {
+        Self { due, points: 0, output: Output::Bytes(bytes) }
+    }
+}
+
+/// What a device gives to the outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// One datagram, or bytes that follow one another on the line at the line's rate.
+    Bytes(Vec<u8>),
+    /// The device's serial port runs like this from now on. Due when the line is free.
+    Line(LineSettings),
+    /// The pulse-per-second line rises (`true`) or falls.
+    PulsePerSecond(bool),
+}
+
+/// One product's behaviour. Instants given to it never go back.
 pub trait Device: Send {
     /// What to measure next, if its first firing is before `horizon`. Call until `None`.
+    ///
+    /// Measuring runs ahead of time: what is asked for may not be wanted any more when it is due,
+    /// and then the device does not send it.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
-    /// The answer to the oldest request that has none yet. Afterwards call
-    /// [`Device::poll_transmit`] until `None`.
+    /// The answer to the oldest request that has none yet; when indexes are missing before it,
+    /// those were given up because they would have come too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
-    /// Bytes to send; due times never go back.
+    /// Bytes that arrived from the host at `now`, in pieces of any length.
+    fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
+
+    /// The time has come to `now`: what falls due until then is to be done, in its order. The
+    /// result must not depend on how many steps lead there.
+    fn advance(&mut self, _now: SimTime) {}
+
+    /// What to send; due times never go back. Call until `None` after each of the above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
-    /// Transmits a second when all goes well.
+    /// Transmits a second when all goes well; 0 when only the host can say.
     fn nominal_rate_hz(&self) -> f64;
+
+    /// How its serial port runs at power-on; `None` for network devices.
+    fn line(&self) -> Option<LineSettings> {
+        None
+    }
 }
 
 /// A device and the sensor that measures for it.
@@ -51,7 +84,7 @@ pub struct Built {
     /// The product.
     pub device: Box<dyn Device>,
     /// Its physics; measures on any thread.
-    pub sensor: Arc<Lidar>,
+    pub sensor: Arc<dyn Sensor>,
 }
 
 /// Builds the device that `config` describes.

@@ -20,12 +20,18 @@ pub mod stats;
 use std::io;
 use std::sync::Arc;
 
-use crate::config::rig::{DeviceConfig, LinkConfig, Rig, SceneSource};
+use crate::config::rig::{DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig};
 use crate::devices::{self, Built};
-use crate::frames::{Body, GeoOrigin, Sensor, Transform, World};
+use crate::frames::{Body, GeoOrigin, Sensor, Transform};
+use crate::links::ByteLink;
+use crate::links::line::LineSettings;
+use crate::links::pty::PtyLink;
+use crate::links::serial::SerialLink;
+use crate::links::tcp::TcpLink;
 use crate::links::udp::{UdpLink, UdpOptions};
-use crate::time::{Epoch, SimTime};
-use crate::world::ground::Terrain;
+use crate::sensors::Surroundings;
+use crate::time::Epoch;
+use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders::{self, SceneError};
 use crate::world::raycast::{BuildError, BvhCaster, RayCaster};
 use crate::world::scene::Scene;
@@ -72,8 +78,6 @@ pub struct WorldSummary {
     pub scene: String,
     /// Triangles counting copies.
     pub instanced_triangles: u64,
-    /// Triangles held.
-    pub stored_triangles: u64,
     /// Instances.
     pub instances: usize,
     /// Bytes of the tracer's trees.
@@ -85,11 +89,8 @@ pub fn load_scene(rig: &Rig) -> Result<(Scene, Trajectory, GeoOrigin), SetupErro
     let scene = loaders::load(&rig.world.scene)?;
     let origin = GeoOrigin::new(rig.origin);
     let terrain = rig.robot.follow_ground.then(|| Terrain::new(&scene));
-    let trajectory = Trajectory::new(
-        &rig.robot,
-        &origin,
-        terrain.as_ref().map(|t| t as &dyn crate::world::ground::GroundHeight),
-    )?;
+    let trajectory =
+        Trajectory::new(&rig.robot, &origin, terrain.as_ref().map(|t| t as &dyn GroundHeight))?;
     Ok((scene, trajectory, origin))
 }
 
@@ -102,20 +103,20 @@ impl LiveWorld {
         let summary = WorldSummary {
             scene: scene_name(&rig.world.scene),
             instanced_triangles: scene.instanced_triangles(),
-            stored_triangles: scene.stored_triangles(),
             instances: scene.instances.len(),
             tracer_bytes: caster.memory_bytes(),
         };
         Ok(Self { caster: Box::new(caster), trajectory, origin, summary })
     }
 
-    /// Where a sensor is at `at`.
-    pub fn world_from_sensor(
-        &self,
-        at: SimTime,
-        body_from_sensor: &Transform<Body, Sensor>,
-    ) -> Transform<World, Sensor> {
-        self.trajectory.pose(at) * *body_from_sensor
+    /// What a sensor at `body_from_sensor` finds itself in.
+    pub fn surroundings(&self, body_from_sensor: &Transform<Body, Sensor>) -> Surroundings<'_> {
+        Surroundings {
+            caster: self.caster.as_ref(),
+            trajectory: &self.trajectory,
+            origin: &self.origin,
+            body_from_sensor: *body_from_sensor,
+        }
     }
 }
 
@@ -137,17 +138,49 @@ pub fn build_devices(rig: &Rig, epoch: Epoch) -> Vec<Built> {
     rig.devices.iter().map(|device| devices::build(device, rig.seed, epoch)).collect()
 }
 
-/// Opens the link of a device.
-pub fn open_link(device: &DeviceConfig) -> Result<UdpLink, SetupError> {
-    let LinkConfig::Udp(udp) = &device.link;
+/// An open link.
+pub enum Link {
+    /// Datagrams.
+    Udp(UdpLink),
+    /// A serial line; a port thread reads it while the sender writes.
+    Line(Arc<dyn ByteLink>),
+}
+
+impl Link {
+    /// The link in the status view.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Udp(udp) => format!("udp {}", udp.to()),
+            Self::Line(line) => line.describe(),
+        }
+    }
+}
+
+/// Opens the link of a device whose serial port, if it has one, starts at `line`.
+pub fn open_link(device: &DeviceConfig, line: LineSettings) -> Result<Link, SetupError> {
+    let opened: io::Result<Link> = match &device.link {
+        LinkConfig::Udp(udp) => open_udp(device, udp).map(Link::Udp),
+        LinkConfig::Pty(options) => {
+            PtyLink::open(options.clone(), line).map(|link| Link::Line(Arc::new(link)))
+        }
+        LinkConfig::Serial(options) => {
+            SerialLink::open(options.clone(), line).map(|link| Link::Line(Arc::new(link)))
+        }
+        LinkConfig::Tcp(address) => {
+            TcpLink::listen(*address).map(|link| Link::Line(Arc::new(link)))
+        }
+    };
+    opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
+}
+
+fn open_udp(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<UdpLink> {
     let network = device.profile.network();
-    let options = UdpOptions {
+    UdpLink::open(&UdpOptions {
         to: udp.to,
         from: udp.from,
         interface: udp.interface.clone(),
-        ttl: Some(udp.ttl.unwrap_or(network.ttl)),
-        dont_fragment: Some(network.dont_fragment),
+        ttl: udp.ttl.or(network.map(|network| network.ttl)),
+        dont_fragment: network.map(|network| network.dont_fragment),
         broadcast: udp.broadcast,
-    };
-    UdpLink::open(&options).map_err(|error| SetupError::Link { device: device.name.clone(), error })
+    })
 }

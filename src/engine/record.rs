@@ -11,10 +11,11 @@ use std::time::Duration;
 use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
-use crate::config::rig::{LinkConfig, Rig};
-use crate::devices::Transmit;
+use crate::config::rig::{DeviceConfig, Rig};
+use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
-use crate::time::SimTime;
+use crate::links::serial_record::SerialRecorder;
+use crate::time::{Epoch, SimTime};
 use crate::world::trajectory::truth::TruthWriter;
 
 /// What was written.
@@ -41,9 +42,14 @@ impl RecordError {
     }
 }
 
-/// Writes every packet whose first firing is before `duration` into `folder`, which is made when
-/// it is not there: `<device>.pcap` for each device, and `truth.csv`. `progress` is told how far
-/// the recording has come.
+/// A device's time moves on by no more than this before it is asked what it wants measured: less
+/// than any device takes from deciding to measure to measuring.
+const STEP: Duration = Duration::from_millis(5);
+
+/// Writes every packet whose first firing is before `duration`, and everything that is due before
+/// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
+/// `<device>.bin` with `<device>.idx.csv` for each serial one, and `truth.csv`. No host is there to
+/// send commands. `progress` is told how far the recording has come.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -58,12 +64,7 @@ pub fn record(
     let truth = write_truth(rig, world, end, folder)?;
     let mut recorders = Vec::new();
     for device in &rig.devices {
-        let path = match device.link {
-            LinkConfig::Udp(_) => folder.join(format!("{}.pcap", device.name)),
-        };
-        let header = device.profile.network().frame_header();
-        let recorder = PcapRecorder::create(&path, header).map_err(RecordError::at(&path))?;
-        recorders.push((path, recorder));
+        recorders.push(Recorder::create(device, folder)?);
     }
 
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
@@ -73,21 +74,22 @@ pub fn record(
         let mut renderer = Renderer::start(scope, workers, world, &rig.devices, devices, &stats);
         let mut failure = None;
         let mut write = |rendered: Rendered| {
-            let Rendered::Transmit(unit, Transmit { due, payload, .. }) = rendered else { return };
+            let Rendered::Transmit(unit, Transmit { due, output, .. }) = rendered else { return };
+            // The rate of a line and its pulse per second leave no bytes.
+            let Output::Bytes(bytes) = output else { return };
             progress(due);
-            let (path, recorder) = &mut recorders[unit];
-            if let Err(error) = recorder.write(epoch.unix_ns(due), &payload) {
-                failure.get_or_insert_with(|| RecordError::at(path)(error));
+            if let Err(error) = recorders[unit].write(&epoch, due, &bytes) {
+                failure.get_or_insert(error);
             }
         };
-        loop {
+        while !stop.load(Ordering::Relaxed) {
             renderer.dispatch(end, |_| false);
-            let Some(done) = renderer.is_busy().then(|| renderer.done().recv().ok()).flatten()
-            else {
-                break;
-            };
-            renderer.collect(done, &mut write);
-            if stop.load(Ordering::Relaxed) {
+            let all_at_end = renderer.advance_behind(end, STEP, &mut write);
+            if renderer.is_busy() {
+                // Fails only when every worker has ended, which only a panic there brings about.
+                let Ok(done) = renderer.done().recv() else { break };
+                renderer.collect(done, &mut write);
+            } else if all_at_end {
                 break;
             }
         }
@@ -96,12 +98,62 @@ pub fn record(
     written?;
 
     let mut files = Vec::new();
-    for (path, recorder) in recorders {
-        let packets = recorder.finish().map_err(RecordError::at(&path))?;
-        files.push((path, packets));
+    for recorder in recorders {
+        files.push(recorder.finish()?);
     }
     files.push(truth);
     Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
+}
+
+/// One device's files.
+enum Recorder {
+    Network { path: PathBuf, recorder: PcapRecorder },
+    Line { path: PathBuf, recorder: SerialRecorder, writes: u64 },
+}
+
+impl Recorder {
+    fn create(device: &DeviceConfig, folder: &Path) -> Result<Self, RecordError> {
+        match device.profile.network() {
+            Some(network) => {
+                let path = folder.join(format!("{}.pcap", device.name));
+                let recorder = PcapRecorder::create(&path, network.frame_header())
+                    .map_err(RecordError::at(&path))?;
+                Ok(Self::Network { path, recorder })
+            }
+            None => {
+                let path = folder.join(format!("{}.bin", device.name));
+                let recorder =
+                    SerialRecorder::create(folder, &device.name).map_err(RecordError::at(&path))?;
+                Ok(Self::Line { path, recorder, writes: 0 })
+            }
+        }
+    }
+
+    fn write(&mut self, epoch: &Epoch, due: SimTime, bytes: &[u8]) -> Result<(), RecordError> {
+        match self {
+            Self::Network { path, recorder } => {
+                recorder.write(epoch.unix_ns(due), bytes).map_err(RecordError::at(path))
+            }
+            Self::Line { path, recorder, writes } => {
+                *writes += 1;
+                recorder.write(due, bytes).map_err(RecordError::at(path))
+            }
+        }
+    }
+
+    /// The file, and how many packets or writes it holds.
+    fn finish(self) -> Result<(PathBuf, u64), RecordError> {
+        match self {
+            Self::Network { path, recorder } => {
+                let packets = recorder.finish().map_err(RecordError::at(&path))?;
+                Ok((path, packets))
+            }
+            Self::Line { path, recorder, writes } => {
+                recorder.finish().map_err(RecordError::at(&path))?;
+                Ok((path, writes))
+            }
+        }
+    }
 }
 
 /// The last packet's firings may go on this long after the recording's end.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -10,9 +11,9 @@ use super::clock::Stopwatch;
 use super::stats::RenderStats;
 use crate::config::rig::DeviceConfig;
 use crate::devices::{Built, Device, Transmit};
-use crate::frames::{Body, Sensor, Transform};
-use crate::sensors::lidar::{Lidar, Scratch};
-use crate::sensors::{Measurement, MeasurementRequest};
+use crate::frames::{self, Body, Transform};
+use crate::sensors::lidar::Scratch;
+use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::SimTime;
 
 /// Measurements under way at once, per worker: enough that none waits for the conductor.
@@ -31,8 +32,8 @@ pub struct Renderer<'scope> {
 /// A device, and what it waits for.
 struct Unit {
     device: Box<dyn Device>,
-    sensor: Arc<Lidar>,
-    body_from_sensor: Transform<Body, Sensor>,
+    sensor: Arc<dyn Sensor>,
+    body_from_sensor: Transform<Body, frames::Sensor>,
     /// The next request, if it has been asked for but not given to a worker.
     peeked: Option<MeasurementRequest>,
     /// One entry a request that is under way, oldest first.
@@ -40,10 +41,23 @@ struct Unit {
     /// The index of the oldest in `waiting`.
     oldest: u64,
     rendered_ns: u64,
+    /// How far the device's time has come.
+    now: SimTime,
+}
+
+impl Unit {
+    /// The start of the oldest request that has no answer yet.
+    fn awaited(&self) -> Option<SimTime> {
+        let under_way = self.waiting.iter().find_map(|waiting| match waiting {
+            Waiting::UnderWay(start) => Some(*start),
+            Waiting::Done(_) | Waiting::Skipped => None,
+        });
+        under_way.or(self.peeked.as_ref().map(|request| request.start))
+    }
 }
 
 enum Waiting {
-    UnderWay,
+    UnderWay(SimTime),
     Done(Box<Measurement>),
     Skipped,
 }
@@ -51,8 +65,8 @@ enum Waiting {
 struct Job {
     unit: usize,
     request: MeasurementRequest,
-    sensor: Arc<Lidar>,
-    body_from_sensor: Transform<Body, Sensor>,
+    sensor: Arc<dyn Sensor>,
+    body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
 /// A finished measurement on its way back.
@@ -94,6 +108,7 @@ impl<'scope> Renderer<'scope> {
             waiting: VecDeque::new(),
             oldest: 0,
             rendered_ns: 0,
+            now: SimTime::ZERO,
         });
         Self { units: units.collect(), jobs, done, in_flight: 0, capacity, stats }
     }
@@ -122,7 +137,7 @@ impl<'scope> Renderer<'scope> {
                 unit.waiting.push_back(Waiting::Skipped);
                 continue;
             }
-            unit.waiting.push_back(Waiting::UnderWay);
+            unit.waiting.push_back(Waiting::UnderWay(request.start));
             self.in_flight += 1;
             let job = Job {
                 unit: index,
@@ -167,21 +182,66 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         while let Some(front) = unit.waiting.front() {
             match front {
-                Waiting::UnderWay => break,
+                Waiting::UnderWay(_) => break,
                 Waiting::Skipped => out(Rendered::Skipped(index)),
                 Waiting::Done(measurement) => {
                     unit.rendered_ns = measurement.request.start.0;
                     unit.device.handle_measurement(measurement);
-                    while let Some(transmit) = unit.device.poll_transmit() {
-                        out(Rendered::Transmit(index, transmit));
-                    }
+                    pass_on(index, unit, out);
                 }
             }
             unit.waiting.pop_front();
             unit.oldest += 1;
         }
-        let rendered = self.units.iter().map(|u| u.rendered_ns).min();
+        // Not the slowest: a device that its host has not started asks for nothing.
+        let rendered = self.units.iter().map(|u| u.rendered_ns).max();
         self.stats.set_rendered(rendered.unwrap_or(0));
+    }
+
+    /// Hands a device what its host sent at `at`.
+    pub fn hear(&mut self, index: usize, at: SimTime, bytes: &[u8], out: &mut dyn FnMut(Rendered)) {
+        let unit = &mut self.units[index];
+        unit.now = unit.now.max(at);
+        unit.device.handle_input(unit.now, bytes);
+        pass_on(index, unit, out);
+    }
+
+    /// Lets the time of every device come to `now`, answered requests or not.
+    pub fn advance(&mut self, now: SimTime, out: &mut dyn FnMut(Rendered)) {
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            if now > unit.now {
+                unit.now = now;
+                unit.device.advance(now);
+                pass_on(index, unit, out);
+            }
+        }
+    }
+
+    /// Lets the time of each device come as far as its requests are answered, to `end` at most,
+    /// and no further than `step` beyond the slowest; whether all have come to `end`.
+    pub fn advance_behind(
+        &mut self,
+        end: SimTime,
+        step: Duration,
+        out: &mut dyn FnMut(Rendered),
+    ) -> bool {
+        let slowest = self.units.iter().map(|unit| unit.now).min().unwrap_or(end);
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            let answered = unit.awaited().unwrap_or(end);
+            let now = (slowest + step).min(answered).min(end);
+            if now > unit.now {
+                unit.now = now;
+                unit.device.advance(now);
+                pass_on(index, unit, out);
+            }
+        }
+        self.units.iter().all(|unit| unit.now >= end)
+    }
+}
+
+fn pass_on(index: usize, unit: &mut Unit, out: &mut dyn FnMut(Rendered)) {
+    while let Some(transmit) = unit.device.poll_transmit() {
+        out(Rendered::Transmit(index, transmit));
     }
 }
 
@@ -189,13 +249,13 @@ fn work(world: &LiveWorld, jobs: &Receiver<Job>, done: &Sender<Done>, stats: &Re
     let mut scratch = Scratch::default();
     for Job { unit, request, sensor, body_from_sensor } in jobs {
         let watch = Stopwatch::start();
-        let measurement = sensor.measure(
-            request,
-            |at| world.world_from_sensor(at, &body_from_sensor),
-            world.caster.as_ref(),
-            &mut scratch,
-        );
-        stats.count(watch.elapsed(), measurement.returns.len());
+        let surroundings = world.surroundings(&body_from_sensor);
+        let measurement = sensor.measure(request, &surroundings, &mut scratch);
+        let pulses = match &measurement.request.subject {
+            Subject::Instant => 0,
+            Subject::Sweep(sweep) => sweep.firings.len(),
+        };
+        stats.count(watch.elapsed(), pulses);
         if done.send(Done { unit, measurement }).is_err() {
             break; // the conductor has stopped
         }

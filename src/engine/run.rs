@@ -1,40 +1,50 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and comes from its firings. One thread sends: it sleeps to
-//! the earliest due time, sends, and counts how late it was. After a miss the next packet is due
-//! when it always was, so a lidar that slips keeps its phase.
+//! A packet's due time is absolute and comes from its firings. One thread sends ([`sender`]); a
+//! thread for each serial line listens ([`listen`]); the conductor passes measurements, host
+//! bytes and the time to the devices.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod listen;
+mod sender;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::clock::MonotonicClock;
 use super::os::{self, Grant};
 use super::render::{Rendered, Renderer};
-use super::stats::{DeviceFigures, DeviceStats, Outcome, RenderStats};
-use super::{LiveWorld, SetupError, build_devices, default_workers, open_link};
+use super::stats::{DeviceFigures, DeviceStats, RenderStats};
+use super::{Link, LiveWorld, SetupError, build_devices, default_workers, open_link};
 use crate::config::rig::{LatePolicy, Rig};
 use crate::devices::Transmit;
-use crate::links::udp::UdpLink;
+use crate::links::line::LineSettings;
+use crate::sensors::MeasurementRequest;
 use crate::time::{Epoch, SimTime};
+use listen::Heard;
 
 /// Time between deciding on the first instant and that instant: what is rendered ahead before it.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// The sender looks for new packets at least this often.
+/// The conductor and the sender look for news at least this often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+/// Devices are this far ahead of the clock, so that what they decide to send is with the sender
+/// before it is due. Twice what passes between two looks.
+const LEAD: Duration = Duration::from_millis(2);
 /// Packets on their way to the sender; far more than any render-ahead holds.
 const SEND_QUEUE: usize = 4096;
+/// Pieces of host bytes on their way to the devices. When it is full, hosts wait.
+const HEARD_QUEUE: usize = 256;
 
 /// A rig on its links, not yet running.
 pub struct RealTimeRun<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
-    links: Vec<UdpLink>,
+    links: Vec<Link>,
     stats: Vec<DeviceStats>,
     nominal_rates_hz: Vec<f64>,
+    /// How each serial port runs at power-on; anything for network devices.
+    lines: Vec<LineSettings>,
     render: RenderStats,
     workers: usize,
     clock: MonotonicClock,
@@ -44,7 +54,16 @@ pub struct RealTimeRun<'a> {
 impl<'a> RealTimeRun<'a> {
     /// Opens every link; the first instant is a quarter of a second from now.
     pub fn new(rig: &'a Rig, world: &'a LiveWorld) -> Result<Self, SetupError> {
-        let links = rig.devices.iter().map(open_link).collect::<Result<Vec<_>, _>>()?;
+        // Only to ask them how they will run; their lives begin with the run.
+        let devices = build_devices(rig, super::clock::epoch_now_or(rig.start_utc));
+        let devices = || devices.iter().map(|built| &built.device);
+        let lines: Vec<_> = devices()
+            .map(|device| device.line().unwrap_or(LineSettings::eight_n_one(9600)))
+            .collect();
+        let links: Result<Vec<_>, _> =
+            rig.devices.iter().zip(&lines).map(|(device, line)| open_link(device, *line)).collect();
+        let links = links?;
+        let nominal_rates_hz = devices().map(|device| device.nominal_rate_hz()).collect();
         let (clock, host_utc) = MonotonicClock::starting_in(START_DELAY);
         let epoch = Epoch::new(rig.start_utc.unwrap_or(host_utc));
         Ok(Self {
@@ -52,10 +71,8 @@ impl<'a> RealTimeRun<'a> {
             world,
             stats: links.iter().map(|_| DeviceStats::default()).collect(),
             links,
-            nominal_rates_hz: build_devices(rig, epoch)
-                .iter()
-                .map(|built| built.device.nominal_rate_hz())
-                .collect(),
+            nominal_rates_hz,
+            lines,
             render: RenderStats::default(),
             workers: rig.engine.workers.unwrap_or_else(default_workers),
             clock,
@@ -97,14 +114,14 @@ impl<'a> RealTimeRun<'a> {
             .zip(&self.links)
             .zip(&self.nominal_rates_hz)
             .map(|(((device, stats), link), &nominal_rate_hz)| {
-                let to = format!("udp {}", link.to());
-                stats.figures(&device.name, &device.profile.name, &to, nominal_rate_hz, elapsed)
+                let link = link.describe();
+                stats.figures(&device.name, &device.profile.name, &link, nominal_rate_hz, elapsed)
             })
             .collect()
     }
 
-    /// Runs until every packet whose first firing is before `duration` has left, or `stop` is
-    /// set. `on_start` learns what the system granted.
+    /// Runs until everything that is due before `duration`, and every packet whose first firing is,
+    /// has left, or `stop` is set. `on_start` learns what the system granted.
     pub fn run(
         &self,
         duration: Option<Duration>,
@@ -112,6 +129,8 @@ impl<'a> RealTimeRun<'a> {
         on_start: impl FnOnce(&[Grant]) + Send,
     ) {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
+        // Set when the conductor is done: nobody is left to hear then.
+        let over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
             let devices = build_devices(self.rig, self.epoch);
             let renderer = Renderer::start(
@@ -123,21 +142,31 @@ impl<'a> RealTimeRun<'a> {
                 &self.render,
             );
             let (packets, queue) = bounded(SEND_QUEUE);
+            let (mouth, heard) = bounded(HEARD_QUEUE);
+            for (unit, link) in self.links.iter().enumerate() {
+                if let Link::Line(line) = link {
+                    let (line, mouth, clock) = (line.as_ref(), mouth.clone(), self.clock);
+                    scope.spawn(move || listen::listen(unit, line, clock, &mouth, over));
+                }
+            }
             scope.spawn(move || {
                 let mut grants = os::favour_this_thread();
                 grants.push(os::lock_memory());
                 on_start(&grants);
-                self.send_all(&queue, stop);
+                sender::Sender::new(self).send_all(&queue, stop);
             });
-            self.conduct(renderer, &packets, end, stop);
+            self.conduct(renderer, &packets, &heard, end, stop);
+            over.store(true, Ordering::Relaxed);
         });
     }
 
-    /// Keeps the workers supplied and passes what they finish to the sender.
+    /// Keeps the workers supplied, tells the devices the time and what their hosts say, and passes
+    /// what they send to the sender.
     fn conduct(
         &self,
         mut renderer: Renderer<'_>,
         packets: &Sender<(usize, Transmit)>,
+        heard: &Receiver<Heard>,
         end: SimTime,
         stop: &AtomicBool,
     ) {
@@ -146,10 +175,7 @@ impl<'a> RealTimeRun<'a> {
             let drops = self.rig.engine.late == LatePolicy::Drop;
             // A packet this late cannot be sent any more; casting its rays would delay the next.
             let limit_ns = now.0.saturating_sub(self.rig.engine.miss_threshold_ns);
-            move |request: &crate::sensors::MeasurementRequest| {
-                let span_ns = request.firings.iter().map(|f| f.offset_ns).max().unwrap_or(0);
-                drops && request.start.0 + u64::from(span_ns) < limit_ns
-            }
+            move |request: &MeasurementRequest| drops && request.end().0 < limit_ns
         };
         let mut pass_on = |rendered: Rendered| match rendered {
             Rendered::Transmit(unit, transmit) => {
@@ -163,95 +189,27 @@ impl<'a> RealTimeRun<'a> {
             let horizon = (now + ahead).min(end);
             renderer.dispatch(horizon, is_given_up_at(now));
             renderer.flush_all(&mut pass_on);
-            if !renderer.is_busy() && horizon == end {
+            let device_now = (now + LEAD).min(end);
+            renderer.advance(device_now, &mut pass_on);
+            if !renderer.is_busy() && device_now == end {
                 break;
             }
-            if let Ok(done) = renderer.done().recv_timeout(LONGEST_SLEEP) {
+            select! {
+                recv(renderer.done()) -> done => {
+                    if let Ok(done) = done {
+                        renderer.collect(done, &mut pass_on);
+                    }
+                }
+                recv(heard) -> piece => {
+                    if let Ok(Heard { unit, at, bytes }) = piece {
+                        renderer.hear(unit, at, &bytes, &mut pass_on);
+                    }
+                }
+                default(LONGEST_SLEEP) => {}
+            }
+            while let Ok(done) = renderer.done().try_recv() {
                 renderer.collect(done, &mut pass_on);
-                while let Ok(done) = renderer.done().try_recv() {
-                    renderer.collect(done, &mut pass_on);
-                }
             }
         }
-    }
-
-    /// Sends each packet when it is due, until the conductor has gone and nothing is left.
-    fn send_all(&self, queue: &Receiver<(usize, Transmit)>, stop: &AtomicBool) {
-        let mut waiting: BinaryHeap<Reverse<Pending>> = BinaryHeap::with_capacity(SEND_QUEUE);
-        let mut order = 0;
-        let mut is_open = true;
-        while !stop.load(Ordering::Relaxed) {
-            for (unit, transmit) in queue.try_iter() {
-                order += 1;
-                waiting.push(Reverse(Pending { due: transmit.due, order, unit, transmit }));
-            }
-            let latest_wake = self.clock.now() + LONGEST_SLEEP;
-            match waiting.peek() {
-                Some(Reverse(first)) if first.due > latest_wake => {
-                    self.clock.sleep_until(latest_wake);
-                }
-                Some(Reverse(first)) => {
-                    self.clock.sleep_until(first.due);
-                    if let Some(Reverse(pending)) = waiting.pop() {
-                        self.send(&pending);
-                    }
-                }
-                None if is_open => match queue.recv_timeout(LONGEST_SLEEP) {
-                    Ok((unit, transmit)) => {
-                        order += 1;
-                        waiting.push(Reverse(Pending { due: transmit.due, order, unit, transmit }));
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => is_open = false,
-                },
-                None => break,
-            }
-        }
-    }
-
-    fn send(&self, pending: &Pending) {
-        let stats = &self.stats[pending.unit];
-        let lateness = self.clock.now().saturating_since(pending.due);
-        let is_late = lateness.as_nanos() > u128::from(self.rig.engine.miss_threshold_ns);
-        if is_late && self.rig.engine.late == LatePolicy::Drop {
-            stats.count_dropped();
-            return;
-        }
-        let link = &self.links[pending.unit];
-        let outcome = match link.send(&pending.transmit.payload) {
-            Ok(()) if is_late => Outcome::Late,
-            Ok(()) => Outcome::OnTime,
-            Err(error) => {
-                tracing::debug!("{}", link.explain(&error));
-                Outcome::Refused
-            }
-        };
-        let Transmit { points, payload, .. } = &pending.transmit;
-        stats.count(outcome, *points, payload.len(), lateness);
-    }
-}
-
-/// A packet that waits for its due time; of equal due times the first to come goes first.
-struct Pending {
-    due: SimTime,
-    order: u64,
-    unit: usize,
-    transmit: Transmit,
-}
-
-impl PartialEq for Pending {
-    fn eq(&self, other: &Self) -> bool {
-        (self.due, self.order) == (other.due, other.order)
-    }
-}
-impl Eq for Pending {}
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Pending {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.due, self.order).cmp(&(other.due, other.order))
     }
 }

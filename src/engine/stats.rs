@@ -171,7 +171,7 @@ impl RenderStats {
         self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
     }
 
-    /// Says that all devices are rendered up to `rendered_ns`.
+    /// Says that devices are rendered up to `rendered_ns`.
     pub fn set_rendered(&self, rendered_ns: u64) {
         self.rendered_ns.store(rendered_ns, Ordering::Relaxed);
     }

@@ -1,5 +1,39 @@
-//! Where bytes go: sockets, and recordings of what would have left.
+//! Where bytes go: sockets, serial lines, and recordings of what would have left.
 
+pub mod line;
+#[allow(unsafe_code)] // one ioctl that no library has
+mod low_latency;
 pub mod pcap;
+pub mod pty;
+pub mod serial;
 pub mod serial_record;
+pub mod tcp;
 pub mod udp;
+
+use std::io;
+use std::time::Duration;
+
+use line::LineSettings;
+
+/// A serial line, or what stands for one. Used from two threads: one sends, one receives.
+pub trait ByteLink: Send + Sync {
+    /// Sends what fits at once and returns how much that was; the rest is lost, as on a line
+    /// without handshake. Nobody being there to read is no error.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Waits up to `timeout` for bytes from the host; 0 when there are none. After a failure it
+    /// is called again and opens the link anew where that can be done.
+    fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
+
+    /// The device's UART runs like this from now on.
+    fn set_line(&self, line: LineSettings);
+
+    /// Raises or lowers the pulse-per-second line, where there is one.
+    fn set_pulse_per_second(&self, high: bool);
+
+    /// Whether bytes take their time on the line without our doing.
+    fn paces_itself(&self) -> bool;
+
+    /// The link in the status view and in messages.
+    fn describe(&self) -> String;
+}

@@ -5,8 +5,11 @@ use glam::DMat3;
 use super::beam::EchoSelection;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
-use super::{FiringSlot, Measurement, MeasurementRequest, PulseReturns, Return, beam};
-use crate::config::profile::{BeamSettings, NoiseSettings};
+use super::{
+    FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
+    Surroundings, Sweep, beam,
+};
+use crate::config::lidar::{BeamSettings, NoiseSettings};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
@@ -58,53 +61,48 @@ impl Lidar {
         }
     }
 
-    /// Rays of each pulse.
-    pub fn rays_per_pulse(&self) -> usize {
-        self.stencil.len()
-    }
-
-    /// Fires every pulse of `request` from where the sensor is at that instant.
+    /// Fires every pulse of `sweep` from where the sensor is at that instant; one entry a firing.
     ///
-    /// `world_from_sensor` is asked for the pose at the request's first and last firing; between
-    /// them, well below a millisecond, the pose is interpolated for every firing
-    /// (Elmquist et al. 2021: motion during the scan).
-    pub fn measure(
+    /// `world_from_sensor` is asked for the pose at the first and the last firing; between them,
+    /// some milliseconds at most, the pose is interpolated for every firing (Elmquist et al. 2021:
+    /// motion during the scan).
+    fn fire(
         &self,
-        request: MeasurementRequest,
+        start: SimTime,
+        sweep: &Sweep,
+        noise: &RequestNoise,
         world_from_sensor: impl Fn(SimTime) -> Transform<World, Sensor>,
         caster: &dyn RayCaster,
         scratch: &mut Scratch,
-    ) -> Measurement {
-        let span_ns = request.firings.iter().map(|f| f.offset_ns).max().unwrap_or(0);
-        let start_pose = world_from_sensor(request.start);
-        let end_pose = world_from_sensor(SimTime(request.start.0 + u64::from(span_ns)));
-        let noise = self.noise.request(request.index);
+    ) -> Vec<PulseReturns> {
+        let span_ns = sweep.span_ns();
+        let start_pose = world_from_sensor(start);
+        let end_pose = world_from_sensor(SimTime(start.0 + u64::from(span_ns)));
 
-        scratch.sort_by_laser(&request.firings, self.lasers.len());
+        scratch.sort_by_laser(&sweep.firings, self.lasers.len());
         scratch.pulses.clear();
         for &index in &scratch.order {
-            let firing = &request.firings[index as usize];
+            let firing = &sweep.firings[index as usize];
             let share =
                 if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
             let pose = start_pose.interpolate(&end_pose, share);
-            let rotor_azimuth_rad = request.rotor_azimuth_rad
-                + request.rotor_rate_rad_s * f64::from(firing.offset_ns) * 1e-9;
+            let rotor_azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
             let laser = usize::from(firing.laser);
-            let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, &noise);
+            let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, noise);
             scratch.pulses.push(pulse);
         }
         // What was in `hits` does not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
         caster.cast(&self.stencil, &scratch.pulses, &mut scratch.hits);
 
-        let mut returns = vec![PulseReturns::default(); request.firings.len()];
+        let mut returns = vec![PulseReturns::default(); sweep.firings.len()];
         let hits = scratch.hits.chunks_exact(self.stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
             let index = index as usize;
             let seen = beam::returns(hits, &self.beam, self.selection);
-            returns[index] = self.with_errors(seen, index, &noise);
+            returns[index] = self.with_errors(seen, index, noise);
         }
-        Measurement { request, returns }
+        returns
     }
 
     fn pulse(
@@ -152,6 +150,28 @@ impl Lidar {
             seen.second.map(|echo| spoil(echo, Quantity::SecondRange, Quantity::SecondIntensity))
         };
         PulseReturns { first, second }
+    }
+}
+
+impl super::Sensor for Lidar {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        let returns = match &request.subject {
+            Subject::Instant => Vec::new(),
+            Subject::Sweep(sweep) => self.fire(
+                request.start,
+                sweep,
+                &self.noise.request(request.index),
+                |at| surroundings.world_from_sensor(at),
+                surroundings.caster,
+                scratch,
+            ),
+        };
+        Measurement { request, outcome: Outcome::Returns(returns) }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Physics: truth in, measurement out.
 //!
-//! A device says what to measure with a [`MeasurementRequest`]; a sensor answers with a
+//! A device says what to measure with a [`MeasurementRequest`]; a [`Sensor`] answers with a
 //! [`Measurement`]. Both are plain values, so that any thread may measure and the device still
-//! gets its answers in order.
+//! gets its answers in order. What remembers the past (a bias that wanders, a filter) cannot be
+//! measured out of order: it is a model of this layer that the device owns and steps.
 
 pub mod beam;
 pub mod lidar;
@@ -11,9 +12,45 @@ pub mod pattern;
 
 use std::sync::Arc;
 
+use self::lidar::Scratch;
+use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
+use crate::world::raycast::RayCaster;
+use crate::world::trajectory::Trajectory;
 
-/// One pulse of a [`MeasurementRequest`].
+/// A sensor's physics. Shared by all threads that measure for it.
+pub trait Sensor: Send + Sync {
+    /// Answers `request`. The answer depends on the arguments alone: requests are measured out of
+    /// order and on any thread.
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement;
+}
+
+/// What a sensor finds itself in.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// What pulses and lines of sight hit.
+    pub caster: &'a dyn RayCaster,
+    /// The robot's motion.
+    pub trajectory: &'a Trajectory,
+    /// Where World stands on Earth.
+    pub origin: &'a GeoOrigin,
+    /// Where the sensor sits on the robot.
+    pub body_from_sensor: Transform<Body, SensorFrame>,
+}
+
+impl Surroundings<'_> {
+    /// Where the sensor is at `at`.
+    pub fn world_from_sensor(&self, at: SimTime) -> Transform<World, SensorFrame> {
+        self.trajectory.pose(at) * self.body_from_sensor
+    }
+}
+
+/// One pulse of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiringSlot {
     /// After the request's start, nanoseconds.
@@ -22,19 +59,57 @@ pub struct FiringSlot {
     pub laser: u16,
 }
 
-/// What a lidar shall measure next: the pulses of one packet.
+/// What a sensor shall measure next.
 #[derive(Clone, Debug)]
 pub struct MeasurementRequest {
     /// Counts the device's requests from zero; random draws are made from it.
     pub index: u64,
-    /// The first firing.
+    /// The instant, or a lidar's first firing.
     pub start: SimTime,
+    /// What to measure.
+    pub subject: Subject,
+}
+
+impl MeasurementRequest {
+    /// The last instant it asks about.
+    pub fn end(&self) -> SimTime {
+        match &self.subject {
+            Subject::Instant => self.start,
+            Subject::Sweep(sweep) => SimTime(self.start.0 + u64::from(sweep.span_ns())),
+        }
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Whatever the sensor measures, at the request's start.
+    Instant,
+    /// A lidar's pulses.
+    Sweep(Sweep),
+}
+
+/// Some pulses of a spinning lidar: those of one packet, or of one scan.
+#[derive(Clone, Debug)]
+pub struct Sweep {
     /// Rotor angle at the start, radians, clockwise seen from above, 0 is forward.
     pub rotor_azimuth_rad: f64,
     /// Rotor speed, rad/s, clockwise.
     pub rotor_rate_rad_s: f64,
     /// The pulses, in the order the device wants them back.
     pub firings: Arc<[FiringSlot]>,
+}
+
+impl Sweep {
+    /// From the first firing to the last, nanoseconds.
+    pub fn span_ns(&self) -> u32 {
+        self.firings.iter().map(|firing| firing.offset_ns).max().unwrap_or(0)
+    }
+
+    /// Rotor angle `offset_ns` after the start, radians.
+    pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
+        self.rotor_azimuth_rad + self.rotor_rate_rad_s * offset_ns as f64 * 1e-9
+    }
 }
 
 /// One echo as the receiver reports it.
@@ -61,6 +136,13 @@ pub struct PulseReturns {
 pub struct Measurement {
     /// What was asked.
     pub request: MeasurementRequest,
-    /// One entry a firing, in the request's order.
-    pub returns: Vec<PulseReturns>,
+    /// The answer.
+    pub outcome: Outcome,
+}
+
+/// What was measured; which kind, the sensor says.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// One entry a firing of a [`Sweep`], in its order.
+    Returns(Vec<PulseReturns>),
 }

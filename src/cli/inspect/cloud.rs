@@ -7,7 +7,7 @@
 
 use glam::DVec3;
 
-use crate::config::profile::{LaserCalibration, LaserTable};
+use crate::config::hdl64e::{LaserCalibration, LaserTable};
 use crate::wire::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
 

@@ -13,14 +13,16 @@ pub mod schedule;
 
 use std::collections::VecDeque;
 
-use super::{Device, Transmit};
-use crate::config::profile::{
+use super::{Device, Output, Transmit};
+use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
-use crate::sensors::{Measurement, MeasurementRequest, Return};
+use crate::sensors::{
+    Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
+};
 use crate::time::{Epoch, SimTime};
 use crate::wire::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable,
@@ -143,23 +145,24 @@ impl Hdl64e {
         })
     }
 
-    fn packet(&self, measurement: &Measurement) -> DataPacket {
-        let request = &measurement.request;
+    fn packet(
+        &self,
+        request: &MeasurementRequest,
+        sweep: &Sweep,
+        returns: &[PulseReturns],
+    ) -> DataPacket {
         let noise = self.noise.request(request.index);
         let layout = self.schedule.layout(request.index);
-        let azimuth_at = |offset_ns: u64| {
-            request.rotor_azimuth_rad + request.rotor_rate_rad_s * offset_ns as f64 * 1e-9
-        };
         let blocks: [Block; BLOCKS] = std::array::from_fn(|index| {
             let block = &layout[index];
             let points: [Point; SLOTS] = std::array::from_fn(|slot| {
                 let firing = block.first_firing + slot;
-                let slot_azimuth_rad = azimuth_at(request.firings[firing].offset_ns.into());
-                let returns = &measurement.returns[firing];
-                let echo = if block.is_second_return { returns.second } else { returns.first };
+                let slot_azimuth_rad = sweep.azimuth_at(sweep.firings[firing].offset_ns.into());
+                let seen = &returns[firing];
+                let echo = if block.is_second_return { seen.second } else { seen.first };
                 self.point(block.bank.first_laser() + slot, slot_azimuth_rad, echo, firing, &noise)
             });
-            let turns = azimuth_at(block.start_ns) / std::f64::consts::TAU;
+            let turns = sweep.azimuth_at(block.start_ns) / std::f64::consts::TAU;
             Block {
                 flag: block.bank.flag(),
                 azimuth_centideg: ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000,
@@ -181,15 +184,17 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let packet = self.packet(measurement);
+        let Measurement { request, outcome: Outcome::Returns(returns) } = measurement;
+        let Subject::Sweep(sweep) = &request.subject else { return };
+        let packet = self.packet(request, sweep, returns);
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         packet.emit(bytes);
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
         self.ready.push_back(Transmit {
-            due: SimTime(self.schedule.leaves(measurement.request.index).0 + self.settings.lag_ns),
+            due: SimTime(self.schedule.leaves(request.index).0 + self.settings.lag_ns),
             points: points.count() as u32,
-            payload,
+            output: Output::Bytes(payload),
         });
     }
 

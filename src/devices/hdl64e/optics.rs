@@ -10,7 +10,7 @@
 //! [`Optics::raw_distance`] solves. What the corrections do across the beam (they differ for x and
 //! y) no raw distance can undo.
 
-use crate::config::profile::{CalibrationReading, LaserCalibration, LaserTable};
+use crate::config::hdl64e::{CalibrationReading, LaserCalibration, LaserTable};
 use crate::sensors::pattern::LaserGeometry;
 
 /// Metres of one raw distance count.

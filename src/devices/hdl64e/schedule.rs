@@ -6,11 +6,11 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::config::profile::{
+use crate::config::hdl64e::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode,
     S1Grouping,
 };
-use crate::sensors::{FiringSlot, MeasurementRequest};
+use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
@@ -73,10 +73,12 @@ impl Schedule {
     /// What packet `index` needs measured.
     pub fn request(&self, index: u64) -> MeasurementRequest {
         let start = self.start(index);
-        MeasurementRequest {
-            index,
-            start,
-            rotor_azimuth_rad: self.rotor_azimuth_rad(start),
+        MeasurementRequest { index, start, subject: Subject::Sweep(self.sweep(index)) }
+    }
+
+    fn sweep(&self, index: u64) -> Sweep {
+        Sweep {
+            rotor_azimuth_rad: self.rotor_azimuth_rad(self.start(index)),
             rotor_rate_rad_s: self.rotation_rate_rpm as f64 / 60.0 * TAU,
             firings: match &self.constant_firings {
                 Some(firings) => firings.clone(),
@@ -224,10 +226,10 @@ mod tests {
     fn s2_and_s3_alternate_and_dual_repeats_each_firing() {
         let s2 = schedule("velodyne-hdl64e-s2", |_| {});
         assert_eq!(banks(&s2, 7), "ULULULULULUL");
-        assert_eq!(s2.request(0).firings.len(), 384);
+        assert_eq!(s2.sweep(0).firings.len(), 384);
         let dual = schedule("velodyne-hdl64e-s3", |s| s.return_mode = ReturnMode::Dual);
         assert_eq!(banks(&dual, 7), "ULULULULULUL");
-        assert_eq!(dual.request(0).firings.len(), 192);
+        assert_eq!(dual.sweep(0).firings.len(), 192);
         let layout = dual.layout(0);
         for k in 0..3 {
             let (first, second) = (layout[4 * k], layout[4 * k + 2]);
@@ -246,7 +248,7 @@ mod tests {
         let day = 86_400 / 36 * 10 * 12_500;
         let request = s2.request(day);
         assert!(request.start.0.abs_diff(86_400_000_000_000) <= 1_000, "{}", request.start);
-        let turns = request.rotor_azimuth_rad / TAU;
+        let turns = s2.sweep(day).rotor_azimuth_rad / TAU;
         assert!((turns - turns.round()).abs() < 1e-5, "{turns}");
     }
 
@@ -254,7 +256,7 @@ mod tests {
     fn azimuth_steps_follow_the_rotation_rate() {
         for rpm in [300u32, 600, 1200] {
             let s2 = schedule("velodyne-hdl64e-s2", |s| s.rotation_rate_rpm = rpm);
-            let step = s2.request(1).rotor_azimuth_rad - s2.request(0).rotor_azimuth_rad;
+            let step = s2.sweep(1).rotor_azimuth_rad - s2.sweep(0).rotor_azimuth_rad;
             assert!((step.to_degrees() - f64::from(rpm) * 6.0 * 288e-6).abs() < 1e-5);
         }
     }

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use menura::config::diagnostic::SourceFile;
-use menura::config::profile::LaserTable;
+use menura::config::hdl64e::LaserTable;
 
 fuzz_target!(|text: &str| {
     match LaserTable::from_yaml(&SourceFile::new("any.yaml", text, "")) {

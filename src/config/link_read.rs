@@ -1,0 +1,136 @@
+//! Reads where a device's bytes go.
+
+use std::net::SocketAddr;
+
+use super::diagnostic::Place;
+use super::profile::Profile;
+use super::reader::{Field, Limit, TableReader};
+use super::rig::{LinkConfig, UdpConfig};
+use crate::links::pty::PtyOptions;
+use crate::links::serial::{PulseLine, SerialOptions};
+
+/// The kinds of link a device can have.
+const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
+/// Those of a device with a serial line.
+const LINE_KINDS: &str = "pty, serial, tcp";
+
+/// Reads `link`, which must be of a kind that the product has, as far as the product is known.
+pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<LinkConfig> {
+    let place = table.place().clone();
+    let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
+    if let [first, second, ..] = written[..] {
+        let title = format!("a link goes one way, by `{first}` or by `{second}`");
+        table.fault(place.fault(title, format!("allowed: one of {}", KINDS.join(", "))));
+        return None;
+    }
+    let is_line = profile.map(|profile| profile.network().is_none());
+    let fits = match (written.first(), is_line) {
+        (None, _) | (_, None) => true,
+        (Some(&kind), Some(is_line)) => (kind != "udp") == is_line,
+    };
+    if !fits {
+        let (title, label) = if is_line == Some(true) {
+            ("this device has a serial line", format!("allowed: one of {LINE_KINDS}"))
+        } else {
+            ("this device sends datagrams", "allowed: udp".to_string())
+        };
+        let name = profile.map(|profile| profile.name.as_str()).unwrap_or_default();
+        table.fault(place.fault(title, label).note(format!("limit from the profile {name}")));
+        return None;
+    }
+    let kind = match written.first() {
+        Some(kind) => *kind,
+        None if is_line == Some(true) => "pty",
+        None => "udp",
+    };
+    let link = match kind {
+        "pty" => pty(&mut table).map(LinkConfig::Pty),
+        "serial" => serial(&mut table).map(LinkConfig::Serial),
+        "tcp" => tcp(&mut table).map(LinkConfig::Tcp),
+        _ => table
+            .required("udp")
+            .such_as("{ to = \"127.0.0.1:2368\" }")
+            .table("a UDP link")
+            .and_then(udp)
+            .map(LinkConfig::Udp),
+    };
+    table.finish();
+    link
+}
+
+fn pty(table: &mut TableReader<'_>) -> Option<PtyOptions> {
+    let path = table.required("pty").text("the path of a symbolic link to make");
+    let strict_rate = table.optional("strict_rate").boolean().unwrap_or(true);
+    let aliases = table.optional("rate_aliases");
+    let mut rate_aliases = Vec::new();
+    if let Some((pairs, _)) = aliases.array("pairs [host, device] of bits a second") {
+        let baud = Limit::new(50.0..=4_000_000.0, "baud", "Linux, termios(3)");
+        for pair in pairs {
+            rate_aliases.extend(pair.numbers::<2>(&baud).map(|pair| pair.map(|x| x as u32)));
+        }
+    }
+    let path = path?;
+    Some(PtyOptions { path: path.place.source.resolve(&path.value), strict_rate, rate_aliases })
+}
+
+fn serial(table: &mut TableReader<'_>) -> Option<SerialOptions> {
+    let port = table.required("serial").text("a serial port such as \"/dev/ttyUSB0\"");
+    let words = [("rts", PulseLine::Rts), ("dtr", PulseLine::Dtr)];
+    let pulse_line = table.optional("pulse_line").choice(&words, "RS-232: lines a host can drive");
+    Some(SerialOptions { port: port?.value.into(), pulse_line })
+}
+
+fn tcp(table: &mut TableReader<'_>) -> Option<SocketAddr> {
+    socket(&table.required("tcp")).map(|(address, _)| address)
+}
+
+fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
+    let to_field = table.required("to");
+    let to = socket(&to_field);
+    if let Some((address, place)) = &to
+        && (address.port() == 0 || address.ip().is_unspecified())
+    {
+        let label = "allowed: the receiver's address and port";
+        to_field.fault(place.fault("nobody can receive at this address", label));
+    }
+    let from_field = table.optional("from");
+    let from = socket(&from_field);
+    if let (Some((from, place)), Some((to, _))) = (&from, &to)
+        && from.is_ipv4() != to.is_ipv4()
+    {
+        let label = format!("allowed: the family of `to`, {}", to.ip());
+        from_field.fault(place.fault("`from` and `to` are not both IPv4 or both IPv6", label));
+    }
+    let interface = interface(&table.optional("interface"));
+    let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
+    let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
+    table.finish();
+    let (to, _) = to?;
+    Some(UdpConfig { to, from: from.map(|(from, _)| from), interface, ttl, broadcast })
+}
+
+fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
+    let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
+    let text = field.text(expected)?;
+    match text.value.parse() {
+        Ok(address) => Some((address, text.place)),
+        Err(_) => {
+            let title = format!("\"{}\" is not an address and port", text.value);
+            field.fault(text.place.fault(title, format!("allowed: {expected}")));
+            None
+        }
+    }
+}
+
+fn interface(field: &Field<'_>) -> Option<String> {
+    let expected = "the name of a network interface such as \"eth1\"";
+    let text = field.text(expected)?;
+    let bad = |c: char| c == '/' || c.is_whitespace() || c.is_control();
+    if text.value.is_empty() || text.value.len() > 15 || text.value.contains(bad) {
+        let title = format!("\"{}\" cannot be a network interface", text.value);
+        let fault = text.place.fault(title, format!("allowed: {expected}"));
+        field.fault(fault.note("limit from Linux: 1 to 15 bytes, no blanks, no slash"));
+        return None;
+    }
+    Some(text.value)
+}

@@ -1,0 +1,105 @@
+//! How a product's packets look below UDP.
+
+use std::net::Ipv4Addr;
+
+use super::reader::{Field, Limit, TableReader};
+use crate::wire::ethernet::FrameHeader;
+
+/// How a product's packets look below UDP, as captures show; recorded frames carry it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkIdentity {
+    /// Factory source address.
+    pub source_ip: Ipv4Addr,
+    /// Factory destination address.
+    pub destination_ip: Ipv4Addr,
+    /// UDP source port.
+    pub source_port: u16,
+    /// UDP destination port.
+    pub destination_port: u16,
+    /// The unit's MAC address.
+    pub source_mac: [u8; 6],
+    /// The destination's MAC address.
+    pub destination_mac: [u8; 6],
+    /// IP time to live.
+    pub ttl: u8,
+    /// IP don't-fragment flag.
+    pub dont_fragment: bool,
+    /// IP identification, the same in every packet.
+    pub identification: u16,
+    /// Whether the UDP checksum is computed; zero otherwise.
+    pub udp_checksum: bool,
+}
+
+impl NetworkIdentity {
+    /// The headers of a recorded frame.
+    pub fn frame_header(&self) -> FrameHeader {
+        FrameHeader {
+            source_mac: self.source_mac,
+            destination_mac: self.destination_mac,
+            source_ip: self.source_ip,
+            destination_ip: self.destination_ip,
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            ttl: self.ttl,
+            dont_fragment: self.dont_fragment,
+            identification: self.identification,
+            udp_checksum: self.udp_checksum,
+        }
+    }
+}
+
+/// Reads `[network]`.
+pub(super) fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
+    let port = Limit::new(1..=65535, "", "UDP");
+    let source_ip = ipv4(&table.required("source_ip"));
+    let destination_ip = ipv4(&table.required("destination_ip"));
+    let source_port = table.required("source_port").integer(&port);
+    let destination_port = table.required("destination_port").integer(&port);
+    let source_mac = mac(&table.required("source_mac"));
+    let destination_mac = mac(&table.required("destination_mac"));
+    let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));
+    let dont_fragment = table.required("dont_fragment").boolean();
+    let id_limit = Limit::new(0..=65535, "", "IPv4");
+    let identification = table.required("identification").integer(&id_limit);
+    let udp_checksum = table.required("udp_checksum").boolean();
+    table.finish();
+    Some(NetworkIdentity {
+        source_ip: source_ip?,
+        destination_ip: destination_ip?,
+        source_port: source_port?,
+        destination_port: destination_port?,
+        source_mac: source_mac?,
+        destination_mac: destination_mac?,
+        ttl: ttl?,
+        dont_fragment: dont_fragment?,
+        identification: identification?,
+        udp_checksum: udp_checksum?,
+    })
+}
+
+fn ipv4(field: &Field<'_>) -> Option<Ipv4Addr> {
+    let expected = "an IPv4 address such as \"192.168.3.43\"";
+    let text = field.text(expected)?;
+    let address = text.value.parse().ok();
+    if address.is_none() {
+        let label = format!("allowed: {expected}");
+        field.fault(text.place.fault("not an IPv4 address", label));
+    }
+    address
+}
+
+fn mac(field: &Field<'_>) -> Option<[u8; 6]> {
+    let expected = "six bytes in hex such as \"60:76:88:10:20:30\"";
+    let text = field.text(expected)?;
+    let byte = |part: &str| {
+        let is_byte = part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        is_byte.then(|| u8::from_str_radix(part, 16).ok()).flatten()
+    };
+    let bytes: Option<Vec<u8>> = text.value.split(':').map(byte).collect();
+    let address = bytes.and_then(|bytes| bytes.try_into().ok());
+    if address.is_none() {
+        let label = format!("allowed: {expected}");
+        field.fault(text.place.fault("not a MAC address", label));
+    }
+    address
+}

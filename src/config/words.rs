@@ -1,0 +1,19 @@
+//! Enums that a file spells as words.
+
+/// Gives an enum the words that TOML and `menura profiles` have for it.
+macro_rules! words {
+    ($type:ident: $($word:literal => $variant:ident),+) => {
+        impl $type {
+            /// Every value with its word in TOML.
+            pub const WORDS: [(&'static str, Self); [$($word),+].len()] =
+                [$(($word, Self::$variant)),+];
+
+            /// The word for it in TOML.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,180 @@
+//! A serial line's settings, and what a UART hears when the other end runs at another rate.
+
+/// Parity bit of a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parity {
+    /// No parity bit.
+    None,
+    /// An even number of ones.
+    Even,
+    /// An odd number of ones.
+    Odd,
+}
+
+/// How a UART runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineSettings {
+    /// Bits a second.
+    pub baud: u32,
+    /// 7 or 8.
+    pub data_bits: u8,
+    /// The parity bit.
+    pub parity: Parity,
+    /// 1 or 2.
+    pub stop_bits: u8,
+}
+
+impl LineSettings {
+    /// Eight data bits, no parity, one stop bit.
+    pub const fn eight_n_one(baud: u32) -> Self {
+        Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
+    }
+
+    /// Bits of a character, start and stop bits included.
+    pub fn bits_per_byte(&self) -> u32 {
+        1 + u32::from(self.data_bits)
+            + u32::from(self.parity != Parity::None)
+            + u32::from(self.stop_bits)
+    }
+
+    /// How long `bytes` characters are on the line, nanoseconds.
+    pub fn duration_ns(&self, bytes: usize) -> u64 {
+        let bits = bytes as u64 * u64::from(self.bits_per_byte());
+        (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
+    }
+
+    /// The bits of `bytes` back to back, as they stand on the line.
+    fn levels(&self, bytes: &[u8]) -> Vec<bool> {
+        let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
+        for &byte in bytes {
+            let data = (0..self.data_bits).map(|bit| byte >> bit & 1 == 1);
+            let ones = data.clone().filter(|&one| one).count();
+            levels.push(false);
+            levels.extend(data);
+            match self.parity {
+                Parity::None => {}
+                Parity::Even => levels.push(ones % 2 == 1),
+                Parity::Odd => levels.push(ones % 2 == 0),
+            }
+            levels.extend((0..self.stop_bits).map(|_| true));
+        }
+        levels
+    }
+}
+
+/// What a UART set to `receiver` makes of `bytes` that a UART set to `sender` puts on the line.
+///
+/// The line idles before and after. The receiver looks for a falling edge and samples the middle
+/// of each bit, as a 16550 does. A character without stop bit is a framing error and arrives as 0,
+/// as Linux hands it to programs (`termios(3)`, neither IGNPAR nor PARMRK); one with a bad parity
+/// bit too.
+pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> Vec<u8> {
+    if sender == receiver {
+        return bytes.to_vec();
+    }
+    let levels = sender.levels(bytes);
+    // Instants in units of 1 / (2 * sender.baud * receiver.baud) s: whole numbers throughout.
+    let sent_bit = 2 * u64::from(receiver.baud.max(1));
+    let heard_bit = 2 * u64::from(sender.baud.max(1));
+    let end = levels.len() as u64 * sent_bit;
+    let level = |at: u64| levels.get((at / sent_bit) as usize).copied().unwrap_or(true);
+
+    let mut heard = Vec::new();
+    let mut now = 0;
+    while now < end {
+        // The next falling edge, at a bit boundary of the sender.
+        let was_high = now == 0 || level(now - 1);
+        if level(now) || !was_high {
+            now = (now / sent_bit + 1) * sent_bit;
+            continue;
+        }
+        let sample = |bit: u64| level(now + bit * heard_bit + heard_bit / 2);
+        if sample(0) {
+            // Too short for a start bit: noise to this receiver.
+            now = (now / sent_bit + 1) * sent_bit;
+            continue;
+        }
+        let data_bits = u64::from(receiver.data_bits);
+        let byte = (0..data_bits).fold(0u8, |byte, bit| byte | u8::from(sample(1 + bit)) << bit);
+        let (parity_bits, parity_is_right) = match receiver.parity {
+            Parity::None => (0, true),
+            Parity::Even => (1, sample(1 + data_bits) == (byte.count_ones() % 2 == 1)),
+            Parity::Odd => (1, sample(1 + data_bits) == (byte.count_ones() % 2 == 0)),
+        };
+        let stop = 1 + data_bits + parity_bits;
+        heard.push(if sample(stop) && parity_is_right { byte } else { 0 });
+        // Ready for the next start bit from the middle of the stop bit on.
+        now += stop * heard_bit + heard_bit / 2;
+    }
+    heard
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SLOW: LineSettings = LineSettings::eight_n_one(9600);
+    const FAST: LineSettings = LineSettings::eight_n_one(38_400);
+
+    #[test]
+    fn a_byte_takes_ten_bits() {
+        assert_eq!(SLOW.duration_ns(1), 1_041_667);
+        assert_eq!(LineSettings { parity: Parity::Even, ..SLOW }.bits_per_byte(), 11);
+        assert_eq!(LineSettings::eight_n_one(500_000).duration_ns(50), 1_000_000);
+    }
+
+    #[test]
+    fn a_fast_receiver_hears_a_slow_byte_several_times() {
+        // 9600 to 38400: the start bit alone lasts four bits; 0x00 then stays low for 36.
+        assert_eq!(received(&[0x00], SLOW, FAST), [0]);
+        // One data bit of 0xff follows: low 4, high 32 bits of the receiver: start, 1110 0001...
+        assert_eq!(received(&[0xff], SLOW, FAST), [0xf8]);
+    }
+
+    #[test]
+    fn a_slow_receiver_loses_bytes() {
+        let sent: Vec<u8> = (0..100).collect();
+        let heard = received(&sent, FAST, SLOW);
+        assert!(heard.len() < 40, "{}", heard.len());
+        assert_ne!(heard, sent);
+    }
+
+    #[test]
+    fn a_rate_off_by_two_percent_does_no_harm() {
+        let off = LineSettings::eight_n_one(9792);
+        assert_eq!(received(b"Menura\r\n", SLOW, off), b"Menura\r\n");
+    }
+
+    #[test]
+    fn missing_parity_is_noticed() {
+        let even = LineSettings { parity: Parity::Even, ..SLOW };
+        assert_eq!(received(b"\x01\x03", even, even), b"\x01\x03");
+        let heard = received(b"aaaa", SLOW, even);
+        assert_ne!(heard, b"aaaa");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_is_heard_as_something_bounded(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            sender in 300..3_000_000u32,
+            receiver in 300..3_000_000u32,
+        ) {
+            let sender = LineSettings::eight_n_one(sender);
+            let receiver = LineSettings::eight_n_one(receiver);
+            let heard = received(&bytes, sender, receiver);
+            // A start bit needs a falling edge, and a character of the sender has at most five.
+            prop_assert!(heard.len() <= bytes.len() * 5);
+        }
+
+        #[test]
+        fn the_same_rate_in_other_words_is_heard_well(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            // Not equal, so the waveform is really sampled.
+            let two_stops = LineSettings { stop_bits: 2, ..SLOW };
+            prop_assert_eq!(received(&bytes, two_stops, SLOW), bytes);
+        }
+    }
+}

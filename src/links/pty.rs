@@ -1,0 +1,345 @@
+//! A pseudo-terminal that behaves like a serial port.
+//!
+//! The kernel moves its bytes at once and whatever the rate; this link makes a line of it. Bytes
+//! between ends that run at different rates arrive as a UART would hear them
+//! ([`super::line::received`]); while no program has the port open, what the device sends is
+//! lost, as on a real port. The pulse-per-second line is left out: a pseudo-terminal has no modem
+//! lines.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{self, OptionalActions, QueueSelector};
+
+use super::ByteLink;
+use super::line::{LineSettings, Parity, received};
+
+/// How often a port that no program has open is looked at.
+const CLOSED_CHECK: Duration = Duration::from_millis(5);
+
+/// How to open a [`PtyLink`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtyOptions {
+    /// A symbolic link to the terminal is made here.
+    pub path: PathBuf,
+    /// Whether a host at another rate than the device's hears noise. Otherwise rates do not matter.
+    pub strict_rate: bool,
+    /// Pairs `[host, device]` of rates that are the same, for drivers that reach a rate by a custom
+    /// divisor and leave another one in the terminal's settings.
+    pub rate_aliases: Vec<[u32; 2]>,
+}
+
+/// An open pseudo-terminal.
+#[derive(Debug)]
+pub struct PtyLink {
+    options: PtyOptions,
+    ours: OwnedFd,
+    terminal: PathBuf,
+    was_open: AtomicBool,
+    line: Mutex<LineSettings>,
+}
+
+impl PtyLink {
+    /// Makes a terminal and the symbolic link to it, folders included. A symbolic link that is
+    /// there already is replaced; anything else is left and is an error. Errors name the path.
+    pub fn open(options: PtyOptions, line: LineSettings) -> io::Result<Self> {
+        let failed = |what: &str, error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+        };
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .and_then(|ours| grantpt(&ours).map(|()| ours))
+            .and_then(|ours| unlockpt(&ours).map(|()| ours))
+            .map_err(|error| failed("make a pseudo-terminal", error.into()))?;
+        rustix::io::ioctl_fionbio(&ours, true)
+            .map_err(|error| failed("make a pseudo-terminal", error.into()))?;
+        let name = ptsname(&ours, Vec::new())
+            .map_err(|error| failed("name a pseudo-terminal", error.into()))?;
+        let terminal = PathBuf::from(name.to_string_lossy().into_owned());
+        open_terminal(&terminal)
+            .and_then(|theirs| make_raw(&theirs, line))
+            .map_err(|error| failed(&format!("set up {}", terminal.display()), error))?;
+        link_to(&terminal, &options.path)?;
+        let was_open = AtomicBool::new(false);
+        Ok(Self { options, ours, terminal, was_open, line: Mutex::new(line) })
+    }
+
+    fn line(&self) -> LineSettings {
+        *self.line.lock().expect("no holder panics")
+    }
+
+    /// How the host's UART runs, as the terminal's settings say.
+    fn host_line(&self) -> io::Result<LineSettings> {
+        let settings = termios::tcgetattr(&self.ours)?;
+        let modes = settings.control_modes;
+        use termios::ControlModes as Modes;
+        Ok(LineSettings {
+            baud: settings.output_speed(),
+            data_bits: if modes & Modes::CSIZE == Modes::CS7 { 7 } else { 8 },
+            parity: match (modes.contains(Modes::PARENB), modes.contains(Modes::PARODD)) {
+                (false, _) => Parity::None,
+                (true, false) => Parity::Even,
+                (true, true) => Parity::Odd,
+            },
+            stop_bits: if modes.contains(Modes::CSTOPB) { 2 } else { 1 },
+        })
+    }
+
+    /// The two ends, or `None` when they understand each other.
+    fn mismatch(&self) -> io::Result<Option<(LineSettings, LineSettings)>> {
+        if !self.options.strict_rate {
+            return Ok(None);
+        }
+        let (host, device) = (self.host_line()?, self.line());
+        let host_baud = if self.options.rate_aliases.contains(&[host.baud, device.baud]) {
+            device.baud
+        } else {
+            host.baud
+        };
+        // A pseudo-terminal refuses parity (pty(7)), so a driver's wish for it cannot be seen.
+        let host = LineSettings { baud: host_baud, ..device };
+        Ok((host != device).then_some((host, device)))
+    }
+
+    /// Whether a program has the port open. When the last one has gone, what it did not read is not
+    /// for the next, and a line has no echo whatever it left behind.
+    fn is_open(&self) -> io::Result<bool> {
+        let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::empty())];
+        poll(&mut wait, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+        let is_open = !wait[0].revents().contains(PollFlags::HUP);
+        if self.was_open.swap(is_open, Ordering::Relaxed) && !is_open {
+            let theirs = open_terminal(&self.terminal)?;
+            termios::tcflush(&theirs, QueueSelector::IFlush)?;
+            if termios::tcgetattr(&theirs)?.local_modes.contains(termios::LocalModes::ECHO) {
+                make_raw(&theirs, self.line())?;
+            }
+        }
+        Ok(is_open)
+    }
+}
+
+impl ByteLink for PtyLink {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_open()? {
+            return Ok(bytes.len());
+        }
+        let heard;
+        let arriving = match self.mismatch()? {
+            None => bytes,
+            Some((host, device)) => {
+                heard = received(bytes, device, host);
+                &heard
+            }
+        };
+        match rustix::io::write(&self.ours, arriving) {
+            Ok(written) if written == arriving.len() => Ok(bytes.len()),
+            Ok(written) => Ok(written.min(bytes.len())),
+            Err(Errno::AGAIN) if !arriving.is_empty() => Ok(0),
+            Err(Errno::AGAIN) => Ok(bytes.len()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        if !self.is_open()? {
+            // Nothing tells when a program opens the port; a closed one cannot be waited on.
+            std::thread::park_timeout(timeout.min(CLOSED_CHECK));
+            return Ok(0);
+        }
+        let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut wait, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let count = match rustix::io::read(&self.ours, &mut *buffer) {
+            Ok(count) => count,
+            // EIO: the last program has gone.
+            Err(Errno::AGAIN | Errno::INTR | Errno::IO) => return Ok(0),
+            Err(error) => return Err(error.into()),
+        };
+        let Some((host, device)) = self.mismatch()? else { return Ok(count) };
+        let heard = received(&buffer[..count], host, device);
+        let kept = heard.len().min(buffer.len());
+        buffer[..kept].copy_from_slice(&heard[..kept]);
+        Ok(kept)
+    }
+
+    fn set_line(&self, line: LineSettings) {
+        *self.line.lock().expect("no holder panics") = line;
+    }
+
+    fn set_pulse_per_second(&self, _high: bool) {}
+
+    fn paces_itself(&self) -> bool {
+        false
+    }
+
+    fn describe(&self) -> String {
+        format!("pty {}", self.options.path.display())
+    }
+}
+
+impl Drop for PtyLink {
+    fn drop(&mut self) {
+        // Only ours: another run may have taken the name.
+        if fs::read_link(&self.options.path).is_ok_and(|target| target == self.terminal) {
+            let _ = fs::remove_file(&self.options.path);
+        }
+    }
+}
+
+fn open_terminal(terminal: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
+}
+
+/// Bytes pass unchanged, and the host's end starts at the device's rate.
+fn make_raw(terminal: &OwnedFd, line: LineSettings) -> io::Result<()> {
+    let mut settings = termios::tcgetattr(terminal)?;
+    settings.make_raw();
+    settings.set_speed(line.baud)?;
+    termios::tcsetattr(terminal, OptionalActions::Now, &settings)?;
+    Ok(())
+}
+
+fn link_to(terminal: &Path, path: &Path) -> io::Result<()> {
+    let failed = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot make the link {}: {error}", path.display()))
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_symlink() => fs::remove_file(path).map_err(failed)?,
+        Ok(_) => {
+            let text = "there is something else with this name; remove it or choose another";
+            return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, text)));
+        }
+        Err(_) => {}
+    }
+    std::os::unix::fs::symlink(terminal, path).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::{Read, Write};
+
+    const LINE: LineSettings = LineSettings::eight_n_one(38_400);
+    const SOON: Duration = Duration::from_secs(5);
+
+    fn open(folder: &Path, strict_rate: bool) -> PtyLink {
+        let path = folder.join("deep/er/imu");
+        let rate_aliases = vec![[19_200, 500_000]];
+        PtyLink::open(PtyOptions { path, strict_rate, rate_aliases }, LINE).unwrap()
+    }
+
+    fn host(link: &PtyLink) -> File {
+        File::options().read(true).write(true).open(&link.options.path).unwrap()
+    }
+
+    fn set_rate(host: &File, baud: u32) {
+        let mut settings = termios::tcgetattr(host).unwrap();
+        settings.set_speed(baud).unwrap();
+        termios::tcsetattr(host, OptionalActions::Now, &settings).unwrap();
+    }
+
+    fn heard_by(link: &PtyLink) -> Vec<u8> {
+        let mut buffer = [0; 4096];
+        let count = link.receive(&mut buffer, SOON).unwrap();
+        buffer[..count].to_vec()
+    }
+
+    #[test]
+    fn bytes_go_both_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        let mut host = host(&link);
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(link.send(&all).unwrap(), 256);
+        let mut heard = [0; 256];
+        host.read_exact(&mut heard).unwrap();
+        assert_eq!(heard.as_slice(), all);
+        host.write_all(&all).unwrap();
+        assert_eq!(heard_by(&link), all);
+    }
+
+    #[test]
+    fn nothing_waits_for_the_next_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        assert_eq!(link.send(b"nobody").unwrap(), 6);
+        let first = host(&link);
+        assert_eq!(link.send(b"unread").unwrap(), 6);
+        drop(first);
+        assert_eq!(link.receive(&mut [0; 9], SOON).unwrap(), 0);
+        let mut second = host(&link);
+        assert_eq!(link.send(b"hello").unwrap(), 5);
+        let mut heard = [0; 5];
+        second.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"hello");
+    }
+
+    #[test]
+    fn another_rate_is_noise() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        let mut host = host(&link);
+        set_rate(&host, 9600);
+        host.write_all(b"hello").unwrap();
+        assert_eq!(heard_by(&link), received(b"hello", LineSettings::eight_n_one(9600), LINE));
+        set_rate(&host, 38_400);
+        host.write_all(b"hello").unwrap();
+        assert_eq!(heard_by(&link), b"hello");
+        link.set_line(LineSettings::eight_n_one(500_000));
+        set_rate(&host, 19_200);
+        host.write_all(b"alias").unwrap();
+        assert_eq!(heard_by(&link), b"alias");
+    }
+
+    #[test]
+    fn rates_may_not_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), false);
+        let mut host = host(&link);
+        set_rate(&host, 4800);
+        host.write_all(b"hello").unwrap();
+        assert_eq!(heard_by(&link), b"hello");
+    }
+
+    #[test]
+    fn a_full_port_loses_bytes_and_does_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        let _host = host(&link);
+        let sent: usize = (0..1000).map(|_| link.send(&[7; 1000]).unwrap()).sum();
+        assert!(sent < 1_000_000, "{sent}");
+    }
+
+    #[test]
+    fn the_name_is_taken_and_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = open(folder.path(), true);
+        let path = link.options.path.clone();
+        let taker = open(folder.path(), true);
+        drop(link);
+        assert_eq!(fs::read_link(&path).unwrap(), taker.terminal);
+        drop(taker);
+        assert!(!path.exists() && fs::symlink_metadata(&path).is_err());
+        fs::write(&path, "mine").unwrap();
+        let options = PtyOptions { path, strict_rate: true, rate_aliases: Vec::new() };
+        let error = PtyLink::open(options, LINE).unwrap_err();
+        assert!(error.to_string().contains("there is something else"), "{error}");
+    }
+}
