@@ -60,6 +60,8 @@ pub struct Hdl64eProfile {
     pub min_rotation_rate_rpm: u32,
     /// Highest rotation rate, rpm.
     pub max_rotation_rate_rpm: u32,
+    /// Lowest and highest intensity of a point without a return; all between are equally likely.
+    pub dark_intensity: [u8; 2],
     /// Return modes this firmware has; the first is the factory's.
     pub return_modes: Vec<ReturnMode>,
     /// Firing times with one return.
@@ -185,6 +187,15 @@ pub struct LaserTable {
     /// By laser id.
     pub lasers: Vec<LaserCalibration>,
 }
+
+/// Where a laser's far-point distance correction holds, metres (HDL-64E S2 manual, appendix F).
+pub const FAR_POINT_M: f64 = 25.04;
+/// Where its near-point correction of x holds, metres.
+pub const NEAR_POINT_X_M: f64 = 2.40;
+/// Where its near-point correction of y holds, metres.
+pub const NEAR_POINT_Y_M: f64 = 1.93;
+/// The scale of focal distances in the intensity correction, metres: 13 100 cm.
+pub const FOCAL_SCALE_M: f64 = 131.0;
 
 /// One laser of a [`LaserTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

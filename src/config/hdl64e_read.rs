@@ -76,6 +76,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
             calibration,
             calibration_reading,
         },
+        dark_intensity: packet.dark_intensity,
         return_modes,
     })
 }
@@ -144,6 +145,7 @@ struct Packet {
     generation: Hdl64eGeneration,
     timestamp_marks: TimestampMarks,
     lag_ns: u64,
+    dark_intensity: [u8; 2],
     start_phase: u8,
     grouping: S1Grouping,
 }
@@ -152,6 +154,7 @@ fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option
     let generation = table.required("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
     let marks = table.required("timestamp_marks").choice(&TimestampMarks::WORDS, PROFILES);
     let lag_ms = table.required("lag_ms").number(&lag_limit());
+    let dark_intensity = dark_intensity(&mut table);
     // Only the S1 has an order to phase and group.
     let (mut start_phase, mut grouping) = (Some(0), Some(S1Grouping::Block));
     if generation == Some(Hdl64eGeneration::S1) {
@@ -167,11 +170,25 @@ fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option
             generation: generation?,
             timestamp_marks: marks?,
             lag_ns: (lag_ms? * 1e6).round() as u64,
+            dark_intensity: dark_intensity?,
             start_phase: start_phase?,
             grouping: grouping?,
         })
     };
     (generation, packet())
+}
+
+fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
+    let field = table.required("dark_intensity");
+    let place = field.place();
+    let [low, high] =
+        field.numbers::<2>(&Limit::new(0.0..=255.0, "", ONE_BYTE))?.map(|value| value as u8);
+    if low > high {
+        let label = "allowed: [lowest, highest]";
+        table.fault(place?.fault("`dark_intensity` runs backwards", label));
+        return None;
+    }
+    Some([low, high])
 }
 
 fn timings(

@@ -123,7 +123,7 @@ impl Lidar {
         } else {
             libm::sincos(geometry.elevation_rad + elevation_error)
         };
-        let beam = geometry.beam_at(libm::sincos(azimuth_rad), elevation);
+        let beam = geometry.beam(libm::sincos(azimuth_rad), elevation);
         let turn = DMat3::from_quat(pose.rotation);
         Pulse {
             origin: turn * beam.exit + pose.translation,

@@ -31,22 +31,8 @@ pub struct Beam {
 }
 
 impl LaserGeometry {
-    /// The beam with the rotor at `rotor_azimuth_rad` (clockwise from forward), turned further by
-    /// `azimuth_error_rad` (clockwise) and `elevation_error_rad` (up).
-    pub fn beam(
-        &self,
-        rotor_azimuth_rad: f64,
-        azimuth_error_rad: f64,
-        elevation_error_rad: f64,
-    ) -> Beam {
-        self.beam_at(
-            libm::sincos(rotor_azimuth_rad + self.azimuth_offset_rad + azimuth_error_rad),
-            libm::sincos(self.elevation_rad + elevation_error_rad),
-        )
-    }
-
     /// The beam with sine and cosine of its azimuth (clockwise from forward) and of its elevation.
-    pub fn beam_at(
+    pub fn beam(
         &self,
         (sin_azimuth, cos_azimuth): (f64, f64),
         (sin_elevation, cos_elevation): (f64, f64),
@@ -72,7 +58,7 @@ mod tests {
     #[test]
     fn azimuth_runs_clockwise_from_forward() {
         let laser = LaserGeometry { exit_left_m: 0.026, ..LaserGeometry::default() };
-        let right = laser.beam(FRAC_PI_2, 0.0, 0.0);
+        let right = laser.beam(libm::sincos(FRAC_PI_2), libm::sincos(0.0));
         assert!((right.direction - DVec3::NEG_Y).length() < 1e-12);
         // Looking right, the left hand points forward.
         assert!((right.exit - DVec3::X * 0.026).length() < 1e-12);
@@ -80,8 +66,8 @@ mod tests {
 
     #[test]
     fn axes_are_right_handed_and_across() {
-        let laser = LaserGeometry { elevation_rad: -0.4, ..LaserGeometry::default() };
-        let beam = laser.beam(2.0, 0.01, -0.02);
+        let laser = LaserGeometry::default();
+        let beam = laser.beam(libm::sincos(2.01), libm::sincos(-0.42));
         assert!((beam.direction.cross(beam.left) - beam.up).length() < 1e-12);
         assert!((beam.direction.z - libm::sin(-0.42)).abs() < 1e-12);
     }

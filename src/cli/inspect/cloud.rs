@@ -7,18 +7,11 @@
 
 use glam::DVec3;
 
-use crate::config::hdl64e::{LaserCalibration, LaserTable};
+use crate::config::hdl64e::{
+    FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
+};
 use crate::wire::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
-
-/// Where the far-point distance correction holds, metres.
-const FAR_POINT_M: f64 = 25.04;
-/// Where the near-point correction of x holds, metres.
-const NEAR_POINT_X_M: f64 = 2.40;
-/// Where the near-point correction of y holds, metres.
-const NEAR_POINT_Y_M: f64 = 1.93;
-/// The unit's reach in the intensity formula, metres.
-const FOCAL_REACH_M: f64 = 131.0;
 
 /// A return in space.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,7 +148,7 @@ pub fn table_of(status: &StatusTable) -> LaserTable {
 
 fn corrected_intensity(calibration: &LaserCalibration, point: Point) -> f64 {
     let square = |x: f64| x * x;
-    let focal = 256.0 * square(1.0 - calibration.focal_distance_m / FOCAL_REACH_M);
+    let focal = 256.0 * square(1.0 - calibration.focal_distance_m / FOCAL_SCALE_M);
     let here = 256.0 * square(1.0 - f64::from(point.distance) / 65_535.0);
     let intensity = f64::from(point.intensity) + calibration.focal_slope * (focal - here).abs();
     intensity.max(calibration.min_intensity.into()).min(calibration.max_intensity.into())

@@ -6,7 +6,7 @@
 //!
 //! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for what
 //! receivers do; captures of other Velodyne models for what the manuals leave out: a point
-//! without return has distance zero and an intensity of some 1 to 18.
+//! without return has distance zero and a small intensity.
 
 pub mod optics;
 pub mod schedule;
@@ -31,13 +31,11 @@ use crate::wire::velodyne::{BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, S
 use optics::Optics;
 use schedule::Schedule;
 
-/// Intensities of points without a return, as captures of other models show them.
-const DARK_INTENSITY: std::ops::RangeInclusive<u8> = 1..=18;
-
 /// One unit.
 pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,
+    dark_intensity: [u8; 2],
     /// S2 and S3 only.
     stream: Option<RollingStream>,
     schedule: Schedule,
@@ -59,6 +57,7 @@ impl Hdl64e {
         Self {
             settings: settings.clone(),
             status: profile.status.clone(),
+            dark_intensity: profile.dark_intensity,
             stream: rolling_stream(profile, settings),
             schedule: Schedule::new(profile, settings),
             optics: Optics::new(&settings.calibration, settings.calibration_reading),
@@ -139,8 +138,8 @@ impl Hdl64e {
             intensity: noise.whole(
                 firing,
                 Quantity::DarkIntensity,
-                *DARK_INTENSITY.start(),
-                *DARK_INTENSITY.end(),
+                self.dark_intensity[0],
+                self.dark_intensity[1],
             ),
         })
     }

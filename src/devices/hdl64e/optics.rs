@@ -10,20 +10,16 @@
 //! [`Optics::raw_distance`] solves. What the corrections do across the beam (they differ for x and
 //! y) no raw distance can undo.
 
-use crate::config::hdl64e::{CalibrationReading, LaserCalibration, LaserTable};
+use crate::config::hdl64e::{
+    CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
+    NEAR_POINT_Y_M,
+};
 use crate::sensors::pattern::LaserGeometry;
 
 /// Metres of one raw distance count.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
-/// Far calibration point of both axes, metres.
-const FAR_POINT_M: f64 = 25.04;
-/// Near calibration points, metres.
-const NEAR_POINT_X_M: f64 = 2.40;
-const NEAR_POINT_Y_M: f64 = 1.93;
 /// Raw distances from here on have no near-point corrections in velodyne-decoder.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
-/// The focal distance's scale, metres: 13 100 cm.
-const FOCAL_SCALE_M: f64 = 131.0;
 
 /// The optics of one unit.
 #[derive(Clone, Debug)]
@@ -229,7 +225,11 @@ mod tests {
             let [x, y, z] = driver_point(reading, raw, azimuth);
             // Device axes to forward-left-up.
             let point = glam::DVec3::new(y, -x, z);
-            let beam = optics.geometry()[0].beam(azimuth, 0.0, 0.0);
+            let laser = optics.geometry()[0];
+            let beam = laser.beam(
+                libm::sincos(azimuth + laser.azimuth_offset_rad),
+                libm::sincos(laser.elevation_rad),
+            );
             let along = (point - beam.exit).dot(beam.direction);
             // Half a count of 2 mm, stretched by at most a thousandth by the corrections; where
             // velodyne-decoder drops them, ranges within the step have no exact count.
