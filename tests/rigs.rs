@@ -19,7 +19,9 @@ fn parse(text: &str, overrides: &[Override]) -> Rig {
 }
 
 fn settings(rig: &Rig, device: usize) -> &Hdl64eSettings {
-    let DeviceSettings::VelodyneHdl64e(settings) = &rig.devices[device].settings;
+    let DeviceSettings::VelodyneHdl64e(settings) = &rig.devices[device].settings else {
+        panic!("another family")
+    };
     settings
 }
 
@@ -211,7 +213,9 @@ fn an_override_without_a_key_or_a_value_is_refused() {
 fn a_calibration_file_replaces_the_units() {
     let folder = tempfile::tempdir().unwrap();
     let s3 = menura::config::profile::Profile::find("velodyne-hdl64e-s3").unwrap();
-    let menura::config::profile::DriverProfile::VelodyneHdl64e(s3) = &s3.driver;
+    let menura::config::profile::DriverProfile::VelodyneHdl64e(s3) = &s3.driver else {
+        panic!("another family")
+    };
     let yaml = s3.defaults.calibration.to_yaml().unwrap();
     std::fs::write(folder.path().join("unit.yaml"), yaml).unwrap();
     let text = format!("{SMALLEST}settings = {{ calibration = \"unit.yaml\" }}\n");

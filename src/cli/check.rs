@@ -38,15 +38,19 @@ fn summary(rig: &Rig) -> impl Iterator<Item = String> {
 }
 
 fn device(device: &DeviceConfig) -> String {
-    let DeviceSettings::VelodyneHdl64e(settings) = &device.settings;
-    let DriverProfile::VelodyneHdl64e(profile) = &device.profile.driver;
-    let rate = profile.timing_of(settings.return_mode).packets_per_second;
-    format!(
-        "{}: {}, {} rpm, {}, {rate:.0} packets/s, {}",
-        device.name,
-        device.profile.name,
-        settings.rotation_rate_rpm,
-        settings.return_mode.word(),
-        device.link.describe()
-    )
+    let settings = match (&device.settings, &device.profile.driver) {
+        (DeviceSettings::VelodyneHdl64e(settings), DriverProfile::VelodyneHdl64e(profile)) => {
+            let rate = profile.timing_of(settings.return_mode).packets_per_second;
+            let (rpm, mode) = (settings.rotation_rate_rpm, settings.return_mode.word());
+            format!("{rpm} rpm, {mode}, {rate:.0} packets/s")
+        }
+        (DeviceSettings::Velodyne(settings), _) => {
+            format!("{} rpm, {}", settings.rotation_rate_rpm, settings.return_mode.word())
+        }
+        (DeviceSettings::VelodyneHdl64e(_), _) => {
+            unreachable!("settings are read with their profile")
+        }
+    };
+    let link = device.link.describe();
+    format!("{}: {}, {settings}, {link}", device.name, device.profile.name)
 }

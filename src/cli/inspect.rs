@@ -155,7 +155,9 @@ impl Hints {
             return Ok(Self { calibration, ..Self::default() });
         };
         let profile = Profile::find(name)?;
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else {
+            return Ok(Self { calibration, ..Self::default() });
+        };
         let generation = match driver.generation {
             Hdl64eGeneration::S1 => Generation::S1,
             Hdl64eGeneration::S2 => Generation::S2,

@@ -1,5 +1,7 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
+pub(super) mod velodyne;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,7 +46,9 @@ fn print(text: &str) -> Result<(), CliError> {
 }
 
 fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
-    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else {
+        return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
+    };
     let yaml = driver
         .defaults
         .calibration
@@ -67,14 +71,11 @@ fn list() -> String {
 
 fn show(profile: &Profile) -> String {
     let mut text = format!("{}\n{}\n\n", profile.name, profile.summary);
-    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
-    for (heading, rows) in [
-        ("device", device_rows(driver)),
-        ("network, as recorded", network_rows(&driver.network)),
-        ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.beam", beam_rows(&driver.defaults.beam)),
-        ("settings.noise", noise_rows(&driver.defaults.noise)),
-    ] {
+    let sections = match &profile.driver {
+        DriverProfile::VelodyneHdl64e(driver) => hdl64e_sections(driver),
+        DriverProfile::Velodyne(driver) => velodyne::sections(driver),
+    };
+    for (heading, rows) in sections {
         section(&mut text, heading, &rows);
     }
     bullets(&mut text, "sources", &profile.sources);
@@ -83,6 +84,16 @@ fn show(profile: &Profile) -> String {
 }
 
 type Rows = Vec<(&'static str, String)>;
+
+fn hdl64e_sections(driver: &Hdl64eProfile) -> Vec<(&'static str, Rows)> {
+    vec![
+        ("device", device_rows(driver)),
+        ("network, as recorded", network_rows(&driver.network)),
+        ("settings of a rig, with their defaults", settings_rows(driver)),
+        ("settings.beam", beam_rows(&driver.defaults.beam)),
+        ("settings.noise", noise_rows(&driver.defaults.noise)),
+    ]
+}
 
 fn section(text: &mut String, heading: &str, rows: &Rows) {
     let width = rows.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
@@ -229,8 +240,15 @@ mod tests {
     fn a_shown_profile_names_everything_a_user_needs() {
         for profile in Profile::embedded() {
             let text = show(profile);
-            for word in ["rpm", "packets/s", "192.168.3.43:443", "return_mode", "sources", "unsure"]
-            {
+            let words: &[&str] = match profile.driver {
+                DriverProfile::VelodyneHdl64e(_) => {
+                    &["rpm", "packets/s", "192.168.3.43:443", "return_mode"]
+                }
+                DriverProfile::Velodyne(_) => {
+                    &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"]
+                }
+            };
+            for word in words.iter().chain(&["sources", "unsure"]) {
                 assert!(text.contains(word), "{}: no {word} in\n{text}", profile.name);
             }
             assert!(profile.unsure.iter().chain(&profile.sources).all(|line| text.contains(line)));

@@ -46,7 +46,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         .and_then(|table| timings(table, generation?, has_dual));
     let status =
         root.required("status").table("[status]").and_then(|table| status(table, generation?));
-    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None));
+    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &reach()));
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
     let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
     root.finish();
@@ -178,7 +178,8 @@ fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option
     (generation, packet())
 }
 
-fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
+/// Reads `dark_intensity`.
+pub(super) fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
     let field = table.required("dark_intensity");
     let place = field.place();
     let [low, high] =
@@ -487,7 +488,8 @@ pub(super) fn settings(
     }
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
-        let read = beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam)));
+        let read =
+            beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
         all.beam = read.unwrap_or(all.beam);
     }
     let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
@@ -530,12 +532,17 @@ fn start_phase_limit() -> Limit<i128> {
     Limit::new(0..=3, "", "the S1's order of four: upper, upper, upper, lower")
 }
 
+/// The range of distances a point can hold.
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
+}
+
 /// Extra delay, milliseconds.
-fn lag_limit() -> Limit<f64> {
+pub(super) fn lag_limit() -> Limit<f64> {
     Limit::new(0.0..=1000.0, "ms", "Menura: packets are held in memory until they are due")
 }
 
 /// Rotor angle at the first instant, degrees.
-fn start_azimuth_limit() -> Limit<f64> {
+pub(super) fn start_azimuth_limit() -> Limit<f64> {
     Limit::new(0.0..=359.99, "degrees", "the wire format: azimuth is 0 to 35999 hundredths")
 }

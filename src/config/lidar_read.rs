@@ -10,8 +10,12 @@ fn field<'f>(table: &mut TableReader<'f>, key: &'static str, required: bool) -> 
     if required { table.required(key) } else { table.optional(key) }
 }
 
-/// Reads `beam`; without `defaults` every key must be there.
-pub fn beam(mut table: TableReader<'_>, defaults: Option<&BeamSettings>) -> Option<BeamSettings> {
+/// Reads `beam`; without `defaults` every key must be there. `reach` limits its ranges, metres.
+pub fn beam(
+    mut table: TableReader<'_>,
+    defaults: Option<&BeamSettings>,
+    reach: &Limit<f64>,
+) -> Option<BeamSettings> {
     let must = defaults.is_none();
     let default = |pick: fn(&BeamSettings) -> f64| defaults.map(pick);
     let shape_field = field(&mut table, "shape", must);
@@ -26,13 +30,12 @@ pub fn beam(mut table: TableReader<'_>, defaults: Option<&BeamSettings>) -> Opti
     let signal_cutoff_m = field(&mut table, "signal_cutoff_m", must)
         .number(&cutoff)
         .or(default(|d| d.signal_cutoff_m));
-    let range = Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm");
     let min_field = field(&mut table, "min_range_m", must);
     let min_place = min_field.place();
-    let min_range_m = min_field.number(&range).or(default(|d| d.min_range_m));
+    let min_range_m = min_field.number(reach).or(default(|d| d.min_range_m));
     let max_field = field(&mut table, "max_range_m", must);
     let max_place = max_field.place();
-    let max_range_m = max_field.number(&range).or(default(|d| d.max_range_m));
+    let max_range_m = max_field.number(reach).or(default(|d| d.max_range_m));
     let threshold = Limit::new(0.0..=1.0, "", "the quantity itself: reflectance times cosine");
     let detection_threshold = field(&mut table, "detection_threshold", must)
         .number(&threshold)

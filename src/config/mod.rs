@@ -21,4 +21,6 @@ mod reader;
 pub mod rig;
 mod rig_read;
 pub mod scenes;
+pub mod velodyne;
+mod velodyne_read;
 mod world_read;

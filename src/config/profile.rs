@@ -8,6 +8,7 @@ use super::hdl64e::Hdl64eProfile;
 use super::network::NetworkIdentity;
 use super::profile_read;
 use super::reader::nearest;
+use super::velodyne::VelodyneProfile;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -29,6 +30,10 @@ pub struct Profile {
 /// The profiles that are part of the program: file name and text.
 const EMBEDDED: &[(&str, &str)] = &[
     (
+        "firmware-profiles/velodyne-hdl32e-2.2.toml",
+        include_str!("../../firmware-profiles/velodyne-hdl32e-2.2.toml"),
+    ),
+    (
         "firmware-profiles/velodyne-hdl64e-s1.toml",
         include_str!("../../firmware-profiles/velodyne-hdl64e-s1.toml"),
     ),
@@ -40,6 +45,30 @@ const EMBEDDED: &[(&str, &str)] = &[
         "firmware-profiles/velodyne-hdl64e-s3.toml",
         include_str!("../../firmware-profiles/velodyne-hdl64e-s3.toml"),
     ),
+    (
+        "firmware-profiles/velodyne-puck-hires-3.0.toml",
+        include_str!("../../firmware-profiles/velodyne-puck-hires-3.0.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-vlp16-3.0.toml",
+        include_str!("../../firmware-profiles/velodyne-vlp16-3.0.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-vlp32c-3.0.toml",
+        include_str!("../../firmware-profiles/velodyne-vlp32c-3.0.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-vls128-5.1.toml",
+        include_str!("../../firmware-profiles/velodyne-vls128-5.1.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-vls128-5.1-captured.toml",
+        include_str!("../../firmware-profiles/velodyne-vls128-5.1-captured.toml"),
+    ),
+    (
+        "firmware-profiles/velodyne-vls128-5.2.toml",
+        include_str!("../../firmware-profiles/velodyne-vls128-5.2.toml"),
+    ),
 ];
 
 /// No profile is longer than this.
@@ -50,6 +79,7 @@ impl Profile {
     pub fn network(&self) -> Option<&NetworkIdentity> {
         match &self.driver {
             DriverProfile::VelodyneHdl64e(driver) => Some(&driver.network),
+            DriverProfile::Velodyne(driver) => Some(&driver.network),
         }
     }
 
@@ -123,4 +153,6 @@ impl Profile {
 pub enum DriverProfile {
     /// `velodyne-hdl64e`
     VelodyneHdl64e(Box<Hdl64eProfile>),
+    /// `velodyne`
+    Velodyne(Box<VelodyneProfile>),
 }

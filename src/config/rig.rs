@@ -9,6 +9,7 @@ use super::hdl64e::Hdl64eSettings;
 pub use super::overrides::Override;
 use super::profile::Profile;
 use super::rig_read;
+use super::velodyne::VelodyneSettings;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
@@ -255,6 +256,8 @@ pub struct DeviceConfig {
 pub enum DeviceSettings {
     /// Of `velodyne-hdl64e`.
     VelodyneHdl64e(Box<Hdl64eSettings>),
+    /// Of `velodyne`.
+    Velodyne(Box<VelodyneSettings>),
 }
 
 /// Where a device's bytes go.

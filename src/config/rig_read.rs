@@ -12,6 +12,7 @@ use super::overrides::Override;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces};
+use super::velodyne_read as velodyne;
 use super::world_read::{robot, seed_limit, world};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
@@ -199,6 +200,15 @@ fn device(
                 driver.defaults.clone()
             };
             Some(DeviceSettings::VelodyneHdl64e(Box::new(settings)))
+        }
+        DriverProfile::Velodyne(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                velodyne::settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::Velodyne(Box::new(settings)))
         }
     });
     let device = || {

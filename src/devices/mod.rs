@@ -9,6 +9,7 @@
 //! [`crate::wire`], one here, and one arm in [`build`].
 
 pub mod hdl64e;
+pub mod velodyne;
 
 use std::sync::Arc;
 
@@ -96,5 +97,11 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
+        (DriverProfile::Velodyne(profile), DeviceSettings::Velodyne(settings)) => {
+            let device = velodyne::Velodyne::new(profile, settings, noise, epoch);
+            let sensor = Arc::new(device.lidar());
+            Built { device: Box::new(device), sensor }
+        }
+        _ => unreachable!("settings are read with their profile"),
     }
 }

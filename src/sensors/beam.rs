@@ -22,6 +22,16 @@ pub enum EchoSelection {
     Last,
     /// The strongest as first, the last as second return.
     StrongestAndLast,
+    /// The last as second return; as first the strongest, or the second strongest when the last
+    /// is the strongest and there is another.
+    OtherAndLast,
+}
+
+impl EchoSelection {
+    /// Whether two echoes are reported.
+    fn is_dual(self) -> bool {
+        matches!(self, Self::StrongestAndLast | Self::OtherAndLast)
+    }
 }
 
 /// The stencil of a spot shape, in half-axes.
@@ -92,8 +102,7 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> P
     let echo =
         Return { range_m: nearest + behind / found as f32, intensity: energy / hits.len() as f32 };
     let seen = is_seen(&echo, beam).then_some(echo);
-    let is_dual = selection == EchoSelection::StrongestAndLast;
-    PulseReturns { first: seen, second: if is_dual { seen } else { None } }
+    PulseReturns { first: seen, second: if selection.is_dual() { seen } else { None } }
 }
 
 /// Whether the receiver notices an echo.
@@ -124,6 +133,7 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
     let rays = hits.len() as f32;
     let mut nearest = None;
     let mut strongest: Option<Return> = None;
+    let mut runner_up: Option<Return> = None;
     let mut last = None;
     let mut start = 0;
     while start < used {
@@ -137,7 +147,10 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
         if is_seen(&echo, beam) {
             nearest = nearest.or(Some(echo));
             if strongest.is_none_or(|s| echo.intensity > s.intensity) {
+                runner_up = strongest;
                 strongest = Some(echo);
+            } else if runner_up.is_none_or(|s| echo.intensity > s.intensity) {
+                runner_up = Some(echo);
             }
             last = Some(echo);
         }
@@ -147,6 +160,8 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
         EchoSelection::Strongest => (strongest, None),
         EchoSelection::Last => (last, None),
         EchoSelection::StrongestAndLast => (strongest, last),
+        EchoSelection::OtherAndLast if strongest == last => (runner_up.or(strongest), last),
+        EchoSelection::OtherAndLast => (strongest, last),
     };
     PulseReturns { first, second }
 }

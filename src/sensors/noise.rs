@@ -27,6 +27,8 @@ pub enum Quantity {
     Elevation,
     /// Intensity byte of a pulse without a return.
     DarkIntensity,
+    /// Reported angle of a rotor.
+    Encoder,
 }
 
 /// The random numbers of one device.

@@ -9,12 +9,9 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 """
 
 import argparse
-import datetime
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +20,12 @@ import velodyne_decoder as vd
 
 import hdl64e
 from hdl64e import FAR_POINT_M, LOWER, STEP_M, UPPER
+from traffic import START_UTC, Traffic
 
 ROOM_SIZE_M = (60.0, 44.0, 8.0)
 MOUNT_M = (0.3, -0.2, 1.9)
 MOUNT_YAW_DEG = 20.0
 ROTATION_RATE_RPM = 600
-START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 DEVICE = "lidar"
 PROFILES = Path(__file__).resolve().parents[2] / "firmware-profiles"
 
@@ -118,58 +115,17 @@ class Bench:
     """What Menura wrote and sent for one case."""
 
     def __init__(self, case, menura, seconds, folder):
-        folder.mkdir(parents=True)
         self.case, self.seconds = case, seconds
-        listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
-        listener.bind(("127.0.0.1", 0))
-        rig = folder / "rig.toml"
-        rig.write_text(RIG.format(
+        traffic = Traffic(menura, seconds, folder, lambda port: RIG.format(
             start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(ROOM_SIZE_M), device=DEVICE,
-            profile=case.profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG,
-            port=listener.getsockname()[1], rpm=ROTATION_RATE_RPM, return_mode=case.return_mode))
+            profile=case.profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, port=port,
+            rpm=ROTATION_RATE_RPM, return_mode=case.return_mode))
         calibration = folder / "calibration.yaml"
-
-        def run(*words):
-            done = subprocess.run([menura, *map(str, words)], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=300)
-            if done.returncode != 0:
-                raise subprocess.SubprocessError(f"menura {words[0]} failed:\n{done.stdout}")
-
-        run("profiles", case.profile, "--calibration", calibration)
-        run("record", rig, "--duration", f"{seconds}s", "--out", folder / "out")
+        traffic.run("profiles", case.profile, "--calibration", calibration)
         self.calibration = calibration.read_text()
-        self.pcap = folder / "out" / f"{DEVICE}.pcap"
         self.truth = hdl64e.Truth(folder / "out" / "truth.csv")
-        recorded = list(vd.util.iter_pcap(str(self.pcap)))
-        self.stamps_us = np.array([float((stamp - int(START_UTC.timestamp())) * 1_000_000)
-                                   for stamp, _ in recorded])
-        self.recorded = [bytes(payload) for _, payload in recorded]
-        self.live = self.receive(listener, lambda: run("run", rig, "--duration", f"{seconds}s"))
-
-    @staticmethod
-    def receive(listener, send):
-        """The datagrams that arrive while `send` runs."""
-        listener.settimeout(0.3)
-        payloads, over = [], threading.Event()
-
-        def listen():
-            while True:
-                try:
-                    payloads.append(listener.recv(65535))
-                except TimeoutError:
-                    if over.is_set():
-                        return
-
-        thread = threading.Thread(target=listen)
-        thread.start()
-        try:
-            send()
-        finally:
-            over.set()
-            thread.join()
-            listener.close()
-        return payloads
+        self.pcap, self.recorded, self.live = traffic.pcap, traffic.recorded, traffic.live
+        self.stamps_us = np.array(traffic.stamps_us)
 
 
 def compare(bench):

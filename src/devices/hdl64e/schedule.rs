@@ -186,7 +186,7 @@ mod tests {
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
         let profile = Profile::find(name).unwrap_or_else(|e| panic!("{e}"));
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("{name}") };
         let mut settings = driver.defaults.clone();
         change(&mut settings);
         Schedule::new(driver, &settings)

@@ -82,12 +82,17 @@ fn main() -> io::Result<()> {
         put(target, name, text.as_bytes())?;
     }
     put("rig", "default", Rig::default_text().as_bytes())?;
-    if let Some(profile) = Profile::embedded().first() {
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver;
-        let yaml = driver.defaults.calibration.to_yaml().map_err(io::Error::other)?;
+    let tables = Profile::embedded().iter().filter_map(|profile| match &profile.driver {
+        DriverProfile::VelodyneHdl64e(driver) => Some(&driver.defaults.calibration),
+        _ => None,
+    });
+    for table in tables.take(1) {
+        let yaml = table.to_yaml().map_err(io::Error::other)?;
         put("calibration", "shipped", yaml.as_bytes())?;
     }
     put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
+    let velodyne = include_bytes!("../../../firmware-profiles/example-velodyne.toml");
+    put("profile", "example-velodyne", velodyne)?;
     let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
     put("scene_stl", "binary", &stl)?;
 

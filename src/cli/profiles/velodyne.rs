@@ -1,0 +1,54 @@
+//! What `menura profiles` shows of a Velodyne with fixed optics.
+
+use super::{Rows, beam_rows, network_rows, noise_rows, shortest};
+use crate::config::velodyne::VelodyneProfile;
+use crate::devices::velodyne::layout::Layout;
+
+/// The sections between name and sources.
+pub(super) fn sections(driver: &VelodyneProfile) -> Vec<(&'static str, Rows)> {
+    vec![
+        ("device", device_rows(driver)),
+        ("network, as recorded", network_rows(&driver.network)),
+        ("settings of a rig, with their defaults", settings_rows(driver)),
+        ("settings.beam", beam_rows(&driver.defaults.beam)),
+        ("settings.noise", noise_rows(&driver.defaults.noise)),
+    ]
+}
+
+fn device_rows(driver: &VelodyneProfile) -> Rows {
+    let lasers = driver.lasers.len();
+    let elevations = driver.lasers.iter().map(|laser| laser.elevation_rad.to_degrees());
+    let (low, high) =
+        elevations.fold((f64::MAX, f64::MIN), |(low, high), deg| (low.min(deg), high.max(deg)));
+    let rate = |is_dual: bool| {
+        let sequences = Layout::new(lasers, is_dual).sequences as f64;
+        let packets = 1e9 / (sequences * driver.sequence_ns as f64);
+        let returns = if is_dual { 2.0 } else { 1.0 };
+        let points = packets * sequences * lasers as f64 * returns;
+        format!("{packets:.2} packets/s, {points:.0} points/s")
+    };
+    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
+    let step = driver.rotation_rate_step_rpm;
+    vec![
+        ("driver", "velodyne".to_string()),
+        ("lasers", format!("{lasers}, {low} to {high} degrees")),
+        ("rotation", format!("{min} to {max} rpm in steps of {step}")),
+        ("rate", rate(false)),
+        ("rate, dual return", rate(true)),
+        ("distance", format!("{} mm a count", shortest(driver.packet.distance_unit_m * 1000.0))),
+    ]
+}
+
+fn settings_rows(driver: &VelodyneProfile) -> Rows {
+    let d = &driver.defaults;
+    let modes: Vec<_> = driver.return_modes.iter().map(|mode| mode.word()).collect();
+    let [first, last] = d.field_of_view_deg;
+    vec![
+        ("rotation_rate_rpm", d.rotation_rate_rpm.to_string()),
+        ("return_mode", format!("{}, allowed {}", d.return_mode.word(), modes.join(", "))),
+        ("start_azimuth_deg", shortest(d.start_azimuth_rad.to_degrees())),
+        ("field_of_view_deg", format!("[{first}, {last}]: the whole turn")),
+        ("azimuth_jitter_centideg", shortest(d.azimuth_jitter_centideg)),
+        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
+    ]
+}

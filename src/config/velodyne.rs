@@ -1,0 +1,81 @@
+//! Velodynes with the same optics in every unit: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
+
+use super::hdl64e::ReturnMode;
+use super::lidar::{BeamSettings, NoiseSettings};
+use super::network::NetworkIdentity;
+
+/// A firmware of one model.
+#[derive(Clone, Debug)]
+pub struct VelodyneProfile {
+    /// Addresses and header fields of data packets.
+    pub network: NetworkIdentity,
+    /// Lowest rotation rate, rpm.
+    pub min_rotation_rate_rpm: u32,
+    /// Highest rotation rate, rpm.
+    pub max_rotation_rate_rpm: u32,
+    /// Rates are multiples of this, rpm.
+    pub rotation_rate_step_rpm: u32,
+    /// Return modes this firmware has; the first is the factory's.
+    pub return_modes: Vec<ReturnMode>,
+    /// What data packets hold.
+    pub packet: VelodynePacket,
+    /// From one firing sequence's start to the next, nanoseconds. In a sequence every laser fires
+    /// once.
+    pub sequence_ns: u64,
+    /// By laser id: 16, 32 or 128.
+    pub lasers: Vec<VelodyneLaser>,
+    /// Values a rig may override.
+    pub defaults: VelodyneSettings,
+}
+
+/// What is the same in every data packet of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VelodynePacket {
+    /// Byte 1205.
+    pub product_id: u8,
+    /// Of one count of distance, metres.
+    pub distance_unit_m: f64,
+    /// Intensity of a white diffuse target; retroreflectors are above it.
+    pub diffuse_full_scale: u8,
+    /// Lowest and highest intensity of a point without a return; all between are equally likely.
+    pub dark_intensity: [u8; 2],
+    /// Added to the time of the first firing to make the timestamp, nanoseconds.
+    pub timestamp_offset_ns: u64,
+    /// Flag of blocks that carry nothing, which only the VLS-128 sends, with dual return.
+    pub filler_flag: u16,
+}
+
+/// One laser.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VelodyneLaser {
+    /// Elevation, radians.
+    pub elevation_rad: f64,
+    /// Added to the block's azimuth, radians.
+    pub azimuth_offset_rad: f64,
+    /// Height of the beam where it crosses the axis, metres.
+    pub vertical_offset_m: f64,
+    /// After the sequence's start, nanoseconds.
+    pub firing_offset_ns: u32,
+}
+
+/// What a rig may set; the profile gives the defaults.
+#[derive(Clone, Debug)]
+pub struct VelodyneSettings {
+    /// Rotor speed, rpm.
+    pub rotation_rate_rpm: u32,
+    /// Which echo.
+    pub return_mode: ReturnMode,
+    /// Rotor angle at the first instant, radians, clockwise from the device's +Y (forward).
+    pub start_azimuth_rad: f64,
+    /// First and last whole degree in which lasers fire; `[0, 359]` is the whole turn. Runs
+    /// through 0 when the first is the greater one.
+    pub field_of_view_deg: [u16; 2],
+    /// Standard deviation of a reported azimuth, hundredths of a degree.
+    pub azimuth_jitter_centideg: f64,
+    /// Extra delay from a packet's end to its leaving, nanoseconds.
+    pub lag_ns: u64,
+    /// The optics.
+    pub beam: BeamSettings,
+    /// The errors.
+    pub noise: NoiseSettings,
+}

@@ -1,0 +1,251 @@
+//! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
+
+use super::hdl64e::ReturnMode;
+use super::hdl64e_read::{dark_intensity, lag_limit, start_azimuth_limit};
+use super::lidar_read as lidar;
+use super::network::network;
+use super::profile::Profile;
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader};
+use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+
+const ONE_BYTE: &str = "the wire format: one byte";
+/// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
+/// round.
+const LASERS: [usize; 3] = [16, 32, 128];
+
+/// Reads what a profile says besides its name and sources.
+pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
+    let network = root.required("network").table("[network]").and_then(network);
+    let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
+    let packet = root.required("packet").table("[packet]").and_then(packet);
+    let beam = root.required("beam").table("[beam]");
+    let beam = beam.and_then(|table| lidar::beam(table, None, &reach()));
+    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let lasers = root.required("lasers").table("[lasers]").and_then(lasers);
+    root.finish();
+    let (rotation, packet, return_modes) = (rotation?, packet?, return_modes?);
+    let (sequence_ns, lasers) = lasers?;
+    Some(VelodyneProfile {
+        network: network?,
+        min_rotation_rate_rpm: rotation.min_rpm,
+        max_rotation_rate_rpm: rotation.max_rpm,
+        rotation_rate_step_rpm: rotation.step_rpm,
+        packet: packet.packet,
+        sequence_ns,
+        lasers,
+        defaults: VelodyneSettings {
+            rotation_rate_rpm: rotation.default_rpm,
+            return_mode: *return_modes.first()?,
+            start_azimuth_rad: rotation.start_azimuth_rad,
+            field_of_view_deg: [0, 359],
+            azimuth_jitter_centideg: packet.azimuth_jitter_centideg,
+            lag_ns: packet.lag_ns,
+            beam: beam?,
+            noise: noise?,
+        },
+        return_modes,
+    })
+}
+
+/// Reads a rig's `settings`; what it leaves out is the profile's.
+pub(super) fn settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &VelodyneProfile,
+) -> Option<VelodyneSettings> {
+    let mut all = driver.defaults.clone();
+    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
+    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
+    let rate_field = table.optional("rotation_rate_rpm");
+    if let Some(rate) = rate_field.integer(&rpm) {
+        all.rotation_rate_rpm = rate;
+        if rate % driver.rotation_rate_step_rpm != 0
+            && let Some(place) = rate_field.place()
+        {
+            let label = format!("allowed: multiples of {}", driver.rotation_rate_step_rpm);
+            let fault = place.fault("this unit does not turn at such a rate", label);
+            table.fault(fault.note(format!("limit from {}, [rotation]", profile.file)));
+        }
+    }
+    let modes: Vec<_> = ReturnMode::WORDS
+        .into_iter()
+        .filter(|(_, mode)| driver.return_modes.contains(mode))
+        .collect();
+    let origin = format!("{}, [returns]", profile.file);
+    let mode = table.optional("return_mode").choice(&modes, &origin);
+    all.return_mode = mode.unwrap_or(all.return_mode);
+    let start = table.optional("start_azimuth_deg").number(&start_azimuth_limit());
+    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
+    let degrees = Limit::new(0.0..=359.0, "degrees", "the unit's configuration page");
+    if let Some(view) = table.optional("field_of_view_deg").numbers::<2>(&degrees) {
+        all.field_of_view_deg = view.map(|degree| degree as u16);
+    }
+    let spread = table.optional("azimuth_jitter_centideg").number(&jitter());
+    all.azimuth_jitter_centideg = spread.unwrap_or(all.azimuth_jitter_centideg);
+    if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
+        all.lag_ns = (ms * 1e6).round() as u64;
+    }
+    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
+    if beam.is_written() {
+        let read = beam.table("a beam");
+        let read = read.and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
+        all.beam = read.unwrap_or(all.beam);
+    }
+    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
+    if noise.is_written() {
+        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
+        all.noise = read.unwrap_or(all.noise);
+    }
+    table.finish();
+    Some(all)
+}
+
+fn jitter() -> Limit<f64> {
+    Limit::new(0.0..=10.0, "hundredths of a degree", PROFILES)
+}
+
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm at most")
+}
+
+struct Rotation {
+    min_rpm: u32,
+    max_rpm: u32,
+    step_rpm: u32,
+    default_rpm: u32,
+    start_azimuth_rad: f64,
+}
+
+fn rotation(mut table: TableReader<'_>) -> Option<Rotation> {
+    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
+    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
+    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
+    let step_rpm = table.required("step_rpm").integer::<u32>(&rpm);
+    let default_field = table.required("default_rpm");
+    let default_rpm = default_field.integer::<u32>(&rpm);
+    let start = table.required("start_azimuth_deg").number(&start_azimuth_limit());
+    if let (Some(min), Some(max), Some(step), Some(default), Some(place)) =
+        (min_rpm, max_rpm, step_rpm, default_rpm, default_field.place())
+        && !(min <= default && default <= max && default.is_multiple_of(step))
+    {
+        let label = format!("min_rpm is {min}, max_rpm is {max}, step_rpm is {step}");
+        let title = "`default_rpm` must be from `min_rpm` to `max_rpm`, a multiple of `step_rpm`";
+        table.fault(place.fault(title, label));
+    }
+    table.finish();
+    Some(Rotation {
+        min_rpm: min_rpm?,
+        max_rpm: max_rpm?,
+        step_rpm: step_rpm?,
+        default_rpm: default_rpm?,
+        start_azimuth_rad: start?.to_radians(),
+    })
+}
+
+fn return_modes(mut table: TableReader<'_>) -> Option<Vec<ReturnMode>> {
+    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
+    let field = table.required("modes");
+    let (items, place) = field.array(expected)?;
+    let modes: Vec<_> =
+        items.iter().map(|item| item.choice(&ReturnMode::WORDS, PROFILES)).collect();
+    if modes.is_empty() {
+        let label = format!("allowed: {expected}");
+        field.fault(place.fault("a firmware has at least one return mode", label));
+    }
+    table.finish();
+    let modes: Option<Vec<_>> = modes.into_iter().collect();
+    modes.filter(|modes| !modes.is_empty())
+}
+
+struct Packet {
+    packet: VelodynePacket,
+    azimuth_jitter_centideg: f64,
+    lag_ns: u64,
+}
+
+fn packet(mut table: TableReader<'_>) -> Option<Packet> {
+    let byte = Limit::new(0..=255, "", ONE_BYTE);
+    let product_id = table.required("product_id").integer(&byte);
+    let unit = Limit::new(1.0..=10.0, "mm", PROFILES);
+    let distance_unit_mm = table.required("distance_unit_mm").number(&unit);
+    let diffuse_full_scale = table.required("diffuse_full_scale").integer(&byte);
+    let dark_intensity = dark_intensity(&mut table);
+    let offset = Limit::new(0.0..=100.0, "us", PROFILES);
+    let timestamp_offset_us = table.required("timestamp_offset_us").number(&offset);
+    let azimuth_jitter_centideg = table.required("azimuth_jitter_centideg").number(&jitter());
+    let flag = Limit::new(0..=0xffff, "", "the wire format: two bytes");
+    let filler_flag = table.required("filler_flag").integer(&flag);
+    let lag_ms = table.required("lag_ms").number(&lag_limit());
+    table.finish();
+    let packet = VelodynePacket {
+        product_id: product_id?,
+        distance_unit_m: distance_unit_mm? / 1000.0,
+        diffuse_full_scale: diffuse_full_scale?,
+        dark_intensity: dark_intensity?,
+        timestamp_offset_ns: (timestamp_offset_us? * 1000.0).round() as u64,
+        filler_flag: filler_flag?,
+    };
+    let lag_ns = (lag_ms? * 1e6).round() as u64;
+    Some(Packet { packet, azimuth_jitter_centideg: azimuth_jitter_centideg?, lag_ns })
+}
+
+/// The numbers of a laser's row: name, lowest, highest, unit.
+const ROW: [(&str, f64, f64, &str); 5] = [
+    ("id", 0.0, 127.0, ""),
+    ("elevation_deg", -90.0, 90.0, "degrees"),
+    ("azimuth_offset_deg", -180.0, 180.0, "degrees"),
+    ("vertical_offset_mm", -500.0, 500.0, "mm"),
+    ("firing_offset_us", 0.0, 1000.0, "us"),
+];
+
+/// The time of a sequence and its lasers.
+fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
+    let period = Limit::new(1.0..=1000.0, "us", PROFILES);
+    let sequence_us = table.required("sequence_us").number(&period);
+    let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
+    let expected = format!("an array of 16, 32 or 128 {row_text}");
+    let (rows, place) = table.required("rows").array(&expected)?;
+    if !LASERS.contains(&rows.len()) {
+        let label = format!("this has {}; allowed: {expected}", rows.len());
+        table.fault(place.fault("no model has so many lasers", label));
+    }
+    let lasers: Vec<_> =
+        rows.iter().enumerate().map(|(index, row)| laser(row, index, &row_text)).collect();
+    table.finish();
+    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
+    let lasers = lasers.filter(|lasers| LASERS.contains(&lasers.len()))?;
+    let sequence_ns = (sequence_us? * 1000.0).round() as u64;
+    Some((sequence_ns, lasers))
+}
+
+fn laser(row: &Field<'_>, index: usize, expected: &str) -> Option<VelodyneLaser> {
+    let (items, place) = row.array(expected)?;
+    if items.len() != ROW.len() {
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        row.fault(place.fault(format!("laser {index} must have {} numbers", ROW.len()), label));
+        return None;
+    }
+    let numbers: Vec<_> = items
+        .into_iter()
+        .zip(ROW)
+        .map(|(item, (name, low, high, unit))| {
+            item.named(name).number(&Limit::new(low..=high, unit, PROFILES))
+        })
+        .collect();
+    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+    let [id, elevation_deg, azimuth_offset_deg, vertical_offset_mm, firing_offset_us] =
+        numbers?.try_into().ok()?;
+    if id != index as f64 {
+        let label = format!("its id is {id}; allowed: {index} in this row");
+        row.fault(place.fault("lasers must stand in the order of their ids", label));
+        return None;
+    }
+    Some(VelodyneLaser {
+        elevation_rad: elevation_deg.to_radians(),
+        azimuth_offset_rad: azimuth_offset_deg.to_radians(),
+        vertical_offset_m: vertical_offset_mm / 1000.0,
+        firing_offset_ns: (firing_offset_us * 1000.0).round() as u32,
+    })
+}

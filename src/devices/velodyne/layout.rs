@@ -1,0 +1,112 @@
+//! How firing sequences become the blocks of a packet.
+//!
+//! A block holds 32 points: two sequences of sixteen lasers, one of 32, or a quarter of one of 128.
+//! With dual return blocks come in pairs, the last return first (VLP-16 manual 63-9243, VLS-128
+//! drivers), and a packet holds half as many sequences; the VLS-128 then fills its last four blocks
+//! with nothing.
+
+use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
+
+/// Which of a firing's returns a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// The only one.
+    Only,
+    /// The last.
+    Last,
+    /// The strongest, or the second strongest when that is the last.
+    Strongest,
+    /// None.
+    Nothing,
+}
+
+/// One block of every packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockPlan {
+    /// The bank its flag names; of no meaning in a block that holds nothing.
+    pub bank: Bank,
+    /// The packet's sequence that its azimuth is of, and its first points.
+    pub sequence: usize,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// The blocks of every packet of a model in a return mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    lasers: usize,
+    /// Firing sequences of a packet.
+    pub sequences: usize,
+    /// The blocks.
+    pub blocks: [BlockPlan; BLOCKS],
+}
+
+impl Layout {
+    /// For a model of 16, 32 or 128 lasers.
+    pub fn new(lasers: usize, is_dual: bool) -> Self {
+        const BANKS: [Bank; 4] = [Bank::Upper, Bank::Lower, Bank::Third, Bank::Fourth];
+        let banks = lasers.div_ceil(SLOTS);
+        let sequences_per_block = (SLOTS / lasers).max(1);
+        let copies = if is_dual { 2 } else { 1 };
+        // Blocks of one group hold the same sequence, or the same two.
+        let group = banks * copies;
+        let groups = BLOCKS / group;
+        let block = |index: usize| {
+            let (which, within) = (index / group, index % group);
+            if which >= groups {
+                return BlockPlan { bank: Bank::Upper, sequence: 0, holds: Holds::Nothing };
+            }
+            let holds = match (is_dual, within % copies) {
+                (false, _) => Holds::Only,
+                (true, 0) => Holds::Last,
+                (true, _) => Holds::Strongest,
+            };
+            BlockPlan { bank: BANKS[within / copies], sequence: which * sequences_per_block, holds }
+        };
+        Self { lasers, sequences: groups * sequences_per_block, blocks: std::array::from_fn(block) }
+    }
+
+    /// The packet's sequence and the laser that fill a slot of a block.
+    pub fn source(&self, block: &BlockPlan, slot: usize) -> (usize, usize) {
+        if self.lasers < SLOTS {
+            (block.sequence + slot / self.lasers, slot % self.lasers)
+        } else {
+            (block.sequence, block.bank.first_laser() + slot)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_hold_the_sequences_of_the_manuals() {
+        let sequences = |lasers, is_dual| Layout::new(lasers, is_dual).sequences;
+        assert_eq!([16, 32, 128].map(|lasers| sequences(lasers, false)), [24, 12, 3]);
+        assert_eq!([16, 32, 128].map(|lasers| sequences(lasers, true)), [12, 6, 1]);
+    }
+
+    #[test]
+    fn sixteen_lasers_fire_twice_a_block() {
+        let layout = Layout::new(16, false);
+        assert_eq!(layout.source(&layout.blocks[3], 15), (6, 15));
+        assert_eq!(layout.source(&layout.blocks[3], 16), (7, 0));
+        let dual = Layout::new(16, true);
+        assert_eq!(dual.blocks.map(|block| block.sequence)[..4], [0, 0, 2, 2]);
+        assert_eq!(dual.blocks[0].holds, Holds::Last);
+        assert_eq!(dual.blocks[1].holds, Holds::Strongest);
+    }
+
+    #[test]
+    fn the_big_one_fills_four_banks_and_pads_dual_packets() {
+        let single = Layout::new(128, false);
+        assert_eq!(single.blocks[6].bank, Bank::Third);
+        assert_eq!(single.source(&single.blocks[6], 6), (1, 70));
+        let dual = Layout::new(128, true);
+        let flags = dual.blocks.map(|block| (block.bank, block.holds));
+        assert_eq!(flags[4], (Bank::Third, Holds::Last));
+        assert_eq!(flags[7], (Bank::Fourth, Holds::Strongest));
+        assert!(flags[8..].iter().all(|(_, holds)| *holds == Holds::Nothing));
+    }
+}

@@ -1,0 +1,63 @@
+"""Menura's traffic of one rig: as recorded, and as it arrives over UDP."""
+
+import datetime
+import socket
+import subprocess
+import threading
+
+import velodyne_decoder as vd
+
+START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
+
+
+class Traffic:
+    """What Menura wrote (`pcap`, `recorded`, with capture times in `stamps_us`) and sent (`live`).
+
+    `rig_for` makes the rig's text for a UDP port; its one device is named `lidar`.
+    """
+
+    def __init__(self, menura, seconds, folder, rig_for):
+        folder.mkdir(parents=True)
+        self.menura = menura
+        listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
+        listener.bind(("127.0.0.1", 0))
+        rig = folder / "rig.toml"
+        rig.write_text(rig_for(listener.getsockname()[1]))
+        duration = f"{seconds}s"
+        self.run("record", rig, "--duration", duration, "--out", folder / "out")
+        self.pcap = folder / "out" / "lidar.pcap"
+        frames = list(vd.util.iter_pcap(str(self.pcap)))
+        self.recorded = [bytes(payload) for _, payload in frames]
+        self.stamps_us = [float((stamp - int(START_UTC.timestamp())) * 1_000_000) for stamp, _ in frames]
+        self.live = receive(listener, lambda: self.run("run", rig, "--duration", duration))
+
+    def run(self, *words):
+        done = subprocess.run([self.menura, *map(str, words)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=300)
+        if done.returncode != 0:
+            raise subprocess.SubprocessError(f"menura {words[0]} failed:\n{done.stdout}")
+
+
+def receive(listener, send):
+    """The datagrams that arrive while `send` runs."""
+    listener.settimeout(0.3)
+    payloads, over = [], threading.Event()
+
+    def listen():
+        while True:
+            try:
+                payloads.append(listener.recv(65535))
+            except TimeoutError:
+                if over.is_set():
+                    return
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    try:
+        send()
+    finally:
+        over.set()
+        thread.join()
+        listener.close()
+    return payloads
