@@ -22,8 +22,8 @@
 //! calibration of the 64 lasers included.
 
 mod analysis;
-mod canvas;
-mod capture;
+pub(super) mod canvas;
+pub(super) mod capture;
 mod cloud;
 mod data_flow;
 mod gaps;

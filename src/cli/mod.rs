@@ -13,6 +13,7 @@ mod run;
 mod scenes;
 mod setup;
 mod status;
+mod twin;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ enum Verb {
     Profiles(profiles::Cmd),
     /// Print what each packet of a capture says
     Inspect(inspect::Cmd),
+    /// Hold an emulated unit's stream against a real one's capture
+    Twin(twin::Cmd),
     /// List the built-in scenes and what each is for
     Scenes(scenes::Cmd),
 }
@@ -106,6 +109,7 @@ impl Cli {
             Verb::Check(cmd) => cmd.run(),
             Verb::Profiles(cmd) => cmd.run(),
             Verb::Inspect(cmd) => cmd.run(),
+            Verb::Twin(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
         };
         match outcome {

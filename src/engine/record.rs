@@ -15,7 +15,7 @@ use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
-use crate::time::{Epoch, SimTime};
+use crate::time::SimTime;
 use crate::world::trajectory::truth::TruthWriter;
 
 /// What was written.
@@ -59,7 +59,6 @@ pub fn record(
     mut progress: impl FnMut(SimTime),
 ) -> Result<Recording, RecordError> {
     std::fs::create_dir_all(folder).map_err(RecordError::at(folder))?;
-    let epoch = clock::epoch_now_or(rig.start_utc);
     let end = SimTime(duration.as_nanos() as u64);
     let truth = write_truth(rig, world, end, folder)?;
     let mut recorders = Vec::new();
@@ -67,35 +66,10 @@ pub fn record(
         recorders.push(Recorder::create(device, folder)?);
     }
 
-    let workers = rig.engine.workers.unwrap_or_else(default_workers);
-    let stats = RenderStats::default();
-    let written = std::thread::scope(|scope| {
-        let devices = build_devices(rig, epoch);
-        let mut renderer = Renderer::start(scope, workers, world, &rig.devices, devices, &stats);
-        let mut failure = None;
-        let mut write = |rendered: Rendered| {
-            let Rendered::Transmit(unit, Transmit { due, output, .. }) = rendered else { return };
-            // The rate of a line and its pulse per second leave no bytes.
-            let Output::Bytes(bytes) = output else { return };
-            progress(due);
-            if let Err(error) = recorders[unit].write(&epoch, due, &bytes) {
-                failure.get_or_insert(error);
-            }
-        };
-        while !stop.load(Ordering::Relaxed) {
-            renderer.dispatch(end, |_| false);
-            let all_at_end = renderer.advance_behind(end, STEP, &mut write);
-            if renderer.is_busy() {
-                // Fails only when every worker has ended, which only a panic there brings about.
-                let Ok(done) = renderer.done().recv() else { break };
-                renderer.collect(done, &mut write);
-            } else if all_at_end {
-                break;
-            }
-        }
-        failure.map_or(Ok(()), Err)
-    });
-    written?;
+    render(rig, world, duration, stop, |unit, unix_ns, due, bytes| {
+        progress(due);
+        recorders[unit].write(unix_ns, due, bytes)
+    })?;
 
     let mut files = Vec::new();
     for recorder in recorders {
@@ -103,6 +77,47 @@ pub fn record(
     }
     files.push(truth);
     Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
+}
+
+/// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
+/// first byte leaves (nanoseconds of POSIX time, and since the first instant) and the bytes. Of
+/// one device, in the order of leaving. Ends at the first error of `sink`.
+pub fn render<E>(
+    rig: &Rig,
+    world: &LiveWorld,
+    duration: Duration,
+    stop: &AtomicBool,
+    mut sink: impl FnMut(usize, i128, SimTime, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let epoch = clock::epoch_now_or(rig.start_utc);
+    let end = SimTime(duration.as_nanos() as u64);
+    let workers = rig.engine.workers.unwrap_or_else(default_workers);
+    let stats = RenderStats::default();
+    std::thread::scope(|scope| {
+        let devices = build_devices(rig, epoch);
+        let mut renderer = Renderer::start(scope, workers, world, &rig.devices, devices, &stats);
+        let mut outcome = Ok(());
+        let mut pass_on = |rendered: Rendered| {
+            let Rendered::Transmit(unit, Transmit { due, output, .. }) = rendered else { return };
+            // The rate of a line and its pulse per second leave no bytes.
+            let Output::Bytes(bytes) = output else { return };
+            if outcome.is_ok() {
+                outcome = sink(unit, epoch.unix_ns(due), due, &bytes);
+            }
+        };
+        while !stop.load(Ordering::Relaxed) {
+            renderer.dispatch(end, |_| false);
+            let all_at_end = renderer.advance_behind(end, STEP, &mut pass_on);
+            if renderer.is_busy() {
+                // Fails only when every worker has ended, which only a panic there brings about.
+                let Ok(done) = renderer.done().recv() else { break };
+                renderer.collect(done, &mut pass_on);
+            } else if all_at_end {
+                break;
+            }
+        }
+        outcome
+    })
 }
 
 /// One device's files.
@@ -129,10 +144,10 @@ impl Recorder {
         }
     }
 
-    fn write(&mut self, epoch: &Epoch, due: SimTime, bytes: &[u8]) -> Result<(), RecordError> {
+    fn write(&mut self, unix_ns: i128, due: SimTime, bytes: &[u8]) -> Result<(), RecordError> {
         match self {
             Self::Network { path, recorder } => {
-                recorder.write(epoch.unix_ns(due), bytes).map_err(RecordError::at(path))
+                recorder.write(unix_ns, bytes).map_err(RecordError::at(path))
             }
             Self::Line { path, recorder, writes } => {
                 *writes += 1;

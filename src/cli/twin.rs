@@ -1,0 +1,191 @@
+//! `menura twin`: how the stream of an emulated unit differs from a real one's.
+//!
+//! The real unit's capture says how fast it turned and which return it sent; the emulated unit then
+//! does the same in a scene of choice, for as long. Spacing, steps and headers must agree whatever the
+//! scene; the share of empty points and the intensities depend on it too.
+
+mod figures;
+mod plot;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use self::figures::{Figures, Spread};
+use super::CliError;
+use super::inspect::Source;
+use super::inspect::capture::CaptureReader;
+use super::setup;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::config::rig::Rig;
+use crate::engine::record::render;
+use crate::wire::ethernet::LinkType;
+use crate::wire::velodyne::ReturnMode;
+
+/// A capture tells enough in this time.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Arguments of `menura twin`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// The real unit's capture, pcap or pcapng
+    #[arg(value_name = "CAPTURE.pcap")]
+    capture: PathBuf,
+    /// The firmware that is to resemble it
+    #[arg(long, value_name = "NAME")]
+    profile: String,
+    /// The emulated unit's surroundings: a built-in scene or a file
+    #[arg(long, value_name = "SCENE", default_value = "courtyard")]
+    scene: String,
+    /// Draw both streams' distributions
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let profile = Profile::find(&self.profile)?;
+        let DriverProfile::Velodyne(driver) = &profile.driver else {
+            let text = format!(
+                "error: {} has no twin: captures of this family are not compared",
+                profile.name
+            );
+            return Err(CliError::Input(text));
+        };
+        let real = read(&self.capture)?;
+        let (Some(span), Some([mode, product])) = (real.span_unix_ns, real.factory_bytes) else {
+            let name = self.capture.display();
+            return Err(CliError::Input(format!("error: {name} has no Velodyne data packets")));
+        };
+        if product != driver.packet.product_id {
+            let text = format!(
+                "error: {} is of another product: byte 1205 is {product:#04x}, that of {} is {:#04x}",
+                self.capture.display(),
+                profile.name,
+                driver.packet.product_id,
+            );
+            return Err(CliError::Input(text));
+        }
+        let step = f64::from(driver.rotation_rate_step_rpm);
+        let rate_rpm = ((real.rotation_rate_rpm() / step).round() * step)
+            .clamp(driver.min_rotation_rate_rpm.into(), driver.max_rotation_rate_rpm.into());
+        let mode = match ReturnMode::from_byte(mode) {
+            Some(ReturnMode::Last) => "last",
+            Some(ReturnMode::Dual) => "dual",
+            _ => "strongest",
+        };
+        let start = jiff::Timestamp::from_nanosecond(span.0).unwrap_or_default();
+        let rig = format!(
+            "start_utc = {start}\n[world]\nscene = {:?}\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+             [[device]]\nname = \"twin\"\nprofile = {:?}\n\
+             mount = {{ translation_m = [0.0, 0.0, 1.5] }}\n\
+             link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n\
+             settings = {{ rotation_rate_rpm = {rate_rpm}, return_mode = {mode:?} }}\n",
+            self.scene, self.profile,
+        );
+        let rig = Rig::parse("the twin's rig", &rig, Path::new(""), &[])?;
+        let duration = Duration::from_nanos((span.1 - span.0).unsigned_abs() as u64).min(LONGEST);
+        let ours = emulate(&rig, duration)?;
+        let title = format!("{} beside {}", profile.name, self.capture.display());
+        print(&format!("{title}, {rate_rpm} rpm, {mode}\n{}", table(&real, &ours)))?;
+        if let Some(path) = &self.plot {
+            plot::draw(&title, &real, &ours).save(path).map_err(|error| {
+                CliError::failed(format!("cannot write {}", path.display()), &error)
+            })?;
+            eprintln!("drew {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+fn print(text: &str) -> Result<(), CliError> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.map_err(|error| CliError::failed("cannot print", &error)),
+    }
+}
+
+fn read(path: &Path) -> Result<Figures, CliError> {
+    let told = |error| CliError::Input(format!("error: {}: {error}", path.display()));
+    let mut reader = CaptureReader::open(Source::File(path)).map_err(told)?;
+    let mut figures = Figures::default();
+    while let Some(frame) = reader.next_frame() {
+        let frame = frame.map_err(told)?;
+        figures.see(frame.unix_ns, frame.link, frame.frame);
+    }
+    Ok(figures)
+}
+
+fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
+    let world = setup::load_world(rig)?;
+    let network = rig.devices[0].profile.network().expect("a device with datagrams");
+    let (header, mut frame) = (network.frame_header(), Vec::new());
+    let mut figures = Figures::default();
+    render(rig, &world, duration, &AtomicBool::new(false), |_, unix_ns, _, bytes| {
+        frame.clear();
+        header.emit(bytes, &mut frame).map_err(std::io::Error::other)?;
+        figures.see(unix_ns, LinkType::ETHERNET, &frame);
+        Ok(())
+    })
+    .map_err(|error: std::io::Error| CliError::failed("cannot emulate the unit", &error))?;
+    Ok(figures)
+}
+
+/// One line a quantity.
+fn table(real: &Figures, ours: &Figures) -> String {
+    let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
+    let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
+        let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
+        let _ = writeln!(text, "{name:34} {real:14.3} {ours:14.3} {:+12.3}", ours - real);
+    };
+    let spread =
+        |name: &str, unit: &str, row: &mut dyn FnMut(&str, f64, f64, &str), pair: [&Spread; 2]| {
+            let [real, ours] = pair;
+            row(&format!("{name}, mean"), real.mean(), ours.mean(), unit);
+            row(&format!("{name}, deviation"), real.deviation(), ours.deviation(), unit);
+            row(&format!("{name}, 1 %"), real.quantile(0.01), ours.quantile(0.01), unit);
+            row(&format!("{name}, 99 %"), real.quantile(0.99), ours.quantile(0.99), unit);
+        };
+    row("data packets", real.packets as f64, ours.packets as f64, "");
+    spread("device spacing", "us", &mut row, [&real.device_spacing_us, &ours.device_spacing_us]);
+    spread("arrival spacing", "us", &mut row, [&real.arrival_spacing_us, &ours.arrival_spacing_us]);
+    let steps = [&real.azimuth_step_centideg, &ours.azimuth_step_centideg];
+    spread("azimuth step", "0.01 deg", &mut row, steps);
+    row("points without return", 100.0 * real.empty_share(), 100.0 * ours.empty_share(), "%");
+    let [seen, dark] = [0, 1].map(|kind| [&real.intensity[kind], &ours.intensity[kind]]);
+    spread("their intensity", "", &mut row, dark);
+    spread("intensity of returns", "", &mut row, seen);
+    text + &headers(real, ours)
+}
+
+fn headers(real: &Figures, ours: &Figures) -> String {
+    let (Some(real_headers), Some(our_headers)) = (&real.headers, &ours.headers) else {
+        return String::new();
+    };
+    let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
+    let rows = |figures: &Figures, headers: &figures::Headers| {
+        let [mode, product] = figures.factory_bytes.unwrap_or_default();
+        [
+            ("from", headers.source.clone()),
+            ("to", headers.destination.clone()),
+            ("MAC from", headers.macs.map(|macs| mac(macs.0)).unwrap_or_default()),
+            ("MAC to", headers.macs.map(|macs| mac(macs.1)).unwrap_or_default()),
+            ("TTL", headers.ttl.to_string()),
+            ("don't fragment", format!("{:?}", headers.dont_fragment.unwrap_or_default())),
+            ("identification", headers.identification.unwrap_or_default().to_string()),
+            ("UDP checksum", if headers.has_checksum { "computed" } else { "zero" }.to_string()),
+            ("factory bytes", format!("{mode:02x} {product:02x}")),
+        ]
+    };
+    let mut text = String::new();
+    for ((name, real), (_, ours)) in
+        rows(real, real_headers).into_iter().zip(rows(ours, our_headers))
+    {
+        let verdict = if real == ours { "same" } else { "differs" };
+        let _ = writeln!(text, "{name:16} {real:>22} {ours:>22}  {verdict}");
+    }
+    text
+}

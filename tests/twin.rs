@@ -1,0 +1,66 @@
+//! `menura twin` against the capture of a real VLP-16: what no scene decides must agree.
+
+mod common;
+
+use std::process::Command;
+
+const CAPTURE: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
+
+/// Real and emulated value of the row that starts with `name`.
+fn row(table: &str, name: &str) -> [f64; 2] {
+    let line = table.lines().find(|line| line.starts_with(name));
+    let line = line.unwrap_or_else(|| panic!("no {name} in\n{table}"));
+    let numbers: Vec<f64> =
+        line[name.len()..].split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    [numbers[0], numbers[1]]
+}
+
+#[test]
+fn a_vlp16_keeps_a_real_ones_time_and_steps() {
+    let Some(capture) = common::shared(CAPTURE) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("twin.png");
+    let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .arg("twin")
+        .arg(capture)
+        .args(["--profile", "velodyne-vlp16-3.0", "--scene", "room", "--plot"])
+        .arg(&plot)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let table = String::from_utf8(ran.stdout).unwrap();
+    for (name, most) in [
+        ("device spacing, mean, us", 0.02),
+        ("device spacing, deviation, us", 0.05),
+        ("device spacing, 1 %, us", 0.0),
+        ("device spacing, 99 %, us", 0.0),
+        ("arrival spacing, mean, us", 0.5),
+        ("azimuth step, mean, 0.01 deg", 0.1),
+        ("azimuth step, deviation, 0.01 deg", 0.1),
+        ("azimuth step, 1 %, 0.01 deg", 0.0),
+        ("azimuth step, 99 %, 0.01 deg", 0.0),
+    ] {
+        let [real, ours] = row(&table, name);
+        assert!((real - ours).abs() <= most, "{name}: {real} and {ours}");
+    }
+    for field in ["to ", "TTL", "don't fragment", "identification", "UDP checksum", "factory bytes"]
+    {
+        let line = table.lines().find(|line| line.starts_with(field)).unwrap();
+        assert!(line.ends_with("  same"), "{line}");
+    }
+    assert!(image::open(plot).is_ok());
+}
+
+#[test]
+fn another_product_is_refused() {
+    let Some(capture) = common::shared(CAPTURE) else { return };
+    let ran = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .arg("twin")
+        .arg(capture)
+        .args(["--profile", "velodyne-hdl32e-2.2"])
+        .output()
+        .unwrap();
+    assert_eq!(ran.status.code(), Some(2));
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert!(told.contains("byte 1205 is 0x22, that of velodyne-hdl32e-2.2 is 0x21"), "{told}");
+}
