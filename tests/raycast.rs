@@ -388,3 +388,49 @@ fn an_empty_scene_has_no_hits() {
     let hits = cast(&scene, &nine(), &[pulse(DVec3::ZERO, DVec3::X, 0.01, 10.0)]);
     assert!(hits.iter().all(|h| *h == Hit::MISS));
 }
+
+/// A ground of two triangles and kilometres, with a low wall on it: of single precision nothing
+/// would be left of the depth, and the wall's foot would sink.
+#[test]
+fn a_vast_plane_is_where_it_is() {
+    let square = |half: f32| {
+        vec![[-half, -half, 0.0], [half, -half, 0.0], [half, half, 0.0], [-half, half, 0.0]]
+    };
+    let ground = mesh(square(100_000.0), vec![[0, 1, 2], [0, 2, 3]]);
+    let wall = mesh(
+        vec![[30.0, -50.0, 0.0], [30.0, 50.0, 0.0], [30.0, 50.0, 0.1], [30.0, -50.0, 0.1]],
+        vec![[0, 1, 2], [0, 2, 3]],
+    );
+    let instance = |mesh| Instance { mesh, world_from_mesh: DAffine3::IDENTITY };
+    let scene = Arc::new(Scene {
+        meshes: vec![ground, wall],
+        materials: vec![plain()],
+        instances: vec![instance(0), instance(1)],
+        ground: vec![],
+    });
+    let origin = DVec3::new(0.3, -7.7, 2.0);
+    let pulses: Vec<Pulse> = (0..2000)
+        .map(|k| {
+            let (across, down) = (f64::from(k % 50) * 0.01, f64::from(k / 50) * 0.002 + 0.03);
+            pulse(origin, DVec3::new(1.0, across, -down), 1e-3, 120.0)
+        })
+        .collect();
+    let hits = cast(&scene, &nine(), &pulses);
+    for (pulse, hits) in pulses.iter().zip(hits.chunks(9)) {
+        for (&[a, b], hit) in nine().offsets().iter().zip(hits) {
+            let ray = pulse.direction
+                + pulse.half_axis_u * f64::from(a)
+                + pulse.half_axis_v * f64::from(b);
+            let ray = ray.normalize();
+            let (to_ground, to_wall) = (origin.z / -ray.z, (30.0 - origin.x) / ray.x);
+            let range = to_ground.min(to_wall);
+            let is_edge = (to_ground - to_wall).abs() < 1e-3
+                || (to_wall < to_ground && (origin.z + ray.z * to_wall - 0.1).abs() < 1e-4)
+                || (to_wall < to_ground && origin.z + ray.z * to_wall > 0.1);
+            if !is_edge && range < 119.0 {
+                let off = (f64::from(hit.range_m) - range).abs();
+                assert!(off < 1e-5 * range, "{off} m off at {range} m: {hit:?}");
+            }
+        }
+    }
+}

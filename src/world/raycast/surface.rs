@@ -112,6 +112,28 @@ fn grazing_depth(
     if (share - 1.0).abs() < 1e-3 { (share * f64::from(depth)) as f32 } else { depth }
 }
 
+/// Replaces the depths of a register's rays on the triangle in `slot` by those on its plane, in
+/// double precision: of a triangle that reaches far, single precision is too coarse for what is
+/// near.
+#[inline(never)]
+pub fn precise_depths(
+    caster: &BvhCaster,
+    bundle: &Bundle,
+    placed: &Placed,
+    slot: u32,
+    register: usize,
+    depths: &mut [f32; LANES],
+) {
+    let tree = &caster.meshes[placed.mesh as usize];
+    let [a, b, c] = tree.corners(slot).map(|corner| corner.as_dvec3());
+    let normal = (b - a).cross(c - a);
+    for (lane, depth) in depths.iter_mut().enumerate() {
+        let at = |depth: f32| placed.to_mesh(bundle.point(register, lane, depth));
+        let (start, end) = (at(0.0), at(1.0));
+        *depth = (normal.dot(a - start) / normal.dot(end - start)) as f32;
+    }
+}
+
 /// The reflectance map's texel at `p` of World.
 #[inline(never)]
 fn map_value(caster: &BvhCaster, surface: &Surface, p: DVec3) -> f32 {
@@ -146,7 +168,8 @@ fn barycentric(corners: [Vec3; 3], p: Vec3) -> [f32; 3] {
     [1.0 - wb - wc, wb, wc]
 }
 
-fn texture_coordinates(mesh: &Mesh, triangle: u32, weights: [f32; 3]) -> [f32; 2] {
+/// The texture coordinates of a triangle where its corners have `weights`, which sum to 1.
+pub fn texture_coordinates(mesh: &Mesh, triangle: u32, weights: [f32; 3]) -> [f32; 2] {
     let corners = mesh.triangles[triangle as usize];
     let mut uv = [0.0; 2];
     for (weight, vertex) in weights.into_iter().zip(corners) {

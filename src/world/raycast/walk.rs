@@ -21,7 +21,7 @@
 use glam::{Mat3, Vec3};
 
 use super::bundle::{Bundle, LANES, NONE, REGISTERS, Spans, max, min, most, settle};
-use super::bvh::{BvhCaster, MeshTree, Placed, TriangleBlock};
+use super::bvh::{BvhCaster, MeshTree, Placed, TriangleBlock, VAST_M};
 use super::surface;
 use super::tree::{Node, leaf};
 
@@ -429,10 +429,9 @@ fn test_register(
     let [a, b, c] = *triangle;
     let (slope_x, slope_y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
     let (shift_x, shift_y) = (&bundle.shift_x[register], &bundle.shift_y[register]);
-    let (start, limit) = (&bundle.start[register], &bundle.depth[register]);
     let mut weights = [[0.0f32; LANES]; 3];
     let mut depth = [0.0f32; LANES];
-    let mut is_hit = [false; LANES];
+    let mut is_inside = [false; LANES];
     for lane in 0..LANES {
         let (ax, ay) = (
             a[0] - slope_x[lane] * a[2] - shift_x[lane],
@@ -449,23 +448,27 @@ fn test_register(
         let u = cx * by - cy * bx;
         let v = ax * cy - ay * cx;
         let w = bx * ay - by * ax;
-        let inside = (min(min(u, v), w) >= 0.0) | (max(max(u, v), w) <= 0.0);
+        is_inside[lane] = (min(min(u, v), w) >= 0.0) | (max(max(u, v), w) <= 0.0);
         // Edge-on, all three are zero, the depth is NaN and fails both comparisons.
-        let t = (u * a[2] + v * b[2] + w * c[2]) / (u + v + w);
-        is_hit[lane] = inside & (t > start[lane]) & (t <= limit[lane]);
+        depth[lane] = (u * a[2] + v * b[2] + w * c[2]) / (u + v + w);
         weights[0][lane] = u;
         weights[1][lane] = v;
         weights[2][lane] = w;
-        depth[lane] = t;
     }
+    let slot = target.block * 8 + k as u32;
+    if target.placed.is_vast && reaches_far(triangle) {
+        surface::precise_depths(target.caster, bundle, target.placed, slot, register, &mut depth);
+    }
+    let (start, limit) = (&bundle.start[register], &bundle.depth[register]);
+    let mut is_hit = [false; LANES];
     let mut any = false;
-    for hit in is_hit {
-        any |= hit;
+    for lane in 0..LANES {
+        is_hit[lane] = is_inside[lane] & (depth[lane] > start[lane]) & (depth[lane] <= limit[lane]);
+        any |= is_hit[lane];
     }
     if !any {
         return;
     }
-    let slot = target.block * 8 + k as u32;
     let is_masked = target.mesh.masked;
     for lane in 0..LANES {
         if !is_hit[lane] {
@@ -489,6 +492,12 @@ fn test_register(
     }
     bundle.spans.farthest[register] = most(&bundle.depth[register]);
     bundle.farthest = most(&bundle.spans.farthest);
+}
+
+/// Whether a corner lies so far off that single precision is too coarse for what is near.
+#[inline(never)]
+fn reaches_far(triangle: &Corners<f32>) -> bool {
+    triangle.iter().flatten().any(|coordinate| coordinate.abs() > VAST_M)
 }
 
 /// The tie rule of [`super::RayCaster`].
