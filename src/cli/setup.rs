@@ -14,6 +14,10 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     let (place, title) = match error {
         SetupError::Link { .. } => return CliError::Failed(error.to_string()),
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
+        SetupError::Embree(_) => match &rig.places.caster {
+            Some(place) => (place, "cannot cast with Embree"),
+            None => return CliError::Failed(error.to_string()),
+        },
         SetupError::Trajectory(_) => (&rig.places.trajectory, "cannot drive the trajectory"),
     };
     let mut fault = place.fault(title, "named here");

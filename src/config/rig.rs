@@ -44,6 +44,8 @@ pub struct RigPlaces {
     pub scene: Place,
     /// The value of `robot.trajectory`, or of its `path`.
     pub trajectory: Place,
+    /// The value of `engine.caster`, if it is written.
+    pub caster: Option<Place>,
 }
 
 /// The rig that runs when none is given.
@@ -215,6 +217,8 @@ pub enum TrajectoryConfig {
 /// `[engine]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
+    /// What traces rays.
+    pub caster: CasterChoice,
     /// Threads that cast rays; `None` takes one per core.
     pub workers: Option<usize>,
     /// How far ahead of its due time a packet may be rendered, nanoseconds.
@@ -225,6 +229,16 @@ pub struct EngineConfig {
     pub miss_threshold_ns: u64,
     /// Rate of `truth.csv`, Hz.
     pub truth_rate_hz: f64,
+}
+
+/// What traces rays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CasterChoice {
+    /// Menura's own tracer.
+    #[default]
+    Menura,
+    /// Intel's Embree, loaded when the rig is; see [`crate::world::raycast::embree`].
+    Embree,
 }
 
 /// What happens to a packet that is not ready when due.

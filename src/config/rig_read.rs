@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::diagnostic::{Diagnostics, SourceFile};
+use super::diagnostic::{Diagnostics, Place, SourceFile};
 use super::hdl64e_read as hdl64e;
 use super::link_read::link;
 use super::overrides::Override;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
-use super::rig::{DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces};
+use super::rig::{
+    CasterChoice, DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces,
+};
 use super::velodyne_read as velodyne;
 use super::world_read::{robot, seed_limit, world};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
@@ -63,6 +65,7 @@ fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
     root.finish();
     let (world, scene) = world?;
     let (robot, trajectory) = robot?;
+    let (engine, caster) = engine?;
     Some(Rig {
         name: name.to_string(),
         seed,
@@ -70,9 +73,9 @@ fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
         origin: origin?,
         world,
         robot,
-        engine: engine?,
+        engine,
         devices: devices?,
-        places: RigPlaces { scene, trajectory },
+        places: RigPlaces { scene, trajectory, caster },
     })
 }
 
@@ -113,17 +116,21 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// `[engine]`; every key has a default.
-fn engine(table: Option<TableReader<'_>>) -> EngineConfig {
+/// `[engine]`; every key has a default. Also says where the caster is named.
+fn engine(table: Option<TableReader<'_>>) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig {
+        caster: CasterChoice::Menura,
         workers: None,
         render_ahead_ns: 100_000_000,
         late: LatePolicy::Send,
         miss_threshold_ns: 1_000_000,
         truth_rate_hz: 100.0,
     };
-    let Some(mut table) = table else { return all };
+    let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
+    let casters = [("menura", CasterChoice::Menura), ("embree", CasterChoice::Embree)];
+    let caster = table.optional("caster");
+    all.caster = caster.choice(&casters, origin).unwrap_or(all.caster);
     all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
     let ahead = Limit::new(1.0..=10_000.0, "ms", origin);
     if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
@@ -138,7 +145,7 @@ fn engine(table: Option<TableReader<'_>>) -> EngineConfig {
     let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
     all.truth_rate_hz = table.optional("truth_rate_hz").number(&rate).unwrap_or(all.truth_rate_hz);
     table.finish();
-    all
+    (all, caster.place())
 }
 
 fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {

@@ -20,7 +20,7 @@ pub mod stats;
 use std::io;
 use std::sync::Arc;
 
-use crate::config::rig::{DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig};
+use crate::config::rig::{CasterChoice, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig};
 use crate::devices::{self, Built};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
 use crate::links::ByteLink;
@@ -33,6 +33,7 @@ use crate::sensors::Surroundings;
 use crate::time::Epoch;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders::{self, SceneError};
+use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeError, EmbreeSettings};
 use crate::world::raycast::{BuildError, BvhCaster, RayCaster};
 use crate::world::scene::Scene;
 use crate::world::trajectory::{Trajectory, TrajectoryError};
@@ -46,6 +47,9 @@ pub enum SetupError {
     /// The scene cannot be cast into.
     #[error("{0}")]
     Build(#[from] BuildError),
+    /// Embree is asked for and is not there, or fails.
+    #[error(transparent)]
+    Embree(#[from] EmbreeError),
     /// The trajectory cannot be driven.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
@@ -86,6 +90,10 @@ pub struct WorldSummary {
 
 /// Loads the scene of `rig` and the robot's motion; what `check` needs.
 pub fn load_scene(rig: &Rig) -> Result<(Scene, Trajectory, GeoOrigin), SetupError> {
+    if rig.engine.caster == CasterChoice::Embree {
+        let (version, path) = embree::find()?;
+        tracing::info!("Embree {version}, {path}");
+    }
     let scene = loaders::load(&rig.world.scene)?;
     let origin = GeoOrigin::new(rig.origin);
     let terrain = rig.robot.follow_ground.then(|| Terrain::new(&scene));
@@ -99,14 +107,14 @@ impl LiveWorld {
     pub fn load(rig: &Rig) -> Result<Self, SetupError> {
         let (scene, trajectory, origin) = load_scene(rig)?;
         let scene = Arc::new(scene);
-        let caster = BvhCaster::new(scene.clone())?;
+        let (caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
         let summary = WorldSummary {
             scene: scene_name(&rig.world.scene),
             instanced_triangles: scene.instanced_triangles(),
             instances: scene.instances.len(),
-            tracer_bytes: caster.memory_bytes(),
+            tracer_bytes,
         };
-        Ok(Self { caster: Box::new(caster), trajectory, origin, summary })
+        Ok(Self { caster, trajectory, origin, summary })
     }
 
     /// What a sensor at `body_from_sensor` finds itself in.
@@ -118,6 +126,25 @@ impl LiveWorld {
             body_from_sensor: *body_from_sensor,
         }
     }
+}
+
+/// The tracer of a scene, and the bytes of its trees.
+fn build_caster(
+    choice: CasterChoice,
+    scene: &Arc<Scene>,
+) -> Result<(Box<dyn RayCaster>, usize), SetupError> {
+    Ok(match choice {
+        CasterChoice::Menura => {
+            let caster = BvhCaster::new(scene.clone())?;
+            let bytes = caster.memory_bytes();
+            (Box::new(caster), bytes)
+        }
+        CasterChoice::Embree => {
+            let caster = EmbreeCaster::new(scene.clone(), EmbreeSettings::default())?;
+            let bytes = caster.memory_bytes();
+            (Box::new(caster), bytes)
+        }
+    })
 }
 
 fn scene_name(source: &SceneSource) -> String {

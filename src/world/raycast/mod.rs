@@ -6,6 +6,7 @@
 
 mod bundle;
 mod bvh;
+pub mod embree;
 mod surface;
 mod tree;
 mod walk;

@@ -1,0 +1,538 @@
+//! Embree as a shared library that is found at run time: the only calls into foreign code.
+//!
+//! Written after Embree 4's headers (`rtcore_device.h`, `rtcore_geometry.h`, `rtcore_scene.h`,
+//! `rtcore_ray.h`); nothing of them is needed to build. What this file hands out is safe: scenes
+//! are committed once, keep what Embree points into, and may be asked from any thread, as Embree
+//! promises of committed scenes.
+
+#![allow(unsafe_code, reason = "a C library is called; every call is in this file")]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+/// Names the library to load instead of the usual ones.
+pub const LIBRARY_VARIABLE: &str = "MENURA_EMBREE";
+/// Looked for in this order where the system looks for libraries: what Debian and Ubuntu install,
+/// and what their `-dev` packages and builds from source add.
+const USUAL_NAMES: [&str; 2] = ["libembree4.so.4", "libembree4.so"];
+/// Versions (as Embree writes them, `40400` is 4.4.0) whose structs are known.
+const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
+
+/// Why there is no Embree to cast with.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum EmbreeError {
+    /// No library could be loaded.
+    #[error(
+        "no Embree 4 can be loaded\n{}\ninstall Debian's or Ubuntu's libembree4-4, or let \
+         {LIBRARY_VARIABLE} name the library, such as the libembree4 in the PyPI wheel `embreex`",
+        tried.join("\n")
+    )]
+    Absent {
+        /// Each name with the system's answer.
+        tried: Vec<String>,
+    },
+    /// A library that lacks a function of Embree 4.
+    #[error("{path} is not Embree 4: it has no `{function}`")]
+    Stranger {
+        /// The library.
+        path: String,
+        /// What it lacks.
+        function: &'static str,
+    },
+    /// An Embree whose structs are not known.
+    #[error("{path} is Embree {version}; allowed: 4.0 to 4.4, whose data layout Menura knows")]
+    Version {
+        /// The library.
+        path: String,
+        /// Its version.
+        version: Version,
+    },
+    /// An Embree that was built without what is needed.
+    #[error("{path} was built without {feature}")]
+    Feature {
+        /// The library.
+        path: String,
+        /// What it was built without.
+        feature: &'static str,
+    },
+    /// Embree refused.
+    #[error("Embree failed at {doing}: {reason}")]
+    Refused {
+        /// What it was asked for.
+        doing: &'static str,
+        /// What it answered.
+        reason: &'static str,
+    },
+}
+
+/// A version of Embree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version(i64);
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.0 / 10_000, self.0 / 100 % 100, self.0 % 100)
+    }
+}
+
+/// `RTCDevice`, `RTCScene` or `RTCGeometry`.
+type Handle = *mut c_void;
+/// `RTCFilterFunctionN`.
+type FilterFunction = unsafe extern "C" fn(*const FilterArguments);
+/// `RTCMemoryMonitorFunction`.
+type MemoryMonitor = unsafe extern "C" fn(*mut c_void, isize, bool) -> bool;
+
+/// The functions in use, by their names without `rtc`.
+macro_rules! functions {
+    ($($field:ident $name:literal ($($argument:ty),*) $(-> $answer:ty)?;)*) => {
+        struct Functions {
+            $($field: unsafe extern "C" fn($($argument),*) $(-> $answer)?,)*
+        }
+
+        impl Functions {
+            /// Or the name of a function that is missing.
+            fn of(library: &libloading::Library) -> Result<Self, &'static str> {
+                // SAFETY: the types are those of Embree 4's headers, where functions keep their
+                // types from 4.0 on; the library is never unloaded, so the addresses stay good.
+                $(let $field = *unsafe { library.get($name) }.map_err(|_| $name)?;)*
+                Ok(Self { $($field),* })
+            }
+        }
+    };
+}
+
+functions! {
+    new_device "rtcNewDevice" (*const c_char) -> Handle;
+    device_error "rtcGetDeviceError" (Handle) -> c_int;
+    device_property "rtcGetDeviceProperty" (Handle, c_int) -> isize;
+    set_memory_monitor "rtcSetDeviceMemoryMonitorFunction" (Handle, MemoryMonitor, *mut c_void);
+    new_scene "rtcNewScene" (Handle) -> Handle;
+    release_scene "rtcReleaseScene" (Handle);
+    set_scene_flags "rtcSetSceneFlags" (Handle, c_int);
+    commit_scene "rtcCommitScene" (Handle);
+    new_geometry "rtcNewGeometry" (Handle, c_int) -> Handle;
+    release_geometry "rtcReleaseGeometry" (Handle);
+    commit_geometry "rtcCommitGeometry" (Handle);
+    attach_geometry "rtcAttachGeometryByID" (Handle, Handle, c_uint);
+    new_buffer "rtcSetNewGeometryBuffer" (Handle, c_int, c_uint, c_int, usize, usize) -> *mut c_void;
+    set_user_data "rtcSetGeometryUserData" (Handle, *mut c_void);
+    set_filter "rtcSetGeometryIntersectFilterFunction" (Handle, FilterFunction);
+    set_instanced_scene "rtcSetGeometryInstancedScene" (Handle, Handle);
+    set_transform "rtcSetGeometryTransform" (Handle, c_uint, c_int, *const f32);
+    intersect_1 "rtcIntersect1" (Handle, *mut RayHits<1>, *mut IntersectArguments);
+    intersect_8 "rtcIntersect8" (*const [i32; 8], Handle, *mut RayHits<8>, *mut IntersectArguments);
+}
+
+const PROPERTY_VERSION: c_int = 0;
+const PROPERTY_FILTER_FUNCTION_SUPPORTED: c_int = 66;
+const SCENE_FLAG_ROBUST: c_int = 1 << 2;
+const GEOMETRY_TYPE_TRIANGLE: c_int = 0;
+const GEOMETRY_TYPE_INSTANCE: c_int = 121;
+const BUFFER_TYPE_INDEX: c_int = 0;
+const BUFFER_TYPE_VERTEX: c_int = 1;
+const FORMAT_UINT3: c_int = 0x5003;
+const FORMAT_FLOAT3: c_int = 0x9003;
+const FORMAT_FLOAT3X4_COLUMN_MAJOR: c_int = 0x9234;
+const RAY_QUERY_FLAG_COHERENT: c_int = 1 << 16;
+const FEATURE_FLAGS_ALL: c_uint = u32::MAX;
+/// `RTC_INVALID_GEOMETRY_ID`: nothing was hit.
+pub const NOTHING: u32 = u32::MAX;
+
+/// `RTCIntersectArguments`, with the last member that some builds have.
+#[repr(C)]
+struct IntersectArguments {
+    flags: c_int,
+    feature_mask: c_uint,
+    context: *mut c_void,
+    filter: Option<FilterFunction>,
+    intersect: Option<unsafe extern "C" fn(*const c_void)>,
+    min_width_distance_factor: f32,
+}
+
+/// `RTCFilterFunctionNArguments`.
+#[repr(C)]
+struct FilterArguments {
+    valid: *mut i32,
+    user_data: *mut c_void,
+    context: *mut c_void,
+    ray: *mut c_void,
+    hit: *mut u32,
+    lanes: c_uint,
+}
+
+/// `RTCRayHit` for one lane, `RTCRayHit8` for eight.
+///
+/// Up to the outermost instance's number, the last that is read here, all versions agree. Behind
+/// it 4.3 added `instPrimID`, and builds for nested instances write one row a level and array:
+/// [`RayHits::beyond`] holds eight levels of both, so that one layout serves every build.
+#[repr(C, align(64))]
+pub struct RayHits<const LANES: usize> {
+    /// x, y, z of the origins.
+    pub origin: [[f32; LANES]; 3],
+    near: [f32; LANES],
+    /// x, y, z of the directions; any length.
+    pub direction: [[f32; LANES]; 3],
+    time: [f32; LANES],
+    /// In: where the rays end, in lengths of their directions. Out: where they hit.
+    pub far: [f32; LANES],
+    mask: [u32; LANES],
+    id: [u32; LANES],
+    flags: [u32; LANES],
+    normal: [[f32; LANES]; 3],
+    /// Weights of the second and the third corner at the hit.
+    pub weights: [[f32; LANES]; 2],
+    /// Triangle of the mesh.
+    pub primitive: [u32; LANES],
+    geometry: [u32; LANES],
+    /// Instance, or [`NOTHING`].
+    pub instance: [u32; LANES],
+    beyond: [[u32; LANES]; 15],
+}
+
+// The headers' offsets: 12 rows of rays, then the hits, whose eighth row is the instance.
+const _: () = assert!(std::mem::offset_of!(RayHits<1>, normal) == 48);
+const _: () = assert!(std::mem::offset_of!(RayHits<1>, instance) == 48 + 7 * 4);
+const _: () = assert!(std::mem::offset_of!(RayHits<8>, normal) == 384);
+const _: () = assert!(std::mem::offset_of!(RayHits<8>, instance) == 384 + 7 * 32);
+/// Rows of `RTCHitN`, in the order in which filters find them.
+const HIT_ROW_WEIGHTS: usize = 3;
+const HIT_ROW_PRIMITIVE: usize = 5;
+
+impl<const LANES: usize> RayHits<LANES> {
+    /// Rays to be filled in.
+    pub fn new() -> Self {
+        Self {
+            origin: [[0.0; LANES]; 3],
+            near: [0.0; LANES],
+            direction: [[0.0; LANES]; 3],
+            time: [0.0; LANES],
+            far: [0.0; LANES],
+            mask: [u32::MAX; LANES],
+            id: [0; LANES],
+            flags: [0; LANES],
+            normal: [[0.0; LANES]; 3],
+            weights: [[0.0; LANES]; 2],
+            primitive: [NOTHING; LANES],
+            geometry: [NOTHING; LANES],
+            instance: [NOTHING; LANES],
+            beyond: [[NOTHING; LANES]; 15],
+        }
+    }
+}
+
+/// Whether a ray is stopped by a triangle where its second and third corner have these weights.
+pub type StopsRay = Box<dyn Fn(u32, [f32; 2]) -> bool + Send + Sync>;
+
+/// The library and its device; there is one in a process, never unloaded, as its threads may
+/// outlive every scene.
+pub struct Embree {
+    functions: Functions,
+    device: Handle,
+    path: String,
+    version: Version,
+}
+
+// SAFETY: Embree's devices may be used from any thread ("the Embree API is thread safe", API
+// manual, chapter Embree API); the other members are plain values.
+unsafe impl Send for Embree {}
+// SAFETY: as above.
+unsafe impl Sync for Embree {}
+
+static EMBREE: OnceLock<Result<Embree, EmbreeError>> = OnceLock::new();
+/// What Embree says it holds.
+static HELD_BYTES: AtomicIsize = AtomicIsize::new(0);
+
+/// Loads Embree, once: the library that `MENURA_EMBREE` names, else the first of the usual names
+/// that the system finds.
+///
+/// # Errors
+/// There is none, or none whose data layout is known.
+pub fn embree() -> Result<&'static Embree, EmbreeError> {
+    let found = EMBREE.get_or_init(|| {
+        let named = std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty());
+        let names = match named {
+            Some(name) => vec![PathBuf::from(name)],
+            None => USUAL_NAMES.map(PathBuf::from).to_vec(),
+        };
+        Embree::load(&names)
+    });
+    found.as_ref().map_err(Clone::clone)
+}
+
+impl Embree {
+    fn load(names: &[PathBuf]) -> Result<Self, EmbreeError> {
+        let mut tried = Vec::new();
+        for name in names {
+            // SAFETY: runs the library's initialisers, which is what the user asked for by naming
+            // it or installing it under Embree's name.
+            match unsafe { libloading::Library::new(name) } {
+                Ok(library) => return Self::of(library, name.display().to_string()),
+                Err(error) => {
+                    // The system's own words are one level down.
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    let cause = cause.unwrap_or_else(|| error.to_string());
+                    let name = name.display().to_string();
+                    let is_named = cause.starts_with(&name);
+                    tried.push(if is_named { cause } else { format!("{name}: {cause}") });
+                }
+            }
+        }
+        Err(EmbreeError::Absent { tried })
+    }
+
+    fn of(library: libloading::Library, path: String) -> Result<Self, EmbreeError> {
+        let functions = Functions::of(&library)
+            .map_err(|function| EmbreeError::Stranger { path: path.clone(), function })?;
+        // Its functions are in use until the process ends.
+        std::mem::forget(library);
+        // SAFETY: a null pointer asks for the default configuration.
+        let device = unsafe { (functions.new_device)(std::ptr::null()) };
+        let embree = Self { functions, device, path, version: Version(0) };
+        if device.is_null() {
+            embree.check("making a device")?;
+            return Err(EmbreeError::Refused {
+                doing: "making a device",
+                reason: "no reason given",
+            });
+        }
+        // SAFETY: the device is alive.
+        let property = |which| unsafe { (embree.functions.device_property)(device, which) };
+        let version = Version(property(PROPERTY_VERSION) as i64);
+        if !KNOWN_VERSIONS.contains(&version.0) {
+            return Err(EmbreeError::Version { path: embree.path, version });
+        }
+        if property(PROPERTY_FILTER_FUNCTION_SUPPORTED) == 0 {
+            let feature = "filter functions (EMBREE_FILTER_FUNCTION)";
+            return Err(EmbreeError::Feature { path: embree.path, feature });
+        }
+        // SAFETY: the function has the type Embree asks for and lives as long as the program.
+        unsafe {
+            (embree.functions.set_memory_monitor)(device, count_memory, std::ptr::null_mut());
+        }
+        Ok(Self { version, ..embree })
+    }
+
+    /// The version in use.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The library in use, as it was named.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Bytes held by all scenes of the process.
+    pub fn held_bytes(&self) -> usize {
+        HELD_BYTES.load(Ordering::Relaxed).max(0) as usize
+    }
+
+    /// A mesh of its own frame, as a scene that may be instanced. With `stops_ray`, rays go on
+    /// through what it says no to. `robust` closes edges between triangles.
+    pub fn mesh(
+        &'static self,
+        positions: &[[f32; 3]],
+        triangles: &[[u32; 3]],
+        stops_ray: Option<StopsRay>,
+        robust: bool,
+    ) -> Result<BuiltScene, EmbreeError> {
+        let scene = self.scene(robust, stops_ray.map(Box::new))?;
+        let f = &self.functions;
+        // SAFETY: the device is alive. Buffers have exactly the size that is copied into them, or
+        // are null, which is checked; all vertex numbers are below the number of positions, which
+        // is what scenes of this program hold. The user data is a box that `scene` keeps until
+        // after Embree's scene, the only holder of the geometry, is released.
+        unsafe {
+            let geometry = (f.new_geometry)(self.device, GEOMETRY_TYPE_TRIANGLE);
+            let buffer = |of, format, items| (f.new_buffer)(geometry, of, 0, format, 12, items);
+            let vertices = buffer(BUFFER_TYPE_VERTEX, FORMAT_FLOAT3, positions.len());
+            let indices = buffer(BUFFER_TYPE_INDEX, FORMAT_UINT3, triangles.len());
+            if !vertices.is_null() && !indices.is_null() {
+                let (vertices, indices) = (vertices.cast(), indices.cast());
+                std::ptr::copy_nonoverlapping(positions.as_ptr(), vertices, positions.len());
+                std::ptr::copy_nonoverlapping(triangles.as_ptr(), indices, triangles.len());
+                if let Some(stops_ray) = &scene.stops_ray {
+                    let user_data: *const StopsRay = &**stops_ray;
+                    (f.set_user_data)(geometry, user_data.cast_mut().cast());
+                    (f.set_filter)(geometry, filter);
+                }
+                (f.commit_geometry)(geometry);
+                (f.attach_geometry)(scene.handle, geometry, 0);
+            }
+            (f.release_geometry)(geometry);
+            self.check("copying a mesh")?;
+            (f.commit_scene)(scene.handle);
+        }
+        self.check("building the tree of a mesh")?;
+        Ok(scene)
+    }
+
+    /// Meshes in the world, numbered from zero in their order: each with the columns of the matrix
+    /// that takes its frame to the world's.
+    pub fn world<'a>(
+        &'static self,
+        instances: impl Iterator<Item = (&'a BuiltScene, [f32; 12])>,
+        robust: bool,
+    ) -> Result<BuiltScene, EmbreeError> {
+        let scene = self.scene(robust, None)?;
+        let f = &self.functions;
+        for (number, (mesh, columns)) in (0..).zip(instances) {
+            // SAFETY: device and scenes are alive; Embree holds on to the instanced scene itself,
+            // and the caller keeps what that one points into (see `BuiltScene`). The matrix is
+            // read at once.
+            unsafe {
+                let geometry = (f.new_geometry)(self.device, GEOMETRY_TYPE_INSTANCE);
+                (f.set_instanced_scene)(geometry, mesh.handle);
+                (f.set_transform)(geometry, 0, FORMAT_FLOAT3X4_COLUMN_MAJOR, columns.as_ptr());
+                (f.commit_geometry)(geometry);
+                (f.attach_geometry)(scene.handle, geometry, number);
+                (f.release_geometry)(geometry);
+            }
+        }
+        self.check("placing instances")?;
+        // SAFETY: the scene is alive.
+        unsafe { (f.commit_scene)(scene.handle) };
+        self.check("building the tree of instances")?;
+        Ok(scene)
+    }
+
+    fn scene(
+        &'static self,
+        robust: bool,
+        stops_ray: Option<Box<StopsRay>>,
+    ) -> Result<BuiltScene, EmbreeError> {
+        // SAFETY: the device is alive, and so is the scene once it is not null.
+        let handle = unsafe { (self.functions.new_scene)(self.device) };
+        self.check("making a scene")?;
+        let flags = if robust { SCENE_FLAG_ROBUST } else { 0 };
+        // SAFETY: as above; Embree would have told a null scene.
+        unsafe { (self.functions.set_scene_flags)(handle, flags) };
+        Ok(BuiltScene { embree: self, handle, stops_ray })
+    }
+
+    /// The first error since the last time this thread asked.
+    fn check(&self, doing: &'static str) -> Result<(), EmbreeError> {
+        // SAFETY: the device is alive, or null, which asks for the error of making one.
+        let reason = match unsafe { (self.functions.device_error)(self.device) } {
+            0 => return Ok(()),
+            2 => "invalid argument",
+            3 => "invalid operation",
+            4 => "out of memory",
+            5 => "this processor is not supported",
+            6 => "cancelled",
+            _ => "unknown error",
+        };
+        Err(EmbreeError::Refused { doing, reason })
+    }
+}
+
+/// A committed scene. One with instances must not outlive their meshes' scenes: their filters
+/// would be gone.
+pub struct BuiltScene {
+    embree: &'static Embree,
+    handle: Handle,
+    /// Called by Embree; boxed twice so that a thin pointer leads to it.
+    stops_ray: Option<Box<StopsRay>>,
+}
+
+// SAFETY: committed scenes may be intersected by any number of threads at once (Embree's manual,
+// `rtcIntersect1`), the filter is `Send` and `Sync`, and nothing else is reachable.
+unsafe impl Send for BuiltScene {}
+// SAFETY: as above.
+unsafe impl Sync for BuiltScene {}
+
+impl Drop for BuiltScene {
+    fn drop(&mut self) {
+        // SAFETY: the handle is this value's own and is not used again; `stops_ray` goes after.
+        unsafe { (self.embree.functions.release_scene)(self.handle) }
+    }
+}
+
+impl BuiltScene {
+    /// Finds what one ray hits first.
+    pub fn intersect_1(&self, rays: &mut RayHits<1>) {
+        let mut arguments = IntersectArguments::COHERENT;
+        // SAFETY: the scene is committed; both structs are at least as long as Embree's.
+        unsafe { (self.embree.functions.intersect_1)(self.handle, rays, &mut arguments) }
+    }
+
+    /// Finds what the rays of the first `lanes` lanes hit first.
+    pub fn intersect_8(&self, rays: &mut RayHits<8>, lanes: usize) {
+        /// With the alignment that Embree asks for.
+        #[repr(align(32))]
+        struct Valid([i32; 8]);
+        let valid = Valid(std::array::from_fn(|lane| if lane < lanes { -1 } else { 0 }));
+        let mut arguments = IntersectArguments::COHERENT;
+        // SAFETY: as above.
+        unsafe {
+            (self.embree.functions.intersect_8)(&valid.0, self.handle, rays, &mut arguments);
+        }
+    }
+}
+
+impl IntersectArguments {
+    const COHERENT: Self = Self {
+        flags: RAY_QUERY_FLAG_COHERENT,
+        feature_mask: FEATURE_FLAGS_ALL,
+        context: std::ptr::null_mut(),
+        filter: None,
+        intersect: None,
+        min_width_distance_factor: 0.0,
+    };
+}
+
+/// Asks a mesh's [`StopsRay`] about every lane. A panic in it would end the process.
+unsafe extern "C" fn filter(arguments: *const FilterArguments) {
+    // SAFETY: Embree passes its arguments with as many lanes of `valid` and rows of `hit` as it
+    // says, and the user data that `Embree::mesh` gave it.
+    unsafe {
+        let FilterArguments { valid, user_data, hit, lanes, .. } = *arguments;
+        let stops_ray = &*user_data.cast::<StopsRay>();
+        let lanes = lanes as usize;
+        let row = |row: usize, lane: usize| *hit.add(row * lanes + lane);
+        for lane in 0..lanes {
+            if *valid.add(lane) == 0 {
+                continue;
+            }
+            let weight = |corner| f32::from_bits(row(HIT_ROW_WEIGHTS + corner, lane));
+            if !stops_ray(row(HIT_ROW_PRIMITIVE, lane), [weight(0), weight(1)]) {
+                *valid.add(lane) = 0;
+            }
+        }
+    }
+}
+
+/// Called by Embree before it takes and after it gives back memory.
+unsafe extern "C" fn count_memory(_: *mut c_void, bytes: isize, _: bool) -> bool {
+    HELD_BYTES.fetch_add(bytes, Ordering::Relaxed);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_told_apart() {
+        assert_eq!(Version(40_301).to_string(), "4.3.1");
+        for known in [40_000, 40_200, 40_303, 40_400] {
+            assert!(KNOWN_VERSIONS.contains(&known));
+        }
+        for unknown in [31_305, 39_999, 40_500, 50_000] {
+            assert!(!KNOWN_VERSIONS.contains(&unknown));
+        }
+    }
+
+    #[test]
+    fn what_is_no_embree_is_told() {
+        let none = Embree::load(&["/no/such/libembree4.so".into()]).err().unwrap().to_string();
+        assert!(
+            none.contains("/no/such/libembree4.so") && none.contains("MENURA_EMBREE"),
+            "{none}"
+        );
+        let libc = Embree::load(&["libc.so.6".into()]).err().unwrap().to_string();
+        assert_eq!(libc, "libc.so.6 is not Embree 4: it has no `rtcNewDevice`");
+    }
+}

@@ -1,0 +1,297 @@
+//! Intel's Embree as a second ray caster: a reference to compare with, and a backend to choose.
+//!
+//! Rays go to Embree in packets of eight (or one by one, for comparison), as single precision
+//! about the middle of the scene. Which triangle is hit is Embree's answer; range and cosine are
+//! worked out anew from that triangle in double precision, as single precision coordinates of
+//! some hundred metres are good for hundredths of a millimetre only. Surfaces that let rays
+//! through are asked within Embree's walk, so that nothing behind a hole is lost.
+//!
+//! Embree knows no order among surfaces at the same range: where two tie, either may be told.
+
+mod library;
+
+use std::sync::Arc;
+
+use glam::{DMat3, DVec3};
+
+use library::{BuiltScene, NOTHING, RayHits, StopsRay, embree};
+pub use library::{EmbreeError, LIBRARY_VARIABLE, Version};
+
+use super::surface::texture_coordinates;
+use super::{Hit, Pulse, RayCaster, Stencil};
+use crate::world::scene::{Instance, MaterialId, Scene};
+
+/// How many rays Embree is given at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packets {
+    /// `rtcIntersect1`.
+    One,
+    /// `rtcIntersect8`.
+    #[default]
+    Eight,
+}
+
+/// How a scene is given to Embree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmbreeSettings {
+    /// Rays at once.
+    pub packets: Packets,
+    /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray slips through between two triangles. Costs some
+    /// speed.
+    pub robust: bool,
+}
+
+impl Default for EmbreeSettings {
+    fn default() -> Self {
+        Self { packets: Packets::Eight, robust: true }
+    }
+}
+
+/// Casts pulses through a scene with Embree. Copies share what was built.
+#[derive(Clone)]
+pub struct EmbreeCaster {
+    built: Arc<Built>,
+    packets: Packets,
+}
+
+struct Built {
+    scene: Arc<Scene>,
+    /// Before the meshes it stands on, which must go after it.
+    world: BuiltScene,
+    _meshes: Vec<Option<BuiltScene>>,
+    /// Embree's origin in World.
+    centre: DVec3,
+    bytes: usize,
+    normals_to_world: Vec<DMat3>,
+}
+
+/// Loads the library, if that has not been done yet, and says which one it is.
+///
+/// # Errors
+/// There is none, or none that can be used.
+pub fn find() -> Result<(Version, &'static str), EmbreeError> {
+    let embree = embree()?;
+    Ok((embree.version(), embree.path()))
+}
+
+impl EmbreeCaster {
+    /// Loads Embree and has it build its trees. Meshes that no instance uses cost nothing.
+    ///
+    /// # Errors
+    /// There is no Embree that can be used, or it fails, as for lack of memory.
+    pub fn new(scene: Arc<Scene>, settings: EmbreeSettings) -> Result<Self, EmbreeError> {
+        let embree = embree()?;
+        let held_before = embree.held_bytes();
+        let mut meshes: Vec<Option<BuiltScene>> = scene.meshes.iter().map(|_| None).collect();
+        for instance in &scene.instances {
+            let index = instance.mesh as usize;
+            if meshes[index].is_none() {
+                let mesh = &scene.meshes[index];
+                let stops_ray = masks(&scene, index);
+                let built =
+                    embree.mesh(&mesh.positions, &mesh.triangles, stops_ray, settings.robust)?;
+                meshes[index] = Some(built);
+            }
+        }
+        let centre = middle(&scene);
+        let placed = scene.instances.iter().filter_map(|instance| {
+            let mesh = meshes[instance.mesh as usize].as_ref()?;
+            Some((mesh, columns(instance, centre)))
+        });
+        let world = embree.world(placed, settings.robust)?;
+        let normals = scene.instances.iter().map(|i| i.world_from_mesh.matrix3);
+        let built = Built {
+            world,
+            _meshes: meshes,
+            centre,
+            bytes: embree.held_bytes().saturating_sub(held_before),
+            // Normals turn with the inverse transpose.
+            normals_to_world: normals.map(|m| m.inverse().transpose()).collect(),
+            scene,
+        };
+        Ok(Self { built: Arc::new(built), packets: settings.packets })
+    }
+
+    /// The same scene, traced in packets of another size.
+    pub fn in_packets_of(&self, packets: Packets) -> Self {
+        Self { built: self.built.clone(), packets }
+    }
+
+    /// Bytes that Embree says it took for the scene: its trees and its copy of the triangles.
+    pub fn memory_bytes(&self) -> usize {
+        self.built.bytes
+    }
+}
+
+/// What decides whether a mesh's triangles stop rays; `None` if all do.
+fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
+    let mesh = &scene.meshes[mesh_index];
+    let is_masked = |&m: &MaterialId| scene.materials[m as usize].opacity_mask.is_some();
+    if mesh.uvs.is_empty() || !mesh.triangle_materials.iter().any(is_masked) {
+        return None;
+    }
+    let scene = scene.clone();
+    Some(Box::new(move |triangle, [b, c]| {
+        let mesh = &scene.meshes[mesh_index];
+        let material = mesh.triangle_materials[triangle as usize];
+        let Some(mask) = &scene.materials[material as usize].opacity_mask else { return true };
+        mask.sample(texture_coordinates(mesh, triangle, [1.0 - b - c, b, c])) > 0.5
+    }))
+}
+
+/// The middle of where the instances stand: coordinates are smallest about it.
+fn middle(scene: &Scene) -> DVec3 {
+    let places = scene.instances.iter().map(|i| i.world_from_mesh.translation);
+    let all = places.fold(None, |all: Option<(DVec3, DVec3)>, p| {
+        Some(all.map_or((p, p), |(low, high)| (low.min(p), high.max(p))))
+    });
+    all.map_or(DVec3::ZERO, |(low, high)| 0.5 * (low + high))
+}
+
+fn columns(instance: &Instance, centre: DVec3) -> [f32; 12] {
+    let mut columns = [0.0; 12];
+    let m = instance.world_from_mesh.matrix3;
+    let place = instance.world_from_mesh.translation - centre;
+    for (column, value) in [m.x_axis, m.y_axis, m.z_axis, place].into_iter().enumerate() {
+        columns[3 * column..][..3].copy_from_slice(&value.as_vec3().to_array());
+    }
+    columns
+}
+
+impl RayCaster for EmbreeCaster {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
+        let world = &self.built.world;
+        match self.packets {
+            Packets::One => {
+                self.built.cast::<1>(stencil, pulses, hits, |rays, _| world.intersect_1(rays));
+            }
+            Packets::Eight => {
+                self.built.cast::<8>(stencil, pulses, hits, |rays, lanes| {
+                    world.intersect_8(rays, lanes);
+                });
+            }
+        }
+    }
+}
+
+/// A ray of a pulse, in World.
+#[derive(Clone, Copy)]
+struct Ray {
+    origin: DVec3,
+    /// Not of unit length.
+    direction: DVec3,
+    length: f64,
+}
+
+impl Ray {
+    const NONE: Self = Self { origin: DVec3::ZERO, direction: DVec3::ZERO, length: 0.0 };
+}
+
+impl Built {
+    /// Casts `LANES` rays at a time, whatever pulses they are of, so that packets are full.
+    fn cast<const LANES: usize>(
+        &self,
+        stencil: &Stencil,
+        pulses: &[Pulse],
+        hits: &mut [Hit],
+        intersect: impl Fn(&mut RayHits<LANES>, usize),
+    ) {
+        let mut all_rays = pulses.iter().flat_map(|pulse| {
+            stencil.offsets().iter().map(move |&[a, b]| {
+                let direction = pulse.direction
+                    + pulse.half_axis_u * f64::from(a)
+                    + pulse.half_axis_v * f64::from(b);
+                let length = direction.length();
+                (Ray { origin: pulse.origin, direction, length }, pulse.max_range_m)
+            })
+        });
+        let mut last: Option<Surface> = None;
+        for hits in hits.chunks_mut(LANES) {
+            let mut packet = RayHits::<LANES>::new();
+            let mut rays = [Ray::NONE; LANES];
+            let lanes = hits.len();
+            for (lane, (ray, max_range_m)) in all_rays.by_ref().take(lanes).enumerate() {
+                let origin = (ray.origin - self.centre).as_vec3();
+                let direction = ray.direction.as_vec3();
+                for axis in 0..3 {
+                    packet.origin[axis][lane] = origin[axis];
+                    packet.direction[axis][lane] = direction[axis];
+                }
+                packet.far[lane] = max_range_m / ray.length as f32;
+                rays[lane] = ray;
+            }
+            intersect(&mut packet, lanes);
+            for (lane, hit) in hits.iter_mut().enumerate() {
+                let (instance, triangle) = (packet.instance[lane], packet.primitive[lane]);
+                if instance == NOTHING {
+                    *hit = Hit::MISS;
+                    continue;
+                }
+                if last.as_ref().is_none_or(|s| (s.instance, s.triangle) != (instance, triangle)) {
+                    last = Some(Surface::new(self, instance, triangle));
+                }
+                let Some(surface) = &last else { continue };
+                let weights = [packet.weights[0][lane], packet.weights[1][lane]];
+                *hit = surface.hit(&self.scene, &rays[lane], packet.far[lane], weights);
+            }
+        }
+    }
+}
+
+/// A surface that a ray hit, ready for the next ray that hits it too.
+struct Surface {
+    instance: u32,
+    triangle: u32,
+    mesh: u32,
+    material: MaterialId,
+    /// In World; of the length of the parallelogram, turned.
+    normal: DVec3,
+    length: f64,
+    corner: DVec3,
+}
+
+impl Surface {
+    fn new(built: &Built, instance: u32, triangle: u32) -> Self {
+        let placed = &built.scene.instances[instance as usize];
+        let mesh = &built.scene.meshes[placed.mesh as usize];
+        let [a, b, c] = mesh.corners(triangle);
+        let normal = built.normals_to_world[instance as usize] * (b - a).cross(c - a);
+        Self {
+            instance,
+            triangle,
+            mesh: placed.mesh,
+            material: mesh.triangle_materials[triangle as usize],
+            normal,
+            length: normal.length(),
+            corner: placed.world_from_mesh.transform_point3(a),
+        }
+    }
+
+    /// What the sensor is told when `ray` hits it after `far` of its lengths.
+    fn hit(&self, scene: &Scene, ray: &Ray, far: f32, [b, c]: [f32; 2]) -> Hit {
+        let along = self.normal.dot(ray.direction);
+        let precise = self.normal.dot(self.corner - ray.origin) / along;
+        let far = f64::from(far);
+        // Along the surface the plane says nothing; Embree's answer is on the triangle.
+        let depth = if (precise - far).abs() <= 1e-3 * far { precise } else { far };
+        let cosine = (along / (self.length * ray.length)).abs();
+        let looks = &scene.materials[self.material as usize];
+        let mesh = &scene.meshes[self.mesh as usize];
+        let mut reflectance = looks.reflectance;
+        if let Some(map) = &looks.reflectance_map
+            && !mesh.uvs.is_empty()
+        {
+            let weights = [1.0 - b - c, b, c];
+            reflectance *= map.sample(texture_coordinates(mesh, self.triangle, weights));
+        }
+        Hit {
+            range_m: (depth * ray.length) as f32,
+            cos_incidence: if cosine.is_finite() { cosine.min(1.0) as f32 } else { 0.0 },
+            reflectance,
+            instance: self.instance,
+            triangle: self.triangle,
+            material: self.material,
+        }
+    }
+}
