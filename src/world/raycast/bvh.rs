@@ -80,7 +80,7 @@ pub(super) struct Placed {
     pub instance: u32,
     pub mesh: u32,
     origin: DVec3,
-    mesh_from_world_f64: DMat3,
+    pub mesh_from_world_f64: DMat3,
     pub mesh_from_world: Mat3,
     pub world_from_mesh: Mat3,
     /// Reaches farther than [`VAST_M`] from its own origin.

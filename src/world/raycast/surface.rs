@@ -127,10 +127,17 @@ pub fn precise_depths(
     let tree = &caster.meshes[placed.mesh as usize];
     let [a, b, c] = tree.corners(slot).map(|corner| corner.as_dvec3());
     let normal = (b - a).cross(c - a);
-    for (lane, depth) in depths.iter_mut().enumerate() {
-        let at = |depth: f32| placed.to_mesh(bundle.point(register, lane, depth));
-        let (start, end) = (at(0.0), at(1.0));
-        *depth = (normal.dot(a - start) / normal.dot(end - start)) as f32;
+    let distance = normal.dot(a - placed.to_mesh(bundle.origin));
+    // Normals turn with the inverse transpose.
+    let mesh_from_bundle = placed.mesh_from_world_f64 * bundle.to_world;
+    let normal = mesh_from_bundle.transpose() * normal;
+    let (slope_x, slope_y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
+    let (shift_x, shift_y) = (&bundle.shift_x[register], &bundle.shift_y[register]);
+    for lane in 0..LANES {
+        let [slope_x, slope_y, shift_x, shift_y] =
+            [slope_x[lane], slope_y[lane], shift_x[lane], shift_y[lane]].map(f64::from);
+        let along = normal.x * slope_x + normal.y * slope_y + normal.z;
+        depths[lane] = ((distance - normal.x * shift_x - normal.y * shift_y) / along) as f32;
     }
 }
 
