@@ -540,29 +540,29 @@ fn faults_of_parameters_name_the_key() {
     let message = |config: TrajectoryConfig| try_drive(config).unwrap_err().to_string();
     assert_eq!(
         message(circle(0.0, 1.0)),
-        "robot.trajectory.radius_m: found 0; allowed: 0.001 to 10000000"
+        "trajectory.radius_m: found 0; allowed: 0.001 to 10000000"
     );
     assert_eq!(
         message(half_sine(10.0, f64::NAN, 1.0)),
-        "robot.trajectory.amplitude_m: found NaN; allowed: -100 to 100"
+        "trajectory.amplitude_m: found NaN; allowed: -100 to 100"
     );
     assert_eq!(
         message(waypoints(&[[0.0; 3], [1.0, f64::INFINITY, 0.0]], 1.0, false)),
-        "robot.trajectory.points_m[1]: found inf; allowed: -10000000 to 10000000"
+        "trajectory.points_m[1]: found inf; allowed: -10000000 to 10000000"
     );
     assert_eq!(
         message(waypoints(&[[0.0; 3], [1.0, 0.0, 0.0]], 1.0, true)),
-        "robot.trajectory.points_m: 2 different points; allowed: at least 3"
+        "trajectory.points_m: 2 different points; allowed: at least 3"
     );
     assert_eq!(
         message(waypoints(&[[0.0; 3], [0.0, 0.0, 2.0]], 1.0, false)),
-        "robot.trajectory.points_m: points_m[1] is straight above or below the point before; \
-         allowed: points apart in x or y, as the robot faces along its path"
+        "trajectory.points_m: points_m[1] is straight above or below the point before; \
+         allowed: points apart in x or y, as it faces along its path"
     );
     let robot = RobotConfig { trajectory: circle(1.0, 1.0), follow_ground: true };
     assert_eq!(
         Trajectory::new(&robot, &geo(), None).unwrap_err().to_string(),
-        "robot.follow_ground: the scene has no ground; allowed: false, or a scene with ground"
+        "follow_ground: the scene has no ground; allowed: false, or a scene with ground"
     );
 }
 

@@ -4,7 +4,7 @@ use super::rig_args::RigArgs;
 use super::{CliError, setup};
 use crate::config::profile::DriverProfile;
 use crate::config::rig::{DeviceConfig, DeviceSettings, Rig};
-use crate::engine::load_scene;
+use crate::engine::{LoadedWorld, load_scene};
 
 /// Arguments of `menura check`.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,8 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
-        let (scene, ..) = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
+        let LoadedWorld { scene, objects, .. } =
+            load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
         println!("{}: ok", rig.name);
         println!(
             "  scene: {} triangles in {} instances, {} of them stored",
@@ -25,6 +26,9 @@ impl Cmd {
             scene.instances.len(),
             scene.stored_triangles()
         );
+        for object in &objects {
+            println!("  {}: {}", object.name, object.trajectory.describe());
+        }
         for line in summary(&rig) {
             println!("  {line}");
         }

@@ -23,7 +23,8 @@ pub struct Cmd {
     /// Folder for the files; made when it is not there
     ///
     /// One <device>.pcap a network device (nanosecond stamps, the product's own Ethernet, IP and
-    /// UDP headers) and truth.csv with the robot's pose. Files of the same names are overwritten.
+    /// UDP headers), truth.csv with the robot's pose and truth-<object>.csv with that of each moving
+    /// object. Files of the same names are overwritten.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

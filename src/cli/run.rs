@@ -41,6 +41,7 @@ struct Report<'a> {
     run_s: f64,
     scene: &'a str,
     instanced_triangles: u64,
+    moving_objects: usize,
     workers: usize,
     pulses: u64,
     real_time_factor: f64,
@@ -98,6 +99,7 @@ impl Cmd {
                 run_s: elapsed.as_secs_f64(),
                 scene: &world.summary.scene,
                 instanced_triangles: world.summary.instanced_triangles,
+                moving_objects: world.summary.moving_objects,
                 workers: run.workers(),
                 pulses: run.pulses(),
                 real_time_factor: run.real_time_factor(),
@@ -111,11 +113,12 @@ impl Cmd {
 
 fn print_start(rig: &Rig, summary: &WorldSummary) {
     eprintln!(
-        "{}: {} with {} triangles ({} instances, {} MB of trees)",
+        "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees)",
         rig.name,
         summary.scene,
         summary.instanced_triangles,
         summary.instances,
+        summary.moving_objects,
         summary.tracer_bytes / 1_000_000,
     );
 }

@@ -8,6 +8,7 @@ use super::CliError;
 use crate::config::diagnostic::Diagnostics;
 use crate::config::rig::Rig;
 use crate::engine::{LiveWorld, SetupError};
+use crate::world::moving::ObjectError;
 
 /// A setup error as a message that points at the line of the rig that names the culprit.
 pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
@@ -17,6 +18,12 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         SetupError::Embree(_) => match &rig.places.caster {
             Some(place) => (place, "cannot cast with Embree"),
             None => return CliError::Failed(error.to_string()),
+        },
+        SetupError::Object { object, error } => match error {
+            ObjectError::Trajectory(_) => (&object.trajectory_place, "cannot drive the trajectory"),
+            ObjectError::Body(_) | ObjectError::Build(_) => {
+                (&object.body_place, "cannot load the body")
+            }
         },
         SetupError::Trajectory(_) => (&rig.places.trajectory, "cannot drive the trajectory"),
     };

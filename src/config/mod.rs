@@ -14,6 +14,8 @@ pub mod lidar;
 mod lidar_read;
 mod link_read;
 pub mod network;
+mod object_read;
+pub mod objects;
 pub mod overrides;
 pub mod profile;
 mod profile_read;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 use super::hdl64e::Hdl64eSettings;
+use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
 use super::rig_read;
@@ -100,6 +101,8 @@ impl Rig {
 pub struct WorldConfig {
     /// What to load.
     pub scene: SceneSource,
+    /// What moves in it, in the rig's order.
+    pub objects: Vec<ObjectConfig>,
 }
 
 /// A built-in scene with its parameters, or a file.

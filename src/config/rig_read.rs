@@ -180,7 +180,7 @@ fn device(
     mut table: TableReader<'_>,
     profiles: &mut Profiles,
 ) -> (Option<Text>, Option<DeviceConfig>) {
-    let name = device_name(&table.required("name"));
+    let name = file_name(&table.required("name"), "a device's");
     let profile_field = table.required("profile");
     let profile = profile_field
         .text("the name of a profile, see `menura profiles`, or the path of a .toml file")
@@ -231,7 +231,8 @@ fn device(
     (name, device)
 }
 
-fn device_name(field: &Field<'_>) -> Option<Text> {
+/// A name that files get; `whose` it is, as in "a device's".
+pub(super) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
     let name = field.text(expected)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -239,7 +240,7 @@ fn device_name(field: &Field<'_>) -> Option<Text> {
         && name.value.starts_with(is_plain)
         && name.value.chars().all(|c| is_plain(c) || c == '-' || c == '_');
     if !good {
-        let title = format!("\"{}\" cannot be a device's name", name.value);
+        let title = format!("\"{}\" cannot be {whose} name", name.value);
         let fault = name.place.fault(title, format!("allowed: {expected}"));
         field.fault(fault.note(format!("limit from {FORMAT}: names become file names")));
         return None;

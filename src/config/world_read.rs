@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::diagnostic::Place;
+use super::object_read::objects;
 use super::reader::{Field, Limit, TableReader, Text, nearest};
 use super::rig::{
     CourtyardParameters, RobotConfig, RoomParameters, SceneSource, TrajectoryConfig, WorldConfig,
@@ -30,7 +31,7 @@ fn yaw_limit() -> Limit<f64> {
 }
 
 fn speed_limit() -> Limit<f64> {
-    Limit::new(0.001..=100.0, "m/s", "the rig format, [robot]")
+    Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
 }
 
 /// Reads `[world]`; `rig_seed` is the seed of what names none. Also says where the scene is named.
@@ -42,6 +43,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     );
     let scene = table.required("scene").text(&expected);
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
+    let objects = objects(&table.optional("object"));
     table.finish();
     let scene = scene?;
     let source = match scene.value.as_str() {
@@ -49,14 +51,16 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
         "room" => SceneSource::Room(room(&scene, &parameters)?),
         _ => scene_file(&scene, &parameters, rig_seed, &expected)?,
     };
-    Some((WorldConfig { scene: source }, scene.place))
+    Some((WorldConfig { scene: source, objects: objects? }, scene.place))
 }
 
-fn dotted(extensions: &[&str]) -> String {
+/// `.a, .b`
+pub(super) fn dotted(extensions: &[&str]) -> String {
     extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
 }
 
-fn has_extension(path: &str, allowed: &[&str]) -> bool {
+/// Whether a path ends in one of these, whatever the case.
+pub(super) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
     allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
@@ -182,8 +186,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("file", Kind::File),
 ];
 
-fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
-    let kind = table.required("kind").choice(KINDS, "the rig format, [robot]")?;
+/// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
+pub(super) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
+    let kind = table.required("kind").choice(KINDS, "the rig format, trajectories")?;
     let t = &mut table;
     let place = t.place().clone();
     let read = match kind {
@@ -227,18 +232,18 @@ fn line(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
 
 fn circle(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
     let center_m = position(table, "center_m");
-    let radius = Limit::new(0.1..=100_000.0, "m", "the rig format, [robot]");
+    let radius = Limit::new(0.1..=100_000.0, "m", "the rig format, trajectories");
     let radius_m = table.required("radius_m").number(&radius);
     let start_angle_rad = angle(table, "start_angle_deg");
     let speed = table.required("speed_m_s");
-    let both_ways = Limit::new(-100.0..=100.0, "m/s", "the rig format, [robot]");
+    let both_ways = Limit::new(-100.0..=100.0, "m/s", "the rig format, trajectories");
     let speed_m_s = speed.number(&both_ways);
     if let (Some(value), Some(place)) = (speed_m_s, speed.place())
         && value.abs() < 0.001
     {
         let label = "allowed: at least 0.001 m/s; negative runs clockwise";
-        let fault = place.fault("a robot on a circle moves", label);
-        speed.fault(fault.help("write kind = \"still\" for a robot that stands"));
+        let fault = place.fault("what runs on a circle moves", label);
+        speed.fault(fault.help("write kind = \"still\" for what stands"));
     }
     Some(TrajectoryConfig::Circle {
         center_m,
@@ -249,11 +254,11 @@ fn circle(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
 }
 
 fn half_sine(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
-    let length = Limit::new(0.1..=100_000.0, "m", "the rig format, [robot]");
+    let length = Limit::new(0.1..=100_000.0, "m", "the rig format, trajectories");
     let start_m = position(table, "start_m");
     let yaw_rad = angle(table, "yaw_deg");
     let length_m = table.required("length_m").number(&length);
-    let height = Limit::new(-10_000.0..=10_000.0, "m", "the rig format, [robot]");
+    let height = Limit::new(-10_000.0..=10_000.0, "m", "the rig format, trajectories");
     let amplitude_m = table.required("amplitude_m").number(&height);
     let speed_m_s = table.required("speed_m_s").number(&speed_limit());
     Some(TrajectoryConfig::HalfSine {

@@ -20,6 +20,7 @@ pub mod stats;
 use std::io;
 use std::sync::Arc;
 
+use crate::config::objects::ObjectConfig;
 use crate::config::rig::{CasterChoice, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig};
 use crate::devices::{self, Built};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
@@ -33,8 +34,9 @@ use crate::sensors::Surroundings;
 use crate::time::Epoch;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders::{self, SceneError};
+use crate::world::moving::{MovingObject, ObjectError};
 use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeError, EmbreeSettings};
-use crate::world::raycast::{BuildError, BvhCaster, RayCaster};
+use crate::world::raycast::{BuildError, BvhCaster, MovingCaster, RayCaster};
 use crate::world::scene::Scene;
 use crate::world::trajectory::{Trajectory, TrajectoryError};
 
@@ -53,6 +55,14 @@ pub enum SetupError {
     /// The trajectory cannot be driven.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
+    /// An object of the world cannot be made.
+    #[error("object `{}`: {error}", object.name)]
+    Object {
+        /// Which.
+        object: Box<ObjectConfig>,
+        /// Why.
+        error: ObjectError,
+    },
     /// A link cannot be opened.
     #[error("device `{device}`: {error}")]
     Link {
@@ -69,6 +79,8 @@ pub struct LiveWorld {
     pub caster: Box<dyn RayCaster>,
     /// Where the robot is.
     pub trajectory: Trajectory,
+    /// What else moves, in the rig's order.
+    pub objects: Arc<[MovingObject]>,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,
     /// What was loaded, for people.
@@ -84,37 +96,63 @@ pub struct WorldSummary {
     pub instanced_triangles: u64,
     /// Instances.
     pub instances: usize,
+    /// Things that move, the robot aside.
+    pub moving_objects: usize,
     /// Bytes of the tracer's trees.
     pub tracer_bytes: usize,
 }
 
-/// Loads the scene of `rig` and the robot's motion; what `check` needs.
-pub fn load_scene(rig: &Rig) -> Result<(Scene, Trajectory, GeoOrigin), SetupError> {
+/// What a rig names, before rays can be cast; what `check` needs.
+pub struct LoadedWorld {
+    /// What does not move.
+    pub scene: Scene,
+    /// The robot's motion.
+    pub trajectory: Trajectory,
+    /// What else moves.
+    pub objects: Vec<MovingObject>,
+    /// Where World stands on Earth.
+    pub origin: GeoOrigin,
+}
+
+/// Loads the scene of `rig`, its objects and all motions.
+pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     if rig.engine.caster == CasterChoice::Embree {
         let (version, path) = embree::find()?;
         tracing::info!("Embree {version}, {path}");
     }
     let scene = loaders::load(&rig.world.scene)?;
     let origin = GeoOrigin::new(rig.origin);
-    let terrain = rig.robot.follow_ground.then(|| Terrain::new(&scene));
-    let trajectory =
-        Trajectory::new(&rig.robot, &origin, terrain.as_ref().map(|t| t as &dyn GroundHeight))?;
-    Ok((scene, trajectory, origin))
+    let motions = rig.world.objects.iter().map(|object| &object.motion);
+    let follows = motions.chain([&rig.robot]).any(|motion| motion.follow_ground);
+    let terrain = follows.then(|| Terrain::new(&scene));
+    let ground = terrain.as_ref().map(|t| t as &dyn GroundHeight);
+    let trajectory = Trajectory::new(&rig.robot, &origin, ground)?;
+    let object = |config: &ObjectConfig| {
+        MovingObject::new(config, &origin, ground)
+            .map_err(|error| SetupError::Object { object: Box::new(config.clone()), error })
+    };
+    let objects = rig.world.objects.iter().map(object).collect::<Result<_, _>>()?;
+    Ok(LoadedWorld { scene, trajectory, objects, origin })
 }
 
 impl LiveWorld {
     /// Loads and builds everything `rig` names.
     pub fn load(rig: &Rig) -> Result<Self, SetupError> {
-        let (scene, trajectory, origin) = load_scene(rig)?;
+        let LoadedWorld { scene, trajectory, objects, origin } = load_scene(rig)?;
         let scene = Arc::new(scene);
-        let (caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
+        let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
         let summary = WorldSummary {
             scene: scene_name(&rig.world.scene),
             instanced_triangles: scene.instanced_triangles(),
             instances: scene.instances.len(),
-            tracer_bytes,
+            moving_objects: objects.len(),
+            tracer_bytes: tracer_bytes + objects.iter().map(|o| o.memory_bytes()).sum::<usize>(),
         };
-        Ok(Self { caster, trajectory, origin, summary })
+        let objects: Arc<[MovingObject]> = objects.into();
+        if !objects.is_empty() {
+            caster = Box::new(MovingCaster::new(caster, scene.instances.len(), objects.clone()));
+        }
+        Ok(Self { caster, trajectory, objects, origin, summary })
     }
 
     /// What a sensor at `body_from_sensor` finds itself in.

@@ -16,6 +16,7 @@ use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
 use crate::time::SimTime;
+use crate::world::trajectory::Trajectory;
 use crate::world::trajectory::truth::TruthWriter;
 
 /// What was written.
@@ -48,8 +49,9 @@ const STEP: Duration = Duration::from_millis(5);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
-/// `<device>.bin` with `<device>.idx.csv` for each serial one, and `truth.csv`. No host is there to
-/// send commands. `progress` is told how far the recording has come.
+/// `<device>.bin` with `<device>.idx.csv` for each serial one, `truth.csv`, and
+/// `truth-<object>.csv` for each moving object. No host is there to send commands. `progress` is
+/// told how far the recording has come.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -60,7 +62,11 @@ pub fn record(
 ) -> Result<Recording, RecordError> {
     std::fs::create_dir_all(folder).map_err(RecordError::at(folder))?;
     let end = SimTime(duration.as_nanos() as u64);
-    let truth = write_truth(rig, world, end, folder)?;
+    let mut truths = vec![write_truth(rig, world, "truth.csv", &world.trajectory, end, folder)?];
+    for object in world.objects.iter() {
+        let name = format!("truth-{}.csv", object.name);
+        truths.push(write_truth(rig, world, &name, &object.trajectory, end, folder)?);
+    }
     let mut recorders = Vec::new();
     for device in &rig.devices {
         recorders.push(Recorder::create(device, folder)?);
@@ -75,7 +81,7 @@ pub fn record(
     for recorder in recorders {
         files.push(recorder.finish()?);
     }
-    files.push(truth);
+    files.append(&mut truths);
     Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
 }
 
@@ -174,14 +180,17 @@ impl Recorder {
 /// The last packet's firings may go on this long after the recording's end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 
-/// Writes the robot's pose at the rig's truth rate, from the first instant to past the last firing.
+/// Writes the poses of a motion at the rig's truth rate, from the first instant to past the last
+/// firing.
 fn write_truth(
     rig: &Rig,
     world: &LiveWorld,
+    name: &str,
+    trajectory: &Trajectory,
     end: SimTime,
     folder: &Path,
 ) -> Result<(PathBuf, u64), RecordError> {
-    let path = folder.join("truth.csv");
+    let path = folder.join(name);
     let at = |error: io::Error| RecordError::at(&path)(error);
     let file = File::create(&path).map_err(at)?;
     let mut writer = TruthWriter::new(BufWriter::new(file), world.origin).map_err(at)?;
@@ -190,7 +199,7 @@ fn write_truth(
     let mut rows = 0;
     loop {
         let now = SimTime::from_secs_f64(rows as f64 * period_s);
-        writer.write(now, &world.trajectory.state(now)).map_err(at)?;
+        writer.write(now, &trajectory.state(now)).map_err(at)?;
         rows += 1;
         if now >= last {
             break;

@@ -37,6 +37,8 @@ pub struct Scratch {
     /// For each laser, where its next firing goes in `order`.
     places: Vec<u32>,
     pulses: Vec<Pulse>,
+    /// When each of `pulses` is fired.
+    fired: Vec<SimTime>,
     hits: Vec<Hit>,
 }
 
@@ -81,6 +83,7 @@ impl Lidar {
 
         scratch.sort_by_laser(&sweep.firings, self.lasers.len());
         scratch.pulses.clear();
+        scratch.fired.clear();
         for &index in &scratch.order {
             let firing = &sweep.firings[index as usize];
             let share =
@@ -90,10 +93,11 @@ impl Lidar {
             let laser = usize::from(firing.laser);
             let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, noise);
             scratch.pulses.push(pulse);
+            scratch.fired.push(SimTime(start.0 + u64::from(firing.offset_ns)));
         }
         // What was in `hits` does not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
-        caster.cast(&self.stencil, &scratch.pulses, &mut scratch.hits);
+        caster.cast_at(&self.stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
 
         let mut returns = vec![PulseReturns::default(); sweep.firings.len()];
         let hits = scratch.hits.chunks_exact(self.stencil.len());

@@ -4,6 +4,7 @@ pub mod builtin;
 pub mod ground;
 pub mod loaders;
 pub mod materials;
+pub mod moving;
 pub mod random;
 pub mod raycast;
 pub mod scene;

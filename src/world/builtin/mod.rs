@@ -1,5 +1,6 @@
 //! Scenes that need no file; their parameters and limits are in [`crate::config::scenes`].
 
+pub mod bodies;
 pub mod courtyard;
 pub mod room;
 

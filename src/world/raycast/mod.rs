@@ -7,6 +7,7 @@
 mod bundle;
 mod bvh;
 pub mod embree;
+mod moving;
 mod surface;
 mod tree;
 mod walk;
@@ -14,6 +15,9 @@ mod walk;
 use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
+pub use moving::MovingCaster;
+
+use crate::time::SimTime;
 
 /// The most rays a [`Stencil`] may have.
 pub const MAX_RAYS: usize = 16;
@@ -73,7 +77,8 @@ pub struct Hit {
     pub cos_incidence: f32,
     /// Diffuse reflectance there, texture included, 0..=1.
     pub reflectance: f32,
-    /// Index into [`super::scene::Scene::instances`].
+    /// Index into [`super::scene::Scene::instances`]; behind the last one, moving objects are
+    /// counted on, and what follows is of their own scenes.
     pub instance: u32,
     /// Index into the instance's mesh's triangles.
     pub triangle: u32,
@@ -104,4 +109,11 @@ pub trait RayCaster: Send + Sync {
     /// # Panics
     /// When `hits` has another length.
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]);
+
+    /// As [`RayCaster::cast`], each pulse at the instant it is `fired`: what moves is where it is
+    /// then. One entry a pulse, in any order.
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
+        let _ = fired; // a scene where nothing moves
+        self.cast(stencil, pulses, hits);
+    }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// Why [`super::Trajectory::new`] refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrajectoryError {
-    /// A key of `[robot]` has a value that cannot be driven.
-    #[error("robot.{field}: {problem}; allowed: {allowed}")]
+    /// A key has a value that cannot be driven.
+    #[error("{field}: {problem}; allowed: {allowed}")]
     Parameter {
-        /// The key below `robot`.
+        /// The key, as `follow_ground` or `trajectory.radius_m`.
         field: String,
         /// What was found.
         problem: String,

@@ -553,7 +553,7 @@ fn explain(fault: &PathFault, place: impl Fn(usize) -> String) -> (String, Strin
         }
         PathFault::Vertical { index } => (
             format!("{} is straight above or below the point before", place(*index)),
-            "points apart in x or y, as the robot faces along its path".into(),
+            "points apart in x or y, as it faces along its path".into(),
         ),
         PathFault::Cusp { near_m } => (
             format!(

@@ -1,0 +1,138 @@
+//! Reads `[[world.object]]`: things that move.
+
+use glam::{DAffine3, DMat3, DVec3};
+
+use super::objects::{ObjectBody, ObjectConfig, ObjectShape};
+use super::reader::{Field, Limit, TableReader, Text, nearest};
+use super::rig::RobotConfig;
+use super::rig_read::file_name;
+use super::world_read::{dotted, has_extension, trajectory};
+use crate::frames::quat_from_rpy;
+
+const FORMAT: &str = "the rig format, [[world.object]]";
+const TRAJECTORY_EXAMPLE: &str = "{ kind = \"line\", speed_m_s = 20.0 }";
+const MESH_POSE_EXAMPLE: &str = "{ roll_pitch_yaw_deg = [0.0, 0.0, 90.0] }";
+
+/// Extensions of mesh files.
+const MESH_EXTENSIONS: [&str; 5] = ["gltf", "glb", "obj", "ply", "stl"];
+
+/// Reads all objects of `[world]`; none when the key is not written.
+pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
+    if !field.is_written() {
+        return Some(Vec::new());
+    }
+    let (items, _) = field.array("any number of [[world.object]]")?;
+    let mut names: Vec<Text> = Vec::new();
+    let objects: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let table = item.named("world.object").table("[[world.object]]")?;
+            let (name, object) = object(table);
+            if let Some(name) = name {
+                if let Some(first) = names.iter().find(|first| first.value == name.value) {
+                    let title = format!("two objects are named \"{}\"", name.value);
+                    let fault = name.place.fault(title, "again here");
+                    let fault = fault.related(&first.place, "first here");
+                    field.fault(fault.note("limit from the rig format: names become file names"));
+                }
+                names.push(name);
+            }
+            object
+        })
+        .collect();
+    objects.into_iter().collect()
+}
+
+fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
+    let name = file_name(&table.required("name"), "an object's");
+    let body = body(&mut table);
+    let motion = table
+        .required("trajectory")
+        .such_as(TRAJECTORY_EXAMPLE)
+        .table("a trajectory")
+        .and_then(trajectory);
+    let follow_ground = table.optional("follow_ground").boolean().unwrap_or(false);
+    table.finish();
+    let object = || {
+        let (body, body_place) = body?;
+        let (trajectory, trajectory_place) = motion?;
+        Some(ObjectConfig {
+            name: name.as_ref()?.value.clone(),
+            body,
+            motion: RobotConfig { trajectory, follow_ground },
+            body_place,
+            trajectory_place,
+        })
+    };
+    let object = object();
+    (name, object)
+}
+
+fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, super::diagnostic::Place)> {
+    let words = ObjectShape::WORDS.map(|(word, _)| word);
+    let expected = format!(
+        "a built-in body ({}) or the path of a mesh ({})",
+        words.map(|word| format!("\"{word}\"")).join(", "),
+        dotted(&MESH_EXTENSIONS)
+    );
+    let field = table.required("body");
+    let Some(text) = field.text(&expected) else {
+        // What else is there cannot be judged.
+        for key in ["size_m", "reflectance", "mesh_pose", "scale"] {
+            table.optional(key);
+        }
+        return None;
+    };
+    let built_in = ObjectShape::WORDS.iter().find(|(word, _)| *word == text.value);
+    if let Some(&(word, shape)) = built_in {
+        refuse(table, ["mesh_pose", "scale"], &format!("the built-in {word} has `size_m`"));
+        let size = Limit::new(0.01..=1000.0, "m", FORMAT);
+        let size_m = table.optional("size_m").numbers::<3>(&size);
+        let share = Limit::new(0.0..=1.0, "", "physics: a share");
+        let reflectance = table.optional("reflectance").number(&share).unwrap_or(0.5);
+        let size_m = size_m.unwrap_or(shape.default_size_m());
+        return Some((ObjectBody::BuiltIn { shape, size_m, reflectance }, text.place));
+    }
+    if !has_extension(&text.value, &MESH_EXTENSIONS) {
+        let title = format!("`{}` is not a body", text.value);
+        let mut fault = text.place.fault(title, format!("allowed: {expected}"));
+        if let Some(near) = nearest(&text.value, words.into_iter()) {
+            fault = fault.help(format!("did you mean \"{near}\"?"));
+        }
+        field.fault(fault);
+        for key in ["size_m", "reflectance", "mesh_pose", "scale"] {
+            table.optional(key);
+        }
+        return None;
+    }
+    refuse(table, ["size_m", "reflectance"], "a mesh brings its own; see `scale`, `mesh_pose`");
+    let scale = Limit::new(1e-4..=1e4, "", FORMAT);
+    let scale = table.optional("scale").number(&scale).unwrap_or(1.0);
+    let pose = table.optional("mesh_pose").such_as(MESH_POSE_EXAMPLE);
+    let pose =
+        if pose.is_written() { mesh_pose(pose.table("a pose")?) } else { DAffine3::IDENTITY };
+    let path = text.place.source.resolve(&text.value);
+    let body_from_mesh = pose * DAffine3::from_scale(DVec3::splat(scale));
+    Some((ObjectBody::File { path, body_from_mesh }, text.place))
+}
+
+/// Keys of the other sort of body.
+fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
+    for key in keys {
+        if let Some(place) = table.take_unlisted(key) {
+            table.fault(place.fault(format!("`{key}` is not for this body"), why.to_string()));
+        }
+    }
+}
+
+/// Where a mesh lies on the body, as a mount on the robot.
+fn mesh_pose(mut table: TableReader<'_>) -> DAffine3 {
+    let reach = Limit::new(-1000.0..=1000.0, "m", FORMAT);
+    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
+    let translation_m = table.optional("translation_m").numbers::<3>(&reach).unwrap_or_default();
+    let degrees = table.optional("roll_pitch_yaw_deg").numbers::<3>(&turn).unwrap_or_default();
+    table.finish();
+    let [roll, pitch, yaw] = degrees.map(f64::to_radians);
+    let rotation = DMat3::from_quat(quat_from_rpy(roll, pitch, yaw));
+    DAffine3::from_mat3_translation(rotation, DVec3::from_array(translation_m))
+}

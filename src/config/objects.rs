@@ -1,0 +1,78 @@
+//! Things of the world that move: `[[world.object]]` of a rig.
+
+use std::path::PathBuf;
+
+use glam::DAffine3;
+
+use super::diagnostic::Place;
+use super::rig::RobotConfig;
+
+/// A rigid thing with a motion of its own. Its body frame is forward-left-up; built-in bodies
+/// stand on the frame's origin.
+#[derive(Clone, Debug)]
+pub struct ObjectConfig {
+    /// Unique in the rig; names files.
+    pub name: String,
+    /// What it looks like.
+    pub body: ObjectBody,
+    /// Where it goes, in the robot's terms.
+    pub motion: RobotConfig,
+    /// Where the rig names the body.
+    pub body_place: Place,
+    /// Where the rig names the trajectory, or its file.
+    pub trajectory_place: Place,
+}
+
+/// What an object looks like.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ObjectBody {
+    /// A simple shape.
+    BuiltIn {
+        /// Which.
+        shape: ObjectShape,
+        /// Length (forward), width and height, metres.
+        size_m: [f64; 3],
+        /// Diffuse reflectance, 0..=1.
+        reflectance: f64,
+    },
+    /// `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Takes the file's frame (z up) to the body's.
+        body_from_mesh: DAffine3,
+    },
+}
+
+/// A simple shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectShape {
+    /// A box.
+    Box,
+    /// An upright cylinder, round if length and width are equal.
+    Cylinder,
+    /// Hull, cabin and four wheels.
+    Car,
+    /// Legs in stride, trunk, arms and head.
+    Person,
+}
+
+impl ObjectShape {
+    /// As a rig writes them.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("box", Self::Box),
+        ("cylinder", Self::Cylinder),
+        ("car", Self::Car),
+        ("person", Self::Person),
+    ];
+
+    /// Length, width and height when the rig does not say, metres.
+    pub fn default_size_m(self) -> [f64; 3] {
+        match self {
+            Self::Box => [1.0, 1.0, 1.0],
+            Self::Cylinder => [1.0, 1.0, 2.0],
+            Self::Car => [4.5, 1.8, 1.5],
+            Self::Person => [0.5, 0.55, 1.75],
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Simple bodies of things that move: forward-left-up, standing on their frame's origin.
+
+use std::f64::consts::TAU;
+
+use glam::{DAffine3, DVec3};
+
+use crate::config::objects::ObjectShape;
+use crate::world::materials;
+use crate::world::scene::{Instance, Mesh, Scene};
+
+/// Corners of what is round: within 0.03 % of the radius.
+const ROUND: u32 = 128;
+
+/// A body of `size_m` (length, width, height) and one reflectance, as a scene of one instance.
+pub fn build(shape: ObjectShape, size_m: [f64; 3], reflectance: f64) -> Scene {
+    let mut body = Body { mesh: Mesh { name: "body".into(), ..Mesh::default() } };
+    match shape {
+        ObjectShape::Box => body.block([-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]),
+        ObjectShape::Cylinder => body.column([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5]),
+        ObjectShape::Car => body.car(size_m[0] / size_m[2]),
+        ObjectShape::Person => body.person(),
+    }
+    let mut mesh = body.mesh;
+    for position in &mut mesh.positions {
+        for (coordinate, size) in position.iter_mut().zip(size_m) {
+            *coordinate = (f64::from(*coordinate) * size) as f32;
+        }
+    }
+    mesh.triangle_materials = vec![0; mesh.triangles.len()];
+    Scene {
+        meshes: vec![mesh],
+        materials: vec![materials::plain("body", reflectance as f32)],
+        instances: vec![Instance { mesh: 0, world_from_mesh: DAffine3::IDENTITY }],
+        ground: vec![],
+    }
+}
+
+/// A mesh in shares of the body's size: x and y from -0.5 to 0.5, z from 0 to 1.
+struct Body {
+    mesh: Mesh,
+}
+
+impl Body {
+    /// The skin between two convex rings of as many points, closed at both ends.
+    fn loft(&mut self, low: &[DVec3], high: &[DVec3]) {
+        let base = self.mesh.positions.len() as u32;
+        let count = low.len() as u32;
+        self.mesh.positions.extend(low.iter().chain(high).map(|p| p.as_vec3().to_array()));
+        for k in 0..count {
+            let (a, b) = (base + k, base + (k + 1) % count);
+            self.mesh.triangles.extend([[a, b, b + count], [a, b + count, a + count]]);
+        }
+        for k in 1..count - 1 {
+            self.mesh.triangles.push([base, base + k + 1, base + k]);
+            let top = base + count;
+            self.mesh.triangles.push([top, top + k, top + k + 1]);
+        }
+    }
+
+    fn block(&mut self, low: [f64; 3], high: [f64; 3]) {
+        let ring = |z: f64| {
+            [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
+                .map(|[x, y]| DVec3::new(x, y, z))
+        };
+        self.loft(&ring(low[2]), &ring(high[2]));
+    }
+
+    /// A round column, leaning if its ends are not above one another.
+    fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
+        let ring = |centre: [f64; 3]| -> Vec<DVec3> {
+            (0..ROUND)
+                .map(|k| {
+                    let (sin, cos) = libm::sincos(f64::from(k) / f64::from(ROUND) * TAU);
+                    DVec3::from_array(centre) + DVec3::new(radii[0] * cos, radii[1] * sin, 0.0)
+                })
+                .collect()
+        };
+        self.loft(&ring(foot), &ring(head));
+    }
+
+    /// `slenderness` is length over height, so that wheels come out round.
+    fn car(&mut self, slenderness: f64) {
+        // Hull and cabin from the side; the cabin is narrower.
+        let side = |outline: &[[f64; 2]], y: f64| -> Vec<DVec3> {
+            outline.iter().map(|&[x, z]| DVec3::new(x, y, z)).collect()
+        };
+        let hull =
+            [[-0.49, 0.15], [0.49, 0.15], [0.5, 0.40], [0.47, 0.52], [0.2, 0.60], [-0.5, 0.62]];
+        self.loft(&side(&hull, -0.5), &side(&hull, 0.5));
+        let cabin = [[-0.42, 0.6], [0.22, 0.58], [0.05, 1.0], [-0.32, 1.0]];
+        self.loft(&side(&cabin, -0.43), &side(&cabin, 0.43));
+        let radius = 0.21;
+        for x in [-0.31, 0.31] {
+            for [inner, outer] in [[-0.36, -0.499], [0.36, 0.499]] {
+                let ring = |y: f64| -> Vec<DVec3> {
+                    (0..ROUND)
+                        .map(|k| {
+                            let (sin, cos) = libm::sincos(f64::from(k) / f64::from(ROUND) * TAU);
+                            DVec3::new(x + radius * cos / slenderness, y, radius * (1.0 + sin))
+                        })
+                        .collect()
+                };
+                self.loft(&ring(inner), &ring(outer));
+            }
+        }
+    }
+
+    fn person(&mut self) {
+        for (left, foot) in [(0.18, 0.34), (-0.18, -0.34)] {
+            // Foot, leg, and the arm of the other side, which swings with it.
+            self.block([foot - 0.10, left - 0.1, 0.0], [foot + 0.16, left + 0.1, 0.05]);
+            self.column([foot, left, 0.03], [0.0, left, 0.5], [0.15, 0.13]);
+            self.column([foot * 0.8, -left * 2.3, 0.44], [0.0, -left * 2.1, 0.8], [0.09, 0.08]);
+        }
+        self.column([0.0, 0.0, 0.47], [0.0, 0.0, 0.82], [0.24, 0.36]);
+        self.column([0.0, 0.0, 0.8], [0.0, 0.0, 0.88], [0.11, 0.1]);
+        self.column([0.03, 0.0, 0.87], [0.03, 0.0, 1.0], [0.19, 0.14]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_fill_their_size_and_stand_on_the_ground() {
+        for (word, shape) in ObjectShape::WORDS {
+            let size = shape.default_size_m();
+            let scene = build(shape, size, 0.4);
+            let mesh = &scene.meshes[0];
+            for axis in 0..3 {
+                let values = || mesh.positions.iter().map(|p| f64::from(p[axis]));
+                let low = values().fold(f64::INFINITY, f64::min);
+                let high = values().fold(f64::NEG_INFINITY, f64::max);
+                let (from, to) =
+                    if axis == 2 { (0.0, size[2]) } else { (-size[axis] / 2.0, size[axis] / 2.0) };
+                assert!(low >= from - 1e-6 && high <= to + 1e-6, "{word} {axis}: {low} {high}");
+                assert!(high - low > 0.95 * (to - from), "{word} {axis}: {low} {high}");
+            }
+            assert!(mesh.triangles.iter().flatten().all(|&v| (v as usize) < mesh.positions.len()));
+            assert_eq!(scene.materials[0].reflectance, 0.4);
+        }
+    }
+}
