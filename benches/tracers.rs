@@ -1,0 +1,423 @@
+//! Menura's tracer and Embree, side by side: the same pulses through the same scenes in one run,
+//! by turns of a fraction of a second, so that what else the machine does meets all alike.
+//!
+//! ```text
+//! cargo bench --bench tracers                                        # the whole table
+//! cargo bench --bench tracers -- --scene courtyard-20m --sensor hdl-64e-s2 --seconds 5
+//! ```
+//!
+//! What is timed is `RayCaster::cast`: nine rays a pulse in, hits with range, cosine and
+//! reflectance out. Pulses come a packet at a time and laser by laser, as sensors ask for them,
+//! from eight places on the courtyard's lane. Embree runs as a simulator would have it, not
+//! closing edges between triangles (`--robust` has it close them, as `caster = "embree"` does).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use glam::DVec3;
+use menura::config::lidar::BeamShape;
+use menura::config::rig::{CourtyardParameters, SceneSource};
+use menura::engine::clock::Stopwatch;
+use menura::sensors::beam;
+use menura::world::builtin::courtyard;
+use menura::world::ground::{GroundHeight, Terrain};
+use menura::world::loaders;
+use menura::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings, Packets};
+use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
+use menura::world::scene::Scene;
+
+#[derive(Parser)]
+#[command(about = "Compares Menura's tracer with Embree")]
+struct Options {
+    /// Scenes, all when left out: courtyard-0.36m, courtyard-20m, courtyard-191m, grass-dense
+    #[arg(long)]
+    scene: Vec<String>,
+    /// Sensors, all when left out: hdl-64e-s2, hdl-32e, vlp-16, lms-291
+    #[arg(long)]
+    sensor: Vec<String>,
+    /// Seconds to measure each sensor in each scene
+    #[arg(long, default_value_t = 4.0)]
+    seconds: f64,
+    /// MAVS's scenes: the folder that holds `data`; else $MENURA_SHARED/scenes/mavs
+    #[arg(long)]
+    mavs: Option<PathBuf>,
+    /// Have Embree close the edges between triangles
+    #[arg(long)]
+    robust: bool,
+    /// Leave Embree out
+    #[arg(long)]
+    no_embree: bool,
+    /// Passed by cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Name, blades of grass, trees, triangles of a tree.
+const COURTYARDS: [(&str, u64, u32, u32); 3] = [
+    ("courtyard-0.36m", 22_500, 0, 1_000),
+    ("courtyard-20m", 2_000_000, 1, 3_500_000),
+    ("courtyard-191m", 2_000_000, 50, 3_500_000),
+];
+const MEADOW: &str = "grass-dense";
+
+/// What a sensor fires.
+struct Sensor {
+    name: &'static str,
+    /// Degrees from level, up.
+    elevations_deg: Vec<f64>,
+    step_deg: f64,
+    /// Where the first column looks, degrees from forward, and how many there are in a turn.
+    first_deg: f64,
+    columns: u32,
+    /// Columns whose pulses are asked for together.
+    columns_per_packet: u32,
+    shape: BeamShape,
+    /// Full angles, radians.
+    divergence_rad: [f64; 2],
+    max_range_m: f32,
+    pulses_per_s: f64,
+}
+
+/// The patterns, after the products' manuals. Elevations of the HDL-64E are those of an ideal unit.
+fn sensors() -> Vec<Sensor> {
+    let spread = |first: f64, step: f64, count: u32| {
+        (0..count).map(move |k| first + step * f64::from(k)).collect::<Vec<_>>()
+    };
+    let turn = |cycle_s: f64| {
+        // 10 turns a second.
+        let step_deg = 3600.0 * cycle_s;
+        (step_deg, (360.0 / step_deg) as u32)
+    };
+    let hdl64e = [spread(2.0, -1.0 / 3.0, 32), spread(-8.83, -0.5, 32)].concat();
+    let (step64, columns64) = turn(48e-6);
+    let (step32, columns32) = turn(46.08e-6);
+    let (step16, columns16) = turn(55.296e-6);
+    vec![
+        Sensor {
+            name: "hdl-64e-s2",
+            elevations_deg: hdl64e,
+            step_deg: step64,
+            first_deg: 0.0,
+            columns: columns64,
+            columns_per_packet: 6,
+            shape: BeamShape::Rectangular,
+            divergence_rad: [2e-3, 2e-3],
+            max_range_m: 120.0,
+            pulses_per_s: 64.0 / 48e-6,
+        },
+        Sensor {
+            name: "hdl-32e",
+            elevations_deg: spread(-30.67, 4.0 / 3.0, 32),
+            step_deg: step32,
+            first_deg: 0.0,
+            columns: columns32,
+            columns_per_packet: 12,
+            shape: BeamShape::Rectangular,
+            divergence_rad: [3e-3, 3e-3],
+            max_range_m: 100.0,
+            pulses_per_s: 32.0 / 46.08e-6,
+        },
+        Sensor {
+            name: "vlp-16",
+            elevations_deg: spread(-15.0, 2.0, 16),
+            step_deg: step16,
+            first_deg: 0.0,
+            columns: columns16,
+            columns_per_packet: 24,
+            shape: BeamShape::Rectangular,
+            divergence_rad: [3e-3, 1.5e-3],
+            max_range_m: 100.0,
+            pulses_per_s: 16.0 / 55.296e-6,
+        },
+        // 180 degrees in steps of one, 75 scans a second, each one telegram.
+        Sensor {
+            name: "lms-291",
+            elevations_deg: vec![0.0],
+            step_deg: 1.0,
+            first_deg: -90.0,
+            columns: 181,
+            columns_per_packet: 181,
+            shape: BeamShape::Circular,
+            divergence_rad: [4.4e-3, 4.4e-3],
+            max_range_m: 80.0,
+            pulses_per_s: 181.0 * 75.0,
+        },
+    ]
+}
+
+/// Places from which packets are fired.
+const PLACES: u32 = 8;
+/// Pulses fired in a turn of each tracer, about.
+const PULSES: u32 = 24_000;
+/// Above the ground, metres.
+const HEIGHT_M: f64 = 2.0;
+
+impl Sensor {
+    /// Packets spread evenly over turns at places around the lane.
+    fn packets(&self, ground: &Terrain) -> Vec<Vec<Pulse>> {
+        let in_turn = self.columns / self.columns_per_packet;
+        let in_packet = self.columns_per_packet * self.elevations_deg.len() as u32;
+        let wanted = (PULSES / in_packet / PLACES).clamp(1, in_turn);
+        let mut packets = Vec::new();
+        for place in 0..PLACES {
+            let angle = f64::from(place) / f64::from(PLACES) * std::f64::consts::TAU;
+            let (sin, cos) = libm::sincos(angle);
+            let [x, y] = [courtyard::LANE_RADIUS_M * cos, courtyard::LANE_RADIUS_M * sin];
+            let origin = DVec3::new(x, y, ground.height_m(x, y).unwrap_or(0.0) + HEIGHT_M);
+            for k in 0..wanted {
+                let packet = (k * in_turn / wanted + place) % in_turn;
+                packets.push(self.packet(packet * self.columns_per_packet, origin, angle));
+            }
+        }
+        packets
+    }
+
+    /// Laser by laser, from `first_column` on.
+    fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Vec<Pulse> {
+        let half_axis = |rad: f64| libm::tan(rad / 2.0) * std::f64::consts::FRAC_1_SQRT_2;
+        let [across, along] = self.divergence_rad.map(half_axis);
+        let pulse = |elevation_deg: f64, column: u32| {
+            let turned = self.first_deg + self.step_deg * f64::from(first_column + column);
+            // Clockwise, as these turn.
+            let (sin_a, cos_a) = libm::sincos(yaw_rad - turned.to_radians());
+            let (sin_e, cos_e) = libm::sincos(elevation_deg.to_radians());
+            let direction = DVec3::new(cos_e * cos_a, cos_e * sin_a, sin_e);
+            let left = DVec3::new(-sin_a, cos_a, 0.0);
+            let (half_axis_u, half_axis_v) = (left * across, direction.cross(left) * along);
+            let max_range_m = self.max_range_m;
+            Pulse { origin, direction, half_axis_u, half_axis_v, max_range_m }
+        };
+        let columns = || 0..self.columns_per_packet;
+        let lasers = self.elevations_deg.iter();
+        lasers.flat_map(|&laser| columns().map(move |column| pulse(laser, column))).collect()
+    }
+}
+
+/// A tracer with a number of threads, and what it has done so far.
+struct Entry<'a> {
+    name: &'static str,
+    threads: usize,
+    caster: &'a dyn RayCaster,
+    pulses: usize,
+    wall: Duration,
+    processor: Duration,
+}
+
+/// Processor time of this thread.
+fn processor_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+impl Entry<'_> {
+    /// Every thread casts all packets once.
+    fn take_turn(&mut self, stencil: &Stencil, packets: &[Vec<Pulse>]) {
+        let watch = Stopwatch::start();
+        let caster = self.caster;
+        let spent = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.threads)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut hits = Vec::new();
+                        let start = processor_time();
+                        for pulses in packets {
+                            hits.resize(pulses.len() * stencil.len(), Hit::MISS);
+                            caster.cast(stencil, pulses, &mut hits);
+                            std::hint::black_box(&mut hits);
+                        }
+                        processor_time() - start
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|w| w.join().expect("casters do not panic")).sum::<Duration>()
+        });
+        self.wall += watch.elapsed();
+        self.processor += spent;
+        self.pulses += self.threads * packets.iter().map(Vec::len).sum::<usize>();
+    }
+
+    fn pulses_per_s(&self) -> f64 {
+        self.pulses as f64 / self.wall.as_secs_f64()
+    }
+
+    /// Of processor time, summed over threads: what other processes do matters less to it.
+    fn pulses_per_processor_s(&self) -> f64 {
+        self.pulses as f64 / self.processor.as_secs_f64()
+    }
+}
+
+/// A number of `/proc/self/status`, megabytes.
+fn status_mb(key: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) / 1024
+}
+
+/// The scene called `name`, or why there is none.
+fn load(name: &str, options: &Options) -> Result<Scene, String> {
+    if let Some(&(_, grass_blades, trees, tree_triangles)) =
+        COURTYARDS.iter().find(|courtyard| courtyard.0 == name)
+    {
+        let shape = CourtyardParameters {
+            seed: 7,
+            grass_blades,
+            trees,
+            tree_triangles,
+            ..Default::default()
+        };
+        return Ok(courtyard::build(&shape));
+    }
+    let shared = std::env::var_os("MENURA_SHARED").map(|p| PathBuf::from(p).join("scenes/mavs"));
+    let Some(folder) = options.mavs.clone().or(shared) else {
+        return Err("needs MAVS's scenes: --mavs or MENURA_SHARED".into());
+    };
+    let path = folder.join("data/scenes/grass_dense.json");
+    loaders::load(&SceneSource::File { path, seed: 7 }).map_err(|error| error.to_string())
+}
+
+fn main() {
+    let options = Options::parse();
+    let sensors = sensors();
+    let scenes: Vec<&str> = COURTYARDS.iter().map(|c| c.0).chain([MEADOW]).collect();
+    let unknown = |asked: &[String], known: &[&str]| {
+        asked.iter().find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    let names: Vec<&str> = sensors.iter().map(|sensor| sensor.name).collect();
+    for (asked, known) in [(&options.scene, &scenes), (&options.sensor, &names)] {
+        if let Some(name) = unknown(asked, known) {
+            eprintln!("error: `{name}` is not known; allowed: {}", known.join(", "));
+            std::process::exit(2);
+        }
+    }
+    let has_embree = !options.no_embree
+        && match embree::find() {
+            Ok((version, path)) => {
+                println!("Embree {version}, {path}");
+                true
+            }
+            Err(error) => {
+                println!("Embree is left out: {error}");
+                false
+            }
+        };
+    let is_chosen =
+        |asked: &[String], name: &str| asked.is_empty() || asked.iter().any(|a| a == name);
+    for name in scenes.into_iter().filter(|name| is_chosen(&options.scene, name)) {
+        match load(name, &options) {
+            Ok(scene) => {
+                let sensors = sensors.iter().filter(|s| is_chosen(&options.sensor, s.name));
+                measure_scene(name, scene, sensors, has_embree, &options);
+            }
+            Err(why) => println!("\n{name}: left out, {why}"),
+        }
+    }
+}
+
+fn measure_scene<'a>(
+    name: &str,
+    scene: Scene,
+    sensors: impl Iterator<Item = &'a Sensor>,
+    has_embree: bool,
+    options: &Options,
+) {
+    let ground = Terrain::new(&scene);
+    let scene = Arc::new(scene);
+    let scene_mb = status_mb("VmRSS:");
+    let watch = Stopwatch::start();
+    let menura = BvhCaster::new(scene.clone()).unwrap_or_else(|error| panic!("{error}"));
+    let built_s = watch.elapsed().as_secs_f64();
+    println!(
+        "\n{name}: {:.1} M triangles, {} instances; resident {scene_mb} MB before any tracer",
+        scene.instanced_triangles() as f64 / 1e6,
+        scene.instances.len()
+    );
+    println!(
+        "  Menura: trees {} MB, built in {built_s:.1} s, resident {} MB, at most {} MB so far",
+        menura.memory_bytes() / 1_000_000,
+        status_mb("VmRSS:"),
+        status_mb("VmHWM:"),
+    );
+    let embree = has_embree.then(|| {
+        let settings = EmbreeSettings { packets: Packets::Eight, robust: options.robust };
+        let before_mb = status_mb("VmRSS:");
+        let watch = Stopwatch::start();
+        let built = EmbreeCaster::new(scene.clone(), settings);
+        let eight = built.unwrap_or_else(|error| panic!("{error}"));
+        println!(
+            "  Embree: trees and copied triangles {} MB, built in {:.1} s, resident {} MB more",
+            eight.memory_bytes() / 1_000_000,
+            watch.elapsed().as_secs_f64(),
+            status_mb("VmRSS:").saturating_sub(before_mb),
+        );
+        (eight.in_packets_of(Packets::One), eight)
+    });
+    println!(
+        "  sensor      tracer         threads  M pulses/s  M rays/s  real time   Menura/       CPU  \
+         M pulses/    Menura/\n\
+         {:59}factor      this     share      CPU s  this, CPU",
+        ""
+    );
+    for sensor in sensors {
+        let mut entries = Vec::new();
+        for threads in [1, 2] {
+            let mut add = |name, caster| {
+                let (wall, processor) = (Duration::ZERO, Duration::ZERO);
+                entries.push(Entry { name, threads, caster, pulses: 0, wall, processor });
+            };
+            add("Menura", &menura as &dyn RayCaster);
+            if let Some((one, eight)) = &embree {
+                add("Embree 1-wide", one);
+                add("Embree 8-wide", eight);
+            }
+        }
+        measure_sensor(sensor, &ground, &mut entries, options.seconds);
+    }
+}
+
+fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], seconds: f64) {
+    let stencil = beam::stencil(sensor.shape);
+    let packets = sensor.packets(ground);
+    // Warm caches and pages are every tracer's.
+    for entry in entries.iter_mut() {
+        entry.take_turn(&stencil, &packets);
+        (entry.pulses, entry.wall, entry.processor) = (0, Duration::ZERO, Duration::ZERO);
+    }
+    let watch = Stopwatch::start();
+    loop {
+        for entry in entries.iter_mut() {
+            entry.take_turn(&stencil, &packets);
+        }
+        if watch.elapsed().as_secs_f64() >= seconds {
+            break;
+        }
+    }
+    let ours: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.name == "Menura")
+        .map(|entry| (entry.threads, entry.pulses_per_s(), entry.pulses_per_processor_s()))
+        .collect();
+    let menura = |threads| {
+        let found = ours.iter().find(|entry| entry.0 == threads);
+        found.map_or([f64::NAN; 2], |entry| [entry.1, entry.2])
+    };
+    for entry in entries.iter() {
+        let rate = entry.pulses_per_s();
+        println!(
+            "  {:10}  {:13}  {:>7}  {:>10.3}  {:>8.2}  {:>9.2}  {:>8.2}  {:>6.0} %  {:>9.3}  {:>9.2}",
+            sensor.name,
+            entry.name,
+            entry.threads,
+            rate / 1e6,
+            rate * stencil.len() as f64 / 1e6,
+            rate / sensor.pulses_per_s,
+            menura(entry.threads)[0] / rate,
+            100.0 * entry.processor.as_secs_f64()
+                / (entry.wall.as_secs_f64() * entry.threads as f64),
+            entry.pulses_per_processor_s() / 1e6,
+            menura(entry.threads)[1] / entry.pulses_per_processor_s(),
+        );
+    }
+}
