@@ -11,44 +11,27 @@
 
 use std::f64::consts::{PI, TAU};
 
-use glam::{DAffine3, DMat3, DVec2, DVec3};
-use rand_xoshiro::SplitMix64;
+use glam::{DAffine3, DVec2};
 
+use super::heights::{HeightGrid, corner};
+use super::planting::{GRASS_MODEL, RELIEF, Site, TREE_MODEL, add, draw, reach};
+pub use super::planting::{LANE_RADIUS_M, LANE_TO_GRASS_M, LANE_TO_TRUNK_M};
 use super::{grass, tree};
 use crate::config::rig::CourtyardParameters;
 use crate::world::materials;
-use crate::world::random::{self, uniform};
-use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
+use crate::world::random;
+use crate::world::scene::{MaterialId, Mesh, Scene};
 
 /// The inner faces of the walls lie this far from the middle, metres.
 pub const HALF_SIZE_M: f64 = 150.0;
 /// Height of the walls, metres.
 pub const WALL_HEIGHT_M: f64 = 10.0;
-/// Radius of the lane that is kept clear about the origin, metres.
-pub const LANE_RADIUS_M: f64 = 20.0;
-/// No trunk stands nearer to the lane than this, metres.
-pub const LANE_TO_TRUNK_M: f64 = 3.0;
-/// No blade of grass roots or leans nearer to the lane than this, metres.
-pub const LANE_TO_GRASS_M: f64 = 1.0;
-
 /// Ground cells along each side, 1 m each.
 const CELLS: u32 = 302;
-/// Half the ground's width, metres.
-const HALF_GROUND_M: f64 = CELLS as f64 / 2.0;
 /// Thickness of the walls, metres.
 const WALL_THICKNESS_M: f64 = 1.0;
 /// The relief fades to nothing over this distance before the walls, metres.
 const FADE_M: f64 = 20.0;
-/// Trees keep this distance from each other where there is room, metres.
-const TREE_SPACING_M: f64 = 5.0;
-
-// What a random stream is for.
-const RELIEF: u64 = 1;
-const TREE_MODEL: u64 = 2;
-const GRASS_MODEL: u64 = 3;
-const TREE_PLACE: u64 = 4;
-const GRASS_PLACE: u64 = 5;
-
 /// Builds the courtyard.
 pub fn build(parameters: &CourtyardParameters) -> Scene {
     let seed = parameters.seed;
@@ -59,7 +42,8 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
             (scene.materials.len() - 1) as MaterialId
         });
 
-    let relief = Relief::new(seed, parameters.ground_relief_m);
+    let relief = relief(seed, parameters.ground_relief_m);
+    let site = Site { seed, half_size_m: HALF_SIZE_M, ground: &relief };
     add(&mut scene, relief.mesh(soil), &[DAffine3::IDENTITY]);
     scene.ground = scene.instances.clone();
     add(&mut scene, walls(concrete), &[DAffine3::IDENTITY]);
@@ -69,99 +53,15 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
         let clump = grass::clump(draw(seed, GRASS_MODEL), grass_blade);
         let reach = reach(&clump);
         let places: Vec<DAffine3> =
-            (0..clumps).map(|index| clump_place(seed, index, reach, &relief)).collect();
+            (0..clumps).map(|index| site.clump_place(index, reach)).collect();
         add(&mut scene, clump, &places);
     }
     if parameters.trees > 0 {
         let model = tree::tree(draw(seed, TREE_MODEL), parameters.tree_triangles, bark, leaf);
-        let places = tree_places(seed, parameters.trees, reach(&model), &relief);
+        let places = site.tree_places(parameters.trees, reach(&model));
         add(&mut scene, model, &places);
     }
     scene
-}
-
-/// Adds a mesh and its copies.
-fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
-    let index = scene.meshes.len() as u32;
-    scene.meshes.push(mesh);
-    let instances = places.iter().map(|&world_from_mesh| Instance { mesh: index, world_from_mesh });
-    scene.instances.extend(instances);
-}
-
-/// The seed of a model.
-fn draw(seed: u64, kind: u64) -> u64 {
-    rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
-}
-
-/// How far a mesh reaches from its upright axis, metres.
-fn reach(mesh: &Mesh) -> f64 {
-    let farthest = mesh.positions.iter().map(|&[x, y, _]| x * x + y * y).fold(0.0, f32::max);
-    f64::from(farthest).sqrt()
-}
-
-/// Distance from the lane's middle line, metres.
-fn from_lane(p: DVec2) -> f64 {
-    (p.length() - LANE_RADIUS_M).abs()
-}
-
-/// A uniform place whose surroundings of `reach` metres lie inside the walls.
-fn place_inside(rng: &mut SplitMix64, reach: f64) -> DVec2 {
-    let half = HALF_SIZE_M - reach;
-    DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
-}
-
-/// Where a clump stands. It is sheared so that its blades follow the slope and stay upright.
-fn clump_place(seed: u64, index: u64, reach: f64, relief: &Relief) -> DAffine3 {
-    let mut rng = random::stream(seed, GRASS_PLACE, index);
-    let scale = uniform(&mut rng, 0.8, 1.2);
-    let (sin, cos) = libm::sincos(random::angle(&mut rng));
-    let place = loop {
-        let place = place_inside(&mut rng, reach * scale);
-        if from_lane(place) >= LANE_TO_GRASS_M + reach * scale {
-            break place;
-        }
-    };
-    let z = relief.height(place);
-    let slope = relief.slope(place);
-    let on_slope = |v: DVec2| v.extend(v.dot(slope));
-    let axes = DMat3::from_cols(
-        on_slope(DVec2::new(cos, sin) * scale),
-        on_slope(DVec2::new(-sin, cos) * scale),
-        DVec3::Z * scale,
-    );
-    DAffine3::from_mat3_translation(axes, place.extend(z))
-}
-
-/// Where the trees stand: on the ground, clear of lane and walls, apart from each other where there
-/// is room.
-fn tree_places(seed: u64, trees: u32, reach: f64, relief: &Relief) -> Vec<DAffine3> {
-    let mut taken: Vec<DVec2> = Vec::new();
-    let mut places = Vec::new();
-    for index in 0..u64::from(trees) {
-        let mut rng = random::stream(seed, TREE_PLACE, index);
-        // The model is 8 m tall.
-        let scale = uniform(&mut rng, 0.75, 1.25);
-        let (sin, cos) = libm::sincos(random::angle(&mut rng));
-        let clear = LANE_TO_TRUNK_M + 2.0 * tree::TRUNK_RADIUS_M * scale;
-        let mut tries = 0;
-        let place = loop {
-            let place = place_inside(&mut rng, reach * scale);
-            tries += 1;
-            let crowded = taken.iter().any(|other| other.distance(place) < TREE_SPACING_M);
-            if from_lane(place) >= clear && (!crowded || tries > 20) {
-                break place;
-            }
-        };
-        taken.push(place);
-        let axes = DMat3::from_cols(
-            DVec3::new(cos, sin, 0.0) * scale,
-            DVec3::new(-sin, cos, 0.0) * scale,
-            DVec3::Z * scale,
-        );
-        let root = place.extend(relief.height(place));
-        places.push(DAffine3::from_mat3_translation(axes, root));
-    }
-    places
 }
 
 /// Four walls that stand on z = 0, and half a metre below it.
@@ -191,97 +91,32 @@ fn walls(material: MaterialId) -> Mesh {
     mesh
 }
 
-/// The uneven ground: heights at the corners of 1 m cells, plane triangles between.
-struct Relief {
-    /// Row by row from the south-west, `CELLS + 1` a row.
-    heights: Vec<f32>,
-}
-
-impl Relief {
-    /// A sum of waves whose highest swell or deepest hollow is `amplitude_m`.
-    fn new(seed: u64, amplitude_m: f64) -> Self {
-        let mut rng = random::stream(seed, RELIEF, 0);
-        let waves: Vec<(DVec2, f64, f64)> = (0..16)
-            .map(|wave| {
-                // From 120 m down to 15 m; short waves are lower, so that no slope is steep.
-                let length = 120.0 * libm::pow(0.125, f64::from(wave) / 15.0);
-                let (sin, cos) = libm::sincos(random::angle(&mut rng));
-                let number = DVec2::new(cos, sin) * (TAU / length);
-                (number, random::angle(&mut rng), libm::pow(length / 120.0, 1.3))
-            })
-            .collect();
-        let side = CELLS + 1;
-        let raw: Vec<f64> = (0..side * side)
-            .map(|index| {
-                let p = corner(index % side, index / side);
-                let sum: f64 = waves
-                    .iter()
-                    .map(|&(number, phase, weight)| weight * libm::sin(number.dot(p) + phase))
-                    .sum();
-                sum * fade(p.x) * fade(p.y)
-            })
-            .collect();
-        let peak = raw.iter().fold(0.0, |peak: f64, z| peak.max(z.abs()));
-        let heights = raw.iter().map(|z| (z / peak * amplitude_m) as f32).collect();
-        Self { heights }
-    }
-
-    fn mesh(&self, material: MaterialId) -> Mesh {
-        let side = CELLS + 1;
-        let positions = (0..side * side)
-            .map(|index| {
-                let p = corner(index % side, index / side);
-                [p.x as f32, p.y as f32, self.heights[index as usize]]
-            })
-            .collect();
-        let cells = (0..CELLS * CELLS).map(|cell| cell / CELLS * side + cell % CELLS);
-        let triangles: Vec<[u32; 3]> =
-            cells.flat_map(|a| [[a, a + 1, a + side + 1], [a, a + side + 1, a + side]]).collect();
-        Mesh {
-            name: "ground".into(),
-            positions,
-            uvs: Vec::new(),
-            triangle_materials: vec![material; triangles.len()],
-            triangles,
-        }
-    }
-
-    /// Height of the mesh at `p`, metres.
-    fn height(&self, p: DVec2) -> f64 {
-        let (cell, s, t) = self.cell(p);
-        let [a, b, c, d] = cell;
-        // The diagonal runs from the south-west corner `a` to the north-east corner `c`.
-        if s >= t { a + (b - a) * s + (c - b) * t } else { a + (c - d) * s + (d - a) * t }
-    }
-
-    /// Rise towards east and north at `p`, from the cell's corners.
-    fn slope(&self, p: DVec2) -> DVec2 {
-        let ([a, b, c, d], _, _) = self.cell(p);
-        DVec2::new(b - a + c - d, d - a + c - b) / 2.0
-    }
-
-    /// The heights of the corners of `p`'s cell, counter-clockwise from south-west, and the place
-    /// of `p` in it.
-    fn cell(&self, p: DVec2) -> ([f64; 4], f64, f64) {
-        let limit = f64::from(CELLS);
-        let (x, y) =
-            ((p.x + HALF_GROUND_M).clamp(0.0, limit), (p.y + HALF_GROUND_M).clamp(0.0, limit));
-        let (column, row) = ((x as u32).min(CELLS - 1), (y as u32).min(CELLS - 1));
-        let height =
-            |column: u32, row: u32| f64::from(self.heights[(row * (CELLS + 1) + column) as usize]);
-        let corners = [
-            height(column, row),
-            height(column + 1, row),
-            height(column + 1, row + 1),
-            height(column, row + 1),
-        ];
-        (corners, x - f64::from(column), y - f64::from(row))
-    }
-}
-
-/// A corner of the ground's cells.
-fn corner(column: u32, row: u32) -> DVec2 {
-    DVec2::new(f64::from(column) - HALF_GROUND_M, f64::from(row) - HALF_GROUND_M)
+/// The uneven ground: 1 m cells, and waves whose highest swell or deepest hollow is `amplitude_m`.
+fn relief(seed: u64, amplitude_m: f64) -> HeightGrid {
+    let mut rng = random::stream(seed, RELIEF, 0);
+    let waves: Vec<(DVec2, f64, f64)> = (0..16)
+        .map(|wave| {
+            // From 120 m down to 15 m; short waves are lower, so that no slope is steep.
+            let length = 120.0 * libm::pow(0.125, f64::from(wave) / 15.0);
+            let (sin, cos) = libm::sincos(random::angle(&mut rng));
+            let number = DVec2::new(cos, sin) * (TAU / length);
+            (number, random::angle(&mut rng), libm::pow(length / 120.0, 1.3))
+        })
+        .collect();
+    let side = CELLS + 1;
+    let raw: Vec<f64> = (0..side * side)
+        .map(|index| {
+            let p = corner(CELLS, 1.0, index % side, index / side);
+            let sum: f64 = waves
+                .iter()
+                .map(|&(number, phase, weight)| weight * libm::sin(number.dot(p) + phase))
+                .sum();
+            sum * fade(p.x) * fade(p.y)
+        })
+        .collect();
+    let peak = raw.iter().fold(0.0, |peak: f64, z| peak.max(z.abs()));
+    let heights = raw.iter().map(|z| (z / peak * amplitude_m) as f32).collect();
+    HeightGrid { cells: CELLS, cell_m: 1.0, heights }
 }
 
 /// 1 in the middle, falling smoothly to 0 at the walls.
@@ -292,7 +127,11 @@ fn fade(coordinate: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::*;
+    use crate::world::builtin::planting::from_lane;
+    use crate::world::scene::Instance;
 
     fn small() -> CourtyardParameters {
         CourtyardParameters {
@@ -342,7 +181,7 @@ mod tests {
 
     #[test]
     fn heights_are_those_of_the_mesh() {
-        let relief = Relief::new(5, 2.0);
+        let relief = super::relief(5, 2.0);
         let mesh = relief.mesh(0);
         for (t, weights) in [(0, [0.2, 0.3, 0.5]), (91_000, [0.6, 0.3, 0.1]), (91_001, [0.1; 3])] {
             let corners = mesh.corners(t);
@@ -355,7 +194,7 @@ mod tests {
     #[test]
     fn things_stand_on_the_ground_clear_of_lane_and_walls() {
         let scene = build(&small());
-        let relief = Relief::new(7, 1.5);
+        let relief = super::relief(7, 1.5);
         let tallest = copies(&scene, "tree")
             .iter()
             .map(|i| i.world_from_mesh.matrix3.z_axis.z * tree::HEIGHT_M)
@@ -384,8 +223,8 @@ mod tests {
 
     #[test]
     fn grass_follows_the_slope() {
-        let relief = Relief::new(7, 10.0);
-        let place = clump_place(7, 3, 0.5, &relief);
+        let relief = super::relief(7, 10.0);
+        let place = Site { seed: 7, half_size_m: HALF_SIZE_M, ground: &relief }.clump_place(3, 0.5);
         let foot = place.translation;
         for direction in [DVec3::X, DVec3::Y, -DVec3::X] {
             let edge = place.transform_point3(direction * 0.4);

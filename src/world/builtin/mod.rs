@@ -5,6 +5,8 @@ pub mod courtyard;
 pub mod room;
 
 mod grass;
+mod heights;
+mod planting;
 mod tree;
 
 pub use crate::config::scenes::{BUILTIN, BuiltinScene, ParameterHelp};
