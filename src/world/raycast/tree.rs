@@ -16,6 +16,9 @@ const COUNT_SHIFT: u32 = 28;
 const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 /// A leaf's count is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
+/// Trees of more primitives are built in parts, so that what building takes on top, some 200 bytes
+/// a primitive, stays small.
+const MOST_AT_ONCE: usize = 4 << 20;
 /// Primitives a tree may hold; the leaf encoding's limit.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
 
@@ -67,6 +70,7 @@ impl Node {
 }
 
 /// A primitive's box for the builder.
+#[derive(Clone, Copy)]
 pub struct Bounded {
     pub low: [f32; 3],
     pub high: [f32; 3],
@@ -88,7 +92,48 @@ impl Tree {
         if primitives.is_empty() {
             return Self::default();
         }
-        let max_per_leaf = max_per_leaf.clamp(1, MAX_PER_LEAF);
+        Self::build_in_parts(primitives, max_per_leaf.clamp(1, MAX_PER_LEAF), MOST_AT_ONCE)
+    }
+
+    /// A tree for every `most` primitives, neighbours in space, and one above them.
+    fn build_in_parts(primitives: &[Bounded], max_per_leaf: u32, most: usize) -> Self {
+        if primitives.len() <= most {
+            return Self::build_at_once(primitives, max_per_leaf);
+        }
+        let mut indices: Vec<u32> = (0..primitives.len() as u32).collect();
+        let mut parts = Vec::new();
+        part(primitives, &mut indices, most, &mut parts);
+        let boxes: Vec<Bounded> = parts.iter().map(|part| around(primitives, part)).collect();
+        // The tree above, whose leaves are then replaced by the parts' roots.
+        let Self { mut nodes, order: order_of_parts } = Self::build_at_once(&boxes, 1);
+        let mut roots = vec![0; parts.len()];
+        let nodes_above = nodes.len();
+        let mut order = Vec::with_capacity(primitives.len());
+        for (part, root) in parts.into_iter().zip(&mut roots) {
+            let members: Vec<Bounded> = part.iter().map(|&i| primitives[i as usize]).collect();
+            let tree = Self::build_at_once(&members, max_per_leaf);
+            let (first_node, first_place) = (nodes.len() as u32, order.len() as u32);
+            *root = first_node;
+            order.extend(tree.order.into_iter().map(|place| part[place as usize]));
+            nodes.extend(tree.nodes.into_iter().map(|mut node| {
+                for code in node.children.iter_mut().filter(|code| **code != EMPTY) {
+                    *code += if leaf(*code).is_some() { first_place } else { first_node };
+                }
+                node
+            }));
+        }
+        for code in nodes[..nodes_above].iter_mut().flat_map(|node| &mut node.children) {
+            if *code == EMPTY {
+                continue;
+            }
+            if let Some((place, _)) = leaf(*code) {
+                *code = roots[order_of_parts[place as usize] as usize];
+            }
+        }
+        Self { nodes, order }
+    }
+
+    fn build_at_once(primitives: &[Bounded], max_per_leaf: u32) -> Self {
         let params = BvhBuildParams {
             max_prims_per_leaf: max_per_leaf,
             // A leaf's primitives are tested side by side: always fill leaves.
@@ -115,6 +160,50 @@ impl Tree {
         }
         runs
     }
+}
+
+/// Halves `indices` across the longest side of their middles until a part holds at most `most`.
+fn part<'a>(
+    primitives: &[Bounded],
+    indices: &'a mut [u32],
+    most: usize,
+    parts: &mut Vec<&'a [u32]>,
+) {
+    if indices.len() <= most {
+        parts.push(indices);
+        return;
+    }
+    let middle = |index: u32, axis: usize| {
+        let Bounded { low, high } = &primitives[index as usize];
+        0.5 * low[axis] + 0.5 * high[axis]
+    };
+    let extent = |axis: usize| {
+        let all = indices.iter().map(|&index| middle(index, axis));
+        let (low, high) = all
+            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), c| (low.min(c), high.max(c)));
+        high - low
+    };
+    let longest = (0..3).max_by(|&a, &b| extent(a).total_cmp(&extent(b))).unwrap_or(0);
+    let half = indices.len() / 2;
+    indices.select_nth_unstable_by(half, |&a, &b| {
+        middle(a, longest).total_cmp(&middle(b, longest)).then(a.cmp(&b))
+    });
+    let (near, far) = indices.split_at_mut(half);
+    part(primitives, near, most, parts);
+    part(primitives, far, most, parts);
+}
+
+/// The box around some primitives.
+fn around(primitives: &[Bounded], indices: &[u32]) -> Bounded {
+    let mut all = Bounded { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
+    for &index in indices {
+        let Bounded { low, high } = &primitives[index as usize];
+        for axis in 0..3 {
+            all.low[axis] = all.low[axis].min(low[axis]);
+            all.high[axis] = all.high[axis].max(high[axis]);
+        }
+    }
+    all
 }
 
 /// Gives each wide node the eight largest subtrees of its binary node.
@@ -156,4 +245,67 @@ fn collapse(binary: &Bvh2) -> Vec<Node> {
         }
     }
     nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every primitive's place, reached from the root, with all boxes on the way around it.
+    fn reached(tree: &Tree, primitives: &[Bounded]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut open = vec![(0u32, vec![])];
+        while let Some((index, boxes)) = open.pop() {
+            let node = &tree.nodes[index as usize];
+            for slot in (0..8).filter(|slot| node.occupied >> slot & 1 == 1) {
+                let mut boxes: Vec<(usize, usize)> = boxes.clone();
+                boxes.push((index as usize, slot));
+                match leaf(node.children[slot]) {
+                    None => open.push((node.children[slot], boxes)),
+                    Some((first, count)) => {
+                        for place in first..first + count {
+                            let primitive = tree.order[place as usize];
+                            found.push(primitive);
+                            let Bounded { low, high } = &primitives[primitive as usize];
+                            for &(node, slot) in &boxes {
+                                let node = &tree.nodes[node];
+                                for axis in 0..3 {
+                                    let middle = node.middle[axis][slot];
+                                    let half = node.half[axis][slot];
+                                    assert!(low[axis] >= middle - half - 1e-5);
+                                    assert!(high[axis] <= middle + half + 1e-5);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn trees_built_in_parts_hold_every_primitive_once() {
+        let mut state = 3u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f32 / (1u64 << 24) as f32
+        };
+        let primitives: Vec<Bounded> = (0..5000)
+            .map(|_| {
+                let low = [100.0 * draw(), 40.0 * draw(), 10.0 * draw()];
+                Bounded { low, high: low.map(|c| c + 0.5) }
+            })
+            .collect();
+        let all: Vec<u32> = (0..5000).collect();
+        for most in [5000, 4999, 700, 100] {
+            let tree = Tree::build_in_parts(&primitives, 8, most);
+            assert_eq!(reached(&tree, &primitives), all, "{most} at once");
+        }
+        // Also when all lie in one place.
+        let alike = vec![primitives[0]; 3000];
+        let tree = Tree::build_in_parts(&alike, 8, 500);
+        assert_eq!(reached(&tree, &alike), all[..3000]);
+    }
 }
