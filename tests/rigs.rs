@@ -196,6 +196,12 @@ fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
     let rig = Rig::default_rig(&[set("world.scene=courtyard")]).unwrap();
     let SceneSource::Courtyard(courtyard) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!(courtyard.trees, 50);
+    // Trees of the courtyard are none of the forest's, though both scenes have such a key.
+    let sets = [set("world.scene=root-step"), set("world.parameters.plants=10")];
+    let rig = Rig::default_rig(&sets).unwrap();
+    let SceneSource::RootStep(forest) = rig.world.scene else { panic!("{:?}", rig.world) };
+    assert_eq!((forest.trees, forest.tree_triangles, forest.plants), (163, 3_450_000, 10));
+    assert_eq!(forest.seed, 7);
     // A parameter that was set as well is checked as ever.
     let both = [set("world.scene=room"), set("world.parameters.trees=3")];
     let faults = Rig::default_rig(&both).map(drop).unwrap_err();

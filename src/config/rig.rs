@@ -112,6 +112,8 @@ pub enum SceneSource {
     Courtyard(CourtyardParameters),
     /// A rectangular room with known planes.
     Room(RoomParameters),
+    /// The paper's forest floor.
+    RootStep(RootStepParameters),
     /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
     File {
         /// The file.
@@ -143,6 +145,25 @@ pub struct RoomParameters {
     pub size_m: [f64; 3],
     /// Reflectance of all surfaces.
     pub reflectance: f64,
+}
+
+/// What the forest floor takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RootStepParameters {
+    /// Of placement and shape; the rig's seed when left out.
+    pub seed: u64,
+    /// Triangles of the floor, at most.
+    pub ground_triangles: u32,
+    /// Trees.
+    pub trees: u32,
+    /// Triangles of the tree model, about.
+    pub tree_triangles: u32,
+    /// Clumps of undergrowth, 800 triangles each.
+    pub plants: u32,
+    /// Hills rise or sink by less than this, metres.
+    pub ground_relief_m: f64,
+    /// Height of the bank, metres.
+    pub step_height_m: f64,
 }
 
 /// `[robot]`

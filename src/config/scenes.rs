@@ -3,7 +3,7 @@
 //! Kept here, left of [`crate::world`], so that a rig is checked against the same numbers that
 //! `menura scenes` prints and the scenes are built with.
 
-use super::rig::{CourtyardParameters, RoomParameters};
+use super::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
 
 /// A scene that needs no file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +63,13 @@ pub const BUILTIN: &[BuiltinScene] = &[
         summary: "An empty box with known planes: for checking ranges and angles to the \
                   millimetre.",
         parameters: RoomParameters::HELP,
+    },
+    BuiltinScene {
+        name: "root-step",
+        summary: "A forest floor of 200 x 200 m with roots and a step of 0.35 m, as large as the \
+                  second scene of Goodin et al. 2018: 604 million triangles in 24,564 instances, \
+                  one mesh of 22 million. Loads within 4 GB; make it smaller for other machines.",
+        parameters: RootStepParameters::HELP,
     },
 ];
 
@@ -131,6 +138,75 @@ impl Default for CourtyardParameters {
     }
 }
 
+impl RootStepParameters {
+    /// Names, defaults, limits and meanings, in the order they are listed.
+    pub const HELP: &'static [ParameterHelp] = &[
+        ParameterHelp {
+            name: "seed",
+            default: "the rig's seed",
+            min: 0.0,
+            max: LARGEST_WHOLE,
+            meaning: "fixes every shape and place",
+        },
+        ParameterHelp {
+            name: "ground_triangles",
+            default: "22000000",
+            min: 2000.0,
+            max: 100_000_000.0,
+            meaning: "triangles of the floor, one mesh, at most",
+        },
+        ParameterHelp {
+            name: "trees",
+            default: "163",
+            min: 0.0,
+            max: 2000.0,
+            meaning: "copies of the tree, 6 to 10 m tall, each with roots of its own in the floor",
+        },
+        ParameterHelp {
+            name: "tree_triangles",
+            default: "3450000",
+            min: 1000.0,
+            max: 5_000_000.0,
+            meaning: "triangles of the tree model, rounded down to an even number",
+        },
+        ParameterHelp {
+            name: "plants",
+            default: "24400",
+            min: 0.0,
+            max: 1_000_000.0,
+            meaning: "clumps of undergrowth (800 triangles)",
+        },
+        ParameterHelp {
+            name: "ground_relief_m",
+            default: "1.2",
+            min: 0.0,
+            max: 10.0,
+            meaning: "hills rise or sink by less than this, metres",
+        },
+        ParameterHelp {
+            name: "step_height_m",
+            default: "0.35",
+            min: 0.0,
+            max: 2.0,
+            meaning: "height of the bank, metres",
+        },
+    ];
+}
+
+impl Default for RootStepParameters {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            ground_triangles: 22_000_000,
+            trees: 163,
+            tree_triangles: 3_450_000,
+            plants: 24_400,
+            ground_relief_m: 1.2,
+            step_height_m: 0.35,
+        }
+    }
+}
+
 impl RoomParameters {
     /// Names, defaults, limits and meanings, in the order they are listed.
     pub const HELP: &'static [ParameterHelp] = &[
@@ -166,12 +242,19 @@ mod tests {
     fn printed_defaults_are_the_defaults() {
         let courtyard = CourtyardParameters::default();
         let room = RoomParameters::default();
+        let forest = RootStepParameters::default();
         let used = |scene: &str, name: &str| -> Vec<f64> {
             match (scene, name) {
                 ("courtyard", "grass_blades") => vec![courtyard.grass_blades as f64],
                 ("courtyard", "trees") => vec![f64::from(courtyard.trees)],
                 ("courtyard", "tree_triangles") => vec![f64::from(courtyard.tree_triangles)],
                 ("courtyard", "ground_relief_m") => vec![courtyard.ground_relief_m],
+                ("root-step", "ground_triangles") => vec![f64::from(forest.ground_triangles)],
+                ("root-step", "trees") => vec![f64::from(forest.trees)],
+                ("root-step", "tree_triangles") => vec![f64::from(forest.tree_triangles)],
+                ("root-step", "plants") => vec![f64::from(forest.plants)],
+                ("root-step", "ground_relief_m") => vec![forest.ground_relief_m],
+                ("root-step", "step_height_m") => vec![forest.step_height_m],
                 ("room", "size_m") => room.size_m.to_vec(),
                 ("room", "reflectance") => vec![room.reflectance],
                 other => panic!("{other:?} is not checked here"),

@@ -6,12 +6,14 @@ use super::diagnostic::Place;
 use super::object_read::objects;
 use super::reader::{Field, Limit, TableReader, Text, nearest};
 use super::rig::{
-    CourtyardParameters, RobotConfig, RoomParameters, SceneSource, TrajectoryConfig, WorldConfig,
+    CourtyardParameters, RobotConfig, RoomParameters, RootStepParameters, SceneSource,
+    TrajectoryConfig, WorldConfig,
 };
 use super::scenes::{self, ParameterHelp};
 
 /// Scenes that are part of the program.
-const BUILT_IN: [&str; 2] = [scenes::BUILTIN[0].name, scenes::BUILTIN[1].name];
+const BUILT_IN: [&str; 3] =
+    [scenes::BUILTIN[0].name, scenes::BUILTIN[1].name, scenes::BUILTIN[2].name];
 
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
@@ -49,6 +51,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let source = match scene.value.as_str() {
         "courtyard" => SceneSource::Courtyard(courtyard(&scene, &parameters, rig_seed)?),
         "room" => SceneSource::Room(room(&scene, &parameters)?),
+        "root-step" => SceneSource::RootStep(root_step(&scene, &parameters, rig_seed)?),
         _ => scene_file(&scene, &parameters, rig_seed, &expected)?,
     };
     Some((WorldConfig { scene: source, objects: objects? }, scene.place))
@@ -150,6 +153,36 @@ fn room(scene: &Text, parameters: &Field<'_>) -> Option<RoomParameters> {
         finish_parameters(table, scene);
         all.size_m = size_m.unwrap_or(all.size_m);
         all.reflectance = reflectance.unwrap_or(all.reflectance);
+    }
+    Some(all)
+}
+
+fn root_step(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<RootStepParameters> {
+    let mut all = RootStepParameters { seed: rig_seed, ..RootStepParameters::default() };
+    if parameters.is_written() {
+        let help = RootStepParameters::HELP;
+        let mut table = parameters.table("the parameters of the forest floor")?;
+        if scene.place.is_override() {
+            // What the file says of trees is meant for its own scene.
+            table.drop_unknown(|place| !place.is_override());
+        }
+        let seed = table.optional("seed").integer(&seed_limit());
+        let mut whole = |name, unit| table.optional(name).integer(&whole_limit(help, name, unit));
+        let ground_triangles = whole("ground_triangles", "triangles");
+        let trees = whole("trees", "trees");
+        let tree_triangles = whole("tree_triangles", "triangles");
+        let plants = whole("plants", "plants");
+        let mut metres = |name| table.optional(name).number(&parameter_limit(help, name, "m"));
+        let ground_relief_m = metres("ground_relief_m");
+        let step_height_m = metres("step_height_m");
+        table.finish();
+        all.seed = seed.unwrap_or(all.seed);
+        all.ground_triangles = ground_triangles.unwrap_or(all.ground_triangles);
+        all.trees = trees.unwrap_or(all.trees);
+        all.tree_triangles = tree_triangles.unwrap_or(all.tree_triangles);
+        all.plants = plants.unwrap_or(all.plants);
+        all.ground_relief_m = ground_relief_m.unwrap_or(all.ground_relief_m);
+        all.step_height_m = step_height_m.unwrap_or(all.step_height_m);
     }
     Some(all)
 }

@@ -189,6 +189,7 @@ fn scene_name(source: &SceneSource) -> String {
     match source {
         SceneSource::Courtyard(_) => "courtyard".into(),
         SceneSource::Room(_) => "room".into(),
+        SceneSource::RootStep(_) => "root-step".into(),
         SceneSource::File { path, .. } => path.display().to_string(),
     }
 }

@@ -59,6 +59,7 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
     match source {
         SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
         SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
+        SceneSource::RootStep(parameters) => Ok(builtin::root_step::build(parameters)),
         SceneSource::File { path, seed } => load_file(path, *seed, &Disk),
     }
 }
