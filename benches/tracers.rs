@@ -18,15 +18,20 @@ use std::time::Duration;
 use clap::Parser;
 use glam::DVec3;
 use menura::config::lidar::BeamShape;
-use menura::config::rig::{CourtyardParameters, SceneSource};
+use menura::config::objects::ObjectShape;
+use menura::config::rig::{CourtyardParameters, RobotConfig, SceneSource, TrajectoryConfig};
 use menura::engine::clock::Stopwatch;
+use menura::frames::{GeoOrigin, Geodetic};
 use menura::sensors::beam;
-use menura::world::builtin::courtyard;
+use menura::time::SimTime;
+use menura::world::builtin::{bodies, courtyard};
 use menura::world::ground::{GroundHeight, Terrain};
 use menura::world::loaders;
+use menura::world::moving::MovingObject;
 use menura::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings, Packets};
-use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
+use menura::world::raycast::{BvhCaster, Hit, MovingCaster, Pulse, RayCaster, Stencil};
 use menura::world::scene::Scene;
+use menura::world::trajectory::Trajectory;
 
 #[derive(Parser)]
 #[command(about = "Compares Menura's tracer with Embree")]
@@ -46,6 +51,9 @@ struct Options {
     /// Have Embree close the edges between triangles
     #[arg(long)]
     robust: bool,
+    /// Also measure Menura with this many cars that drive about; may be given again
+    #[arg(long, value_name = "N")]
+    moving: Vec<usize>,
     /// Leave Embree out
     #[arg(long)]
     no_embree: bool,
@@ -147,6 +155,12 @@ fn sensors() -> Vec<Sensor> {
     ]
 }
 
+/// Pulses that are asked for together, and when they are fired.
+struct Packet {
+    pulses: Vec<Pulse>,
+    fired: Vec<SimTime>,
+}
+
 /// Places from which packets are fired.
 const PLACES: u32 = 8;
 /// Pulses fired in a turn of each tracer, about.
@@ -156,7 +170,7 @@ const HEIGHT_M: f64 = 2.0;
 
 impl Sensor {
     /// Packets spread evenly over turns at places around the lane.
-    fn packets(&self, ground: &Terrain) -> Vec<Vec<Pulse>> {
+    fn packets(&self, ground: &Terrain) -> Vec<Packet> {
         let in_turn = self.columns / self.columns_per_packet;
         let in_packet = self.columns_per_packet * self.elevations_deg.len() as u32;
         let wanted = (PULSES / in_packet / PLACES).clamp(1, in_turn);
@@ -175,7 +189,7 @@ impl Sensor {
     }
 
     /// Laser by laser, from `first_column` on.
-    fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Vec<Pulse> {
+    fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Packet {
         let half_axis = |rad: f64| libm::tan(rad / 2.0) * std::f64::consts::FRAC_1_SQRT_2;
         let [across, along] = self.divergence_rad.map(half_axis);
         let pulse = |elevation_deg: f64, column: u32| {
@@ -191,13 +205,19 @@ impl Sensor {
         };
         let columns = || 0..self.columns_per_packet;
         let lasers = self.elevations_deg.iter();
-        lasers.flat_map(|&laser| columns().map(move |column| pulse(laser, column))).collect()
+        // One column after the other, all lasers of one at once.
+        let column_s = self.elevations_deg.len() as f64 / self.pulses_per_s;
+        let fired = |column| SimTime::from_secs_f64(f64::from(first_column + column) * column_s);
+        let shots = lasers.flat_map(|&laser| columns().map(move |column| (laser, column)));
+        let (pulses, fired) =
+            shots.map(|(laser, column)| (pulse(laser, column), fired(column))).unzip();
+        Packet { pulses, fired }
     }
 }
 
 /// A tracer with a number of threads, and what it has done so far.
 struct Entry<'a> {
-    name: &'static str,
+    name: String,
     threads: usize,
     caster: &'a dyn RayCaster,
     pulses: usize,
@@ -213,7 +233,7 @@ fn processor_time() -> Duration {
 
 impl Entry<'_> {
     /// Every thread casts all packets once.
-    fn take_turn(&mut self, stencil: &Stencil, packets: &[Vec<Pulse>]) {
+    fn take_turn(&mut self, stencil: &Stencil, packets: &[Packet]) {
         let watch = Stopwatch::start();
         let caster = self.caster;
         let spent = std::thread::scope(|scope| {
@@ -222,9 +242,9 @@ impl Entry<'_> {
                     scope.spawn(|| {
                         let mut hits = Vec::new();
                         let start = processor_time();
-                        for pulses in packets {
+                        for Packet { pulses, fired } in packets {
                             hits.resize(pulses.len() * stencil.len(), Hit::MISS);
-                            caster.cast(stencil, pulses, &mut hits);
+                            caster.cast_at(stencil, pulses, fired, &mut hits);
                             std::hint::black_box(&mut hits);
                         }
                         processor_time() - start
@@ -235,7 +255,7 @@ impl Entry<'_> {
         });
         self.wall += watch.elapsed();
         self.processor += spent;
-        self.pulses += self.threads * packets.iter().map(Vec::len).sum::<usize>();
+        self.pulses += self.threads * packets.iter().map(|p| p.pulses.len()).sum::<usize>();
     }
 
     fn pulses_per_s(&self) -> f64 {
@@ -246,6 +266,37 @@ impl Entry<'_> {
     fn pulses_per_processor_s(&self) -> f64 {
         self.pulses as f64 / self.processor.as_secs_f64()
     }
+}
+
+/// A caster that several others stand on.
+struct Shared(Arc<BvhCaster>);
+
+impl RayCaster for Shared {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        self.0.cast(stencil, pulses, hits);
+    }
+}
+
+/// `still` with `count` cars that circle at 10 m/s, 5 to 60 m from the middle.
+fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
+    let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
+    let car = |k: usize| {
+        let place = k as f64 / count as f64;
+        let motion = RobotConfig {
+            trajectory: TrajectoryConfig::Circle {
+                center_m: [0.0; 3],
+                radius_m: 5.0 + 55.0 * place,
+                speed_m_s: 10.0,
+                start_angle_rad: 2.4 * k as f64,
+            },
+            follow_ground: false,
+        };
+        let trajectory = Trajectory::new(&motion, &geo, None).expect("a circle");
+        let body = bodies::build(ObjectShape::Car, ObjectShape::Car.default_size_m(), 0.5);
+        MovingObject::of(&format!("car-{k}"), body, trajectory).expect("a small mesh")
+    };
+    let instances = still.scene().instances.len();
+    MovingCaster::new(Box::new(Shared(still.clone())), instances, (0..count).map(car).collect())
 }
 
 /// A number of `/proc/self/status`, megabytes.
@@ -328,6 +379,7 @@ fn measure_scene<'a>(
     let scene_mb = status_mb("VmRSS:");
     let watch = Stopwatch::start();
     let menura = BvhCaster::new(scene.clone()).unwrap_or_else(|error| panic!("{error}"));
+    let menura = Arc::new(menura);
     let built_s = watch.elapsed().as_secs_f64();
     println!(
         "\n{name}: {:.1} M triangles, {} instances; resident {scene_mb} MB before any tracer",
@@ -360,14 +412,23 @@ fn measure_scene<'a>(
          {:59}factor      this     share      CPU s  this, CPU",
         ""
     );
+    let moving: Vec<(String, MovingCaster)> = options
+        .moving
+        .iter()
+        .map(|&count| (format!("{count} moving"), with_cars(&menura, count)))
+        .collect();
     for sensor in sensors {
         let mut entries = Vec::new();
         for threads in [1, 2] {
-            let mut add = |name, caster| {
+            let mut add = |name: &str, caster| {
                 let (wall, processor) = (Duration::ZERO, Duration::ZERO);
+                let name = name.to_owned();
                 entries.push(Entry { name, threads, caster, pulses: 0, wall, processor });
             };
-            add("Menura", &menura as &dyn RayCaster);
+            add("Menura", &*menura as &dyn RayCaster);
+            for (name, caster) in &moving {
+                add(name, caster);
+            }
             if let Some((one, eight)) = &embree {
                 add("Embree 1-wide", one);
                 add("Embree 8-wide", eight);
