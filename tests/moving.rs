@@ -354,3 +354,40 @@ fn a_mesh_from_a_file_moves_as_a_built_in_body_does() {
         assert!(a.2 == b.2 || (a.2 - b.2).abs() < 1e-4, "{a:?} {b:?}");
     }
 }
+
+/// Pulses in all directions at once, as no packet holds them, see an object as pulses alone do.
+#[test]
+fn what_is_cast_together_does_not_matter() {
+    use menura::world::raycast::{Hit, Pulse, Stencil};
+    let object = "[[world.object]]\nname = \"car\"\nbody = \"car\"\n\
+                  trajectory = { kind = \"circle\", radius_m = 4.0, speed_m_s = 9.0 }\n";
+    let world = scenario("{ kind = \"still\" }", object);
+    let pulses: Vec<Pulse> = (0..720)
+        .map(|k| {
+            let (sin, cos) = libm::sincos(f64::from(k) * TAU / 720.0);
+            let direction = glam::DVec3::new(cos, sin, 0.0);
+            Pulse {
+                origin: glam::DVec3::Z,
+                direction,
+                half_axis_u: direction.any_orthonormal_vector() * 1e-3,
+                half_axis_v: glam::DVec3::Z * 1e-3,
+                max_range_m: 100.0,
+            }
+        })
+        .collect();
+    // Some milliseconds apart, and not in order.
+    let fired: Vec<SimTime> = (0..720_u64).map(|k| SimTime(k * 7 % 720 * 1_300_000)).collect();
+    let stencil = Stencil::single();
+    let mut together = vec![Hit::MISS; pulses.len()];
+    world.caster.cast_at(&stencil, &pulses, &fired, &mut together);
+    let seen = together.iter().filter(|hit| hit.range_m < 10.0).count();
+    assert!((20..400).contains(&seen), "{seen} of 720 see the car");
+    for (k, expected) in together.iter().enumerate() {
+        let mut alone = [Hit::MISS];
+        world.caster.cast_at(&stencil, &pulses[k..=k], &fired[k..=k], &mut alone);
+        // Rounding differs with the company, by a millionth or two.
+        let off = (alone[0].range_m - expected.range_m).abs();
+        assert!(alone[0].range_m == expected.range_m || off < 1e-5 * expected.range_m, "pulse {k}");
+        assert_eq!(alone[0].instance, expected.instance, "pulse {k}");
+    }
+}

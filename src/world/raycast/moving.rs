@@ -10,8 +10,12 @@
 //!
 //! Cost: an object that no pulse of a call can reach, because it lies outside the cone around all of
 //! them, costs two poses and a comparison a call. For others, a pulse pays a comparison with the
-//! object's ball, and only those that pass it are turned and traced. Of a surface at rest and a
-//! moving one at the same range, the one at rest is seen; of two that move, the rig's first.
+//! object's ball, and only those that pass it are turned and traced. For an HDL-64E in the
+//! courtyard of 20 million triangles, cars that drive about within 60 m took 1 % more processor time
+//! if there was one, 5 % with ten and 47 % with a hundred (`benches/tracers.rs --moving`).
+//!
+//! Of a surface at rest and a moving one at the same range, the one at rest is seen; of two that
+//! move, the rig's first.
 
 use std::sync::Arc;
 
@@ -69,8 +73,10 @@ struct Call<'a> {
     /// How far from the first pulse's origin others start, metres.
     spread_m: f64,
     axis: DVec3,
-    /// Cosine of the cone's half angle, rays of the spots included.
-    cosine: f64,
+    /// Half the cone's angle, rays of the spots included.
+    half_angle_rad: f64,
+    /// Where the farthest rays end, metres.
+    farthest_m: f64,
     /// Half a spot's width at 1 m, the largest.
     spot_m: f64,
 }
@@ -98,7 +104,8 @@ impl<'a> Call<'a> {
             slices: [earliest.0 / SLICE_NS, latest.0 / SLICE_NS + 1],
             spread_m: spread.sqrt(),
             axis,
-            cosine: libm::cos((libm::acos(narrowest) + spot_m).min(std::f64::consts::PI)),
+            half_angle_rad: libm::acos(narrowest.max(-1.0)) + spot_m,
+            farthest_m: f64::from(pulses.iter().map(|p| p.max_range_m).fold(0.0, f32::max)),
             spot_m,
         })
     }
@@ -153,13 +160,12 @@ impl<'a> Call<'a> {
             if distance <= radius {
                 return true;
             }
-            let farthest = self.pulses.iter().map(|p| p.max_range_m).fold(0.0, f32::max);
-            if distance > f64::from(farthest) + radius {
+            if distance > self.farthest_m + radius {
                 return false;
             }
             let ball = libm::asin(radius / distance);
             let off = libm::acos((middle.dot(self.axis) / distance).clamp(-1.0, 1.0));
-            off <= ball + libm::acos(self.cosine)
+            off <= ball + self.half_angle_rad
         })
     }
 
