@@ -6,6 +6,7 @@
 pub mod checksum;
 pub mod ethernet;
 pub mod hdl64e_status;
+pub mod sick_lms;
 pub mod velodyne;
 
 /// Why bytes are not what a format says.

@@ -1,0 +1,226 @@
+//! Telegrams of the SICK LMS 2xx: LMS200, 211, 220, 221 and 291 on a serial line.
+//!
+//! ```text
+//! 02  address  length (2)  payload (length)  CRC (2)
+//! ```
+//!
+//! All numbers are little-endian. The host addresses the scanner with 0x00, the scanner answers
+//! with 0x80 added. `length` counts the payload, which is a code, its data and, from the scanner
+//! only, a status byte. Between telegrams the scanner sends single bytes, [`ACK`] and [`NAK`].
+//! [`frame`] cuts a line into telegrams, [`command`] is what a host says, [`reply`] what a scanner
+//! says.
+//!
+//! Sources: the drivers sicktoolbox, MRPT, Carmen, Player, Robotics Library and Gearbox, which were
+//! written to SICK's "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Fields that
+//! they disagree about are said so where they stand.
+
+pub mod command;
+pub mod configuration;
+pub mod data;
+pub mod frame;
+pub mod reply;
+pub mod status;
+
+use super::ParseError;
+
+/// Starts every telegram.
+pub const STX: u8 = 0x02;
+/// The scanner has understood a telegram and will answer it.
+pub const ACK: u8 = 0x06;
+/// The scanner has not understood.
+pub const NAK: u8 = 0x15;
+/// Added to the address in telegrams from the scanner.
+pub const FROM_SCANNER: u8 = 0x80;
+/// Bits on the line for a byte: start, eight data, stop.
+pub const BITS_PER_BYTE: u64 = 10;
+/// The password of installation mode as delivered.
+pub const FACTORY_PASSWORD: [u8; 8] = *b"SICK_LMS";
+
+/// The status byte that ends every telegram from the scanner.
+pub mod status_byte {
+    /// Bits 3 and 4: the LMS 2xx family. In normal operation nothing else is set.
+    pub const FAMILY: u8 = 0x10;
+    /// Bits 0 to 2: 0 is all right, 1 information, 2 warning, 3 error, 4 fatal error.
+    pub const LEVEL: u8 = 0x07;
+    /// The measured values are implausible.
+    pub const IMPLAUSIBLE: u8 = 0x40;
+    /// The window is dirty.
+    pub const POLLUTION: u8 = 0x80;
+}
+
+/// A rate the line can be switched to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineRate {
+    /// 9600 baud, the rate after power-on.
+    Baud9600,
+    /// 19200 baud.
+    Baud19200,
+    /// 38400 baud.
+    Baud38400,
+    /// 500000 baud, RS-422 only on hardware.
+    Baud500000,
+}
+
+impl LineRate {
+    /// All of them, slowest first.
+    pub const ALL: [Self; 4] = [Self::Baud9600, Self::Baud19200, Self::Baud38400, Self::Baud500000];
+
+    /// Bits a second.
+    pub fn baud(self) -> u32 {
+        match self {
+            Self::Baud9600 => 9_600,
+            Self::Baud19200 => 19_200,
+            Self::Baud38400 => 38_400,
+            Self::Baud500000 => 500_000,
+        }
+    }
+
+    /// The operating mode that switches to it.
+    pub fn mode(self) -> u8 {
+        match self {
+            Self::Baud38400 => 0x40,
+            Self::Baud19200 => 0x41,
+            Self::Baud9600 => 0x42,
+            Self::Baud500000 => 0x48,
+        }
+    }
+
+    /// The rate that operating mode `mode` switches to.
+    pub fn from_mode(mode: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|rate| rate.mode() == mode)
+    }
+
+    /// The word for it in the status telegram. The low byte is Robotics Library's; the high one is
+    /// not confirmed.
+    pub fn status_word(self) -> u16 {
+        match self {
+            Self::Baud500000 => 0x8001,
+            Self::Baud38400 => 0x8019,
+            Self::Baud19200 => 0x8033,
+            Self::Baud9600 => 0x8067,
+        }
+    }
+
+    /// The rate that [`LineRate::status_word`] stands for.
+    pub fn from_status_word(word: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|rate| rate.status_word() & 0xff == word & 0xff)
+    }
+}
+
+/// A scanning angle with its resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Degrees; 100 or 180, 90 for the -S14.
+    pub angle_deg: u16,
+    /// Between neighbouring values, hundredths of a degree: 25, 50 or 100.
+    pub resolution_centideg: u16,
+}
+
+impl Variant {
+    /// Values of a complete scan.
+    pub fn values(self) -> usize {
+        usize::from(self.angle_deg) * 100 / usize::from(self.resolution_centideg) + 1
+    }
+}
+
+/// The last values of a range field, which are no ranges: a code in the low four bits, all higher
+/// bits of the field set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum SpecialValue {
+    /// The measured value is not valid.
+    Invalid = 0xf,
+    /// Dazzled.
+    Dazzled = 0xe,
+    /// Operation overflow.
+    Overflow = 0xd,
+    /// Signal-to-noise ratio too small.
+    LowSignal = 0xb,
+    /// Error when reading channel 1.
+    ReadError = 0xa,
+    /// Beyond what the value can say, or no echo at all.
+    AboveMaximum = 0x7,
+}
+
+impl SpecialValue {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Invalid,
+        Self::Dazzled,
+        Self::Overflow,
+        Self::LowSignal,
+        Self::ReadError,
+        Self::AboveMaximum,
+    ];
+}
+
+/// Little-endian numbers from the front of a payload.
+pub(crate) struct Reader<'a> {
+    what: &'static str,
+    whole: usize,
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(what: &'static str, bytes: &'a [u8]) -> Self {
+        Self { what, whole: bytes.len(), rest: bytes }
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.length(N))?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
+        let (head, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.length(count))?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, ParseError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, ParseError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u16s<const N: usize>(&mut self) -> Result<[u16; N], ParseError> {
+        let mut all = [0; N];
+        for value in &mut all {
+            *value = self.u16()?;
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, ParseError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// What has not been read yet.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn finish(self) -> Result<(), ParseError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        let need = self.whole - self.rest.len();
+        Err(ParseError::Length { what: self.what, need, got: self.whole })
+    }
+
+    fn length(&self, missing: usize) -> ParseError {
+        let need = self.whole - self.rest.len() + missing;
+        ParseError::Length { what: self.what, need, got: self.whole }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn bytes_of_hex(text: &str) -> Vec<u8> {
+    let is_hex = |part: &&str| part.len() == 2;
+    let parts = text.split_whitespace().filter(is_hex);
+    parts.map(|part| u8::from_str_radix(part, 16).expect("hex")).collect()
+}

@@ -1,0 +1,367 @@
+//! What a host says: payloads of telegrams to the scanner.
+
+use super::{LineRate, Reader, Variant};
+
+/// Values `first` to `last` of a scan, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subrange {
+    /// The first value.
+    pub first: u16,
+    /// The last value.
+    pub last: u16,
+}
+
+impl Subrange {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { first: reader.u16().ok()?, last: reader.u16().ok()? })
+    }
+
+    /// Its bytes on the wire.
+    pub fn to_bytes(self) -> [u8; 4] {
+        let ([a, b], [c, d]) = (self.first.to_le_bytes(), self.last.to_le_bytes());
+        [a, b, c, d]
+    }
+
+    /// Whether a scan of `values` values has it.
+    pub fn fits(self, values: usize) -> bool {
+        1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
+    }
+
+    /// Its values of a scan that has them.
+    pub fn of<T>(self, scan: &[T]) -> &[T] {
+        &scan[usize::from(self.first) - 1..usize::from(self.last)]
+    }
+}
+
+/// A command. What is known by no variant, or has other data than the variant says, is
+/// [`Command::Other`]; so every payload has a command, and it gives the payload back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// 0x10: start anew.
+    Reset,
+    /// 0x20: change the operating mode, or the rate.
+    Switch(Mode),
+    /// 0x30: values of one scan. The selector 1 means all; drivers send others too.
+    RequestScan {
+        /// What is asked for.
+        selector: Vec<u8>,
+    },
+    /// 0x31: the scanner's state.
+    Status,
+    /// 0x32: present and past errors.
+    Errors,
+    /// 0x35: operating time and power-on count.
+    OperatingData,
+    /// 0x36: the mean of some scans.
+    RequestMean {
+        /// How many scans.
+        scans: u8,
+    },
+    /// 0x37: part of one scan.
+    RequestSubrange(Subrange),
+    /// 0x3A: which scanner is it?
+    Type,
+    /// 0x3B: change angle and resolution.
+    SwitchVariant(Variant),
+    /// 0x3F: part of the mean of some scans.
+    RequestMeanSubrange {
+        /// How many scans.
+        scans: u8,
+        /// Which values.
+        part: Subrange,
+    },
+    /// 0x44: one scan, and reflectivity of a part of it.
+    RequestReflectivity(Subrange),
+    /// 0x66: keep the present rate for the next power-on, or forget it.
+    PermanentRate(bool),
+    /// 0x74: the configuration.
+    Configuration,
+    /// 0x75: parts of one revolution, each value with its remission.
+    RequestRemission(Vec<Subrange>),
+    /// 0x77: change the configuration; shorter data leave the rest as it is.
+    Configure(Vec<u8>),
+    /// Anything else.
+    Other {
+        /// The command's code.
+        code: u8,
+        /// What follows.
+        data: Vec<u8>,
+    },
+}
+
+/// The parameter of command 0x20.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// 0x00: installation mode, in which the configuration can be changed.
+    Installation {
+        /// What the user gave.
+        password: [u8; 8],
+    },
+    /// 0x10: diagnostic mode.
+    Diagnostic,
+    /// 0x24: all values of every scan.
+    Continuous,
+    /// 0x25: values on request only.
+    OnRequest,
+    /// 0x26: means of some scans.
+    Mean {
+        /// How many scans.
+        scans: u8,
+    },
+    /// 0x27: part of every scan.
+    Subrange(Subrange),
+    /// 0x28: part of the means of some scans.
+    MeanSubrange {
+        /// How many scans.
+        scans: u8,
+        /// Which values.
+        part: Subrange,
+    },
+    /// 0x2A: each revolution of the mirror as a partial scan.
+    Partial,
+    /// 0x2B: parts of each revolution, each value with its remission.
+    Remission(Vec<Subrange>),
+    /// 0x30: only tests the password.
+    PasswordTest {
+        /// What the user gave.
+        password: [u8; 8],
+    },
+    /// 0x40, 0x41, 0x42, 0x48: change the rate; the mode stays.
+    Rate(LineRate),
+    /// 0x50: all values of every scan, and reflectivity of a part of it.
+    Reflectivity(Subrange),
+    /// Anything else.
+    Other {
+        /// The mode's number.
+        code: u8,
+        /// What follows.
+        data: Vec<u8>,
+    },
+}
+
+impl Command {
+    /// The command in a telegram's payload, which is not empty.
+    pub fn parse(payload: &[u8]) -> Self {
+        let Some((&code, data)) = payload.split_first() else {
+            return Self::Other { code: 0, data: Vec::new() };
+        };
+        Self::known(code, data).unwrap_or_else(|| Self::Other { code, data: data.to_vec() })
+    }
+
+    fn known(code: u8, data: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new("command", data);
+        let command = match code {
+            0x10 => Self::Reset,
+            0x20 => Self::Switch(Mode::parse(reader.u8().ok()?, reader.rest())),
+            0x30 => Self::RequestScan { selector: reader.rest().to_vec() },
+            0x31 => Self::Status,
+            0x32 => Self::Errors,
+            0x35 => Self::OperatingData,
+            0x36 => Self::RequestMean { scans: reader.u8().ok()? },
+            0x37 => Self::RequestSubrange(Subrange::read(&mut reader)?),
+            0x3a => Self::Type,
+            0x3b => Self::SwitchVariant(Variant {
+                angle_deg: reader.u16().ok()?,
+                resolution_centideg: reader.u16().ok()?,
+            }),
+            0x3f => Self::RequestMeanSubrange {
+                scans: reader.u8().ok()?,
+                part: Subrange::read(&mut reader)?,
+            },
+            0x44 => Self::RequestReflectivity(Subrange::read(&mut reader)?),
+            0x66 => match reader.u8().ok()? {
+                0 => Self::PermanentRate(false),
+                1 => Self::PermanentRate(true),
+                _ => return None,
+            },
+            0x74 => Self::Configuration,
+            0x75 => Self::RequestRemission(read_parts(&mut reader)?),
+            0x77 => Self::Configure(reader.rest().to_vec()),
+            _ => return None,
+        };
+        reader.finish().ok().map(|()| command)
+    }
+
+    /// The telegram's payload.
+    pub fn emit(&self) -> Vec<u8> {
+        let with = |code: u8, data: &[u8]| [&[code], data].concat();
+        match self {
+            Self::Reset => vec![0x10],
+            Self::Switch(mode) => with(0x20, &mode.emit()),
+            Self::RequestScan { selector } => with(0x30, selector),
+            Self::Status => vec![0x31],
+            Self::Errors => vec![0x32],
+            Self::OperatingData => vec![0x35],
+            Self::RequestMean { scans } => vec![0x36, *scans],
+            Self::RequestSubrange(part) => with(0x37, &part.to_bytes()),
+            Self::Type => vec![0x3a],
+            Self::SwitchVariant(variant) => {
+                let angle = variant.angle_deg.to_le_bytes();
+                with(0x3b, &[angle, variant.resolution_centideg.to_le_bytes()].concat())
+            }
+            Self::RequestMeanSubrange { scans, part } => {
+                [&[0x3f, *scans], part.to_bytes().as_slice()].concat()
+            }
+            Self::RequestReflectivity(part) => with(0x44, &part.to_bytes()),
+            Self::PermanentRate(keep) => vec![0x66, u8::from(*keep)],
+            Self::Configuration => vec![0x74],
+            Self::RequestRemission(parts) => with(0x75, &emit_parts(parts)),
+            Self::Configure(bytes) => with(0x77, bytes),
+            Self::Other { code, data } => with(*code, data),
+        }
+    }
+}
+
+impl Mode {
+    fn parse(code: u8, data: &[u8]) -> Self {
+        Self::known(code, data).unwrap_or_else(|| Self::Other { code, data: data.to_vec() })
+    }
+
+    fn known(code: u8, data: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new("operating mode", data);
+        let mode = match code {
+            0x00 => Self::Installation { password: reader.array().ok()? },
+            0x10 => Self::Diagnostic,
+            0x24 => Self::Continuous,
+            0x25 => Self::OnRequest,
+            0x26 => Self::Mean { scans: reader.u8().ok()? },
+            0x27 => Self::Subrange(Subrange::read(&mut reader)?),
+            0x28 => {
+                Self::MeanSubrange { scans: reader.u8().ok()?, part: Subrange::read(&mut reader)? }
+            }
+            0x2a => Self::Partial,
+            0x2b => Self::Remission(read_parts(&mut reader)?),
+            0x30 => Self::PasswordTest { password: reader.array().ok()? },
+            0x50 => Self::Reflectivity(Subrange::read(&mut reader)?),
+            _ => Self::Rate(LineRate::from_mode(code)?),
+        };
+        reader.finish().ok().map(|()| mode)
+    }
+
+    /// Its number, as the status telegram says it.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Installation { .. } => 0x00,
+            Self::Diagnostic => 0x10,
+            Self::Continuous => 0x24,
+            Self::OnRequest => 0x25,
+            Self::Mean { .. } => 0x26,
+            Self::Subrange(_) => 0x27,
+            Self::MeanSubrange { .. } => 0x28,
+            Self::Partial => 0x2a,
+            Self::Remission(_) => 0x2b,
+            Self::PasswordTest { .. } => 0x30,
+            Self::Rate(rate) => rate.mode(),
+            Self::Reflectivity(_) => 0x50,
+            Self::Other { code, .. } => *code,
+        }
+    }
+
+    fn emit(&self) -> Vec<u8> {
+        let mut bytes = vec![self.code()];
+        match self {
+            Self::Diagnostic
+            | Self::Continuous
+            | Self::OnRequest
+            | Self::Partial
+            | Self::Rate(_) => {}
+            Self::Installation { password } | Self::PasswordTest { password } => {
+                bytes.extend(password);
+            }
+            Self::Mean { scans } => bytes.push(*scans),
+            Self::Subrange(part) | Self::Reflectivity(part) => bytes.extend(part.to_bytes()),
+            Self::MeanSubrange { scans, part } => {
+                bytes.push(*scans);
+                bytes.extend(part.to_bytes());
+            }
+            Self::Remission(parts) => bytes.extend(emit_parts(parts)),
+            Self::Other { data, .. } => bytes.extend(data),
+        }
+        bytes
+    }
+}
+
+/// A count, and so many parts.
+fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
+    let count = reader.u16().ok()?;
+    (0..count).map(|_| Subrange::read(reader)).collect()
+}
+
+fn emit_parts(parts: &[Subrange]) -> Vec<u8> {
+    let mut bytes = (parts.len() as u16).to_le_bytes().to_vec();
+    bytes.extend(parts.iter().flat_map(|part| part.to_bytes()));
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::sick_lms::frame::emit;
+    use crate::wire::sick_lms::{FACTORY_PASSWORD, bytes_of_hex};
+    use proptest::prelude::*;
+
+    #[test]
+    fn telegrams_are_those_that_drivers_send() {
+        let whole = Subrange { first: 1, last: 181 };
+        let variant = |angle_deg, resolution_centideg| {
+            Command::SwitchVariant(Variant { angle_deg, resolution_centideg })
+        };
+        let switch = Command::Switch;
+        for (text, command) in [
+            ("02 00 01 00 10 34 12", Command::Reset),
+            ("02 00 02 00 20 40 50 08", switch(Mode::Rate(LineRate::Baud38400))),
+            ("02 00 02 00 20 41 51 08", switch(Mode::Rate(LineRate::Baud19200))),
+            ("02 00 02 00 20 42 52 08", switch(Mode::Rate(LineRate::Baud9600))),
+            ("02 00 02 00 20 48 58 08", switch(Mode::Rate(LineRate::Baud500000))),
+            ("02 00 02 00 20 24 34 08", switch(Mode::Continuous)),
+            ("02 00 02 00 20 25 35 08", switch(Mode::OnRequest)),
+            ("02 00 02 00 20 2A 3A 08", switch(Mode::Partial)),
+            ("02 00 06 00 20 27 01 00 B5 00 12 09", switch(Mode::Subrange(whole))),
+            ("02 00 08 00 20 2B 01 00 01 00 B5 00 AF 5A", switch(Mode::Remission(vec![whole]))),
+            ("02 00 06 00 20 50 01 00 B5 00 68 B6", switch(Mode::Reflectivity(whole))),
+            (
+                "02 00 0A 00 20 00 53 49 43 4B 5F 4C 4D 53 BE C5",
+                switch(Mode::Installation { password: FACTORY_PASSWORD }),
+            ),
+            ("02 00 02 00 30 01 31 18", Command::RequestScan { selector: vec![1] }),
+            ("02 00 01 00 31 15 12", Command::Status),
+            ("02 00 01 00 32 16 12", Command::Errors),
+            ("02 00 01 00 35 11 12", Command::OperatingData),
+            ("02 00 01 00 3A 1E 12", Command::Type),
+            ("02 00 01 00 74 50 12", Command::Configuration),
+            ("02 00 05 00 3B 64 00 19 00 E7 72", variant(100, 25)),
+            ("02 00 05 00 3B 64 00 32 00 B1 59", variant(100, 50)),
+            ("02 00 05 00 3B 64 00 64 00 1D 0F", variant(100, 100)),
+            ("02 00 05 00 3B B4 00 32 00 3B 1F", variant(180, 50)),
+            ("02 00 05 00 3B B4 00 64 00 97 49", variant(180, 100)),
+            ("02 00 02 00 66 01 9D 4E", Command::PermanentRate(true)),
+        ] {
+            let bytes = bytes_of_hex(text);
+            assert_eq!(emit(0, &command.emit()), bytes, "{command:?}");
+            assert_eq!(Command::parse(&bytes[4..bytes.len() - 2]), command);
+        }
+    }
+
+    #[test]
+    fn other_data_than_a_command_has_is_kept() {
+        for payload in [&[0x31, 0x00][..], &[0x3b, 0xb4, 0x00], &[0x20], &[0x66, 0x02], &[0x77]] {
+            assert_eq!(Command::parse(payload).emit(), payload);
+        }
+        assert!(matches!(Command::parse(&[0x31, 0x00]), Command::Other { code: 0x31, .. }));
+        let short = Command::parse(&[0x20, 0x00, b'S']);
+        assert!(matches!(short, Command::Switch(Mode::Other { code: 0, .. })), "{short:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_payload_comes_back(
+            code in prop_oneof![Just(0x20u8), 0x30u8..0x78, any::<u8>()],
+            mode in prop_oneof![0x20u8..0x51, any::<u8>()],
+            data in proptest::collection::vec(prop_oneof![0u8..3, any::<u8>()], 0..40),
+        ) {
+            for payload in [[&[code], &data[..]].concat(), [&[0x20, mode], &data[..]].concat()] {
+                prop_assert_eq!(Command::parse(&payload).emit(), payload);
+            }
+        }
+    }
+}

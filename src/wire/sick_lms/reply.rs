@@ -1,0 +1,396 @@
+//! What a scanner says: payloads of telegrams to the host.
+
+use super::command::Subrange;
+use super::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
+use super::data::{ScanInfo, Values};
+use super::status::State;
+use super::{Reader, Variant};
+use crate::wire::ParseError;
+
+/// A telegram from the scanner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What it says.
+    pub body: Body,
+    /// See [`status_byte`](super::status_byte).
+    pub status: u8,
+}
+
+/// Two counters that count modulo 256, sent with scans when the configuration says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indices {
+    /// Of the scan.
+    pub scan: u8,
+    /// Of the telegram.
+    pub telegram: u8,
+}
+
+/// What a scanner says, by its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// 0x90: it has started.
+    PowerOn {
+        /// As [`Body::Type`].
+        text: [u8; 21],
+    },
+    /// 0x91: it will start anew.
+    ResetConfirmed,
+    /// 0x92: it does not know the command.
+    IncorrectCommand,
+    /// 0xA0
+    Switched(SwitchResult),
+    /// 0xB0
+    Scan {
+        /// Ranges.
+        values: Values,
+        /// If configured.
+        indices: Option<Indices>,
+    },
+    /// 0xB1
+    Status(Box<State>),
+    /// 0xB2: type and number of each error; bit 7 of the type says that it is over.
+    Errors(Vec<[u8; 2]>),
+    /// 0xB5
+    OperatingData {
+        /// Units of two hours.
+        operating_time: u16,
+        /// How often it was switched on.
+        power_on_count: u16,
+    },
+    /// 0xB6
+    Mean {
+        /// Of how many scans.
+        scans: u8,
+        /// Ranges.
+        values: Values,
+        /// If configured.
+        indices: Option<Indices>,
+    },
+    /// 0xB7
+    Subrange {
+        /// Which values these are.
+        part: Subrange,
+        /// Ranges.
+        values: Values,
+        /// If configured.
+        indices: Option<Indices>,
+    },
+    /// 0xBA: twenty characters and a zero.
+    Type {
+        /// Product, variant and software version, such as `LMS291;S05;X01.27`.
+        text: [u8; 21],
+    },
+    /// 0xBB
+    VariantSwitched {
+        /// Whether it was done.
+        accepted: bool,
+        /// What holds now.
+        variant: Variant,
+    },
+    /// 0xBF
+    MeanSubrange {
+        /// Of how many scans.
+        scans: u8,
+        /// Which values these are.
+        part: Subrange,
+        /// Ranges.
+        values: Values,
+        /// If configured.
+        indices: Option<Indices>,
+    },
+    /// 0xC4
+    Reflectivity {
+        /// Ranges of the whole scan.
+        values: Values,
+        /// Which values have a reflectivity.
+        part: Subrange,
+        /// One byte each.
+        reflectivity: Vec<u8>,
+        /// If configured.
+        indices: Option<Indices>,
+    },
+    /// 0xE6
+    PermanentRate {
+        /// Whether it was done.
+        accepted: bool,
+    },
+    /// 0xF4: [`CONFIGURATION_LEN`] or [`OLD_CONFIGURATION_LEN`] bytes.
+    Configuration(Vec<u8>),
+    /// 0xF5
+    Remission(Vec<RemissionPart>),
+    /// 0xF7
+    Configured {
+        /// Whether it was done.
+        accepted: bool,
+        /// What holds now.
+        configuration: Vec<u8>,
+    },
+}
+
+/// Result of command 0x20.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchResult {
+    /// Done.
+    Done,
+    /// Refused.
+    WrongPassword,
+    /// The scanner cannot.
+    Fault,
+}
+
+/// Part of a revolution, each value with its remission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemissionPart {
+    /// Which values these are.
+    pub part: Subrange,
+    /// The word before them.
+    pub info: ScanInfo,
+    /// Range, without flags, and remission.
+    pub values: Vec<[u16; 2]>,
+}
+
+impl Reply {
+    /// The payload of a telegram.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.body.write(&mut out);
+        out.push(self.status);
+        out
+    }
+
+    /// What a payload says.
+    ///
+    /// # Errors
+    /// It is none of [`Body`], or is not as long as it says.
+    pub fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let Some((&status, body)) = payload.split_last() else {
+            return Err(ParseError::Length { what: "reply", need: 2, got: 0 });
+        };
+        let Some((&code, data)) = body.split_first() else {
+            return Err(ParseError::Length { what: "reply", need: 2, got: 1 });
+        };
+        Ok(Self { body: Body::parse(code, data)?, status })
+    }
+}
+
+impl Body {
+    /// The code of its telegram.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::PowerOn { .. } => 0x90,
+            Self::ResetConfirmed => 0x91,
+            Self::IncorrectCommand => 0x92,
+            Self::Switched(_) => 0xa0,
+            Self::Scan { .. } => 0xb0,
+            Self::Status(_) => 0xb1,
+            Self::Errors(_) => 0xb2,
+            Self::OperatingData { .. } => 0xb5,
+            Self::Mean { .. } => 0xb6,
+            Self::Subrange { .. } => 0xb7,
+            Self::Type { .. } => 0xba,
+            Self::VariantSwitched { .. } => 0xbb,
+            Self::MeanSubrange { .. } => 0xbf,
+            Self::Reflectivity { .. } => 0xc4,
+            Self::PermanentRate { .. } => 0xe6,
+            Self::Configuration(_) => 0xf4,
+            Self::Remission(_) => 0xf5,
+            Self::Configured { .. } => 0xf7,
+        }
+    }
+
+    fn parse(code: u8, data: &[u8]) -> Result<Self, ParseError> {
+        let mut reader = Reader::new("reply", data);
+        let r = &mut reader;
+        let body = match code {
+            0x90 => Self::PowerOn { text: r.array()? },
+            0x91 => Self::ResetConfirmed,
+            0x92 => Self::IncorrectCommand,
+            0xa0 => Self::Switched(SwitchResult::from_byte(r.u8()?)?),
+            0xb0 => Self::Scan { values: Values::read(r)?, indices: read_indices(r)? },
+            0xb1 => Self::Status(Box::new(State::parse(r.rest())?)),
+            0xb2 => Self::Errors(read_pairs(r.rest())?),
+            0xb5 => Self::OperatingData { operating_time: r.u16()?, power_on_count: r.u16()? },
+            0xb6 => {
+                let scans = r.u8()?;
+                Self::Mean { scans, values: Values::read(r)?, indices: read_indices(r)? }
+            }
+            0xb7 => {
+                let part = read_part(r)?;
+                Self::Subrange { part, values: Values::read(r)?, indices: read_indices(r)? }
+            }
+            0xba => Self::Type { text: r.array()? },
+            0xbb => Self::VariantSwitched {
+                accepted: read_flag(r)?,
+                variant: Variant { angle_deg: r.u16()?, resolution_centideg: r.u16()? },
+            },
+            0xbf => {
+                let (scans, part) = (r.u8()?, read_part(r)?);
+                let values = Values::read(r)?;
+                Self::MeanSubrange { scans, part, values, indices: read_indices(r)? }
+            }
+            0xc4 => {
+                let values = Values::read(r)?;
+                let count = usize::from(r.u16()?);
+                let part = read_part(r)?;
+                let reflectivity = r.bytes(count)?.to_vec();
+                Self::Reflectivity { values, part, reflectivity, indices: read_indices(r)? }
+            }
+            0xe6 => Self::PermanentRate { accepted: read_flag(r)? },
+            0xf4 => Self::Configuration(read_configuration(r.rest())?),
+            0xf5 => Self::Remission(read_remission(r)?),
+            0xf7 => Self::Configured {
+                accepted: read_flag(r)?,
+                configuration: read_configuration(r.rest())?,
+            },
+            _ => {
+                let allowed = "the code of a known reply";
+                return Err(ParseError::Value { field: "code", value: code.into(), allowed });
+            }
+        };
+        reader.finish()?;
+        Ok(body)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.code());
+        match self {
+            Self::ResetConfirmed | Self::IncorrectCommand => {}
+            Self::PowerOn { text } | Self::Type { text } => out.extend(text),
+            Self::Switched(result) => out.push(*result as u8),
+            Self::Scan { values, indices } => {
+                values.write(out);
+                write_indices(out, *indices);
+            }
+            Self::Status(state) => state.write(out),
+            Self::Errors(pairs) => out.extend(pairs.as_flattened()),
+            Self::OperatingData { operating_time, power_on_count } => {
+                out.extend(operating_time.to_le_bytes());
+                out.extend(power_on_count.to_le_bytes());
+            }
+            Self::Mean { scans, values, indices } => {
+                out.push(*scans);
+                values.write(out);
+                write_indices(out, *indices);
+            }
+            Self::Subrange { part, values, indices } => {
+                out.extend(part.to_bytes());
+                values.write(out);
+                write_indices(out, *indices);
+            }
+            Self::VariantSwitched { accepted, variant } => {
+                out.push(u8::from(*accepted));
+                out.extend(variant.angle_deg.to_le_bytes());
+                out.extend(variant.resolution_centideg.to_le_bytes());
+            }
+            Self::MeanSubrange { scans, part, values, indices } => {
+                out.push(*scans);
+                out.extend(part.to_bytes());
+                values.write(out);
+                write_indices(out, *indices);
+            }
+            Self::Reflectivity { values, part, reflectivity, indices } => {
+                values.write(out);
+                out.extend((reflectivity.len() as u16).to_le_bytes());
+                out.extend(part.to_bytes());
+                out.extend(reflectivity);
+                write_indices(out, *indices);
+            }
+            Self::PermanentRate { accepted } => out.push(u8::from(*accepted)),
+            Self::Configuration(bytes) => out.extend(bytes),
+            Self::Remission(parts) => {
+                out.extend((parts.len() as u16).to_le_bytes());
+                for part in parts {
+                    out.extend(part.part.to_bytes());
+                    out.extend(part.info.word().to_le_bytes());
+                    let words = part.values.as_flattened();
+                    out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+                }
+            }
+            Self::Configured { accepted, configuration } => {
+                out.push(u8::from(*accepted));
+                out.extend(configuration);
+            }
+        }
+    }
+}
+
+impl SwitchResult {
+    fn from_byte(byte: u8) -> Result<Self, ParseError> {
+        match byte {
+            0 => Ok(Self::Done),
+            1 => Ok(Self::WrongPassword),
+            2 => Ok(Self::Fault),
+            _ => Err(ParseError::Value {
+                field: "result of the switch",
+                value: byte.into(),
+                allowed: "0 done, 1 wrong password, 2 fault",
+            }),
+        }
+    }
+}
+
+fn read_flag(reader: &mut Reader<'_>) -> Result<bool, ParseError> {
+    match reader.u8()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        byte => {
+            let allowed = "0 refused, 1 accepted";
+            Err(ParseError::Value { field: "result", value: byte.into(), allowed })
+        }
+    }
+}
+
+fn read_part(reader: &mut Reader<'_>) -> Result<Subrange, ParseError> {
+    Ok(Subrange { first: reader.u16()?, last: reader.u16()? })
+}
+
+/// The counters, if there is anything left to read.
+fn read_indices(reader: &mut Reader<'_>) -> Result<Option<Indices>, ParseError> {
+    Ok(match *reader.rest() {
+        [] => None,
+        [scan, telegram] => Some(Indices { scan, telegram }),
+        ref more => {
+            let what = "real-time indices";
+            return Err(ParseError::Length { what, need: 2, got: more.len() });
+        }
+    })
+}
+
+fn write_indices(out: &mut Vec<u8>, indices: Option<Indices>) {
+    out.extend(indices.into_iter().flat_map(|indices| [indices.scan, indices.telegram]));
+}
+
+fn read_pairs(bytes: &[u8]) -> Result<Vec<[u8; 2]>, ParseError> {
+    let (pairs, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        let (need, got) = (bytes.len() + 1, bytes.len());
+        return Err(ParseError::Length { what: "errors", need, got });
+    }
+    Ok(pairs.to_vec())
+}
+
+fn read_configuration(bytes: &[u8]) -> Result<Vec<u8>, ParseError> {
+    if ![CONFIGURATION_LEN, OLD_CONFIGURATION_LEN].contains(&bytes.len()) {
+        let (need, got) = (CONFIGURATION_LEN, bytes.len());
+        return Err(ParseError::Length { what: "configuration", need, got });
+    }
+    Ok(bytes.to_vec())
+}
+
+fn read_remission(reader: &mut Reader<'_>) -> Result<Vec<RemissionPart>, ParseError> {
+    let count = reader.u16()?;
+    let mut parts = Vec::new();
+    for _ in 0..count {
+        let part = read_part(reader)?;
+        let info = ScanInfo::from_word(reader.u16()?)?;
+        let bytes = reader.bytes(usize::from(info.count) * 4)?;
+        let word = |low: u8, high: u8| u16::from_le_bytes([low, high]);
+        let (pairs, _) = bytes.as_chunks();
+        let values = pairs.iter().map(|&[a, b, c, d]| [word(a, b), word(c, d)]).collect();
+        parts.push(RemissionPart { part, info, values });
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests;
