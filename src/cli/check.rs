@@ -1,5 +1,6 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
+use super::profiles::sick_lms2xx::variant_words;
 use super::rig_args::RigArgs;
 use super::{CliError, setup};
 use crate::config::profile::DriverProfile;
@@ -50,6 +51,10 @@ fn device(device: &DeviceConfig) -> String {
         }
         (DeviceSettings::Velodyne(settings), _) => {
             format!("{} rpm, {}", settings.rotation_rate_rpm, settings.return_mode.word())
+        }
+        (DeviceSettings::SickLms2xx(settings), _) => {
+            let (baud, mode) = (settings.rate.baud(), settings.power_on_mode.word());
+            format!("{}, {baud} baud, {mode}", variant_words(&settings.variant))
         }
         (DeviceSettings::VelodyneHdl64e(_), _) => {
             unreachable!("settings are read with their profile")

@@ -1,5 +1,6 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
+pub(super) mod sick_lms2xx;
 pub(super) mod velodyne;
 
 use std::fmt::Write as _;
@@ -73,6 +74,7 @@ fn show(profile: &Profile) -> String {
     let mut text = format!("{}\n{}\n\n", profile.name, profile.summary);
     let sections = match &profile.driver {
         DriverProfile::VelodyneHdl64e(driver) => hdl64e_sections(driver),
+        DriverProfile::SickLms2xx(driver) => sick_lms2xx::sections(driver),
         DriverProfile::Velodyne(driver) => velodyne::sections(driver),
     };
     for (heading, rows) in sections {
@@ -244,6 +246,7 @@ mod tests {
                 DriverProfile::VelodyneHdl64e(_) => {
                     &["rpm", "packets/s", "192.168.3.43:443", "return_mode"]
                 }
+                DriverProfile::SickLms2xx(_) => &["75 revolutions/s", "rate_baud", "12.9"],
                 DriverProfile::Velodyne(_) => {
                     &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"]
                 }

@@ -23,6 +23,8 @@ mod reader;
 pub mod rig;
 mod rig_read;
 pub mod scenes;
+pub mod sick_lms2xx;
+mod sick_lms2xx_read;
 pub mod velodyne;
 mod velodyne_read;
 mod world_read;

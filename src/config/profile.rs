@@ -8,6 +8,7 @@ use super::hdl64e::Hdl64eProfile;
 use super::network::NetworkIdentity;
 use super::profile_read;
 use super::reader::nearest;
+use super::sick_lms2xx::SickLms2xxProfile;
 use super::velodyne::VelodyneProfile;
 
 /// One firmware of one product.
@@ -29,6 +30,26 @@ pub struct Profile {
 
 /// The profiles that are part of the program: file name and text.
 const EMBEDDED: &[(&str, &str)] = &[
+    (
+        "firmware-profiles/sick-lms200-v2.30.toml",
+        include_str!("../../firmware-profiles/sick-lms200-v2.30.toml"),
+    ),
+    (
+        "firmware-profiles/sick-lms211.toml",
+        include_str!("../../firmware-profiles/sick-lms211.toml"),
+    ),
+    (
+        "firmware-profiles/sick-lms221.toml",
+        include_str!("../../firmware-profiles/sick-lms221.toml"),
+    ),
+    (
+        "firmware-profiles/sick-lms291-s05-x1.27.toml",
+        include_str!("../../firmware-profiles/sick-lms291-s05-x1.27.toml"),
+    ),
+    (
+        "firmware-profiles/sick-lms291-s14.toml",
+        include_str!("../../firmware-profiles/sick-lms291-s14.toml"),
+    ),
     (
         "firmware-profiles/velodyne-hdl32e-2.2.toml",
         include_str!("../../firmware-profiles/velodyne-hdl32e-2.2.toml"),
@@ -79,6 +100,7 @@ impl Profile {
     pub fn network(&self) -> Option<&NetworkIdentity> {
         match &self.driver {
             DriverProfile::VelodyneHdl64e(driver) => Some(&driver.network),
+            DriverProfile::SickLms2xx(_) => None,
             DriverProfile::Velodyne(driver) => Some(&driver.network),
         }
     }
@@ -153,6 +175,8 @@ impl Profile {
 pub enum DriverProfile {
     /// `velodyne-hdl64e`
     VelodyneHdl64e(Box<Hdl64eProfile>),
+    /// `sick-lms2xx`
+    SickLms2xx(Box<SickLms2xxProfile>),
     /// `velodyne`
     Velodyne(Box<VelodyneProfile>),
 }

@@ -9,6 +9,7 @@ use super::diagnostic::{Diagnostics, SourceFile};
 use super::hdl64e_read as hdl64e;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, TableReader, parse_toml};
+use super::sick_lms2xx_read as sick_lms2xx;
 use super::velodyne_read as velodyne;
 
 /// Where limits come from that no product sets.
@@ -17,12 +18,15 @@ pub(super) const PROFILES: &str = "Menura's profiles, see firmware-profiles/exam
 type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 
 /// Every family Menura speaks for, by the word of a profile's `driver` key.
-const FAMILIES: [(&str, ReadFamily); 2] = [
+const FAMILIES: [(&str, ReadFamily); 3] = [
     ("velodyne-hdl64e", |root| {
         hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Box::new(driver)))
     }),
     ("velodyne", |root| {
         velodyne::profile(root).map(|driver| DriverProfile::Velodyne(Box::new(driver)))
+    }),
+    ("sick-lms2xx", |root| {
+        sick_lms2xx::profile(root).map(|driver| DriverProfile::SickLms2xx(Box::new(driver)))
     }),
 ];
 

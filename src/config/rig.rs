@@ -10,6 +10,7 @@ use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
 use super::rig_read;
+use super::sick_lms2xx::SickLms2xxSettings;
 use super::velodyne::VelodyneSettings;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
@@ -294,6 +295,8 @@ pub struct DeviceConfig {
 pub enum DeviceSettings {
     /// Of `velodyne-hdl64e`.
     VelodyneHdl64e(Box<Hdl64eSettings>),
+    /// Of `sick-lms2xx`.
+    SickLms2xx(Box<SickLms2xxSettings>),
     /// Of `velodyne`.
     Velodyne(Box<VelodyneSettings>),
 }

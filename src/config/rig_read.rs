@@ -14,6 +14,7 @@ use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{
     CasterChoice, DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces,
 };
+use super::sick_lms2xx_read as sick_lms2xx;
 use super::velodyne_read as velodyne;
 use super::world_read::{robot, seed_limit, world};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
@@ -216,6 +217,15 @@ fn device(
                 driver.defaults.clone()
             };
             Some(DeviceSettings::Velodyne(Box::new(settings)))
+        }
+        DriverProfile::SickLms2xx(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                sick_lms2xx::settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::SickLms2xx(Box::new(settings)))
         }
     });
     let device = || {

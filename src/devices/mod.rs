@@ -9,6 +9,7 @@
 //! [`crate::wire`], one here, and one arm in [`build`].
 
 pub mod hdl64e;
+pub mod sick_lms2xx;
 pub mod velodyne;
 
 use std::sync::Arc;
@@ -99,6 +100,11 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
         }
         (DriverProfile::Velodyne(profile), DeviceSettings::Velodyne(settings)) => {
             let device = velodyne::Velodyne::new(profile, settings, noise, epoch);
+            let sensor = Arc::new(device.lidar());
+            Built { device: Box::new(device), sensor }
+        }
+        (DriverProfile::SickLms2xx(profile), DeviceSettings::SickLms2xx(settings)) => {
+            let device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }

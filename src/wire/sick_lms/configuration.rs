@@ -111,9 +111,4 @@ impl Configuration {
     pub fn restart_mode(&self) -> u8 {
         self.bytes[field::RESTART_MODE]
     }
-
-    /// Block H, the multiple evaluation.
-    pub fn multiple_evaluation(&self) -> u8 {
-        self.bytes[field::MULTIPLE_EVALUATION]
-    }
 }

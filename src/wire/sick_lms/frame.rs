@@ -7,8 +7,9 @@ use crate::wire::checksum::crc16_sick;
 const HEADER: usize = 4;
 /// Bytes around the payload.
 pub const OVERHEAD: usize = HEADER + 2;
-/// The longest payload a reader waits for. The longest scan has 808 bytes.
-pub const MAX_PAYLOAD: usize = 1024;
+/// The longest payload a reader waits for. The longest scan has 808 bytes, with remission twice as
+/// many.
+pub const MAX_PAYLOAD: usize = 2048;
 
 /// The telegram that carries `payload` to or from `address`.
 ///
@@ -190,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_emitted_is_read(address: u8, payload in proptest::collection::vec(any::<u8>(), 1..1025)) {
+        fn what_is_emitted_is_read(address: u8, payload in proptest::collection::vec(any::<u8>(), 1..2049)) {
             prop_assert_eq!(read([emit(address, &payload)]), [Item::Telegram { address, payload }]);
         }
 

@@ -58,7 +58,7 @@ pub struct State {
     pub reserved_115: u8,
     /// See [`LineRate::status_word`](super::LineRate::status_word).
     pub line_rate_word: u16,
-    /// Block H.
+    /// Scans that must agree before a field counts as infringed.
     pub evaluation_number: u8,
     /// Whether the rate survives power-off.
     pub permanent_rate: u8,

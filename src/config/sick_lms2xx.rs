@@ -1,0 +1,162 @@
+//! The SICK LMS 2xx: what its firmwares differ in and what a rig may set.
+
+use super::lidar::{BeamSettings, NoiseSettings};
+use crate::wire::sick_lms::data::{MeasuringMode, Unit};
+use crate::wire::sick_lms::{LineRate, Variant};
+
+words!(RangeUnit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
+words!(PowerOnMode:
+    "on-request" => OnRequest, "continuous" => Continuous, "partial" => Partial,
+    "reflectivity" => Reflectivity);
+words!(SpoiltTelegram: "nak" => Nak, "silence" => Silence);
+words!(TransmissionStart: "scan-end" => ScanEnd, "line-free" => LineFree);
+words!(ScanIndexCounts: "revolutions" => Revolutions, "scans" => Scans);
+
+/// Unit of ranges.
+pub type RangeUnit = Unit;
+
+/// The operating mode after power-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PowerOnMode {
+    /// Nothing is sent until the host asks.
+    OnRequest,
+    /// Every scan.
+    Continuous,
+    /// Every revolution of the mirror.
+    Partial,
+    /// Every scan with its reflectivity.
+    Reflectivity,
+}
+
+/// What a telegram with a wrong CRC gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpoiltTelegram {
+    /// The byte NAK.
+    Nak,
+    /// Nothing.
+    Silence,
+}
+
+/// When the scanner starts to send a scan after the line was busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransmissionStart {
+    /// At the end of the next scan.
+    ScanEnd,
+    /// At once, with the newest complete scan.
+    LineFree,
+}
+
+/// What the real-time scan index counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanIndexCounts {
+    /// Revolutions of the mirror.
+    Revolutions,
+    /// Scans.
+    Scans,
+}
+
+/// An LMS 2xx firmware.
+#[derive(Clone, Debug)]
+pub struct SickLms2xxProfile {
+    /// What the type telegram says, at most 20 characters.
+    pub type_text: String,
+    /// What the status telegram says, 7 characters.
+    pub software_version: [u8; 7],
+    /// What the status telegram says, 7 characters.
+    pub boot_version: [u8; 7],
+    /// 0 standard, 1 special.
+    pub variant_type: u8,
+    /// Bytes of the configuration block: 34, or 32 in old firmware.
+    pub configuration_len: usize,
+    /// Units of two hours.
+    pub operating_time: u16,
+    /// How often it was switched on.
+    pub power_on_count: u16,
+    /// Angles and resolutions; the first is the factory's.
+    pub variants: Vec<Variant>,
+    /// Whether command 0x3B changes the variant.
+    pub can_switch_variant: bool,
+    /// Whether resolutions finer than a degree are made of several revolutions.
+    pub is_interlaced: bool,
+    /// Revolutions of the mirror, per 1000 s.
+    pub mirror_millihertz: u64,
+    /// Order in which revolutions sample the four quarters of a degree.
+    pub quarter_order: [u8; 4],
+    /// Rates the line has; the first is the factory's.
+    pub rates: Vec<LineRate>,
+    /// Whether there are telegrams with reflectivity bytes.
+    pub has_reflectivity: bool,
+    /// Values of block D that are accepted; the first is the factory's.
+    pub measuring_modes: Vec<MeasuringMode>,
+    /// Farthest range at which a target of 10 % reflectance is seen, for each sensitivity of
+    /// block B, metres.
+    pub sensitivity_range_m: [f64; 4],
+    /// The reflectivity byte of a white, square target.
+    pub reflectivity_full_scale: u8,
+    /// Remission and amplitude of a white, square target.
+    pub remission_full_scale: u16,
+    /// When it answers.
+    pub timing: ReplyTiming,
+    /// What a telegram with a wrong CRC gets.
+    pub spoilt_telegram: SpoiltTelegram,
+    /// When a scan's telegram starts.
+    pub transmission_start: TransmissionStart,
+    /// What the scan index counts.
+    pub scan_index_counts: ScanIndexCounts,
+    /// Values a rig may override.
+    pub defaults: SickLms2xxSettings,
+}
+
+/// When the scanner answers, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyTiming {
+    /// From a telegram's last byte to ACK.
+    pub ack_ns: u64,
+    /// From ACK to the reply.
+    pub reply_ns: u64,
+    /// From ACK to the reply to a new configuration.
+    pub configure_ns: u64,
+    /// A telegram whose next byte is later than this is given up.
+    pub byte_gap_ns: u64,
+}
+
+/// What a rig may set on an LMS 2xx; the profile gives the defaults. Most of it is the stored
+/// configuration, which hosts change by commands.
+#[derive(Clone, Debug)]
+pub struct SickLms2xxSettings {
+    /// Angle and resolution after power-on.
+    pub variant: Variant,
+    /// The line's rate after power-on.
+    pub rate: LineRate,
+    /// Block E.
+    pub unit: RangeUnit,
+    /// Block D.
+    pub measuring_mode: MeasuringMode,
+    /// Bit 1 of block C: scans carry real-time indices.
+    pub real_time_indices: bool,
+    /// Block B.
+    pub sensitivity: u8,
+    /// The operating mode after power-on.
+    pub power_on_mode: PowerOnMode,
+    /// Of installation mode.
+    pub password: [u8; 8],
+    /// Added to 0x80 in telegrams from the scanner.
+    pub address: u8,
+    /// From the run's first instant to the power-on telegram, nanoseconds; 0 for a scanner that
+    /// was started before and says nothing.
+    pub start_up_ns: u64,
+    /// From a reset to the power-on telegram, nanoseconds.
+    pub restart_ns: u64,
+    /// Where the mirror is at the first instant, radians counter-clockwise from the right.
+    pub mirror_phase_rad: f64,
+    /// Type and number of each error that the scanner tells.
+    pub errors: Vec<[u8; 2]>,
+    /// Bits 0 to 2 of the status byte.
+    pub error_level: u8,
+    /// Whether the window is dirty.
+    pub is_polluted: bool,
+    /// The optics.
+    pub beam: BeamSettings,
+    /// The errors.
+    pub noise: NoiseSettings,
+}

@@ -1,0 +1,180 @@
+//! What each command does.
+
+use super::{Capture, Format, Pattern, SickLms2xx, Task};
+use crate::time::SimTime;
+use crate::wire::sick_lms::Variant;
+use crate::wire::sick_lms::command::{Command, Mode};
+use crate::wire::sick_lms::configuration::Configuration;
+use crate::wire::sick_lms::data::Unit;
+use crate::wire::sick_lms::frame::{MAX_PAYLOAD, OVERHEAD};
+use crate::wire::sick_lms::reply::{Body, SwitchResult};
+use crate::wire::sick_lms::status::State;
+
+/// What the status telegram says of the maker.
+const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
+
+impl SickLms2xx {
+    /// Carries out a command that was acknowledged, and replies.
+    pub(super) fn answer(&mut self, at: SimTime, command: Command) {
+        let body = match command {
+            Command::Reset => return self.reset(at),
+            Command::Switch(mode) => return self.switch(at, mode),
+            Command::RequestScan { .. } => return self.measure(at, Format::Scan),
+            Command::RequestMean { scans } => return self.measure(at, Format::Mean { scans }),
+            Command::RequestSubrange(part) => return self.measure(at, Format::Subrange(part)),
+            Command::RequestMeanSubrange { scans, part } => {
+                return self.measure(at, Format::MeanSubrange { scans, part });
+            }
+            Command::RequestReflectivity(part) if self.profile.has_reflectivity => {
+                return self.measure(at, Format::Reflectivity(part));
+            }
+            Command::RequestRemission(parts) => return self.measure(at, Format::Remission(parts)),
+            Command::Status => Body::Status(Box::new(self.state())),
+            Command::Errors => Body::Errors(self.settings.errors.clone()),
+            Command::OperatingData => Body::OperatingData {
+                operating_time: self.profile.operating_time,
+                power_on_count: self.profile.power_on_count,
+            },
+            Command::Type => Body::Type { text: self.type_text() },
+            Command::SwitchVariant(variant) => self.switch_variant(variant),
+            Command::PermanentRate(keep) => {
+                self.stored.keeps_rate = keep;
+                Body::PermanentRate { accepted: true }
+            }
+            Command::Configuration => Body::Configuration(self.configuration_bytes()),
+            Command::Configure(bytes) => self.configure(&bytes),
+            Command::RequestReflectivity(_) | Command::Other { .. } => Body::IncorrectCommand,
+        };
+        self.send(at, body);
+        self.finish();
+    }
+
+    fn reset(&mut self, at: SimTime) {
+        self.send(at, Body::ResetConfirmed);
+        let rate = self.power_on_rate();
+        self.uart.change_rate(rate);
+        self.starting = Some(SimTime(self.uart.free().0 + self.settings.restart_ns));
+        self.mode = Mode::OnRequest;
+        self.stream = None;
+        self.task = None;
+        self.telegrams = 0;
+        self.hearing.clear();
+    }
+
+    fn switch(&mut self, at: SimTime, mode: Mode) {
+        let refused = |result| Body::Switched(result);
+        let done = Body::Switched(SwitchResult::Done);
+        let body = match &mode {
+            Mode::Installation { password } | Mode::PasswordTest { password }
+                if *password != self.settings.password =>
+            {
+                refused(SwitchResult::WrongPassword)
+            }
+            // A password that is too short or too long is wrong.
+            Mode::Other { code: 0x00 | 0x30, .. } => refused(SwitchResult::WrongPassword),
+            Mode::Other { .. } => Body::IncorrectCommand,
+            Mode::Reflectivity(_) if !self.profile.has_reflectivity => Body::IncorrectCommand,
+            Mode::PasswordTest { .. } => done,
+            Mode::Rate(rate) if self.profile.rates.contains(rate) => {
+                self.send(at, done);
+                self.uart.change_rate(*rate);
+                // The stream goes on at the new pace.
+                if self.stream.is_some() {
+                    self.enter(self.mode.clone());
+                }
+                return self.finish();
+            }
+            Mode::Rate(_) => refused(SwitchResult::Fault),
+            Mode::Installation { .. } | Mode::Diagnostic | Mode::OnRequest => {
+                self.send(at, done);
+                self.enter(mode);
+                return self.finish();
+            }
+            _ if self.can_stream(&mode) => {
+                self.send(at, done);
+                self.enter(mode);
+                return self.finish();
+            }
+            _ => refused(SwitchResult::Fault),
+        };
+        self.send(at, body);
+        self.finish();
+    }
+
+    fn can_stream(&self, mode: &Mode) -> bool {
+        self.stream_format(mode).is_some_and(|(pattern, format)| self.can_send(&pattern, &format))
+    }
+
+    /// Whether there are such values, and a telegram has room for them.
+    fn can_send(&self, pattern: &Pattern, format: &Format) -> bool {
+        format.fits(pattern.values())
+            && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
+    }
+
+    /// Replies with values of the next scans that begin.
+    fn measure(&mut self, at: SimTime, format: Format) {
+        let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
+        if !self.can_send(&pattern, &format) {
+            self.send(at, Body::IncorrectCommand);
+            return self.finish();
+        }
+        let capture = Capture::starting_from(&self.mirror, pattern, at);
+        self.task = Some(Task::Measure { capture, format });
+    }
+
+    /// Stops the stream. Installation mode stays: Player configures after it.
+    fn switch_variant(&mut self, variant: Variant) -> Body {
+        let accepted = self.profile.can_switch_variant && self.profile.variants.contains(&variant);
+        if accepted {
+            self.stored.variant = variant;
+            if self.stream.is_some() {
+                self.enter(Mode::OnRequest);
+            }
+        }
+        Body::VariantSwitched { accepted, variant: self.stored.variant }
+    }
+
+    /// Only in installation mode, and only what the firmware knows.
+    fn configure(&mut self, bytes: &[u8]) -> Body {
+        let wanted = self.stored.configuration.overlaid(bytes);
+        let accepted = matches!(self.mode, Mode::Installation { .. }) && self.is_possible(&wanted);
+        if accepted {
+            self.stored.configuration = wanted;
+        }
+        Body::Configured { accepted, configuration: self.configuration_bytes() }
+    }
+
+    fn is_possible(&self, configuration: &Configuration) -> bool {
+        let mode = configuration.measuring_mode();
+        self.profile.measuring_modes.iter().any(|known| known.code() == mode)
+            && Unit::from_code(configuration.unit()).is_some()
+    }
+
+    fn configuration_bytes(&self) -> Vec<u8> {
+        self.stored.configuration.bytes()[..self.profile.configuration_len].to_vec()
+    }
+
+    fn state(&self) -> State {
+        let configuration = &self.stored.configuration;
+        State {
+            software_version: self.profile.software_version,
+            operating_mode: self.mode.code(),
+            device_status: u8::from(self.settings.error_level >= 3),
+            manufacturer: MANUFACTURER,
+            variant_type: self.profile.variant_type,
+            motor_revolutions: (self.profile.mirror_millihertz * 60 / 1000) as u16,
+            measuring_mode: configuration.measuring_mode(),
+            angle_deg: self.stored.variant.angle_deg,
+            resolution_centideg: self.stored.variant.resolution_centideg,
+            restart_mode: configuration.restart_mode(),
+            line_rate_word: self.uart.rate().status_word(),
+            evaluation_number: 1,
+            permanent_rate: u8::from(self.stored.keeps_rate),
+            address: self.settings.address,
+            field_set: 1,
+            unit: configuration.unit(),
+            boot_version: self.profile.boot_version,
+            ..State::default()
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What the scanner hears: commands out of bytes, and which of them still wait.
+
+use std::collections::VecDeque;
+
+use crate::time::SimTime;
+use crate::wire::sick_lms::command::Command;
+use crate::wire::sick_lms::frame::{FrameReader, Item};
+
+/// Commands that may wait for their acknowledgement. Hosts wait for one before they send the next.
+const WAITING: usize = 4;
+
+/// A telegram to the scanner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Well-formed.
+    Command(Command),
+    /// Its CRC is wrong.
+    Spoilt,
+}
+
+/// Telegrams that have come and wait.
+#[derive(Debug)]
+pub struct Hearing {
+    addresses: [u8; 2],
+    reader: FrameReader,
+    last_byte: SimTime,
+    byte_gap_ns: u64,
+    waiting: VecDeque<(SimTime, Heard)>,
+}
+
+impl Hearing {
+    /// Hears telegrams to all (0) and to `address`.
+    pub fn new(address: u8, byte_gap_ns: u64) -> Self {
+        let addresses = [0, address];
+        Self {
+            addresses,
+            reader: FrameReader::addressed(addresses),
+            last_byte: SimTime::ZERO,
+            byte_gap_ns,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Takes bytes that arrived at `now`.
+    pub fn push(&mut self, now: SimTime, bytes: &[u8]) {
+        self.last_byte = now;
+        self.reader.push(bytes);
+        self.collect(now);
+    }
+
+    /// When the telegram that has begun will be given up.
+    pub fn patience_ends(&self) -> Option<SimTime> {
+        let ends = SimTime(self.last_byte.0 + self.byte_gap_ns);
+        self.reader.is_within_telegram().then_some(ends)
+    }
+
+    /// Gives up the telegram that has begun; there may be a whole one among its bytes.
+    pub fn give_up(&mut self, now: SimTime) {
+        while self.reader.give_up().is_some() {
+            self.collect(now);
+        }
+    }
+
+    /// When the telegram that has waited longest came.
+    pub fn next_at(&self) -> Option<SimTime> {
+        self.waiting.front().map(|(at, _)| *at)
+    }
+
+    /// The telegram that has waited longest.
+    pub fn pop(&mut self) -> Option<Heard> {
+        self.waiting.pop_front().map(|(_, heard)| heard)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.reader = FrameReader::addressed(self.addresses);
+    }
+
+    fn collect(&mut self, now: SimTime) {
+        while let Some(item) = self.reader.next_item() {
+            let heard = match item {
+                Item::Telegram { payload, .. } => Heard::Command(Command::parse(&payload)),
+                Item::BadCrc { .. } => Heard::Spoilt,
+                Item::Ack | Item::Nak | Item::Stray(_) => continue,
+            };
+            // A host that got no ACK in time says the same again: one answer is enough.
+            let is_repeated = self.waiting.iter().any(|(_, other)| *other == heard);
+            if !is_repeated && self.waiting.len() < WAITING {
+                self.waiting.push_back((now, heard));
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! When the mirror looks where, and which of its looks make a scan.
+//!
+//! The mirror turns counter-clockwise seen from above, evenly, and looks to the right at the start
+//! of each revolution. One revolution takes a sample every degree; finer scans are made of two or
+//! four revolutions shifted by fractions of a degree. Times are whole nanoseconds computed from the
+//! revolution's number: no drift.
+
+use std::f64::consts::{FRAC_PI_2, TAU};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
+use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
+use crate::time::SimTime;
+use crate::wire::sick_lms::Variant;
+
+/// Centidegrees of a whole turn.
+const TURN: u64 = 36_000;
+
+/// The turning mirror.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    millihertz: u64,
+    /// Start of revolution 0.
+    first_ns: u64,
+}
+
+/// How revolutions make what is sent in one telegram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Angle and resolution.
+    pub variant: Variant,
+    /// The fraction of a degree, in quarters, by which each revolution in turn is shifted.
+    quarters: Vec<u8>,
+    /// Whether every revolution is sent on its own.
+    pub is_partial: bool,
+    /// So many scans are put together in one telegram.
+    scans: u64,
+}
+
+impl Mirror {
+    /// The mirror of a scanner.
+    pub fn new(profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> Self {
+        let period_ns = 1e12 / profile.mirror_millihertz as f64;
+        let turned = (settings.mirror_phase_rad / TAU).rem_euclid(1.0);
+        let to_go = if turned == 0.0 { 0.0 } else { 1.0 - turned };
+        let first_ns = (to_go * period_ns).round() as u64;
+        Self { millihertz: profile.mirror_millihertz, first_ns }
+    }
+
+    /// When revolution `number` starts.
+    pub fn start(&self, number: u64) -> SimTime {
+        SimTime(self.first_ns + self.turning_ns(number, 1))
+    }
+
+    /// The first revolution that starts at `at` or later.
+    pub fn first_from(&self, at: SimTime) -> u64 {
+        let since = u128::from(at.0.saturating_sub(self.first_ns));
+        let about = since * u128::from(self.millihertz) / 1_000_000_000_000;
+        let mut number = (about as u64).saturating_sub(1);
+        while self.start(number) < at {
+            number += 1;
+        }
+        number
+    }
+
+    /// What revolution `number` of `pattern` measures.
+    pub fn request(&self, index: u64, number: u64, pattern: &Pattern) -> MeasurementRequest {
+        let angles = pattern.angles(number);
+        let step = pattern.step();
+        let first_ns = self.turning_ns(angles.start, TURN);
+        let firings: Arc<[FiringSlot]> = angles
+            .clone()
+            .step_by(step as usize)
+            .map(|angle| FiringSlot {
+                offset_ns: (self.turning_ns(angle, TURN) - first_ns) as u32,
+                laser: 0,
+            })
+            .collect();
+        let from_right_rad = (angles.start as f64 / 100.0).to_radians();
+        let sweep = Sweep {
+            rotor_azimuth_rad: FRAC_PI_2 - from_right_rad,
+            rotor_rate_rad_s: -TAU * self.millihertz as f64 / 1000.0,
+            firings,
+        };
+        let start = SimTime(self.start(number).0 + first_ns);
+        MeasurementRequest { index, start, subject: Subject::Sweep(sweep) }
+    }
+
+    /// How long `turns / per_turn` revolutions take, nanoseconds.
+    fn turning_ns(&self, turns: u64, per_turn: u64) -> u64 {
+        let whole = u128::from(turns) * 1_000_000_000_000;
+        (whole / (u128::from(self.millihertz) * u128::from(per_turn))) as u64
+    }
+}
+
+impl Pattern {
+    /// Whole scans of `variant`, of which each telegram has `scans`.
+    pub fn whole(profile: &SickLms2xxProfile, variant: Variant, scans: u8) -> Self {
+        let quarters = if profile.is_interlaced {
+            Self::shifts(profile, variant.resolution_centideg)
+        } else {
+            vec![0]
+        };
+        Self { variant, quarters, is_partial: false, scans: u64::from(scans.max(1)) }
+    }
+
+    /// A telegram for each revolution of `variant`. Quarters of a degree, which whole scans have for
+    /// 100 degrees only, are then had for the widest angle (so does Carmen scan 180 degrees).
+    pub fn partial(profile: &SickLms2xxProfile, variant: Variant) -> Self {
+        let mut pattern = Self { is_partial: true, ..Self::whole(profile, variant, 1) };
+        if pattern.quarters.len() == 4 {
+            let angles = profile.variants.iter().map(|variant| variant.angle_deg);
+            pattern.variant.angle_deg = angles.max().unwrap_or(variant.angle_deg);
+        }
+        pattern
+    }
+
+    fn shifts(profile: &SickLms2xxProfile, resolution_centideg: u16) -> Vec<u8> {
+        let wanted = |quarter: &u8| u16::from(*quarter) * 25 % resolution_centideg == 0;
+        profile.quarter_order.iter().copied().filter(wanted).collect()
+    }
+
+    /// Values of one telegram; of partial scans the most.
+    pub fn values(&self) -> usize {
+        if self.is_partial {
+            usize::from(self.variant.angle_deg) * 100 / self.step() as usize + 1
+        } else {
+            self.variant.values()
+        }
+    }
+
+    /// Revolutions of one telegram.
+    pub fn revolutions(&self) -> u64 {
+        if self.is_partial { 1 } else { self.quarters.len() as u64 * self.scans }
+    }
+
+    /// Revolutions of one scan.
+    pub fn revolutions_per_scan(&self) -> u64 {
+        if self.is_partial { 1 } else { self.quarters.len() as u64 }
+    }
+
+    /// The shift of revolution `number`, quarters of a degree.
+    pub fn quarter(&self, number: u64) -> u8 {
+        self.quarters[(number % self.quarters.len() as u64) as usize]
+    }
+
+    /// The places, among the telegram's values, of what revolution `number` measures.
+    pub fn places(&self, number: u64) -> impl Iterator<Item = usize> {
+        let angles = self.angles(number);
+        let count = (angles.end - angles.start).div_ceil(self.step());
+        let resolution = u64::from(self.variant.resolution_centideg);
+        let (first, stride) = if self.is_partial {
+            (0, 1)
+        } else {
+            (u64::from(self.quarter(number)) * 25 / resolution, self.step() / resolution)
+        };
+        (0..count).map(move |sample| (first + sample * stride) as usize)
+    }
+
+    /// Between neighbouring samples of a revolution, centidegrees.
+    fn step(&self) -> u64 {
+        let resolution = u64::from(self.variant.resolution_centideg);
+        if self.quarters.len() == 1 { resolution } else { 100 }
+    }
+
+    /// From the first sample of revolution `number` to beyond the last, centidegrees from the
+    /// right.
+    fn angles(&self, number: u64) -> Range<u64> {
+        let angle = u64::from(self.variant.angle_deg) * 100;
+        let right = (18_000 - angle) / 2;
+        right + u64::from(self.quarter(number)) * 25..right + angle + 1
+    }
+}

@@ -1,0 +1,386 @@
+//! The SICK LMS 2xx: LMS200, 211, 221 and 291, the -S14 included.
+//!
+//! ```text
+//! STARTING --power-on telegram--> on request <--> streaming        (mode 0x20 0x24 ...)
+//!     ^                              ^  |            |
+//!     +------- reset (any) --+       |  v            v
+//!                            +---- installation (password)
+//! ```
+//!
+//! Every command is acknowledged by a single byte and then answered; while it is, no scan is sent.
+//! Which commands there are is in [`commands`], which scans are sent in [`stream`], when the mirror
+//! looks where in [`mirror`], and what measured values become in [`telegrams`].
+//!
+//! Sources: the drivers named in [`crate::wire::sick_lms`]. What they leave open is a setting of the
+//! profile. Telegrams whose layout none of them knows (fields, contours, values with fields,
+//! Cartesian values) are answered as unknown commands are, which is what firmware without them does.
+
+mod capture;
+mod commands;
+mod hearing;
+mod mirror;
+mod stream;
+mod telegrams;
+#[cfg(test)]
+mod tests;
+mod uart;
+
+use self::capture::{Belongs, Capture};
+use self::hearing::{Heard, Hearing};
+use self::mirror::{Mirror, Pattern};
+use self::stream::Stream;
+use self::telegrams::{Encoder, Format};
+use self::uart::Uart;
+use super::{Device, Transmit};
+use crate::config::sick_lms2xx::{
+    PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
+};
+use crate::links::line::LineSettings;
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::time::SimTime;
+use crate::wire::sick_lms::command::{Command, Mode, Subrange};
+use crate::wire::sick_lms::configuration::Configuration;
+use crate::wire::sick_lms::reply::{Body, Reply};
+use crate::wire::sick_lms::{ACK, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte};
+
+/// One unit.
+pub struct SickLms2xx {
+    profile: SickLms2xxProfile,
+    settings: SickLms2xxSettings,
+    noise: NoiseSource,
+    mirror: Mirror,
+    /// Kept when power is off.
+    stored: Stored,
+    /// While starting, until when.
+    starting: Option<SimTime>,
+    mode: Mode,
+    uart: Uart,
+    hearing: Hearing,
+    task: Option<Task>,
+    stream: Option<Stream>,
+    next_request: u64,
+    /// Telegrams with measured values since power-on.
+    telegrams: u64,
+    clock: SimTime,
+}
+
+/// What survives power-off.
+#[derive(Clone, Debug)]
+struct Stored {
+    configuration: Configuration,
+    variant: Variant,
+    /// Whether the rate survives too.
+    keeps_rate: bool,
+}
+
+/// How far the command at hand has come.
+#[derive(Debug)]
+enum Task {
+    /// ACK or NAK is due.
+    Acknowledge { at: SimTime, heard: Heard },
+    /// The reply is due.
+    Answer { at: SimTime, command: Command },
+    /// The reply is a scan, and the mirror has to look first.
+    Measure { capture: Capture, format: Format },
+}
+
+/// What happens next by itself.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Started,
+    TelegramGivenUp,
+    CommandTaken,
+    TaskDue,
+    ScanDue,
+}
+
+impl SickLms2xx {
+    /// A unit whose mirror has been turning since before the first instant.
+    pub fn new(
+        profile: &SickLms2xxProfile,
+        settings: &SickLms2xxSettings,
+        noise: NoiseSource,
+    ) -> Self {
+        let availability = u8::from(settings.real_time_indices) << 1;
+        let configuration = Configuration::default()
+            .with_sensitivity(settings.sensitivity)
+            .with_availability(availability)
+            .with_measuring(settings.measuring_mode.code(), settings.unit.code());
+        let stored = Stored {
+            configuration,
+            variant: settings.variant,
+            keeps_rate: settings.rate != profile.rates[0],
+        };
+        let mut unit = Self {
+            profile: profile.clone(),
+            settings: settings.clone(),
+            noise,
+            mirror: Mirror::new(profile, settings),
+            stored,
+            starting: None,
+            mode: Mode::OnRequest,
+            uart: Uart::new(settings.rate),
+            hearing: Hearing::new(settings.address, profile.timing.byte_gap_ns),
+            task: None,
+            stream: None,
+            next_request: 0,
+            telegrams: 0,
+            clock: SimTime::ZERO,
+        };
+        if settings.start_up_ns > 0 {
+            unit.starting = Some(SimTime(settings.start_up_ns));
+        } else {
+            unit.enter_power_on_mode();
+        }
+        unit
+    }
+
+    /// The physics that measures for this unit: one beam in the mirror's plane.
+    pub fn lidar(&self) -> Lidar {
+        Lidar::new(
+            vec![LaserGeometry::default()],
+            &self.settings.beam,
+            EchoSelection::First,
+            &self.settings.noise,
+            self.noise,
+        )
+    }
+
+    fn encoder(&self) -> Encoder<'_> {
+        Encoder { profile: &self.profile, configuration: &self.stored.configuration }
+    }
+
+    /// Does what falls due until `until`, in its order.
+    fn run(&mut self, until: SimTime) {
+        self.clock = self.clock.max(until);
+        while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
+            match event {
+                Event::Started => self.started(at),
+                Event::TelegramGivenUp => self.hearing.give_up(at),
+                Event::CommandTaken => self.take_command(at),
+                Event::TaskDue => self.go_on(at),
+                Event::ScanDue => self.send_scan(at),
+            }
+        }
+    }
+
+    fn next_event(&self) -> Option<(SimTime, Event)> {
+        if let Some(until) = self.starting {
+            return Some((until, Event::Started));
+        }
+        let given_up = self.hearing.patience_ends().map(|at| (at, Event::TelegramGivenUp));
+        let task = match &self.task {
+            Some(Task::Acknowledge { at, .. } | Task::Answer { at, .. }) => {
+                Some((*at, Event::TaskDue))
+            }
+            Some(Task::Measure { capture, .. }) => {
+                capture.is_measured().then(|| (capture.ends(&self.mirror), Event::TaskDue))
+            }
+            None => self.hearing.next_at().map(|at| (at, Event::CommandTaken)),
+        };
+        let scan = self.stream.as_ref().filter(|_| self.task.is_none());
+        let scan = scan.and_then(|stream| stream.next_due(&self.mirror, self.uart.free()));
+        let scan = scan.map(|at| (at, Event::ScanDue));
+        [given_up, task, scan].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    fn take_command(&mut self, now: SimTime) {
+        let Some(heard) = self.hearing.pop() else { return };
+        if heard == Heard::Spoilt && self.profile.spoilt_telegram == SpoiltTelegram::Silence {
+            return;
+        }
+        let at = SimTime(now.0 + self.profile.timing.ack_ns);
+        self.task = Some(Task::Acknowledge { at, heard });
+    }
+
+    fn go_on(&mut self, at: SimTime) {
+        match self.task.take() {
+            Some(Task::Acknowledge { heard: Heard::Spoilt, .. }) => {
+                self.uart.send(at, vec![NAK], 0);
+                self.finish();
+            }
+            Some(Task::Acknowledge { heard: Heard::Command(command), .. }) => {
+                self.uart.send(at, vec![ACK], 0);
+                let timing = &self.profile.timing;
+                let delay_ns = match command {
+                    Command::Configure(_) => timing.configure_ns,
+                    _ => timing.reply_ns,
+                };
+                let at = SimTime(self.uart.free().0 + delay_ns);
+                self.task = Some(Task::Answer { at, command });
+            }
+            Some(Task::Answer { command, .. }) => self.answer(at, command),
+            Some(Task::Measure { capture, format }) => {
+                self.send_capture(at, &capture, &format);
+                self.finish();
+            }
+            None => {}
+        }
+    }
+
+    /// The command at hand is done with.
+    fn finish(&mut self) {
+        self.task = None;
+        if let Some(stream) = &mut self.stream {
+            stream.resume(&self.mirror, self.uart.free());
+        }
+    }
+
+    fn send_scan(&mut self, at: SimTime) {
+        let Some(stream) = &mut self.stream else { return };
+        let format = stream.format().clone();
+        if let Some(capture) = stream.pop() {
+            self.send_capture(at, &capture, &format);
+        }
+    }
+
+    fn send_capture(&mut self, at: SimTime, capture: &Capture, format: &Format) {
+        self.telegrams += 1;
+        let (body, points) = self.encoder().body(capture, format, self.telegrams);
+        self.send_with_points(at, body, points);
+    }
+
+    fn send(&mut self, at: SimTime, body: Body) {
+        self.send_with_points(at, body, 0);
+    }
+
+    fn send_with_points(&mut self, at: SimTime, body: Body, points: u32) {
+        let pollution = if self.settings.is_polluted { status_byte::POLLUTION } else { 0 };
+        let status = status_byte::FAMILY | self.settings.error_level | pollution;
+        let address = FROM_SCANNER | self.settings.address;
+        let bytes = frame::emit(address, &Reply { body, status }.emit());
+        self.uart.send(at, bytes, points);
+    }
+
+    fn started(&mut self, at: SimTime) {
+        self.starting = None;
+        let text = self.type_text();
+        self.send(at, Body::PowerOn { text });
+        self.enter_power_on_mode();
+    }
+
+    fn enter_power_on_mode(&mut self) {
+        let values = Pattern::whole(&self.profile, self.stored.variant, 1).values() as u16;
+        let mode = match self.settings.power_on_mode {
+            PowerOnMode::OnRequest => Mode::OnRequest,
+            PowerOnMode::Continuous => Mode::Continuous,
+            PowerOnMode::Partial => Mode::Partial,
+            PowerOnMode::Reflectivity => Mode::Reflectivity(Subrange { first: 1, last: values }),
+        };
+        self.enter(mode);
+    }
+
+    /// Enters an operating mode that is possible; its scans start when the line is free.
+    fn enter(&mut self, mode: Mode) {
+        self.stream = self.stream_format(&mode).map(|(pattern, format)| {
+            let telegram = self.encoder().telegram_len(&pattern, &format);
+            let telegram_ns = self.uart.duration_ns(telegram);
+            let start = self.profile.transmission_start;
+            Stream::new(&self.mirror, pattern, format, start, telegram_ns, self.uart.free())
+        });
+        self.mode = mode;
+    }
+
+    /// What a mode sends all the time, if anything.
+    fn stream_format(&self, mode: &Mode) -> Option<(Pattern, Format)> {
+        let (profile, variant) = (&self.profile, self.stored.variant);
+        let format = match mode {
+            Mode::Partial => return Some((Pattern::partial(profile, variant), Format::Scan)),
+            Mode::Continuous => Format::Scan,
+            Mode::Mean { scans } => Format::Mean { scans: *scans },
+            Mode::Subrange(part) => Format::Subrange(*part),
+            Mode::MeanSubrange { scans, part } => {
+                Format::MeanSubrange { scans: *scans, part: *part }
+            }
+            Mode::Remission(parts) => Format::Remission(parts.clone()),
+            Mode::Reflectivity(part) => Format::Reflectivity(*part),
+            Mode::Installation { .. }
+            | Mode::Diagnostic
+            | Mode::OnRequest
+            | Mode::PasswordTest { .. }
+            | Mode::Rate(_)
+            | Mode::Other { .. } => return None,
+        };
+        Some((Pattern::whole(profile, variant, format.scans()), format))
+    }
+
+    /// The rate after the next power-on.
+    fn power_on_rate(&self) -> LineRate {
+        if self.stored.keeps_rate { self.uart.rate() } else { self.profile.rates[0] }
+    }
+
+    /// Twenty characters and a zero.
+    fn type_text(&self) -> [u8; 21] {
+        let mut text = [b' '; 21];
+        for (place, byte) in text.iter_mut().zip(self.profile.type_text.bytes()).take(20) {
+            *place = byte;
+        }
+        text[20] = 0;
+        text
+    }
+}
+
+impl Device for SickLms2xx {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let index = self.next_request;
+        let request = match (&mut self.task, &mut self.stream) {
+            (Some(Task::Measure { capture, .. }), _) => {
+                capture.poll_request(&self.mirror, index, horizon).flatten()
+            }
+            (_, Some(stream)) => stream.poll_request(&self.mirror, index, horizon),
+            (_, None) => None,
+        };
+        self.next_request += u64::from(request.is_some());
+        request
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Outcome::Returns(returns) = &measurement.outcome;
+        let index = measurement.request.index;
+        let encoder = Encoder { profile: &self.profile, configuration: &self.stored.configuration };
+        if let Some(Task::Measure { capture, .. }) = &mut self.task {
+            match capture.belongs(index) {
+                Belongs::Here => capture.add(returns, |echo| encoder.is_seen(echo)),
+                Belongs::Before => {}
+                Belongs::TooLate => {
+                    let pattern = capture.pattern().clone();
+                    *capture = Capture::starting_from(&self.mirror, pattern, self.clock);
+                }
+            }
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.take(index, returns, |echo| encoder.is_seen(echo));
+        }
+        self.run(self.clock);
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        let now = now.max(self.clock);
+        self.run(now);
+        if self.starting.is_none() {
+            self.hearing.push(now, bytes);
+            self.run(now);
+        }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.run(now);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.uart.poll()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        let unit = Self::new(&self.profile, &self.settings, self.noise);
+        unit.stream.map_or(0.0, |stream| stream.rate_hz(&self.mirror))
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        Some(Uart::settings(self.settings.rate))
+    }
+}

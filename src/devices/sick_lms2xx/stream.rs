@@ -1,0 +1,152 @@
+//! Which scans are sent, one after another, as long as the host does not interfere.
+//!
+//! The scanner sends a telegram to its end and then the newest scan: on a slow line scans are left
+//! out, never queued. How long a telegram takes is known beforehand, and so is which scan comes
+//! next; only those are measured.
+
+use std::collections::VecDeque;
+
+use super::capture::{Belongs, Capture};
+use super::mirror::{Mirror, Pattern};
+use super::telegrams::Format;
+use crate::config::sick_lms2xx::TransmissionStart;
+use crate::sensors::{MeasurementRequest, PulseReturns, Return};
+use crate::time::SimTime;
+
+/// A stream of scans.
+#[derive(Debug)]
+pub struct Stream {
+    /// What each telegram consists of.
+    pattern: Pattern,
+    /// In which telegram.
+    format: Format,
+    transmission_start: TransmissionStart,
+    /// How long a telegram is on the line.
+    telegram_ns: u64,
+    /// The first scan that has not been planned or left out.
+    next_scan: u64,
+    /// When the line is free after the last planned telegram.
+    line_free: SimTime,
+    planned: VecDeque<Capture>,
+}
+
+impl Stream {
+    /// A stream of the scans that start at `from` or later. Each telegram is on the line for
+    /// `telegram_ns`.
+    pub fn new(
+        mirror: &Mirror,
+        pattern: Pattern,
+        format: Format,
+        transmission_start: TransmissionStart,
+        telegram_ns: u64,
+        from: SimTime,
+    ) -> Self {
+        Self {
+            next_scan: mirror.first_from(from).div_ceil(pattern.revolutions_per_scan()),
+            pattern,
+            format,
+            transmission_start,
+            telegram_ns,
+            line_free: from,
+            planned: VecDeque::new(),
+        }
+    }
+
+    /// In which telegram scans are sent.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The next revolution to measure if it starts before `horizon`, as request `index`.
+    pub fn poll_request(
+        &mut self,
+        mirror: &Mirror,
+        index: u64,
+        horizon: SimTime,
+    ) -> Option<MeasurementRequest> {
+        loop {
+            // All before the last have been asked for.
+            if let Some(capture) = self.planned.back_mut()
+                && let Some(request) = capture.poll_request(mirror, index, horizon)
+            {
+                return request;
+            }
+            self.plan(mirror);
+        }
+    }
+
+    /// Takes the answer to request `index`; echoes for which `is_seen` does not hold are left out.
+    pub fn take(
+        &mut self,
+        index: u64,
+        returns: &[PulseReturns],
+        is_seen: impl Fn(&Return) -> bool,
+    ) {
+        self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);
+        let wanted = |capture: &&mut Capture| capture.belongs(index) == Belongs::Here;
+        if let Some(capture) = self.planned.iter_mut().find(wanted) {
+            capture.add(returns, is_seen);
+        }
+    }
+
+    /// When the next telegram can start on a line that is free from `line_free` on, if its scan is
+    /// measured.
+    pub fn next_due(&self, mirror: &Mirror, line_free: SimTime) -> Option<SimTime> {
+        let capture = self.planned.front().filter(|capture| capture.is_measured())?;
+        Some(capture.ends(mirror).max(match self.transmission_start {
+            TransmissionStart::ScanEnd => SimTime::ZERO,
+            TransmissionStart::LineFree => line_free,
+        }))
+    }
+
+    /// The scan of the next telegram.
+    pub fn pop(&mut self) -> Option<Capture> {
+        self.planned.pop_front()
+    }
+
+    /// Goes on after an answer to the host kept the line busy until `line_free`: what should have
+    /// been sent meanwhile is left out.
+    pub fn resume(&mut self, mirror: &Mirror, line_free: SimTime) {
+        self.planned.retain(|capture| capture.ends(mirror) >= line_free);
+        let soonest = mirror.first_from(line_free).div_ceil(self.pattern.revolutions_per_scan());
+        let next = self.planned.front().map_or(self.next_scan, Capture::scan);
+        if next > soonest + 1 {
+            self.planned.clear();
+            self.next_scan = soonest;
+        }
+        self.line_free = line_free;
+        for capture in &self.planned {
+            self.line_free = SimTime(capture.ends(mirror).max(self.line_free).0 + self.telegram_ns);
+        }
+    }
+
+    /// Telegrams a second.
+    pub fn rate_hz(mut self, mirror: &Mirror) -> f64 {
+        const TELEGRAMS: u64 = 60;
+        self.plan(mirror);
+        let first = self.line_free;
+        for _ in 0..TELEGRAMS {
+            self.plan(mirror);
+        }
+        TELEGRAMS as f64 / self.line_free.saturating_since(first).as_secs_f64()
+    }
+
+    fn plan(&mut self, mirror: &Mirror) {
+        let per_scan = self.pattern.revolutions_per_scan();
+        let revolutions = self.pattern.revolutions();
+        let after = mirror.first_from(self.line_free);
+        let scan = match self.transmission_start {
+            TransmissionStart::ScanEnd => {
+                after.saturating_sub(revolutions).div_ceil(per_scan).max(self.next_scan)
+            }
+            TransmissionStart::LineFree => {
+                let ended = if mirror.start(after) > self.line_free { after - 1 } else { after };
+                (ended.saturating_sub(revolutions) / per_scan).max(self.next_scan)
+            }
+        };
+        let capture = Capture::of_scan(self.pattern.clone(), scan);
+        self.next_scan = scan + revolutions / per_scan;
+        self.line_free = SimTime(capture.ends(mirror).max(self.line_free).0 + self.telegram_ns);
+        self.planned.push_back(capture);
+    }
+}

@@ -1,0 +1,195 @@
+//! Measured values as telegrams say them.
+
+use super::capture::Capture;
+use super::mirror::Pattern;
+use crate::config::sick_lms2xx::{ScanIndexCounts, SickLms2xxProfile};
+use crate::sensors::Return;
+use crate::wire::sick_lms::SpecialValue;
+use crate::wire::sick_lms::command::Subrange;
+use crate::wire::sick_lms::configuration::Configuration;
+use crate::wire::sick_lms::data::{MeasuringMode, Range, ScanInfo, Unit, Values};
+use crate::wire::sick_lms::reply::{Body, Indices, RemissionPart};
+
+/// In which telegram a scan is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// All values: 0xB0.
+    Scan,
+    /// 0xB6
+    Mean {
+        /// Of how many scans.
+        scans: u8,
+    },
+    /// 0xB7
+    Subrange(Subrange),
+    /// 0xBF
+    MeanSubrange {
+        /// Of how many scans.
+        scans: u8,
+        /// Which values.
+        part: Subrange,
+    },
+    /// 0xC4
+    Reflectivity(Subrange),
+    /// 0xF5
+    Remission(Vec<Subrange>),
+}
+
+impl Format {
+    /// How many scans each telegram sums up.
+    pub fn scans(&self) -> u8 {
+        match self {
+            Self::Mean { scans } | Self::MeanSubrange { scans, .. } => *scans,
+            _ => 1,
+        }
+    }
+
+    /// Whether a scan of `values` values can be sent so.
+    pub fn fits(&self, values: usize) -> bool {
+        let parts = match self {
+            Self::Scan => return true,
+            Self::Mean { scans } => return *scans > 0,
+            Self::MeanSubrange { scans: 0, .. } => return false,
+            Self::MeanSubrange { part, .. } | Self::Subrange(part) | Self::Reflectivity(part) => {
+                std::slice::from_ref(part)
+            }
+            Self::Remission(parts) => parts,
+        };
+        (1..=MAX_PARTS).contains(&parts.len()) && parts.iter().all(|part| part.fits(values))
+    }
+}
+
+/// Parts of a scan in one telegram (Gearbox).
+const MAX_PARTS: usize = 5;
+
+/// What the scanner's configuration makes of measured values.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    /// The firmware.
+    pub profile: &'a SickLms2xxProfile,
+    /// What is set.
+    pub configuration: &'a Configuration,
+}
+
+impl Encoder<'_> {
+    /// Of the ranges.
+    pub fn unit(&self) -> Unit {
+        Unit::from_code(self.configuration.unit()).unwrap_or(Unit::Centimetres)
+    }
+
+    fn mode(&self) -> MeasuringMode {
+        let code = self.configuration.measuring_mode();
+        MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
+    }
+
+    /// Whether the receiver notices an echo: it is strong enough for its distance, by the inverse
+    /// square, and not within the blanked zone.
+    pub fn is_seen(&self, echo: &Return) -> bool {
+        let sensitivity = usize::from(self.configuration.sensitivity()).min(3);
+        let range_of_tenth = self.profile.sensitivity_range_m[sensitivity];
+        let share = f64::from(echo.range_m) / range_of_tenth;
+        let blanked_m = f64::from(self.configuration.blanking_cm()) * 0.01;
+        f64::from(echo.intensity) >= 0.1 * share * share && f64::from(echo.range_m) >= blanked_m
+    }
+
+    /// The telegram for a capture, and how many of its values are ranges. `telegrams` counts those
+    /// sent before.
+    pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
+        let indices = self.configuration.sends_indices().then(|| Indices {
+            scan: match self.profile.scan_index_counts {
+                ScanIndexCounts::Revolutions => capture.end_revolution() as u8,
+                ScanIndexCounts::Scans => capture.scan() as u8,
+            },
+            telegram: telegrams as u8,
+        });
+        let all: Vec<_> = capture.values().collect();
+        let values = |some: &[Option<(f64, f64)>]| self.values(some, capture);
+        let seen = |some: &[Option<(f64, f64)>]| some.iter().flatten().count() as u32;
+        match format {
+            Format::Scan => (Body::Scan { values: values(&all), indices }, seen(&all)),
+            Format::Mean { scans } => {
+                (Body::Mean { scans: *scans, values: values(&all), indices }, seen(&all))
+            }
+            Format::Subrange(part) => {
+                let some = part.of(&all);
+                (Body::Subrange { part: *part, values: values(some), indices }, seen(some))
+            }
+            Format::MeanSubrange { scans, part } => {
+                let some = part.of(&all);
+                let values = values(some);
+                let body = Body::MeanSubrange { scans: *scans, part: *part, values, indices };
+                (body, seen(some))
+            }
+            Format::Reflectivity(part) => {
+                let reflectivity = part.of(&all).iter().map(|sample| self.reflectivity(sample));
+                let reflectivity = reflectivity.collect();
+                let values = values(&all);
+                let body = Body::Reflectivity { values, part: *part, reflectivity, indices };
+                (body, seen(&all))
+            }
+            Format::Remission(parts) => {
+                let count = parts.iter().map(|part| seen(part.of(&all))).sum();
+                let parts = parts.iter().map(|part| self.remission(*part, &all)).collect();
+                (Body::Remission(parts), count)
+            }
+        }
+    }
+
+    /// Bytes of a telegram of `pattern` in `format`, at most.
+    pub fn telegram_len(&self, pattern: &Pattern, format: &Format) -> usize {
+        let blank = Capture::of_scan(pattern.clone(), 0);
+        let (body, _) = self.body(&blank, format, 0);
+        let reply = crate::wire::sick_lms::reply::Reply { body, status: 0 };
+        reply.emit().len() + crate::wire::sick_lms::frame::OVERHEAD
+    }
+
+    fn values(&self, some: &[Option<(f64, f64)>], capture: &Capture) -> Values {
+        Values {
+            quarters: capture.quarter(),
+            is_partial: capture.pattern().is_partial,
+            unit: self.unit(),
+            values: some.iter().map(|sample| self.value(*sample)).collect(),
+        }
+    }
+
+    fn value(&self, sample: Option<(f64, f64)>) -> u16 {
+        let mode = self.mode();
+        let nothing = mode.value(Range::Special(SpecialValue::AboveMaximum), 0);
+        let Some((range_m, intensity)) = sample else {
+            return if mode.is_amplitude() { 0 } else { nothing };
+        };
+        if mode.is_amplitude() {
+            return self.strength(intensity);
+        }
+        let levels = f64::from(mode.reflectivity_levels() - 1);
+        let level = (intensity.clamp(0.0, 1.0) * levels).round() as u16;
+        mode.value(Range::Units(self.units(range_m)), level)
+    }
+
+    /// Whole units, with all sixteen bits.
+    fn units(&self, range_m: f64) -> u16 {
+        (range_m / self.unit().metres()).round().clamp(0.0, f64::from(u16::MAX)) as u16
+    }
+
+    fn strength(&self, intensity: f64) -> u16 {
+        (intensity.clamp(0.0, 1.0) * f64::from(self.profile.remission_full_scale)).round() as u16
+    }
+
+    fn reflectivity(&self, sample: &Option<(f64, f64)>) -> u8 {
+        let intensity = sample.map_or(0.0, |(_, intensity)| intensity.clamp(0.0, 1.0));
+        (intensity * f64::from(self.profile.reflectivity_full_scale)).round() as u8
+    }
+
+    fn remission(&self, part: Subrange, all: &[Option<(f64, f64)>]) -> RemissionPart {
+        // This telegram has all sixteen bits for the range.
+        let nothing = 0xfff0 | SpecialValue::AboveMaximum as u16;
+        let pair = |sample: &Option<(f64, f64)>| match sample {
+            Some((range_m, intensity)) => [self.units(*range_m), self.strength(*intensity)],
+            None => [nothing, 0],
+        };
+        let values: Vec<_> = part.of(all).iter().map(pair).collect();
+        let count = values.len() as u16;
+        let info = ScanInfo { count, quarters: 0, is_partial: false, unit: self.unit() };
+        RemissionPart { part, info, values }
+    }
+}
