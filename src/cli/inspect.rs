@@ -16,6 +16,13 @@
 //! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
 //! - `other`: `protocol`. `broken`: `error`.
 //!
+//! Bytes of an LMS 2xx (`.bin`, or `--profile`): objects of type `frame` with `number`, `offset`,
+//! `length`, `kind`, `time_s` if the recording's index lies beside it; from a telegram `address` and
+//! `payload` or, of measured values, `unit`, `partial`, `shift_deg`, `values` (raw), `ranges_m`
+//! (null where there is none), `reflectivity`, `scan_index`, `telegram_index`, `status_byte`; the
+//! summary has `bytes`, `telegrams`, `frames` by kind, `bad_crc`, `skipped_bytes`,
+//! `measuring_mode` and `scans`.
+//!
 //! The summary: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
 //! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
@@ -29,6 +36,7 @@ mod data_flow;
 mod gaps;
 mod json;
 mod plot;
+mod sick_lms;
 mod text;
 mod words;
 
@@ -46,8 +54,8 @@ use crate::config::profile::{DriverProfile, Profile};
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The capture, pcap or pcapng
-    #[arg(value_name = "FILE.pcap")]
+    /// The capture, pcap or pcapng, or the bytes of a serial device (.bin)
+    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// One JSON object a line: the packets, then a summary
     #[arg(long)]
@@ -58,8 +66,8 @@ pub struct Cmd {
     /// Take the lidar for this firmware instead of guessing
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Draw one rotation, from above and from the driver's seat; prints packets only if --packets
-    /// says so
+    /// Draw one rotation (or scan), from above and from the driver's seat; prints packets only if
+    /// --packets says so
     #[arg(long, value_name = "FILE.png")]
     plot: Option<PathBuf>,
     /// Which rotation to draw; 1 is the first whole one
@@ -75,6 +83,9 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
+        if let Some(request) = self.sick_lms()? {
+            return sick_lms::run(&request);
+        }
         let hints = Hints::load(&self)?;
         let options = Options {
             name: self.file.display().to_string(),
@@ -119,6 +130,34 @@ impl Cmd {
             None => Ok(()),
             Some(fault) => Err(CliError::Input(format!("error: {}: {fault}", self.file.display()))),
         }
+    }
+}
+
+impl Cmd {
+    /// What to tell about the line of an LMS 2xx, if the file is one: the profile says so, or the
+    /// `.bin` of a recording begins so.
+    fn sick_lms(&self) -> Result<Option<sick_lms::Request<'_>>, CliError> {
+        let profile = self.profile.as_deref().map(Profile::find).transpose()?;
+        let variant = match profile.as_ref().map(|profile| &profile.driver) {
+            Some(DriverProfile::SickLms2xx(driver)) => {
+                (!driver.can_switch_variant).then_some(driver.defaults.variant)
+            }
+            Some(_) => return Ok(None),
+            None => {
+                let is_bin = self.file.extension().is_some_and(|extension| extension == "bin");
+                if !is_bin || !sick_lms::is_one(&self.file) {
+                    return Ok(None);
+                }
+                None
+            }
+        };
+        Ok(Some(sick_lms::Request {
+            file: &self.file,
+            json: self.json,
+            most: self.packets.unwrap_or(u64::MAX),
+            plot: self.plot.as_deref().map(|path| (path, self.rotation)),
+            variant,
+        }))
     }
 }
 

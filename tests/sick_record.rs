@@ -1,0 +1,121 @@
+//! Recordings of LMS 2xx scanners that stream from power-on: what is in them, whatever the workers,
+//! and what `menura inspect` says about them.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use menura::config::rig::{Override, Rig};
+use menura::engine::LiveWorld;
+use menura::engine::record::record;
+use menura::wire::sick_lms::frame::{FrameReader, Item};
+use menura::wire::sick_lms::reply::{Body, Reply};
+
+const RIG: &str = r#"
+seed = 4
+[world]
+scene = "room"
+parameters = { size_m = [20.0, 12.0, 4.0] }
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+[[device]]
+name = "fast"
+profile = "sick-lms291-s14"
+mount = { translation_m = [0.4, 0.0, 0.6] }
+link = { pty = "fast" }
+settings = { rate_baud = 500000, power_on_mode = "reflectivity", unit = "mm", measuring_mode = 6 }
+[[device]]
+name = "slow"
+profile = "sick-lms291-s05-x1.27"
+mount = { translation_m = [-0.4, 0.0, 0.6], roll_pitch_yaw_deg = [0.0, 90.0, 180.0] }
+link = { pty = "slow" }
+settings = { rate_baud = 38400, power_on_mode = "continuous", start_up_s = 0.5 }
+"#;
+
+fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
+    let workers: Override = format!("engine.workers={workers}").parse().unwrap();
+    let rig = Rig::parse("test rig", RIG, Path::new("."), &[workers])
+        .unwrap_or_else(|faults| panic!("{faults}"));
+    let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+    record(&rig, &world, Duration::from_secs(2), folder, &AtomicBool::new(false), |_| {}).unwrap();
+    ["fast", "slow"].map(|name| std::fs::read(folder.join(format!("{name}.bin"))).unwrap())
+}
+
+fn replies(bytes: &[u8]) -> Vec<Reply> {
+    let mut reader = FrameReader::new();
+    reader.push(bytes);
+    std::iter::from_fn(|| reader.next_item())
+        .map(|item| match item {
+            Item::Telegram { address: 0x80, payload } => Reply::parse(&payload).unwrap(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_recording_holds_what_the_line_can_carry() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = recorded(folder.path(), "1");
+    let again = tempfile::tempdir().unwrap();
+    assert!(one == recorded(again.path(), "3"), "three workers give other bytes than one");
+
+    let fast = replies(&one[0]);
+    // 75 a second, the first when one scan is complete; 2 s are 150 revolutions.
+    assert!((148..=150).contains(&fast.len()), "{}", fast.len());
+    assert!(fast.iter().all(|reply| matches!(reply.body, Body::Reflectivity { .. })));
+
+    let slow = replies(&one[1]);
+    assert!(matches!(slow[0].body, Body::PowerOn { .. }));
+    // 1.5 s less the power-on telegram; 190.6 ms and the rest of a scan each: 213.3 ms.
+    assert!((6..=7).contains(&(slow.len() - 1)), "{}", slow.len());
+    let index = std::fs::read_to_string(folder.path().join("slow.idx.csv")).unwrap();
+    assert!(index.lines().nth(1).unwrap().starts_with("0.500000000,0,29"), "{index}");
+}
+
+#[test]
+fn inspect_tells_what_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(folder.path(), "2");
+    let inspect = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+            .arg("inspect")
+            .args(words)
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = inspect(&["fast.bin", "--packets", "2"]);
+    assert!(text.contains("line of a SICK LMS 2xx"), "{text}");
+    assert!(text.contains("75.000 a second"), "{text}");
+    assert!(text.contains("181/181 ranges in mm"), "{text}");
+    let text = inspect(&["slow.bin"]);
+    assert!(text.contains("LMS291;S05;X01.27"), "{text}");
+    assert!(text.contains("4.688 a second"), "{text}");
+
+    let json = inspect(&["fast.bin", "--json"]);
+    let lines: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, frames) = lines.split_last().unwrap();
+    assert_eq!(summary["type"], "summary");
+    assert_eq!(summary["scans"]["count"], frames.len());
+    assert_eq!(frames[0]["kind"], "reflectivity");
+    assert_eq!(frames[0]["ranges_m"].as_array().unwrap().len(), 181);
+    let millimetres = frames[0]["values"][90].as_f64().unwrap();
+    assert!((frames[0]["ranges_m"][90].as_f64().unwrap() * 1000.0 - millimetres).abs() < 1e-6);
+    assert!(frames[0]["time_s"].as_f64().unwrap() < 0.03);
+
+    let picture = folder.path().join("scan.png");
+    inspect(&["slow.bin", "--plot", "scan.png", "--rotation", "3"]);
+    assert!(image::open(picture).unwrap().width() > 500);
+    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .args(["inspect", "slow.bin", "--plot", "no.png", "--rotation", "99"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("there is no scan 99"), "{said}");
+}
