@@ -9,6 +9,7 @@ use std::time::Duration;
 use menura::config::rig::{Override, Rig};
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
+use menura::time::SimTime;
 use menura::wire::sick_lms::frame::{FrameReader, Item};
 use menura::wire::sick_lms::reply::{Body, Reply};
 
@@ -118,4 +119,89 @@ fn inspect_tells_what_is_in_it() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("there is no scan 99"), "{said}");
+}
+
+/// A scanner on its side, on a robot that drives a circle: every value is the range from where the
+/// robot was when the mirror looked there.
+const MOVING: &str = r#"
+[world]
+scene = "room"
+parameters = { size_m = [30.0, 24.0, 4.0] }
+[robot]
+trajectory = { kind = "circle", center_m = [1.0, 2.0, 0.0], radius_m = 5.0, speed_m_s = 5.0 }
+[[device]]
+name = "level"
+profile = "sick-lms291-s05-x1.27"
+mount = { translation_m = [0.4, 0.2, 1.5], roll_pitch_yaw_deg = [0.0, 0.0, 30.0] }
+link = { pty = "level" }
+[device.settings]
+rate_baud = 500000
+power_on_mode = "continuous"
+unit = "mm"
+measuring_mode = 6
+mirror_phase_deg = 120
+beam = { shape = "ray" }
+noise = { range_std_m = 0.0, intensity_std = 0.0 }
+[[device]]
+name = "upright"
+profile = "sick-lms291-s05-x1.27"
+mount = { translation_m = [0.0, 0.0, 1.5], roll_pitch_yaw_deg = [90.0, 0.0, 10.0] }
+link = { pty = "upright" }
+[device.settings]
+rate_baud = 500000
+power_on_mode = "continuous"
+unit = "mm"
+measuring_mode = 6
+beam = { shape = "ray" }
+noise = { range_std_m = 0.0, intensity_std = 0.0 }
+"#;
+
+/// Metres from inside the room to its surface.
+fn surface_m(origin: glam::DVec3, direction: glam::DVec3) -> f64 {
+    let (low, high) = (glam::dvec3(-15.0, -12.0, 0.0), glam::dvec3(15.0, 12.0, 4.0));
+    (0..3)
+        .filter(|axis| direction[*axis] != 0.0)
+        .map(|axis| {
+            let face = if direction[axis] > 0.0 { high[axis] } else { low[axis] };
+            (face - origin[axis]) / direction[axis]
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn every_value_is_measured_when_the_mirror_looks_there() {
+    let rig = Rig::parse("moving", MOVING, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    record(&rig, &world, Duration::from_secs(1), folder.path(), &stop, |_| {}).unwrap();
+    let period_s = 1.0 / 75.0;
+    for device in &rig.devices {
+        let bytes = std::fs::read(folder.path().join(format!("{}.bin", device.name))).unwrap();
+        let index = folder.path().join(format!("{}.idx.csv", device.name));
+        let index = std::fs::read_to_string(index).unwrap();
+        let ends = index.lines().skip(1).map(|line| line.split(',').next().unwrap().parse());
+        let ends: Vec<f64> = ends.map(|end| end.unwrap()).collect();
+        let scans = replies(&bytes);
+        assert!(scans.len() >= 36, "{}", scans.len());
+        let mut worst_m = 0.0f64;
+        for (reply, end_s) in scans.iter().zip(ends) {
+            let Body::Scan { values, .. } = &reply.body else { panic!("{reply:?}") };
+            for (place, value) in values.values.iter().enumerate() {
+                // Two revolutions: whole degrees, then halves.
+                let angle_deg = place as f64 * 0.5;
+                let revolution = (place % 2) as f64;
+                let at_s = end_s - (2.0 - revolution) * period_s + angle_deg / 360.0 * period_s;
+                let pose = world.trajectory.pose(SimTime::from_secs_f64(at_s));
+                let pose = pose * device.body_from_sensor;
+                let (sin, cos) = libm::sincos((angle_deg - 90.0).to_radians());
+                let direction = pose.rotation * glam::dvec3(cos, sin, 0.0);
+                let error_m = f64::from(*value) * 0.001 - surface_m(pose.translation, direction);
+                worst_m = worst_m.max(error_m.abs());
+                // Half a unit, and the pose's interpolation over half a revolution.
+                assert!(error_m.abs() < 0.0015, "{} {place}: {error_m}", device.name);
+            }
+        }
+        assert!(worst_m > 0.0003, "rounding alone gives more than {worst_m}");
+    }
 }
