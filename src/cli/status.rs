@@ -73,13 +73,17 @@ impl StatusView {
         );
         for figure in figures {
             println!(
-                "{}: {} packets, {} points, {:.1}/s of {:.1}/s, lateness p50 {} p99 {} max {}, \
+                "{}: {} packets, {} points, {:.1}/s{}, lateness p50 {} p99 {} max {}, \
                  {} misses ({} late, {} dropped), {} refused",
                 figure.name,
                 figure.packets,
                 figure.points,
                 figure.rate_hz,
-                figure.nominal_rate_hz,
+                // A device that waits for its host has no rate of its own.
+                match figure.nominal_rate_hz {
+                    0.0 => String::new(),
+                    nominal => format!(" of {nominal:.1}/s"),
+                },
                 micros(figure.lateness_us.p50),
                 micros(figure.lateness_us.p99),
                 micros(figure.lateness_us.max),
@@ -94,14 +98,17 @@ impl StatusView {
 
 fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
     format!(
-        "{:6.1} s  {}  {} packets  {:.2} M points  {:.0}/s ({:.1} %)  late p50 {} p99 {} max {}  \
+        "{:6.1} s  {}  {} packets  {:.2} M points  {:.0}/s{}  late p50 {} p99 {} max {}  \
          {} misses  x{real_time_factor:.2}",
         elapsed.as_secs_f64(),
         figure.name,
         figure.packets,
         figure.points as f64 / 1e6,
         figure.rate_hz,
-        100.0 * figure.rate_hz / figure.nominal_rate_hz,
+        match figure.nominal_rate_hz {
+            0.0 => String::new(),
+            nominal => format!(" ({:.1} %)", 100.0 * figure.rate_hz / nominal),
+        },
         micros(figure.lateness_us.p50),
         micros(figure.lateness_us.p99),
         micros(figure.lateness_us.max),
