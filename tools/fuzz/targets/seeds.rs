@@ -93,6 +93,34 @@ fn main() -> io::Result<()> {
     put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
     let velodyne = include_bytes!("../../../firmware-profiles/example-velodyne.toml");
     put("profile", "example-velodyne", velodyne)?;
+    let example = include_bytes!("../../../firmware-profiles/example-sick-lms2xx.toml");
+    put("profile", "example-sick-lms2xx", example)?;
+    put("sick_lms", "installation", &pieces(&[b"\x20\x00SICK_LMS", b"\x77\0\0\0\0\x02\x06\x01"]))?;
+    put(
+        "sick_lms",
+        "streams",
+        &pieces(&[
+            b"\x20\x24",
+            b"\x20\x2a",
+            b"\x20\x27\x01\0\xb5\0",
+            b"\x20\x26\x02",
+            b"\x20\x2b\x01\0\x01\0\xb5\0",
+            b"\x20\x50\x01\0\xb5\0",
+        ]),
+    )?;
+    put(
+        "sick_lms",
+        "requests",
+        &pieces(&[
+            b"\x30\x01",
+            b"\x36\x03",
+            b"\x3f\x02\x01\0\x09\0",
+            b"\x3b\x64\0\x19\0",
+            b"\x66\x01",
+            b"\x20\x48",
+            b"\x10",
+        ]),
+    )?;
     let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
     put("scene_stl", "binary", &stl)?;
 
@@ -116,6 +144,12 @@ fn main() -> io::Result<()> {
     recorder.write(0, &position)?;
     recorder.finish()?;
     fs::write(pcap.join("position.pcapng"), pcapng(&frame))
+}
+
+/// Telegrams to a scanner as the target takes them: its CRC is the target's, some time after each.
+fn pieces(payloads: &[&[u8]]) -> Vec<u8> {
+    let piece = |payload: &&[u8]| [&[0xc0 | payload.len() as u8], *payload].concat();
+    payloads.iter().flat_map(piece).collect()
 }
 
 fn header(port: u16) -> FrameHeader {
