@@ -5,6 +5,8 @@ mod common;
 use std::fs::File;
 
 use menura::wire::ethernet::{Content, FrameHeader, LinkType, UdpChecksum};
+use menura::wire::mip::{self, Mip};
+use menura::wire::stream::StreamDecoder;
 use menura::wire::velodyne::{
     DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, PositionPacket, PpsStatus, ReturnMode,
 };
@@ -84,4 +86,31 @@ fn vlp16_packets_follow_one_another() {
             assert!((36..=44).contains(&step), "{step} centidegrees");
         }
     }
+}
+
+/// A MicroStrain unit of the GQ7 family, from the test data of its maker's SDK.
+#[test]
+fn mip_packets_survive() {
+    let Some(path) = common::shared("captures/imu/mip-sdk-test-data.mip") else { return };
+    let recorded = std::fs::read(path).unwrap();
+    let mut decoder = StreamDecoder::new();
+    let mut again = Vec::new();
+    let mut specific_force_g = Vec::new();
+    for portion in recorded.chunks(1000) {
+        decoder.push(portion);
+        while let Some((packet, _)) = decoder.next_frame::<Mip>() {
+            packet.emit(&mut again);
+            if packet.descriptor_set == mip::set::SENSOR_DATA {
+                let fields = packet.fields.iter().filter(|field| field.descriptor == 4);
+                let squared = |v: Vec<f32>| v.iter().map(|a| a * a).sum::<f32>();
+                specific_force_g.extend(fields.map(|f| squared(f.f32s().unwrap()).sqrt()));
+            }
+        }
+    }
+    assert_eq!((decoder.skipped(), decoder.waiting()), (0, &[][..]));
+    assert_eq!(again, recorded);
+    // The unit was moved; at rest it feels 1 g.
+    specific_force_g.sort_by(f32::total_cmp);
+    let median = specific_force_g[specific_force_g.len() / 2];
+    assert!((median - 1.0).abs() < 0.05, "{median} g of {}", specific_force_g.len());
 }

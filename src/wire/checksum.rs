@@ -1,8 +1,11 @@
 //! Checksums of the byte formats.
 
-use crc::{CRC_16_UMTS, Crc};
+use crc::{CRC_8_MAXIM_DOW, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, Crc};
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
+const XMODEM: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
+const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
+const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 
 /// The CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, nothing reflected,
 /// no final xor. The catalogue of CRCs knows it as CRC-16/UMTS.
@@ -22,6 +25,35 @@ pub fn crc16_sick(bytes: &[u8]) -> u16 {
         (shifted ^ u16::from_be_bytes([previous, byte]), byte)
     };
     bytes.iter().fold((0, 0), step).0
+}
+
+/// CRC-16/XMODEM: polynomial 0x1021, start 0, nothing reflected. FDILink's payloads, VectorNav.
+pub fn crc16_xmodem(bytes: &[u8]) -> u16 {
+    XMODEM.checksum(bytes)
+}
+
+/// CRC-16/KERMIT: polynomial 0x1021 reflected, start 0. sbgECom.
+pub fn crc16_kermit(bytes: &[u8]) -> u16 {
+    KERMIT.checksum(bytes)
+}
+
+/// CRC-8/MAXIM-DOW: polynomial 0x31 reflected, start 0. FDILink's headers.
+pub fn crc8_maxim(bytes: &[u8]) -> u8 {
+    MAXIM.checksum(bytes)
+}
+
+/// Fletcher's checksum with sums of eight bits, as u-blox and MicroStrain use it: the sum of all
+/// bytes, then the sum of those sums.
+pub fn fletcher8(bytes: &[u8]) -> [u8; 2] {
+    bytes.iter().fold([0u8, 0], |[first, second], byte| {
+        let first = first.wrapping_add(*byte);
+        [first, second.wrapping_add(first)]
+    })
+}
+
+/// Exclusive or of all bytes, as NMEA 0183 uses it.
+pub fn xor8(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| sum ^ byte)
 }
 
 #[cfg(test)]

@@ -5,9 +5,18 @@
 
 pub mod checksum;
 pub mod ethernet;
+pub mod fdilink;
+pub mod fields;
 pub mod hdl64e_status;
+pub mod mip;
+pub mod phone;
+pub mod sbg_ecom;
 pub mod sick_lms;
+pub mod stream;
+pub mod vectornav;
+pub mod vectornav_binary;
 pub mod velodyne;
+pub mod xbus;
 
 /// Why bytes are not what a format says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,216 @@
+//! Menura's own sentence for the orientation sensors of a phone: compass, inclinometer and gyro.
+//!
+//! Phones have no serial protocol. Menura sends what one measures as one line of text in the form
+//! of NMEA 0183, so that a terminal shows it and any NMEA reader takes it apart:
+//!
+//! ```text
+//! $PMNR,PHONE,<sequence>,<time>,<compass>,<roll>,<pitch>,<gyro x>,<gyro y>,<gyro z>*<checksum>\r\n
+//! $PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54
+//! ```
+//!
+//! | field | unit, decimals | meaning |
+//! |---|---|---|
+//! | sequence | 0 to 65535 | counts sentences, then starts again |
+//! | time | s, 3 | on the phone's clock, since it was switched on |
+//! | compass | degrees, 2 | 0.00 to 359.99, clockwise from magnetic north, of the forward axis |
+//! | roll | degrees, 2 | -180.00 to 180.00, positive: right side down |
+//! | pitch | degrees, 2 | -90.00 to 90.00, positive: nose up |
+//! | gyro | rad/s, 5 | about forward, left and up |
+//!
+//! The checksum is the exclusive or of the bytes between `$` and `*`, two upper-case hex digits.
+//! The address `PMNR` is a proprietary one in NMEA's sense; nobody else is known to use it.
+
+use super::checksum::xor8;
+use super::stream::{Framing, Scan};
+
+/// One sentence, its numbers in the last decimal they are written with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sentence {
+    /// Counts sentences, modulo 65536.
+    pub sequence: u16,
+    /// On the phone's clock, ms.
+    pub time_ms: u64,
+    /// 0..36000, 0.01° clockwise from magnetic north.
+    pub compass_centideg: u16,
+    /// -18000..=18000, 0.01°, positive: right side down.
+    pub roll_centideg: i16,
+    /// -9000..=9000, 0.01°, positive: nose up.
+    pub pitch_centideg: i16,
+    /// About forward, left and up, 10 urad/s.
+    pub gyro_10urad_s: [i32; 3],
+}
+
+const HEAD: &[u8] = b"$PMNR,PHONE,";
+
+impl Sentence {
+    /// Appends the sentence, line end included.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let [x, y, z] = self.gyro_10urad_s.map(|raw| fixed(raw.into(), 5));
+        let body = format!(
+            "PMNR,PHONE,{},{},{},{},{},{x},{y},{z}",
+            self.sequence,
+            fixed(self.time_ms.into(), 3),
+            fixed(self.compass_centideg.into(), 2),
+            fixed(self.roll_centideg.into(), 2),
+            fixed(self.pitch_centideg.into(), 2),
+        );
+        let line = format!("${body}*{:02X}\r\n", xor8(body.as_bytes()));
+        out.extend_from_slice(line.as_bytes());
+    }
+
+    /// Reads a line without its line end; `None` when it is not one that [`Sentence::emit`]
+    /// writes.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (body, sum) = line.strip_prefix('$')?.split_once('*')?;
+        let mut fields = body.strip_prefix("PMNR,PHONE,")?.split(',');
+        let mut next = |decimals| unfixed(fields.next()?, decimals);
+        let sentence = Self {
+            sequence: next(0)?.try_into().ok()?,
+            time_ms: next(3)?.try_into().ok()?,
+            compass_centideg: next(2)?.try_into().ok().filter(|c| *c < 36_000)?,
+            roll_centideg: next(2)?.try_into().ok().filter(|r: &i16| r.abs() <= 18_000)?,
+            pitch_centideg: next(2)?.try_into().ok().filter(|p: &i16| p.abs() <= 9_000)?,
+            gyro_10urad_s: [
+                next(5)?.try_into().ok()?,
+                next(5)?.try_into().ok()?,
+                next(5)?.try_into().ok()?,
+            ],
+        };
+        let mut again = Vec::with_capacity(line.len() + 2);
+        sentence.emit(&mut again);
+        // One way to write each value: no leading zeros, no "-0.00", no small hex digits.
+        let is_same = again.strip_suffix(b"\r\n") == Some(line.as_bytes());
+        (is_same && u8::from_str_radix(sum, 16).is_ok()).then_some(sentence)
+    }
+}
+
+/// `-12345` with two decimals is `-123.45`.
+fn fixed(raw: i128, decimals: u32) -> String {
+    let unit = 10u128.pow(decimals);
+    let sign = if raw < 0 { "-" } else { "" };
+    let (whole, part) = (raw.unsigned_abs() / unit, raw.unsigned_abs() % unit);
+    match decimals {
+        0 => format!("{sign}{whole}"),
+        width => format!("{sign}{whole}.{part:0width$}", width = width as usize),
+    }
+}
+
+fn unfixed(text: &str, decimals: u32) -> Option<i128> {
+    let (digits, sign) = text.strip_prefix('-').map_or((text, 1), |digits| (digits, -1));
+    let (whole, part) = if decimals == 0 { (digits, "") } else { digits.split_once('.')? };
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let fits = !whole.is_empty() && whole.len() <= 20 && part.len() == decimals as usize;
+    if !fits || !all_digits(whole) || !all_digits(part) {
+        return None;
+    }
+    format!("{whole}{part}").parse::<i128>().ok().map(|value| sign * value)
+}
+
+/// Finds [`Sentence`]s in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Phone;
+
+impl Framing for Phone {
+    type Frame = Sentence;
+    const MAX_LEN: usize = 160;
+
+    fn scan(bytes: &[u8]) -> Scan<Sentence> {
+        if bytes[0] != HEAD[0] {
+            return Scan::Skip(bytes.iter().position(|b| *b == HEAD[0]).unwrap_or(bytes.len()));
+        }
+        let shown = bytes.len().min(HEAD.len());
+        if bytes[..shown] != HEAD[..shown] {
+            return Scan::Skip(1);
+        }
+        let window = &bytes[..bytes.len().min(Self::MAX_LEN)];
+        let Some(end) = window.windows(2).position(|pair| pair == b"\r\n") else {
+            return if window.len() == Self::MAX_LEN { Scan::Skip(1) } else { Scan::Incomplete };
+        };
+        match std::str::from_utf8(&bytes[..end]).ok().and_then(Sentence::parse) {
+            Some(sentence) => Scan::Frame(sentence, end + 2),
+            None => Scan::Skip(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::stream::{frames_in, tests::check};
+    use proptest::prelude::*;
+
+    const EXAMPLE: Sentence = Sentence {
+        sequence: 17,
+        time_ms: 340,
+        compass_centideg: 9231,
+        roll_centideg: -54,
+        pitch_centideg: 120,
+        gyro_10urad_s: [123, -45, 10_230],
+    };
+
+    fn emit(sentence: &Sentence) -> Vec<u8> {
+        let mut out = vec![0xa5];
+        sentence.emit(&mut out);
+        out.split_off(1)
+    }
+
+    #[test]
+    fn the_sentence_is_the_documented_one() {
+        let text = String::from_utf8(emit(&EXAMPLE)).unwrap();
+        let body = "$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*";
+        assert!(text.starts_with(body) && text.ends_with("\r\n"), "{text}");
+        assert!(include_str!("phone.rs").contains(&format!("//! {}", text.trim_end())), "{text}");
+        assert_eq!(Sentence::parse(text.trim_end()), Some(EXAMPLE));
+    }
+
+    #[test]
+    fn other_ways_to_write_it_are_refused() {
+        for (from, to) in [("17", "017"), ("0.340", ".340"), ("92.31", "392.31"), ("1.20", "1.2")] {
+            let body = "PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230";
+            let body = body.replacen(from, to, 1);
+            let line = format!("${body}*{:02X}", xor8(body.as_bytes()));
+            assert_eq!(Sentence::parse(&line), None, "{line}");
+        }
+    }
+
+    fn any_sentence() -> impl Strategy<Value = Sentence> {
+        let angles = (0u16..36_000, -18_000i16..=18_000, -9_000i16..=9_000);
+        (any::<u16>(), any::<u64>(), angles, any::<[i32; 3]>()).prop_map(
+            |(
+                sequence,
+                time_ms,
+                (compass_centideg, roll_centideg, pitch_centideg),
+                gyro_10urad_s,
+            )| {
+                Sentence {
+                    sequence,
+                    time_ms,
+                    compass_centideg,
+                    roll_centideg,
+                    pitch_centideg,
+                    gyro_10urad_s,
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_sentence_comes_back(sentence in any_sentence()) {
+            let bytes = emit(&sentence);
+            prop_assert!(bytes.len() <= Phone::MAX_LEN);
+            prop_assert_eq!(frames_in::<Phone>(&bytes), [sentence]);
+        }
+
+        #[test]
+        fn any_stream_is_survived(
+            parts in prop::collection::vec(prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..40),
+                any_sentence().prop_map(|s| emit(&s)), Just(b"$PMNR,PHONE,".to_vec()),
+            ], 0..8),
+            cut in 1usize..40,
+        ) {
+            check::<Phone>(&parts.concat(), cut, emit);
+        }
+    }
+}

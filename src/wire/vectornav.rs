@@ -1,0 +1,301 @@
+//! VectorNav's text lines, `$VNRRG,01*72`, and the stream they share with
+//! [binary packets](super::vectornav_binary).
+//!
+//! Lines look like NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*`
+//! in two hex digits, or a CRC16 in four if the unit was told so; `XX` asks not to check. Source:
+//! VectorNav's programming library 1.2, the ROS drivers built on it.
+
+use std::fmt::Write as _;
+
+use super::checksum::{crc16_xmodem, xor8};
+use super::stream::{Framing, Scan};
+use super::vectornav_binary::{self as binary, BinaryPacket, Layout};
+
+/// Longest line, line end included.
+pub const MAX_LINE: usize = 256;
+
+/// Codes of `$VNERR`.
+#[allow(missing_docs, reason = "the names are the library's")]
+pub mod error {
+    pub const INVALID_CHECKSUM: u8 = 0x03;
+    pub const INVALID_COMMAND: u8 = 0x04;
+    pub const NOT_ENOUGH_PARAMETERS: u8 = 0x05;
+    pub const TOO_MANY_PARAMETERS: u8 = 0x06;
+    pub const INVALID_PARAMETER: u8 = 0x07;
+    pub const INVALID_REGISTER: u8 = 0x08;
+    pub const UNAUTHORIZED_ACCESS: u8 = 0x09;
+    pub const OUTPUT_BUFFER_OVERFLOW: u8 = 0x0b;
+    pub const INSUFFICIENT_BAUD_RATE: u8 = 0x0c;
+}
+
+/// How lines are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksum {
+    /// Two hex digits.
+    #[default]
+    Xor,
+    /// Four hex digits.
+    Crc16,
+    /// `XX` or `XXXX`: not at all.
+    Ignored,
+}
+
+/// A line as it stands in the stream; its checksum may be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Between `$` and `*`: `VNRRG,01`.
+    pub body: String,
+    /// Between `*` and the line end.
+    pub sum: String,
+    /// Whether the line ends in `\r\n` or in `\n` alone.
+    pub has_return: bool,
+}
+
+impl Line {
+    /// A line with its checksum.
+    pub fn new(body: impl Into<String>, checksum: Checksum) -> Self {
+        let body = body.into();
+        let sum = match checksum {
+            Checksum::Xor => format!("{:02X}", xor8(body.as_bytes())),
+            Checksum::Crc16 => format!("{:04X}", crc16_xmodem(body.as_bytes())),
+            Checksum::Ignored => "XX".to_owned(),
+        };
+        Self { body, sum, has_return: true }
+    }
+
+    /// How the line is checked; `None` when that fails.
+    pub fn checked(&self) -> Option<Checksum> {
+        let sum = u16::from_str_radix(&self.sum, 16).ok();
+        match self.sum.len() {
+            _ if matches!(self.sum.as_str(), "XX" | "XXXX") => Some(Checksum::Ignored),
+            2 => (sum == Some(xor8(self.body.as_bytes()).into())).then_some(Checksum::Xor),
+            4 => (sum == Some(crc16_xmodem(self.body.as_bytes()))).then_some(Checksum::Crc16),
+            _ => None,
+        }
+    }
+
+    /// The command or type, `VNRRG`, and the fields after it.
+    pub fn fields(&self) -> (&str, Vec<&str>) {
+        let mut parts = self.body.split(',');
+        (parts.next().unwrap_or_default(), parts.collect())
+    }
+
+    /// Appends the line.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.push(b'$');
+        out.extend_from_slice(self.body.as_bytes());
+        out.push(b'*');
+        out.extend_from_slice(self.sum.as_bytes());
+        out.extend_from_slice(if self.has_return { b"\r\n" } else { b"\n" });
+    }
+
+    fn parse(line: &str, has_return: bool) -> Option<Self> {
+        let (body, sum) = line.strip_prefix('$')?.split_once('*')?;
+        let is_plain = body.bytes().all(|b| (0x20..0x7f).contains(&b) && b != b'$');
+        let is_sum = sum.len() <= 4 && sum.bytes().all(|b| b.is_ascii_alphanumeric());
+        (is_plain && is_sum && body.starts_with("VN")).then(|| Self {
+            body: body.to_owned(),
+            sum: sum.to_owned(),
+            has_return,
+        })
+    }
+}
+
+/// How a kind of number is written in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Degrees, `+090.000`.
+    Angle,
+    /// Gauss, `+00.2100`.
+    Magnetic,
+    /// m/s², `-09.810`.
+    Acceleration,
+    /// rad/s, `+00.010000`.
+    AngularRate,
+    /// Parts of a quaternion, `+0.707107`.
+    Quaternion,
+    /// Degrees C, `+35.5`.
+    Temperature,
+    /// kPa, `+101.325`.
+    Pressure,
+}
+
+impl Format {
+    /// Appends `,` and the number for each of `values`.
+    pub fn put(self, body: &mut String, values: &[f64]) {
+        for value in values {
+            // Writing to a string cannot fail.
+            let _ = match self {
+                Format::Angle => write!(body, ",{value:+08.3}"),
+                Format::Magnetic => write!(body, ",{value:+08.4}"),
+                Format::Acceleration => write!(body, ",{value:+07.3}"),
+                Format::AngularRate => write!(body, ",{value:+010.6}"),
+                Format::Quaternion => write!(body, ",{value:+09.6}"),
+                Format::Temperature => write!(body, ",{value:+05.1}"),
+                Format::Pressure => write!(body, ",{value:+08.3}"),
+            };
+        }
+    }
+}
+
+/// A line or a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Text.
+    Line(Line),
+    /// Binary.
+    Packet(BinaryPacket),
+}
+
+impl Frame {
+    /// Appends the frame.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Frame::Line(line) => line.emit(out),
+            Frame::Packet(packet) => packet.emit(out),
+        }
+    }
+}
+
+/// Finds [`Frame`]s in a stream, in either direction.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorNav;
+
+impl VectorNav {
+    fn scan_line(bytes: &[u8]) -> Scan<Frame> {
+        let window = &bytes[..bytes.len().min(MAX_LINE)];
+        let Some(end) = window.iter().position(|b| *b == b'\n') else {
+            // A `$` after the first begins a line of its own.
+            let is_broken_off = window[1..].contains(&b'$') || window.len() == MAX_LINE;
+            return if is_broken_off { Scan::Skip(1) } else { Scan::Incomplete };
+        };
+        let line = &window[..end];
+        let (line, has_return) = match line.split_last() {
+            Some((b'\r', line)) => (line, true),
+            _ => (line, false),
+        };
+        match std::str::from_utf8(line).ok().and_then(|line| Line::parse(line, has_return)) {
+            Some(line) => Scan::Frame(Frame::Line(line), end + 1),
+            None => Scan::Skip(1),
+        }
+    }
+
+    fn scan_packet(bytes: &[u8]) -> Scan<Frame> {
+        let layout = match Layout::parse(bytes) {
+            None => return Scan::Incomplete,
+            Some(Err(_)) => return Scan::Skip(1),
+            Some(Ok(layout)) => layout,
+        };
+        let length = layout.packet_len();
+        let Some(packet) = bytes.get(..length) else { return Scan::Incomplete };
+        if crc16_xmodem(&packet[1..]) != 0 {
+            return Scan::Skip(1);
+        }
+        let payload = packet[layout.header_len()..length - 2].to_vec();
+        Scan::Frame(Frame::Packet(BinaryPacket { layout, payload }), length)
+    }
+}
+
+impl Framing for VectorNav {
+    type Frame = Frame;
+    const MAX_LEN: usize = binary::MAX_LEN;
+
+    fn scan(bytes: &[u8]) -> Scan<Frame> {
+        match bytes[0] {
+            b'$' => Self::scan_line(bytes),
+            binary::SYNC => Self::scan_packet(bytes),
+            _ => {
+                let next = bytes.iter().position(|b| matches!(*b, b'$' | binary::SYNC));
+                Scan::Skip(next.unwrap_or(bytes.len()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::stream::{frames_in, tests::check};
+    use proptest::prelude::*;
+
+    fn emit(frame: &Frame) -> Vec<u8> {
+        let mut out = vec![0xa5];
+        frame.emit(&mut out);
+        out.split_off(1)
+    }
+
+    #[test]
+    fn lines_are_the_librarys() {
+        for golden in [
+            "$VNWRG,05,115200*58",
+            "$VNRRG,01*72",
+            "$VNRRG,01,VN-100T-CR*32",
+            "$VNRRG,04,2.1.0.0*76",
+            "$VNRRG,02,7*6A",
+            "$VNRRG,03,0100013022*5F",
+            "$VNWRG,06,0*6C",
+            "$VNWRG,75,1,20,33,578,4C,100,69D*5C",
+            "$VNWRG,76,0,1,0*6A",
+            "$VNRRG,00,*5F",
+        ] {
+            let bytes = format!("{golden}\r\n").into_bytes();
+            let body = golden[1..].split('*').next().unwrap();
+            let line = Line::new(body, Checksum::Xor);
+            assert_eq!(emit(&Frame::Line(line.clone())), bytes);
+            assert_eq!(line.checked(), Some(Checksum::Xor));
+            assert_eq!(frames_in::<VectorNav>(&bytes), [Frame::Line(line)]);
+        }
+    }
+
+    #[test]
+    fn the_default_output_is_written_as_the_unit_does() {
+        let mut body = "VNYMR".to_owned();
+        Format::Angle.put(&mut body, &[90.0, 0.5, -0.25]);
+        Format::Magnetic.put(&mut body, &[0.21, 0.03, 0.42]);
+        Format::Acceleration.put(&mut body, &[0.1, -0.2, -9.81]);
+        Format::AngularRate.put(&mut body, &[0.01, -0.02, 0.03]);
+        let line = Line::new(body, Checksum::Xor);
+        let golden = "$VNYMR,+090.000,+000.500,-000.250,+00.2100,+00.0300,+00.4200,+00.100,-00.200,\
+            -09.810,+00.010000,-00.020000,+00.030000*60\r\n";
+        assert_eq!(emit(&Frame::Line(line)), golden.as_bytes());
+    }
+
+    #[test]
+    fn checksums_can_be_long_left_out_or_wrong() {
+        let long = Line::new("VNRRG,01", Checksum::Crc16);
+        assert_eq!((long.sum.len(), long.checked()), (4, Some(Checksum::Crc16)));
+        let found = frames_in::<VectorNav>(b"$VNRRG,01*XX\n$VNRRG,01*73\r\n$VNRRG,01*7\r\n");
+        let checked: Vec<_> = found
+            .iter()
+            .map(|frame| match frame {
+                Frame::Line(line) => line.checked(),
+                Frame::Packet(_) => panic!("{frame:?}"),
+            })
+            .collect();
+        assert_eq!(checked, [Some(Checksum::Ignored), None, None]);
+    }
+
+    #[test]
+    fn a_line_that_was_broken_off_does_not_hide_the_next() {
+        let found = frames_in::<VectorNav>(b"$VNRRG,0$VNRRG,01*72\r\n");
+        assert_eq!(found, [Frame::Line(Line::new("VNRRG,01", Checksum::Xor))]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_stream_is_survived(
+            parts in prop::collection::vec(prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..40),
+                "[$VNR,0-9*\r\n]{0,20}".prop_map(String::into_bytes),
+                Just(b"$VNRRG,01*72\r\n".to_vec()),
+                Just(emit(&Frame::Packet(BinaryPacket {
+                    layout: Layout::new([0x101, 2, 0, 0, 0, 1, 0]).unwrap(),
+                    payload: vec![0xfa; 30],
+                }))),
+            ], 0..8),
+            cut in 1usize..40,
+        ) {
+            check::<VectorNav>(&parts.concat(), cut, emit);
+        }
+    }
+}

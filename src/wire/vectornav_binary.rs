@@ -1,0 +1,231 @@
+//! VectorNav's binary output packets: a layout the host chose, field by field.
+//!
+//! `FA | groups | a mask of fields for each group | fields | CRC16`. Fields stand in the order of
+//! their groups and bits, least significant byte first; the CRC is most significant byte first and
+//! covers everything after `FA`. Source: VectorNav's programming library 1.2.
+
+use super::ParseError;
+use super::checksum::crc16_xmodem;
+
+/// First byte of a packet.
+pub const SYNC: u8 = 0xfa;
+/// Longest packet.
+pub const MAX_LEN: usize = 600;
+/// Number of groups.
+pub const GROUPS: usize = 7;
+
+/// A group of fields; its number is its bit in the groups byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Group {
+    /// What most users want.
+    Common = 0,
+    /// Clocks.
+    Time = 1,
+    /// Raw and compensated measurements.
+    Imu = 2,
+    /// First GNSS receiver.
+    Gps1 = 3,
+    /// Attitude.
+    Attitude = 4,
+    /// Navigation.
+    Ins = 5,
+    /// Second GNSS receiver.
+    Gps2 = 6,
+}
+
+impl Group {
+    /// In the order of their bits.
+    pub const ALL: [Self; GROUPS] =
+        [Self::Common, Self::Time, Self::Imu, Self::Gps1, Self::Attitude, Self::Ins, Self::Gps2];
+
+    /// The length of each field, by its bit.
+    pub fn field_lengths(self) -> &'static [usize] {
+        match self {
+            Self::Common => &[8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8],
+            Self::Time => &[8, 8, 8, 2, 8, 8, 8, 4, 4, 1],
+            Self::Imu => &[2, 12, 12, 12, 4, 4, 16, 12, 12, 12, 12, 2, 40],
+            Self::Gps1 | Self::Gps2 => &[8, 8, 2, 1, 1, 24, 24, 12, 12, 12, 4, 4, 2, 28],
+            Self::Attitude => &[2, 12, 16, 36, 12, 12, 12, 12, 12, 12, 28, 24],
+            Self::Ins => &[2, 24, 24, 12, 12, 12, 12, 12, 12, 4, 4, 68, 64],
+        }
+    }
+}
+
+/// Which fields a packet holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// By group; zero leaves the group out.
+    pub masks: [u16; GROUPS],
+}
+
+impl Layout {
+    /// The layout with these masks.
+    ///
+    /// # Errors
+    /// A bit without a field, no field at all, or a packet longer than [`MAX_LEN`].
+    pub fn new(masks: [u16; GROUPS]) -> Result<Self, ParseError> {
+        for (group, mask) in Group::ALL.iter().zip(masks) {
+            if u32::from(mask) >> group.field_lengths().len() != 0 {
+                let allowed = "bits of known fields";
+                return Err(ParseError::Value { field: "field mask", value: mask.into(), allowed });
+            }
+        }
+        let layout = Self { masks };
+        if layout.groups() == 0 {
+            return Err(ParseError::Value { field: "groups", value: 0, allowed: "one or more" });
+        }
+        let got = layout.packet_len();
+        if got > MAX_LEN {
+            return Err(ParseError::Length { what: "binary packet", need: MAX_LEN, got });
+        }
+        Ok(layout)
+    }
+
+    /// The groups byte.
+    pub fn groups(&self) -> u8 {
+        (0..GROUPS).filter(|g| self.masks[*g] != 0).fold(0, |byte, g| byte | 1 << g)
+    }
+
+    /// Group, bit and length of each field, in their order.
+    pub fn fields(&self) -> impl Iterator<Item = (Group, u8, usize)> + '_ {
+        Group::ALL.into_iter().zip(self.masks).flat_map(|(group, mask)| {
+            let lengths = group.field_lengths().iter().enumerate();
+            lengths
+                .filter(move |(bit, _)| mask & (1 << bit) != 0)
+                .map(move |(bit, length)| (group, bit as u8, *length))
+        })
+    }
+
+    /// Bytes before the fields.
+    pub fn header_len(&self) -> usize {
+        2 + 2 * self.groups().count_ones() as usize
+    }
+
+    /// Bytes of the fields.
+    pub fn payload_len(&self) -> usize {
+        self.fields().map(|(.., length)| length).sum()
+    }
+
+    /// Bytes of the whole packet.
+    pub fn packet_len(&self) -> usize {
+        self.header_len() + self.payload_len() + 2
+    }
+
+    /// Reads the layout at the front of a packet; `None` when more bytes are needed.
+    pub fn parse(bytes: &[u8]) -> Option<Result<Self, ParseError>> {
+        let (&[_, groups], mut rest) = bytes.split_first_chunk()?;
+        if groups & 0x80 != 0 {
+            let allowed = "groups 0 to 6";
+            return Some(Err(ParseError::Value { field: "groups", value: groups.into(), allowed }));
+        }
+        let mut masks = [0; GROUPS];
+        for (group, mask) in masks.iter_mut().enumerate() {
+            if groups & (1 << group) == 0 {
+                continue;
+            }
+            let (bytes, after) = rest.split_first_chunk()?;
+            *mask = u16::from_le_bytes(*bytes);
+            if *mask == 0 {
+                let allowed = "one field or more";
+                return Some(Err(ParseError::Value { field: "field mask", value: 0, allowed }));
+            }
+            rest = after;
+        }
+        Some(Self::new(masks))
+    }
+}
+
+/// One packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BinaryPacket {
+    /// Which fields.
+    pub layout: Layout,
+    /// Their bytes.
+    pub payload: Vec<u8>,
+}
+
+impl BinaryPacket {
+    /// A packet whose fields `write` appends, one after the other.
+    ///
+    /// # Panics
+    /// When `write` does not append as many bytes as the field has.
+    pub fn build(layout: Layout, mut write: impl FnMut(Group, u8, &mut Vec<u8>)) -> Self {
+        let mut payload = Vec::with_capacity(layout.payload_len());
+        for (group, bit, length) in layout.fields() {
+            let start = payload.len();
+            write(group, bit, &mut payload);
+            assert_eq!(payload.len() - start, length, "length of field {bit} of {group:?}");
+        }
+        Self { layout, payload }
+    }
+
+    /// The bytes of a field, if the packet has it.
+    pub fn field(&self, group: Group, bit: u8) -> Option<&[u8]> {
+        let mut start = 0;
+        for (g, b, length) in self.layout.fields() {
+            if (g, b) == (group, bit) {
+                return self.payload.get(start..start + length);
+            }
+            start += length;
+        }
+        None
+    }
+
+    /// Appends the packet.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend([SYNC, self.layout.groups()]);
+        let masks = self.layout.masks.iter().filter(|mask| **mask != 0);
+        out.extend(masks.flat_map(|mask| mask.to_le_bytes()));
+        out.extend_from_slice(&self.payload);
+        let crc = crc16_xmodem(&out[start + 1..]);
+        out.extend(crc.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::fields::{hex, put_f32s_le};
+
+    #[test]
+    fn a_packet_is_the_librarys() {
+        let golden = "FA 01 31 01 00 F2 05 2A 01 00 00 00 00 00 00 00 00 00 00 00 F3 04 35 3F F3 04 \
+            35 3F 0A D7 23 3C 0A D7 A3 BC 8F C2 F5 3C CD CC CC 3D CD CC 4C BE C3 F5 1C C1 2F B6";
+        let layout = Layout::new([0x0131, 0, 0, 0, 0, 0, 0]).unwrap();
+        let packet = BinaryPacket::build(layout, |group, bit, out| {
+            assert_eq!(group, Group::Common);
+            match bit {
+                0 => out.extend(5_000_000_000u64.to_le_bytes()),
+                4 => put_f32s_le(out, &[0.0, 0.0, 0.707_106_77, 0.707_106_77]),
+                5 => put_f32s_le(out, &[0.01, -0.02, 0.03]),
+                8 => put_f32s_le(out, &[0.1, -0.2, -9.81]),
+                _ => unreachable!("field {bit}"),
+            }
+        });
+        let mut bytes = Vec::new();
+        packet.emit(&mut bytes);
+        assert_eq!(bytes, hex(golden));
+        assert_eq!(crc16_xmodem(&bytes[1..]), 0);
+        assert_eq!(packet.field(Group::Common, 5), Some(&hex(golden)[28..40]));
+        assert_eq!(packet.field(Group::Common, 6), None);
+    }
+
+    #[test]
+    fn the_ros_drivers_packet_has_208_bytes() {
+        let layout = Layout::new([0x578, 0x4c, 0, 0, 0x100, 0x69d, 0]).unwrap();
+        assert_eq!((layout.groups(), layout.header_len(), layout.packet_len()), (0x33, 10, 208));
+    }
+
+    #[test]
+    fn layouts_that_cannot_be_are_refused() {
+        assert!(Layout::new([0; 7]).is_err());
+        assert!(Layout::new([0x8000, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(Layout::new([0, 0x400, 0, 0, 0, 0, 0]).is_err());
+        assert!(Layout::new([0x7fff, 0x3ff, 0x1fff, 0x3fff, 0xfff, 0x1fff, 0x3fff]).is_err());
+        assert!(Layout::parse(&[SYNC, 0x81, 1, 0]).unwrap().is_err());
+        assert!(Layout::parse(&[SYNC, 0x01, 0, 0]).unwrap().is_err());
+        assert!(Layout::parse(&[SYNC, 0x03, 1, 0, 1]).is_none());
+    }
+}

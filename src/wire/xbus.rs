@@ -1,0 +1,559 @@
+//! Xbus, the messages of Xsens (Movella) MTi units, and MTData2, their measurements.
+//!
+//! `FA | bus id | message id | length | data | checksum`; the length FF says that two bytes of
+//! length follow. All bytes after `FA` add up to zero. Numbers are most significant byte first.
+//! Source: the driver `mtdevice.py` of ethz-asl and the golden messages in the tests.
+
+use super::ParseError;
+use super::fields::Fields;
+use super::stream::{Framing, Scan};
+
+const PREAMBLE: u8 = 0xfa;
+/// The bus id of a unit that is wired to the host directly.
+pub const MASTER: u8 = 0xff;
+/// Longest data of a message.
+pub const MAX_DATA: usize = 2048;
+
+/// Message ids. An answer has the id of its question plus one.
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+pub mod mid {
+    pub const REQ_DID: u8 = 0x00;
+    pub const SET_PERIOD: u8 = 0x04;
+    pub const REQ_CONFIGURATION: u8 = 0x0c;
+    pub const RESTORE_FACTORY_DEF: u8 = 0x0e;
+    pub const GO_TO_MEASUREMENT: u8 = 0x10;
+    pub const REQ_FW_REV: u8 = 0x12;
+    pub const SET_BAUDRATE: u8 = 0x18;
+    pub const REQ_PRODUCT_CODE: u8 = 0x1c;
+    pub const REQ_HARDWARE_VERSION: u8 = 0x1e;
+    pub const SET_NO_ROTATION: u8 = 0x22;
+    pub const RUN_SELFTEST: u8 = 0x24;
+    pub const SET_SYNC_SETTINGS: u8 = 0x2c;
+    pub const GO_TO_CONFIG: u8 = 0x30;
+    pub const REQ_DATA: u8 = 0x34;
+    pub const MT_DATA2: u8 = 0x36;
+    pub const WAKE_UP: u8 = 0x3e;
+    pub const WAKE_UP_ACK: u8 = 0x3f;
+    pub const RESET: u8 = 0x40;
+    pub const ERROR: u8 = 0x42;
+    pub const SET_OPTION_FLAGS: u8 = 0x48;
+    pub const SET_UTC_TIME: u8 = 0x60;
+    pub const REQ_AVAILABLE_PROFILES: u8 = 0x62;
+    pub const SET_FILTER_PROFILE: u8 = 0x64;
+    pub const SET_LAT_LON_ALT: u8 = 0x6e;
+    pub const SET_LOCATION_ID: u8 = 0x84;
+    pub const SET_STRING_OUTPUT_TYPE: u8 = 0x8e;
+    pub const RESET_ORIENTATION: u8 = 0xa4;
+    pub const SET_OUTPUT_CONFIGURATION: u8 = 0xc0;
+    pub const SET_OUTPUT_MODE: u8 = 0xd0;
+    pub const SET_OUTPUT_SETTINGS: u8 = 0xd2;
+    pub const SET_ERROR_MODE: u8 = 0xda;
+    pub const SET_ALIGNMENT_ROTATION: u8 = 0xec;
+}
+
+/// Data of an [`mid::ERROR`] message.
+pub mod error {
+    /// The period is not possible.
+    pub const PERIOD: u8 = 0x03;
+    /// The message is not known, or not in this state.
+    pub const MESSAGE: u8 = 0x04;
+    /// The baud rate is not possible.
+    pub const BAUD_RATE: u8 = 0x20;
+    /// A parameter is not possible.
+    pub const PARAMETER: u8 = 0x21;
+}
+
+/// Baud rates with their ids in `SetBaudrate`; 921600 has two.
+pub const BAUD_IDS: [(u8, u32); 13] = [
+    (0x00, 460_800),
+    (0x01, 230_400),
+    (0x02, 115_200),
+    (0x03, 76_800),
+    (0x04, 57_600),
+    (0x05, 38_400),
+    (0x06, 28_800),
+    (0x07, 19_200),
+    (0x08, 14_400),
+    (0x09, 9_600),
+    (0x0b, 4_800),
+    (0x80, 921_600),
+    (0x0a, 921_600),
+];
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// [`MASTER`], or a unit on a bus.
+    pub bus_id: u8,
+    /// See [`mid`].
+    pub mid: u8,
+    /// At most [`MAX_DATA`] bytes.
+    pub data: Vec<u8>,
+}
+
+impl Message {
+    /// A message from or to a unit wired to the host directly.
+    pub fn new(mid: u8, data: impl Into<Vec<u8>>) -> Self {
+        Self { bus_id: MASTER, mid, data: data.into() }
+    }
+
+    /// Appends the message.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend([PREAMBLE, self.bus_id, self.mid]);
+        match u8::try_from(self.data.len()) {
+            Ok(length) if length < 0xff => out.push(length),
+            _ => {
+                out.push(0xff);
+                out.extend((self.data.len() as u16).to_be_bytes());
+            }
+        }
+        out.extend_from_slice(&self.data);
+        let sum = sum(&out[start + 1..]);
+        out.push(0u8.wrapping_sub(sum));
+    }
+}
+
+fn sum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
+}
+
+/// Finds [`Message`]s in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Xbus;
+
+impl Framing for Xbus {
+    type Frame = Message;
+    const MAX_LEN: usize = 7 + MAX_DATA;
+
+    fn scan(bytes: &[u8]) -> Scan<Message> {
+        if bytes[0] != PREAMBLE {
+            return Scan::Skip(bytes.iter().position(|b| *b == PREAMBLE).unwrap_or(bytes.len()));
+        }
+        let Some((&[_, bus_id, mid, short], rest)) = bytes.split_first_chunk() else {
+            return Scan::Incomplete;
+        };
+        let (length, rest, head) = if short == 0xff {
+            let Some((length, rest)) = rest.split_first_chunk() else { return Scan::Incomplete };
+            (usize::from(u16::from_be_bytes(*length)), rest, 6)
+        } else {
+            (usize::from(short), rest, 4)
+        };
+        // A short length that is written long is not what a unit sends.
+        if length > MAX_DATA || (short == 0xff && length < 0xff) {
+            return Scan::Skip(1);
+        }
+        if rest.len() <= length {
+            return Scan::Incomplete;
+        }
+        let whole = head + length + 1;
+        if sum(&bytes[1..whole]) != 0 {
+            return Scan::Skip(1);
+        }
+        Scan::Frame(Message { bus_id, mid, data: rest[..length].to_vec() }, whole)
+    }
+}
+
+/// What an item of MTData2 is: group, type, precision and frame in two bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Xdi(pub u16);
+
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+impl Xdi {
+    pub const TEMPERATURE: Self = Self(0x0810);
+    pub const UTC_TIME: Self = Self(0x1010);
+    pub const PACKET_COUNTER: Self = Self(0x1020);
+    pub const ITOW: Self = Self(0x1030);
+    pub const SAMPLE_TIME_FINE: Self = Self(0x1060);
+    pub const SAMPLE_TIME_COARSE: Self = Self(0x1070);
+    pub const QUATERNION: Self = Self(0x2010);
+    pub const ROTATION_MATRIX: Self = Self(0x2020);
+    pub const EULER: Self = Self(0x2030);
+    pub const PRESSURE: Self = Self(0x3010);
+    pub const DELTA_V: Self = Self(0x4010);
+    pub const ACCELERATION: Self = Self(0x4020);
+    pub const FREE_ACCELERATION: Self = Self(0x4030);
+    pub const RATE_OF_TURN: Self = Self(0x8020);
+    pub const DELTA_Q: Self = Self(0x8030);
+    pub const MAGNETIC_FIELD: Self = Self(0xc020);
+    pub const STATUS_BYTE: Self = Self(0xe010);
+    pub const STATUS_WORD: Self = Self(0xe020);
+}
+
+/// How an item's numbers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Four bytes.
+    Float32,
+    /// Four bytes, twenty of the bits behind the point.
+    Fixed12_20,
+    /// Six bytes: 32 bits behind the point first, then 16 before it.
+    Fixed16_32,
+    /// Eight bytes.
+    Float64,
+}
+
+/// The local frame an item's orientation is against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalFrame {
+    /// East, north, up.
+    Enu,
+    /// North, east, down.
+    Ned,
+    /// North, west, up.
+    Nwu,
+}
+
+impl Xdi {
+    /// Group and type, without precision and frame.
+    pub fn what(self) -> Self {
+        Self(self.0 & 0xfff0)
+    }
+
+    /// The precision.
+    pub fn precision(self) -> Precision {
+        match self.0 & 3 {
+            0 => Precision::Float32,
+            1 => Precision::Fixed12_20,
+            2 => Precision::Fixed16_32,
+            _ => Precision::Float64,
+        }
+    }
+
+    /// The frame; `None` for the one value that means nothing.
+    pub fn frame(self) -> Option<LocalFrame> {
+        match self.0 & 0xc {
+            0 => Some(LocalFrame::Enu),
+            4 => Some(LocalFrame::Ned),
+            8 => Some(LocalFrame::Nwu),
+            _ => None,
+        }
+    }
+}
+
+/// One item of MTData2, raw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub xdi: Xdi,
+    /// At most 255 bytes.
+    pub data: Vec<u8>,
+}
+
+impl Item {
+    /// An item of real numbers, in the precision `xdi` asks for.
+    pub fn of_reals(xdi: Xdi, values: &[f64]) -> Self {
+        let mut data = Vec::with_capacity(8 * values.len());
+        for &value in values {
+            match xdi.precision() {
+                Precision::Float32 => data.extend((value as f32).to_be_bytes()),
+                Precision::Float64 => data.extend(value.to_be_bytes()),
+                Precision::Fixed12_20 => {
+                    let raw = (value * f64::from(1 << 20)).round() as i32;
+                    data.extend(raw.to_be_bytes());
+                }
+                Precision::Fixed16_32 => {
+                    // Whole part and fraction change places.
+                    let raw = ((value * 4_294_967_296.0).round() as i64).to_be_bytes();
+                    data.extend_from_slice(&raw[4..]);
+                    data.extend_from_slice(&raw[2..4]);
+                }
+            }
+        }
+        Self { xdi, data }
+    }
+
+    /// The data as real numbers in the item's precision; `None` if its length does not fit.
+    pub fn reals(&self) -> Option<Vec<f64>> {
+        let whole = |size: usize| self.data.len().is_multiple_of(size).then_some(size);
+        let chunks = |size| self.data.chunks_exact(size);
+        let four = |b: &[u8]| <[u8; 4]>::try_from(b).unwrap_or_default();
+        Some(match self.xdi.precision() {
+            Precision::Float32 => {
+                chunks(whole(4)?).map(|b| f64::from(f32::from_be_bytes(four(b)))).collect()
+            }
+            Precision::Fixed12_20 => chunks(whole(4)?)
+                .map(|b| f64::from(i32::from_be_bytes(four(b))) / f64::from(1 << 20))
+                .collect(),
+            Precision::Fixed16_32 => chunks(whole(6)?)
+                .map(|b| {
+                    let fraction = f64::from(u32::from_be_bytes(four(&b[..4]))) / 4_294_967_296.0;
+                    f64::from(i16::from_be_bytes([b[4], b[5]])) + fraction
+                })
+                .collect(),
+            Precision::Float64 => chunks(whole(8)?)
+                .map(|b| f64::from_be_bytes(b.try_into().unwrap_or_default()))
+                .collect(),
+        })
+    }
+
+    /// The items of an MTData2 message.
+    ///
+    /// # Errors
+    /// When an item is longer than what is left of the message.
+    pub fn parse_all(mut data: &[u8]) -> Result<Vec<Self>, ParseError> {
+        let mut items = Vec::new();
+        while !data.is_empty() {
+            let Some((&[high, low, length], rest)) = data.split_first_chunk() else {
+                return Err(ParseError::Length { what: "item", need: 3, got: data.len() });
+            };
+            let need = usize::from(length);
+            let Some((content, rest)) = rest.split_at_checked(need) else {
+                return Err(ParseError::Length { what: "item's data", need, got: rest.len() });
+            };
+            items.push(Item { xdi: Xdi(u16::from_be_bytes([high, low])), data: content.to_vec() });
+            data = rest;
+        }
+        Ok(items)
+    }
+
+    /// Appends the item.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend(self.xdi.0.to_be_bytes());
+        out.push(self.data.len() as u8);
+        out.extend_from_slice(&self.data);
+    }
+}
+
+/// An entry of the output configuration: an item and how often it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputItem {
+    /// The item.
+    pub xdi: Xdi,
+    /// Times a second; 0xFFFF for items that come with every message.
+    pub rate_hz: u16,
+}
+
+impl OutputItem {
+    /// The data of `SetOutputConfiguration`.
+    ///
+    /// # Errors
+    /// When it is not made of whole entries.
+    pub fn parse_all(data: &[u8]) -> Result<Vec<Self>, ParseError> {
+        let (entries, rest) = data.as_chunks::<4>();
+        if !rest.is_empty() {
+            let need = 4 * (entries.len() + 1);
+            return Err(ParseError::Length { what: "output configuration", need, got: data.len() });
+        }
+        let entry = |[a, b, c, d]: &[u8; 4]| Self {
+            xdi: Xdi(u16::from_be_bytes([*a, *b])),
+            rate_hz: u16::from_be_bytes([*c, *d]),
+        };
+        Ok(entries.iter().map(entry).collect())
+    }
+
+    /// The data of `SetOutputConfiguration` or its answer.
+    pub fn emit_all(list: &[Self]) -> Vec<u8> {
+        let bytes = |o: &Self| [o.xdi.0.to_be_bytes(), o.rate_hz.to_be_bytes()].concat();
+        list.iter().flat_map(bytes).collect()
+    }
+}
+
+/// The answer to `ReqConfiguration`, 118 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Of the bus master: the unit itself.
+    pub master_id: u32,
+    /// Between samples, in 1/115200 s.
+    pub period: u16,
+    /// Samples left out between messages.
+    pub skip_factor: u16,
+    /// `SyncIn` mode, skip factor and offset.
+    pub sync_in: [u8; 8],
+    /// `YYYYMMDD`, of the output configuration.
+    pub date: [u8; 8],
+    /// `HHMMSSHH`.
+    pub time: [u8; 8],
+    /// The unit.
+    pub device_id: u32,
+    /// Bytes of data in a legacy measurement message.
+    pub data_length: u16,
+    /// Legacy output mode.
+    pub output_mode: u16,
+    /// Legacy output settings.
+    pub output_settings: u32,
+}
+
+impl Configuration {
+    /// Length of the data.
+    pub const LEN: usize = 118;
+
+    /// The data of the answer.
+    pub fn emit(&self) -> [u8; Self::LEN] {
+        let mut out = Vec::with_capacity(Self::LEN);
+        out.extend(self.master_id.to_be_bytes());
+        out.extend(self.period.to_be_bytes());
+        out.extend(self.skip_factor.to_be_bytes());
+        out.extend(self.sync_in);
+        out.extend(self.date);
+        out.extend(self.time);
+        out.extend([0; 64]);
+        out.extend(1u16.to_be_bytes());
+        out.extend(self.device_id.to_be_bytes());
+        out.extend(self.data_length.to_be_bytes());
+        out.extend(self.output_mode.to_be_bytes());
+        out.extend(self.output_settings.to_be_bytes());
+        out.resize(Self::LEN, 0);
+        out.try_into().expect("the length of a configuration")
+    }
+
+    /// Reads the data of the answer of a single unit.
+    ///
+    /// # Errors
+    /// Another length, several units, or reserved bytes that are not zero.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut f = Fields::new("configuration", bytes, Self::LEN)?;
+        let (master_id, period, skip_factor) = (f.u32_be(), f.u16_be(), f.u16_be());
+        let (sync_in, date, time) = (f.bytes(), f.bytes(), f.bytes());
+        let reserved: [u8; 64] = f.bytes();
+        let devices = f.u16_be();
+        let device_id = f.u32_be();
+        let (data_length, output_mode, output_settings) = (f.u16_be(), f.u16_be(), f.u32_be());
+        let tail: [u8; 8] = f.bytes();
+        if devices != 1 || reserved.iter().chain(&tail).any(|b| *b != 0) {
+            let allowed = "1, with zeros in the reserved bytes";
+            return Err(ParseError::Value { field: "devices", value: devices.into(), allowed });
+        }
+        Ok(Self {
+            master_id,
+            period,
+            skip_factor,
+            sync_in,
+            date,
+            time,
+            device_id,
+            data_length,
+            output_mode,
+            output_settings,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::fields::hex;
+    use crate::wire::stream::{frames_in, tests::check};
+    use proptest::prelude::*;
+
+    fn emit(message: &Message) -> Vec<u8> {
+        let mut out = vec![0xa5];
+        message.emit(&mut out);
+        out.split_off(1)
+    }
+
+    fn golden(message: Message, text: &str) {
+        assert_eq!(emit(&message), hex(text));
+        assert_eq!(frames_in::<Xbus>(&hex(text)), [message]);
+    }
+
+    #[test]
+    fn messages_are_the_drivers() {
+        golden(Message::new(mid::GO_TO_CONFIG, []), "FA FF 30 00 D1");
+        golden(Message::new(mid::GO_TO_CONFIG + 1, []), "FA FF 31 00 D0");
+        golden(Message::new(mid::GO_TO_MEASUREMENT, []), "FA FF 10 00 F1");
+        golden(Message::new(mid::REQ_DID, []), "FA FF 00 00 01");
+        golden(Message::new(1, [0x03, 0x60, 0, 1]), "FA FF 01 04 03 60 00 01 98");
+        golden(Message::new(mid::ERROR, [error::MESSAGE]), "FA FF 42 01 04 BA");
+        golden(Message::new(mid::WAKE_UP, []), "FA FF 3E 00 C3");
+        let list = [0x1020, 0x1060, 0x2010, 0x4020, 0x8020, 0xc020, 0xe020]
+            .map(|xdi| OutputItem { xdi: Xdi(xdi), rate_hz: 100 });
+        let message = Message::new(mid::SET_OUTPUT_CONFIGURATION, OutputItem::emit_all(&list));
+        assert_eq!(OutputItem::parse_all(&message.data).unwrap(), list);
+        golden(
+            message,
+            "FA FF C0 1C 10 20 00 64 10 60 00 64 20 10 00 64 40 20 00 64 80 20 00 64 C0 20 00 64 E0 \
+             20 00 64 B9",
+        );
+    }
+
+    #[test]
+    fn measurements_are_the_notes() {
+        let text = "FA FF 36 53 10 20 02 00 01 10 60 04 00 00 00 64 20 10 10 3F 35 04 F3 00 00 00 \
+            00 00 00 00 00 3F 35 04 F3 40 20 0C 3D CC CC CD BE 4C CC CD 41 1C F5 C3 80 20 0C 3C 23 \
+            D7 0A BC A3 D7 0A 3C F5 C2 8F C0 20 0C 3E CC CC CD 3C A3 D7 0A BF 66 66 66 E0 20 04 00 \
+            00 00 03 9C";
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let items = [
+            Item { xdi: Xdi::PACKET_COUNTER, data: vec![0, 1] },
+            Item { xdi: Xdi::SAMPLE_TIME_FINE, data: vec![0, 0, 0, 100] },
+            Item::of_reals(Xdi::QUATERNION, &[half, 0.0, 0.0, half]),
+            Item::of_reals(Xdi::ACCELERATION, &[0.1, -0.2, 9.81]),
+            Item::of_reals(Xdi::RATE_OF_TURN, &[0.01, -0.02, 0.03]),
+            Item::of_reals(Xdi::MAGNETIC_FIELD, &[0.4, 0.02, -0.9]),
+            Item { xdi: Xdi::STATUS_WORD, data: vec![0, 0, 0, 3] },
+        ];
+        let mut data = Vec::new();
+        items.iter().for_each(|item| item.emit(&mut data));
+        assert_eq!(Item::parse_all(&data).unwrap(), items);
+        golden(Message::new(mid::MT_DATA2, data), text);
+    }
+
+    #[test]
+    fn long_messages_have_two_bytes_of_length() {
+        let bytes = emit(&Message::new(mid::MT_DATA2, vec![7; 255]));
+        assert_eq!(bytes[..6], [0xfa, 0xff, 0x36, 0xff, 0, 255]);
+        assert_eq!(frames_in::<Xbus>(&bytes).len(), 1);
+        assert_eq!(emit(&Message::new(mid::MT_DATA2, vec![7; 254]))[3], 254);
+    }
+
+    #[test]
+    fn every_precision_comes_back() {
+        for bits in 0..4 {
+            let item = Item::of_reals(Xdi(0x4020 | bits), &[1.5, -2.25, 0.0]);
+            assert_eq!(item.reals(), Some(vec![1.5, -2.25, 0.0]), "{bits}");
+        }
+        assert_eq!(Xdi(0x2014).frame(), Some(LocalFrame::Ned));
+        // 1.5 in 16.32: the fraction first.
+        assert_eq!(Item::of_reals(Xdi(0x4022), &[1.5]).data, [0x80, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_configuration_comes_back() {
+        let configuration = Configuration {
+            master_id: 0x0360_0001,
+            period: 1152,
+            skip_factor: 0,
+            sync_in: [0; 8],
+            date: *b"20260601",
+            time: *b"12000000",
+            device_id: 0x0360_0001,
+            data_length: 0,
+            output_mode: 0,
+            output_settings: 0,
+        };
+        let bytes = configuration.emit();
+        assert_eq!(Configuration::parse(&bytes).unwrap(), configuration);
+        assert!(Configuration::parse(&bytes[1..]).is_err());
+        assert_eq!(bytes[96..98], [0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_message_survives(bus_id: u8, mid: u8, data in prop::collection::vec(any::<u8>(), 0..600)) {
+            let message = Message { bus_id, mid, data };
+            prop_assert_eq!(frames_in::<Xbus>(&emit(&message)), [message]);
+        }
+
+        #[test]
+        fn items_come_back(data in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(items) = Item::parse_all(&data) {
+                let mut again = Vec::new();
+                items.iter().for_each(|item| item.emit(&mut again));
+                prop_assert_eq!(again, data);
+            }
+        }
+
+        #[test]
+        fn any_stream_is_survived(
+            parts in prop::collection::vec(prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..40),
+                Just(hex("FA FF 30 00 D1")), Just(hex("FA FA FF 01 04 03 60 00 01 98")),
+                Just(vec![0xfa, 0xff, 0x36, 0xff, 0x01]),
+            ], 0..8),
+            cut in 1usize..40,
+        ) {
+            check::<Xbus>(&parts.concat(), cut, emit);
+        }
+    }
+}
