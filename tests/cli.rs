@@ -30,7 +30,8 @@ const LIGHT: [&str; 4] =
 fn help_is_as_committed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
     let bless = std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1");
-    for verb in ["", "run", "record", "check", "profiles", "inspect", "scenes", "twin"] {
+    let verbs = ["", "run", "record", "check", "profiles", "inspect", "scenes", "twin", "validate"];
+    for verb in verbs {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let help = output(&arguments);
         assert!(help.status.success());

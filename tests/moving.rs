@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::overrides::Override;
 use menura::config::lidar::{BeamSettings, BeamShape, NoiseSettings};
+use menura::config::overrides::Override;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
@@ -70,16 +70,13 @@ fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
     let firings: Arc<[FiringSlot]> = (0..FIRINGS)
         .map(|k| FiringSlot { offset_ns: (f64::from(k) * step_ns).round() as u32, laser: 0 })
         .collect();
-    let sweep = Sweep {
-        rotor_azimuth_rad: 0.0,
-        rotor_rate_rad_s: TAU / TURN_S,
-        firings: firings.clone(),
-    };
+    let sweep =
+        Sweep { rotor_azimuth_rad: 0.0, rotor_rate_rad_s: TAU / TURN_S, firings: firings.clone() };
     let request =
         MeasurementRequest { index: 0, start: SimTime::ZERO, subject: Subject::Sweep(sweep) };
     let mount = Transform::from_rpy(glam::DVec3::Z * SENSOR_HEIGHT_M, 0.0, 0.0, 0.0);
     let measured = lidar.measure(request, &world.surroundings(&mount), &mut Scratch::default());
-    let Outcome::Returns(returns) = &measured.outcome;
+    let Outcome::Returns(returns) = &measured.outcome else { panic!("no returns") };
     firings
         .iter()
         .zip(returns)

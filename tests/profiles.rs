@@ -57,6 +57,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             DriverProfile::VelodyneHdl64e(_) => "example.toml",
             DriverProfile::Velodyne(_) => "example-velodyne.toml",
             DriverProfile::SickLms2xx(_) => "example-sick-lms2xx.toml",
+            DriverProfile::Imu(_) => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
         let text = fs::read_to_string(folder().join(format!("{}.toml", profile.name))).unwrap();

@@ -239,3 +239,11 @@ fn the_meadow_needs_only_its_scene_and_its_trail() {
     let faults = Rig::load(&path, &[]).map(drop).unwrap_err();
     assert_eq!(faults.len(), 2, "{faults}");
 }
+
+#[test]
+fn the_sixth_scale_vehicle_has_its_imu() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");
+    let rig = Rig::load(&path, &[]).unwrap_or_else(|faults| panic!("{faults}"));
+    let DeviceSettings::Imu(settings) = &rig.devices[0].settings else { panic!("an IMU") };
+    assert_eq!((settings.rate_hz, settings.baud_rate), (100, 921_600));
+}

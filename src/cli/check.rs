@@ -56,6 +56,9 @@ fn device(device: &DeviceConfig) -> String {
             let (baud, mode) = (settings.rate.baud(), settings.power_on_mode.word());
             format!("{}, {baud} baud, {mode}", variant_words(&settings.variant))
         }
+        (DeviceSettings::Imu(settings), _) => {
+            format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
+        }
         (DeviceSettings::VelodyneHdl64e(_), _) => {
             unreachable!("settings are read with their profile")
         }

@@ -23,17 +23,21 @@
 //! summary has `bytes`, `telegrams`, `frames` by kind, `bad_crc`, `skipped_bytes`,
 //! `measuring_mode` and `scans`.
 //!
-//! The summary: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
+//! Bytes of an IMU (`--profile`): objects of type `frame` with `offset`, `length`, `kind`, `time_s` if
+//! the recording's index lies beside it, and what the frame says; the summary has `bytes`, `frames`
+//! by kind and `skipped_bytes`.
+//!
+//! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
 //! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
 //! calibration of the 64 lasers included.
 
 mod analysis;
-pub(super) mod canvas;
 pub(super) mod capture;
 mod cloud;
 mod data_flow;
 mod gaps;
+mod imu;
 mod json;
 mod plot;
 mod sick_lms;
@@ -47,14 +51,15 @@ use self::analysis::Analysis;
 use self::capture::CaptureReader;
 pub use self::capture::{CaptureError, Source};
 use self::data_flow::{Generation, Unit};
-use super::CliError;
+use super::{CliError, canvas};
 use crate::config::hdl64e::{Hdl64eGeneration, LaserTable};
+use crate::config::imu::ImuProtocol;
 use crate::config::profile::{DriverProfile, Profile};
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The capture, pcap or pcapng, or the bytes of a serial device (.bin)
+    /// The capture, pcap or pcapng, or the bytes of a serial device (.bin; --profile says of which)
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// One JSON object a line: the packets, then a summary
@@ -63,7 +68,7 @@ pub struct Cmd {
     /// Print at most N packets; the summary is of all
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
-    /// Take the lidar for this firmware instead of guessing
+    /// Take the device for this firmware instead of guessing
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Draw one rotation (or scan), from above and from the driver's seat; prints packets only if
@@ -85,6 +90,9 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         if let Some(request) = self.sick_lms()? {
             return sick_lms::run(&request);
+        }
+        if let Some(protocol) = self.imu_protocol()? {
+            return imu::run(&self.file, protocol, self.json, self.packets.unwrap_or(u64::MAX));
         }
         let hints = Hints::load(&self)?;
         let options = Options {
@@ -158,6 +166,18 @@ impl Cmd {
             plot: self.plot.as_deref().map(|path| (path, self.rotation)),
             variant,
         }))
+    }
+
+    /// The protocol of the profile, if it is an IMU's; `None` for captures of network traffic.
+    fn imu_protocol(&self) -> Result<Option<ImuProtocol>, CliError> {
+        let Some(name) = &self.profile else { return Ok(None) };
+        let profile = Profile::find(name)?;
+        let DriverProfile::Imu(driver) = &profile.driver else { return Ok(None) };
+        if self.plot.is_some() {
+            let text = format!("error: {name} measures nothing that `--plot` could draw");
+            return Err(CliError::Input(text));
+        }
+        Ok(Some(driver.protocol))
     }
 }
 

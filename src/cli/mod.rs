@@ -3,6 +3,7 @@
 //! Results go to standard output, talk to standard error. Exit codes: 0 done, 1 failed while
 //! working, 2 the input is wrong and nothing was started.
 
+mod canvas;
 mod check;
 mod duration;
 pub mod inspect;
@@ -14,6 +15,7 @@ mod scenes;
 mod setup;
 mod status;
 mod twin;
+mod validate;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,12 +41,14 @@ enum Verb {
     Check(check::Cmd),
     /// List the firmware profiles, or show one with its sources
     Profiles(profiles::Cmd),
-    /// Print what each packet of a capture says
+    /// Print what each packet of a capture, or each frame of a recording, says
     Inspect(inspect::Cmd),
     /// Hold an emulated unit's stream against a real one's capture
     Twin(twin::Cmd),
     /// List the built-in scenes and what each is for
     Scenes(scenes::Cmd),
+    /// Check that what is simulated is what was asked for
+    Validate(validate::Cmd),
 }
 
 /// Why a command did not do what it was asked.
@@ -111,6 +115,7 @@ impl Cli {
             Verb::Inspect(cmd) => cmd.run(),
             Verb::Twin(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
+            Verb::Validate(cmd) => cmd.run(),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
+mod imu;
 pub(super) mod sick_lms2xx;
 pub(super) mod velodyne;
 
@@ -76,6 +77,7 @@ fn show(profile: &Profile) -> String {
         DriverProfile::VelodyneHdl64e(driver) => hdl64e_sections(driver),
         DriverProfile::SickLms2xx(driver) => sick_lms2xx::sections(driver),
         DriverProfile::Velodyne(driver) => velodyne::sections(driver),
+        DriverProfile::Imu(driver) => imu::sections(driver),
     };
     for (heading, rows) in sections {
         section(&mut text, heading, &rows);
@@ -250,6 +252,7 @@ mod tests {
                 DriverProfile::Velodyne(_) => {
                     &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"]
                 }
+                DriverProfile::Imu(_) => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
             };
             for word in words.iter().chain(&["sources", "unsure"]) {
                 assert!(text.contains(word), "{}: no {word} in\n{text}", profile.name);

@@ -10,6 +10,8 @@ pub mod calibration;
 pub mod diagnostic;
 pub mod hdl64e;
 mod hdl64e_read;
+pub mod imu;
+mod imu_read;
 pub mod lidar;
 mod lidar_read;
 mod link_read;

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use super::hdl64e::Hdl64eProfile;
+use super::imu::ImuProfile;
 use super::network::NetworkIdentity;
 use super::profile_read;
 use super::reader::nearest;
@@ -14,7 +15,7 @@ use super::velodyne::VelodyneProfile;
 /// One firmware of one product.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The file's stem: `<vendor>-<model>-<firmware>`.
+    /// The file's stem: `<vendor>-<model>-<firmware>`, or `<vendor>-<model>` if one is known.
     pub name: String,
     /// The file, as messages about its limits name it.
     pub file: String,
@@ -30,6 +31,15 @@ pub struct Profile {
 
 /// The profiles that are part of the program: file name and text.
 const EMBEDDED: &[(&str, &str)] = &[
+    (
+        "firmware-profiles/microstrain-3dmgx5.toml",
+        include_str!("../../firmware-profiles/microstrain-3dmgx5.toml"),
+    ),
+    ("firmware-profiles/phone-imu.toml", include_str!("../../firmware-profiles/phone-imu.toml")),
+    (
+        "firmware-profiles/sbg-ellipse2d.toml",
+        include_str!("../../firmware-profiles/sbg-ellipse2d.toml"),
+    ),
     (
         "firmware-profiles/sick-lms200-v2.30.toml",
         include_str!("../../firmware-profiles/sick-lms200-v2.30.toml"),
@@ -49,6 +59,10 @@ const EMBEDDED: &[(&str, &str)] = &[
     (
         "firmware-profiles/sick-lms291-s14.toml",
         include_str!("../../firmware-profiles/sick-lms291-s14.toml"),
+    ),
+    (
+        "firmware-profiles/vectornav-vn100.toml",
+        include_str!("../../firmware-profiles/vectornav-vn100.toml"),
     ),
     (
         "firmware-profiles/velodyne-hdl32e-2.2.toml",
@@ -90,6 +104,14 @@ const EMBEDDED: &[(&str, &str)] = &[
         "firmware-profiles/velodyne-vls128-5.2.toml",
         include_str!("../../firmware-profiles/velodyne-vls128-5.2.toml"),
     ),
+    (
+        "firmware-profiles/wheeltec-n100.toml",
+        include_str!("../../firmware-profiles/wheeltec-n100.toml"),
+    ),
+    (
+        "firmware-profiles/xsens-mti30.toml",
+        include_str!("../../firmware-profiles/xsens-mti30.toml"),
+    ),
 ];
 
 /// No profile is longer than this.
@@ -102,6 +124,7 @@ impl Profile {
             DriverProfile::VelodyneHdl64e(driver) => Some(&driver.network),
             DriverProfile::SickLms2xx(_) => None,
             DriverProfile::Velodyne(driver) => Some(&driver.network),
+            DriverProfile::Imu(_) => None,
         }
     }
 
@@ -179,4 +202,6 @@ pub enum DriverProfile {
     SickLms2xx(Box<SickLms2xxProfile>),
     /// `velodyne`
     Velodyne(Box<VelodyneProfile>),
+    /// The words of [`super::imu::ImuProtocol`].
+    Imu(Box<ImuProfile>),
 }

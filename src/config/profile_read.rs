@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostics, SourceFile};
 use super::hdl64e_read as hdl64e;
+use super::imu::ImuProtocol;
+use super::imu_read;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, TableReader, parse_toml};
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -18,7 +20,7 @@ pub(super) const PROFILES: &str = "Menura's profiles, see firmware-profiles/exam
 type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 
 /// Every family Menura speaks for, by the word of a profile's `driver` key.
-const FAMILIES: [(&str, ReadFamily); 3] = [
+const FAMILIES: [(&str, ReadFamily); 9] = [
     ("velodyne-hdl64e", |root| {
         hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Box::new(driver)))
     }),
@@ -28,7 +30,17 @@ const FAMILIES: [(&str, ReadFamily); 3] = [
     ("sick-lms2xx", |root| {
         sick_lms2xx::profile(root).map(|driver| DriverProfile::SickLms2xx(Box::new(driver)))
     }),
+    ("wheeltec-fdilink", |root| imu(root, ImuProtocol::FdiLink)),
+    ("vectornav", |root| imu(root, ImuProtocol::VectorNav)),
+    ("xsens-xbus", |root| imu(root, ImuProtocol::Xbus)),
+    ("microstrain-mip", |root| imu(root, ImuProtocol::Mip)),
+    ("sbg-ecom", |root| imu(root, ImuProtocol::SbgEcom)),
+    ("phone-imu", |root| imu(root, ImuProtocol::Phone)),
 ];
+
+fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {
+    imu_read::profile(root, protocol).map(|driver| DriverProfile::Imu(Box::new(driver)))
+}
 
 /// Reads the profile in `source`; its name is the file's stem.
 pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {

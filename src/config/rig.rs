@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 use super::hdl64e::Hdl64eSettings;
+use super::imu::ImuSettings;
 use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
@@ -299,6 +300,8 @@ pub enum DeviceSettings {
     SickLms2xx(Box<SickLms2xxSettings>),
     /// Of `velodyne`.
     Velodyne(Box<VelodyneSettings>),
+    /// Of all IMUs.
+    Imu(Box<ImuSettings>),
 }
 
 /// Where a device's bytes go.

@@ -7,6 +7,7 @@ use glam::DVec3;
 
 use super::diagnostic::{Diagnostics, Place, SourceFile};
 use super::hdl64e_read as hdl64e;
+use super::imu_read;
 use super::link_read::link;
 use super::overrides::Override;
 use super::profile::{DriverProfile, Profile};
@@ -226,6 +227,15 @@ fn device(
                 driver.defaults.clone()
             };
             Some(DeviceSettings::SickLms2xx(Box::new(settings)))
+        }
+        DriverProfile::Imu(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                imu_read::settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::Imu(Box::new(settings)))
         }
     });
     let device = || {

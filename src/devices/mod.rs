@@ -9,6 +9,7 @@
 //! [`crate::wire`], one here, and one arm in [`build`].
 
 pub mod hdl64e;
+pub mod imu;
 pub mod sick_lms2xx;
 pub mod velodyne;
 
@@ -106,6 +107,11 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
         (DriverProfile::SickLms2xx(profile), DeviceSettings::SickLms2xx(settings)) => {
             let device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
             let sensor = Arc::new(device.lidar());
+            Built { device: Box::new(device), sensor }
+        }
+        (DriverProfile::Imu(profile), DeviceSettings::Imu(settings)) => {
+            let device = imu::Imu::new(profile, settings, seed, &config.name, epoch);
+            let sensor = Arc::new(device.sensor());
             Built { device: Box::new(device), sensor }
         }
         _ => unreachable!("settings are read with their profile"),

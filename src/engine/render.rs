@@ -252,7 +252,7 @@ fn work(world: &LiveWorld, jobs: &Receiver<Job>, done: &Sender<Done>, stats: &Re
         let surroundings = world.surroundings(&body_from_sensor);
         let measurement = sensor.measure(request, &surroundings, &mut scratch);
         let pulses = match &measurement.request.subject {
-            Subject::Instant => 0,
+            Subject::Instant | Subject::Series { .. } => 0,
             Subject::Sweep(sweep) => sweep.firings.len(),
         };
         stats.count(watch.elapsed(), pulses);

@@ -165,7 +165,7 @@ impl super::Sensor for Lidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let returns = match &request.subject {
-            Subject::Instant => Vec::new(),
+            Subject::Instant | Subject::Series { .. } => Vec::new(),
             Subject::Sweep(sweep) => self.fire(
                 request.start,
                 sweep,

@@ -6,6 +6,7 @@
 //! measured out of order: it is a model of this layer that the device owns and steps.
 
 pub mod beam;
+pub mod imu;
 pub mod lidar;
 pub mod noise;
 pub mod pattern;
@@ -76,6 +77,9 @@ impl MeasurementRequest {
         match &self.subject {
             Subject::Instant => self.start,
             Subject::Sweep(sweep) => SimTime(self.start.0 + u64::from(sweep.span_ns())),
+            Subject::Series { count, period_ns } => {
+                SimTime(self.start.0 + u64::from(count.saturating_sub(1)) * period_ns)
+            }
         }
     }
 }
@@ -87,6 +91,13 @@ pub enum Subject {
     Instant,
     /// A lidar's pulses.
     Sweep(Sweep),
+    /// The same at instants that follow one another.
+    Series {
+        /// How many.
+        count: u32,
+        /// From one to the next, nanoseconds.
+        period_ns: u64,
+    },
 }
 
 /// Some pulses of a spinning lidar: those of one packet, or of one scan.
@@ -145,4 +156,6 @@ pub struct Measurement {
 pub enum Outcome {
     /// One entry a firing of a [`Sweep`], in its order.
     Returns(Vec<PulseReturns>),
+    /// One entry an instant of a series, in its order.
+    Inertial(Vec<imu::InertialTruth>),
 }

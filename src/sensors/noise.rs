@@ -29,6 +29,20 @@ pub enum Quantity {
     DarkIntensity,
     /// Reported angle of a rotor.
     Encoder,
+    /// White noise of a sample.
+    White = 64,
+    /// Step of a bias that comes back.
+    BiasInstability,
+    /// Step of a bias that walks off.
+    BiasWalk,
+    /// Bias of a run.
+    TurnOnBias,
+    /// Scale factor error of a run.
+    ScaleFactor,
+    /// Misalignment of a run.
+    Misalignment,
+    /// Time stamp of a sample.
+    ClockJitter,
 }
 
 /// The random numbers of one device.

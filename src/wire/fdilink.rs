@@ -54,7 +54,7 @@ pub enum Packet {
 }
 
 /// Type 0x40, 56 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Imu {
     /// rad/s.
     pub gyro_rad_s: [f32; 3],
@@ -73,7 +73,7 @@ pub struct Imu {
 }
 
 /// Type 0x41, 48 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Ahrs {
     /// Roll, pitch and heading speed, rad/s.
     pub rates_rad_s: [f32; 3],
@@ -86,7 +86,7 @@ pub struct Ahrs {
 }
 
 /// Type 0x42, 72 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct InsGps {
     /// Body, m/s.
     pub body_velocity_m_s: [f32; 3],
@@ -105,7 +105,7 @@ pub struct InsGps {
 }
 
 /// Type 0x5C, 32 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct GeodeticPosition {
     /// rad.
     pub latitude_rad: f64,

@@ -24,7 +24,7 @@ use super::checksum::xor8;
 use super::stream::{Framing, Scan};
 
 /// One sentence, its numbers in the last decimal they are written with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
     /// Counts sentences, modulo 65536.
     pub sequence: u16,

@@ -5,7 +5,7 @@ use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
 use super::figures::{Figures, Spread};
-use crate::cli::inspect::canvas::{Canvas, LARGE, MEDIUM, SMALL};
+use crate::cli::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const WIDTH: u32 = 1000;
 const PANEL_HEIGHT: i32 = 170;

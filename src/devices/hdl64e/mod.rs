@@ -183,7 +183,9 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Returns(returns) } = measurement;
+        let Measurement { request, outcome: Outcome::Returns(returns) } = measurement else {
+            return;
+        };
         let Subject::Sweep(sweep) = &request.subject else { return };
         let packet = self.packet(request, sweep, returns);
         let mut payload = vec![0; DATA_PACKET_LEN];

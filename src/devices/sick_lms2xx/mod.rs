@@ -339,7 +339,7 @@ impl Device for SickLms2xx {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Outcome::Returns(returns) = &measurement.outcome;
+        let Outcome::Returns(returns) = &measurement.outcome else { return };
         let index = measurement.request.index;
         let encoder = Encoder { profile: &self.profile, configuration: &self.stored.configuration };
         if let Some(Task::Measure { capture, .. }) = &mut self.task {

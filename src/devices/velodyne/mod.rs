@@ -261,7 +261,7 @@ impl Device for Velodyne {
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let index = measurement.request.index;
-        let Outcome::Returns(returns) = &measurement.outcome;
+        let Outcome::Returns(returns) = &measurement.outcome else { return };
         // Those before it were given up.
         while self.planned.front().is_some_and(|plan| plan.index < index) {
             self.planned.pop_front();

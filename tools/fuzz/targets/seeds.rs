@@ -54,6 +54,19 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Target, a frame: text, or bytes in hex.
+const IMU_FRAMES: &[(&str, &str)] = &[
+    ("fdilink", "FC F0 04 03 37 00 00 00 00 00 00 FD"),
+    ("vectornav", "$VNWRG,75,1,20,33,578,4C,100,69D*5C\r\n"),
+    ("xbus", "FA FF C0 08 40 20 00 32 80 20 00 32 F5"),
+    ("mip", "75 65 0C 0D 0D 08 01 03 04 00 0A 05 00 0A 06 00 0A 39 7D"),
+    (
+        "sbg_ecom",
+        "FF 5A 02 00 21 00 40 42 0F 00 A7 00 EA 07 0B 15 09 1B 19 00 00 00 00 98 EA ED 20 00 00 00 00 00 00 00 00 00 00 00 00 35 0B 33",
+    ),
+    ("phone", "$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54\r\n"),
+];
+
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or_else(|| io::Error::other("seeds FOLDER"))?;
     let folder = Path::new(&folder);
@@ -90,6 +103,15 @@ fn main() -> io::Result<()> {
         let yaml = table.to_yaml().map_err(io::Error::other)?;
         put("calibration", "shipped", yaml.as_bytes())?;
     }
+    for (target, text) in IMU_FRAMES {
+        let bytes: Vec<u8> = match text.strip_prefix('$') {
+            Some(_) => text.bytes().collect(),
+            None => text.split(' ').filter_map(|b| u8::from_str_radix(b, 16).ok()).collect(),
+        };
+        put(target, "golden", &bytes)?;
+        put("imu_device", target, &[&[0], bytes.as_slice()].concat())?;
+    }
+    put("profile", "example-imu", include_bytes!("../../../firmware-profiles/example-imu.toml"))?;
     put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
     let velodyne = include_bytes!("../../../firmware-profiles/example-velodyne.toml");
     put("profile", "example-velodyne", velodyne)?;

@@ -1,0 +1,317 @@
+//! The bytes of an IMU, frame by frame.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::super::CliError;
+use crate::config::imu::ImuProtocol;
+use crate::wire::fdilink::{self, FdiLink};
+use crate::wire::mip::Mip;
+use crate::wire::phone::Phone;
+use crate::wire::sbg_ecom::{self, SbgEcom, class};
+use crate::wire::stream::StreamDecoder;
+use crate::wire::vectornav::{self, VectorNav};
+use crate::wire::vectornav_binary::{BinaryPacket, Group};
+use crate::wire::xbus::{self, Item, Xbus, mid};
+
+/// What a frame is, and what it says.
+type Told = (String, Map<String, Value>);
+
+/// Prints the frames in `file`, then a summary; with `json`, one object a line.
+pub fn run(file: &Path, protocol: ImuProtocol, json: bool, most: u64) -> Result<(), CliError> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match report(file, protocol, json, most, &mut out).and_then(|()| out.flush()) {
+        // Whoever read our output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(CliError::Input(format!("error: {}: {error}", file.display()))),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn report(
+    file: &Path,
+    protocol: ImuProtocol,
+    json: bool,
+    most: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let index = Index::beside(file);
+    let mut input = File::open(file)?;
+    let mut decoder = StreamDecoder::new();
+    let mut portion = vec![0; 1 << 16];
+    let (mut taken, mut frames) = (0u64, 0u64);
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let mut bytes = 0u64;
+    loop {
+        let count = input.read(&mut portion)?;
+        if count == 0 {
+            break;
+        }
+        bytes += count as u64;
+        decoder.push(&portion[..count]);
+        loop {
+            let Some(((kind, said), length)) = next(&mut decoder, protocol) else { break };
+            let offset = taken + decoder.skipped();
+            taken += length as u64;
+            frames += 1;
+            if frames <= most {
+                let frame =
+                    Shown { offset, length, time_s: index.time_s(offset), kind: &kind, said };
+                frame.print(json, out)?;
+            }
+            *kinds.entry(kind).or_default() += 1;
+        }
+    }
+    let left = decoder.skipped() + decoder.waiting().len() as u64;
+    let name = file.display().to_string();
+    if json {
+        let summary = json!({
+            "type": "summary", "file": name, "format": protocol.word(), "bytes": bytes,
+            "frames": kinds, "skipped_bytes": left,
+        });
+        return writeln!(out, "{summary}");
+    }
+    if frames > most {
+        writeln!(out, "… and {} more", frames - most)?;
+    }
+    writeln!(out, "\n{name}: {}, {bytes} bytes, {frames} frames", protocol.word())?;
+    for (kind, count) in &kinds {
+        let rate = index.span_s.filter(|s| *s > 0.0);
+        let rate = rate.map(|s| format!(", {:.1} a second", *count as f64 / s)).unwrap_or_default();
+        writeln!(out, "  {kind}: {count}{rate}")?;
+    }
+    writeln!(out, "  bytes in no frame: {left}")
+}
+
+struct Shown<'a> {
+    offset: u64,
+    length: usize,
+    time_s: Option<f64>,
+    kind: &'a str,
+    said: Map<String, Value>,
+}
+
+impl Shown<'_> {
+    fn print(self, json: bool, out: &mut dyn Write) -> io::Result<()> {
+        if json {
+            let mut object = Map::new();
+            object.insert("type".into(), "frame".into());
+            object.insert("offset".into(), self.offset.into());
+            object.insert("length".into(), self.length.into());
+            if let Some(time_s) = self.time_s {
+                object.insert("time_s".into(), time_s.into());
+            }
+            object.insert("kind".into(), self.kind.into());
+            object.extend(self.said);
+            return writeln!(out, "{}", Value::Object(object));
+        }
+        match self.time_s {
+            Some(time_s) => write!(out, "{time_s:12.6}")?,
+            None => write!(out, "{:10}", self.offset)?,
+        }
+        write!(out, "  {}", self.kind)?;
+        for (key, value) in self.said {
+            write!(out, "  {key} {value}")?;
+        }
+        writeln!(out)
+    }
+}
+
+/// When the bytes of a recording left, if `<name>.idx.csv` lies beside `<name>.bin`.
+#[derive(Default)]
+struct Index {
+    /// Offset, seconds.
+    rows: Vec<(u64, f64)>,
+    span_s: Option<f64>,
+}
+
+impl Index {
+    fn beside(file: &Path) -> Self {
+        let path: PathBuf = file.with_extension("idx.csv");
+        let Ok(mut reader) = csv::Reader::from_path(path) else { return Self::default() };
+        let rows: Vec<(u64, f64)> = reader
+            .records()
+            .map_while(Result::ok)
+            .filter_map(|row| Some((row.get(1)?.parse().ok()?, row.get(0)?.parse().ok()?)))
+            .collect();
+        let span_s = rows.first().zip(rows.last()).map(|(first, last)| last.1 - first.1);
+        Self { rows, span_s }
+    }
+
+    fn time_s(&self, offset: u64) -> Option<f64> {
+        let after = self.rows.partition_point(|(start, _)| *start <= offset);
+        self.rows.get(after.checked_sub(1)?).map(|(_, time_s)| *time_s)
+    }
+}
+
+fn next(decoder: &mut StreamDecoder, protocol: ImuProtocol) -> Option<(Told, usize)> {
+    fn told<F>(found: Option<(F, &[u8])>, tell: impl Fn(&F) -> Told) -> Option<(Told, usize)> {
+        found.map(|(frame, bytes)| (tell(&frame), bytes.len()))
+    }
+    match protocol {
+        ImuProtocol::FdiLink => told(decoder.next_frame::<FdiLink>(), fdilink_frame),
+        ImuProtocol::VectorNav => told(decoder.next_frame::<VectorNav>(), vectornav_frame),
+        ImuProtocol::Xbus => told(decoder.next_frame::<Xbus>(), xbus_message),
+        ImuProtocol::Mip => told(decoder.next_frame::<Mip>(), mip_packet),
+        ImuProtocol::SbgEcom => told(decoder.next_frame::<SbgEcom>(), sbg_frame),
+        ImuProtocol::Phone => told(decoder.next_frame::<Phone>(), |s| ("phone".into(), object(s))),
+    }
+}
+
+/// The fields of a plain struct.
+fn object(value: &impl serde::Serialize) -> Map<String, Value> {
+    match shortest(value) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// As JSON; numbers of single precision keep the digits they have, where `to_value` would show
+/// them in double precision.
+fn shortest(value: &impl serde::Serialize) -> Value {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or(Value::Null)
+}
+
+fn hex(bytes: &[u8]) -> Value {
+    bytes.iter().map(|b| format!("{b:02x}")).collect::<String>().into()
+}
+
+fn fdilink_frame(frame: &fdilink::Frame) -> Told {
+    use fdilink::Packet;
+    let (kind, mut said) = match &frame.packet {
+        Packet::Imu(p) => ("imu".to_owned(), object(p)),
+        Packet::Ahrs(p) => ("ahrs".to_owned(), object(p)),
+        Packet::InsGps(p) => ("ins-gps".to_owned(), object(p)),
+        Packet::GeodeticPosition(p) => ("geodetic-position".to_owned(), object(p)),
+        Packet::Skipped { kind, payload } => {
+            let said = [("payload".to_owned(), hex(payload))].into_iter().collect();
+            (format!("type {kind:#04x}"), said)
+        }
+    };
+    said.shift_insert(0, "sequence".into(), frame.sequence.into());
+    (kind, said)
+}
+
+fn vectornav_frame(frame: &vectornav::Frame) -> Told {
+    match frame {
+        vectornav::Frame::Line(line) => {
+            let (kind, values) = line.fields();
+            let checked = match line.checked() {
+                Some(_) => "good",
+                None => "bad",
+            };
+            let said = [("values", json!(values)), ("checksum", json!(checked))];
+            (kind.to_owned(), said.map(|(k, v)| (k.to_owned(), v)).into_iter().collect())
+        }
+        vectornav::Frame::Packet(packet) => {
+            let mut said = Map::new();
+            for (group, bit, _) in packet.layout.fields() {
+                let key = format!("{group:?}.{bit}").to_lowercase();
+                said.insert(key, binary_field(packet, group, bit));
+            }
+            (format!("binary {:#04x}", packet.layout.groups()), said)
+        }
+    }
+}
+
+/// A field in the type its length and place suggest.
+fn binary_field(packet: &BinaryPacket, group: Group, bit: u8) -> Value {
+    let bytes = packet.field(group, bit).unwrap_or_default();
+    let is_double = matches!(
+        (group, bit),
+        (Group::Common, 6) | (Group::Gps1 | Group::Gps2, 5 | 6) | (Group::Ins, 1 | 2)
+    );
+    match bytes.len() {
+        8 => json!(bytes.first_chunk().map(|b| u64::from_le_bytes(*b))),
+        1 => json!(bytes[0]),
+        2 => json!(bytes.first_chunk().map(|b| u16::from_le_bytes(*b))),
+        _ if is_double => {
+            json!(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect::<Vec<_>>())
+        }
+        _ => {
+            let floats = bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b));
+            shortest(&floats.collect::<Vec<_>>())
+        }
+    }
+}
+
+fn xbus_message(message: &xbus::Message) -> Told {
+    if message.mid != mid::MT_DATA2 {
+        let said = [("data".to_owned(), hex(&message.data))].into_iter().collect();
+        return (format!("message {:#04x}", message.mid), said);
+    }
+    let mut said = Map::new();
+    match Item::parse_all(&message.data) {
+        Ok(items) => {
+            for item in items {
+                // Counters, times and states are whole numbers.
+                let is_real = !matches!(item.xdi.0 & 0xf800, 0x1000 | 0x3000 | 0xe000);
+                let value = item.reals().filter(|_| is_real).map_or_else(
+                    || {
+                        let whole = item.data.iter().fold(0u128, |x, b| x << 8 | u128::from(*b));
+                        u64::try_from(whole).map_or_else(|_| hex(&item.data), Value::from)
+                    },
+                    |reals| json!(reals),
+                );
+                said.insert(format!("{:04x}", item.xdi.0), value);
+            }
+        }
+        Err(error) => {
+            said.insert("error".into(), error.to_string().into());
+        }
+    }
+    ("MTData2".into(), said)
+}
+
+fn mip_packet(packet: &crate::wire::mip::Packet) -> Told {
+    use crate::wire::mip::{reply, set};
+    let is_data = packet.descriptor_set >= set::SENSOR_DATA;
+    let fields = packet.fields.iter().map(|field| {
+        let value = match field.f32s() {
+            Some(values) if has_floats(packet.descriptor_set, field.descriptor) => {
+                shortest(&values)
+            }
+            _ => hex(&field.data),
+        };
+        (format!("{:02x}", field.descriptor), value)
+    });
+    let is_reply = packet.fields.iter().any(|field| field.descriptor == reply::ACK);
+    let kind = match (is_data, is_reply) {
+        (true, _) => "data",
+        (_, true) => "reply",
+        _ => "command",
+    };
+    (format!("{kind} {:#04x}", packet.descriptor_set), fields.collect())
+}
+
+/// Whether a field of data is made of floats alone, of those Menura knows.
+fn has_floats(descriptor_set: u8, descriptor: u8) -> bool {
+    use crate::wire::mip::set;
+    descriptor_set == set::SENSOR_DATA && matches!(descriptor, 0x04..=0x0c | 0x17)
+}
+
+fn sbg_frame(frame: &sbg_ecom::Frame) -> Told {
+    use sbg_ecom::Log;
+    match Log::parse(frame) {
+        Some(Ok(log)) => match &log {
+            Log::Status(l) => ("status".into(), object(l)),
+            Log::UtcTime(l) => ("utc-time".into(), object(l)),
+            Log::ImuData(l) => ("imu-data".into(), object(l)),
+            Log::ImuShort(l) => ("imu-short".into(), object(l)),
+            Log::Mag(l) => ("mag".into(), object(l)),
+            Log::EkfEuler(l) => ("ekf-euler".into(), object(l)),
+            Log::EkfQuat(l) => ("ekf-quat".into(), object(l)),
+            Log::EkfNav(l) => ("ekf-nav".into(), object(l)),
+        },
+        _ => {
+            let what = if frame.class == class::COMMAND { "command" } else { "log" };
+            let said = [("data".to_owned(), hex(&frame.data))].into_iter().collect();
+            (format!("{what} {}", frame.message), said)
+        }
+    }
+}

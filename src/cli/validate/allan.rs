@@ -1,0 +1,322 @@
+//! `menura validate allan`: an IMU lies still for hours in a moment.
+//!
+//! The unit's own error model runs at its inner sample rate, its outputs are averaged as the
+//! device averages them, and the overlapping Allan deviation of three axes is compared with the
+//! one its coefficients ask for, at times from 3 / bandwidth to a ninth of the recording. Allowed
+//! is 3 % and four standard errors of the estimate. The temperature stays at 25 °C.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use glam::DVec3;
+use serde_json::json;
+
+use super::super::CliError;
+use super::super::duration::parse_duration;
+use super::allan_plot;
+use crate::config::imu::{Decimation, ImuProfile, ImuSettings, TriadErrors};
+use crate::config::profile::{DriverProfile, Profile};
+use crate::config::rig::{DeviceSettings, Rig};
+use crate::sensors::imu::allan::{
+    Coefficients, Point, averaging_samples, expected, fit, overlapping,
+};
+use crate::sensors::imu::errors::{Circumstances, Triad};
+use crate::sensors::noise::NoiseSource;
+
+/// Allowed besides the error of the estimate.
+const ALLOWED: f64 = 0.03;
+/// Standard errors of the estimate that are allowed.
+const SIGMAS: f64 = 4.0;
+/// Averaging times a decade.
+const PER_DECADE: u32 = 3;
+/// No simulation is longer, samples: some gigabytes.
+const MAX_SAMPLES: u64 = 200_000_000;
+
+/// Arguments of `menura validate allan`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// The IMU's profile, or with --rig the name of a device of that rig
+    #[arg(value_name = "PROFILE|DEVICE")]
+    name: String,
+    /// Take the device's errors from this rig
+    #[arg(long, value_name = "RIG.toml")]
+    rig: Option<PathBuf>,
+    /// Simulated time: 30min, 2h
+    #[arg(long, value_parser = parse_duration, default_value = "2h")]
+    duration: Duration,
+    /// Of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write a log-log plot
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// One of the unit's sensors, asked and found.
+pub struct Compared {
+    /// `gyro`, `accelerometer` or `magnetometer`.
+    pub name: &'static str,
+    /// Name of the unit that numbers are shown in.
+    pub unit: &'static str,
+    /// SI in one of it.
+    pub scale: f64,
+    /// What was asked for.
+    pub asked: TriadErrors,
+    /// Averaging time with asked and found deviations and what is allowed.
+    pub rows: Vec<Row>,
+    /// Read off the found curve.
+    pub found: Coefficients,
+}
+
+/// One averaging time.
+pub struct Row {
+    /// Found, of three axes.
+    pub point: Point,
+    /// Asked for, SI.
+    pub asked: f64,
+    /// Largest relative difference; `None` if the time is too short to compare.
+    pub allowed: Option<f64>,
+}
+
+impl Row {
+    fn off(&self) -> f64 {
+        self.point.deviation / self.asked - 1.0
+    }
+
+    fn is_good(&self) -> bool {
+        self.allowed.is_none_or(|allowed| self.off().abs() <= allowed)
+    }
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let (driver, settings) = self.unit()?;
+        let samples = self.duration.as_secs_f64() * f64::from(driver.sample_rate_hz);
+        if samples > MAX_SAMPLES as f64 || samples < 1000.0 {
+            let most = MAX_SAMPLES / u64::from(driver.sample_rate_hz);
+            let text = format!("error: this unit can lie still from 1 s to {most} s");
+            return Err(CliError::Input(text));
+        }
+        let compared = self.compare(&driver, &settings);
+        if compared.is_empty() {
+            let text = format!("error: {} has no errors to find", self.name);
+            return Err(CliError::Input(text));
+        }
+        if self.json {
+            println!("{}", self.report(&settings, &compared));
+        } else {
+            self.print(&settings, &compared);
+        }
+        if let Some(path) = &self.plot {
+            let title = format!("{}, {} Hz, seed {}", self.name, settings.rate_hz, self.seed);
+            let picture = allan_plot::draw(&title, &compared);
+            picture.save_with_format(path, image::ImageFormat::Png).map_err(|error| {
+                CliError::failed(format!("cannot write {}", path.display()), &error)
+            })?;
+            eprintln!("drew {}", path.display());
+        }
+        let bad = compared.iter().flat_map(|c| &c.rows).filter(|row| !row.is_good()).count();
+        if bad > 0 {
+            return Err(CliError::Failed(format!("{bad} deviations are not as asked for")));
+        }
+        Ok(())
+    }
+
+    fn unit(&self) -> Result<(ImuProfile, ImuSettings), CliError> {
+        let none = || CliError::Input(format!("error: {} is no IMU", self.name));
+        let Some(path) = &self.rig else {
+            let profile = Profile::find(&self.name)?;
+            let DriverProfile::Imu(driver) = &profile.driver else { return Err(none()) };
+            return Ok(((**driver).clone(), driver.defaults.clone()));
+        };
+        let rig = Rig::load(path, &[])?;
+        let device = rig.devices.iter().find(|device| device.name == self.name);
+        let device = device.ok_or_else(|| {
+            let names: Vec<_> = rig.devices.iter().map(|d| d.name.as_str()).collect();
+            let text = format!("error: {} has no device `{}`", path.display(), self.name);
+            CliError::Input(format!("{text}; allowed: {}", names.join(", ")))
+        })?;
+        match (&device.profile.driver, &device.settings) {
+            (DriverProfile::Imu(driver), DeviceSettings::Imu(settings)) => {
+                Ok(((**driver).clone(), (**settings).clone()))
+            }
+            _ => Err(none()),
+        }
+    }
+
+    fn compare(&self, driver: &ImuProfile, settings: &ImuSettings) -> Vec<Compared> {
+        let degrees_per_hour = 1f64.to_radians() / 3600.0;
+        let parts = [
+            ("gyro", "deg/h", degrees_per_hour, settings.gyro),
+            ("accelerometer", "ug", 9.806_65e-6, settings.accel),
+            ("magnetometer", "ugauss", 1e-6, settings.mag),
+        ];
+        let has_errors = |e: &TriadErrors| {
+            e.white_density() > 0.0 || e.bias_instability > 0.0 || e.walk_density() > 0.0
+        };
+        parts
+            .into_iter()
+            .filter(|(.., errors)| has_errors(errors))
+            .map(|(name, unit, scale, asked)| {
+                let rows = self.rows(name, &asked, driver, settings);
+                let points: Vec<Point> = rows.iter().map(|row| row.point).collect();
+                let found = fit(&points, asked.bias_correlation_s);
+                Compared { name, unit, scale, asked, rows, found }
+            })
+            .collect()
+    }
+
+    fn rows(
+        &self,
+        part: &str,
+        asked: &TriadErrors,
+        driver: &ImuProfile,
+        settings: &ImuSettings,
+    ) -> Vec<Row> {
+        let outputs = simulate(self.seed, part, asked, driver, settings, self.duration);
+        let dt_s = f64::from(settings.rate_hz).recip();
+        let averages = averaging_samples(outputs.len(), PER_DECADE);
+        let axes = [0, 1, 2].map(|axis| {
+            let samples: Vec<f64> = outputs.iter().map(|v| v[axis]).collect();
+            overlapping(&samples, dt_s, &averages)
+        });
+        let shortest_s = if asked.bandwidth_hz > 0.0 { 3.0 / asked.bandwidth_hz } else { 0.0 };
+        (0..axes[0].len())
+            .map(|i| {
+                let variance = axes.iter().map(|points| points[i].deviation.powi(2)).sum::<f64>();
+                let point = Point {
+                    deviation: (variance / 3.0).sqrt(),
+                    relative_error: axes[0][i].relative_error / 3f64.sqrt(),
+                    ..axes[0][i]
+                };
+                let is_compared = point.tau_s >= shortest_s;
+                Row {
+                    point,
+                    asked: expected(asked, driver.sample_rate_hz.into(), point.tau_s),
+                    allowed: is_compared.then_some(ALLOWED + SIGMAS * point.relative_error),
+                }
+            })
+            .collect()
+    }
+
+    fn print(&self, settings: &ImuSettings, compared: &[Compared]) {
+        for c in compared {
+            let hours = self.duration.as_secs_f64() / 3600.0;
+            println!(
+                "{}, {}: {hours:.2} h at {} Hz, seed {}",
+                self.name, c.name, settings.rate_hz, self.seed
+            );
+            println!(
+                "  {:>12}  {:>14}  {:>14}  {:>8}  {:>8}",
+                "time, s", "asked", "found", "off", "allowed"
+            );
+            for row in &c.rows {
+                let allowed = match row.allowed {
+                    Some(allowed) if row.is_good() => format!("{:7.1} %", allowed * 100.0),
+                    Some(allowed) => format!("{:7.1} %  <-- not as asked", allowed * 100.0),
+                    None => "shorter than the bandwidth's".to_owned(),
+                };
+                println!(
+                    "  {:12.4}  {:14.6}  {:14.6}  {:+6.1} %  {allowed}",
+                    row.point.tau_s,
+                    row.asked / c.scale,
+                    row.point.deviation / c.scale,
+                    row.off() * 100.0,
+                );
+            }
+            println!("  coefficients in {}, asked and found on the curve", c.unit);
+            for (what, asked, found) in c.coefficients() {
+                println!("    {what:24}  {asked:14.6}  {found:14.6}");
+            }
+            println!();
+        }
+    }
+
+    fn report(&self, settings: &ImuSettings, compared: &[Compared]) -> serde_json::Value {
+        let sensors: Vec<_> = compared
+            .iter()
+            .map(|c| {
+                let points: Vec<_> = c
+                    .rows
+                    .iter()
+                    .map(|row| {
+                        json!({
+                            "tau_s": row.point.tau_s, "asked": row.asked / c.scale,
+                            "found": row.point.deviation / c.scale, "allowed": row.allowed,
+                            "good": row.is_good(),
+                        })
+                    })
+                    .collect();
+                let coefficients: serde_json::Map<_, _> = c
+                    .coefficients()
+                    .map(|(what, asked, found)| {
+                        (what.to_owned(), json!({ "asked": asked, "found": found }))
+                    })
+                    .into_iter()
+                    .collect();
+                json!({ "sensor": c.name, "unit": c.unit, "points": points,
+                        "coefficients": coefficients })
+            })
+            .collect();
+        json!({ "unit": self.name, "rate_hz": settings.rate_hz, "seed": self.seed,
+                "duration_s": self.duration.as_secs_f64(), "sensors": sensors })
+    }
+}
+
+impl Compared {
+    /// Name, asked, found, in the shown unit (and Hz, s).
+    fn coefficients(&self) -> [(&'static str, f64, f64); 3] {
+        let shown = |x: f64| x / self.scale;
+        [
+            (
+                "noise density, /sqrt(Hz)",
+                shown(self.asked.white_density()),
+                shown(self.found.noise_density),
+            ),
+            (
+                "bias instability",
+                shown(self.asked.bias_instability),
+                shown(self.found.bias_instability),
+            ),
+            (
+                "random walk, /sqrt(s)",
+                shown(self.asked.walk_density()),
+                shown(self.found.random_walk),
+            ),
+        ]
+    }
+}
+
+/// Outputs of a unit at rest, averaged as the device does.
+fn simulate(
+    seed: u64,
+    part: &str,
+    errors: &TriadErrors,
+    driver: &ImuProfile,
+    settings: &ImuSettings,
+    duration: Duration,
+) -> Vec<DVec3> {
+    let sample_rate_hz = f64::from(driver.sample_rate_hz);
+    let mut triad = Triad::new(errors, NoiseSource::new(seed, part), sample_rate_hz.recip());
+    let still = Circumstances { specific_force_m_s2: DVec3::ZERO, temperature_c: 25.0 };
+    let divisor = u64::from(driver.sample_rate_hz / settings.rate_hz.max(1)).max(1);
+    let outputs = (duration.as_secs_f64() * sample_rate_hz) as u64 / divisor;
+    (0..outputs)
+        .map(|output| {
+            let mut sum = DVec3::ZERO;
+            let mut last = DVec3::ZERO;
+            for sample in 0..divisor {
+                last = triad.step(output * divisor + sample, DVec3::ZERO, &still).value;
+                sum += last;
+            }
+            match driver.decimation {
+                Decimation::Mean => sum / divisor as f64,
+                Decimation::Last => last,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,106 @@
+//! The Wheeltec N100: it only talks.
+//!
+//! The maker's driver publishes when an AHRS frame comes and takes the acceleration from the
+//! latest IMU frame, so IMU frames go first. Bytes from the host are ignored: the driver sends
+//! none, and the configuration commands of the maker's tool are not documented.
+
+use super::output::{Measured, Stream, f32s, frd, ned, ned_from_frd, roll_pitch_yaw, wxyz};
+use super::{Protocol, Unit};
+use crate::sensors::imu::Sample;
+use crate::sensors::imu::environment::pressure_altitude_m;
+use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
+
+/// What the unit can send, by its name in profiles, in the order it is sent.
+pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
+
+/// See the module.
+pub struct FdiLinkUnit {
+    stream: Stream,
+    messages: Vec<&'static str>,
+    sequence: u8,
+    rate_hz: f64,
+}
+
+impl FdiLinkUnit {
+    /// A unit that talks from the start.
+    pub fn new(unit: &Unit) -> Self {
+        let divisor = unit.divisor(unit.settings.rate_hz);
+        let is_sent = |name: &&str| {
+            unit.settings.is_streaming && unit.profile.messages.iter().any(|m| m == name)
+        };
+        let messages: Vec<_> = MESSAGES.into_iter().filter(is_sent).collect();
+        let frames = messages.len() as f64;
+        Self {
+            stream: Stream::every(divisor),
+            messages,
+            sequence: 0,
+            rate_hz: frames * f64::from(unit.profile.sample_rate_hz) / divisor as f64,
+        }
+    }
+
+    fn packet(name: &str, sample: &Sample, measured: &Measured, timestamp_us: i64) -> Packet {
+        let attitude = ned_from_frd(sample.attitude);
+        let truth = &sample.truth;
+        let velocity_m_s = truth.velocity_m_s + sample.velocity_error_m_s;
+        match name {
+            "imu" => Packet::Imu(Imu {
+                gyro_rad_s: f32s(measured.gyro),
+                accel_m_s2: f32s(measured.accel),
+                mag_mgauss: f32s(measured.mag * 1000.0),
+                temperature_c: sample.temperature_c as f32,
+                pressure_pa: sample.pressure_pa as f32,
+                pressure_temperature_c: sample.temperature_c as f32,
+                timestamp_us,
+            }),
+            "ahrs" => Packet::Ahrs(Ahrs {
+                rates_rad_s: f32s(measured.gyro),
+                rpy_rad: f32s(roll_pitch_yaw(attitude)),
+                quaternion: wxyz(attitude),
+                timestamp_us,
+            }),
+            "ins-gps" => Packet::InsGps(InsGps {
+                body_velocity_m_s: f32s(frd(sample.attitude.conjugate() * velocity_m_s)),
+                body_accel_m_s2: f32s(measured.accel),
+                location_ned_m: f32s(ned(truth.position_m + sample.position_error_m)),
+                velocity_ned_m_s: f32s(ned(velocity_m_s)),
+                accel_ned_m_s2: f32s(ned(truth.acceleration_m_s2)),
+                pressure_altitude_m: pressure_altitude_m(sample.pressure_pa) as f32,
+                timestamp_us,
+            }),
+            _ => {
+                let place = super::believed_place(sample);
+                Packet::GeodeticPosition(GeodeticPosition {
+                    latitude_rad: place.latitude_deg.to_radians(),
+                    longitude_rad: place.longitude_deg.to_radians(),
+                    height_m: place.altitude_m,
+                    horizontal_accuracy_m: 0.0,
+                    vertical_accuracy_m: 0.0,
+                })
+            }
+        }
+    }
+}
+
+impl Protocol for FdiLinkUnit {
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
+        let decimation = unit.profile.decimation;
+        let Some(measured) = self.stream.step(sample, unit.dt_s(), decimation) else { return };
+        let measured = measured.in_frd();
+        let timestamp_us = (unit.clock_ns(sample) / 1000) as i64;
+        for name in &self.messages {
+            let mut packet = Self::packet(name, sample, &measured, timestamp_us);
+            if let Packet::GeodeticPosition(p) = &mut packet {
+                let std_m = unit.settings.navigation.position_std_m as f32;
+                (p.horizontal_accuracy_m, p.vertical_accuracy_m) = (std_m, std_m);
+            }
+            let mut bytes = Vec::new();
+            Frame { sequence: self.sequence, packet }.emit(&mut bytes);
+            self.sequence = self.sequence.wrapping_add(1);
+            unit.report(sample, bytes);
+        }
+    }
+
+    fn rate_hz(&self) -> f64 {
+        self.rate_hz
+    }
+}

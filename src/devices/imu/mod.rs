@@ -1,0 +1,235 @@
+//! IMUs and attitude references on a serial line.
+//!
+//! [`Imu`] is what all have in common: it asks for the truth in short series, spoils it sample by
+//! sample ([`crate::sensors::imu`]), hands samples to the product's protocol when they are due,
+//! and keeps the transmitter's time. What is said, and what commands do, is a [`Protocol`]:
+//!
+//! | profile's `driver` | file | axes, Earth | level at rest |
+//! |---|---|---|---|
+//! | `wheeltec-fdilink` | [`fdilink`] | forward-right-down, NED | z = -g |
+//! | `vectornav` | [`vectornav`] | forward-right-down, NED | z = -g |
+//! | `xsens-xbus` | [`xbus`] | forward-left-up, ENU (or as the host asks) | z = +g |
+//! | `microstrain-mip` | [`mip`] | forward-right-down, NED | z = -1 (g) |
+//! | `sbg-ecom` | [`sbg_ecom`] | forward-right-down, NED | z = -g |
+//! | `phone-imu` | [`phone`] | forward-left-up | gyro only |
+//!
+//! A unit has been on since the first instant; its clock starts there. Between two outputs the
+//! samples are averaged (`decimation`), so that white noise keeps its density at every rate.
+
+pub mod fdilink;
+pub mod mip;
+pub mod output;
+pub mod phone;
+pub mod port;
+pub mod sbg_ecom;
+pub mod vectornav;
+pub mod xbus;
+
+use std::collections::VecDeque;
+
+use super::{Device, Transmit};
+use crate::config::imu::{ImuProfile, ImuProtocol, ImuSettings};
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::links::line::LineSettings;
+use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::time::{Epoch, SimTime};
+use port::Port;
+
+/// The truth is asked for in series this long.
+const SERIES_NS: u64 = 10_000_000;
+
+/// A product's messages and commands.
+pub trait Protocol: Send {
+    /// A sample is due. Called in the samples' order.
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit);
+
+    /// Bytes from the host.
+    fn on_input(&mut self, _now: SimTime, _bytes: &[u8], _unit: &mut Unit) {}
+
+    /// The time has come to `now`; called before the samples of that time.
+    fn on_time(&mut self, _now: SimTime, _unit: &mut Unit) {}
+
+    /// Messages a second as it is configured now.
+    fn rate_hz(&self) -> f64;
+}
+
+/// What protocols work with.
+pub struct Unit {
+    /// The firmware.
+    pub profile: ImuProfile,
+    /// What the rig made of it.
+    pub settings: ImuSettings,
+    /// UTC of the first instant.
+    pub epoch: Epoch,
+    /// The transmitter.
+    pub port: Port,
+    noise: NoiseSource,
+    on_since: SimTime,
+}
+
+impl Unit {
+    /// Sends an answer to a command that arrived at `now`.
+    pub fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
+        self.port.send(SimTime(now.0 + self.profile.reply_delay_ns), bytes);
+    }
+
+    /// Sends a message about `sample`.
+    pub fn report(&mut self, sample: &Sample, bytes: Vec<u8>) {
+        self.port.send(SimTime(sample.truth.at.0 + self.profile.output_delay_ns), bytes);
+    }
+
+    /// What the unit's clock shows at a sample, nanoseconds since power-on.
+    pub fn clock_ns(&self, sample: &Sample) -> u64 {
+        let clock = &self.settings.clock;
+        let true_ns = sample.truth.at.0.saturating_sub(self.on_since.0) as f64;
+        let jitter_s = if clock.jitter_std_s == 0.0 {
+            0.0
+        } else {
+            let draws = self.noise.request(sample.index);
+            clock.jitter_std_s * draws.standard_normal(0, Quantity::ClockJitter)
+        };
+        (true_ns * (1.0 + clock.drift_ppm * 1e-6) + jitter_s * 1e9).round().max(0.0) as u64
+    }
+
+    /// Between two samples, s.
+    pub fn dt_s(&self) -> f64 {
+        f64::from(self.profile.sample_rate_hz).recip()
+    }
+
+    /// Starts the unit's clock anew.
+    pub fn restart(&mut self, at: SimTime) {
+        self.on_since = at;
+    }
+
+    /// Samples between two outputs at `rate_hz`; the next rate that divides the sample rate, from
+    /// above.
+    pub fn divisor(&self, rate_hz: u32) -> u64 {
+        let samples = self.profile.sample_rate_hz;
+        let rate = (rate_hz.max(1)..=samples).find(|rate| samples.is_multiple_of(*rate));
+        u64::from(samples / rate.unwrap_or(samples))
+    }
+}
+
+/// Where a unit that navigates believes it is.
+fn believed_place(sample: &Sample) -> Geodetic {
+    let place = sample.truth.place;
+    if sample.position_error_m == glam::DVec3::ZERO {
+        return place;
+    }
+    GeoOrigin::new(place).geodetic_from_world(sample.position_error_m)
+}
+
+/// One unit.
+pub struct Imu {
+    unit: Unit,
+    protocol: Box<dyn Protocol>,
+    errors: ImuErrors,
+    period_ns: u64,
+    series: u32,
+    next_request: u64,
+    /// Measured, not yet due.
+    samples: VecDeque<Sample>,
+    now: SimTime,
+}
+
+impl Imu {
+    /// The unit `name` of a rig with `seed`.
+    pub fn new(
+        profile: &ImuProfile,
+        settings: &ImuSettings,
+        seed: u64,
+        name: &str,
+        epoch: Epoch,
+    ) -> Self {
+        let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
+        let unit = Unit {
+            profile: profile.clone(),
+            settings: settings.clone(),
+            epoch,
+            port: Port::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            noise: NoiseSource::new(seed, &format!("{name}/clock")),
+            on_since: SimTime::ZERO,
+        };
+        let protocol: Box<dyn Protocol> = match profile.protocol {
+            ImuProtocol::FdiLink => Box::new(fdilink::FdiLinkUnit::new(&unit)),
+            ImuProtocol::VectorNav => Box::new(vectornav::VectorNavUnit::new(&unit)),
+            ImuProtocol::Xbus => Box::new(xbus::XbusUnit::new(&unit)),
+            ImuProtocol::Mip => Box::new(mip::MipUnit::new(&unit)),
+            ImuProtocol::SbgEcom => Box::new(sbg_ecom::SbgUnit::new(&unit)),
+            ImuProtocol::Phone => Box::new(phone::PhoneUnit::new(&unit)),
+        };
+        Self {
+            unit,
+            protocol,
+            errors: ImuErrors::new(settings, seed, name, period_ns as f64 * 1e-9),
+            period_ns,
+            series: (SERIES_NS / period_ns).max(1) as u32,
+            next_request: 0,
+            samples: VecDeque::new(),
+            now: SimTime::ZERO,
+        }
+    }
+
+    /// The physics that measures for this unit.
+    pub fn sensor(&self) -> ImuSensor {
+        let date = self.unit.epoch.civil(SimTime::ZERO).date();
+        ImuSensor::new(&self.unit.settings, date)
+    }
+
+    /// Hands over the samples that are due.
+    fn pass_on(&mut self) {
+        while let Some(sample) = self.samples.pop_front_if(|s| s.truth.at <= self.now) {
+            self.protocol.on_time(sample.truth.at, &mut self.unit);
+            self.protocol.on_sample(&sample, &mut self.unit);
+        }
+    }
+}
+
+impl Device for Imu {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let index = self.next_request;
+        let start = SimTime(index * u64::from(self.series) * self.period_ns);
+        (start < horizon).then(|| {
+            self.next_request += 1;
+            let subject = Subject::Series { count: self.series, period_ns: self.period_ns };
+            MeasurementRequest { index, start, subject }
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Outcome::Inertial(truths) = &measurement.outcome else { return };
+        let first = measurement.request.index * u64::from(self.series);
+        for (index, truth) in (first..).zip(truths) {
+            self.samples.push_back(self.errors.step(index, *truth));
+        }
+        self.pass_on();
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        self.protocol.on_input(now, bytes, &mut self.unit);
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        self.pass_on();
+        self.protocol.on_time(self.now, &mut self.unit);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.unit.port.poll()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        self.protocol.rate_hz()
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        Some(LineSettings::eight_n_one(self.unit.settings.baud_rate))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,59 @@
+//! A phone's compass, inclinometer and gyro, as on the robot Andabata (Universidad de Málaga):
+//! one [`Sentence`] an epoch, nothing is ever answered.
+
+use super::output::{Stream, ned_from_frd, roll_pitch_yaw};
+use super::{Protocol, Unit};
+use crate::sensors::imu::Sample;
+use crate::wire::phone::Sentence;
+
+/// What it can send.
+pub const MESSAGES: [&str; 1] = ["phone"];
+
+/// See the module.
+pub struct PhoneUnit {
+    stream: Stream,
+    sequence: u16,
+    rate_hz: f64,
+    is_streaming: bool,
+}
+
+impl PhoneUnit {
+    /// A phone whose app runs.
+    pub fn new(unit: &Unit) -> Self {
+        let divisor = unit.divisor(unit.settings.rate_hz);
+        Self {
+            stream: Stream::every(divisor),
+            sequence: 0,
+            rate_hz: f64::from(unit.profile.sample_rate_hz) / divisor as f64,
+            is_streaming: unit.settings.is_streaming,
+        }
+    }
+}
+
+impl Protocol for PhoneUnit {
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
+        let decimation = unit.profile.decimation;
+        let Some(measured) = self.stream.step(sample, unit.dt_s(), decimation) else { return };
+        if !self.is_streaming {
+            return;
+        }
+        let rpy = roll_pitch_yaw(ned_from_frd(sample.attitude)).to_array();
+        let [roll, pitch, heading] = rpy.map(|rad| (rad.to_degrees() * 100.0).round() as i32);
+        let sentence = Sentence {
+            sequence: self.sequence,
+            time_ms: unit.clock_ns(sample) / 1_000_000,
+            compass_centideg: heading.rem_euclid(36_000) as u16,
+            roll_centideg: roll as i16,
+            pitch_centideg: pitch as i16,
+            gyro_10urad_s: measured.gyro.to_array().map(|x| (x * 1e5).round() as i32),
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut bytes = Vec::new();
+        sentence.emit(&mut bytes);
+        unit.report(sample, bytes);
+    }
+
+    fn rate_hz(&self) -> f64 {
+        if self.is_streaming { self.rate_hz } else { 0.0 }
+    }
+}

@@ -1,0 +1,371 @@
+//! What all units have in common; conversations are in `tests/dialogues/imu`.
+
+use glam::DVec3;
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::imu::MESSAGES;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::Output;
+use crate::frames::quat_from_rpy;
+use crate::sensors::imu::InertialTruth;
+use crate::wire::stream::frames_in;
+use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
+use crate::wire::{
+    fdilink as fdilink_wire, mip as mip_wire, phone as phone_wire, sbg_ecom as sbg_wire,
+    xbus as xbus_wire,
+};
+
+const PROFILES: [&str; 6] = [
+    "wheeltec-n100",
+    "vectornav-vn100",
+    "xsens-mti30",
+    "microstrain-3dmgx5",
+    "sbg-ellipse2d",
+    "phone-imu",
+];
+
+fn driver(name: &str) -> ImuProfile {
+    let profile = Profile::find(name).unwrap();
+    let DriverProfile::Imu(driver) = &profile.driver else { panic!("{name} is an IMU") };
+    (**driver).clone()
+}
+
+/// A level robot that faces 30 degrees north of east, accelerates and turns.
+fn truth(at: SimTime) -> InertialTruth {
+    InertialTruth {
+        at,
+        specific_force_m_s2: DVec3::new(0.5, -0.25, 9.8),
+        angular_rate_rad_s: DVec3::new(0.01, -0.02, 0.3),
+        magnetic_field_gauss: DVec3::new(0.2, 0.1, -0.4),
+        world_from_sensor: quat_from_rpy(0.0, 0.0, 30f64.to_radians()),
+        velocity_m_s: DVec3::X,
+        acceleration_m_s2: DVec3::ZERO,
+        position_m: DVec3::ZERO,
+        place: Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 100.0 },
+    }
+}
+
+/// A unit without errors, and all it has sent.
+struct Bench {
+    imu: Imu,
+    now: SimTime,
+    sent: Vec<Transmit>,
+}
+
+impl Bench {
+    fn new(name: &str, change: impl FnOnce(&mut ImuProfile, &mut ImuSettings)) -> Self {
+        let mut profile = driver(name);
+        let mut settings = profile.defaults.clone().without_errors();
+        change(&mut profile, &mut settings);
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let imu = Imu::new(&profile, &settings, 7, "imu", epoch);
+        Self { imu, now: SimTime::ZERO, sent: Vec::new() }
+    }
+
+    fn run(&mut self, ms: u64) {
+        for _ in 0..ms {
+            let horizon = SimTime(self.now.0 + 50_000_000);
+            while let Some(request) = self.imu.poll_request(horizon) {
+                let Subject::Series { count, period_ns } = request.subject else { panic!() };
+                let instants = (0..u64::from(count)).map(|i| request.start.0 + i * period_ns);
+                let truths = instants.map(|ns| truth(SimTime(ns))).collect();
+                let measurement = Measurement { request, outcome: Outcome::Inertial(truths) };
+                self.imu.handle_measurement(&measurement);
+            }
+            self.now.0 += 1_000_000;
+            self.imu.advance(self.now);
+            self.collect();
+        }
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        self.imu.handle_input(self.now, bytes);
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        while let Some(transmit) = self.imu.poll_transmit() {
+            if let Some(last) = self.sent.last() {
+                assert!(transmit.due >= last.due, "due times go back");
+            }
+            self.sent.push(transmit);
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let bytes = self.sent.iter().filter_map(|t| match &t.output {
+            Output::Bytes(bytes) => Some(bytes.as_slice()),
+            _ => None,
+        });
+        bytes.collect::<Vec<_>>().concat()
+    }
+}
+
+#[test]
+fn names_of_messages_are_those_profiles_may_use() {
+    let names = |list: &[&str]| list.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    for (protocol, known) in MESSAGES {
+        let sent: Vec<String> = match protocol {
+            ImuProtocol::FdiLink => names(&fdilink::MESSAGES),
+            ImuProtocol::VectorNav => names(&vectornav::MESSAGES.map(|(n, _)| n)),
+            ImuProtocol::Xbus => names(&xbus::MESSAGES.map(|(n, _)| n)),
+            ImuProtocol::Mip => names(&mip::MESSAGES.map(|(n, ..)| n)),
+            ImuProtocol::SbgEcom => names(&sbg_ecom::MESSAGES.map(|(n, _)| n)),
+            ImuProtocol::Phone => names(&phone::MESSAGES),
+        };
+        assert_eq!(sent, names(known), "{protocol:?}");
+    }
+}
+
+#[test]
+fn every_unit_streams_at_its_rate_and_keeps_its_line_busy_no_longer_than_it_lasts() {
+    for name in PROFILES {
+        let mut bench = Bench::new(name, |_, _| {});
+        bench.run(1000);
+        let wanted = bench.imu.nominal_rate_hz();
+        let found = bench.sent.len() as f64;
+        assert!((found - wanted).abs() <= wanted * 0.05 + 1.0, "{name}: {found} of {wanted}");
+        let line = bench.imu.line().unwrap();
+        let on_the_line_s = line.duration_ns(bench.bytes().len()) as f64 * 1e-9;
+        assert!(on_the_line_s < 0.95, "{name}: {on_the_line_s}");
+        for pair in bench.sent.windows(2) {
+            let Output::Bytes(bytes) = &pair[0].output else { continue };
+            assert!(pair[1].due.0 >= pair[0].due.0 + line.duration_ns(bytes.len()), "{name}");
+        }
+        assert_eq!(bench.imu.unit.port.dropped(), 0, "{name}");
+    }
+}
+
+#[test]
+fn steps_of_time_do_not_matter() {
+    for name in PROFILES {
+        let mut fine = Bench::new(name, |_, _| {});
+        fine.run(300);
+        let mut coarse = Bench::new(name, |_, _| {});
+        while let Some(request) = coarse.imu.poll_request(SimTime(350_000_000)) {
+            let Subject::Series { count, period_ns } = request.subject else { panic!() };
+            let instants = (0..u64::from(count)).map(|i| request.start.0 + i * period_ns);
+            let truths = instants.map(|ns| truth(SimTime(ns))).collect();
+            coarse
+                .imu
+                .handle_measurement(&Measurement { request, outcome: Outcome::Inertial(truths) });
+        }
+        coarse.imu.advance(SimTime(300_000_000));
+        coarse.collect();
+        assert_eq!(fine.sent, coarse.sent, "{name}");
+    }
+}
+
+#[test]
+fn the_same_truth_is_told_in_every_protocols_frame() {
+    let last = |name: &str| {
+        let mut bench = Bench::new(name, |_, _| {});
+        bench.run(120);
+        bench.bytes()
+    };
+    let close = |found: &[f32], wanted: [f64; 3], what: &str| {
+        for (a, b) in found.iter().zip(wanted) {
+            assert!((f64::from(*a) - b).abs() < 1e-5, "{what}: {found:?} {wanted:?}");
+        }
+    };
+    let (force, rate) = ([0.5, 0.25, -9.8], [0.01, 0.02, -0.3]);
+    // Heading: 60 degrees east of north.
+    let heading = 60f64.to_radians();
+
+    let frames = frames_in::<fdilink_wire::FdiLink>(&last("wheeltec-n100"));
+    let (mut imu_seen, mut ahrs_seen) = (false, false);
+    for frame in frames {
+        match frame.packet {
+            fdilink_wire::Packet::Imu(p) => {
+                close(&p.accel_m_s2, force, "n100");
+                close(&p.gyro_rad_s, rate, "n100");
+                close(&p.mag_mgauss.map(|x| x / 1000.0), [0.2, -0.1, 0.4], "n100");
+                imu_seen = true;
+            }
+            fdilink_wire::Packet::Ahrs(p) => {
+                close(&p.rpy_rad, [0.0, 0.0, heading], "n100");
+                ahrs_seen = true;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(imu_seen && ahrs_seen);
+
+    let frames = frames_in::<VectorNav>(&last("vectornav-vn100"));
+    let Frame::Line(line) = &frames[2] else { panic!("{frames:?}") };
+    let (kind, values) = line.fields();
+    let values: Vec<f32> = values.iter().map(|v| v.parse().unwrap()).collect();
+    assert_eq!(kind, "VNYMR");
+    close(&values[..3], [60.0, 0.0, 0.0], "vn100");
+    close(&values[6..9], force, "vn100");
+    close(&values[9..], rate, "vn100");
+
+    let messages = frames_in::<xbus_wire::Xbus>(&last("xsens-mti30"));
+    let items = xbus_wire::Item::parse_all(&messages[3].data).unwrap();
+    let reals = |xdi| {
+        let item = items.iter().find(|i| i.xdi == xdi).unwrap();
+        item.reals().unwrap().iter().map(|x| *x as f32).collect::<Vec<_>>()
+    };
+    close(&reals(xbus_wire::Xdi::ACCELERATION), [0.5, -0.25, 9.8], "mti30");
+    close(&reals(xbus_wire::Xdi::RATE_OF_TURN), [0.01, -0.02, 0.3], "mti30");
+
+    let packets = frames_in::<mip_wire::Mip>(&last("microstrain-3dmgx5"));
+    let data = packets.iter().rfind(|p| p.descriptor_set == mip_wire::set::SENSOR_DATA).unwrap();
+    close(&data.fields[0].f32s().unwrap(), force.map(|x| x / 9.806_65), "3dmgx5");
+    close(&data.fields[1].f32s().unwrap(), rate, "3dmgx5");
+
+    let frames = frames_in::<sbg_wire::SbgEcom>(&last("sbg-ellipse2d"));
+    let logs: Vec<_> = frames.iter().map(|f| sbg_wire::Log::parse(f).unwrap().unwrap()).collect();
+    let imu = logs.iter().rev().find_map(|log| match log {
+        sbg_wire::Log::ImuData(imu) => Some(imu),
+        _ => None,
+    });
+    close(&imu.unwrap().accel_m_s2, force, "ellipse2d");
+    close(&imu.unwrap().gyro_rad_s, rate, "ellipse2d");
+    close(&imu.unwrap().delta_angle_rad_s, rate, "ellipse2d");
+
+    let sentences = frames_in::<phone_wire::Phone>(&last("phone-imu"));
+    let gyro = sentences[2].gyro_10urad_s.map(|x| x as f32 * 1e-5);
+    close(&gyro, [0.01, -0.02, 0.3], "phone");
+    // The field of the test lies to the left of forward: its horizontal part points to
+    // atan2(0.1, 0.2) left of the robot, which is magnetic north.
+    let compass = 100.0 * libm::atan2(0.1, 0.2).to_degrees();
+    assert!((f64::from(sentences[2].compass_centideg) - compass).abs() < 1.0);
+}
+
+#[test]
+fn ends_of_ranges_raise_the_protocols_bits() {
+    let narrow = |_: &mut ImuProfile, settings: &mut ImuSettings| {
+        settings.accel.range = 5.0;
+    };
+    let mut bench = Bench::new("xsens-mti30", narrow);
+    bench.run(50);
+    let messages = frames_in::<xbus_wire::Xbus>(&bench.bytes());
+    let items = xbus_wire::Item::parse_all(&messages[2].data).unwrap();
+    let status = items.iter().find(|i| i.xdi == xbus_wire::Xdi::STATUS_WORD).unwrap();
+    // Accelerometer z, and any.
+    assert_eq!(status.data, (0x3u32 | 1 << 10 | 1 << 19).to_be_bytes());
+    let mut bench = Bench::new("sbg-ellipse2d", narrow);
+    bench.run(100);
+    let frames = frames_in::<sbg_wire::SbgEcom>(&bench.bytes());
+    let status = frames.iter().find_map(|f| match sbg_wire::Log::parse(f) {
+        Some(Ok(sbg_wire::Log::ImuData(imu))) => Some(imu.status),
+        _ => None,
+    });
+    assert_eq!(status, Some(0x2ff));
+}
+
+#[test]
+fn a_short_second_answer_never_follows() {
+    let mut bench = Bench::new("vectornav-vn100", |_, s| s.is_streaming = false);
+    bench.run(10);
+    for (body, wanted) in [
+        ("VNRRG,99", "VNERR,08"),
+        ("VNRRG", "VNERR,05"),
+        ("VNRRG,01,2", "VNERR,06"),
+        ("VNWRG,06,15", "VNERR,07"),
+        ("VNWRG,01,VN-300", "VNERR,09"),
+        ("VNWRG,27,1", "VNERR,09"),
+        ("VNXYZ", "VNERR,04"),
+        ("VNWRG,07", "VNERR,05"),
+        ("VNWRG,75,1,1,01,FFFF", "VNERR,07"),
+        ("VNWRG,75,1,1,01,7FFF", "VNERR,0C"),
+        ("VNWRG,00,bench 3", "VNWRG,00,bench 3"),
+        ("VNRRG,00", "VNRRG,00,bench 3"),
+        ("VNRRG,6", "VNRRG,06,14"),
+    ] {
+        bench.sent.clear();
+        let mut line = Vec::new();
+        Line::new(body, Checksum::Xor).emit(&mut line);
+        bench.say(&line);
+        bench.run(100);
+        let mut answer = Vec::new();
+        Line::new(wanted, Checksum::Xor).emit(&mut answer);
+        let sent = String::from_utf8(bench.bytes()).unwrap();
+        assert_eq!(sent.as_bytes(), answer, "{body}: {sent}");
+    }
+}
+
+#[test]
+fn noise_does_not_depend_on_other_devices_or_on_order() {
+    let run = |name: &str| {
+        let profile = driver("wheeltec-n100");
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let mut imu = Imu::new(&profile, &profile.defaults, 7, name, epoch);
+        let mut all = Vec::new();
+        while let Some(request) = imu.poll_request(SimTime(50_000_000)) {
+            let truths = (0..4).map(|_| truth(request.start)).collect();
+            imu.handle_measurement(&Measurement { request, outcome: Outcome::Inertial(truths) });
+        }
+        imu.advance(SimTime(60_000_000));
+        while let Some(transmit) = imu.poll_transmit() {
+            all.push(transmit);
+        }
+        all
+    };
+    assert_eq!(run("a"), run("a"));
+    assert_ne!(run("a"), run("b"));
+}
+
+/// Something a host might send, and nonsense.
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    let line =
+        "VN(RRG|WRG|ASY|RST|RFS|TAR|BOM|WNV),?[0-9]{0,2}(,[0-9A-F]{0,4}){0,9}".prop_map(|body| {
+            let mut bytes = Vec::new();
+            Line::new(body, Checksum::Xor).emit(&mut bytes);
+            bytes
+        });
+    let data = || prop::collection::vec(any::<u8>(), 0..30);
+    let message = (any::<u8>(), data()).prop_map(|(mid, data)| {
+        let mut bytes = Vec::new();
+        xbus_wire::Message::new(mid, data).emit(&mut bytes);
+        bytes
+    });
+    let packet = (prop::sample::select(vec![1u8, 12, 13]), any::<u8>(), data()).prop_map(
+        |(set, descriptor, data)| {
+            let mut bytes = Vec::new();
+            mip_wire::Packet::new(set, [mip_wire::Field::new(descriptor, data)]).emit(&mut bytes);
+            bytes
+        },
+    );
+    let command = (0u8..50, data()).prop_map(|(message, data)| {
+        let mut bytes = Vec::new();
+        sbg_wire::Frame { message, class: 0x10, data }.emit(&mut bytes);
+        bytes
+    });
+    prop_oneof![line, message, packet, command, data()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_input_leaves_the_unit_alive(inputs in prop::collection::vec(input(), 1..12)) {
+        for name in PROFILES {
+            let mut bench = Bench::new(name, |_, _| {});
+            for bytes in &inputs {
+                bench.say(bytes);
+                bench.run(3);
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_do_not_matter(inputs in prop::collection::vec(input(), 1..5), cut in 1usize..20) {
+        for name in PROFILES {
+            let bytes = inputs.concat();
+            let mut whole = Bench::new(name, |_, _| {});
+            whole.run(5);
+            whole.say(&bytes);
+            whole.run(20);
+            let mut pieces = Bench::new(name, |_, _| {});
+            pieces.run(5);
+            for piece in bytes.chunks(cut) {
+                pieces.say(piece);
+            }
+            pieces.run(20);
+            prop_assert_eq!(whole.sent, pieces.sent, "{}", name);
+        }
+    }
+}

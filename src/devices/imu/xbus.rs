@@ -1,0 +1,502 @@
+//! Xsens MTi: two states, configuration and measurement.
+//!
+//! In measurement the unit streams MTData2 and takes little more than `GoToConfig`; in
+//! configuration it streams nothing and answers everything, a setting with its new value. Answers
+//! have the message id of the question plus one. After a reset it says `WakeUp`, and stays in
+//! configuration if the host answers within half a second.
+//!
+//! The local frame an item asks for (ENU, NED, NWU) changes orientations and what is given in the
+//! world; sensor axes stay forward, left, up.
+
+use std::collections::BTreeMap;
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::output::{Measured, Stream, positive};
+use super::{Protocol, Unit};
+use crate::frames::rpy_from_quat;
+use crate::sensors::imu::{Sample, earth};
+use crate::time::SimTime;
+use crate::wire::stream::StreamDecoder;
+use crate::wire::xbus::{
+    BAUD_IDS, Configuration, Item, LocalFrame, Message, OutputItem, Xbus, Xdi, error, mid,
+};
+
+/// What the unit can send, by its name in profiles.
+pub const MESSAGES: [(&str, Xdi); 18] = [
+    ("packet-counter", Xdi::PACKET_COUNTER),
+    ("utc-time", Xdi::UTC_TIME),
+    ("itow", Xdi::ITOW),
+    ("sample-time-fine", Xdi::SAMPLE_TIME_FINE),
+    ("sample-time-coarse", Xdi::SAMPLE_TIME_COARSE),
+    ("temperature", Xdi::TEMPERATURE),
+    ("quaternion", Xdi::QUATERNION),
+    ("rotation-matrix", Xdi::ROTATION_MATRIX),
+    ("euler", Xdi::EULER),
+    ("pressure", Xdi::PRESSURE),
+    ("delta-v", Xdi::DELTA_V),
+    ("acceleration", Xdi::ACCELERATION),
+    ("free-acceleration", Xdi::FREE_ACCELERATION),
+    ("rate-of-turn", Xdi::RATE_OF_TURN),
+    ("delta-q", Xdi::DELTA_Q),
+    ("magnetic-field", Xdi::MAGNETIC_FIELD),
+    ("status-byte", Xdi::STATUS_BYTE),
+    ("status-word", Xdi::STATUS_WORD),
+];
+
+/// The host may answer `WakeUp` for so long.
+const WAKE_UP_WAIT_NS: u64 = 500_000_000;
+/// Most items of an output configuration.
+const MAX_ITEMS: usize = 32;
+/// The rate of items that come with every message.
+const EVERY_MESSAGE: u16 = 0xffff;
+/// Ticks a second of the fine sample time.
+const FINE_TICKS_HZ: u64 = 10_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Measurement,
+    Config,
+    /// Silent until then, after a reset.
+    Booting(SimTime),
+    /// Has said `WakeUp`; measures from then on if nothing is heard.
+    WokenUp(SimTime),
+}
+
+/// See the module.
+pub struct XbusUnit {
+    decoder: StreamDecoder,
+    state: State,
+    output: Vec<OutputItem>,
+    streams: BTreeMap<u64, Stream>,
+    /// Settings that are stored and read back, by message id.
+    stored: BTreeMap<u8, Vec<u8>>,
+    counter: u16,
+    sample_rate_hz: u32,
+}
+
+/// Settings: message id, factory value, the lengths a host may write.
+const STORED: &[(u8, &[u8], &[usize])] = &[
+    (mid::SET_ERROR_MODE, &[0, 1], &[2]),
+    (mid::SET_OPTION_FLAGS, &[0; 4], &[8]),
+    (mid::SET_LOCATION_ID, &[0, 0], &[2]),
+    (mid::SET_FILTER_PROFILE, &[0, 39], &[2]),
+    (mid::SET_LAT_LON_ALT, &[0; 24], &[24]),
+    (mid::SET_STRING_OUTPUT_TYPE, &[0, 0], &[2]),
+    (mid::SET_SYNC_SETTINGS, &[], &[12, 24, 36, 48, 60, 72, 84, 96, 108, 120]),
+    (mid::SET_PERIOD, &[0x04, 0x80], &[2]),
+    (mid::SET_OUTPUT_MODE, &[0, 0], &[2]),
+    (mid::SET_OUTPUT_SETTINGS, &[0, 0, 0, 0], &[4]),
+];
+
+/// Filter profiles the unit has: version, number, label of 20 characters.
+const FILTER_PROFILES: [(u8, u8, &str); 5] = [
+    (39, 1, "general"),
+    (40, 1, "high_mag_dep"),
+    (41, 1, "dynamic"),
+    (42, 1, "low_mag_dep"),
+    (43, 1, "vru_general"),
+];
+
+impl XbusUnit {
+    /// A unit that measures, unless the rig has it wait.
+    pub fn new(unit: &Unit) -> Self {
+        let stored = STORED.iter().map(|(id, value, _)| (*id, value.to_vec())).collect();
+        let mut made = Self {
+            decoder: StreamDecoder::new(),
+            state: if unit.settings.is_streaming { State::Measurement } else { State::Config },
+            output: Vec::new(),
+            streams: BTreeMap::new(),
+            stored,
+            counter: 0,
+            sample_rate_hz: unit.profile.sample_rate_hz,
+        };
+        made.restore_output(unit);
+        made
+    }
+
+    fn restore_output(&mut self, unit: &Unit) {
+        let listed = unit.profile.messages.iter();
+        let found = listed.filter_map(|m| MESSAGES.iter().find(|(name, _)| name == m));
+        let rate_hz = unit.settings.rate_hz.min(0xffff) as u16;
+        let wanted: Vec<_> = found.map(|(_, xdi)| OutputItem { xdi: *xdi, rate_hz }).collect();
+        self.configure(&wanted, unit);
+    }
+
+    /// Takes what is possible of an output configuration.
+    fn configure(&mut self, wanted: &[OutputItem], unit: &Unit) {
+        let known = |o: &&OutputItem| MESSAGES.iter().any(|(_, xdi)| *xdi == o.xdi.what());
+        let effective = |o: &OutputItem| {
+            let comes_always = matches!(o.xdi.0 & 0xf800, 0x1000 | 0xe000);
+            let is_orientation =
+                matches!(o.xdi.0 & 0xf800, 0x2000) || o.xdi.what() == Xdi::FREE_ACCELERATION;
+            let rate_hz = match o.rate_hz {
+                _ if comes_always && o.rate_hz == EVERY_MESSAGE => EVERY_MESSAGE,
+                rate => {
+                    let most = if is_orientation {
+                        unit.profile.max_rate_hz
+                    } else {
+                        unit.profile.sample_rate_hz
+                    };
+                    let rate = u32::from(rate).min(most).max(1);
+                    let slower = (1..=rate).rev().find(|r| self.sample_rate_hz.is_multiple_of(*r));
+                    slower.unwrap_or(1) as u16
+                }
+            };
+            OutputItem { xdi: o.xdi, rate_hz }
+        };
+        let is_empty = |o: &&OutputItem| o.xdi.0 == 0 || o.rate_hz == 0;
+        self.output = wanted.iter().filter(known).filter(|o| !is_empty(o)).map(effective).collect();
+        let divisors = self.output.iter().filter(|o| o.rate_hz != EVERY_MESSAGE);
+        self.streams = divisors
+            .map(|o| u64::from(self.sample_rate_hz / u32::from(o.rate_hz)))
+            .map(|divisor| (divisor, Stream::every(divisor)))
+            .collect();
+        // Items that come with every message need a message to come with.
+        if self.streams.is_empty() && !self.output.is_empty() {
+            let divisor = unit.divisor(unit.settings.rate_hz);
+            self.streams.insert(divisor, Stream::every(divisor));
+        }
+    }
+
+    fn say(unit: &mut Unit, now: SimTime, mid: u8, data: impl Into<Vec<u8>>) {
+        let mut bytes = Vec::new();
+        Message::new(mid, data).emit(&mut bytes);
+        unit.reply(now, bytes);
+    }
+
+    fn on_message(&mut self, now: SimTime, message: &Message, unit: &mut Unit) {
+        if let State::WokenUp(_) = self.state
+            && matches!(message.mid, mid::WAKE_UP_ACK | mid::GO_TO_CONFIG)
+        {
+            self.state = State::Config;
+            if message.mid == mid::WAKE_UP_ACK {
+                return;
+            }
+        }
+        let is_streaming = self.state == State::Measurement;
+        let ack = message.mid.wrapping_add(1);
+        match message.mid {
+            mid::GO_TO_CONFIG => {
+                self.state = State::Config;
+                Self::say(unit, now, ack, []);
+            }
+            mid::GO_TO_MEASUREMENT => {
+                Self::say(unit, now, ack, []);
+                self.state = State::Measurement;
+            }
+            mid::RESET => {
+                Self::say(unit, now, ack, []);
+                self.state = State::Booting(SimTime(now.0 + unit.profile.boot_ns));
+            }
+            mid::SET_NO_ROTATION | mid::RESET_ORIENTATION => Self::say(unit, now, ack, []),
+            mid::WAKE_UP_ACK => {}
+            _ if is_streaming => Self::say(unit, now, mid::ERROR, [error::MESSAGE]),
+            _ => match self.configure_by(now, message, unit) {
+                Ok(data) => Self::say(unit, now, ack, data),
+                Err(code) => Self::say(unit, now, mid::ERROR, [code]),
+            },
+        }
+    }
+
+    /// The data of the answer to a message of the configuration state, or an error code.
+    fn configure_by(
+        &mut self,
+        now: SimTime,
+        message: &Message,
+        unit: &mut Unit,
+    ) -> Result<Vec<u8>, u8> {
+        let data = &message.data;
+        let identity = unit.profile.identity.clone();
+        Ok(match message.mid {
+            mid::REQ_DID => device_id(&identity.serial).to_be_bytes().to_vec(),
+            mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
+            mid::REQ_FW_REV => version(&identity.firmware, 3),
+            mid::REQ_HARDWARE_VERSION => version(&identity.hardware, 2),
+            mid::REQ_CONFIGURATION => self.configuration(unit).emit().to_vec(),
+            mid::SET_OUTPUT_CONFIGURATION => {
+                if !data.is_empty() {
+                    let wanted = OutputItem::parse_all(data).map_err(|_| error::PARAMETER)?;
+                    if wanted.len() > MAX_ITEMS {
+                        return Err(error::PARAMETER);
+                    }
+                    self.configure(&wanted, unit);
+                }
+                OutputItem::emit_all(&self.output)
+            }
+            mid::SET_BAUDRATE => return self.baud_rate(data, unit),
+            mid::RESTORE_FACTORY_DEF => {
+                self.restore_output(unit);
+                self.stored = STORED.iter().map(|(id, value, _)| (*id, value.to_vec())).collect();
+                Vec::new()
+            }
+            // All nine tests passed.
+            mid::RUN_SELFTEST => vec![0x01, 0xff],
+            mid::REQ_AVAILABLE_PROFILES => FILTER_PROFILES
+                .iter()
+                .flat_map(|(kind, version, label)| {
+                    let label = format!("{label:<20}").into_bytes();
+                    [vec![*kind, *version], label].concat()
+                })
+                .collect(),
+            mid::SET_UTC_TIME if data.is_empty() => utc(unit, now),
+            mid::SET_UTC_TIME if data.len() == 12 => Vec::new(),
+            mid::SET_ALIGNMENT_ROTATION => match data.len() {
+                1 => {
+                    let identity = [1.0f32, 0.0, 0.0, 0.0].map(f32::to_be_bytes).concat();
+                    let stored = self.stored.get(&mid::SET_ALIGNMENT_ROTATION);
+                    [data.clone(), stored.cloned().unwrap_or(identity)].concat()
+                }
+                17 => {
+                    self.stored.insert(mid::SET_ALIGNMENT_ROTATION, data[1..].to_vec());
+                    Vec::new()
+                }
+                _ => return Err(error::PARAMETER),
+            },
+            id => {
+                let (_, _, lengths) =
+                    STORED.iter().find(|(known, ..)| *known == id).ok_or(error::MESSAGE)?;
+                if data.is_empty() {
+                    self.stored.get(&id).cloned().unwrap_or_default()
+                } else if lengths.contains(&data.len()) {
+                    let kept = if id == mid::SET_OPTION_FLAGS {
+                        // Flags to set, flags to clear.
+                        let old = self.stored.get(&id).cloned().unwrap_or(vec![0; 4]);
+                        (0..4).map(|i| (old[i] | data[i]) & !data[4 + i]).collect()
+                    } else {
+                        data.clone()
+                    };
+                    self.stored.insert(id, kept);
+                    Vec::new()
+                } else {
+                    return Err(error::PARAMETER);
+                }
+            }
+        })
+    }
+
+    /// The rate changes at the next reset; the driver of ethz-asl resets after setting it.
+    fn baud_rate(&mut self, data: &[u8], unit: &Unit) -> Result<Vec<u8>, u8> {
+        match data {
+            [] => {
+                let baud = self.next_baud(unit);
+                let id = BAUD_IDS.iter().find(|(_, rate)| *rate == baud);
+                Ok(vec![id.map_or(2, |(id, _)| *id)])
+            }
+            [id] => {
+                let rate = BAUD_IDS.iter().find(|(known, _)| known == id).map(|(_, rate)| *rate);
+                let rate = rate.filter(|rate| unit.profile.baud_rates.contains(rate));
+                let rate = rate.ok_or(error::BAUD_RATE)?;
+                self.stored.insert(mid::SET_BAUDRATE, rate.to_be_bytes().to_vec());
+                Ok(Vec::new())
+            }
+            _ => Err(error::PARAMETER),
+        }
+    }
+
+    fn next_baud(&self, unit: &Unit) -> u32 {
+        let stored = self.stored.get(&mid::SET_BAUDRATE).and_then(|b| b.first_chunk().copied());
+        stored.map_or(unit.port.baud(), u32::from_be_bytes)
+    }
+
+    fn configuration(&self, unit: &Unit) -> Configuration {
+        let id = device_id(&unit.profile.identity.serial);
+        let start = unit.epoch.civil(SimTime::ZERO);
+        let digits =
+            |text: String| -> [u8; 8] { text.into_bytes().try_into().unwrap_or([b'0'; 8]) };
+        Configuration {
+            master_id: id,
+            // 115200 ticks a second.
+            period: (115_200 / unit.settings.rate_hz.clamp(2, 115_200)) as u16,
+            skip_factor: 0,
+            sync_in: [0; 8],
+            date: digits(format!("{:04}{:02}{:02}", start.year(), start.month(), start.day())),
+            time: digits(format!(
+                "{:02}{:02}{:02}00",
+                start.hour(),
+                start.minute(),
+                start.second()
+            )),
+            device_id: id,
+            data_length: 0,
+            output_mode: 0,
+            output_settings: 0,
+        }
+    }
+}
+
+/// The unit's id from its serial number in hex.
+fn device_id(serial: &str) -> u32 {
+    u32::from_str_radix(serial, 16).unwrap_or(0)
+}
+
+/// `1.8.2` in so many bytes.
+fn version(text: &str, bytes: usize) -> Vec<u8> {
+    let mut numbers: Vec<u8> = text.split('.').map(|n| n.parse().unwrap_or(0)).collect();
+    numbers.resize(bytes, 0);
+    numbers
+}
+
+/// UTC in 12 bytes: ns, year, month, day, hour, minute, second, all valid.
+fn utc(unit: &Unit, at: SimTime) -> Vec<u8> {
+    let now = unit.epoch.civil(at);
+    let mut data = (now.subsec_nanosecond() as u32).to_be_bytes().to_vec();
+    data.extend((now.year() as u16).to_be_bytes());
+    data.extend([now.month(), now.day(), now.hour(), now.minute(), now.second()].map(|x| x as u8));
+    data.push(0x07);
+    data
+}
+
+/// Takes east-north-up to a local frame.
+fn local_from_enu(frame: LocalFrame) -> DQuat {
+    const H: f64 = std::f64::consts::FRAC_1_SQRT_2;
+    match frame {
+        LocalFrame::Enu => DQuat::IDENTITY,
+        LocalFrame::Ned => DQuat::from_xyzw(H, H, 0.0, 0.0),
+        LocalFrame::Nwu => DQuat::from_xyzw(0.0, 0.0, -H, H),
+    }
+}
+
+/// One item about a sample.
+fn item(xdi: Xdi, sample: &Sample, m: &Measured, clock_ns: u64, counter: u16, unit: &Unit) -> Item {
+    let raw = |data: Vec<u8>| Item { xdi, data };
+    let reals = |values: &[f64]| Item::of_reals(xdi, values);
+    let to_local = local_from_enu(xdi.frame().unwrap_or(LocalFrame::Enu));
+    let q = positive(to_local * sample.attitude);
+    match xdi.what() {
+        Xdi::TEMPERATURE => reals(&[sample.temperature_c]),
+        Xdi::UTC_TIME => raw(utc(unit, sample.truth.at)),
+        Xdi::PACKET_COUNTER => raw(counter.to_be_bytes().to_vec()),
+        Xdi::ITOW => {
+            let ms = unit.epoch.unix_ns(sample.truth.at).div_euclid(1_000_000);
+            raw((gps_time_of_week_ms(ms)).to_be_bytes().to_vec())
+        }
+        Xdi::SAMPLE_TIME_FINE => {
+            let ticks = u128::from(clock_ns) * u128::from(FINE_TICKS_HZ) / 1_000_000_000;
+            raw((ticks as u32).to_be_bytes().to_vec())
+        }
+        Xdi::SAMPLE_TIME_COARSE => raw(((clock_ns / 1_000_000_000) as u32).to_be_bytes().to_vec()),
+        Xdi::QUATERNION => reals(&[q.w, q.x, q.y, q.z]),
+        Xdi::ROTATION_MATRIX => reals(&DMat3::from_quat(q).to_cols_array()),
+        Xdi::EULER => {
+            let (roll, pitch, yaw) = rpy_from_quat(q);
+            reals(&[roll.to_degrees(), pitch.to_degrees(), yaw.to_degrees()])
+        }
+        Xdi::PRESSURE => raw((sample.pressure_pa.round() as u32).to_be_bytes().to_vec()),
+        Xdi::DELTA_V => reals(&m.delta_velocity.to_array()),
+        Xdi::ACCELERATION => reals(&m.accel.to_array()),
+        Xdi::FREE_ACCELERATION => {
+            let gravity = DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
+            let free = sample.attitude * m.accel - gravity;
+            reals(&(to_local * free).to_array())
+        }
+        Xdi::RATE_OF_TURN => reals(&m.gyro.to_array()),
+        Xdi::DELTA_Q => {
+            let angle = m.delta_angle.length();
+            let axis = if angle > 0.0 { m.delta_angle / angle } else { DVec3::X };
+            let q = crate::frames::quat_about(axis, angle);
+            reals(&[q.w, q.x, q.y, q.z])
+        }
+        Xdi::MAGNETIC_FIELD => reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array()),
+        Xdi::STATUS_BYTE => raw(vec![status(m) as u8]),
+        _ => raw(status(m).to_be_bytes().to_vec()),
+    }
+}
+
+/// Self test passed, filter valid, ranges that ended: bits 8 to 16 accelerometer, gyro and
+/// magnetometer x, y, z; bit 19 any of them.
+fn status(m: &Measured) -> u32 {
+    let axes = [m.clipped.accel, m.clipped.gyro, m.clipped.mag];
+    let bits = axes.iter().flatten().enumerate();
+    let clipped = bits.fold(0u32, |word, (bit, on)| word | u32::from(*on) << (8 + bit));
+    let any = u32::from(clipped != 0) << 19;
+    0x3 | clipped | any
+}
+
+/// GPS is ahead of UTC by 18 s since 2017; its weeks begin with Sunday, 1980-01-06 being one.
+pub(super) fn gps_time_of_week_ms(unix_ms: i128) -> u32 {
+    const GPS_EPOCH_UNIX_MS: i128 = 315_964_800_000;
+    const LEAP_MS: i128 = 18_000;
+    (unix_ms - GPS_EPOCH_UNIX_MS + LEAP_MS).rem_euclid(604_800_000) as u32
+}
+
+impl Protocol for XbusUnit {
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let mut ready = BTreeMap::new();
+        for (divisor, stream) in &mut self.streams {
+            if let Some(measured) = stream.step(sample, dt_s, decimation) {
+                ready.insert(*divisor, measured);
+            }
+        }
+        let (true, Some(any)) = (self.state == State::Measurement, ready.values().next()) else {
+            return;
+        };
+        let clock_ns = unit.clock_ns(sample);
+        let mut data = Vec::new();
+        for output in &self.output {
+            let measured = if output.rate_hz == EVERY_MESSAGE {
+                Some(any)
+            } else {
+                ready.get(&u64::from(self.sample_rate_hz / u32::from(output.rate_hz)))
+            };
+            if let Some(measured) = measured {
+                item(output.xdi, sample, measured, clock_ns, self.counter, unit).emit(&mut data);
+            }
+        }
+        self.counter = self.counter.wrapping_add(1);
+        let mut bytes = Vec::new();
+        Message::new(mid::MT_DATA2, data).emit(&mut bytes);
+        unit.report(sample, bytes);
+    }
+
+    fn on_input(&mut self, now: SimTime, bytes: &[u8], unit: &mut Unit) {
+        if matches!(self.state, State::Booting(_)) {
+            return;
+        }
+        self.decoder.push(bytes);
+        let mut messages = Vec::new();
+        while let Some((message, _)) = self.decoder.next_frame::<Xbus>() {
+            messages.push(message);
+        }
+        for message in messages {
+            self.on_message(now, &message, unit);
+            if matches!(self.state, State::Booting(_)) {
+                // What came behind a reset is not heard.
+                self.decoder.reset();
+                break;
+            }
+        }
+    }
+
+    fn on_time(&mut self, now: SimTime, unit: &mut Unit) {
+        if let State::Booting(until) = self.state
+            && now >= until
+        {
+            let baud = self.next_baud(unit);
+            if baud != unit.port.baud() {
+                unit.port.set_baud(until, baud);
+            }
+            unit.restart(until);
+            self.counter = 0;
+            let mut bytes = Vec::new();
+            Message::new(mid::WAKE_UP, []).emit(&mut bytes);
+            unit.port.send(until, bytes);
+            self.state = State::WokenUp(SimTime(until.0 + WAKE_UP_WAIT_NS));
+        }
+        if let State::WokenUp(until) = self.state
+            && now >= until
+        {
+            self.state = State::Measurement;
+        }
+    }
+
+    fn rate_hz(&self) -> f64 {
+        if self.state != State::Measurement {
+            return 0.0;
+        }
+        // Streams share messages at the instants they have in common; the fastest makes most.
+        let fastest = self.streams.keys().next();
+        fastest.map_or(0.0, |divisor| f64::from(self.sample_rate_hz) / *divisor as f64)
+    }
+}

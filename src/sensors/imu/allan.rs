@@ -1,0 +1,221 @@
+//! Allan deviation: computed from samples, and expected from error terms.
+//!
+//! Source: IEEE Std 952-1997, annex C; the Gauss-Markov term is its equation C.21.
+
+use super::errors::gauss_markov_std;
+use crate::config::imu::TriadErrors;
+
+/// The deviation at an averaging time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Seconds.
+    pub tau_s: f64,
+    /// In the samples' unit.
+    pub deviation: f64,
+    /// Relative standard error of the estimate, about.
+    pub relative_error: f64,
+}
+
+/// Averaging times: `per_decade` a decade, whole numbers of samples, each once, up to a ninth of
+/// the recording, where estimates are still worth something.
+pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..)
+        .map(|i| libm::pow(10.0, f64::from(i) / f64::from(per_decade)).round() as usize)
+        .take_while(|m| *m <= samples / 9)
+        .collect();
+    all.dedup();
+    all
+}
+
+/// The overlapping Allan deviation of samples of a rate taken every `dt_s`, at averages over each
+/// of `averages` samples.
+pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
+    // Taking the mean off first keeps digits in the sums.
+    let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
+    let mut integral = Vec::with_capacity(samples.len() + 1);
+    let mut sum = 0.0;
+    integral.push(0.0);
+    for sample in samples {
+        sum += (sample - mean) * dt_s;
+        integral.push(sum);
+    }
+    let point = |&m: &usize| {
+        let terms = integral.len().checked_sub(2 * m).filter(|n| *n > 0)?;
+        let squares: f64 = (0..terms)
+            .map(|k| integral[k + 2 * m] - 2.0 * integral[k + m] + integral[k])
+            .map(|d| d * d)
+            .sum();
+        let tau_s = m as f64 * dt_s;
+        let independent = (samples.len() as f64 / m as f64 - 1.0).max(1.0);
+        Some(Point {
+            tau_s,
+            deviation: (squares / (2.0 * tau_s * tau_s * terms as f64)).sqrt(),
+            relative_error: (2.0 * independent).sqrt().recip(),
+        })
+    };
+    averages.iter().filter_map(point).collect()
+}
+
+/// The three terms whose sum is the Allan variance of a [`TriadErrors`], for unit coefficients:
+/// white noise, bias instability with its correlation time, random walk.
+fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
+    let t = correlation_s.max(1e-9);
+    let x = tau_s / t;
+    // For short times the closed form loses all digits; there the variance is 2 x / 3.
+    let gauss_markov = if x < 1e-4 {
+        2.0 * x / 3.0
+    } else {
+        let e = libm::exp(-x);
+        2.0 / x * (1.0 - (3.0 - 4.0 * e + e * e) / (2.0 * x))
+    };
+    let std = gauss_markov_std(1.0);
+    [tau_s.recip(), std * std * gauss_markov, tau_s / 3.0]
+}
+
+/// The Allan deviation that `errors` ask for, sampled inside at `sample_rate_hz` and averaged to
+/// the output. What a bandwidth takes away at times shorter than its own is not in it.
+pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
+    let rounding = errors.resolution * errors.resolution / 12.0 / sample_rate_hz;
+    let white = errors.white_density().powi(2) + rounding;
+    let coefficients = [white, errors.bias_instability.powi(2), errors.walk_density().powi(2)];
+    let units = unit_variances(errors.bias_correlation_s, tau_s);
+    coefficients.iter().zip(units).map(|(c, u)| c * u).sum::<f64>().sqrt()
+}
+
+/// Coefficients read off a plot, in the samples' unit `u`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Coefficients {
+    /// u/√Hz
+    pub noise_density: f64,
+    /// u
+    pub bias_instability: f64,
+    /// u/√s
+    pub random_walk: f64,
+}
+
+/// Fits the three terms to a measured curve, by least squares of relative errors; a term that
+/// would be negative is left out. `correlation_s` is the bias instability's.
+pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
+    let mut used = [true; 3];
+    loop {
+        let squares = solve(points, correlation_s, used);
+        match (0..3).find(|i| used[*i] && squares[*i] < 0.0) {
+            Some(negative) => used[negative] = false,
+            None => {
+                let [n, b, k] = squares.map(|x| x.max(0.0).sqrt());
+                return Coefficients { noise_density: n, bias_instability: b, random_walk: k };
+            }
+        }
+    }
+}
+
+/// The squares of the coefficients in use.
+fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> [f64; 3] {
+    // The terms' sizes differ by many orders; columns are scaled by their largest value.
+    let rows: Vec<[f64; 3]> = points
+        .iter()
+        .map(|p| {
+            let weight = (p.deviation * p.deviation * p.relative_error).recip();
+            unit_variances(correlation_s, p.tau_s).map(|u| u * weight)
+        })
+        .collect();
+    let scale: [f64; 3] = std::array::from_fn(|i| {
+        rows.iter().map(|row| row[i]).fold(0.0, f64::max).max(f64::MIN_POSITIVE)
+    });
+    let mut matrix = glam::DMat3::ZERO;
+    let mut right = glam::DVec3::ZERO;
+    for (row, point) in rows.iter().zip(points) {
+        for i in (0..3).filter(|i| used[*i]) {
+            for j in (0..3).filter(|j| used[*j]) {
+                matrix.col_mut(j)[i] += row[i] / scale[i] * row[j] / scale[j];
+            }
+            right[i] += row[i] / scale[i] / point.relative_error;
+        }
+    }
+    for i in (0..3).filter(|i| !used[*i]) {
+        matrix.col_mut(i)[i] = 1.0;
+    }
+    let solution = matrix.inverse() * right;
+    std::array::from_fn(|i| solution[i] / scale[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sensors::imu::errors::{Circumstances, Triad};
+    use crate::sensors::noise::NoiseSource;
+    use glam::DVec3;
+
+    #[test]
+    fn the_deviation_of_a_ramp_is_exact() {
+        // A drift r t has the deviation r tau / sqrt 2 (IEEE Std 952, C.1.4).
+        let samples: Vec<f64> = (0..10_000).map(|i| 0.01 * f64::from(i)).collect();
+        for point in overlapping(&samples, 0.01, &[1, 10, 100]) {
+            let exact = point.tau_s / std::f64::consts::SQRT_2;
+            assert!((point.deviation / exact - 1.0).abs() < 1e-9, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn nbs_test_suite() {
+        // Riley, Handbook of Frequency Stability Analysis (NIST SP 1065), table 30: nine values,
+        // overlapping deviation at 1 and 2 samples, from normalised frequency data.
+        let data = [892.0, 809.0, 823.0, 798.0, 671.0, 644.0, 883.0, 903.0, 677.0];
+        let points = overlapping(&data, 1.0, &[1, 2]);
+        assert!((points[0].deviation - 91.229_45).abs() < 1e-4, "{points:?}");
+        assert!((points[1].deviation - 85.952_87).abs() < 1e-4, "{points:?}");
+    }
+
+    #[test]
+    fn the_gauss_markov_term_peaks_where_it_should() {
+        let (t, best) = (1..1000)
+            .map(|i| f64::from(i) * 0.01)
+            .map(|x| (x, unit_variances(1.0, x)[1].sqrt()))
+            .fold((0.0, 0.0), |best, point| if point.1 > best.1 { point } else { best });
+        assert!((t - 1.89).abs() < 0.02 && (best - 0.664).abs() < 1e-3, "{t} {best}");
+        let (below, above) = (unit_variances(1.0, 0.99e-4)[1], unit_variances(1.0, 1.01e-4)[1]);
+        assert!((above / below - 1.02).abs() < 0.01, "{below} {above}");
+    }
+
+    /// Three axes, 2000 s at 100 Hz: what was asked for comes out, at every averaging time within
+    /// four standard errors of the estimate (three axes averaged), from 0.01 s to 200 s.
+    #[test]
+    fn simulated_errors_have_the_deviation_that_was_asked_for() {
+        let asked = TriadErrors {
+            noise_density: 0.01,
+            bias_instability: 0.02,
+            bias_correlation_s: 5.0,
+            random_walk: 0.001,
+            resolution: 0.01,
+            ..TriadErrors::NONE
+        };
+        let rate_hz = 100.0;
+        let mut triad = Triad::new(&asked, NoiseSource::new(11, "imu/gyro"), 1.0 / rate_hz);
+        let still = Circumstances { specific_force_m_s2: DVec3::ZERO, temperature_c: 25.0 };
+        let readings: Vec<DVec3> =
+            (0..200_000).map(|i| triad.step(i, DVec3::ZERO, &still).value).collect();
+        let averages = averaging_samples(readings.len(), 4);
+        let axes: Vec<Vec<Point>> = (0..3)
+            .map(|axis| {
+                let samples: Vec<f64> = readings.iter().map(|r| r[axis]).collect();
+                overlapping(&samples, 1.0 / rate_hz, &averages)
+            })
+            .collect();
+        let mut joined = Vec::new();
+        for i in 0..averages.len() {
+            let variance = axes.iter().map(|points| points[i].deviation.powi(2)).sum::<f64>() / 3.0;
+            let point = Point {
+                deviation: variance.sqrt(),
+                relative_error: axes[0][i].relative_error / 3f64.sqrt(),
+                ..axes[0][i]
+            };
+            let off = point.deviation / expected(&asked, rate_hz, point.tau_s) - 1.0;
+            assert!(off.abs() < 0.01 + 4.0 * point.relative_error, "{point:?}: {off:+.3}");
+            joined.push(point);
+        }
+        let found = fit(&joined, asked.bias_correlation_s);
+        assert!((found.noise_density / 0.01 - 1.0).abs() < 0.06, "{found:?}");
+        assert!((found.bias_instability / 0.02 - 1.0).abs() < 0.1, "{found:?}");
+        assert!((found.random_walk / 0.001 - 1.0).abs() < 0.5, "{found:?}");
+    }
+}

@@ -1,0 +1,151 @@
+use glam::{DQuat, DVec3};
+
+use super::earth::{EARTH_RATE_RAD_S, normal_gravity_m_s2};
+use super::*;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::config::rig::{RobotConfig, TrajectoryConfig};
+use crate::frames::{Body, Sensor as SensorFrame, Transform};
+use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
+
+struct Nothing;
+impl RayCaster for Nothing {
+    fn cast(&self, _: &Stencil, _: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+    }
+}
+
+const HERE: Geodetic =
+    Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
+
+fn settings() -> ImuSettings {
+    let profile = Profile::find("wheeltec-n100").unwrap();
+    let DriverProfile::Imu(driver) = &profile.driver else { panic!("an IMU") };
+    driver.defaults.clone().without_errors()
+}
+
+fn truth_of(
+    trajectory: TrajectoryConfig,
+    body_from_sensor: Transform<Body, SensorFrame>,
+    settings: &ImuSettings,
+    at_s: f64,
+) -> InertialTruth {
+    let origin = GeoOrigin::new(HERE);
+    let robot = RobotConfig { trajectory, follow_ground: false };
+    let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
+    let surroundings = Surroundings {
+        caster: &Nothing,
+        trajectory: &trajectory,
+        origin: &origin,
+        body_from_sensor,
+    };
+    let sensor = ImuSensor::new(settings, jiff::civil::date(2026, 6, 1));
+    sensor.truth(SimTime::from_secs_f64(at_s), &surroundings)
+}
+
+fn circle(speed_m_s: f64) -> TrajectoryConfig {
+    TrajectoryConfig::Circle { center_m: [0.0; 3], radius_m: 10.0, speed_m_s, start_angle_rad: 0.0 }
+}
+
+fn still(yaw_rad: f64) -> TrajectoryConfig {
+    TrajectoryConfig::Still { position_m: [0.0; 3], yaw_rad }
+}
+
+#[test]
+fn at_rest_gravity_is_felt_upwards() {
+    let truth = truth_of(still(1.0), Transform::IDENTITY, &settings(), 5.0);
+    let g = normal_gravity_m_s2(&HERE);
+    assert!((truth.specific_force_m_s2 - DVec3::Z * g).length() < 1e-9, "{truth:?}");
+    assert_eq!(truth.angular_rate_rad_s, DVec3::ZERO);
+    // On its side, the unit feels it on another axis.
+    let on_its_side = Transform::from_rpy(DVec3::ZERO, std::f64::consts::FRAC_PI_2, 0.0, 0.0);
+    let truth = truth_of(still(1.0), on_its_side, &settings(), 5.0);
+    assert!((truth.specific_force_m_s2 - DVec3::Y * g).length() < 1e-9, "{truth:?}");
+}
+
+#[test]
+fn on_a_circle_the_arm_matters() {
+    // 2 m/s on 10 m, counter-clockwise: 0.2 rad/s; the centre is to the left.
+    let omega: f64 = 0.2;
+    let g = normal_gravity_m_s2(&HERE);
+    for arm in [DVec3::ZERO, DVec3::new(0.0, 1.5, 0.0), DVec3::new(2.0, 0.0, 0.4)] {
+        let mount = Transform::from_rpy(arm, 0.0, 0.0, 0.0);
+        let truth = truth_of(circle(2.0), mount, &settings(), 3.7);
+        let wanted = DVec3::new(-omega * omega * arm.x, omega * omega * (10.0 - arm.y), g);
+        let off = (truth.specific_force_m_s2 - wanted).length();
+        // 10 m from the origin the vertical leans by 1.6e-6, the height differs by microns.
+        assert!(off < 3e-5, "{arm}: {off}");
+        assert!((truth.angular_rate_rad_s - DVec3::Z * omega).length() < 1e-9);
+        let speed = omega * ((10.0 - arm.y).powi(2) + arm.x * arm.x).sqrt();
+        assert!((truth.velocity_m_s.length() - speed).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_force_is_the_second_derivative_of_the_mount_points_way() {
+    let arm = DVec3::new(0.8, -0.3, 1.2);
+    let trajectory = || TrajectoryConfig::HalfSine {
+        start_m: [0.0; 3],
+        yaw_rad: 0.4,
+        length_m: 12.0,
+        amplitude_m: 2.0,
+        speed_m_s: 3.0,
+    };
+    let mount = Transform::from_rpy(arm, 0.1, -0.2, 0.3);
+    let settings = settings();
+    for at_s in [0.5, 1.9, 2.05, 7.3] {
+        let h = 1e-3;
+        let truth = |t| truth_of(trajectory(), mount, &settings, t);
+        let (before, now, after) = (truth(at_s - h), truth(at_s), truth(at_s + h));
+        let differences = (after.position_m - 2.0 * now.position_m + before.position_m) / (h * h);
+        let felt = now.world_from_sensor * now.specific_force_m_s2
+            - DVec3::Z * normal_gravity_m_s2(&now.place);
+        assert!((felt - differences).length() < 1e-3, "{at_s}: {felt} {differences}");
+        let turn = (before.world_from_sensor.conjugate() * after.world_from_sensor).normalize();
+        let rate = turn.to_scaled_axis() / (2.0 * h);
+        assert!((now.angular_rate_rad_s - rate).length() < 1e-4, "{at_s}");
+    }
+}
+
+#[test]
+fn the_earth_turns_if_it_is_told_to() {
+    let settings = ImuSettings { earth_rate: true, ..settings() };
+    let north = still(std::f64::consts::FRAC_PI_2);
+    let truth = truth_of(north, Transform::IDENTITY, &settings, 0.0);
+    let latitude = HERE.latitude_deg.to_radians();
+    let (sin, cos) = libm::sincos(latitude);
+    let wanted = DVec3::new(cos, 0.0, sin) * EARTH_RATE_RAD_S;
+    assert!((truth.angular_rate_rad_s - wanted).length() < 1e-12, "{truth:?}");
+}
+
+#[test]
+fn the_field_is_stated_or_the_worlds() {
+    let stated =
+        ImuSettings { magnetic_field: MagneticField::Stated([0.2, 0.01, 0.4]), ..settings() };
+    // Facing east, north is to the left; down is down.
+    let truth = truth_of(still(0.0), Transform::IDENTITY, &stated, 0.0);
+    assert!((truth.magnetic_field_gauss - DVec3::new(0.01, 0.2, -0.4)).length() < 1e-12);
+    let world = truth_of(still(0.0), Transform::IDENTITY, &settings(), 0.0).magnetic_field_gauss;
+    assert!((0.4..0.6).contains(&world.length()) && world.z < -0.35, "{world}");
+}
+
+#[test]
+fn a_series_holds_its_instants() {
+    let origin = GeoOrigin::new(HERE);
+    let robot = RobotConfig { trajectory: circle(2.0), follow_ground: false };
+    let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
+    let surroundings = Surroundings {
+        caster: &Nothing,
+        trajectory: &trajectory,
+        origin: &origin,
+        body_from_sensor: Transform::IDENTITY,
+    };
+    let sensor = ImuSensor::new(&settings(), jiff::civil::date(2026, 6, 1));
+    let subject = Subject::Series { count: 4, period_ns: 2_500_000 };
+    let request = MeasurementRequest { index: 1, start: SimTime(10_000_000), subject };
+    assert_eq!(request.end(), SimTime(17_500_000));
+    let measurement = sensor.measure(request, &surroundings, &mut Scratch::default());
+    let Outcome::Inertial(truths) = measurement.outcome else { panic!("inertial") };
+    let at: Vec<u64> = truths.iter().map(|t| t.at.0).collect();
+    assert_eq!(at, [10_000_000, 12_500_000, 15_000_000, 17_500_000]);
+    assert_ne!(truths[0].world_from_sensor, DQuat::IDENTITY);
+}

@@ -1,0 +1,34 @@
+//! A host that says anything to an IMU: the unit stays alive, its due times never go back and its
+//! transmitter never holds more than its buffer.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::profile::{DriverProfile, Profile};
+use menura::devices::Device;
+use menura::devices::imu::Imu;
+use menura::time::{Epoch, SimTime};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&first, said)) = bytes.split_first() else { return };
+    let units: Vec<_> = Profile::embedded()
+        .iter()
+        .filter_map(|profile| match &profile.driver {
+            DriverProfile::Imu(driver) => Some(driver),
+            _ => None,
+        })
+        .collect();
+    let driver = units[usize::from(first) % units.len()];
+    let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
+    let mut imu = Imu::new(driver, &driver.defaults, 1, "imu", Epoch::new(start));
+    let mut last = SimTime::ZERO;
+    for (step, piece) in said.chunks(64).enumerate() {
+        let now = SimTime(step as u64 * 20_000_000);
+        imu.handle_input(now, piece);
+        imu.advance(SimTime(now.0 + 10_000_000));
+        while let Some(transmit) = imu.poll_transmit() {
+            assert!(transmit.due >= last);
+            last = transmit.due;
+        }
+        assert!(imu.nominal_rate_hz().is_finite());
+    }
+});
