@@ -113,7 +113,7 @@ mod tests {
             quarters: 0,
             is_partial: false,
             unit: Unit::Centimetres,
-            values: (0..181).map(|index| if index == 90 { 200 } else { 100 }).collect(),
+            values: (0..181).map(|index| if index % 180 == 0 { 100 } else { 200 }).collect(),
         };
         let scan = Body::Scan { values, indices: None };
         let points = points(&scan, MeasuringMode::FACTORY, None);
