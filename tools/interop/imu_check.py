@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Real clients talk to emulated IMUs over pseudo-terminals.
+
+- VectorNav VN-100: the PyPI package vectornav-vn200 (registers, errors, pausing the output).
+- MicroStrain 3DM-GX5-25: pymscl, the maker's own library (identity, message format, streams).
+
+The units make no errors; the robot drives a circle of known radius and speed, so that every
+number read has a known value. The other units' conversations are tests/dialogues/imu.
+"""
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+LATITUDE_DEG = 33.4712
+ALTITUDE_M = 92.0
+RADIUS_M = 4.0
+SPEED_M_S = 1.0
+TURN_RAD_S = SPEED_M_S / RADIUS_M
+STANDARD_GRAVITY = 9.80665
+
+RIG = """
+seed = 3
+start_utc = 2026-06-01T12:00:00Z
+origin = {{ latitude_deg = {latitude}, longitude_deg = -88.7933, altitude_m = {altitude} }}
+[world]
+scene = "room"
+[robot]
+trajectory = {{ kind = "circle", radius_m = {radius}, speed_m_s = {speed} }}
+[[device]]
+name = "vn100"
+profile = "vectornav-vn100"
+link = {{ pty = "{folder}/vn100" }}
+settings = {{ errors = "none" }}
+[[device]]
+name = "gx5"
+profile = "microstrain-3dmgx5"
+link = {{ pty = "{folder}/gx5" }}
+settings = {{ errors = "none" }}
+"""
+
+
+def gravity():
+    """Somigliana's formula with the height's first order, m/s²."""
+    s2 = math.sin(math.radians(LATITUDE_DEG)) ** 2
+    on_ellipsoid = 9.7803253359 * (1 + 0.00193185265241 * s2) / math.sqrt(1 - 0.00669437999014 * s2)
+    return on_ellipsoid - 3.086e-6 * ALTITUDE_M
+
+
+# Forward, right, down: the centre of the circle is to the left, down is up for a specific force.
+FORCE = [0.0, -SPEED_M_S * TURN_RAD_S, -gravity()]
+RATE = [0.0, 0.0, -TURN_RAD_S]
+
+faults = []
+
+
+def check(what, found, wanted, limit=0.0):
+    pairs = zip(found, wanted) if isinstance(wanted, (list, tuple)) else [(found, wanted)]
+    good = all(abs(a - b) <= limit if limit else a == b for a, b in pairs)
+    print(f"  {'ok ' if good else 'BAD'} {what}: {found}")
+    if not good:
+        faults.append(f"{what}: {found}, wanted {wanted} within {limit}")
+
+
+def vectornav(path):
+    from vectornav import VN200, VN200Error
+
+    print("VN-100 and vectornav-vn200")
+    with VN200(path) as unit:
+        check("model", unit._read_register(1), ["VN-100T-CR"])
+        start = time.monotonic()
+        readings = [unit._read_register(27) for _ in range(20)]
+        check("20 answers took, s", time.monotonic() - start, 0.5, 0.5)
+        values = [float(text) for text in readings[-1]]
+        check("specific force", values[6:9], FORCE, 0.0015)
+        check("angular rate", values[9:12], RATE, 2e-6)
+        check("level", values[1:3], [0.0, 0.0], 0.001)
+        yaw, at = float(unit._read_register(8)[0]), time.monotonic()
+        time.sleep(2.0)
+        turned = (float(unit._read_register(8)[0]) - yaw + 540.0) % 360.0 - 180.0
+        rate = turned / (time.monotonic() - at)
+        # Outputs come every 25 ms, the host is late by some.
+        check("turn, deg/s", rate, -math.degrees(TURN_RAD_S), 0.6)
+        try:
+            unit._read_register(99)
+            check("an unknown register", "answered", "refused")
+        except VN200Error as error:
+            check("an unknown register", error.code, 8)
+
+
+def mscl_check(path):
+    import mscl
+
+    print("3DM-GX5-25 and MSCL")
+    unit = mscl.InertialNode(mscl.Connection.Serial(path, 115200))
+    check("ping", unit.ping(), True)
+    identity = [unit.modelName(), unit.modelNumber(), unit.serialNumber(), str(unit.firmwareVersion())]
+    check("identity", identity, ["3DM-GX5-25", "6253-4220", "6253.00001", "1.1.26"])
+    unit.setToIdle()
+    wanted = mscl.MipChannels()
+    for field in [
+        mscl.MipTypes.CH_FIELD_SENSOR_SCALED_ACCEL_VEC,
+        mscl.MipTypes.CH_FIELD_SENSOR_SCALED_GYRO_VEC,
+        mscl.MipTypes.CH_FIELD_SENSOR_DELTA_THETA_VEC,
+    ]:
+        wanted.append(mscl.MipChannel(field, mscl.SampleRate.Hertz(50)))
+    ahrs = mscl.MipTypes.CLASS_AHRS_IMU
+    unit.setActiveChannelFields(ahrs, wanted)
+    active = [c.sampleRate().prettyStr() for c in unit.getActiveChannelFields(ahrs)]
+    check("active fields", active, ["50Hz"] * 3)
+    unit.enableDataStream(ahrs)
+    unit.enableDataStream(mscl.MipTypes.CLASS_ESTFILTER, False)
+    unit.resume()
+    unit.getDataPackets(0)
+    start = time.monotonic()
+    packets = []
+    while time.monotonic() - start < 3.0:
+        packets += [p for p in unit.getDataPackets(100) if p.descriptorSet() == 0x80]
+    check("packets in 3 s", len(packets), 150, 8)
+    values = {point.channelName(): point.as_float() for point in packets[-1].data()}
+    force = [values[f"scaledAccel{axis}"] * STANDARD_GRAVITY for axis in "XYZ"]
+    check("specific force", force, FORCE, 1e-4)
+    check("angular rate", [values[f"scaledGyro{axis}"] for axis in "XYZ"], RATE, 1e-6)
+    turned = [values[f"deltaTheta{axis}"] for axis in "XYZ"]
+    check("angle in 20 ms", turned, [x * 0.02 for x in RATE], 1e-6)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--menura", default="target/release/menura", help="the binary")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rig = os.path.join(folder, "rig.toml")
+        with open(rig, "w") as file:
+            file.write(
+                RIG.format(
+                    latitude=LATITUDE_DEG,
+                    altitude=ALTITUDE_M,
+                    radius=RADIUS_M,
+                    speed=SPEED_M_S,
+                    folder=folder,
+                )
+            )
+        run = subprocess.Popen(
+            [arguments.menura, "run", rig, "--duration", "60s"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            paths = [os.path.join(folder, name) for name in ["vn100", "gx5"]]
+            deadline = time.monotonic() + 10.0
+            while not all(os.path.exists(path) for path in paths):
+                if time.monotonic() > deadline or run.poll() is not None:
+                    sys.exit("the units did not come up")
+                time.sleep(0.05)
+            vectornav(paths[0])
+            mscl_check(paths[1])
+        finally:
+            run.terminate()
+            run.wait()
+    if faults:
+        sys.exit("\n".join(faults))
+    print("all as expected")
+
+
+if __name__ == "__main__":
+    main()
