@@ -11,7 +11,7 @@ use crate::config::rig::Rig;
 /// A rig file and what the command line changes in it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RigArgs {
-    /// The rig file; left out, the default rig: an HDL-64E and a SICK LMS291 in the courtyard
+    /// The rig file; left out, the default rig: a robot with all kinds of sensors in the courtyard
     pub rig: Option<PathBuf>,
 
     /// Set one key of the rig, as in world.scene=room or device.roof-lidar.settings.lag_ms=2

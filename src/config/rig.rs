@@ -70,7 +70,8 @@ impl Rig {
         rig_read::parse(&source, overrides)
     }
 
-    /// The rig that runs when none is given: a robot with an HDL-64E and a SICK LMS291 circles in the courtyard.
+    /// The rig that runs when none is given: a robot with all kinds of sensors circles in the
+    /// courtyard.
     ///
     /// # Errors
     /// Everything that is wrong with the overrides.
