@@ -1,11 +1,12 @@
 //! Checksums of the byte formats.
 
-use crc::{CRC_8_MAXIM_DOW, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, Crc};
+use crc::{CRC_8_MAXIM_DOW, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A, Crc};
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
 const XMODEM: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
 const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
+const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
 
 /// The CRC-16 of the HDL-64E S3's calibration: polynomial 0x8005, start 0, nothing reflected,
 /// no final xor. The catalogue of CRCs knows it as CRC-16/UMTS.
@@ -56,6 +57,12 @@ pub fn xor8(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum ^ byte)
 }
 
+/// The CRC-24Q of RTCM 3: polynomial 0x864cfb, start 0, nothing reflected, no final xor. The
+/// catalogue of CRCs knows it as CRC-24/LTE-A.
+pub fn crc24q(bytes: &[u8]) -> u32 {
+    QUALCOMM.checksum(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +81,10 @@ mod tests {
             crc16_velodyne([b"1234".as_slice(), b"".as_slice(), b"56789".as_slice()]),
             0xfee8
         );
+    }
+
+    #[test]
+    fn rtcm_check_value_is_the_catalogues() {
+        assert_eq!(crc24q(b"123456789"), 0x00cd_e703);
     }
 }

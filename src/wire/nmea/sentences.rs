@@ -1,0 +1,538 @@
+//! The usual sentences, field by field.
+//!
+//! Empty fields are `None`: a receiver leaves empty what it does not know.
+
+use serde::Serialize;
+
+use super::super::ParseError;
+use super::number::not_a;
+use super::{Angle, Date, Number, Position, RawSentence, Time};
+
+/// A field that only later versions of the standard have, at the end of a sentence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Tail<T> {
+    /// The sentence ends before it.
+    #[default]
+    Absent,
+    /// There, and empty.
+    Empty,
+    /// There.
+    Value(T),
+}
+
+/// Takes a sentence's fields one by one.
+struct Reader<'a> {
+    fields: std::slice::Iter<'a, String>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<&'a str, ParseError> {
+        let missing = ParseError::Length { what: "sentence's fields", need: 1, got: 0 };
+        self.fields.next().map(String::as_str).ok_or(missing)
+    }
+
+    fn left(&self) -> usize {
+        self.fields.len()
+    }
+}
+
+/// One or more fields of a sentence.
+trait Field: Sized {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError>;
+    fn write(&self, out: &mut Vec<String>);
+}
+
+/// What stands in a single field.
+trait Scalar: Sized + std::fmt::Display {
+    fn read_text(text: &str) -> Result<Self, ParseError>;
+}
+
+impl Scalar for Number {
+    fn read_text(text: &str) -> Result<Self, ParseError> {
+        Self::read(text)
+    }
+}
+
+impl Scalar for Time {
+    fn read_text(text: &str) -> Result<Self, ParseError> {
+        Self::read(text)
+    }
+}
+
+impl Scalar for Date {
+    fn read_text(text: &str) -> Result<Self, ParseError> {
+        Self::read(text)
+    }
+}
+
+impl Scalar for char {
+    fn read_text(text: &str) -> Result<Self, ParseError> {
+        let mut chars = text.chars();
+        match (chars.next(), chars.next()) {
+            (Some(letter), None) => Ok(letter),
+            _ => Err(not_a("letter", text)),
+        }
+    }
+}
+
+impl Scalar for String {
+    fn read_text(text: &str) -> Result<Self, ParseError> {
+        Ok(text.to_string())
+    }
+}
+
+impl<T: Scalar> Field for Option<T> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let text = reader.next()?;
+        if text.is_empty() { Ok(None) } else { T::read_text(text).map(Some) }
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        out.push(self.as_ref().map(T::to_string).unwrap_or_default());
+    }
+}
+
+impl<T: Scalar> Field for Tail<T> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        if reader.left() == 0 {
+            return Ok(Self::Absent);
+        }
+        Ok(Option::<T>::read(reader)?.map_or(Self::Empty, Self::Value))
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        match self {
+            Self::Absent => {}
+            Self::Empty => out.push(String::new()),
+            Self::Value(value) => out.push(value.to_string()),
+        }
+    }
+}
+
+impl<T: Field, const N: usize> Field for [T; N] {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let items: Vec<T> = (0..N).map(|_| T::read(reader)).collect::<Result<_, _>>()?;
+        Ok(items.try_into().unwrap_or_else(|_| unreachable!("N were read")))
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        for item in self {
+            item.write(out);
+        }
+    }
+}
+
+impl Field for Option<Position> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let texts = [reader.next()?, reader.next()?, reader.next()?, reader.next()?];
+        if texts.iter().all(|text| text.is_empty()) {
+            return Ok(None);
+        }
+        let [latitude, north, longitude, east] = texts;
+        Ok(Some(Position {
+            latitude: Angle::read(latitude, 2, 90.0)?,
+            is_north: one_of(north, "N", "S")?,
+            longitude: Angle::read(longitude, 3, 180.0)?,
+            is_east: one_of(east, "E", "W")?,
+        }))
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        let Some(at) = self else {
+            out.extend(std::iter::repeat_n(String::new(), 4));
+            return;
+        };
+        out.push(at.latitude.to_string());
+        out.push(if at.is_north { "N" } else { "S" }.to_string());
+        out.push(at.longitude.to_string());
+        out.push(if at.is_east { "E" } else { "W" }.to_string());
+    }
+}
+
+fn one_of(text: &str, yes: &str, no: &str) -> Result<bool, ParseError> {
+    if text == yes {
+        Ok(true)
+    } else if text == no {
+        Ok(false)
+    } else {
+        Err(not_a("hemisphere", text))
+    }
+}
+
+/// A satellite of a GSV.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SatelliteInView {
+    /// In the numbering of the talker's system.
+    pub svid: Option<Number>,
+    /// Degrees.
+    pub elevation_deg: Option<Number>,
+    /// Degrees from north, clockwise.
+    pub azimuth_deg: Option<Number>,
+    /// dB-Hz; none when not tracked.
+    pub cno_dbhz: Option<Number>,
+}
+
+impl Field for SatelliteInView {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        Ok(Self {
+            svid: Field::read(reader)?,
+            elevation_deg: Field::read(reader)?,
+            azimuth_deg: Field::read(reader)?,
+            cno_dbhz: Field::read(reader)?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        self.svid.write(out);
+        self.elevation_deg.write(out);
+        self.azimuth_deg.write(out);
+        self.cno_dbhz.write(out);
+    }
+}
+
+impl Field for Vec<SatelliteInView> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        // What remains after whole satellites is the signal's number.
+        (0..reader.left() / 4).map(|_| Field::read(reader)).collect()
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        for satellite in self {
+            satellite.write(out);
+        }
+    }
+}
+
+/// The text of a TXT, commas and all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct FreeText(pub String);
+
+impl Field for FreeText {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let mut text = reader.next()?.to_string();
+        for part in reader.fields.by_ref() {
+            text.push(',');
+            text.push_str(part);
+        }
+        Ok(Self(text))
+    }
+
+    fn write(&self, out: &mut Vec<String>) {
+        out.extend(self.0.split(',').map(str::to_string));
+    }
+}
+
+macro_rules! sentences {
+    ($($(#[$doc:meta])* $name:ident $type:literal {
+        $($(#[$field_doc:meta])* $field:ident: $field_type:ty),+ $(,)?
+    })+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+            pub struct $name {
+                $($(#[$field_doc])* pub $field: $field_type),+
+            }
+
+            impl Field for $name {
+                fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+                    Ok(Self { $($field: Field::read(reader)?),+ })
+                }
+
+                fn write(&self, out: &mut Vec<String>) {
+                    $(self.$field.write(out);)+
+                }
+            }
+
+            impl From<$name> for Content {
+                fn from(content: $name) -> Self {
+                    Self::$name(content)
+                }
+            }
+        )+
+
+        /// What a sentence says.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum Content {
+            $(#[doc = concat!("`", $type, "`")] $name($name),)+
+        }
+
+        impl Content {
+            /// The sentence's type, three letters.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$name(_) => $type),+
+                }
+            }
+
+            fn read(kind: &str, reader: &mut Reader<'_>) -> Option<Result<Self, ParseError>> {
+                match kind {
+                    $($type => Some($name::read(reader).map(Self::$name)),)+
+                    _ => None,
+                }
+            }
+
+            fn write(&self, out: &mut Vec<String>) {
+                match self {
+                    $(Self::$name(content) => content.write(out)),+
+                }
+            }
+        }
+    };
+}
+
+sentences! {
+    /// Position, its quality and height.
+    Gga "GGA" {
+        /// UTC.
+        time: Option<Time>,
+        /// WGS84.
+        position: Option<Position>,
+        /// 0 none, 1 autonomous, 2 differential, 4 RTK fixed, 5 RTK float, 6 dead reckoning.
+        quality: Option<Number>,
+        /// Satellites used; u-blox stops at 12.
+        satellites: Option<Number>,
+        /// Horizontal dilution of precision.
+        hdop: Option<Number>,
+        /// Above mean sea level, metres.
+        altitude_m: Option<Number>,
+        /// `M`
+        altitude_unit: Option<char>,
+        /// Ellipsoidal height minus height above mean sea level, metres.
+        geoid_separation_m: Option<Number>,
+        /// `M`
+        separation_unit: Option<char>,
+        /// Age of differential corrections, seconds.
+        correction_age_s: Option<Number>,
+        /// Station that sends them.
+        station: Option<Number>,
+    }
+    /// Position.
+    Gll "GLL" {
+        /// WGS84.
+        position: Option<Position>,
+        /// UTC.
+        time: Option<Time>,
+        /// A valid, V not.
+        status: Option<char>,
+        /// Version 2.3: N none, A autonomous, D differential, E dead reckoning.
+        mode: Tail<char>,
+    }
+    /// Satellites used, and dilution of precision.
+    Gsa "GSA" {
+        /// A automatic, M manual.
+        operation: Option<char>,
+        /// 1 no fix, 2 two-dimensional, 3 three-dimensional.
+        navigation_mode: Option<Number>,
+        /// Satellites used, of one system.
+        satellites: [Option<Number>; 12],
+        /// Position dilution of precision.
+        pdop: Option<Number>,
+        /// Horizontal.
+        hdop: Option<Number>,
+        /// Vertical.
+        vdop: Option<Number>,
+        /// Version 4.10: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
+        system: Tail<String>,
+    }
+    /// Satellites in view, up to four a message.
+    Gsv "GSV" {
+        /// How many messages belong together.
+        messages: Option<Number>,
+        /// Which of them, from 1.
+        message: Option<Number>,
+        /// Satellites in view, in all of them.
+        in_view: Option<Number>,
+        /// Of this message.
+        satellites: Vec<SatelliteInView>,
+        /// Version 4.10: the signal, a hex digit.
+        signal: Tail<String>,
+    }
+    /// Position, speed, course and date: the least a navigator needs.
+    Rmc "RMC" {
+        /// UTC.
+        time: Option<Time>,
+        /// A valid, V not.
+        status: Option<char>,
+        /// WGS84.
+        position: Option<Position>,
+        /// Over ground, knots.
+        speed_kn: Option<Number>,
+        /// Over ground from true north, clockwise, degrees.
+        course_deg: Option<Number>,
+        /// UTC.
+        date: Option<Date>,
+        /// Magnetic declination, degrees.
+        declination_deg: Option<Number>,
+        /// E or W.
+        declination_side: Option<char>,
+        /// Version 2.3: N, A, D, E, F RTK float, R RTK fixed.
+        mode: Tail<char>,
+        /// Version 4.10: V, no navigational status.
+        navigation_status: Tail<char>,
+    }
+    /// Course and speed.
+    Vtg "VTG" {
+        /// Over ground from true north, clockwise, degrees.
+        course_true_deg: Option<Number>,
+        /// `T`
+        true_unit: Option<char>,
+        /// From magnetic north, degrees.
+        course_magnetic_deg: Option<Number>,
+        /// `M`
+        magnetic_unit: Option<char>,
+        /// Over ground, knots.
+        speed_kn: Option<Number>,
+        /// `N`
+        knots_unit: Option<char>,
+        /// Over ground, km/h.
+        speed_km_h: Option<Number>,
+        /// `K`
+        km_h_unit: Option<char>,
+        /// Version 2.3: N, A, D, E.
+        mode: Tail<char>,
+    }
+    /// Standard deviations.
+    Gst "GST" {
+        /// UTC.
+        time: Option<Time>,
+        /// RMS of the ranges' residuals, metres.
+        range_rms_m: Option<Number>,
+        /// Of the error ellipse, metres.
+        semi_major_m: Option<Number>,
+        /// Of the error ellipse, metres.
+        semi_minor_m: Option<Number>,
+        /// Of the semi-major axis from true north, degrees.
+        orientation_deg: Option<Number>,
+        /// One standard deviation, metres.
+        latitude_m: Option<Number>,
+        /// One standard deviation, metres.
+        longitude_m: Option<Number>,
+        /// One standard deviation, metres.
+        altitude_m: Option<Number>,
+    }
+    /// Time and date.
+    Zda "ZDA" {
+        /// UTC.
+        time: Option<Time>,
+        /// 1 to 31.
+        day: Option<Number>,
+        /// 1 to 12.
+        month: Option<Number>,
+        /// Four digits.
+        year: Option<Number>,
+        /// Of the local zone.
+        zone_hours: Option<Number>,
+        /// Of the local zone.
+        zone_minutes: Option<Number>,
+    }
+    /// Position by several systems.
+    Gns "GNS" {
+        /// UTC.
+        time: Option<Time>,
+        /// WGS84.
+        position: Option<Position>,
+        /// A letter a system (GPS, GLONASS, Galileo, BeiDou, from 4.11 on QZSS), as RMC's mode.
+        modes: Option<String>,
+        /// Satellites used.
+        satellites: Option<Number>,
+        /// Horizontal dilution of precision.
+        hdop: Option<Number>,
+        /// Above mean sea level, metres.
+        altitude_m: Option<Number>,
+        /// Ellipsoidal height minus height above mean sea level, metres.
+        geoid_separation_m: Option<Number>,
+        /// Age of differential corrections, seconds.
+        correction_age_s: Option<Number>,
+        /// Station that sends them.
+        station: Option<Number>,
+        /// Version 4.10: V, no navigational status.
+        navigation_status: Tail<char>,
+    }
+    /// Fault detection.
+    Gbs "GBS" {
+        /// UTC.
+        time: Option<Time>,
+        /// Expected error, metres.
+        latitude_error_m: Option<Number>,
+        /// Expected error, metres.
+        longitude_error_m: Option<Number>,
+        /// Expected error, metres.
+        altitude_error_m: Option<Number>,
+        /// The satellite that is most likely at fault.
+        svid: Option<Number>,
+        /// That it is missed.
+        probability: Option<Number>,
+        /// Of its range, metres.
+        bias_m: Option<Number>,
+        /// Of the bias, metres.
+        bias_std_m: Option<Number>,
+        /// Version 4.10: its system.
+        system: Tail<String>,
+        /// Version 4.10: its signal.
+        signal: Tail<String>,
+    }
+    /// Text for people.
+    Txt "TXT" {
+        /// How many messages belong together.
+        messages: Option<Number>,
+        /// Which of them, from 1.
+        message: Option<Number>,
+        /// 0 error, 1 warning, 2 notice, 7 user.
+        level: Option<Number>,
+        /// What it says.
+        text: FreeText,
+    }
+}
+
+/// A sentence of a known type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sentence {
+    /// Two letters: GP, GL, GA, GB, GQ for one system, GN for several.
+    pub talker: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+impl Sentence {
+    /// A sentence from `talker`, two letters.
+    pub fn new(talker: &str, content: impl Into<Content>) -> Self {
+        Self { talker: talker.to_string(), content: content.into() }
+    }
+
+    /// The meaning of `raw`; `None` when its type is not one of [`Content`].
+    ///
+    /// # Errors
+    /// A field that is not what the type says, one too few or too many.
+    pub fn from_raw(raw: &RawSentence) -> Option<Result<Self, ParseError>> {
+        let kind = raw.address.get(2..)?;
+        if raw.address.starts_with('P') {
+            return None;
+        }
+        let mut reader = Reader { fields: raw.fields.iter() };
+        let content = Content::read(kind, &mut reader)?;
+        Some(content.and_then(|content| match reader.left() {
+            0 => Ok(Self { talker: raw.address[..2].to_string(), content }),
+            left => Err(ParseError::Length {
+                what: "sentence's fields",
+                need: raw.fields.len() - left,
+                got: raw.fields.len(),
+            }),
+        }))
+    }
+
+    /// Its fields as text.
+    pub fn to_raw(&self) -> RawSentence {
+        let mut fields = Vec::new();
+        self.content.write(&mut fields);
+        RawSentence { address: format!("{}{}", self.talker, self.content.kind()), fields }
+    }
+
+    /// The whole line.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_raw().to_bytes()
+    }
+}

@@ -1,0 +1,256 @@
+//! UBX, the binary protocol of u-blox receivers, generations 8 and 9.
+//!
+//! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's
+//! sums of class to payload modulo 256. [`Frame`] is that around any payload; [`Message`] gives the
+//! payloads of the usual messages their fields. All numbers are little-endian. Reserved bytes are
+//! kept, so that what a receiver sent comes back byte for byte.
+//!
+//! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description;
+//! gpsd's captures of a ZED-F9P and a NEO-M8T.
+
+pub mod cfg;
+mod field;
+pub mod mon;
+pub mod nav;
+
+use serde::Serialize;
+
+use super::ParseError;
+
+/// The first two bytes of a frame.
+pub const SYNC: [u8; 2] = [0xb5, 0x62];
+
+/// Bytes of a frame around its payload.
+pub const OVERHEAD: usize = 8;
+
+/// Longer payloads no receiver sends; the longest known, RXM-RAWX with 127 signals, has 4080 bytes.
+pub const MAX_PAYLOAD_LEN: usize = 8192;
+
+/// Message class and id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct MessageId {
+    /// Which group.
+    pub class: u8,
+    /// Which message of it.
+    pub id: u8,
+}
+
+impl MessageId {
+    /// From class and id.
+    pub const fn new(class: u8, id: u8) -> Self {
+        Self { class, id }
+    }
+}
+
+impl std::fmt::Display for MessageId {
+    /// The documented name of a message this crate knows, else the two bytes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match name(*self) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "UBX {:02X} {:02X}", self.class, self.id),
+        }
+    }
+}
+
+/// A frame around any payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What the payload is.
+    pub id: MessageId,
+    /// At most [`MAX_PAYLOAD_LEN`] bytes.
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// A frame around `payload`.
+    pub fn new(id: MessageId, payload: Vec<u8>) -> Self {
+        Self { id, payload }
+    }
+
+    /// Reads one whole frame.
+    ///
+    /// # Errors
+    /// Anything else than the frame above, or a wrong checksum.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let wrong_length = |need| ParseError::Length { what: "UBX frame", need, got: bytes.len() };
+        if bytes.len() < OVERHEAD {
+            return Err(wrong_length(OVERHEAD));
+        }
+        if bytes[..2] != SYNC {
+            return Err(ParseError::Value {
+                field: "sync",
+                value: u64::from(bytes[0]) << 8 | u64::from(bytes[1]),
+                allowed: "0xb562",
+            });
+        }
+        let length = usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
+        if length > MAX_PAYLOAD_LEN || bytes.len() != length + OVERHEAD {
+            return Err(wrong_length(length + OVERHEAD));
+        }
+        let (body, sums) = bytes[2..].split_at(length + 4);
+        if checksum(body) != sums {
+            return Err(ParseError::Value {
+                field: "checksum",
+                value: u64::from(sums[0]) << 8 | u64::from(sums[1]),
+                allowed: "Fletcher's sums of class to payload",
+            });
+        }
+        Ok(Self { id: MessageId::new(body[0], body[1]), payload: body[4..].to_vec() })
+    }
+
+    /// Appends the frame.
+    ///
+    /// # Panics
+    /// When the payload is longer than [`MAX_PAYLOAD_LEN`].
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        assert!(self.payload.len() <= MAX_PAYLOAD_LEN, "{} has an oversized payload", self.id);
+        let start = out.len() + 2;
+        out.extend_from_slice(&SYNC);
+        out.extend_from_slice(&[self.id.class, self.id.id]);
+        out.extend_from_slice(&(self.payload.len() as u16).to_le_bytes());
+        out.extend_from_slice(&self.payload);
+        let sums = checksum(&out[start..]);
+        out.extend_from_slice(&sums);
+    }
+
+    /// The frame as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.payload.len() + OVERHEAD);
+        self.emit(&mut bytes);
+        bytes
+    }
+}
+
+/// Fletcher's two sums, as UBX uses them.
+pub fn checksum(body: &[u8]) -> [u8; 2] {
+    body.iter().fold([0, 0], |[a, b], byte| {
+        let a: u8 = a.wrapping_add(*byte);
+        [a, a.wrapping_add(b)]
+    })
+}
+
+/// A message that can stand in a frame.
+pub trait Payload: Sized {
+    /// Its class and id.
+    const ID: MessageId;
+
+    /// Reads the payload.
+    ///
+    /// # Errors
+    /// A length or value the message cannot have.
+    fn parse(payload: &[u8]) -> Result<Self, ParseError>;
+
+    /// Appends the payload.
+    fn emit(&self, out: &mut Vec<u8>);
+
+    /// The message in its frame.
+    fn to_frame(&self) -> Frame {
+        let mut payload = Vec::new();
+        self.emit(&mut payload);
+        Frame::new(Self::ID, payload)
+    }
+}
+
+macro_rules! messages {
+    ($($name:literal $module:ident $type:ident),+ $(,)?) => {
+        /// A message with its fields.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(untagged)]
+        pub enum Message {
+            $(#[doc = $name] $type($module::$type),)+
+        }
+
+        impl Message {
+            /// The fields of `frame`; `None` when the message is not one of these.
+            ///
+            /// # Errors
+            /// A payload the message cannot have. Polls have none.
+            pub fn from_frame(frame: &Frame) -> Option<Result<Self, ParseError>> {
+                $(if frame.id == $module::$type::ID {
+                    return Some($module::$type::parse(&frame.payload).map(Self::$type));
+                })+
+                None
+            }
+
+            /// The message in its frame.
+            pub fn to_frame(&self) -> Frame {
+                match self {
+                    $(Self::$type(message) => message.to_frame()),+
+                }
+            }
+        }
+
+        /// The documented name of a message.
+        pub fn name(id: MessageId) -> Option<&'static str> {
+            $(if id == $module::$type::ID {
+                return Some($name);
+            })+
+            OTHER_NAMES.iter().find(|(other, _)| *other == id).map(|(_, name)| *name)
+        }
+    };
+}
+
+messages! {
+    "NAV-POSECEF" nav NavPosecef,
+    "NAV-POSLLH" nav NavPosllh,
+    "NAV-STATUS" nav NavStatus,
+    "NAV-DOP" nav NavDop,
+    "NAV-SOL" nav NavSol,
+    "NAV-PVT" nav NavPvt,
+    "NAV-VELECEF" nav NavVelecef,
+    "NAV-VELNED" nav NavVelned,
+    "NAV-HPPOSECEF" nav NavHpposecef,
+    "NAV-HPPOSLLH" nav NavHpposllh,
+    "NAV-TIMEGPS" nav NavTimegps,
+    "NAV-TIMEUTC" nav NavTimeutc,
+    "NAV-CLOCK" nav NavClock,
+    "NAV-TIMELS" nav NavTimels,
+    "NAV-SVINFO" nav NavSvinfo,
+    "NAV-SAT" nav NavSat,
+    "NAV-COV" nav NavCov,
+    "NAV-RELPOSNED" nav NavRelposned,
+    "NAV-EOE" nav NavEoe,
+    "ACK-NAK" cfg AckNak,
+    "ACK-ACK" cfg AckAck,
+    "CFG-PRT" cfg CfgPrt,
+    "CFG-MSG" cfg CfgMsg,
+    "CFG-RST" cfg CfgRst,
+    "CFG-RATE" cfg CfgRate,
+    "CFG-CFG" cfg CfgCfg,
+    "CFG-NAV5" cfg CfgNav5,
+    "CFG-TP5" cfg CfgTp5,
+    "CFG-GNSS" cfg CfgGnss,
+    "CFG-VALSET" cfg CfgValset,
+    "CFG-VALGET" cfg CfgValget,
+    "CFG-VALDEL" cfg CfgValdel,
+    "MON-VER" mon MonVer,
+    "TIM-TP" mon TimTp,
+}
+
+/// Names of messages whose payload stays bytes.
+const OTHER_NAMES: &[(MessageId, &str)] = &[
+    (MessageId::new(0x01, 0x32), "NAV-SBAS"),
+    (MessageId::new(0x02, 0x13), "RXM-SFRBX"),
+    (MessageId::new(0x02, 0x15), "RXM-RAWX"),
+    (MessageId::new(0x02, 0x32), "RXM-RTCM"),
+    (MessageId::new(0x04, 0x00), "INF-ERROR"),
+    (MessageId::new(0x04, 0x01), "INF-WARNING"),
+    (MessageId::new(0x04, 0x02), "INF-NOTICE"),
+    (MessageId::new(0x06, 0x02), "CFG-INF"),
+    (MessageId::new(0x06, 0x13), "CFG-ANT"),
+    (MessageId::new(0x06, 0x16), "CFG-SBAS"),
+    (MessageId::new(0x06, 0x17), "CFG-NMEA"),
+    (MessageId::new(0x06, 0x1b), "CFG-USB"),
+    (MessageId::new(0x06, 0x1e), "CFG-ODO"),
+    (MessageId::new(0x06, 0x23), "CFG-NAVX5"),
+    (MessageId::new(0x06, 0x39), "CFG-ITFM"),
+    (MessageId::new(0x06, 0x70), "CFG-DGNSS"),
+    (MessageId::new(0x06, 0x71), "CFG-TMODE3"),
+    (MessageId::new(0x09, 0x14), "UPD-SOS"),
+    (MessageId::new(0x0a, 0x09), "MON-HW"),
+    (MessageId::new(0x0a, 0x36), "MON-COMMS"),
+    (MessageId::new(0x27, 0x03), "SEC-UNIQID"),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,552 @@
+//! NAV messages: position, velocity, time and satellites. Names carry the unit of the wire;
+//! positions are WGS84, `itow_ms` is the epoch's GPS time of week.
+
+use serde::Serialize;
+
+use super::field::{Le, message, record};
+use super::{MessageId, Payload};
+use crate::wire::ParseError;
+
+message! {
+    /// Position, earth-centred.
+    NavPosecef 0x01 0x01 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// x, y, z.
+        ecef_cm: [i32; 3],
+        /// Accuracy.
+        p_acc_cm: u32,
+    }
+}
+
+message! {
+    /// Position.
+    NavPosllh 0x01 0x02 28 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// East positive.
+        lon_1e7_deg: i32,
+        /// North positive.
+        lat_1e7_deg: i32,
+        /// Above the ellipsoid.
+        height_mm: i32,
+        /// Above mean sea level.
+        h_msl_mm: i32,
+        /// Horizontal accuracy.
+        h_acc_mm: u32,
+        /// Vertical accuracy.
+        v_acc_mm: u32,
+    }
+}
+
+message! {
+    /// State of the fix.
+    NavStatus 0x01 0x03 16 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// As [`NavPvt::fix_type`].
+        gps_fix: u8,
+        /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
+        flags: u8,
+        /// Bit 0 differential corrections, 1 carrier solution valid, 6-7 map matching.
+        fix_stat: u8,
+        /// Bits 0-1 power save, 3-4 spoofing (1 none seen), 6-7 carrier solution.
+        flags2: u8,
+        /// Time to first fix.
+        ttff_ms: u32,
+        /// Time since start or reset.
+        msss_ms: u32,
+    }
+}
+
+message! {
+    /// Dilution of precision.
+    NavDop 0x01 0x04 18 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Geometric.
+        g_dop_centi: u16,
+        /// Position.
+        p_dop_centi: u16,
+        /// Time.
+        t_dop_centi: u16,
+        /// Vertical.
+        v_dop_centi: u16,
+        /// Horizontal.
+        h_dop_centi: u16,
+        /// Northing.
+        n_dop_centi: u16,
+        /// Easting.
+        e_dop_centi: u16,
+    }
+}
+
+message! {
+    /// The old navigation solution, gone in generation 9.
+    NavSol 0x01 0x06 52 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// To be added.
+        ftow_ns: i32,
+        /// GPS week.
+        week: i16,
+        /// As [`NavPvt::fix_type`].
+        gps_fix: u8,
+        /// Bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
+        flags: u8,
+        /// x, y, z.
+        ecef_cm: [i32; 3],
+        /// Position accuracy.
+        p_acc_cm: u32,
+        /// x, y, z.
+        ecef_v_cm_s: [i32; 3],
+        /// Speed accuracy.
+        s_acc_cm_s: u32,
+        /// Position dilution of precision.
+        p_dop_centi: u16,
+        /// Reserved.
+        reserved1: u8,
+        /// Satellites used.
+        num_sv: u8,
+        /// Reserved.
+        reserved2: u32,
+    }
+}
+
+message! {
+    /// Position, velocity and time.
+    NavPvt 0x01 0x07 92 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// UTC.
+        year: u16,
+        /// UTC, 1 to 12.
+        month: u8,
+        /// UTC, 1 to 31.
+        day: u8,
+        /// UTC.
+        hour: u8,
+        /// UTC.
+        minute: u8,
+        /// UTC, 60 in a leap second.
+        second: u8,
+        /// Bit 0 date, 1 time, 2 fully resolved, 3 magnetic declination.
+        valid: u8,
+        /// Time accuracy.
+        t_acc_ns: u32,
+        /// To be added to the time of day.
+        nano_ns: i32,
+        /// 0 none, 1 dead reckoning, 2 two- and 3 three-dimensional, 4 with dead reckoning, 5 time.
+        fix_type: u8,
+        /// Bit 0 fix within limits, 1 differential, 6-7 carrier solution: 1 float, 2 fixed.
+        flags: u8,
+        /// Bit 5 confirmation available, 6 date confirmed, 7 time confirmed.
+        flags2: u8,
+        /// Satellites used.
+        num_sv: u8,
+        /// East positive.
+        lon_1e7_deg: i32,
+        /// North positive.
+        lat_1e7_deg: i32,
+        /// Above the ellipsoid.
+        height_mm: i32,
+        /// Above mean sea level.
+        h_msl_mm: i32,
+        /// Horizontal accuracy.
+        h_acc_mm: u32,
+        /// Vertical accuracy.
+        v_acc_mm: u32,
+        /// North, east, down.
+        vel_ned_mm_s: [i32; 3],
+        /// Over ground.
+        g_speed_mm_s: i32,
+        /// Course over ground from north, clockwise.
+        head_mot_1e5_deg: i32,
+        /// Speed accuracy.
+        s_acc_mm_s: u32,
+        /// Course accuracy.
+        head_acc_1e5_deg: u32,
+        /// Position dilution of precision.
+        p_dop_centi: u16,
+        /// Bit 0 position invalid, 1-4 age of corrections.
+        flags3: u16,
+        /// Reserved.
+        reserved1: [u8; 4],
+        /// Heading of the vehicle.
+        head_veh_1e5_deg: i32,
+        /// Magnetic declination.
+        mag_dec_centideg: i16,
+        /// Its accuracy.
+        mag_acc_centideg: u16,
+    }
+}
+
+message! {
+    /// Velocity, earth-centred.
+    NavVelecef 0x01 0x11 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// x, y, z.
+        ecef_v_cm_s: [i32; 3],
+        /// Accuracy.
+        s_acc_cm_s: u32,
+    }
+}
+
+message! {
+    /// Velocity.
+    NavVelned 0x01 0x12 36 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// North, east, down.
+        vel_ned_cm_s: [i32; 3],
+        /// In space.
+        speed_cm_s: u32,
+        /// Over ground.
+        g_speed_cm_s: u32,
+        /// Course over ground from north, clockwise.
+        heading_1e5_deg: i32,
+        /// Speed accuracy.
+        s_acc_cm_s: u32,
+        /// Course accuracy.
+        c_acc_1e5_deg: u32,
+    }
+}
+
+message! {
+    /// Position, earth-centred, to 0.1 mm.
+    NavHpposecef 0x01 0x13 28 {
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// GPS time of week.
+        itow_ms: u32,
+        /// x, y, z.
+        ecef_cm: [i32; 3],
+        /// To be added to x, y, z, -99 to 99.
+        ecef_hp_100um: [i8; 3],
+        /// Bit 0 position invalid.
+        flags: u8,
+        /// Accuracy.
+        p_acc_100um: u32,
+    }
+}
+
+message! {
+    /// Position to 1e-9 degrees and 0.1 mm.
+    NavHpposllh 0x01 0x14 36 {
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 2],
+        /// Bit 0 position invalid.
+        flags: u8,
+        /// GPS time of week.
+        itow_ms: u32,
+        /// East positive.
+        lon_1e7_deg: i32,
+        /// North positive.
+        lat_1e7_deg: i32,
+        /// Above the ellipsoid.
+        height_mm: i32,
+        /// Above mean sea level.
+        h_msl_mm: i32,
+        /// To be added, -99 to 99.
+        lon_hp_1e9_deg: i8,
+        /// To be added, -99 to 99.
+        lat_hp_1e9_deg: i8,
+        /// To be added, -9 to 9.
+        height_hp_100um: i8,
+        /// To be added, -9 to 9.
+        h_msl_hp_100um: i8,
+        /// Horizontal accuracy.
+        h_acc_100um: u32,
+        /// Vertical accuracy.
+        v_acc_100um: u32,
+    }
+}
+
+message! {
+    /// GPS time.
+    NavTimegps 0x01 0x20 16 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// To be added.
+        ftow_ns: i32,
+        /// GPS week.
+        week: i16,
+        /// GPS minus UTC.
+        leap_s: i8,
+        /// Bit 0 time of week, 1 week, 2 leap seconds.
+        valid: u8,
+        /// Accuracy.
+        t_acc_ns: u32,
+    }
+}
+
+message! {
+    /// UTC.
+    NavTimeutc 0x01 0x21 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Accuracy.
+        t_acc_ns: u32,
+        /// To be added to the time of day.
+        nano_ns: i32,
+        /// Four digits.
+        year: u16,
+        /// 1 to 12.
+        month: u8,
+        /// 1 to 31.
+        day: u8,
+        /// 0 to 23.
+        hour: u8,
+        /// 0 to 59.
+        minute: u8,
+        /// 0 to 60.
+        second: u8,
+        /// Bit 0 time of week, 1 week, 2 UTC, 4-7 whose UTC (3: USNO).
+        valid: u8,
+    }
+}
+
+message! {
+    /// The receiver's clock.
+    NavClock 0x01 0x22 20 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Bias.
+        bias_ns: i32,
+        /// Drift.
+        drift_ns_s: i32,
+        /// Accuracy of the time.
+        t_acc_ns: u32,
+        /// Accuracy of the frequency.
+        f_acc_ps_s: u32,
+    }
+}
+
+message! {
+    /// Leap seconds.
+    NavTimels 0x01 0x26 24 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// Where the present number comes from: 0 firmware, 2 GPS.
+        source: u8,
+        /// GPS minus UTC.
+        leap_s: i8,
+        /// Where the next change comes from.
+        change_source: u8,
+        /// The next change: -1, 0, 1.
+        change_s: i8,
+        /// Until the next, or since the last, change.
+        time_to_event_s: i32,
+        /// GPS week of the change.
+        event_week: u16,
+        /// Its day, 1 Sunday to 7 Saturday.
+        event_day: u16,
+        /// Reserved.
+        reserved2: [u8; 3],
+        /// Bit 0 present number, 1 time to event.
+        valid: u8,
+    }
+}
+
+message! {
+    /// Covariances.
+    NavCov 0x01 0x36 64 {
+        /// GPS time of week.
+        itow_ms: u32,
+        /// Of the message, 0.
+        version: u8,
+        /// 1 when the position's are valid.
+        pos_valid: u8,
+        /// 1 when the velocity's are valid.
+        vel_valid: u8,
+        /// Reserved.
+        reserved1: [u8; 9],
+        /// NN, NE, ND, EE, ED, DD.
+        pos_m2: [f32; 6],
+        /// NN, NE, ND, EE, ED, DD.
+        vel_m2_s2: [f32; 6],
+    }
+}
+
+message! {
+    /// Position relative to a base station, version 1.
+    NavRelposned 0x01 0x3c 64 {
+        /// Of the message, 1.
+        version: u8,
+        /// Reserved.
+        reserved1: u8,
+        /// The base station.
+        station: u16,
+        /// GPS time of week.
+        itow_ms: u32,
+        /// North, east, down.
+        rel_pos_cm: [i32; 3],
+        /// Of the baseline.
+        length_cm: i32,
+        /// Of the baseline, from north, clockwise.
+        heading_1e5_deg: i32,
+        /// Reserved.
+        reserved2: [u8; 4],
+        /// To be added to north, east, down, -99 to 99.
+        rel_pos_hp_100um: [i8; 3],
+        /// To be added to the length, -99 to 99.
+        length_hp_100um: i8,
+        /// Accuracy of north, east, down.
+        acc_100um: [u32; 3],
+        /// Accuracy of the length.
+        acc_length_100um: u32,
+        /// Accuracy of the heading.
+        acc_heading_1e5_deg: u32,
+        /// Reserved.
+        reserved3: [u8; 4],
+        /// Bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
+        flags: u32,
+    }
+}
+
+message! {
+    /// End of the epoch.
+    NavEoe 0x01 0x61 4 {
+        /// GPS time of week.
+        itow_ms: u32,
+    }
+}
+
+record! {
+    /// One satellite of [`NavSat`].
+    SatInfo {
+        /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
+        gnss_id: u8,
+        /// Number within the system.
+        sv_id: u8,
+        /// Carrier to noise.
+        cno_dbhz: u8,
+        /// -90 to 90.
+        elevation_deg: i8,
+        /// From north, clockwise.
+        azimuth_deg: i16,
+        /// Residual of the range.
+        residual_dm: i16,
+        /// Bits 0-2 quality (0 none to 7), 3 used, 4-5 health (1 ok), 6 differential, 7 smoothed,
+        /// 8-10 orbit (1 ephemeris, 2 almanac), 11 ephemeris, 12 almanac available.
+        flags: u32,
+    }
+}
+
+record! {
+    /// One channel of [`NavSvinfo`].
+    ChannelInfo {
+        /// 255 when none is assigned.
+        channel: u8,
+        /// In the flat numbering: GPS 1-32, GLONASS 65-96.
+        sv_id: u8,
+        /// Bit 0 used, 2 orbit known, 3 ephemeris.
+        flags: u8,
+        /// 0 idle to 7.
+        quality: u8,
+        /// Carrier to noise.
+        cno_dbhz: u8,
+        /// Degrees.
+        elevation_deg: i8,
+        /// From north, clockwise.
+        azimuth_deg: i16,
+        /// Residual of the range.
+        residual_cm: i32,
+    }
+}
+
+/// Satellites in view.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NavSat {
+    /// GPS time of week.
+    pub itow_ms: u32,
+    /// Of the message, 1.
+    pub version: u8,
+    /// Reserved.
+    pub reserved1: [u8; 2],
+    /// At most 255.
+    pub satellites: Vec<SatInfo>,
+}
+
+impl Payload for NavSat {
+    const ID: MessageId = MessageId::new(0x01, 0x35);
+
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let (head, rows) = head_and_rows("NavSat", payload, |head| head[5])?;
+        Ok(Self {
+            itow_ms: Le::get(&head[..4]),
+            version: head[4],
+            reserved1: [head[6], head[7]],
+            satellites: rows,
+        })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.itow_ms.put(out);
+        out.extend([self.version, self.satellites.len() as u8]);
+        self.reserved1.put(out);
+        for row in self.satellites.iter().take(255) {
+            row.put(out);
+        }
+    }
+}
+
+/// Channels, gone in generation 9.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NavSvinfo {
+    /// GPS time of week.
+    pub itow_ms: u32,
+    /// Bits 0-2 generation of the chip.
+    pub global_flags: u8,
+    /// Reserved.
+    pub reserved1: [u8; 2],
+    /// At most 255.
+    pub channels: Vec<ChannelInfo>,
+}
+
+impl Payload for NavSvinfo {
+    const ID: MessageId = MessageId::new(0x01, 0x30);
+
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let (head, rows) = head_and_rows("NavSvinfo", payload, |head| head[4])?;
+        Ok(Self {
+            itow_ms: Le::get(&head[..4]),
+            global_flags: head[5],
+            reserved1: [head[6], head[7]],
+            channels: rows,
+        })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.itow_ms.put(out);
+        out.extend([self.channels.len() as u8, self.global_flags]);
+        self.reserved1.put(out);
+        for row in self.channels.iter().take(255) {
+            row.put(out);
+        }
+    }
+}
+
+/// Eight bytes, one of which counts the rows of twelve bytes after them.
+fn head_and_rows<T: Le>(
+    what: &'static str,
+    payload: &[u8],
+    count: impl Fn(&[u8]) -> u8,
+) -> Result<([u8; 8], Vec<T>), ParseError> {
+    let wrong_length = |need| ParseError::Length { what, need, got: payload.len() };
+    let (head, rows) = payload.split_first_chunk::<8>().ok_or(wrong_length(8))?;
+    let need = usize::from(count(head)) * T::SIZE;
+    if rows.len() != need {
+        return Err(wrong_length(8 + need));
+    }
+    Ok((*head, rows.chunks_exact(T::SIZE).map(T::get).collect()))
+}
