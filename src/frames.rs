@@ -209,7 +209,17 @@ impl GeoOrigin {
 
     /// A place on Earth, in the World frame (metres, ENU).
     pub fn world_from_geodetic(&self, g: Geodetic) -> DVec3 {
-        self.ecef_from_world.transpose() * (g.to_ecef() - self.origin_ecef)
+        self.world_from_ecef(g.to_ecef())
+    }
+
+    /// An Earth-centred, Earth-fixed place (metres), in the World frame (metres, ENU).
+    pub fn world_from_ecef(&self, p: DVec3) -> DVec3 {
+        self.ecef_from_world.transpose() * (p - self.origin_ecef)
+    }
+
+    /// A direction of the World frame, Earth-centred, Earth-fixed.
+    pub fn ecef_direction(&self, v: DVec3) -> DVec3 {
+        self.ecef_from_world * v
     }
 }
 

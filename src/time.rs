@@ -79,6 +79,19 @@ impl Epoch {
         (self.unix_ns(at).rem_euclid(3_600_000_000_000) / 1000) as u32
     }
 
+    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. It runs ahead of
+    /// UTC by [`gps_minus_utc_s`].
+    pub fn gps_ns(&self, at: SimTime) -> i128 {
+        let unix_ns = self.unix_ns(at);
+        let leap_s = gps_minus_utc_s((unix_ns.div_euclid(1_000_000_000)) as i64);
+        unix_ns - GPS_EPOCH_UNIX_S * 1_000_000_000 + i128::from(leap_s) * 1_000_000_000
+    }
+
+    /// GPS time at `at` in seconds since the GPS epoch; exact to a microsecond.
+    pub fn gps_seconds(&self, at: SimTime) -> f64 {
+        self.gps_ns(at) as f64 * 1e-9
+    }
+
     /// The civil UTC date and time at `at`.
     pub fn civil(&self, at: SimTime) -> jiff::civil::DateTime {
         let timestamp =
@@ -87,9 +100,36 @@ impl Epoch {
     }
 }
 
+/// POSIX time of the GPS epoch.
+const GPS_EPOCH_UNIX_S: i128 = 315_964_800;
+
+/// POSIX times at which GPS minus UTC took a new value, latest first (IERS bulletin C).
+const LEAP_SECONDS: [(i64, u8); 6] = [
+    (1_483_228_800, 18), // 2017-01-01
+    (1_435_708_800, 17), // 2015-07-01
+    (1_341_100_800, 16), // 2012-07-01
+    (1_230_768_000, 15), // 2009-01-01
+    (1_136_073_600, 14), // 2006-01-01
+    (915_148_800, 13),   // 1999-01-01
+];
+
+/// GPS minus UTC at a POSIX time, seconds; runs start in the year 2000 or later.
+pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
+    LEAP_SECONDS.iter().find(|(since, _)| unix_s >= *since).map_or(13, |(_, leap)| *leap)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gps_time_is_ahead_of_utc() {
+        // GPS week 2445, 552463 s.
+        let epoch = Epoch::new("2026-11-21T09:27:25Z".parse().unwrap());
+        assert_eq!(epoch.gps_ns(SimTime::ZERO), (2445 * 604_800 + 552_463) * 1_000_000_000);
+        assert_eq!(gps_minus_utc_s(1_483_228_799), 17);
+        assert_eq!(gps_minus_utc_s(1_483_228_800), 18);
+    }
 
     #[test]
     fn micros_wrap_at_the_hour() {

@@ -45,6 +45,7 @@ fn names_follow_the_rule() {
     for profile in Profile::embedded() {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
         assert!(profile.name.chars().all(allowed), "{}", profile.name);
+        // Where one firmware stands for a model, its own part is left out.
         assert!(profile.name.split('-').count() >= 2, "{}", profile.name);
         assert_eq!(profile.file, format!("firmware-profiles/{}.toml", profile.name));
     }
@@ -58,6 +59,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             DriverProfile::Velodyne(_) => "example-velodyne.toml",
             DriverProfile::SickLms2xx(_) => "example-sick-lms2xx.toml",
             DriverProfile::Imu(_) => "example-imu.toml",
+            DriverProfile::Gnss(_) => "example-gnss.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
         let text = fs::read_to_string(folder().join(format!("{}.toml", profile.name))).unwrap();
@@ -236,5 +238,24 @@ fn sick_scanners_are_told_apart_as_their_drivers_do() {
         );
         let beam = &driver.defaults.beam;
         assert_eq!((beam.divergence_horizontal_rad, beam.signal_cutoff_m), (0.0129, 1.6));
+    }
+}
+
+#[test]
+fn receivers_start_as_their_documents_say() {
+    for (name, baud, rate_ms, version) in [
+        ("ublox-zed-f9p-hpg1.11", 38_400, 1000, "4.10"),
+        ("ublox-zed-f9p-hpg1.32", 38_400, 1000, "4.11"),
+        ("ublox-m8n", 9600, 1000, "2.3"),
+        ("garmin-18x-lvc", 4800, 1000, "2.0"),
+        ("phone-gnss", 115_200, 1000, "4.10"),
+    ] {
+        let profile = profile(name);
+        let DriverProfile::Gnss(driver) = &profile.driver else { panic!("{name}") };
+        let settings = &driver.defaults;
+        assert_eq!((settings.baud, settings.period_ns), (baud, rate_ms * 1_000_000), "{name}");
+        assert_eq!(driver.nmea.version.word(), version, "{name}");
+        assert_eq!(settings.acquisition.hdop_initial, 100.0);
+        assert_eq!(settings.acquisition.time_constant_s, 0.9);
     }
 }

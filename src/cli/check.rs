@@ -59,6 +59,13 @@ fn device(device: &DeviceConfig) -> String {
         (DeviceSettings::Imu(settings), _) => {
             format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
         }
+        (DeviceSettings::Gnss(settings), _) => {
+            let outputs = settings.sentences.iter().map(|kind| kind.word());
+            let outputs: Vec<_> =
+                outputs.chain(settings.messages.iter().map(String::as_str)).collect();
+            let rate = 1e9 / settings.period_ns as f64;
+            format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
+        }
         (DeviceSettings::VelodyneHdl64e(_), _) => {
             unreachable!("settings are read with their profile")
         }

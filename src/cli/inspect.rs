@@ -27,6 +27,8 @@
 //! the recording's index lies beside it, and what the frame says; the summary has `bytes`, `frames`
 //! by kind and `skipped_bytes`.
 //!
+//! Another `.bin` is read as NMEA and UBX; its lines are those of [`serial`].
+//!
 //! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
 //! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
@@ -40,6 +42,7 @@ mod gaps;
 mod imu;
 mod json;
 mod plot;
+mod serial;
 mod sick_lms;
 mod text;
 mod words;
@@ -93,6 +96,9 @@ impl Cmd {
         }
         if let Some(protocol) = self.imu_protocol()? {
             return imu::run(&self.file, protocol, self.json, self.packets.unwrap_or(u64::MAX));
+        }
+        if self.file.extension().is_some_and(|extension| extension == "bin") {
+            return self.run_serial();
         }
         let hints = Hints::load(&self)?;
         let options = Options {
@@ -178,6 +184,31 @@ impl Cmd {
             return Err(CliError::Input(text));
         }
         Ok(Some(driver.protocol))
+    }
+
+    fn run_serial(&self) -> Result<(), CliError> {
+        if self.plot.is_some() {
+            let text = "error: there is nothing in NMEA and UBX that `--plot` could draw";
+            return Err(CliError::Input(text.to_string()));
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        let limit = self.packets.unwrap_or(u64::MAX);
+        let outcome =
+            serial::inspect(&self.file, self.json, limit, &mut out).and_then(|()| Ok(out.flush()?));
+        match outcome {
+            Err(serial::SerialError::Output(error))
+                if error.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Ok(())
+            }
+            Err(serial::SerialError::Output(error)) => {
+                Err(CliError::failed("cannot write the report", &error))
+            }
+            Err(serial::SerialError::Input(text)) => {
+                Err(CliError::Input(format!("error: {}: {text}", self.file.display())))
+            }
+            Ok(()) => Ok(()),
+        }
     }
 }
 

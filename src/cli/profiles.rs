@@ -1,5 +1,6 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
+mod gnss;
 mod imu;
 pub(super) mod sick_lms2xx;
 pub(super) mod velodyne;
@@ -78,6 +79,7 @@ fn show(profile: &Profile) -> String {
         DriverProfile::SickLms2xx(driver) => sick_lms2xx::sections(driver),
         DriverProfile::Velodyne(driver) => velodyne::sections(driver),
         DriverProfile::Imu(driver) => imu::sections(driver),
+        DriverProfile::Gnss(driver) => gnss::sections(driver),
     };
     for (heading, rows) in sections {
         section(&mut text, heading, &rows);
@@ -253,6 +255,9 @@ mod tests {
                     &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"]
                 }
                 DriverProfile::Imu(_) => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
+                DriverProfile::Gnss(_) => {
+                    &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"]
+                }
             };
             for word in words.iter().chain(&["sources", "unsure"]) {
                 assert!(text.contains(word), "{}: no {word} in\n{text}", profile.name);

@@ -6,8 +6,11 @@
 #[macro_use]
 mod words;
 
+pub mod almanac;
 pub mod calibration;
 pub mod diagnostic;
+pub mod gnss;
+mod gnss_read;
 pub mod hdl64e;
 mod hdl64e_read;
 pub mod imu;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use super::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use super::gnss::GnssProfile;
 use super::hdl64e::Hdl64eProfile;
 use super::imu::ImuProfile;
 use super::network::NetworkIdentity;
@@ -32,9 +33,14 @@ pub struct Profile {
 /// The profiles that are part of the program: file name and text.
 const EMBEDDED: &[(&str, &str)] = &[
     (
+        "firmware-profiles/garmin-18x-lvc.toml",
+        include_str!("../../firmware-profiles/garmin-18x-lvc.toml"),
+    ),
+    (
         "firmware-profiles/microstrain-3dmgx5.toml",
         include_str!("../../firmware-profiles/microstrain-3dmgx5.toml"),
     ),
+    ("firmware-profiles/phone-gnss.toml", include_str!("../../firmware-profiles/phone-gnss.toml")),
     ("firmware-profiles/phone-imu.toml", include_str!("../../firmware-profiles/phone-imu.toml")),
     (
         "firmware-profiles/sbg-ellipse2d.toml",
@@ -59,6 +65,15 @@ const EMBEDDED: &[(&str, &str)] = &[
     (
         "firmware-profiles/sick-lms291-s14.toml",
         include_str!("../../firmware-profiles/sick-lms291-s14.toml"),
+    ),
+    ("firmware-profiles/ublox-m8n.toml", include_str!("../../firmware-profiles/ublox-m8n.toml")),
+    (
+        "firmware-profiles/ublox-zed-f9p-hpg1.11.toml",
+        include_str!("../../firmware-profiles/ublox-zed-f9p-hpg1.11.toml"),
+    ),
+    (
+        "firmware-profiles/ublox-zed-f9p-hpg1.32.toml",
+        include_str!("../../firmware-profiles/ublox-zed-f9p-hpg1.32.toml"),
     ),
     (
         "firmware-profiles/vectornav-vn100.toml",
@@ -125,6 +140,7 @@ impl Profile {
             DriverProfile::SickLms2xx(_) => None,
             DriverProfile::Velodyne(driver) => Some(&driver.network),
             DriverProfile::Imu(_) => None,
+            DriverProfile::Gnss(_) => None,
         }
     }
 
@@ -204,4 +220,6 @@ pub enum DriverProfile {
     Velodyne(Box<VelodyneProfile>),
     /// The words of [`super::imu::ImuProtocol`].
     Imu(Box<ImuProfile>),
+    /// `gnss`
+    Gnss(Box<GnssProfile>),
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostics, SourceFile};
+use super::gnss_read as gnss;
 use super::hdl64e_read as hdl64e;
 use super::imu::ImuProtocol;
 use super::imu_read;
@@ -20,7 +21,7 @@ pub(super) const PROFILES: &str = "Menura's profiles, see firmware-profiles/exam
 type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 
 /// Every family Menura speaks for, by the word of a profile's `driver` key.
-const FAMILIES: [(&str, ReadFamily); 9] = [
+const FAMILIES: [(&str, ReadFamily); 10] = [
     ("velodyne-hdl64e", |root| {
         hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Box::new(driver)))
     }),
@@ -36,6 +37,7 @@ const FAMILIES: [(&str, ReadFamily); 9] = [
     ("microstrain-mip", |root| imu(root, ImuProtocol::Mip)),
     ("sbg-ecom", |root| imu(root, ImuProtocol::SbgEcom)),
     ("phone-imu", |root| imu(root, ImuProtocol::Phone)),
+    ("gnss", |root| gnss::profile(root).map(|driver| DriverProfile::Gnss(Box::new(driver)))),
 ];
 
 fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {

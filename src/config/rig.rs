@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use super::gnss::GnssSettings;
 use super::hdl64e::Hdl64eSettings;
 use super::imu::ImuSettings;
 use super::objects::ObjectConfig;
@@ -303,6 +304,8 @@ pub enum DeviceSettings {
     Velodyne(Box<VelodyneSettings>),
     /// Of all IMUs.
     Imu(Box<ImuSettings>),
+    /// Of `gnss`.
+    Gnss(Box<GnssSettings>),
 }
 
 /// Where a device's bytes go.

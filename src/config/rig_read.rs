@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::diagnostic::{Diagnostics, Place, SourceFile};
+use super::gnss_read as gnss;
 use super::hdl64e_read as hdl64e;
 use super::imu_read;
 use super::link_read::link;
@@ -236,6 +237,15 @@ fn device(
                 driver.defaults.clone()
             };
             Some(DeviceSettings::Imu(Box::new(settings)))
+        }
+        DriverProfile::Gnss(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                gnss::settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::Gnss(Box::new(settings)))
         }
     });
     let device = || {

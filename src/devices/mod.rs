@@ -8,6 +8,7 @@
 //! A new firmware of a known family is a profile and needs no code. A new family is one file in
 //! [`crate::wire`], one here, and one arm in [`build`].
 
+pub mod gnss;
 pub mod hdl64e;
 pub mod imu;
 pub mod sick_lms2xx;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use crate::config::profile::DriverProfile;
 use crate::config::rig::{DeviceConfig, DeviceSettings};
 use crate::links::line::LineSettings;
+use crate::sensors::gnss::SkySensor;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
@@ -112,6 +114,11 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
         (DriverProfile::Imu(profile), DeviceSettings::Imu(settings)) => {
             let device = imu::Imu::new(profile, settings, seed, &config.name, epoch);
             let sensor = Arc::new(device.sensor());
+            Built { device: Box::new(device), sensor }
+        }
+        (DriverProfile::Gnss(profile), DeviceSettings::Gnss(settings)) => {
+            let sensor = Arc::new(SkySensor::new(settings, epoch));
+            let device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
             Built { device: Box::new(device), sensor }
         }
         _ => unreachable!("settings are read with their profile"),

@@ -180,6 +180,13 @@ impl super::Sensor for Lidar {
 }
 
 impl Scratch {
+    /// Room for rays that are no lidar's, emptied.
+    pub(super) fn rays(&mut self) -> (&mut Vec<Pulse>, &mut Vec<Hit>) {
+        self.pulses.clear();
+        self.hits.clear();
+        (&mut self.pulses, &mut self.hits)
+    }
+
     /// Fills `order`; firings of one laser keep their order.
     fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
         self.places.clear();

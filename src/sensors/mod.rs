@@ -6,6 +6,7 @@
 //! measured out of order: it is a model of this layer that the device owns and steps.
 
 pub mod beam;
+pub mod gnss;
 pub mod imu;
 pub mod lidar;
 pub mod noise;
@@ -158,4 +159,6 @@ pub enum Outcome {
     Returns(Vec<PulseReturns>),
     /// One entry an instant of a series, in its order.
     Inertial(Vec<imu::InertialTruth>),
+    /// Where an antenna is and what it sees of the sky.
+    Sky(Box<gnss::SkyView>),
 }

@@ -29,6 +29,22 @@ pub enum Quantity {
     DarkIntensity,
     /// Reported angle of a rotor.
     Encoder,
+    /// GNSS position, white.
+    GnssPosition,
+    /// GNSS position, a step of Chrono's random walk.
+    GnssWalk,
+    /// GNSS position, a step of a Gauss-Markov process.
+    GnssMarkov,
+    /// GNSS velocity.
+    GnssVelocity,
+    /// GNSS time.
+    GnssClock,
+    /// Carrier to noise of a satellite.
+    GnssCarrierToNoise,
+    /// Residual of a satellite's range.
+    GnssResidual,
+    /// Edge of a time pulse.
+    GnssPulse,
     /// White noise of a sample.
     White = 64,
     /// Step of a bias that comes back.

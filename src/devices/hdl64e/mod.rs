@@ -183,10 +183,10 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Returns(returns) } = measurement else {
+        let Measurement { request, outcome } = measurement;
+        let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
-        let Subject::Sweep(sweep) = &request.subject else { return };
         let packet = self.packet(request, sweep, returns);
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");

@@ -143,6 +143,11 @@ fn main() -> io::Result<()> {
             b"\x10",
         ]),
     )?;
+    put("profile", "example-gnss", include_bytes!("../../../firmware-profiles/example-gnss.toml"))?;
+    let ack = [0xb5, 0x62, 0x05, 0x01, 0x02, 0x00, 0x06, 0x08, 0x16, 0x3f];
+    let gga = b"$GNGGA,092725.00,4717.11399,N,00833.91590,E,1,12,0.64,499.6,M,48.0,M,,*4C\r\n";
+    put("gnss_stream", "mixed", &[&ack[..], gga, &[0xd3, 0, 0]].concat())?;
+    put("gnss_stream", "valget", b"\xb5\x62\x06\x8b\x08\0\0\0\0\0\x01\0\x21\x30\xeb\x07")?;
     let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
     put("scene_stl", "binary", &stl)?;
 

@@ -1,0 +1,448 @@
+//! GNSS receivers: u-blox of generations 8 and 9, Garmin, and any that only speaks NMEA.
+//!
+//! ```text
+//! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  port.rs
+//!                              items.rs  <-  ublox.rs, garmin.rs        <-  what the host sends
+//! ```
+//!
+//! Solutions stand on multiples of their period in GPS time. An epoch's bytes follow it by the
+//! profile's latency and then leave as fast as the line runs; what does not fit the buffer is lost
+//! as in the product. The time pulse rises with the second, before the sentences that belong to
+//! it; UBX-TIM-TP describes the next one.
+//!
+//! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
+//! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
+
+mod clock;
+mod garmin;
+mod items;
+mod messages;
+mod port;
+mod sentences;
+mod ublox;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use self::clock::{Stamp, next_on_grid};
+use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id, system_key};
+use self::messages::Reporter;
+use self::port::Port;
+use self::sentences::Writer;
+use super::{Device, Output, Transmit};
+use crate::config::gnss::{
+    GnssDialect, GnssProfile, GnssSettings, GnssSystem, NmeaVersion, UBX_OUTPUTS,
+};
+use crate::links::line::LineSettings;
+use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};
+use crate::sensors::gnss::{SkySensor, SkyView};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::time::{Epoch, SimTime};
+use crate::wire::gnss_stream::{PieceKind, Splitter};
+use crate::wire::nmea::{Number, Sentence, Txt};
+use crate::wire::ubx::{Frame, MessageId};
+
+/// From power to the text a u-blox receiver greets with.
+const GREETING_NS: u64 = 200_000_000;
+/// Draws of the clock are made from a request that no epoch has.
+const CLOCK_REQUEST: u64 = u64::MAX;
+/// Drift of a receiver's clock from unit to unit, ns/s.
+const CLOCK_DRIFT_STD_NS_S: f64 = 500.0;
+
+/// One receiver.
+pub struct Gnss {
+    profile: GnssProfile,
+    settings: GnssSettings,
+    epoch: Epoch,
+    noise: NoiseSource,
+    navigator: Navigator,
+    store: Store,
+    port: Port,
+    input: Splitter,
+    /// Epochs that were asked for and not yet sent.
+    slots: BTreeMap<SimTime, Slot>,
+    next_epoch: SimTime,
+    next_index: u64,
+    period_ns: u64,
+    is_navigating: bool,
+    /// Solutions so far, for messages that come every so many.
+    solutions: u64,
+    /// The latest, with its time.
+    last: Option<(Solution, Stamp)>,
+    now: SimTime,
+    started: SimTime,
+    greeting_at: Option<SimTime>,
+    edges: VecDeque<Transmit>,
+    next_pulse: SimTime,
+    falls_at: Option<SimTime>,
+    drift_ns_s: f64,
+    /// Settings that are kept as the host sent them.
+    kept: BTreeMap<MessageId, Vec<u8>>,
+    /// Garmin: NMEA 2.3.
+    has_modes: bool,
+}
+
+struct Slot {
+    index: u64,
+    view: Option<Box<SkyView>>,
+}
+
+impl Gnss {
+    /// A receiver that is switched on at the first instant.
+    pub fn new(
+        profile: &GnssProfile,
+        settings: &GnssSettings,
+        sensor: &SkySensor,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let constellation = sensor.constellation().clone();
+        let drift = noise.request(CLOCK_REQUEST).standard_normal(0, Quantity::GnssClock);
+        let has_text = profile.dialect.is_ublox() && !profile.identity.boot_text.is_empty();
+        let mut receiver = Self {
+            navigator: Navigator::new(settings, constellation, noise, SimTime::ZERO),
+            store: Store::new(profile, settings),
+            port: Port::new(settings.baud, profile.tx_buffer_bytes),
+            input: Splitter::default(),
+            slots: BTreeMap::new(),
+            next_epoch: SimTime::ZERO,
+            next_index: 0,
+            period_ns: 0,
+            is_navigating: true,
+            solutions: 0,
+            last: None,
+            now: SimTime::ZERO,
+            started: SimTime::ZERO,
+            greeting_at: has_text.then_some(SimTime(GREETING_NS)),
+            edges: VecDeque::new(),
+            next_pulse: SimTime::ZERO,
+            falls_at: None,
+            drift_ns_s: drift * CLOCK_DRIFT_STD_NS_S,
+            kept: BTreeMap::new(),
+            has_modes: profile.nmea.version >= NmeaVersion::V2_3,
+            profile: profile.clone(),
+            settings: settings.clone(),
+            epoch,
+            noise,
+        };
+        receiver.period_ns = receiver.wanted_period_ns();
+        receiver.next_epoch = next_on_grid(epoch, SimTime::ZERO, receiver.period_ns);
+        receiver.next_pulse = next_on_grid(epoch, SimTime::ZERO, receiver.pulse_period_ns());
+        receiver
+    }
+
+    fn wanted_period_ns(&self) -> u64 {
+        let ms = self.store.get(key::RATE_MEAS) * self.store.get(key::RATE_NAV).max(1);
+        (ms * 1_000_000).max(self.profile.min_period_ns)
+    }
+
+    fn pulse_period_ns(&self) -> u64 {
+        // Shorter ones are frequencies, which nobody reads off a modem line.
+        (self.store.get(key::PERIOD_LOCK_TP1) * 1000).clamp(10_000_000, 60_000_000_000)
+    }
+
+    fn systems(&self) -> Vec<GnssSystem> {
+        self.profile.systems().filter(|s| self.store.is_set(system_key(*s))).collect()
+    }
+
+    fn version(&self) -> NmeaVersion {
+        if self.profile.dialect == GnssDialect::Garmin {
+            return if self.has_modes { NmeaVersion::V2_3 } else { NmeaVersion::V2_0 };
+        }
+        match self.store.get(key::NMEA_PROTVER) {
+            21 => NmeaVersion::V2_0,
+            23 | 40 => NmeaVersion::V2_3,
+            41 => NmeaVersion::V4_10,
+            _ => NmeaVersion::V4_11,
+        }
+    }
+
+    /// Brings what runs into line with the settings, after they were changed.
+    fn apply_settings(&mut self, now: SimTime) {
+        let baud = self.store.get(key::UART1_BAUDRATE) as u32;
+        if baud != self.port.line().baud {
+            self.port.change_rate(now, baud);
+        }
+        let period_ns = self.wanted_period_ns();
+        if period_ns != self.period_ns {
+            self.period_ns = period_ns;
+            let epoch = self.epoch;
+            self.slots.retain(|at, _| *at <= now || next_on_grid(epoch, *at, period_ns) == *at);
+            self.next_epoch = next_on_grid(epoch, SimTime(now.0 + 1), period_ns);
+        }
+        if self.next_pulse > now {
+            self.next_pulse = next_on_grid(self.epoch, SimTime(now.0 + 1), self.pulse_period_ns());
+        }
+    }
+
+    /// Starts again at `now`, with the settings that were stored.
+    fn restart(&mut self, now: SimTime, forgets_time: bool, reloads: bool) {
+        self.started = now;
+        self.navigator.restart(now, forgets_time);
+        self.last = None;
+        self.is_navigating = true;
+        if reloads {
+            self.store.load();
+            let has_text = !self.profile.identity.boot_text.is_empty();
+            self.greeting_at = has_text.then_some(SimTime(now.0 + GREETING_NS));
+            self.apply_settings(now);
+        }
+    }
+
+    fn uptime_ms(&self, at: SimTime) -> u32 {
+        (at.0.saturating_sub(self.started.0) / 1_000_000) as u32
+    }
+
+    /// Does what falls due until `now`, in its order.
+    fn run_until(&mut self, now: SimTime) {
+        loop {
+            let epoch = self.slots.first_key_value().and_then(|(at, slot)| {
+                slot.view.as_ref()?;
+                Some(SimTime(at.0 + self.settings.latency_ns + self.settings.lag_ns))
+            });
+            let edge = Some(self.falls_at.map_or(self.next_pulse, |at| at.min(self.next_pulse)));
+            let next = [epoch, self.greeting_at, edge];
+            let Some((due, which)) =
+                next.iter().enumerate().filter_map(|(i, due)| Some(((*due)?, i))).min()
+            else {
+                return;
+            };
+            if due > now {
+                return;
+            }
+            match which {
+                0 => self.send_epoch(due),
+                1 => self.greet(due),
+                _ => self.pulse(due),
+            }
+        }
+    }
+
+    fn send_epoch(&mut self, due: SimTime) {
+        let Some((at, slot)) = self.slots.pop_first() else { return };
+        let Some(view) = slot.view else { return };
+        if !self.is_navigating {
+            return;
+        }
+        let limits = NavigationLimits {
+            systems: self.systems(),
+            mask_rad: (self.store.get(key::INFIL_MINELEV) as i8 as f64).to_radians(),
+        };
+        let solution = self.navigator.step(at, slot.index, &view, &limits);
+        let stamp = Stamp::new(
+            self.epoch,
+            at,
+            solution.is_leap_known,
+            self.settings.firmware_leap_s,
+            solution.time_error_ns,
+        );
+        self.last = Some((solution, stamp));
+        // A measurement that came late cannot be sent before what was sent already.
+        let due = due.max(self.now);
+        if self.port.take_overflow(due) && self.profile.dialect.is_ublox() {
+            self.send_text(due, 0, "txbuf alloc");
+        }
+        for bytes in self.epoch_output() {
+            self.port.send(due, bytes);
+        }
+        self.solutions += 1;
+    }
+
+    /// The bytes of the latest epoch: sentences, then UBX messages.
+    fn epoch_output(&self) -> Vec<Vec<u8>> {
+        let Some((solution, stamp)) = &self.last else { return Vec::new() };
+        let is_due = |id| {
+            let rate = rate_key(id, UART1).map_or(0, |key| self.store.get(key));
+            rate > 0 && self.solutions.is_multiple_of(rate)
+        };
+        let mut output = Vec::new();
+        if self.store.is_set(output_key(UART1, Protocol::Nmea)) {
+            let systems = self.systems();
+            let writer = self.writer(&systems);
+            for kind in &self.profile.nmea.order {
+                if is_due(sentence_id(*kind)) {
+                    output.extend(writer.lines(*kind, solution, stamp));
+                }
+            }
+        }
+        if self.profile.dialect.is_ublox() && self.store.is_set(output_key(UART1, Protocol::Ubx)) {
+            let reporter = self.reporter(solution, stamp);
+            for (name, id) in &UBX_OUTPUTS {
+                if is_due(*id)
+                    && self.profile.dialect.has_message(name)
+                    && let Some(message) = reporter.message(*id)
+                {
+                    output.push(message.to_frame().to_bytes());
+                }
+            }
+        }
+        output
+    }
+
+    fn writer<'a>(&'a self, systems: &'a [GnssSystem]) -> Writer<'a> {
+        Writer {
+            profile: &self.profile,
+            version: self.version(),
+            high_precision: self.store.is_set(key::NMEA_HIGHPREC),
+            systems,
+            min_course_speed_m_s: self.settings.min_course_speed_m_s,
+        }
+    }
+
+    fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
+        let period_ns = self.pulse_period_ns();
+        let next = next_on_grid(self.epoch, SimTime(solution.at.0 + 1), period_ns);
+        let pulse = Stamp::new(self.epoch, next, true, 0, 0.0);
+        let error_ps = (self.quantisation_ns(next) * 1000.0).round() as i32;
+        Reporter {
+            solution,
+            stamp,
+            pvt_extra_bits: self.profile.pvt_extra_bits,
+            uptime_ms: self.uptime_ms(solution.at),
+            drift_ns_s: self.drift_ns_s,
+            next_pulse: (pulse.tow_ms, pulse.week, error_ps),
+        }
+    }
+
+    fn greet(&mut self, due: SimTime) {
+        self.greeting_at = None;
+        for text in self.profile.identity.boot_text.clone() {
+            self.send_text(due, 2, &text);
+        }
+    }
+
+    /// A TXT sentence: level 0 error, 1 warning, 2 notice.
+    fn send_text(&mut self, at: SimTime, level: u64, text: &str) {
+        if !self.store.is_set(output_key(UART1, Protocol::Nmea)) {
+            return;
+        }
+        let number = |value| Some(Number::whole(value).padded(2));
+        let mut txt =
+            Txt { messages: number(1), message: number(1), level: number(level), ..Txt::default() };
+        txt.text.0 = text.to_string();
+        // Boot text and warnings have this talker whatever is received.
+        self.port.send(at, Sentence::new("GN", txt).to_bytes());
+    }
+
+    /// The time pulse rises or falls.
+    fn pulse(&mut self, due: SimTime) {
+        if self.falls_at == Some(due) {
+            self.falls_at = None;
+            let output = Output::PulsePerSecond(false);
+            self.edges.push_back(Transmit { due, points: 0, output });
+            return;
+        }
+        let at = self.next_pulse;
+        self.next_pulse = next_on_grid(self.epoch, SimTime(at.0 + 1), self.pulse_period_ns());
+        let age_ns = self.last.as_ref().and_then(|(solution, _)| solution.fix_age_ns);
+        let is_locked = age_ns.is_some_and(|age| age >= self.settings.pulse.after_fix_ns);
+        let width_ns = self.store.get(key::LEN_LOCK_TP1) * 1000;
+        if !self.store.is_set(key::TP1_ENA) || !is_locked || width_ns == 0 {
+            return;
+        }
+        let jitter =
+            self.noise.request(self.gps_second(at)).standard_normal(1, Quantity::GnssPulse);
+        let error_ns = self.quantisation_ns(at) + jitter * self.settings.pulse.jitter_std_ns;
+        let rises = SimTime(at.0.saturating_add_signed(error_ns.round() as i64)).max(self.now);
+        let output = Output::PulsePerSecond(true);
+        self.edges.push_back(Transmit { due: rises, points: 0, output });
+        let width_ns = width_ns.min(self.next_pulse.0 - at.0 - 1_000_000);
+        self.falls_at = Some(SimTime(rises.0 + width_ns));
+    }
+
+    /// How far the pulse at `at` is off because it falls on an edge of the receiver's clock.
+    fn quantisation_ns(&self, at: SimTime) -> f64 {
+        let noise = self.noise.request(self.gps_second(at));
+        let phase = f64::from(noise.whole(0, Quantity::GnssPulse, 0, 255)) / 256.0 - 0.5;
+        phase * self.settings.pulse.quantum_ns
+    }
+
+    fn gps_second(&self, at: SimTime) -> u64 {
+        self.epoch.gps_ns(at).div_euclid(1_000_000_000) as u64
+    }
+
+    /// Answers the host.
+    fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
+        self.port.send(SimTime(now.0 + self.profile.reply_delay_ns), bytes);
+    }
+}
+
+impl Device for Gnss {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        while self.next_epoch < horizon {
+            let start = self.next_epoch;
+            self.next_epoch = SimTime(start.0 + self.period_ns);
+            // It may have been asked for at another rate already.
+            if let std::collections::btree_map::Entry::Vacant(slot) = self.slots.entry(start) {
+                let index = self.next_index;
+                self.next_index += 1;
+                slot.insert(Slot { index, view: None });
+                return Some(MeasurementRequest { index, start, subject: Subject::Instant });
+            }
+        }
+        None
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let index = measurement.request.index;
+        // Answers come in order: what is older and has none was given up.
+        self.slots.retain(|_, slot| slot.index >= index || slot.view.is_some());
+        if let Some(slot) = self.slots.get_mut(&measurement.request.start)
+            && let Outcome::Sky(view) = &measurement.outcome
+        {
+            slot.view = Some(view.clone());
+        }
+        self.run_until(self.now);
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        if self.profile.dialect == GnssDialect::Plain {
+            return;
+        }
+        self.input.push(bytes);
+        while let Some(piece) = self.input.next_piece() {
+            match piece.kind {
+                PieceKind::Line => self.handle_line(now, &piece.bytes),
+                PieceKind::Ubx if self.profile.dialect.is_ublox() => {
+                    if let Ok(frame) = Frame::parse(&piece.bytes) {
+                        self.handle_frame(now, &frame);
+                    }
+                }
+                // Corrections are taken; what they bring about is a setting of the rig.
+                PieceKind::Ubx | PieceKind::Rtcm3 | PieceKind::Noise => {}
+            }
+        }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.run_until(now);
+        self.now = now;
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        let bytes = self.port.next_due();
+        let edge = self.edges.front().map(|edge| edge.due);
+        let is_edge = edge.is_some_and(|edge| bytes.is_none_or(|bytes| edge <= bytes));
+        if (if is_edge { edge } else { bytes })? > self.now {
+            return None;
+        }
+        if is_edge { self.edges.pop_front() } else { self.port.pop() }
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        // GSV and GSA come in as many lines as there are satellites and systems; this counts one
+        // sentence each, and the pulse's two edges.
+        let sentences = self.profile.nmea.order.iter().map(|kind| sentence_id(*kind));
+        let ids = sentences.chain(UBX_OUTPUTS.iter().map(|(_, id)| *id));
+        let rates = ids.filter_map(|id| rate_key(id, UART1)).map(|key| self.store.get(key));
+        let an_epoch: f64 = rates.filter(|rate| *rate > 0).map(|rate| 1.0 / rate as f64).sum();
+        an_epoch * 1e9 / self.period_ns as f64
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        Some(self.port.line())
+    }
+}
+
+#[cfg(test)]
+mod tests;

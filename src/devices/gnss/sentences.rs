@@ -1,0 +1,456 @@
+//! A solution as NMEA sentences.
+
+use super::clock::Stamp;
+use crate::config::gnss::{
+    BestFix, GnssDialect, GnssProfile, GnssSystem, NmeaVersion, SentenceKind,
+};
+use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
+use crate::wire::nmea::{
+    Content, Date, Gbs, Gga, Gll, Gns, Gsa, Gst, Gsv, Number, Position, RawSentence, Rmc,
+    SatelliteInView, Sentence, Tail, Time, Vtg, Zda,
+};
+
+const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
+/// What is written for a dilution of precision that is not known.
+const NO_DOP: f64 = 99.99;
+
+/// How the receiver writes at present.
+pub struct Writer<'a> {
+    /// Its firmware.
+    pub profile: &'a GnssProfile,
+    /// NMEA's version.
+    pub version: NmeaVersion,
+    /// Seven decimals of a minute, three of a metre.
+    pub high_precision: bool,
+    /// Systems received, in the profile's order.
+    pub systems: &'a [GnssSystem],
+    /// Course is empty below, m/s.
+    pub min_course_speed_m_s: f64,
+}
+
+impl Writer<'_> {
+    /// The lines of a sentence, one or more.
+    pub fn lines(&self, kind: SentenceKind, s: &Solution, stamp: &Stamp) -> Vec<Vec<u8>> {
+        let one = |content: Content| vec![Sentence::new(self.talker(), content).to_bytes()];
+        match kind {
+            SentenceKind::Rmc => one(self.rmc(s, stamp).into()),
+            SentenceKind::Vtg => one(self.vtg(s).into()),
+            SentenceKind::Gga => one(self.gga(s, stamp).into()),
+            SentenceKind::Gll => one(self.gll(s, stamp).into()),
+            SentenceKind::Gns => one(self.gns(s, stamp).into()),
+            SentenceKind::Gst => one(self.gst(s, stamp).into()),
+            SentenceKind::Gbs => one(self.gbs(s, stamp).into()),
+            SentenceKind::Zda => one(self.zda(s, stamp).into()),
+            SentenceKind::Gsa => self.gsa(s),
+            SentenceKind::Gsv => self.gsv(s),
+            SentenceKind::Pgrme => vec![self.pgrme(s)],
+            SentenceKind::Pgrmt if stamp.utc.second() == 0 => vec![self.pgrmt()],
+            SentenceKind::Pgrmt => Vec::new(),
+        }
+    }
+
+    /// The talker of what is not of one system.
+    pub fn talker(&self) -> &'static str {
+        match self.systems {
+            [one] => talker(*one),
+            _ => "GN",
+        }
+    }
+
+    /// Systems whose satellites the version has numbers for.
+    fn shown_systems(&self) -> impl Iterator<Item = GnssSystem> {
+        let is_new = self.version >= NmeaVersion::V4_10;
+        self.systems
+            .iter()
+            .copied()
+            .filter(move |s| is_new || matches!(s, GnssSystem::Gps | GnssSystem::Glonass))
+    }
+
+    fn time(&self, s: &Solution, stamp: &Stamp) -> Option<Time> {
+        let t = stamp.utc;
+        let decimals = self.profile.nmea.time_decimals;
+        let time = Time::new(
+            t.hour() as u8,
+            t.minute() as u8,
+            t.second() as u8,
+            t.subsec_nanosecond() as u32,
+            decimals,
+        );
+        s.is_time_known.then_some(time)
+    }
+
+    fn position(&self, s: &Solution) -> Option<Position> {
+        let decimals = if self.high_precision { 7 } else { self.profile.nmea.position_decimals };
+        let at = s.position;
+        s.fix.is_some().then(|| Position::from_degrees(at.latitude_deg, at.longitude_deg, decimals))
+    }
+
+    fn metres(&self, value: f64) -> Number {
+        let decimals = if self.high_precision { 3 } else { self.profile.nmea.altitude_decimals };
+        Number::from_f64(value, decimals)
+    }
+
+    fn dop(&self, value: Option<f64>) -> Option<Number> {
+        let decimals = self.profile.nmea.dop_decimals;
+        let none = if decimals == 1 { 99.9 } else { NO_DOP };
+        Some(Number::from_f64(value.unwrap_or(none).min(none), decimals))
+    }
+
+    fn mode(&self, letter: char) -> Tail<char> {
+        if self.version < NmeaVersion::V2_3 { Tail::Absent } else { Tail::Value(letter) }
+    }
+
+    fn navigation_status(&self) -> Tail<char> {
+        if self.version < NmeaVersion::V4_10 { Tail::Absent } else { Tail::Value('V') }
+    }
+
+    fn satellites(&self, s: &Solution) -> Option<Number> {
+        let used = s.used().count().min(self.profile.nmea.max_satellites.into());
+        Some(Number::whole(used as u64).padded(2))
+    }
+
+    /// Knots; Garmin fills with zeros.
+    fn speed(&self, m_s: f64, factor: f64) -> Number {
+        match self.profile.dialect {
+            GnssDialect::Garmin => Number::from_f64(m_s * factor, 1).padded(3),
+            _ => Number::from_f64(m_s * factor, 3),
+        }
+    }
+
+    fn course(&self, s: &Solution) -> Option<Number> {
+        if self.profile.dialect == GnssDialect::Garmin {
+            return Some(within_turn(s.course_deg(), 1).padded(3));
+        }
+        let is_moving = s.ground_speed_m_s() >= self.min_course_speed_m_s;
+        is_moving.then(|| within_turn(s.course_deg(), 2))
+    }
+
+    pub(super) fn rmc(&self, s: &Solution, stamp: &Stamp) -> Rmc {
+        let has_fix = s.fix.is_some();
+        let t = stamp.utc;
+        let date = Date::new(t.year().unsigned_abs(), t.month() as u8, t.day() as u8);
+        let declination = self.profile.nmea.declination_deg;
+        Rmc {
+            time: self.time(s, stamp),
+            status: Some(status(s.fix)),
+            position: self.position(s),
+            speed_kn: has_fix.then(|| self.speed(s.ground_speed_m_s(), KNOTS_PER_M_S)),
+            course_deg: if has_fix { self.course(s) } else { None },
+            date: s.is_time_known.then_some(date),
+            declination_deg: declination.map(|d| Number::from_f64(d.abs(), 1).padded(3)),
+            declination_side: declination.map(|d| if d < 0.0 { 'W' } else { 'E' }),
+            mode: self.mode(self.long_mode(s.fix)),
+            navigation_status: self.navigation_status(),
+        }
+    }
+
+    fn vtg(&self, s: &Solution) -> Vtg {
+        if !s.fix.is_some() {
+            return Vtg { mode: self.mode('N'), ..Vtg::default() };
+        }
+        Vtg {
+            course_true_deg: self.course(s),
+            true_unit: Some('T'),
+            course_magnetic_deg: None,
+            magnetic_unit: Some('M'),
+            speed_kn: Some(self.speed(s.ground_speed_m_s(), KNOTS_PER_M_S)),
+            knots_unit: Some('N'),
+            speed_km_h: Some(self.speed(s.ground_speed_m_s(), 3.6)),
+            km_h_unit: Some('K'),
+            mode: self.mode(short_mode(s.fix)),
+        }
+    }
+
+    pub(super) fn gga(&self, s: &Solution, stamp: &Stamp) -> Gga {
+        let quality = match s.fix {
+            Fix::None => 0,
+            Fix::DeadReckoning => 6,
+            Fix::TwoD | Fix::ThreeD(BestFix::Standalone) => 1,
+            Fix::ThreeD(BestFix::Differential) => 2,
+            Fix::ThreeD(BestFix::RtkFloat) => 5,
+            Fix::ThreeD(BestFix::RtkFixed) => 4,
+        };
+        let has_fix = s.fix.is_some();
+        let (age, station) = corrections(s.fix);
+        Gga {
+            time: self.time(s, stamp),
+            position: self.position(s),
+            quality: Some(Number::whole(quality)),
+            satellites: self.satellites(s),
+            hdop: self.dop(shown_dop(s, |dop| dop.horizontal())),
+            altitude_m: self.altitude(s),
+            altitude_unit: has_fix.then_some('M'),
+            geoid_separation_m: has_fix.then(|| self.metres(s.geoid_separation_m)),
+            separation_unit: has_fix.then_some('M'),
+            correction_age_s: age,
+            station,
+        }
+    }
+
+    fn altitude(&self, s: &Solution) -> Option<Number> {
+        let altitude = s.position.altitude_m - s.geoid_separation_m;
+        s.fix.is_some().then(|| self.metres(altitude))
+    }
+
+    fn gll(&self, s: &Solution, stamp: &Stamp) -> Gll {
+        Gll {
+            position: self.position(s),
+            time: self.time(s, stamp),
+            status: Some(status(s.fix)),
+            mode: self.mode(short_mode(s.fix)),
+        }
+    }
+
+    fn gns(&self, s: &Solution, stamp: &Stamp) -> Gns {
+        let has_fix = s.fix.is_some();
+        let (age, station) = corrections(s.fix);
+        let letter = self.long_mode(s.fix);
+        let used = |system: GnssSystem| s.used().any(|t| t.satellite.system == system);
+        let of = |system: GnssSystem| match s.fix {
+            Fix::DeadReckoning => 'E',
+            _ if used(system) => letter,
+            _ => 'N',
+        };
+        let mut modes: String =
+            [GnssSystem::Gps, GnssSystem::Glonass].into_iter().map(of).collect();
+        if self.version >= NmeaVersion::V4_10 {
+            modes.extend([GnssSystem::Galileo, GnssSystem::Beidou].map(of));
+        }
+        if self.version >= NmeaVersion::V4_11 {
+            modes.push('N'); // QZSS is not received
+        }
+        Gns {
+            time: self.time(s, stamp),
+            position: self.position(s),
+            modes: Some(modes),
+            satellites: self.satellites(s),
+            hdop: self.dop(shown_dop(s, |dop| dop.horizontal())),
+            altitude_m: self.altitude(s),
+            geoid_separation_m: has_fix.then(|| self.metres(s.geoid_separation_m)),
+            correction_age_s: age,
+            station,
+            navigation_status: self.navigation_status(),
+        }
+    }
+
+    fn gst(&self, s: &Solution, stamp: &Stamp) -> Gst {
+        let time = self.time(s, stamp);
+        if !s.fix.is_some() {
+            return Gst { time, ..Gst::default() };
+        }
+        let std = |variance: f64| Some(self.metres(variance.max(0.0).sqrt()));
+        let c = &s.covariance_m2;
+        Gst {
+            time,
+            range_rms_m: Some(self.metres(s.uere_m)),
+            latitude_m: std(c.y_axis.y),
+            longitude_m: std(c.x_axis.x),
+            altitude_m: std(c.z_axis.z),
+            ..Gst::default()
+        }
+    }
+
+    fn gbs(&self, s: &Solution, stamp: &Stamp) -> Gbs {
+        let errors = self.gst(s, stamp);
+        let has_tail = self.version >= NmeaVersion::V4_10;
+        let tail = || if has_tail { Tail::Empty } else { Tail::Absent };
+        Gbs {
+            time: errors.time,
+            latitude_error_m: errors.latitude_m,
+            longitude_error_m: errors.longitude_m,
+            altitude_error_m: errors.altitude_m,
+            system: tail(),
+            signal: tail(),
+            ..Gbs::default()
+        }
+    }
+
+    fn zda(&self, s: &Solution, stamp: &Stamp) -> Zda {
+        let t = stamp.utc;
+        let number =
+            |value: u64, digits| s.is_time_known.then(|| Number::whole(value).padded(digits));
+        Zda {
+            time: self.time(s, stamp),
+            day: number(t.day() as u64, 2),
+            month: number(t.month() as u64, 2),
+            year: number(t.year() as u64, 4),
+            zone_hours: Some(Number::whole(0).padded(2)),
+            zone_minutes: Some(Number::whole(0).padded(2)),
+        }
+    }
+
+    fn gsa(&self, s: &Solution) -> Vec<Vec<u8>> {
+        let mode = match s.fix {
+            Fix::None => 1,
+            Fix::DeadReckoning | Fix::TwoD => 2,
+            Fix::ThreeD(_) => 3,
+        };
+        let line = |system: GnssSystem| {
+            let mut slots = [None; 12];
+            let used = s.used().filter(|t| t.satellite.system == system);
+            for (slot, tracked) in slots.iter_mut().zip(used) {
+                *slot = Some(number_of(tracked));
+            }
+            let content = Gsa {
+                operation: Some('A'),
+                navigation_mode: Some(Number::whole(mode)),
+                satellites: slots,
+                pdop: self.dop(shown_dop(s, |dop| dop.position())),
+                hdop: self.dop(shown_dop(s, |dop| dop.horizontal())),
+                vdop: self.dop(shown_dop(s, |dop| dop.vertical())),
+                system: if self.version < NmeaVersion::V4_10 {
+                    Tail::Absent
+                } else {
+                    Tail::Value((system as u8 + 1).to_string())
+                },
+            };
+            Sentence::new(self.talker(), content).to_bytes()
+        };
+        self.shown_systems().map(line).collect()
+    }
+
+    fn gsv(&self, s: &Solution) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        for system in self.shown_systems() {
+            let all = &self.profile.nmea.signals;
+            let Some((_, signals)) = all.iter().find(|(other, _)| *other == system) else {
+                continue;
+            };
+            let in_view: Vec<_> =
+                s.satellites.iter().filter(|t| t.satellite.system == system).collect();
+            let shown = if self.version < NmeaVersion::V4_10 || in_view.is_empty() {
+                &signals[..1]
+            } else {
+                &signals[..]
+            };
+            for (index, signal) in shown.iter().enumerate() {
+                self.gsv_group(system, &in_view, index, signal, &mut lines);
+            }
+        }
+        lines
+    }
+
+    fn gsv_group(
+        &self,
+        system: GnssSystem,
+        in_view: &[&TrackedSatellite],
+        index: usize,
+        signal: &str,
+        lines: &mut Vec<Vec<u8>>,
+    ) {
+        let tail = if self.version < NmeaVersion::V4_10 {
+            Tail::Absent
+        } else if signal.is_empty() {
+            Tail::Empty
+        } else {
+            Tail::Value(signal.to_string())
+        };
+        let whole = |value: f64, digits| Number::from_f64(value, 0).padded(digits);
+        let messages = in_view.len().div_ceil(4).max(1);
+        for message in 0..messages {
+            let rows = in_view.iter().skip(message * 4).take(4).map(|t| SatelliteInView {
+                svid: Some(number_of(t)),
+                elevation_deg: Some(whole(t.elevation_deg, 2)),
+                azimuth_deg: Some(Number::whole(t.azimuth_deg.round() as u64 % 360).padded(3)),
+                cno_dbhz: t.cno_dbhz[index.min(1)].map(|cno| whole(cno.clamp(0.0, 99.0), 2)),
+            });
+            let content = Gsv {
+                messages: Some(Number::whole(messages as u64)),
+                message: Some(Number::whole(message as u64 + 1)),
+                in_view: Some(Number::whole(in_view.len() as u64).padded(2)),
+                satellites: rows.collect(),
+                signal: tail.clone(),
+            };
+            lines.push(Sentence::new(talker(system), content).to_bytes());
+        }
+    }
+
+    fn pgrme(&self, s: &Solution) -> Vec<u8> {
+        let (h, v) = (s.horizontal_accuracy_m(), s.vertical_accuracy_m());
+        let metres = |value: f64| match s.fix {
+            Fix::None => String::new(),
+            _ => Number::from_f64(value, 1).to_string(),
+        };
+        let unit = "M".to_string();
+        let fields = [
+            metres(h),
+            unit.clone(),
+            metres(v),
+            unit.clone(),
+            metres((h * h + v * v).sqrt()),
+            unit,
+        ];
+        RawSentence::new("PGRME", fields).to_bytes()
+    }
+
+    fn pgrmt(&self) -> Vec<u8> {
+        let mut fields = vec![self.profile.identity.software.clone()];
+        fields.resize(9, String::new());
+        RawSentence::new("PGRMT", fields).to_bytes()
+    }
+
+    /// The mode of RMC and GNS, which from 4.10 on tell RTK.
+    fn long_mode(&self, fix: Fix) -> char {
+        match fix {
+            Fix::ThreeD(BestFix::RtkFloat) if self.version >= NmeaVersion::V4_10 => 'F',
+            Fix::ThreeD(BestFix::RtkFixed) if self.version >= NmeaVersion::V4_10 => 'R',
+            _ => short_mode(fix),
+        }
+    }
+}
+
+/// The mode of GLL and VTG.
+fn short_mode(fix: Fix) -> char {
+    match fix {
+        Fix::None => 'N',
+        Fix::DeadReckoning => 'E',
+        Fix::TwoD | Fix::ThreeD(BestFix::Standalone) => 'A',
+        Fix::ThreeD(_) => 'D',
+    }
+}
+
+fn status(fix: Fix) -> char {
+    if fix.is_some() { 'A' } else { 'V' }
+}
+
+/// Age of corrections and their station.
+fn corrections(fix: Fix) -> (Option<Number>, Option<Number>) {
+    match fix {
+        Fix::ThreeD(grade) if grade != BestFix::Standalone => {
+            (Some(Number::from_f64(1.0, 1)), Some(Number::whole(0).padded(4)))
+        }
+        _ => (None, None),
+    }
+}
+
+/// A dilution as it is shown: only with a fix by satellites.
+pub fn shown_dop(
+    s: &Solution,
+    pick: impl Fn(&crate::sensors::gnss::dop::Dop) -> f64,
+) -> Option<f64> {
+    let by_satellites = matches!(s.fix, Fix::TwoD | Fix::ThreeD(_));
+    if by_satellites { s.dop.as_ref().map(pick) } else { None }
+}
+
+/// Below 360 degrees also when rounded.
+fn within_turn(degrees: f64, decimals: u8) -> Number {
+    let unit = 10_f64.powi(decimals.into());
+    Number::from_f64((degrees * unit).round().rem_euclid(360.0 * unit) / unit, decimals)
+}
+
+/// The talker of a system's own sentences.
+fn talker(system: GnssSystem) -> &'static str {
+    match system {
+        GnssSystem::Gps => "GP",
+        GnssSystem::Glonass => "GL",
+        GnssSystem::Galileo => "GA",
+        GnssSystem::Beidou => "GB",
+    }
+}
+
+/// NMEA's number of a satellite: GLONASS from 65 on, else the system's own.
+fn number_of(tracked: &TrackedSatellite) -> Number {
+    let svid = u64::from(tracked.satellite.svid);
+    let offset = if tracked.satellite.system == GnssSystem::Glonass { 64 } else { 0 };
+    Number::whole(svid + offset).padded(2)
+}

@@ -1,0 +1,589 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::frames::{GeoOrigin, Geodetic, Transform};
+use crate::sensors::lidar::Scratch;
+use crate::sensors::{Sensor, Surroundings};
+use crate::wire::nmea::{Content, RawSentence};
+use crate::wire::ubx::cfg::*;
+use crate::wire::ubx::mon::MonVer;
+use crate::wire::ubx::nav::{NavDop, NavPvt, NavSat};
+use crate::wire::ubx::{Message, Payload};
+use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
+use crate::world::trajectory::Trajectory;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+
+struct OpenSky;
+
+impl RayCaster for OpenSky {
+    fn cast(&self, _: &Stencil, _: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+    }
+}
+
+/// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
+struct Bench {
+    device: Gnss,
+    sensor: SkySensor,
+    trajectory: Trajectory,
+    origin: GeoOrigin,
+    now_ns: u64,
+    sent: Vec<Transmit>,
+}
+
+impl Bench {
+    fn new(name: &str, change: impl Fn(&mut GnssSettings)) -> Self {
+        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let DriverProfile::Gnss(driver) = &profile.driver else { panic!() };
+        let mut settings = driver.defaults.clone();
+        change(&mut settings);
+        let epoch = Epoch::new("2026-11-21T09:27:20Z".parse().unwrap());
+        let sensor = SkySensor::new(&settings, epoch);
+        let noise = NoiseSource::new(1, "gnss");
+        let origin = GeoOrigin::new(Geodetic {
+            latitude_deg: 47.285_233_167,
+            longitude_deg: 8.565_265,
+            altitude_m: 547.6,
+        });
+        let robot = crate::config::rig::RobotConfig {
+            trajectory: crate::config::rig::TrajectoryConfig::Line {
+                start_m: [0.0; 3],
+                yaw_rad: 0.0,
+                speed_m_s: 1.5,
+            },
+            follow_ground: false,
+        };
+        Self {
+            device: Gnss::new(driver, &settings, &sensor, noise, epoch),
+            sensor,
+            trajectory: Trajectory::new(&robot, &origin, None).unwrap(),
+            origin,
+            now_ns: 0,
+            sent: Vec::new(),
+        }
+    }
+
+    /// Lets time pass in steps of `step_ns`, measuring 100 ms ahead.
+    fn run_by(&mut self, seconds: f64, step_ns: u64) {
+        let end_ns = self.now_ns + (seconds * 1e9) as u64;
+        let mut scratch = Scratch::default();
+        while self.now_ns < end_ns {
+            self.now_ns = (self.now_ns + step_ns).min(end_ns);
+            while let Some(request) = self.device.poll_request(SimTime(self.now_ns + 100 * MS)) {
+                let surroundings = Surroundings {
+                    caster: &OpenSky,
+                    trajectory: &self.trajectory,
+                    origin: &self.origin,
+                    body_from_sensor: Transform::IDENTITY,
+                };
+                let measurement = self.sensor.measure(request, &surroundings, &mut scratch);
+                self.device.handle_measurement(&measurement);
+                self.collect();
+            }
+            self.device.advance(SimTime(self.now_ns));
+            self.collect();
+        }
+    }
+
+    fn run(&mut self, seconds: f64) {
+        self.run_by(seconds, 10 * MS);
+    }
+
+    fn collect(&mut self) {
+        while let Some(transmit) = self.device.poll_transmit() {
+            if let Some(last) = self.sent.last() {
+                assert!(last.due <= transmit.due, "due times went back");
+            }
+            self.sent.push(transmit);
+        }
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        self.device.handle_input(SimTime(self.now_ns), bytes);
+        self.collect();
+    }
+
+    /// Says it, waits, and takes the frames that came.
+    fn ask(&mut self, message: &impl Payload) -> Vec<Frame> {
+        self.ask_frame(&message.to_frame())
+    }
+
+    fn ask_frame(&mut self, frame: &Frame) -> Vec<Frame> {
+        self.sent.clear();
+        self.say(&frame.to_bytes());
+        // Answers stand in line behind what is being sent.
+        for _ in 0..50 {
+            self.run(0.02);
+            let is_answered = |answer: &Frame| match frame.id.class {
+                0x06 => answer.id.class == 0x05,
+                _ => answer.id == frame.id,
+            };
+            if self.frames().iter().any(is_answered) {
+                break;
+            }
+        }
+        self.frames()
+    }
+
+    fn bytes(&self) -> impl Iterator<Item = (u64, &Vec<u8>)> {
+        self.sent.iter().filter_map(|transmit| match &transmit.output {
+            Output::Bytes(bytes) => Some((transmit.due.0, bytes)),
+            _ => None,
+        })
+    }
+
+    fn frames(&self) -> Vec<Frame> {
+        self.bytes().filter_map(|(_, bytes)| Frame::parse(bytes).ok()).collect()
+    }
+
+    fn sentences(&self) -> Vec<RawSentence> {
+        self.bytes().filter_map(|(_, bytes)| RawSentence::parse(bytes).ok()).collect()
+    }
+
+    fn count(&self, address: &str) -> usize {
+        self.sentences().iter().filter(|sentence| sentence.address == address).count()
+    }
+
+    fn pvts(&self) -> Vec<NavPvt> {
+        let messages = self.frames();
+        let messages = messages.iter().filter(|frame| frame.id == NavPvt::ID);
+        messages.map(|frame| NavPvt::parse(&frame.payload).unwrap()).collect()
+    }
+}
+
+fn is_ack(frames: &[Frame], id: MessageId) -> bool {
+    let ack = AckAck { class: id.class, id: id.id }.to_frame();
+    let nak = AckNak { class: id.class, id: id.id }.to_frame();
+    assert!(frames.contains(&ack) != frames.contains(&nak), "{frames:?}");
+    frames.contains(&ack)
+}
+
+fn item(key: Key, value: u64) -> Item {
+    Item { key, value }
+}
+
+fn valset(items: &[Item]) -> CfgValset {
+    CfgValset { layers: 1, items: items.to_vec(), ..CfgValset::default() }
+}
+
+const F9P: &str = "ublox-zed-f9p-hpg1.11";
+
+#[test]
+fn an_epoch_has_the_captures_order() {
+    let mut bench = Bench::new(F9P, |settings| {
+        settings.sentences =
+            crate::config::gnss::SentenceKind::WORDS.iter().map(|(_, kind)| *kind).collect();
+        settings.baud = 115_200;
+    });
+    bench.run(8.95);
+    bench.sent.clear();
+    bench.run(0.5);
+    let mut order: Vec<String> = bench.sentences().iter().map(|s| s.address.clone()).collect();
+    order.dedup();
+    let expected = [
+        "GNRMC", "GNVTG", "GNGNS", "GNGGA", "GNGSA", "GPGSV", "GLGSV", "GAGSV", "GBGSV", "GNGLL",
+        "GNGST", "GNZDA", "GNGBS",
+    ];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn sentences_agree_with_another_reader_and_with_the_truth() {
+    let mut bench = Bench::new(F9P, |settings| {
+        settings.apply(crate::config::gnss::ErrorPreset::None);
+        settings.grades.iter_mut().for_each(|grade| grade.velocity_std_m_s = 0.0);
+        settings.baud = 115_200;
+    });
+    bench.run(12.5);
+    let mut seen = 0;
+    for (_, bytes) in bench.bytes() {
+        let text = std::str::from_utf8(bytes).unwrap();
+        let parsed = nmea::parse_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        match parsed {
+            nmea::ParseResult::GGA(gga) if gga.latitude.is_some() => {
+                seen += 1;
+                assert!((gga.latitude.unwrap() - 47.285_233_167).abs() < 2e-7);
+                // 12 s at 1.5 m/s are less than 20 m; a degree of longitude is 75 km here.
+                let east_m = (gga.longitude.unwrap() - 8.565_265) * 75_640.0;
+                assert!((0.0..20.0).contains(&east_m), "{east_m}");
+                let height = gga.altitude.unwrap() + gga.geoid_separation.unwrap();
+                assert!((height - 547.6).abs() < 0.11, "{height}");
+            }
+            nmea::ParseResult::RMC(rmc) if rmc.lat.is_some() => {
+                assert!((rmc.true_course.unwrap() - 90.0).abs() < 0.01);
+                assert!((rmc.speed_over_ground.unwrap() - 2.916).abs() < 0.002);
+            }
+            _ => {}
+        }
+    }
+    assert!(seen >= 5, "{seen}");
+}
+
+#[test]
+fn the_position_in_every_message_is_the_same() {
+    let mut bench = Bench::new(F9P, |settings| {
+        settings.messages =
+            ["NAV-PVT", "NAV-HPPOSLLH", "NAV-DOP", "NAV-SAT", "NAV-COV"].map(String::from).to_vec();
+        settings.high_precision = true;
+        settings.baud = 460_800;
+        settings.period_ns = 100 * MS;
+    });
+    bench.run(6.0);
+    let mut gga = None;
+    let mut compared = 0;
+    let mut pvt: Option<NavPvt> = None;
+    for (_, bytes) in bench.bytes() {
+        if let Ok(raw) = RawSentence::parse(bytes) {
+            if let Some(Ok(Sentence { content: Content::Gga(g), .. })) = Sentence::from_raw(&raw) {
+                gga = g.position.map(|at| (at, g.hdop.unwrap().to_f64()));
+            }
+            continue;
+        }
+        let message = Message::from_frame(&Frame::parse(bytes).unwrap()).unwrap().unwrap();
+        match (message, &gga, &pvt) {
+            (Message::NavPvt(new), Some((at, _)), _) => {
+                assert!((f64::from(new.lat_1e7_deg) * 1e-7 - at.latitude_deg()).abs() < 6e-8);
+                assert!((f64::from(new.lon_1e7_deg) * 1e-7 - at.longitude_deg()).abs() < 6e-8);
+                compared += 1;
+                pvt = Some(new);
+            }
+            (Message::NavHpposllh(hp), _, Some(pvt)) => {
+                assert_eq!(hp.lat_1e7_deg, pvt.lat_1e7_deg);
+                assert!(hp.lat_hp_1e9_deg.abs() <= 50);
+            }
+            (Message::NavDop(dop), Some((_, hdop)), Some(pvt)) => {
+                assert_eq!(dop.p_dop_centi, pvt.p_dop_centi);
+                assert!((f64::from(dop.h_dop_centi) / 100.0 - hdop).abs() < 1e-9);
+            }
+            (Message::NavSat(sat), _, Some(pvt)) => {
+                let used = sat.satellites.iter().filter(|s| s.flags & 8 != 0).count();
+                assert_eq!(used, usize::from(pvt.num_sv));
+            }
+            (Message::NavCov(cov), _, Some(pvt)) => {
+                let h_acc = f64::from(cov.pos_m2[0] + cov.pos_m2[3]).sqrt() * 1000.0;
+                assert!((h_acc - f64::from(pvt.h_acc_mm)).abs() < 1.0 + h_acc * 1e-5);
+            }
+            _ => {}
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
+fn steps_of_time_do_not_change_the_bytes() {
+    let run = |step_ns| {
+        let mut bench = Bench::new(F9P, |settings| settings.period_ns = 100 * MS);
+        bench.run_by(5.0, step_ns);
+        bench.sent
+    };
+    let fine = run(MS);
+    let coarse = run(90 * MS);
+    assert!(fine.len() > 200);
+    assert_eq!(fine[..coarse.len()], coarse[..]);
+}
+
+#[test]
+fn the_pulse_comes_before_its_sentences() {
+    let mut bench = Bench::new(F9P, |_| {});
+    bench.run(10.0);
+    let edges: Vec<(u64, bool)> = bench
+        .sent
+        .iter()
+        .filter_map(|transmit| match transmit.output {
+            Output::PulsePerSecond(high) => Some((transmit.due.0, high)),
+            _ => None,
+        })
+        .collect();
+    assert!(edges.len() >= 8, "{edges:?}");
+    for pair in edges.chunks_exact(2) {
+        let [(rise, true), (fall, false)] = pair else { panic!("{edges:?}") };
+        assert_eq!(fall - rise, 100 * MS);
+        let second = (rise + SECOND / 2) / SECOND * SECOND;
+        assert!(rise.abs_diff(second) < 100, "{rise}");
+        let sentence = bench.bytes().map(|(due, _)| due).find(|due| due > rise).unwrap();
+        assert_eq!(sentence - second, 60 * MS);
+    }
+}
+
+#[test]
+fn valset_changes_the_stream() {
+    let mut bench = Bench::new(F9P, |settings| settings.baud = 460_800);
+    bench.run(6.0);
+    let pvt = rate_key(NavPvt::ID, UART1).unwrap();
+    let gga = rate_key(MessageId::new(0xf0, 0), UART1).unwrap();
+    let set = valset(&[item(key::RATE_MEAS, 100), item(pvt, 1), item(gga, 0)]);
+    assert!(is_ack(&bench.ask(&set), CfgValset::ID));
+    bench.run(1.0);
+    bench.sent.clear();
+    bench.run(2.0);
+    let pvts = bench.pvts();
+    assert!((18..=21).contains(&pvts.len()), "{}", pvts.len());
+    for pair in pvts.windows(2) {
+        assert_eq!(pair[1].itow_ms - pair[0].itow_ms, 100);
+    }
+    assert_eq!(bench.count("GNGGA"), 0);
+    assert_eq!(bench.device.nominal_rate_hz(), 60.0);
+
+    let asked = CfgValget::Request { layer: 0, position: 0, keys: vec![key::RATE_MEAS] };
+    let frames = bench.ask(&asked);
+    let answer =
+        CfgValget::Answer { layer: 0, position: 0, items: vec![item(key::RATE_MEAS, 100)] };
+    assert!(frames.contains(&answer.to_frame()) && is_ack(&frames, CfgValget::ID));
+    // The default is still the factory's, flash holds nothing.
+    let asked = CfgValget::Request { layer: 7, position: 0, keys: vec![key::RATE_MEAS] };
+    let answer =
+        CfgValget::Answer { layer: 7, position: 0, items: vec![item(key::RATE_MEAS, 1000)] };
+    assert!(bench.ask(&asked).contains(&answer.to_frame()));
+    let asked = CfgValget::Request { layer: 2, position: 0, keys: vec![key::RATE_MEAS] };
+    assert!(!is_ack(&bench.ask(&asked), CfgValget::ID));
+}
+
+#[test]
+fn unknown_keys_and_wild_values_are_refused_whole() {
+    let mut bench = Bench::new(F9P, |_| {});
+    bench.run(1.0);
+    for items in [
+        vec![item(key::RATE_MEAS, 100), item(Key(0x3021_7777), 1)],
+        vec![item(key::RATE_MEAS, 0)],
+        vec![item(key::UART1_BAUDRATE, 12_345)],
+    ] {
+        assert!(!is_ack(&bench.ask(&valset(&items)), CfgValset::ID), "{items:?}");
+    }
+    assert_eq!(bench.device.period_ns, SECOND);
+}
+
+#[test]
+fn groups_are_read_in_pages_of_64() {
+    let mut bench = Bench::new(F9P, |settings| settings.baud = 921_600);
+    bench.run(0.5);
+    let mut all = Vec::new();
+    loop {
+        let keys = vec![Key(0x2091_ffff)];
+        let asked = CfgValget::Request { layer: 0, position: all.len() as u16, keys };
+        let frames = bench.ask(&asked);
+        let answer = frames.iter().find(|frame| frame.id == CfgValget::ID);
+        let Some(answer) = answer else { break };
+        let Ok(CfgValget::Answer { items, .. }) = CfgValget::parse(&answer.payload) else {
+            panic!()
+        };
+        if items.is_empty() {
+            break;
+        }
+        assert!(items.len() <= 64);
+        all.extend(items);
+    }
+    assert!(all.len() > 500, "{}", all.len());
+    assert!(all.iter().all(|item| item.key.group() == 0x91));
+}
+
+#[test]
+fn a_new_baud_rate_is_acknowledged_at_the_old_one() {
+    let mut bench = Bench::new("ublox-m8n", |settings| settings.sentences.clear());
+    bench.run(1.0);
+    let set = CfgPrt {
+        port: 1,
+        mode: 0x08d0,
+        baud: 115_200,
+        input_protocols: 0x23,
+        output_protocols: 0x03,
+        ..CfgPrt::default()
+    };
+    bench.sent.clear();
+    bench.say(&set.to_frame().to_bytes());
+    bench.run(0.1);
+    let [ack, line] = bench.sent.as_slice() else { panic!("{:?}", bench.sent) };
+    assert!(matches!(&ack.output, Output::Bytes(bytes) if bytes.len() == 10));
+    assert_eq!(line.output, Output::Line(LineSettings::eight_n_one(115_200)));
+    // Ten bytes at 9600.
+    assert_eq!(line.due.0 - ack.due.0, LineSettings::eight_n_one(9600).duration_ns(10));
+    let wrong = CfgPrt { baud: 1, ..set };
+    assert!(!is_ack(&bench.ask(&wrong), CfgPrt::ID));
+    let frames = bench.ask_frame(&Frame::new(CfgPrt::ID, vec![1]));
+    let answer = frames.iter().find(|frame| frame.id == CfgPrt::ID).unwrap();
+    assert_eq!(CfgPrt::parse(&answer.payload).unwrap().baud, 115_200);
+}
+
+/// As the KumarRobotics driver starts an M8.
+#[test]
+fn a_ros_driver_gets_its_answers() {
+    let mut bench = Bench::new("ublox-m8n", |settings| settings.baud = 115_200);
+    bench.run(3.0);
+    let frames = bench.ask_frame(&Frame::new(MonVer::ID, vec![]));
+    let version = MonVer::parse(&frames[0].payload).unwrap();
+    assert!(version.extensions.iter().any(|e| e.starts_with(b"PROTVER=18.00")));
+    let rate = CfgRate { measurement_ms: 250, measurements_per_solution: 1, time_reference: 1 };
+    assert!(is_ack(&bench.ask(&rate), CfgRate::ID));
+    for (id, length) in [(0x16, 8), (0x23, 40), (0x02, 20)] {
+        let id = MessageId::new(0x06, id);
+        let kept = Frame::new(id, vec![3; length]);
+        assert!(is_ack(&bench.ask_frame(&kept), id), "{id}");
+        assert!(bench.ask_frame(&Frame::new(id, vec![])).contains(&kept));
+    }
+    let nav5 = CfgNav5 { mask: 1, dynamic_model: 4, ..CfgNav5::default() };
+    assert!(is_ack(&bench.ask(&nav5), CfgNav5::ID));
+    let frames = bench.ask_frame(&Frame::new(CfgGnss::ID, vec![]));
+    let gnss = CfgGnss::parse(&frames[0].payload).unwrap();
+    assert!(gnss.blocks.iter().all(|block| block.flags & 1 == 1));
+    assert!(is_ack(&bench.ask(&CfgMsg::ThisPort(NavPvt::ID, 2)), CfgMsg::ID));
+    bench.run(0.5);
+    bench.sent.clear();
+    bench.run(2.0);
+    // Every second solution of four a second.
+    assert!((3..=5).contains(&bench.pvts().len()), "{}", bench.pvts().len());
+    // Generation 8 has no configuration items.
+    assert!(!is_ack(&bench.ask(&valset(&[item(key::RATE_MEAS, 100)])), CfgValset::ID));
+}
+
+#[test]
+fn systems_can_be_switched_off() {
+    let mut bench = Bench::new(F9P, |settings| settings.baud = 115_200);
+    bench.run(6.0);
+    let off = [key::GLO_ENA, key::GAL_ENA, key::BDS_ENA].map(|key| item(key, 0));
+    assert!(is_ack(&bench.ask(&valset(&off)), CfgValset::ID));
+    bench.run(1.0);
+    bench.sent.clear();
+    bench.run(2.0);
+    assert!(bench.count("GPGGA") >= 1 && bench.count("GNGGA") == 0);
+    assert_eq!(bench.count("GLGSV"), 0);
+    let frames = bench.ask_frame(&Frame::new(NavSat::ID, vec![]));
+    let sat = NavSat::parse(&frames[0].payload).unwrap();
+    assert!(!sat.satellites.is_empty() && sat.satellites.iter().all(|s| s.gnss_id == 0));
+    assert!(bench.ask_frame(&Frame::new(NavDop::ID, vec![]))[0].id == NavDop::ID);
+}
+
+#[test]
+fn a_cold_start_loses_the_fix_and_what_was_not_saved() {
+    let mut bench = Bench::new(F9P, |settings| settings.messages = vec!["NAV-PVT".to_string()]);
+    bench.run(8.0);
+    assert_eq!(bench.pvts().last().unwrap().fix_type, 3);
+    assert!(is_ack(&bench.ask(&valset(&[item(key::RATE_MEAS, 200)])), CfgValset::ID));
+    bench.sent.clear();
+    bench.say(&CfgRst { clear: 0xffff, mode: 0, reserved1: 0 }.to_frame().to_bytes());
+    bench.run(3.0);
+    assert!(bench.frames().iter().all(|frame| frame.id != AckAck::ID));
+    assert_eq!(bench.device.period_ns, SECOND);
+    assert!(bench.count("GNTXT") > 5);
+    assert_eq!(bench.pvts()[0].fix_type, 0);
+    assert_eq!(bench.pvts()[0].valid, 0);
+    bench.run(6.0);
+    assert_eq!(bench.pvts().last().unwrap().fix_type, 3);
+    // What was saved comes back.
+    bench.ask(&valset(&[item(key::RATE_MEAS, 200)]));
+    let save = CfgCfg { clear: 0, save: 0x1f1f, load: 0, devices: None };
+    assert!(is_ack(&bench.ask(&save), CfgCfg::ID));
+    bench.say(&CfgRst { clear: 0, mode: 1, reserved1: 0 }.to_frame().to_bytes());
+    bench.run(1.0);
+    assert_eq!(bench.device.period_ns, 200 * MS);
+}
+
+#[test]
+fn a_slow_line_overflows_and_says_so() {
+    let mut bench = Bench::new("ublox-m8n", |settings| {
+        settings.period_ns = 100 * MS;
+        settings.baud = 9600;
+    });
+    bench.run(12.0);
+    assert!(bench.sentences().iter().any(|s| s.fields.last().is_some_and(|f| f == "txbuf alloc")));
+    // Bytes never overlap on the line.
+    let mut free = 0;
+    for (due, bytes) in bench.bytes() {
+        assert!(due >= free);
+        free = due + LineSettings::eight_n_one(9600).duration_ns(bytes.len());
+    }
+}
+
+#[test]
+fn pubx_and_unknown_sentences_are_answered() {
+    let mut bench = Bench::new("ublox-m8n", |settings| settings.sentences.clear());
+    bench.run(10.0);
+    bench.sent.clear();
+    for text in ["$PUBX,00*33\r\n", "$PUBX,04*37\r\n", "$PGRMCE*0E\r\n"] {
+        bench.say(text.as_bytes());
+    }
+    bench.run(0.5);
+    let sentences = bench.sentences();
+    assert_eq!(sentences[0].fields.len(), 20);
+    assert_eq!(sentences[0].fields[7], "G3");
+    assert_eq!(sentences[1].fields[5], "18");
+    assert_eq!(sentences[2].fields[3], "PGRM inv format");
+    bench.say(b"$PUBX,40,GLL,0,1,0,0,0,0*5D\r\n");
+    bench.sent.clear();
+    bench.run(1.0);
+    assert_eq!(bench.count("GNGLL"), 1);
+}
+
+#[test]
+fn garmin_takes_its_commands() {
+    let mut bench = Bench::new("garmin-18x-lvc", |_| {});
+    bench.run(10.0);
+    assert!(bench.count("PGRMT") <= 1 && bench.count("GPRMC") >= 9);
+    let rmc = bench.sentences().into_iter().rfind(|s| s.address == "GPRMC").unwrap();
+    assert_eq!(rmc.fields.len(), 11);
+    assert_eq!(rmc.fields[0].len(), 6);
+    assert_eq!(rmc.fields[6].len(), 5);
+    bench.sent.clear();
+    bench.say(b"$PGRMO,,2*75\r\n$PGRMO,GPRMC,1*3D\r\n$PGRMC,A,,,,,,,,,8,1,2,4,30*06\r\n");
+    bench.run(3.0);
+    let addresses: Vec<_> = bench.sentences().iter().map(|s| s.address.clone()).collect();
+    assert!(addresses.starts_with(&["PGRMO", "PGRMO", "PGRMC"].map(String::from)), "{addresses:?}");
+    assert!(addresses[3..].iter().all(|address| address == "GPRMC"), "{addresses:?}");
+    assert!(bench.sent.iter().any(|t| t.output == Output::Line(LineSettings::eight_n_one(38_400))));
+    bench.sent.clear();
+    bench.run(2.0);
+    let edges: Vec<_> = bench
+        .sent
+        .iter()
+        .filter(|transmit| matches!(transmit.output, Output::PulsePerSecond(_)))
+        .skip_while(|transmit| transmit.output == Output::PulsePerSecond(false))
+        .map(|transmit| transmit.due.0)
+        .collect();
+    // Length code 4 is 100 ms.
+    assert_eq!(edges[1] - edges[0], 100 * MS);
+}
+
+#[test]
+fn two_bytes_tell_the_same_time() {
+    let mut bench = Bench::new("ublox-zed-f9p-hpg1.32", |settings| {
+        settings.messages = vec!["NAV-PVT".to_string(), "NAV-TIMEGPS".to_string()];
+        settings.leap_known_after_ns = 4 * SECOND;
+        settings.firmware_leap_s = 17;
+    });
+    bench.run(12.0);
+    let pvts = bench.pvts();
+    let early = pvts.iter().find(|pvt| pvt.valid & 7 == 3).unwrap();
+    let late = pvts.last().unwrap();
+    assert_eq!(late.valid & 7, 7);
+    // The receiver that takes 17 for 18 leap seconds is a second ahead.
+    let utc = |pvt: &NavPvt| u32::from(pvt.minute) * 60 + u32::from(pvt.second);
+    let gps = |pvt: &NavPvt| pvt.itow_ms / 1000;
+    assert_eq!(utc(early) + gps(late), utc(late) + gps(early) + 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Hostile bytes: nothing panics, nothing grows, and the stream goes on.
+    #[test]
+    fn any_input_is_survived(
+        chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
+        frames in prop::collection::vec(
+            (prop::sample::select(vec![0x00_u8, 0x01, 0x02, 0x04, 0x08, 0x09, 0x16, 0x23, 0x24, 0x31,
+                0x3e, 0x8a, 0x8b, 0x8c]), prop::collection::vec(any::<u8>(), 0..60)), 0..40),
+        name in prop::sample::select(vec![F9P, "ublox-m8n", "garmin-18x-lvc", "phone-gnss"]),
+    ) {
+        let mut bench = Bench::new(name, |_| {});
+        for chunk in chunks {
+            bench.say(&chunk);
+        }
+        for (id, payload) in frames {
+            bench.say(&Frame::new(MessageId::new(0x06, id), payload).to_bytes());
+            bench.run_by(0.05, 50 * MS);
+        }
+        bench.run_by(1.0, 100 * MS);
+        // 16 kB at the fastest rate are well above what any buffer holds.
+        prop_assert!(bench.device.slots.len() < 300);
+    }
+}

@@ -1,0 +1,190 @@
+//! Where satellites are: orbits of an almanac, or a synthetic constellation.
+
+use glam::DVec3;
+
+use crate::config::almanac::Orbit;
+use crate::config::gnss::{GnssSettings, GnssSystem};
+use crate::time::Epoch;
+
+/// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
+const MU_M3_S2: f64 = 3.986_005e14;
+/// Earth's rate of rotation, rad/s (IS-GPS-200).
+const EARTH_RATE_RAD_S: f64 = 7.292_115_146_7e-5;
+const WEEK_S: f64 = 604_800.0;
+
+/// A satellite of a system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Satellite {
+    /// Whose.
+    pub system: GnssSystem,
+    /// Number within the system.
+    pub svid: u8,
+    /// Whether a receiver may use it.
+    pub is_healthy: bool,
+    /// Where it flies.
+    pub orbit: SatelliteOrbit,
+}
+
+/// An orbit whose week is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SatelliteOrbit {
+    elements: Orbit,
+    /// GPS time of applicability since the GPS epoch, seconds.
+    toa_gps_s: f64,
+}
+
+/// All satellites a receiver may see.
+#[derive(Clone, Debug)]
+pub struct Constellation {
+    /// System by system.
+    pub satellites: Vec<Satellite>,
+}
+
+/// A Walker constellation: satellites spread evenly over planes that are spread evenly.
+struct Walker {
+    system: GnssSystem,
+    first_svid: u8,
+    count: u32,
+    planes: u32,
+    phasing: u32,
+    inclination_deg: f64,
+    semi_major_axis_m: f64,
+}
+
+/// Nominal constellations: of GPS 24 slots in six planes (GPS SPS performance standard), GLONASS
+/// 24/3/1 (ICD L1 L2), Galileo 24/3/1 (OS SIS ICD), BeiDou's medium orbits 24/3/1 (OS SIS ICD; from
+/// number 19 on as BeiDou-3 has them, 19 to 37 and then 11 to 15).
+const WALKERS: [Walker; 4] = [
+    Walker {
+        system: GnssSystem::Gps,
+        first_svid: 1,
+        count: 24,
+        planes: 6,
+        phasing: 1,
+        inclination_deg: 55.0,
+        semi_major_axis_m: 26_559_700.0,
+    },
+    Walker {
+        system: GnssSystem::Glonass,
+        first_svid: 1,
+        count: 24,
+        planes: 3,
+        phasing: 1,
+        inclination_deg: 64.8,
+        semi_major_axis_m: 25_510_000.0,
+    },
+    Walker {
+        system: GnssSystem::Galileo,
+        first_svid: 1,
+        count: 24,
+        planes: 3,
+        phasing: 1,
+        inclination_deg: 56.0,
+        semi_major_axis_m: 29_600_318.0,
+    },
+    Walker {
+        system: GnssSystem::Beidou,
+        first_svid: 14,
+        count: 24,
+        planes: 3,
+        phasing: 1,
+        inclination_deg: 55.0,
+        semi_major_axis_m: 27_906_100.0,
+    },
+];
+
+impl Constellation {
+    /// The satellites of every system of which there is one; GPS from the almanac if there is one.
+    pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
+        let mut satellites = Vec::new();
+        for walker in &WALKERS {
+            match &settings.almanac {
+                Some(almanac) if walker.system == GnssSystem::Gps => {
+                    let now_s = epoch.gps_seconds(crate::time::SimTime::ZERO);
+                    satellites.extend(almanac.satellites.iter().map(|entry| Satellite {
+                        system: GnssSystem::Gps,
+                        svid: entry.svid,
+                        is_healthy: entry.is_healthy,
+                        orbit: SatelliteOrbit::near(entry.orbit, now_s),
+                    }));
+                }
+                _ => satellites.extend(walker.satellites()),
+            }
+        }
+        Self { satellites }
+    }
+}
+
+impl Walker {
+    fn satellites(&self) -> impl Iterator<Item = Satellite> {
+        let per_plane = self.count / self.planes;
+        (0..self.count).map(move |number| {
+            let (plane, slot) = (number / per_plane, number % per_plane);
+            let turn = std::f64::consts::TAU;
+            let phase = f64::from(self.phasing * plane) / f64::from(self.count);
+            let elements = Orbit {
+                eccentricity: 0.0,
+                toa_s: 0.0,
+                week: 0,
+                week_modulus: 8192,
+                inclination_rad: self.inclination_deg.to_radians(),
+                ascension_rate_rad_s: 0.0,
+                sqrt_a: self.semi_major_axis_m.sqrt(),
+                ascension_rad: turn * f64::from(plane) / f64::from(self.planes),
+                perigee_rad: 0.0,
+                mean_anomaly_rad: turn * (f64::from(slot) / f64::from(per_plane) + phase),
+            };
+            Satellite {
+                system: self.system,
+                svid: self.first_svid + number as u8,
+                is_healthy: true,
+                orbit: SatelliteOrbit { elements, toa_gps_s: 0.0 },
+            }
+        })
+    }
+}
+
+impl SatelliteOrbit {
+    /// `elements` in the week that is nearest to the GPS time `now_s`.
+    pub fn near(elements: Orbit, now_s: f64) -> Self {
+        let cycle_s = f64::from(elements.week_modulus) * WEEK_S;
+        let toa_s = f64::from(elements.week) * WEEK_S + elements.toa_s;
+        let cycles = ((now_s - toa_s) / cycle_s).round();
+        Self { elements, toa_gps_s: toa_s + cycles * cycle_s }
+    }
+
+    /// Earth-centred, Earth-fixed place at a GPS time, metres: IS-GPS-200, table 20-IV without the
+    /// corrections an almanac does not have.
+    ///
+    /// ```text
+    /// tk = t - toa          n = sqrt(mu / A^3)     M = M0 + n tk        E - e sin E = M
+    /// nu = atan2(sqrt(1 - e^2) sin E, cos E - e)   u = nu + w           r = A (1 - e cos E)
+    /// O = O0 + (Odot - we) tk - we toa
+    /// ```
+    pub fn ecef_m(&self, gps_s: f64) -> DVec3 {
+        let orbit = &self.elements;
+        let (tk, e) = (gps_s - self.toa_gps_s, orbit.eccentricity);
+        let a = orbit.sqrt_a * orbit.sqrt_a;
+        let mean = orbit.mean_anomaly_rad + (MU_M3_S2 / (a * a * a)).sqrt() * tk;
+        let mean = mean.rem_euclid(std::f64::consts::TAU);
+        let mut eccentric = mean;
+        for _ in 0..8 {
+            let (sin, cos) = libm::sincos(eccentric);
+            eccentric -= (eccentric - e * sin - mean) / (1.0 - e * cos);
+        }
+        let (sin_e, cos_e) = libm::sincos(eccentric);
+        let true_anomaly = libm::atan2((1.0 - e * e).sqrt() * sin_e, cos_e - e);
+        let radius = a * (1.0 - e * cos_e);
+        let (sin_u, cos_u) = libm::sincos(true_anomaly + orbit.perigee_rad);
+        let node = orbit.ascension_rad + (orbit.ascension_rate_rad_s - EARTH_RATE_RAD_S) * tk
+            - EARTH_RATE_RAD_S * orbit.toa_s;
+        let (sin_o, cos_o) = libm::sincos(node.rem_euclid(std::f64::consts::TAU));
+        let (sin_i, cos_i) = libm::sincos(orbit.inclination_rad);
+        radius
+            * DVec3::new(
+                cos_u * cos_o - sin_u * cos_i * sin_o,
+                cos_u * sin_o + sin_u * cos_i * cos_o,
+                sin_u * sin_i,
+            )
+    }
+}

@@ -1,0 +1,134 @@
+//! Dilution of precision: how the satellites' places turn errors of ranges into errors of position.
+
+use glam::{DMat3, DVec3};
+
+/// Dilutions of precision, and the matrix they are read off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dop {
+    /// Position part of `(G^T G)^-1`, east, north, up: the position's covariance for ranges with an
+    /// error of one.
+    pub covariance: DMat3,
+    /// Time part of it, for the system with the most satellites.
+    pub time_variance: f64,
+}
+
+impl Dop {
+    /// From the directions (unit vectors east, north, up) to the satellites used, and the number of
+    /// each one's system. Each row of G is (-direction, 1 in the column of its system's clock).
+    /// `None` when the satellites do not determine a position.
+    ///
+    /// The clocks are eliminated: with the sum s and the count n of a system's directions, its part
+    /// of the position's information is `sum g g^T - s s^T / n`.
+    pub fn of(satellites: &[(DVec3, usize)]) -> Option<Self> {
+        let mut information = DMat3::ZERO;
+        let mut systems: Vec<(usize, DVec3, f64)> = Vec::new();
+        for &(direction, system) in satellites {
+            information += outer(direction);
+            match systems.iter_mut().find(|(other, _, _)| *other == system) {
+                Some((_, sum, count)) => {
+                    *sum += direction;
+                    *count += 1.0;
+                }
+                None => systems.push((system, direction, 1.0)),
+            }
+        }
+        if satellites.len() < 3 + systems.len() {
+            return None;
+        }
+        for (_, sum, count) in &systems {
+            information -= outer(*sum) * count.recip();
+        }
+        // Coplanar directions leave one axis open; rounding leaves a determinant near zero.
+        if information.determinant() < 1e-9 {
+            return None;
+        }
+        let covariance = information.inverse();
+        let (_, sum, count) = systems.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let mean = *sum / *count;
+        let time_variance = count.recip() + mean.dot(covariance * mean);
+        Some(Self { covariance, time_variance })
+    }
+
+    /// East, north, up.
+    pub fn axes(&self) -> DVec3 {
+        let c = &self.covariance;
+        DVec3::new(c.x_axis.x.sqrt(), c.y_axis.y.sqrt(), c.z_axis.z.sqrt())
+    }
+
+    /// Horizontal.
+    pub fn horizontal(&self) -> f64 {
+        (self.covariance.x_axis.x + self.covariance.y_axis.y).sqrt()
+    }
+
+    /// Vertical.
+    pub fn vertical(&self) -> f64 {
+        self.covariance.z_axis.z.sqrt()
+    }
+
+    /// Position.
+    pub fn position(&self) -> f64 {
+        self.axes().length()
+    }
+
+    /// Time.
+    pub fn time(&self) -> f64 {
+        self.time_variance.sqrt()
+    }
+
+    /// Position and time.
+    pub fn geometric(&self) -> f64 {
+        (self.axes().length_squared() + self.time_variance).sqrt()
+    }
+
+    /// All dilutions times `factor`.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let square = factor * factor;
+        Self { covariance: self.covariance * square, time_variance: self.time_variance * square }
+    }
+}
+
+fn outer(v: DVec3) -> DMat3 {
+    DMat3::from_cols(v * v.x, v * v.y, v * v.z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(elevation_deg: f64, azimuth_deg: f64) -> DVec3 {
+        let (se, ce) = libm::sincos(elevation_deg.to_radians());
+        let (sa, ca) = libm::sincos(azimuth_deg.to_radians());
+        DVec3::new(ce * sa, ce * ca, se)
+    }
+
+    /// One satellite in the zenith, three at the horizon 120 degrees apart: HDOP² = 4/3, VDOP² = 4/3,
+    /// TDOP² = 1/3 (worked out by hand from (G^T G)^-1).
+    #[test]
+    fn a_tetrahedron_has_the_textbooks_values() {
+        let mut satellites = vec![(direction(90.0, 0.0), 0)];
+        satellites.extend([0.0, 120.0, 240.0].map(|azimuth| (direction(0.0, azimuth), 0)));
+        let dop = Dop::of(&satellites).unwrap();
+        assert!((dop.horizontal().powi(2) - 4.0 / 3.0).abs() < 1e-12);
+        assert!((dop.vertical().powi(2) - 4.0 / 3.0).abs() < 1e-12);
+        assert!((dop.time().powi(2) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((dop.geometric().powi(2) - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_system_more_needs_a_satellite_more() {
+        let four = [(60.0, 0.0), (20.0, 90.0), (30.0, 200.0), (45.0, 300.0)];
+        let one: Vec<_> = four.map(|(e, a)| (direction(e, a), 0)).to_vec();
+        let alone = Dop::of(&one).unwrap();
+        let mut two = one.clone();
+        two.push((direction(50.0, 130.0), 1));
+        // A single satellite of a second system only determines that system's clock.
+        let with = Dop::of(&two).unwrap();
+        assert!((alone.position() - with.position()).abs() < 1e-9);
+        two.push((direction(15.0, 10.0), 1));
+        assert!(Dop::of(&two).unwrap().position() < alone.position());
+        assert!(Dop::of(&one[..3]).is_none());
+        let flat: Vec<_> = [10.0, 100.0, 190.0, 280.0].map(|a| (direction(0.0, a), 0)).to_vec();
+        assert!(Dop::of(&flat).is_none());
+    }
+}

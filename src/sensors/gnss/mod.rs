@@ -1,0 +1,153 @@
+//! A GNSS antenna under a sky that the scene hides in part, and what a receiver makes of it.
+//!
+//! [`SkySensor`] is the memoryless part: where the antenna is, which satellites stand above the
+//! horizon, how much of the line of sight to each is open. [`navigator::Navigator`] remembers: the
+//! way from start to fix, errors that wander, the age of the RTK solution; the device owns it and
+//! steps it once an epoch.
+
+pub mod constellation;
+pub mod dop;
+pub mod errors;
+pub mod navigator;
+
+use glam::DVec3;
+
+use self::constellation::Constellation;
+use super::lidar::Scratch;
+use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
+use crate::config::gnss::GnssSettings;
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::time::{Epoch, SimTime};
+use crate::world::raycast::{Hit, Pulse, Stencil};
+
+/// Farther surfaces hide no satellite, metres.
+const MAX_RANGE_M: f32 = 5000.0;
+/// Instants that a collection window is averaged over.
+const WINDOW_SAMPLES: u64 = 9;
+
+/// What is known of the antenna and the sky at an epoch, without error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkyView {
+    /// The antenna, averaged over the collection window.
+    pub position: Geodetic,
+    /// Of the antenna, east, north, up, m/s; averaged alike.
+    pub velocity_enu_m_s: DVec3,
+    /// Satellites above the horizon.
+    pub satellites: Vec<SatelliteView>,
+}
+
+/// A satellite above the horizon.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SatelliteView {
+    /// Index into [`Constellation::satellites`].
+    pub index: usize,
+    /// Above the horizon, radians.
+    pub elevation_rad: f64,
+    /// From north, clockwise, radians.
+    pub azimuth_rad: f64,
+    /// How much of the line of sight's bundle of rays nothing hides, 0..=1.
+    pub open_share: f64,
+}
+
+/// Sees the sky from the antenna. Elevation and azimuth are those of the World frame, which at a
+/// robot's distances from the origin is that of the antenna within hundredths of a degree.
+#[derive(Clone, Debug)]
+pub struct SkySensor {
+    constellation: Constellation,
+    epoch: Epoch,
+    stencil: Stencil,
+    ray_spread: f64,
+    window_ns: u64,
+}
+
+impl SkySensor {
+    /// An antenna for a receiver with these settings; `epoch` says where the satellites are.
+    pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
+        // The line of sight, and eight directions around it.
+        let ring = (0..8).map(|i| {
+            let (sin, cos) = libm::sincos(f64::from(i) * std::f64::consts::FRAC_PI_4);
+            [cos as f32, sin as f32]
+        });
+        let offsets = std::iter::once([0.0, 0.0]).chain(ring).collect();
+        Self {
+            constellation: Constellation::new(settings, epoch),
+            epoch,
+            stencil: Stencil::new(offsets).expect("nine finite offsets"),
+            ray_spread: libm::tan(settings.sky.ray_spread_rad),
+            window_ns: settings.window_ns,
+        }
+    }
+
+    /// The satellites.
+    pub fn constellation(&self) -> &Constellation {
+        &self.constellation
+    }
+
+    fn view(&self, at: SimTime, around: &Surroundings<'_>, scratch: &mut Scratch) -> SkyView {
+        let (place, velocity) = self.antenna(at, around);
+        let position = around.origin.geodetic_from_world(place);
+        let local = GeoOrigin::new(position);
+        let gps_s = self.epoch.gps_seconds(at);
+        let mut satellites = Vec::new();
+        let (pulses, hits) = scratch.rays();
+        for (index, satellite) in self.constellation.satellites.iter().enumerate() {
+            let direction = local.world_from_ecef(satellite.orbit.ecef_m(gps_s)).normalize();
+            if direction.z <= 0.0 {
+                continue;
+            }
+            satellites.push(SatelliteView {
+                index,
+                elevation_rad: libm::asin(direction.z.min(1.0)),
+                azimuth_rad: libm::atan2(direction.x, direction.y)
+                    .rem_euclid(std::f64::consts::TAU),
+                open_share: 1.0,
+            });
+            let half_axis_u = direction.any_orthonormal_vector() * self.ray_spread;
+            pulses.push(Pulse {
+                origin: place,
+                direction,
+                half_axis_u,
+                half_axis_v: direction.cross(half_axis_u),
+                max_range_m: MAX_RANGE_M,
+            });
+        }
+        hits.resize(pulses.len() * self.stencil.len(), Hit::MISS);
+        around.caster.cast(&self.stencil, pulses, hits);
+        for (satellite, hits) in satellites.iter_mut().zip(hits.chunks(self.stencil.len())) {
+            let open = hits.iter().filter(|hit| hit.range_m.is_infinite()).count();
+            satellite.open_share = open as f64 / self.stencil.len() as f64;
+        }
+        SkyView { position, velocity_enu_m_s: velocity, satellites }
+    }
+
+    /// Place and velocity of the antenna in World, averaged over the window that ends at `at`. The
+    /// lever arm from the robot's reference point turns with the robot.
+    fn antenna(&self, at: SimTime, around: &Surroundings<'_>) -> (DVec3, DVec3) {
+        let samples = if self.window_ns == 0 { 1 } else { WINDOW_SAMPLES };
+        let (mut place, mut velocity) = (DVec3::ZERO, DVec3::ZERO);
+        for sample in 0..samples {
+            let back_ns = self.window_ns * sample / (samples - 1).max(1);
+            let state = around.trajectory.state(SimTime(at.0.saturating_sub(back_ns)));
+            let arm = around.body_from_sensor.translation;
+            let turn = state.world_from_body.direction(state.angular_rate_rad_s.cross(arm));
+            place += state.world_from_body.point(arm);
+            velocity += state.velocity_m_s + turn;
+        }
+        (place / samples as f64, velocity / samples as f64)
+    }
+}
+
+impl Sensor for SkySensor {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        let view = self.view(request.start, surroundings, scratch);
+        Measurement { request, outcome: Outcome::Sky(Box::new(view)) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,383 @@
+//! What a receiver makes of the sky: tracked satellites, fix, position, velocity, stated accuracy.
+//!
+//! # From start to fix
+//!
+//! HDOP is AirSim's filter (`GpsSimple`, there of the stated error): from `hdop_initial` on,
+//! `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`. `y_final` is the HDOP
+//! of the satellites' geometry, or a number of the user's; without a position it is `hdop_initial`
+//! again. All other dilutions are scaled like HDOP. Below `hdop_2d` and `hdop_3d` there is a fix; RTK
+//! float and fixed follow after their times, as long as the three-dimensional fix lasts.
+//!
+//! # Carrier to noise
+//!
+//! `30 + 15 sqrt(sin elevation)` dB-Hz, the second signal 3 dB less, changed by `20 log10` of the open
+//! share of the line of sight (amplitude adds up over the first Fresnel zone) and a little from
+//! second to second.
+//!
+//! # Stated accuracy
+//!
+//! One standard deviation along each axis is UERE times the DOP of the axis: hAcc is UERE × HDOP, and
+//! with a UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)².
+
+use glam::{DMat3, DVec3};
+
+use super::SkyView;
+use super::constellation::{Constellation, Satellite};
+use super::dop::Dop;
+use super::errors::ErrorProcess;
+use crate::config::gnss::{BestFix, GnssSettings, GnssSystem};
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+
+/// What kind of solution there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fix {
+    /// None.
+    None,
+    /// The last one carried on.
+    DeadReckoning,
+    /// Height as before.
+    TwoD,
+    /// In three dimensions.
+    ThreeD(BestFix),
+}
+
+impl Fix {
+    /// Whether there is a position.
+    pub fn is_some(self) -> bool {
+        self != Self::None
+    }
+
+    /// What errors and accuracy it has.
+    pub fn grade(self) -> BestFix {
+        match self {
+            Self::ThreeD(grade) => grade,
+            _ => BestFix::Standalone,
+        }
+    }
+}
+
+/// A satellite as the receiver knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrackedSatellite {
+    /// Which.
+    pub satellite: Satellite,
+    /// Degrees.
+    pub elevation_deg: f64,
+    /// From north, clockwise, degrees, 0 to 360.
+    pub azimuth_deg: f64,
+    /// First and second signal, dB-Hz; none when not tracked.
+    pub cno_dbhz: [Option<f64>; 2],
+    /// Part of the solution.
+    pub is_used: bool,
+    /// Residual of its range, metres.
+    pub residual_m: f64,
+}
+
+/// What the receiver knows at an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The epoch.
+    pub at: SimTime,
+    /// What there is.
+    pub fix: Fix,
+    /// Date and time are known.
+    pub is_time_known: bool,
+    /// So are the leap seconds.
+    pub is_leap_known: bool,
+    /// Of the antenna; meaningless without a fix.
+    pub position: Geodetic,
+    /// Ellipsoidal height minus height above mean sea level, metres.
+    pub geoid_separation_m: f64,
+    /// East, north, up, m/s.
+    pub velocity_enu_m_s: DVec3,
+    /// As stated; none when the satellites do not determine a position.
+    pub dop: Option<Dop>,
+    /// Of the position, east, north, up, m².
+    pub covariance_m2: DMat3,
+    /// Of each component of the velocity, m/s.
+    pub velocity_std_m_s: f64,
+    /// Of the time, nanoseconds.
+    pub time_error_ns: f64,
+    /// Range errors' standard deviation, metres.
+    pub uere_m: f64,
+    /// In view, system by system.
+    pub satellites: Vec<TrackedSatellite>,
+    /// How long from start to the first fix, nanoseconds; none before.
+    pub time_to_first_fix_ns: Option<u64>,
+    /// How long since the fix came, nanoseconds; none without one.
+    pub fix_age_ns: Option<u64>,
+}
+
+impl Solution {
+    /// Horizontal speed, m/s.
+    pub fn ground_speed_m_s(&self) -> f64 {
+        self.velocity_enu_m_s.truncate().length()
+    }
+
+    /// Direction of motion from north, clockwise, degrees, 0 to 360.
+    pub fn course_deg(&self) -> f64 {
+        let v = self.velocity_enu_m_s;
+        libm::atan2(v.x, v.y).to_degrees().rem_euclid(360.0)
+    }
+
+    /// Satellites that are part of the solution.
+    pub fn used(&self) -> impl Iterator<Item = &TrackedSatellite> {
+        self.satellites.iter().filter(|satellite| satellite.is_used)
+    }
+
+    /// Horizontal accuracy, metres: the root of the sum of both axes' variances.
+    pub fn horizontal_accuracy_m(&self) -> f64 {
+        (self.covariance_m2.x_axis.x + self.covariance_m2.y_axis.y).sqrt()
+    }
+
+    /// Vertical accuracy, metres.
+    pub fn vertical_accuracy_m(&self) -> f64 {
+        self.covariance_m2.z_axis.z.sqrt()
+    }
+}
+
+/// What the host may change about navigation while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NavigationLimits {
+    /// Systems received.
+    pub systems: Vec<GnssSystem>,
+    /// Lower satellites are not used, radians.
+    pub mask_rad: f64,
+}
+
+/// The receiver's memory.
+#[derive(Clone, Debug)]
+pub struct Navigator {
+    settings: GnssSettings,
+    constellation: Constellation,
+    noise: NoiseSource,
+    errors: [ErrorProcess; 4],
+    started: SimTime,
+    last: Option<SimTime>,
+    hdop: f64,
+    time_known_since: Option<SimTime>,
+    first_fix: Option<SimTime>,
+    fix_since: Option<SimTime>,
+    /// The last solution with satellites, to be carried on.
+    held: Option<(SimTime, Geodetic, DVec3)>,
+}
+
+impl Navigator {
+    /// A receiver that is switched on at `started`.
+    pub fn new(
+        settings: &GnssSettings,
+        constellation: Constellation,
+        noise: NoiseSource,
+        started: SimTime,
+    ) -> Self {
+        let process =
+            |grade: usize| ErrorProcess::new(&settings.grades[grade].errors, noise, grade);
+        Self {
+            errors: std::array::from_fn(process),
+            hdop: settings.acquisition.hdop_initial,
+            settings: settings.clone(),
+            constellation,
+            noise,
+            started,
+            last: None,
+            time_known_since: None,
+            first_fix: None,
+            fix_since: None,
+            held: None,
+        }
+    }
+
+    /// Starts again at `at`; errors wander on, as the sky does.
+    pub fn restart(&mut self, at: SimTime, forgets_time: bool) {
+        self.started = at;
+        self.hdop = self.settings.acquisition.hdop_initial;
+        self.first_fix = None;
+        self.fix_since = None;
+        self.held = None;
+        if forgets_time {
+            self.time_known_since = None;
+        }
+    }
+
+    /// The solution of the epoch `at`, which is after all before it; `index` counts them.
+    pub fn step(
+        &mut self,
+        at: SimTime,
+        index: u64,
+        view: &SkyView,
+        limits: &NavigationLimits,
+    ) -> Solution {
+        let errors: [_; 4] = std::array::from_fn(|grade| self.errors[grade].step(at, index));
+        let is_up = at.0 >= self.started.0 + self.settings.acquisition.startup_ns;
+        let mut satellites = self.track(at, view, limits, is_up);
+        let rows: Vec<_> = satellites.iter().filter(|s| s.is_used).map(row).collect();
+        let geometry = Dop::of(&rows);
+        let dop = self.filter(at, geometry, is_up);
+        if is_up && satellites.iter().any(|s| s.cno_dbhz[0].is_some()) {
+            self.time_known_since.get_or_insert(at);
+        }
+        let fix = self.fix(at, dop.as_ref());
+        if matches!(fix, Fix::None | Fix::DeadReckoning) {
+            satellites.iter_mut().for_each(|satellite| satellite.is_used = false);
+        }
+        let error = errors[fix.grade() as usize];
+        let axes = dop.map_or(DVec3::ONE, |dop| dop.axes());
+        let grade = self.settings.grade(fix.grade());
+        let white = self.draw(index, Quantity::GnssVelocity);
+        let mut position = moved(view.position, error.position_m + error.range_m * axes);
+        let mut velocity =
+            view.velocity_enu_m_s + error.velocity_m_s + white * grade.velocity_std_m_s;
+        let uere_m = grade.uere_m;
+        let mut covariance = dop.map_or(DMat3::ZERO, |dop| dop.covariance * (uere_m * uere_m));
+        let velocity_std = grade.velocity_std_m_s;
+        match (fix, self.held) {
+            (Fix::DeadReckoning, Some((since, from, speed))) => {
+                let age_s = at.saturating_since(since).as_secs_f64();
+                position = moved(from, speed * age_s);
+                velocity = speed;
+                // Unknown acceleration of about 1 m/s² adds up.
+                covariance =
+                    DMat3::from_diagonal(DVec3::splat((uere_m + 0.5 * age_s * age_s).powi(2)));
+            }
+            (Fix::TwoD, Some((_, from, _))) => position.altitude_m = from.altitude_m,
+            _ => {}
+        }
+        if matches!(fix, Fix::TwoD | Fix::ThreeD(_)) {
+            self.held = Some((at, position, velocity));
+        }
+        self.last = Some(at);
+        let clock = self.noise.request(index).standard_normal(0, Quantity::GnssClock);
+        Solution {
+            at,
+            fix,
+            is_time_known: self.time_known_since.is_some(),
+            is_leap_known: self
+                .time_known_since
+                .is_some_and(|since| at.0 >= since.0 + self.settings.leap_known_after_ns),
+            position,
+            geoid_separation_m: self.settings.geoid_separation_m.unwrap_or_else(|| {
+                // The model covers the whole Earth; a place that is not on it cannot come here.
+                let height = egm2008::geoid_height(
+                    position.latitude_deg as f32,
+                    position.longitude_deg as f32,
+                );
+                height.map_or(0.0, f64::from)
+            }),
+            velocity_enu_m_s: velocity,
+            dop,
+            covariance_m2: covariance,
+            velocity_std_m_s: velocity_std,
+            time_error_ns: clock * 20.0,
+            uere_m,
+            satellites,
+            time_to_first_fix_ns: self.first_fix.map(|first| first.0 - self.started.0),
+            fix_age_ns: self.fix_since.map(|since| at.0 - since.0),
+        }
+    }
+
+    /// Which satellites are in view, tracked and used.
+    fn track(
+        &self,
+        at: SimTime,
+        view: &SkyView,
+        limits: &NavigationLimits,
+        is_up: bool,
+    ) -> Vec<TrackedSatellite> {
+        let sky = &self.settings.sky;
+        let second = self.noise.request(at.0 / 1_000_000_000);
+        let mut all = Vec::with_capacity(view.satellites.len());
+        for seen in &view.satellites {
+            let satellite = self.constellation.satellites[seen.index];
+            if !is_up || !limits.systems.contains(&satellite.system) {
+                continue;
+            }
+            let flutter = second.standard_normal(seen.index, Quantity::GnssCarrierToNoise);
+            let open_db = 20.0 * libm::log10(seen.open_share.max(1e-6));
+            let cno = 30.0
+                + 15.0 * libm::sin(seen.elevation_rad).max(0.0).sqrt()
+                + open_db
+                + flutter * sky.cno_std_db;
+            let tracked = |cno: f64| (cno >= sky.min_cno_dbhz).then_some(cno);
+            let residual = second.standard_normal(seen.index, Quantity::GnssResidual);
+            all.push(TrackedSatellite {
+                satellite,
+                elevation_deg: seen.elevation_rad.to_degrees(),
+                azimuth_deg: seen.azimuth_rad.to_degrees(),
+                cno_dbhz: [tracked(cno), tracked(cno - 3.0)],
+                is_used: tracked(cno).is_some()
+                    && satellite.is_healthy
+                    && seen.elevation_rad >= limits.mask_rad,
+                residual_m: residual * self.settings.grade(BestFix::Standalone).uere_m,
+            });
+        }
+        all
+    }
+
+    /// The stated dilutions.
+    fn filter(&mut self, at: SimTime, geometry: Option<Dop>, is_up: bool) -> Option<Dop> {
+        let acquisition = &self.settings.acquisition;
+        let target = match geometry {
+            Some(dop) => acquisition.hdop_final.unwrap_or(dop.horizontal()),
+            None => acquisition.hdop_initial,
+        };
+        if !is_up {
+            return None;
+        }
+        if acquisition.is_filtered {
+            // The first epoch counts from the moment the receiver was up.
+            let up = SimTime(self.started.0 + acquisition.startup_ns);
+            let since = self.last.map_or(up, |last| last.max(up));
+            let dt = at.saturating_since(since).as_secs_f64();
+            let alpha = libm::exp(-dt / acquisition.time_constant_s);
+            self.hdop = alpha * self.hdop + (1.0 - alpha) * target;
+        } else {
+            self.hdop = target;
+        }
+        geometry.map(|dop| dop.scaled(self.hdop / dop.horizontal()))
+    }
+
+    fn fix(&mut self, at: SimTime, dop: Option<&Dop>) -> Fix {
+        let acquisition = &self.settings.acquisition;
+        let hdop = dop.map_or(f64::INFINITY, Dop::horizontal);
+        let is_3d = hdop <= acquisition.hdop_3d;
+        if !is_3d && hdop > acquisition.hdop_2d {
+            self.fix_since = None;
+            let coasts =
+                self.held.is_some_and(|(since, ..)| at.0 - since.0 <= self.settings.coast_ns);
+            return if coasts { Fix::DeadReckoning } else { Fix::None };
+        }
+        self.first_fix.get_or_insert(at);
+        if !is_3d {
+            self.fix_since = None;
+            return Fix::TwoD;
+        }
+        let age_ns = at.0 - self.fix_since.get_or_insert(at).0;
+        let best = [
+            (BestFix::RtkFixed, acquisition.rtk_fixed_after_ns),
+            (BestFix::RtkFloat, acquisition.rtk_float_after_ns),
+            (BestFix::Differential, acquisition.differential_after_ns),
+        ]
+        .into_iter()
+        .find(|(kind, after_ns)| *kind <= acquisition.best_fix && age_ns >= *after_ns);
+        Fix::ThreeD(best.map_or(BestFix::Standalone, |(kind, _)| kind))
+    }
+
+    fn draw(&self, index: u64, quantity: Quantity) -> DVec3 {
+        let noise = self.noise.request(index);
+        let axis = |axis: usize| noise.standard_normal(axis, quantity);
+        DVec3::new(axis(0), axis(1), axis(2))
+    }
+}
+
+/// The place `offset` (east, north, up, metres) from `from`.
+fn moved(from: Geodetic, offset: DVec3) -> Geodetic {
+    if offset == DVec3::ZERO { from } else { GeoOrigin::new(from).geodetic_from_world(offset) }
+}
+
+fn row(tracked: &TrackedSatellite) -> (DVec3, usize) {
+    let (sin_e, cos_e) = libm::sincos(tracked.elevation_deg.to_radians());
+    let (sin_a, cos_a) = libm::sincos(tracked.azimuth_deg.to_radians());
+    (DVec3::new(cos_e * sin_a, cos_e * cos_a, sin_e), tracked.satellite.system as usize)
+}

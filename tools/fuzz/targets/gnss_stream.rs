@@ -1,0 +1,61 @@
+//! A receiver's port: no byte of a stream is lost, what is decoded is encoded as it was, and a
+//! receiver that hears it lives on.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::profile::{DriverProfile, Profile};
+use menura::devices::Device;
+use menura::devices::gnss::Gnss;
+use menura::sensors::gnss::SkySensor;
+use menura::sensors::noise::NoiseSource;
+use menura::time::{Epoch, SimTime};
+use menura::wire::gnss_stream::{PieceKind, Splitter};
+use menura::wire::nmea::{RawSentence, Sentence};
+use menura::wire::ubx::{Frame, Message};
+
+static EPOCH: LazyLock<Epoch> =
+    LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut splitter = Splitter::default();
+    let mut joined = Vec::new();
+    splitter.push(bytes);
+    while let Some(piece) = splitter.next_piece().or_else(|| splitter.next_at_end()) {
+        match piece.kind {
+            PieceKind::Line => {
+                if let Ok(raw) = RawSentence::parse(&piece.bytes) {
+                    assert_eq!(raw.to_bytes(), piece.bytes);
+                    if let Some(Ok(sentence)) = Sentence::from_raw(&raw) {
+                        assert_eq!(sentence.to_bytes(), piece.bytes);
+                    }
+                }
+            }
+            PieceKind::Ubx => {
+                let frame = Frame::parse(&piece.bytes).expect("a frame, as it was told");
+                assert_eq!(frame.to_bytes(), piece.bytes);
+                if let Some(Ok(message)) = Message::from_frame(&frame) {
+                    assert_eq!(message.to_frame(), frame);
+                }
+            }
+            PieceKind::Rtcm3 | PieceKind::Noise => {}
+        }
+        joined.extend(piece.bytes);
+    }
+    assert_eq!(joined, bytes);
+
+    for profile in Profile::embedded() {
+        let DriverProfile::Gnss(driver) = &profile.driver else { continue };
+        let sensor = SkySensor::new(&driver.defaults, *EPOCH);
+        let noise = NoiseSource::new(1, "gnss");
+        let mut device = Gnss::new(driver, &driver.defaults, &sensor, noise, *EPOCH);
+        for (number, chunk) in bytes.chunks(100).enumerate() {
+            let now = SimTime(number as u64 * 10_000_000);
+            device.handle_input(now, chunk);
+            while device.poll_request(SimTime(now.0 + 100_000_000)).is_some() {}
+            device.advance(now);
+            while device.poll_transmit().is_some() {}
+        }
+    }
+});
