@@ -4,6 +4,10 @@ mod common;
 
 use std::fs::File;
 
+use etherparse::{SlicedPacket, TransportSlice};
+use menura::wire::cola::Dialect;
+use menura::wire::cola::frame::{self, Next};
+use menura::wire::cola::scan_data::{ClockTime, ScanData};
 use menura::wire::ethernet::{Content, FrameHeader, LinkType, UdpChecksum};
 use menura::wire::mip::{self, Mip};
 use menura::wire::stream::StreamDecoder;
@@ -11,9 +15,13 @@ use menura::wire::velodyne::{
     DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, PositionPacket, PpsStatus, ReturnMode,
 };
 use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::{Block, PcapNgReader};
 
 /// VLP-16 with a GPS receiver, 2016, from MRPT's test data.
 const VLP16: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
+
+/// TiM5xx, CoLa-B by TCP, from the tests of sick_scan_xd.
+const TIM5XX: &str = "captures/sick/sick-scan-xd-test.pcapng";
 
 fn frames(file: &str) -> Option<Vec<Vec<u8>>> {
     let path = common::shared(file)?;
@@ -113,4 +121,59 @@ fn mip_packets_survive() {
     specific_force_g.sort_by(f32::total_cmp);
     let median = specific_force_g[specific_force_g.len() / 2];
     assert!((median - 1.0).abs() < 0.05, "{median} g of {}", specific_force_g.len());
+}
+
+/// What came by TCP from `port`, in the order of the sequence numbers.
+fn tcp_stream(file: &str, port: u16) -> Option<Vec<u8>> {
+    let path = common::shared(file)?;
+    let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
+    let mut stream = Vec::new();
+    let mut expected = None;
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        let Ok(sliced) = SlicedPacket::from_ethernet(&packet.data) else { continue };
+        let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { continue };
+        if tcp.source_port() != port || tcp.payload().is_empty() {
+            continue;
+        }
+        let number = tcp.sequence_number();
+        assert!(expected.is_none_or(|expected| expected == number), "a segment is missing");
+        expected = Some(number.wrapping_add(tcp.payload().len() as u32));
+        stream.extend_from_slice(tcp.payload());
+    }
+    Some(stream)
+}
+
+#[test]
+fn tim5xx_scans_survive_in_cola_b_and_by_way_of_cola_a() {
+    let Some(stream) = tcp_stream(TIM5XX, 2112) else { return };
+    let (mut rest, mut again, mut scans) = (&stream[..], Vec::new(), Vec::new());
+    while let Next::Frame { dialect: Dialect::B, content, length } = frame::next(rest, 10_000) {
+        let scan = ScanData::parse(Dialect::B, content).unwrap();
+        again.extend(frame::emit(Dialect::B, &scan.emit(Dialect::B)));
+        let text = scan.emit(Dialect::A);
+        assert_eq!(ScanData::parse(Dialect::A, &text).as_ref(), Ok(&scan));
+        scans.push(scan);
+        rest = &rest[length..];
+    }
+    assert!(rest.is_empty());
+    assert_eq!(again, stream);
+    assert_eq!(scans.len(), 16);
+
+    let first = &scans[0];
+    assert!(first.is_streamed && first.rest.is_empty());
+    assert_eq!((first.scan_frequency_centihz, first.measurement_frequency_hundred_hz), (1500, 162));
+    let names: Vec<_> = first.channels_16.iter().map(|channel| &channel.name).collect();
+    assert_eq!(names, [b"DIST1", b"RSSI1"]);
+    let distances = first.channel(b"DIST1").unwrap();
+    assert_eq!((distances.start_angle, distances.angular_step), (-450_000, 3333));
+    assert_eq!((distances.values.len(), distances.scale_factor()), (811, 1.0));
+    let time = first.trailer.as_ref().unwrap().time.unwrap();
+    let known = ClockTime { year: 1970, month: 1, day: 1, minute: 50, second: 14, ..time };
+    assert_eq!(time, known);
+    for pair in scans.windows(2) {
+        assert_eq!(pair[1].scan_counter, pair[0].scan_counter.wrapping_add(1));
+        let period_us = pair[1].start_us - pair[0].start_us;
+        assert!((66_000..67_500).contains(&period_us), "{period_us} us");
+    }
 }

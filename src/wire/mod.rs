@@ -4,6 +4,7 @@
 //! refuses what it cannot represent, and `emit(parse(bytes)) == bytes` for all it accepts.
 
 pub mod checksum;
+pub mod cola;
 pub mod ethernet;
 pub mod fdilink;
 pub mod fields;

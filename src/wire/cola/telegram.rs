@@ -1,0 +1,469 @@
+//! Commands and their answers.
+//!
+//! Which values a name has is the same in all scanners that know it; the tables here hold what the
+//! drivers of LMS1xx and LMS5xx use. A command is read in all spellings hosts have for numbers and
+//! written in one, so only what this module wrote comes back byte for byte.
+
+use super::fields::{Reader, Writer};
+use super::{Dialect, Refusal};
+
+/// What a telegram is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `sRN`: a variable is asked for by its name.
+    Read,
+    /// `sRI`: a variable is asked for by its number.
+    ReadIndex,
+    /// `sWN`: a variable is set.
+    Write,
+    /// `sMN`: a method is called.
+    Call,
+    /// `sEN`: an event is subscribed to, or not any more.
+    Subscribe,
+    /// `sRA`: the variable's value.
+    ReadAnswer,
+    /// `sWA`: it is set.
+    WriteAnswer,
+    /// `sAN`: the method's result.
+    CallAnswer,
+    /// `sEA`: whether it is subscribed to.
+    SubscribeAnswer,
+    /// `sSN`: the event has happened.
+    Happened,
+    /// `sFA`: it cannot be done.
+    Refused,
+}
+
+const KINDS: [(&str, Kind); 11] = [
+    ("sRN", Kind::Read),
+    ("sRI", Kind::ReadIndex),
+    ("sWN", Kind::Write),
+    ("sMN", Kind::Call),
+    ("sEN", Kind::Subscribe),
+    ("sRA", Kind::ReadAnswer),
+    ("sWA", Kind::WriteAnswer),
+    ("sAN", Kind::CallAnswer),
+    ("sEA", Kind::SubscribeAnswer),
+    ("sSN", Kind::Happened),
+    ("sFA", Kind::Refused),
+];
+
+impl Kind {
+    /// Its three letters.
+    pub fn word(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
+    }
+
+    fn of(word: &[u8]) -> Option<Self> {
+        KINDS.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
+    }
+
+    /// What is said about a name that is not in the tables.
+    fn unknown(self) -> Refusal {
+        match self {
+            Self::Call | Self::CallAnswer => Refusal::UnknownMethod,
+            Self::Subscribe | Self::SubscribeAnswer | Self::Happened => Refusal::UnknownEvent,
+            _ => Refusal::UnknownVariable,
+        }
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A byte, or an enumeration of one.
+    U8,
+    /// Two bytes.
+    U16,
+    /// Four bytes.
+    U32,
+    /// Four bytes with a sign.
+    I32,
+    /// An IEEE 754 number.
+    Real,
+    /// Bytes with their number before them.
+    Text,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A byte.
+    U8(u8),
+    /// Two bytes.
+    U16(u16),
+    /// Four bytes.
+    U32(u32),
+    /// Four bytes with a sign.
+    I32(i32),
+    /// The bits of an IEEE 754 number.
+    Real(u32),
+    /// Bytes.
+    Text(Vec<u8>),
+}
+
+impl Value {
+    /// A text.
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.as_bytes().to_vec())
+    }
+
+    fn read(kind: Type, reader: &mut Reader<'_>) -> Result<Self, Refusal> {
+        Ok(match kind {
+            Type::U8 => Self::U8(reader.u8()?),
+            Type::U16 => Self::U16(reader.u16()?),
+            Type::U32 => Self::U32(reader.u32()?),
+            Type::I32 => Self::I32(reader.i32()?),
+            Type::Real => Self::Real(reader.real()?),
+            Type::Text => Self::Text(reader.text()?.to_vec()),
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::U8(value) => writer.u8(*value),
+            Self::U16(value) => writer.u16(*value),
+            Self::U32(value) => writer.u32(*value),
+            Self::I32(value) => writer.i32(*value),
+            Self::Real(bits) => writer.real(*bits),
+            Self::Text(text) => writer.text(text),
+        }
+    }
+}
+
+use Type::{I32, Real, Text, U8, U16, U32};
+
+/// Variables and the types of their values.
+const VARIABLES: &[(&str, &[Type])] = &[
+    // Name and version.
+    ("DeviceIdent", &[Text, Text]),
+    ("FirmwareVersion", &[Text]),
+    ("SerialNumber", &[Text]),
+    ("LocationName", &[Text]),
+    // 0 busy, 1 ready, 2 error.
+    ("SCdevicestate", &[U8]),
+    // Operating time, 1/10 h.
+    ("ODoprh", &[U32]),
+    // How often it was switched on.
+    ("ODpwrc", &[U32]),
+    // State, temperature out of range, time, date, three LEDs.
+    ("STlms", &[U16, U8, Text, Text, U8, U8, U8]),
+    // 1/100 Hz, sectors, 1/10000 degree each: resolution, start, stop.
+    ("LMPscancfg", &[U32, U16, U32, I32, I32]),
+    // Sectors, resolution, start, stop.
+    ("LMPoutputRange", &[U16, U32, I32, I32]),
+    // Channels (2), remission, 16 bit, unit, encoder (2), position, name, comment, time, interval.
+    ("LMDscandatacfg", &[U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U16]),
+    ("LIDinputstate", &[U16, U32, U16, U32]),
+    // 0 CoLa-A, 1 CoLa-B.
+    ("EIHstCola", &[U8]),
+    // 0 first, 1 all, 2 last.
+    ("FREchoFilter", &[U8]),
+    ("LFPmeanfilter", &[U8, U16, U8]),
+    ("LICencset", &[U8]),
+    ("LICsrc", &[U8]),
+    ("LICencres", &[Real]),
+    ("DO3And4Fnc", &[U8]),
+];
+
+/// Methods with the types of their parameters and results.
+const METHODS: &[(&str, &[Type], &[Type])] = &[
+    // Level and hash of its password; 1 granted, 0 not.
+    ("SetAccessMode", &[U8, U32], &[U8]),
+    // As LMPscancfg; 0 done, then what holds now.
+    ("mLMPsetscancfg", &[U32, U16, U32, I32, I32], &[U8, U32, U16, U32, I32, I32]),
+    ("LMCstartmeas", &[], &[U8]),
+    ("LMCstopmeas", &[], &[U8]),
+    ("LMCstandby", &[], &[U8]),
+    ("Run", &[], &[U8]),
+    ("mEEwriteall", &[], &[U8]),
+];
+
+/// Events that can be subscribed to.
+const EVENTS: &[&str] = &["LMDscandata", "LFErec", "LIDoutputstate", "LIDinputstate"];
+
+/// The variable of an evaluation field; a field that is not configured has the one value 0.
+const FIELD: &[Type] = &[U8];
+
+/// Asked for by number 0: as DeviceIdent.
+const IDENT_INDEX: &str = "0";
+
+/// The types of the values behind a name.
+fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
+    let variable = || VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, types)| *types);
+    let method = || METHODS.iter().find(|(known, ..)| *known == name);
+    let is_event = EVENTS.contains(&name);
+    let found = match kind {
+        Kind::Read => (variable().is_some() || field_number(name).is_some() || name == EVENTS[0])
+            .then_some(&[][..]),
+        Kind::ReadIndex => (name == IDENT_INDEX).then_some(&[][..]),
+        Kind::Write => variable(),
+        Kind::WriteAnswer => variable().map(|_| &[][..]),
+        Kind::ReadAnswer if name == IDENT_INDEX => Some(&[Text, Text][..]),
+        Kind::ReadAnswer => variable().or(field_number(name).map(|_| FIELD)),
+        Kind::Call => method().map(|(_, types, _)| *types),
+        Kind::CallAnswer => method().map(|(_, _, types)| *types),
+        Kind::Subscribe | Kind::SubscribeAnswer => is_event.then_some(&[U8][..]),
+        Kind::Refused => Some(&[U16][..]),
+        // What happened has a format of its own.
+        Kind::Happened => None,
+    };
+    found.ok_or(kind.unknown())
+}
+
+/// The number of an evaluation field by the name of its variable, `field000` to `field999`.
+pub fn field_number(name: &str) -> Option<u16> {
+    let digits = name.strip_prefix("field")?;
+    (digits.len() == 3 && digits.bytes().all(|digit| digit.is_ascii_digit()))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+/// A command or an answer. Scan data are [`super::scan_data::ScanData`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Telegram {
+    /// What it is for.
+    pub kind: Kind,
+    /// What it is about; empty in a refusal.
+    pub name: String,
+    /// Its values, of the types that its name has.
+    pub values: Vec<Value>,
+}
+
+impl Telegram {
+    /// A telegram; the values must be of the types that the tables give.
+    pub fn new(kind: Kind, name: &str, values: Vec<Value>) -> Self {
+        Self { kind, name: name.to_owned(), values }
+    }
+
+    /// The answer `sFA`.
+    pub fn refusal(refusal: Refusal) -> Self {
+        Self::new(Kind::Refused, "", vec![Value::U16(refusal.code())])
+    }
+
+    /// Kind and name of a content, whatever follows.
+    ///
+    /// # Errors
+    /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] for a name that is
+    /// not of printable characters.
+    pub fn head(content: &[u8]) -> Result<(Kind, &str, &[u8]), Refusal> {
+        let (word, rest) = content.split_at_checked(3).ok_or(Refusal::UnknownCommand)?;
+        let kind = Kind::of(word).ok_or(Refusal::UnknownCommand)?;
+        if kind == Kind::Refused {
+            return Ok((kind, "", rest));
+        }
+        let rest = rest.strip_prefix(b" ").ok_or(Refusal::UnknownCommand)?;
+        let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        // A number in CoLa-B, as some hosts write it.
+        let name = if kind == Kind::ReadIndex && name == b"\0\0" { b"0" } else { name };
+        match std::str::from_utf8(name) {
+            Ok(name) if name.bytes().all(|byte| byte.is_ascii_graphic()) => Ok((kind, name, rest)),
+            _ => Err(Refusal::InvalidCharacter),
+        }
+    }
+
+    /// Reads a telegram.
+    ///
+    /// # Errors
+    /// What a scanner answers to it.
+    pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, Refusal> {
+        let (kind, name, rest) = Self::head(content)?;
+        let types = types(kind, name)?;
+        let mut reader = Reader::lenient(dialect, rest);
+        let values: Result<Vec<Value>, Refusal> =
+            types.iter().map(|kind| Value::read(*kind, &mut reader)).collect();
+        let values = values?;
+        reader.finish()?;
+        Ok(Self { kind, name: name.to_owned(), values })
+    }
+
+    /// The content in a dialect.
+    pub fn emit(&self, dialect: Dialect) -> Vec<u8> {
+        let mut writer = match self.kind {
+            // Logs of LMS1xx and LMS5xx: no blank before the number in CoLa-B.
+            Kind::Refused => Writer::glued(dialect, self.kind.word()),
+            _ => Writer::new(dialect, &[self.kind.word(), &self.name]),
+        };
+        for value in &self.values {
+            value.write(&mut writer);
+        }
+        writer.finish(self.kind == Kind::WriteAnswer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::cola::frame;
+    use proptest::prelude::*;
+
+    fn value(kind: Type) -> BoxedStrategy<Value> {
+        match kind {
+            Type::U8 => any::<u8>().prop_map(Value::U8).boxed(),
+            Type::U16 => any::<u16>().prop_map(Value::U16).boxed(),
+            Type::U32 => any::<u32>().prop_map(Value::U32).boxed(),
+            Type::I32 => any::<i32>().prop_map(Value::I32).boxed(),
+            Type::Real => any::<u32>().prop_map(Value::Real).boxed(),
+            Type::Text => "[ -~]{0,20}".prop_map(|text| Value::text(&text)).boxed(),
+        }
+    }
+
+    fn any_telegram() -> impl Strategy<Value = Telegram> {
+        let names: Vec<(Kind, String)> = KINDS
+            .iter()
+            .flat_map(|(_, kind)| {
+                let variables = VARIABLES.iter().map(|(name, _)| *name);
+                let names = variables
+                    .chain(METHODS.iter().map(|(name, ..)| *name))
+                    .chain(EVENTS.iter().copied())
+                    .chain(["field029", IDENT_INDEX]);
+                let known = names.filter(|name| types(*kind, name).is_ok());
+                let name_of =
+                    |name: &str| if *kind == Kind::Refused { "" } else { name }.to_owned();
+                known.map(|name| (*kind, name_of(name))).collect::<Vec<_>>()
+            })
+            .collect();
+        prop::sample::select(names).prop_flat_map(|(kind, name)| {
+            let values: Vec<_> =
+                types(kind, &name).unwrap().iter().map(|kind| value(*kind)).collect();
+            values.prop_map(move |values| Telegram::new(kind, &name, values))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_telegram_survives_both_dialects(telegram in any_telegram()) {
+            for dialect in [Dialect::A, Dialect::B] {
+                let content = telegram.emit(dialect);
+                prop_assert_eq!(Telegram::parse(dialect, &content), Ok(telegram.clone()));
+            }
+        }
+
+        #[test]
+        fn any_content_is_answered(is_binary: bool, content: Vec<u8>, name in "s[RWME][NI] [ -~]{0,30}") {
+            let dialect = if is_binary { Dialect::B } else { Dialect::A };
+            let _ = Telegram::parse(dialect, &content);
+            let _ = Telegram::parse(dialect, &[name.as_bytes(), &content].concat());
+        }
+    }
+
+    /// Telegrams of drivers and real scanners.
+    #[test]
+    fn golden_bytes() {
+        let hex = |text: &str| -> Vec<u8> {
+            text.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+        };
+        for (text, binary) in [
+            (
+                "sMN SetAccessMode 3 F4724744",
+                "02 02 02 02 00 00 00 17 73 4D 4E 20 53 65 74 41 63 63 65 73 73 4D 6F 64 65 20 03 F4 72 47 44 B3",
+            ),
+            (
+                "sAN SetAccessMode 1",
+                "02 02 02 02 00 00 00 13 73 41 4E 20 53 65 74 41 63 63 65 73 73 4D 6F 64 65 20 01 38",
+            ),
+            (
+                "sWN EIHstCola 1",
+                "02 02 02 02 00 00 00 0F 73 57 4E 20 45 49 48 73 74 43 6F 6C 61 20 01 09",
+            ),
+            (
+                "sWA EIHstCola",
+                "02 02 02 02 00 00 00 0E 73 57 41 20 45 49 48 73 74 43 6F 6C 61 20 07",
+            ),
+            (
+                "sRN SCdevicestate",
+                "02 02 02 02 00 00 00 11 73 52 4E 20 53 43 64 65 76 69 63 65 73 74 61 74 65 30",
+            ),
+            (
+                "sRA SCdevicestate 1",
+                "02 02 02 02 00 00 00 13 73 52 41 20 53 43 64 65 76 69 63 65 73 74 61 74 65 20 01 1E",
+            ),
+            (
+                "sMN LMCstartmeas",
+                "02 02 02 02 00 00 00 10 73 4D 4E 20 4C 4D 43 73 74 61 72 74 6D 65 61 73 68",
+            ),
+            (
+                "sAN LMCstartmeas 0",
+                "02 02 02 02 00 00 00 12 73 41 4E 20 4C 4D 43 73 74 61 72 74 6D 65 61 73 20 00 44",
+            ),
+            ("sMN Run", "02 02 02 02 00 00 00 07 73 4D 4E 20 52 75 6E 19"),
+            ("sAN Run 1", "02 02 02 02 00 00 00 09 73 41 4E 20 52 75 6E 20 01 34"),
+            (
+                "sEN LMDscandata 1",
+                "02 02 02 02 00 00 00 11 73 45 4E 20 4C 4D 44 73 63 61 6E 64 61 74 61 20 01 33",
+            ),
+            (
+                "sEA LMDscandata 1",
+                "02 02 02 02 00 00 00 11 73 45 41 20 4C 4D 44 73 63 61 6E 64 61 74 61 20 01 3C",
+            ),
+            (
+                "sWN LMDscandatacfg 1 0 1 0 0 0 0 0 0 0 1 1",
+                "02 02 02 02 00 00 00 20 73 57 4E 20 4C 4D 44 73 63 61 6E 64 61 74 61 63 66 67 20 01 00 01 00 00 00 00 00 00 00 01 00 01 42",
+            ),
+            (
+                "sMN mLMPsetscancfg 1388 1 1388 FFF92230 225510",
+                "02 02 02 02 00 00 00 25 73 4D 4E 20 6D 4C 4D 50 73 65 74 73 63 61 6E 63 66 67 20 00 00 13 88 00 01 00 00 13 88 FF F9 22 30 00 22 55 10 21",
+            ),
+            (
+                "sAN mLMPsetscancfg 0 1388 1 1388 FFF92230 225510",
+                "02 02 02 02 00 00 00 26 73 41 4E 20 6D 4C 4D 50 73 65 74 73 63 61 6E 63 66 67 20 00 00 00 13 88 00 01 00 00 13 88 FF F9 22 30 00 22 55 10 2D",
+            ),
+            (
+                "sRA LMPoutputRange 1 1388 FFF92230 225510",
+                "02 02 02 02 00 00 00 21 73 52 41 20 4C 4D 50 6F 75 74 70 75 74 52 61 6E 67 65 20 00 01 00 00 13 88 FF F9 22 30 00 22 55 10 98",
+            ),
+        ] {
+            let telegram = Telegram::parse(Dialect::A, text.as_bytes()).unwrap();
+            assert_eq!(telegram.emit(Dialect::A), text.as_bytes());
+            let bytes = frame::emit(Dialect::B, &telegram.emit(Dialect::B));
+            assert_eq!(bytes, hex(binary), "{text}");
+            let frame::Next::Frame { dialect, content, length } = frame::next(&bytes, 100) else {
+                panic!("{text}");
+            };
+            assert_eq!(length, bytes.len());
+            assert_eq!(Telegram::parse(dialect, content), Ok(telegram));
+        }
+    }
+
+    /// As logs of LMS100, LMS111 and LMS511 have them.
+    #[test]
+    fn answers_of_real_scanners() {
+        let emit = |kind, name, values| Telegram::new(kind, name, values).emit(Dialect::B);
+        assert_eq!(
+            emit(Kind::ReadAnswer, "FirmwareVersion", vec![Value::text("V1.23     ")]),
+            b"sRA FirmwareVersion \0\x0aV1.23     "
+        );
+        assert_eq!(
+            emit(Kind::ReadAnswer, "LocationName", vec![Value::text("front")]),
+            b"sRA LocationName \0\x05front"
+        );
+        assert_eq!(emit(Kind::ReadAnswer, "field010", vec![Value::U8(0)]), b"sRA field010 \0");
+        let refusal = Telegram::refusal(Refusal::WriteAccessDenied);
+        assert_eq!(refusal.emit(Dialect::B), b"sFA\0\x0a");
+        assert_eq!(Telegram::refusal(Refusal::InvalidCharacter).emit(Dialect::A), b"sFA 11");
+        let status = b"sRA STlms 3 0 8 01:21:53 A 01.01.1970 0 0 0";
+        let telegram = Telegram::parse(Dialect::A, status).unwrap();
+        assert_eq!(telegram.emit(Dialect::A), status);
+        assert_eq!(telegram.values[2], Value::text("01:21:53"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_number() {
+        let told = |content: &[u8]| Telegram::parse(Dialect::A, content).unwrap_err().code();
+        assert_eq!(told(b"hello"), 0xc);
+        assert_eq!(told(b"sRN"), 0xc);
+        assert_eq!(told(b"sRN nothing"), 3);
+        assert_eq!(told(b"sMN nothing"), 2);
+        assert_eq!(told(b"sEN nothing 1"), 0xf);
+        assert_eq!(told(b"sMN SetAccessMode 3"), 8);
+        assert_eq!(told(b"sRN field00"), 3);
+        assert_eq!(told(b"sWN LMDscandata 1"), 3);
+        // A driver that sent binary values in CoLa-A was told so by an LMS1xx and an LMS511.
+        assert_eq!(told(b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01"), 0x11);
+        // One that left bytes out was told so by an LMS1xx.
+        let short = b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01\0\0\x13\x88\xff\xf9\x22\x30\0\x22";
+        assert_eq!(Telegram::parse(Dialect::B, short).unwrap_err().code(), 8);
+        assert_eq!(Telegram::parse(Dialect::B, b"sMN Run \0").unwrap_err().code(), 7);
+    }
+}
