@@ -7,7 +7,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::{PulseReturns, Return};
+use super::{Echoes, PulseReturns, Return};
 use crate::config::lidar::{BeamSettings, BeamShape};
 use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
 
@@ -112,8 +112,42 @@ fn is_seen(echo: &Return, beam: &BeamSettings) -> bool {
         && f64::from(echo.range_m) <= beam.max_range_m
 }
 
+/// All echoes that are seen, the nearest first; formed as [`returns`] does.
+pub fn echoes(hits: &[Hit], beam: &BeamSettings) -> Echoes {
+    let mut all = Echoes::default();
+    each_echo(hits, beam, |echo| all.push(echo));
+    all
+}
+
 /// As [`returns`], for any hits.
 fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
+    let mut nearest = None;
+    let mut strongest: Option<Return> = None;
+    let mut runner_up: Option<Return> = None;
+    let mut last = None;
+    each_echo(hits, beam, |echo| {
+        nearest = nearest.or(Some(echo));
+        if strongest.is_none_or(|s| echo.intensity > s.intensity) {
+            runner_up = strongest;
+            strongest = Some(echo);
+        } else if runner_up.is_none_or(|s| echo.intensity > s.intensity) {
+            runner_up = Some(echo);
+        }
+        last = Some(echo);
+    });
+    let (first, second) = match selection {
+        EchoSelection::First => (nearest, None),
+        EchoSelection::Strongest => (strongest, None),
+        EchoSelection::Last => (last, None),
+        EchoSelection::StrongestAndLast => (strongest, last),
+        EchoSelection::OtherAndLast if strongest == last => (runner_up.or(strongest), last),
+        EchoSelection::OtherAndLast => (strongest, last),
+    };
+    PulseReturns { first, second }
+}
+
+/// Forms echoes from near to far and hands those that are seen to `seen`.
+fn each_echo(hits: &[Hit], beam: &BeamSettings, mut seen: impl FnMut(Return)) {
     let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
     let mut used = 0;
     for hit in hits {
@@ -131,10 +165,6 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
     }
     let cutoff = beam.signal_cutoff_m as f32;
     let rays = hits.len() as f32;
-    let mut nearest = None;
-    let mut strongest: Option<Return> = None;
-    let mut runner_up: Option<Return> = None;
-    let mut last = None;
     let mut start = 0;
     while start < used {
         let behind = order[start..used].iter().take_while(|e| e.0 - order[start].0 <= cutoff);
@@ -145,25 +175,9 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
             Return { range_m: order[start].0 + ranges / count as f32, intensity: energy / rays };
         start += count;
         if is_seen(&echo, beam) {
-            nearest = nearest.or(Some(echo));
-            if strongest.is_none_or(|s| echo.intensity > s.intensity) {
-                runner_up = strongest;
-                strongest = Some(echo);
-            } else if runner_up.is_none_or(|s| echo.intensity > s.intensity) {
-                runner_up = Some(echo);
-            }
-            last = Some(echo);
+            seen(echo);
         }
     }
-    let (first, second) = match selection {
-        EchoSelection::First => (nearest, None),
-        EchoSelection::Strongest => (strongest, None),
-        EchoSelection::Last => (last, None),
-        EchoSelection::StrongestAndLast => (strongest, last),
-        EchoSelection::OtherAndLast if strongest == last => (runner_up.or(strongest), last),
-        EchoSelection::OtherAndLast => (strongest, last),
-    };
-    PulseReturns { first, second }
 }
 
 #[cfg(test)]

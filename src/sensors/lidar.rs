@@ -12,7 +12,7 @@ use super::{
 use crate::config::lidar::{BeamSettings, NoiseSettings};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
-use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
+use crate::world::raycast::{Hit, Pulse, Stencil};
 
 /// The physics of one spinning lidar. Shared by all threads that measure for it.
 #[derive(Clone, Debug)]
@@ -65,21 +65,23 @@ impl Lidar {
 
     /// Fires every pulse of `sweep` from where the sensor is at that instant; one entry a firing.
     ///
-    /// `world_from_sensor` is asked for the pose at the first and the last firing; between them,
-    /// some milliseconds at most, the pose is interpolated for every firing (Elmquist et al. 2021:
+    /// The pose is taken at the first and the last firing; between them, some milliseconds at most, it
+    /// is interpolated for every firing (Elmquist et al. 2021:
     /// motion during the scan).
-    fn fire(
+    ///
+    /// `receive` makes of a firing's hits, and of the firing's index, what its receiver tells.
+    pub(super) fn fire<T: Clone + Default>(
         &self,
         start: SimTime,
         sweep: &Sweep,
         noise: &RequestNoise,
-        world_from_sensor: impl Fn(SimTime) -> Transform<World, Sensor>,
-        caster: &dyn RayCaster,
+        surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-    ) -> Vec<PulseReturns> {
+        receive: impl Fn(&[Hit], usize) -> T,
+    ) -> Vec<T> {
         let span_ns = sweep.span_ns();
-        let start_pose = world_from_sensor(start);
-        let end_pose = world_from_sensor(SimTime(start.0 + u64::from(span_ns)));
+        let start_pose = surroundings.world_from_sensor(start);
+        let end_pose = surroundings.world_from_sensor(SimTime(start.0 + u64::from(span_ns)));
 
         scratch.sort_by_laser(&sweep.firings, self.lasers.len());
         scratch.pulses.clear();
@@ -97,16 +99,40 @@ impl Lidar {
         }
         // What was in `hits` does not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
-        caster.cast_at(&self.stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
+        surroundings.caster.cast_at(&self.stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
 
-        let mut returns = vec![PulseReturns::default(); sweep.firings.len()];
+        let mut received = vec![T::default(); sweep.firings.len()];
         let hits = scratch.hits.chunks_exact(self.stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
-            let index = index as usize;
-            let seen = beam::returns(hits, &self.beam, self.selection);
-            returns[index] = self.with_errors(seen, index, noise);
+            received[index as usize] = receive(hits, index as usize);
         }
-        returns
+        received
+    }
+
+    /// The random draws of a request.
+    pub(super) fn noise_of(&self, request: &MeasurementRequest) -> RequestNoise {
+        self.noise.request(request.index)
+    }
+
+    /// The optics.
+    pub(super) fn beam(&self) -> &BeamSettings {
+        &self.beam
+    }
+
+    /// An echo with errors of range and intensity added.
+    pub(super) fn with_error(
+        &self,
+        echo: Return,
+        index: usize,
+        noise: &RequestNoise,
+        [range, intensity]: [Quantity; 2],
+    ) -> Return {
+        let range_error = error(self.errors.range_std_m, noise, index, range) as f32;
+        let intensity_error = error(self.errors.intensity_std, noise, index, intensity) as f32;
+        Return {
+            range_m: echo.range_m + range_error,
+            intensity: (echo.intensity + intensity_error).clamp(0.0, 1.0),
+        }
     }
 
     fn pulse(
@@ -140,18 +166,13 @@ impl Lidar {
 
     /// Adds range and intensity errors. Two reports of one echo carry the same error.
     fn with_errors(&self, seen: PulseReturns, index: usize, noise: &RequestNoise) -> PulseReturns {
-        let spoil = |echo: Return, range: Quantity, intensity: Quantity| Return {
-            range_m: echo.range_m + error(self.errors.range_std_m, noise, index, range) as f32,
-            intensity: (echo.intensity
-                + error(self.errors.intensity_std, noise, index, intensity) as f32)
-                .clamp(0.0, 1.0),
-        };
-        let first =
-            seen.first.map(|echo| spoil(echo, Quantity::FirstRange, Quantity::FirstIntensity));
+        const FIRST: [Quantity; 2] = [Quantity::FirstRange, Quantity::FirstIntensity];
+        const SECOND: [Quantity; 2] = [Quantity::SecondRange, Quantity::SecondIntensity];
+        let first = seen.first.map(|echo| self.with_error(echo, index, noise, FIRST));
         let second = if seen.second == seen.first {
             first
         } else {
-            seen.second.map(|echo| spoil(echo, Quantity::SecondRange, Quantity::SecondIntensity))
+            seen.second.map(|echo| self.with_error(echo, index, noise, SECOND))
         };
         PulseReturns { first, second }
     }
@@ -164,16 +185,16 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
+        let noise = self.noise_of(&request);
+        let receive = |hits: &[Hit], index: usize| {
+            let seen = beam::returns(hits, &self.beam, self.selection);
+            self.with_errors(seen, index, &noise)
+        };
         let returns = match &request.subject {
             Subject::Instant | Subject::Series { .. } => Vec::new(),
-            Subject::Sweep(sweep) => self.fire(
-                request.start,
-                sweep,
-                &self.noise.request(request.index),
-                |at| surroundings.world_from_sensor(at),
-                surroundings.caster,
-                scratch,
-            ),
+            Subject::Sweep(sweep) => {
+                self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
+            }
         };
         Measurement { request, outcome: Outcome::Returns(returns) }
     }

@@ -9,6 +9,7 @@ pub mod beam;
 pub mod gnss;
 pub mod imu;
 pub mod lidar;
+pub mod multi_echo;
 pub mod noise;
 pub mod pattern;
 
@@ -125,7 +126,7 @@ impl Sweep {
 }
 
 /// One echo as the receiver reports it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Return {
     /// Along the beam from the laser's exit, metres.
     pub range_m: f32,
@@ -141,6 +142,31 @@ pub struct PulseReturns {
     pub first: Option<Return>,
     /// The last, with dual return.
     pub second: Option<Return>,
+}
+
+/// Echoes of a pulse that a receiver tells apart at most.
+pub const MAX_ECHOES: usize = 5;
+
+/// The echoes of one pulse, the nearest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Echoes {
+    seen: [Return; MAX_ECHOES],
+    count: u8,
+}
+
+impl Echoes {
+    /// The echoes.
+    pub fn as_slice(&self) -> &[Return] {
+        &self.seen[..usize::from(self.count)]
+    }
+
+    /// Adds an echo that is farther than the others. The fifth gives way to it when there is no
+    /// more room, so that the last one is always there.
+    pub fn push(&mut self, echo: Return) {
+        let place = usize::from(self.count).min(MAX_ECHOES - 1);
+        self.seen[place] = echo;
+        self.count = place as u8 + 1;
+    }
 }
 
 /// The answer to a [`MeasurementRequest`].
@@ -161,4 +187,6 @@ pub enum Outcome {
     Inertial(Vec<imu::InertialTruth>),
     /// Where an antenna is and what it sees of the sky.
     Sky(Box<gnss::SkyView>),
+    /// As [`Outcome::Returns`], by a receiver that tells echoes apart.
+    Echoes(Vec<Echoes>),
 }

@@ -45,6 +45,18 @@ pub enum Quantity {
     GnssResidual,
     /// Edge of a time pulse.
     GnssPulse,
+    /// Range of a pulse's third echo.
+    ThirdRange = 32,
+    /// Intensity of a pulse's third echo.
+    ThirdIntensity,
+    /// Range of the fourth.
+    FourthRange,
+    /// Intensity of the fourth.
+    FourthIntensity,
+    /// Range of the fifth.
+    FifthRange,
+    /// Intensity of the fifth.
+    FifthIntensity,
     /// White noise of a sample.
     White = 64,
     /// Step of a bias that comes back.

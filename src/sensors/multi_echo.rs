@@ -1,0 +1,47 @@
+//! A lidar whose receiver tells the echoes of a pulse apart.
+
+use super::lidar::{Lidar, Scratch};
+use super::noise::Quantity;
+use super::{Echoes, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, Subject, Surroundings};
+use super::{Sensor, beam};
+use crate::world::raycast::Hit;
+
+/// Errors of range and intensity, echo by echo.
+const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
+    [Quantity::FirstRange, Quantity::FirstIntensity],
+    [Quantity::SecondRange, Quantity::SecondIntensity],
+    [Quantity::ThirdRange, Quantity::ThirdIntensity],
+    [Quantity::FourthRange, Quantity::FourthIntensity],
+    [Quantity::FifthRange, Quantity::FifthIntensity],
+];
+
+/// The physics of such a lidar: a [`Lidar`] that answers with [`Outcome::Echoes`]. Each echo has
+/// errors of its own.
+#[derive(Clone, Debug)]
+pub struct MultiEchoLidar(pub Lidar);
+
+impl Sensor for MultiEchoLidar {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        let lidar = &self.0;
+        let noise = lidar.noise_of(&request);
+        let receive = |hits: &[Hit], index: usize| {
+            let mut echoes = Echoes::default();
+            for (echo, errors) in beam::echoes(hits, lidar.beam()).as_slice().iter().zip(ERRORS) {
+                echoes.push(lidar.with_error(*echo, index, &noise, errors));
+            }
+            echoes
+        };
+        let echoes = match &request.subject {
+            Subject::Instant => Vec::new(),
+            Subject::Sweep(sweep) => {
+                lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
+            }
+        };
+        Measurement { request, outcome: Outcome::Echoes(echoes) }
+    }
+}
