@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::config::profile::DriverProfile;
 use crate::config::rig::{DeviceConfig, DeviceSettings};
+use crate::links::Peer;
 use crate::links::line::LineSettings;
 use crate::sensors::gnss::SkySensor;
 use crate::sensors::noise::NoiseSource;
@@ -47,6 +48,8 @@ impl Transmit {
 pub enum Output {
     /// One datagram, or bytes that follow one another on the line at the line's rate.
     Bytes(Vec<u8>),
+    /// One telegram to one of the hosts that are connected to a device with a server.
+    BytesTo(Peer, Vec<u8>),
     /// The device's serial port runs like this from now on. Due when the line is free.
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
@@ -67,6 +70,12 @@ pub trait Device: Send {
 
     /// Bytes that arrived from the host at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
+
+    /// A host has connected to the device's server, or has gone.
+    fn handle_peer(&mut self, _now: SimTime, _peer: Peer, _connected: bool) {}
+
+    /// Bytes that arrived from one of the connected hosts at `now`, in pieces of any length.
+    fn handle_peer_input(&mut self, _now: SimTime, _peer: Peer, _bytes: &[u8]) {}
 
     /// The time has come to `now`: what falls due until then is to be done, in its order. The
     /// result must not depend on how many steps lead there.

@@ -29,6 +29,7 @@ use crate::links::line::LineSettings;
 use crate::links::pty::PtyLink;
 use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
+use crate::links::tcp_server::TcpServer;
 use crate::links::udp::{UdpLink, UdpOptions};
 use crate::sensors::Surroundings;
 use crate::time::Epoch;
@@ -210,6 +211,8 @@ pub enum Link {
     Udp(UdpLink),
     /// A serial line; a port thread reads it while the sender writes.
     Line(Arc<dyn ByteLink>),
+    /// A server; a port thread hears its clients while the sender writes to them.
+    Server(TcpServer),
 }
 
 impl Link {
@@ -218,6 +221,7 @@ impl Link {
         match self {
             Self::Udp(udp) => format!("udp {}", udp.to()),
             Self::Line(line) => line.describe(),
+            Self::Server(server) => server.describe(),
         }
     }
 }

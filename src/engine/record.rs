@@ -49,7 +49,7 @@ const STEP: Duration = Duration::from_millis(5);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
-/// `<device>.bin` with `<device>.idx.csv` for each serial one, `truth.csv`, and
+/// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`, and
 /// `truth-<object>.csv` for each moving object. No host is there to send commands. `progress` is
 /// told how far the recording has come.
 pub fn record(
@@ -105,7 +105,7 @@ pub fn render<E>(
         let mut outcome = Ok(());
         let mut pass_on = |rendered: Rendered| {
             let Rendered::Transmit(unit, Transmit { due, output, .. }) = rendered else { return };
-            // The rate of a line and its pulse per second leave no bytes.
+            // The rate of a line and its pulse per second leave no bytes, and no host is connected.
             let Output::Bytes(bytes) = output else { return };
             if outcome.is_ok() {
                 outcome = sink(unit, epoch.unix_ns(due), due, &bytes);

@@ -12,6 +12,7 @@ use super::stats::RenderStats;
 use crate::config::rig::DeviceConfig;
 use crate::devices::{Built, Device, Transmit};
 use crate::frames::{self, Body, Transform};
+use crate::links::Peer;
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::SimTime;
@@ -203,6 +204,36 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         unit.now = unit.now.max(at);
         unit.device.handle_input(unit.now, bytes);
+        pass_on(index, unit, out);
+    }
+
+    /// Tells a device that one of its hosts has connected or gone.
+    pub fn meet(
+        &mut self,
+        index: usize,
+        at: SimTime,
+        peer: Peer,
+        connected: bool,
+        out: &mut dyn FnMut(Rendered),
+    ) {
+        let unit = &mut self.units[index];
+        unit.now = unit.now.max(at);
+        unit.device.handle_peer(unit.now, peer, connected);
+        pass_on(index, unit, out);
+    }
+
+    /// Hands a device what one of its hosts sent at `at`.
+    pub fn hear_peer(
+        &mut self,
+        index: usize,
+        at: SimTime,
+        peer: Peer,
+        bytes: &[u8],
+        out: &mut dyn FnMut(Rendered),
+    ) {
+        let unit = &mut self.units[index];
+        unit.now = unit.now.max(at);
+        unit.device.handle_peer_input(unit.now, peer, bytes);
         pass_on(index, unit, out);
     }
 

@@ -1,8 +1,8 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and comes from its firings. One thread sends ([`sender`]); a
-//! thread for each serial line listens ([`listen`]); the conductor passes measurements, host
-//! bytes and the time to the devices.
+//! A packet's due time is absolute and comes from its firings. One thread sends (`sender.rs`); a
+//! thread for each serial line and each server listens (`listen.rs`); the conductor passes
+//! measurements, host bytes and the time to the devices.
 
 mod listen;
 mod sender;
@@ -22,7 +22,7 @@ use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::sensors::MeasurementRequest;
 use crate::time::{Epoch, SimTime};
-use listen::Heard;
+use listen::{Heard, News};
 
 /// Time between deciding on the first instant and that instant: what is rendered ahead before it.
 const START_DELAY: Duration = Duration::from_millis(250);
@@ -144,9 +144,16 @@ impl<'a> RealTimeRun<'a> {
             let (packets, queue) = bounded(SEND_QUEUE);
             let (mouth, heard) = bounded(HEARD_QUEUE);
             for (unit, link) in self.links.iter().enumerate() {
-                if let Link::Line(line) = link {
-                    let (line, mouth, clock) = (line.as_ref(), mouth.clone(), self.clock);
-                    scope.spawn(move || listen::listen(unit, line, clock, &mouth, over));
+                let (mouth, clock) = (mouth.clone(), self.clock);
+                match link {
+                    Link::Udp(_) => {}
+                    Link::Line(line) => {
+                        let line = line.as_ref();
+                        scope.spawn(move || listen::listen(unit, line, clock, &mouth, over));
+                    }
+                    Link::Server(server) => {
+                        scope.spawn(move || listen::serve(unit, server, clock, &mouth, over));
+                    }
                 }
             }
             scope.spawn(move || {
@@ -201,8 +208,16 @@ impl<'a> RealTimeRun<'a> {
                     }
                 }
                 recv(heard) -> piece => {
-                    if let Ok(Heard { unit, at, bytes }) = piece {
-                        renderer.hear(unit, at, &bytes, &mut pass_on);
+                    if let Ok(Heard { unit, at, news }) = piece {
+                        match news {
+                            News::Bytes(bytes) => renderer.hear(unit, at, &bytes, &mut pass_on),
+                            News::PeerBytes(peer, bytes) => {
+                                renderer.hear_peer(unit, at, peer, &bytes, &mut pass_on);
+                            }
+                            News::Peer(peer, connected) => {
+                                renderer.meet(unit, at, peer, connected, &mut pass_on);
+                            }
+                        }
                     }
                 }
                 default(LONGEST_SLEEP) => {}

@@ -8,12 +8,22 @@ pub mod pty;
 pub mod serial;
 pub mod serial_record;
 pub mod tcp;
+pub mod tcp_server;
 pub mod udp;
 
 use std::io;
 use std::time::Duration;
 
 use line::LineSettings;
+
+/// A host that is connected to a [`tcp_server::TcpServer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer {
+    /// Counts the server's connections; never given twice.
+    pub connection: u64,
+    /// Which of the server's addresses it connected to.
+    pub port: u8,
+}
 
 /// A serial line, or what stands for one. Used from two threads: one sends, one receives.
 pub trait ByteLink: Send + Sync {

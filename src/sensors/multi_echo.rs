@@ -37,7 +37,7 @@ impl Sensor for MultiEchoLidar {
             echoes
         };
         let echoes = match &request.subject {
-            Subject::Instant => Vec::new(),
+            Subject::Instant | Subject::Series { .. } => Vec::new(),
             Subject::Sweep(sweep) => {
                 lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }

@@ -1,4 +1,4 @@
-//! The ear of a serial line: one thread waits for what the host sends.
+//! The ears: one thread for each serial line and each server waits for what hosts send.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 
 use crate::engine::clock::MonotonicClock;
-use crate::links::ByteLink;
+use crate::links::tcp_server::{ServerEvent, TcpServer};
+use crate::links::{ByteLink, Peer};
 use crate::time::SimTime;
 
 /// How long the end of a run may go unnoticed.
@@ -14,14 +15,24 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
 
-/// What a host sent.
+/// What came from a host.
 pub struct Heard {
     /// The device's place in the rig.
     pub unit: usize,
     /// When it was read.
     pub at: SimTime,
-    /// The bytes.
-    pub bytes: Vec<u8>,
+    /// What it was.
+    pub news: News,
+}
+
+/// What hosts do.
+pub enum News {
+    /// Bytes on a serial line.
+    Bytes(Vec<u8>),
+    /// Bytes from a server's client.
+    PeerBytes(Peer, Vec<u8>),
+    /// A client has connected (`true`) or gone.
+    Peer(Peer, bool),
 }
 
 /// Passes on what arrives on `line` until `over` is set. A full queue makes the host wait.
@@ -33,26 +44,66 @@ pub fn listen(
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
-    let mut is_well = true;
+    let mut health = Health::default();
     while !over.load(Ordering::Relaxed) {
         match line.receive(&mut buffer, PATIENCE) {
             Ok(0) => {}
             Ok(count) => {
-                is_well = true;
-                let mut piece = Heard { unit, at: clock.now(), bytes: buffer[..count].to_vec() };
-                while let Err(refused) = heard.send_timeout(piece, PATIENCE) {
-                    if refused.is_disconnected() || over.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    piece = refused.into_inner();
-                }
+                health.is_ill = false;
+                let news = News::Bytes(buffer[..count].to_vec());
+                tell(Heard { unit, at: clock.now(), news }, heard, over);
             }
-            Err(error) => {
-                if std::mem::take(&mut is_well) {
-                    tracing::warn!("cannot listen to {}: {error}", line.describe());
-                }
-                std::thread::park_timeout(PATIENCE);
-            }
+            Err(error) => health.complain(&line.describe(), &error),
         }
+    }
+}
+
+/// Passes on what the clients of `server` do until `over` is set. A full queue makes them wait.
+pub fn serve(
+    unit: usize,
+    server: &TcpServer,
+    clock: MonotonicClock,
+    heard: &Sender<Heard>,
+    over: &AtomicBool,
+) {
+    let mut buffer = [0; PIECE];
+    let mut health = Health::default();
+    while !over.load(Ordering::Relaxed) {
+        let mut happened = |event: ServerEvent<'_>| {
+            let news = match event {
+                ServerEvent::Connected(peer) => News::Peer(peer, true),
+                ServerEvent::Disconnected(peer) => News::Peer(peer, false),
+                ServerEvent::Bytes(peer, bytes) => News::PeerBytes(peer, bytes.to_vec()),
+            };
+            tell(Heard { unit, at: clock.now(), news }, heard, over);
+        };
+        match server.receive(&mut buffer, PATIENCE, &mut happened) {
+            Ok(()) => health.is_ill = false,
+            Err(error) => health.complain(&server.describe(), &error),
+        }
+    }
+}
+
+fn tell(mut news: Heard, heard: &Sender<Heard>, over: &AtomicBool) {
+    while let Err(refused) = heard.send_timeout(news, PATIENCE) {
+        if refused.is_disconnected() || over.load(Ordering::Relaxed) {
+            return;
+        }
+        news = refused.into_inner();
+    }
+}
+
+/// Says once what is wrong, and rests before the next try.
+#[derive(Default)]
+struct Health {
+    is_ill: bool,
+}
+
+impl Health {
+    fn complain(&mut self, link: &str, error: &std::io::Error) {
+        if !std::mem::replace(&mut self.is_ill, true) {
+            tracing::warn!("cannot listen to {link}: {error}");
+        }
+        std::thread::park_timeout(PATIENCE);
     }
 }

@@ -98,7 +98,16 @@ impl<'a> Sender<'a> {
                 line.set_line(*settings);
             }
             (Link::Line(line), Output::PulsePerSecond(high)) => line.set_pulse_per_second(*high),
-            (Link::Udp(_), Output::Line(_) | Output::PulsePerSecond(_)) => {}
+            (Link::Server(server), Output::BytesTo(peer, bytes)) => {
+                self.hand_over(&pending, || server.send_to(*peer, bytes));
+            }
+            // What a server says to nobody in particular is heard by nobody.
+            (Link::Server(_), Output::Bytes(_)) => {
+                self.hand_over(&pending, || true);
+            }
+            (Link::Line(_), Output::BytesTo(..))
+            | (Link::Udp(_), Output::BytesTo(..) | Output::Line(_) | Output::PulsePerSecond(_))
+            | (Link::Server(_), Output::Line(_) | Output::PulsePerSecond(_)) => {}
         }
     }
 
@@ -135,7 +144,7 @@ impl<'a> Sender<'a> {
         let engine = &self.run.rig.engine;
         let stats = &self.run.stats[pending.unit];
         let Transmit { points, output, .. } = &pending.transmit;
-        let Output::Bytes(bytes) = output else { return false };
+        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = output else { return false };
         let lateness = self.run.clock.now().saturating_since(pending.due);
         let is_late = lateness.as_nanos() > u128::from(engine.miss_threshold_ns);
         if is_late && engine.late == LatePolicy::Drop {

@@ -1,0 +1,374 @@
+//! A device with a network port of its own: hosts connect, several at a time, and are told apart.
+//!
+//! Memory is bounded: so many clients, and for each so many bytes that it has not taken yet. A
+//! client that reads too slowly loses whole telegrams; nobody waits for it.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{SockRef, TcpKeepalive};
+
+use super::Peer;
+
+/// Clients at a time; further ones are turned away.
+const MAX_CLIENTS: usize = 16;
+/// Bytes kept for a client that does not take them, beside those in the system's buffer.
+const MAX_PENDING: usize = 256 << 10;
+/// The system's buffer for a client: what is late for a second is of no use to a robot.
+const SEND_BUFFER: usize = 128 << 10;
+/// A client that vanished without a word is noticed after this and three more probes.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
+
+/// Listening sockets and the clients that are connected to them. Used from two threads: one sends,
+/// one receives.
+#[derive(Debug)]
+pub struct TcpServer {
+    listeners: Vec<(TcpListener, SocketAddr)>,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    connected: Vec<Client>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Client {
+    peer: Peer,
+    from: SocketAddr,
+    stream: Arc<TcpStream>,
+    /// The rest of a telegram, and telegrams that wait behind it.
+    pending: Vec<u8>,
+    is_losing: bool,
+}
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerEvent<'a> {
+    /// One has connected.
+    Connected(Peer),
+    /// One has sent something.
+    Bytes(Peer, &'a [u8]),
+    /// One has gone.
+    Disconnected(Peer),
+}
+
+impl TcpServer {
+    /// Listens at `addresses`. Errors name the one that cannot be had.
+    pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let listener = |address: &SocketAddr| {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let told = |address: &SocketAddr, error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"))
+        };
+        let listeners: io::Result<Vec<_>> = addresses
+            .iter()
+            .map(|address| listener(address).map_err(|error| told(address, error)))
+            .collect();
+        Ok(Self { listeners: listeners?, clients: Mutex::default() })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.listeners.iter().map(|(_, address)| *address)
+    }
+
+    /// The link in the status view and in messages.
+    pub fn describe(&self) -> String {
+        let addresses: Vec<_> = self.addresses().map(|address| address.to_string()).collect();
+        format!("tcp {}", addresses.join(", "))
+    }
+
+    /// Sends one telegram; whether it went out or waits to. One that is not connected any more is no
+    /// failure.
+    pub fn send_to(&self, peer: Peer, bytes: &[u8]) -> bool {
+        let mut clients = self.clients();
+        match clients.connected.iter_mut().find(|client| client.peer == peer) {
+            Some(client) => client.send(bytes),
+            None => true,
+        }
+    }
+
+    /// Waits up to `timeout` for clients to do something and hands it to `happened`, each with at
+    /// most as many bytes as `buffer` holds.
+    pub fn receive(
+        &self,
+        buffer: &mut [u8],
+        timeout: Duration,
+        happened: &mut dyn FnMut(ServerEvent<'_>),
+    ) -> io::Result<()> {
+        let streams = self.wait(timeout)?;
+        for (peer, stream) in streams {
+            let gone = match (&*stream).read(buffer) {
+                Ok(0) => true,
+                Ok(count) => {
+                    happened(ServerEvent::Bytes(peer, &buffer[..count]));
+                    false
+                }
+                Err(error) => !is_passing(&error),
+            };
+            let mut clients = self.clients();
+            let at = clients.connected.iter().position(|client| client.peer == peer);
+            let Some(at) = at else { continue };
+            if gone {
+                let client = clients.connected.swap_remove(at);
+                drop(clients);
+                tracing::info!("{} has gone", client.from);
+                happened(ServerEvent::Disconnected(peer));
+            } else {
+                clients.connected[at].flush();
+            }
+        }
+        for port in 0..self.listeners.len() {
+            self.accept(port, happened)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until something can be read or more can be written, and gives the clients' streams.
+    fn wait(&self, timeout: Duration) -> io::Result<Vec<(Peer, Arc<TcpStream>)>> {
+        let mut streams = Vec::new();
+        let mut flags = Vec::new();
+        for client in &self.clients().connected {
+            streams.push((client.peer, client.stream.clone()));
+            let wants_room = !client.pending.is_empty();
+            flags.push(if wants_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN });
+        }
+        let listeners = self.listeners.iter().map(|(listener, _)| listener.as_fd());
+        let listeners = listeners.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let clients = streams.iter().zip(flags);
+        let clients =
+            clients.map(|((_, stream), flags)| PollFd::from_borrowed_fd(stream.as_fd(), flags));
+        let mut waits: Vec<_> = listeners.chain(clients).collect();
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut waits, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(streams),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn accept(&self, port: usize, happened: &mut dyn FnMut(ServerEvent<'_>)) -> io::Result<()> {
+        let (listener, address) = &self.listeners[port];
+        loop {
+            let (stream, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if is_passing(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let mut clients = self.clients();
+            if clients.connected.len() >= MAX_CLIENTS {
+                tracing::warn!("{from} is turned away: {address} has {MAX_CLIENTS} clients");
+                continue;
+            }
+            if let Err(error) = prepare(&stream) {
+                tracing::warn!("{from} cannot be served: {error}");
+                continue;
+            }
+            let peer = Peer { connection: clients.next, port: port as u8 };
+            clients.next += 1;
+            let stream = Arc::new(stream);
+            clients.connected.push(Client {
+                peer,
+                from,
+                stream,
+                pending: Vec::new(),
+                is_losing: false,
+            });
+            drop(clients);
+            tracing::info!("{from} is connected to {address}");
+            happened(ServerEvent::Connected(peer));
+        }
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().expect("no holder panics")
+    }
+}
+
+impl Client {
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        self.flush();
+        let sent = if self.pending.is_empty() { self.write(bytes) } else { 0 };
+        if sent == bytes.len() {
+            self.is_losing = false;
+            return true;
+        }
+        // A telegram that was begun must be ended, or what follows cannot be read.
+        if sent > 0 || self.pending.len() + bytes.len() <= MAX_PENDING {
+            self.pending.extend_from_slice(&bytes[sent..]);
+            return true;
+        }
+        if !std::mem::replace(&mut self.is_losing, true) {
+            tracing::warn!("{} reads too slowly and loses telegrams", self.from);
+        }
+        false
+    }
+
+    fn flush(&mut self) {
+        if !self.pending.is_empty() {
+            let pending = std::mem::take(&mut self.pending);
+            let sent = self.write(&pending);
+            self.pending = pending;
+            self.pending.drain(..sent);
+        }
+    }
+
+    /// Bytes the system took. A stream that is broken takes everything; who receives notices.
+    fn write(&self, bytes: &[u8]) -> usize {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match (&*self.stream).write(&bytes[sent..]) {
+                Ok(0) => break,
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return bytes.len(),
+            }
+        }
+        sent
+    }
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_PROBE);
+    socket.set_tcp_keepalive(&keepalive.with_retries(3))
+}
+
+/// Whether trying again later is all there is to do.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    // A client that went away before it was accepted.
+    matches!(error.kind(), Kind::WouldBlock | Kind::Interrupted | Kind::ConnectionAborted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    enum Seen {
+        Connected(Peer),
+        Bytes(Peer, Vec<u8>),
+        Disconnected(Peer),
+    }
+
+    fn server() -> TcpServer {
+        TcpServer::listen(&[SocketAddr::from(([127, 0, 0, 1], 0)); 2]).unwrap()
+    }
+
+    fn next(server: &TcpServer) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        server
+            .receive(&mut [0; 64], SOON, &mut |event| {
+                seen.push(match event {
+                    ServerEvent::Connected(peer) => Seen::Connected(peer),
+                    ServerEvent::Bytes(peer, bytes) => Seen::Bytes(peer, bytes.to_vec()),
+                    ServerEvent::Disconnected(peer) => Seen::Disconnected(peer),
+                });
+            })
+            .unwrap();
+        seen
+    }
+
+    fn connect(server: &TcpServer, port: usize) -> (TcpStream, Peer) {
+        let stream = TcpStream::connect(server.addresses().nth(port).unwrap()).unwrap();
+        let [Seen::Connected(peer)] = next(server)[..] else { panic!("not connected") };
+        (stream, peer)
+    }
+
+    #[test]
+    fn clients_of_both_ports_are_told_apart() {
+        let server = server();
+        let (mut first, first_peer) = connect(&server, 0);
+        let (mut second, second_peer) = connect(&server, 1);
+        assert_eq!((first_peer.port, second_peer.port), (0, 1));
+        second.write_all(b"hello").unwrap();
+        assert_eq!(next(&server), [Seen::Bytes(second_peer, b"hello".to_vec())]);
+        assert!(server.send_to(first_peer, b"one"));
+        assert!(server.send_to(second_peer, b"two"));
+        let mut heard = [0; 3];
+        first.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"one");
+        second.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"two");
+        drop(first);
+        assert_eq!(next(&server), [Seen::Disconnected(first_peer)]);
+        assert!(server.send_to(first_peer, b"nobody"));
+        let (_third, third_peer) = connect(&server, 0);
+        assert_ne!(third_peer, first_peer, "a number is given once");
+    }
+
+    #[test]
+    fn a_slow_client_loses_whole_telegrams_and_holds_nobody_up() {
+        let server = server();
+        let (mut slow, slow_peer) = connect(&server, 0);
+        let (mut quick, quick_peer) = connect(&server, 0);
+        let telegram = |number: u32| [number.to_be_bytes(); 4096].concat();
+        let length = telegram(0).len();
+        // Until some are lost: more than the buffers of both ends hold.
+        let mut lost = 0;
+        let mut sent = 0;
+        while lost < 5 {
+            lost += u32::from(!server.send_to(slow_peer, &telegram(sent)));
+            sent += 1;
+            assert!(sent < 10_000, "nothing is ever lost");
+        }
+        let kept = server.clients().connected[0].pending.len();
+        assert!(kept <= MAX_PENDING + length, "{kept} bytes are kept");
+        assert!(server.send_to(quick_peer, b"still here"));
+        let mut heard = [0; 10];
+        quick.read_exact(&mut heard).unwrap();
+
+        // What arrives is whole telegrams in their order.
+        slow.set_read_timeout(Some(SOON)).unwrap();
+        let mut last = None;
+        for _ in 0..sent - lost {
+            server.receive(&mut [0; 64], Duration::ZERO, &mut |_| {}).unwrap();
+            let mut bytes = vec![0; length];
+            let mut at = 0;
+            while at < length {
+                server.receive(&mut [0; 64], Duration::ZERO, &mut |_| {}).unwrap();
+                at += slow.read(&mut bytes[at..]).unwrap();
+            }
+            let number = u32::from_be_bytes(bytes[..4].try_into().unwrap());
+            assert_eq!(bytes, telegram(number));
+            assert!(last < Some(number));
+            last = Some(number);
+        }
+    }
+
+    #[test]
+    fn too_many_clients_are_turned_away() {
+        let server = server();
+        let kept: Vec<_> = (0..MAX_CLIENTS).map(|_| connect(&server, 0)).collect();
+        let mut extra = TcpStream::connect(server.addresses().next().unwrap()).unwrap();
+        assert_eq!(next(&server), []);
+        assert_eq!(extra.read(&mut [0]).unwrap(), 0);
+        drop(kept);
+    }
+
+    #[test]
+    fn a_taken_port_is_named() {
+        let server = server();
+        let address = server.addresses().next().unwrap();
+        let error = TcpServer::listen(&[address]).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("cannot listen at {address}")), "{error}");
+    }
+}
