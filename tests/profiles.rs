@@ -45,7 +45,7 @@ fn names_follow_the_rule() {
     for profile in Profile::embedded() {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
         assert!(profile.name.chars().all(allowed), "{}", profile.name);
-        // Where one firmware stands for a model, its own part is left out.
+        // Vendor and model; the firmware where there are several.
         assert!(profile.name.split('-').count() >= 2, "{}", profile.name);
         assert_eq!(profile.file, format!("firmware-profiles/{}.toml", profile.name));
     }
@@ -60,6 +60,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             DriverProfile::SickLms2xx(_) => "example-sick-lms2xx.toml",
             DriverProfile::Imu(_) => "example-imu.toml",
             DriverProfile::Gnss(_) => "example-gnss.toml",
+            DriverProfile::SickLms1xx(_) => "example-sick-lms1xx.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
         let text = fs::read_to_string(folder().join(format!("{}.toml", profile.name))).unwrap();

@@ -1,5 +1,6 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
+use super::profiles::sick_lms1xx::mode_words;
 use super::profiles::sick_lms2xx::variant_words;
 use super::rig_args::RigArgs;
 use super::{CliError, setup};
@@ -65,6 +66,10 @@ fn device(device: &DeviceConfig) -> String {
                 outputs.chain(settings.messages.iter().map(String::as_str)).collect();
             let rate = 1e9 / settings.period_ns as f64;
             format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
+        }
+        (DeviceSettings::SickLms1xx(settings), _) => {
+            let stream = settings.power_on_stream.map_or("off", |dialect| dialect.word());
+            format!("{}, power-on stream {stream}", mode_words(&settings.mode))
         }
         (DeviceSettings::VelodyneHdl64e(_), _) => {
             unreachable!("settings are read with their profile")

@@ -2,6 +2,7 @@
 
 mod gnss;
 mod imu;
+pub(super) mod sick_lms1xx;
 pub(super) mod sick_lms2xx;
 pub(super) mod velodyne;
 
@@ -80,6 +81,7 @@ fn show(profile: &Profile) -> String {
         DriverProfile::Velodyne(driver) => velodyne::sections(driver),
         DriverProfile::Imu(driver) => imu::sections(driver),
         DriverProfile::Gnss(driver) => gnss::sections(driver),
+        DriverProfile::SickLms1xx(driver) => sick_lms1xx::sections(driver),
     };
     for (heading, rows) in sections {
         section(&mut text, heading, &rows);
@@ -257,6 +259,9 @@ mod tests {
                 DriverProfile::Imu(_) => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
                 DriverProfile::Gnss(_) => {
                     &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"]
+                }
+                DriverProfile::SickLms1xx(_) => {
+                    &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "output_range_deg"]
                 }
             };
             for word in words.iter().chain(&["sources", "unsure"]) {

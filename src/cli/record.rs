@@ -22,9 +22,10 @@ pub struct Cmd {
 
     /// Folder for the files; made when it is not there
     ///
-    /// One <device>.pcap a network device (nanosecond stamps, the product's own Ethernet, IP and
-    /// UDP headers), truth.csv with the robot's pose and truth-<object>.csv with that of each moving
-    /// object. Files of the same names are overwritten.
+    /// One <device>.pcap for a device that sends datagrams (nanosecond stamps, the product's own
+    /// Ethernet, IP and UDP headers), <device>.bin with <device>.idx.csv for any other, truth.csv
+    /// with the robot's pose and truth-<object>.csv with that of each moving object. No host is
+    /// there to give commands. Files of the same names are overwritten.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::diagnostic::Place;
-use super::profile::Profile;
+use super::profile::{Interface, Profile};
 use super::reader::{Field, Limit, TableReader};
 use super::rig::{LinkConfig, UdpConfig};
 use crate::links::pty::PtyOptions;
@@ -11,8 +11,8 @@ use crate::links::serial::{PulseLine, SerialOptions};
 
 /// The kinds of link a device can have.
 const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
-/// Those of a device with a serial line.
-const LINE_KINDS: &str = "pty, serial, tcp";
+/// A scanner's server has two ports.
+const MAX_SERVER_PORTS: usize = 2;
 
 /// Reads `link`, which must be of a kind that the product has, as far as the product is known.
 pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<LinkConfig> {
@@ -23,16 +23,19 @@ pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Opt
         table.fault(place.fault(title, format!("allowed: one of {}", KINDS.join(", "))));
         return None;
     }
-    let is_line = profile.map(|profile| profile.network().is_none());
-    let fits = match (written.first(), is_line) {
-        (None, _) | (_, None) => true,
-        (Some(&kind), Some(is_line)) => (kind != "udp") == is_line,
-    };
-    if !fits {
-        let (title, label) = if is_line == Some(true) {
-            ("this device has a serial line", format!("allowed: one of {LINE_KINDS}"))
-        } else {
-            ("this device sends datagrams", "allowed: udp".to_string())
+    let interface = profile.map(Profile::interface);
+    let allowed = interface.map_or(&KINDS[..], kinds_of);
+    if written.first().is_some_and(|kind| !allowed.contains(kind)) {
+        let (title, label) = match interface {
+            Some(Interface::Line) => {
+                ("this device has a serial line", format!("allowed: one of {}", allowed.join(", ")))
+            }
+            Some(Interface::Server) => {
+                ("hosts connect to this device by TCP", "allowed: tcp".to_string())
+            }
+            Some(Interface::Datagrams) | None => {
+                ("this device sends datagrams", "allowed: udp".to_string())
+            }
         };
         let name = profile.map(|profile| profile.name.as_str()).unwrap_or_default();
         table.fault(place.fault(title, label).note(format!("limit from the profile {name}")));
@@ -40,12 +43,14 @@ pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Opt
     }
     let kind = match written.first() {
         Some(kind) => *kind,
-        None if is_line == Some(true) => "pty",
-        None => "udp",
+        None => allowed[0],
     };
     let link = match kind {
         "pty" => pty(&mut table).map(LinkConfig::Pty),
         "serial" => serial(&mut table).map(LinkConfig::Serial),
+        "tcp" if interface == Some(Interface::Server) => {
+            server(&mut table).map(LinkConfig::TcpServer)
+        }
         "tcp" => tcp(&mut table).map(LinkConfig::Tcp),
         _ => table
             .required("udp")
@@ -56,6 +61,15 @@ pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Opt
     };
     table.finish();
     link
+}
+
+/// The kinds of link that fit, the usual one first.
+fn kinds_of(interface: Interface) -> &'static [&'static str] {
+    match interface {
+        Interface::Datagrams => &["udp"],
+        Interface::Line => &["pty", "serial", "tcp"],
+        Interface::Server => &["tcp"],
+    }
 }
 
 fn pty(table: &mut TableReader<'_>) -> Option<PtyOptions> {
@@ -82,6 +96,34 @@ fn serial(table: &mut TableReader<'_>) -> Option<SerialOptions> {
 
 fn tcp(table: &mut TableReader<'_>) -> Option<SocketAddr> {
     socket(&table.required("tcp")).map(|(address, _)| address)
+}
+
+/// One address, or two.
+fn server(table: &mut TableReader<'_>) -> Option<Vec<SocketAddr>> {
+    let example = "[\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
+    let field = table.required("tcp").such_as(example);
+    if field.is_written() && !field.is_array() {
+        return socket(&field).map(|(address, _)| vec![address]);
+    }
+    let (items, place) = field.array("one or two addresses and ports to listen at")?;
+    if items.is_empty() || items.len() > MAX_SERVER_PORTS {
+        let label = format!("allowed: one or two addresses and ports such as {example}");
+        let fault = place.fault(format!("{} addresses to listen at", items.len()), label);
+        field.fault(fault.note("limit from the product: it has two ports"));
+        return None;
+    }
+    let found: Vec<_> = items.iter().map(socket).collect();
+    let found: Option<Vec<_>> = found.into_iter().collect();
+    let found = found?;
+    if let [(first, first_place), (second, place)] = &found[..]
+        && first == second
+        && first.port() != 0
+    {
+        let fault = place.fault("two ports cannot have one address", "again here");
+        field.fault(fault.related(first_place, "first here"));
+        return None;
+    }
+    Some(found.into_iter().map(|(address, _)| address).collect())
 }
 
 fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {

@@ -28,6 +28,8 @@ mod reader;
 pub mod rig;
 mod rig_read;
 pub mod scenes;
+pub mod sick_lms1xx;
+mod sick_lms1xx_read;
 pub mod sick_lms2xx;
 mod sick_lms2xx_read;
 pub mod velodyne;

@@ -10,6 +10,7 @@ use super::imu::ImuProfile;
 use super::network::NetworkIdentity;
 use super::profile_read;
 use super::reader::nearest;
+use super::sick_lms1xx::SickLms1xxProfile;
 use super::sick_lms2xx::SickLms2xxProfile;
 use super::velodyne::VelodyneProfile;
 
@@ -47,6 +48,10 @@ const EMBEDDED: &[(&str, &str)] = &[
         include_str!("../../firmware-profiles/sbg-ellipse2d.toml"),
     ),
     (
+        "firmware-profiles/sick-lms111.toml",
+        include_str!("../../firmware-profiles/sick-lms111.toml"),
+    ),
+    (
         "firmware-profiles/sick-lms200-v2.30.toml",
         include_str!("../../firmware-profiles/sick-lms200-v2.30.toml"),
     ),
@@ -65,6 +70,10 @@ const EMBEDDED: &[(&str, &str)] = &[
     (
         "firmware-profiles/sick-lms291-s14.toml",
         include_str!("../../firmware-profiles/sick-lms291-s14.toml"),
+    ),
+    (
+        "firmware-profiles/sick-lms511.toml",
+        include_str!("../../firmware-profiles/sick-lms511.toml"),
     ),
     ("firmware-profiles/ublox-m8n.toml", include_str!("../../firmware-profiles/ublox-m8n.toml")),
     (
@@ -133,7 +142,7 @@ const EMBEDDED: &[(&str, &str)] = &[
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 impl Profile {
-    /// How the product's packets look below UDP; `None` for products with a serial line.
+    /// How the product's packets look below UDP; `None` for products that send no datagrams.
     pub fn network(&self) -> Option<&NetworkIdentity> {
         match &self.driver {
             DriverProfile::VelodyneHdl64e(driver) => Some(&driver.network),
@@ -141,6 +150,18 @@ impl Profile {
             DriverProfile::Velodyne(driver) => Some(&driver.network),
             DriverProfile::Imu(_) => None,
             DriverProfile::Gnss(_) => None,
+            DriverProfile::SickLms1xx(_) => None,
+        }
+    }
+
+    /// What kind of link it has.
+    pub fn interface(&self) -> Interface {
+        match &self.driver {
+            DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_) => Interface::Datagrams,
+            DriverProfile::SickLms1xx(_) => Interface::Server,
+            DriverProfile::SickLms2xx(_) | DriverProfile::Imu(_) | DriverProfile::Gnss(_) => {
+                Interface::Line
+            }
         }
     }
 
@@ -209,6 +230,17 @@ impl Profile {
     }
 }
 
+/// How a product is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// It sends UDP datagrams.
+    Datagrams,
+    /// It has a serial line.
+    Line,
+    /// Hosts connect to it by TCP.
+    Server,
+}
+
 /// The data of each family. The variant is what a profile's `driver` key says.
 #[derive(Clone, Debug)]
 pub enum DriverProfile {
@@ -222,4 +254,6 @@ pub enum DriverProfile {
     Imu(Box<ImuProfile>),
     /// `gnss`
     Gnss(Box<GnssProfile>),
+    /// `sick-lms1xx`
+    SickLms1xx(Box<SickLms1xxProfile>),
 }

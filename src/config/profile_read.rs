@@ -12,6 +12,7 @@ use super::imu::ImuProtocol;
 use super::imu_read;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, TableReader, parse_toml};
+use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
 use super::velodyne_read as velodyne;
 
@@ -21,7 +22,7 @@ pub(super) const PROFILES: &str = "Menura's profiles, see firmware-profiles/exam
 type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 
 /// Every family Menura speaks for, by the word of a profile's `driver` key.
-const FAMILIES: [(&str, ReadFamily); 10] = [
+const FAMILIES: [(&str, ReadFamily); 11] = [
     ("velodyne-hdl64e", |root| {
         hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Box::new(driver)))
     }),
@@ -38,6 +39,9 @@ const FAMILIES: [(&str, ReadFamily); 10] = [
     ("sbg-ecom", |root| imu(root, ImuProtocol::SbgEcom)),
     ("phone-imu", |root| imu(root, ImuProtocol::Phone)),
     ("gnss", |root| gnss::profile(root).map(|driver| DriverProfile::Gnss(Box::new(driver)))),
+    ("sick-lms1xx", |root| {
+        sick_lms1xx::profile(root).map(|driver| DriverProfile::SickLms1xx(Box::new(driver)))
+    }),
 ];
 
 fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {

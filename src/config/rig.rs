@@ -12,6 +12,7 @@ use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
 use super::rig_read;
+use super::sick_lms1xx::SickLms1xxSettings;
 use super::sick_lms2xx::SickLms2xxSettings;
 use super::velodyne::VelodyneSettings;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
@@ -306,6 +307,8 @@ pub enum DeviceSettings {
     Imu(Box<ImuSettings>),
     /// Of `gnss`.
     Gnss(Box<GnssSettings>),
+    /// Of `sick-lms1xx`.
+    SickLms1xx(Box<SickLms1xxSettings>),
 }
 
 /// Where a device's bytes go.
@@ -319,6 +322,8 @@ pub enum LinkConfig {
     Serial(SerialOptions),
     /// `link = { tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura listens.
     Tcp(SocketAddr),
+    /// `link = { tcp = ["ADDRESS:PORT", "ADDRESS:PORT"] }`: where a device with a server listens.
+    TcpServer(Vec<SocketAddr>),
 }
 
 impl LinkConfig {
@@ -329,6 +334,10 @@ impl LinkConfig {
             Self::Pty(pty) => format!("pty {}", pty.path.display()),
             Self::Serial(serial) => format!("serial {}", serial.port.display()),
             Self::Tcp(address) => format!("tcp {address}"),
+            Self::TcpServer(addresses) => {
+                let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+                format!("tcp {}", addresses.join(", "))
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{
     CasterChoice, DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces,
 };
+use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
 use super::velodyne_read as velodyne;
 use super::world_read::{robot, seed_limit, world};
@@ -246,6 +247,15 @@ fn device(
                 driver.defaults.clone()
             };
             Some(DeviceSettings::Gnss(Box::new(settings)))
+        }
+        DriverProfile::SickLms1xx(driver) => {
+            let settings = if settings_field.is_written() {
+                let what = format!("the settings of {}", profile.name);
+                sick_lms1xx::settings(settings_field.table(&what)?, profile, driver)?
+            } else {
+                driver.defaults.clone()
+            };
+            Some(DeviceSettings::SickLms1xx(Box::new(settings)))
         }
     });
     let device = || {

@@ -11,6 +11,7 @@
 pub mod gnss;
 pub mod hdl64e;
 pub mod imu;
+pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod velodyne;
 
@@ -107,6 +108,11 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
     match (&config.profile.driver, &config.settings) {
         (DriverProfile::VelodyneHdl64e(profile), DeviceSettings::VelodyneHdl64e(settings)) => {
             let device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
+            let sensor = Arc::new(device.lidar());
+            Built { device: Box::new(device), sensor }
+        }
+        (DriverProfile::SickLms1xx(profile), DeviceSettings::SickLms1xx(settings)) => {
+            let device = sick_lms1xx::SickLms1xx::new(profile, settings, noise, epoch);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }

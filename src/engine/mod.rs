@@ -239,6 +239,7 @@ pub fn open_link(device: &DeviceConfig, line: LineSettings) -> Result<Link, Setu
         LinkConfig::Tcp(address) => {
             TcpLink::listen(*address).map(|link| Link::Line(Arc::new(link)))
         }
+        LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
     };
     opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
 }

@@ -99,7 +99,12 @@ impl Lidar {
         }
         // What was in `hits` does not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
-        surroundings.caster.cast_at(&self.stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
+        surroundings.caster.cast_at(
+            &self.stencil,
+            &scratch.pulses,
+            &scratch.fired,
+            &mut scratch.hits,
+        );
 
         let mut received = vec![T::default(); sweep.firings.len()];
         let hits = scratch.hits.chunks_exact(self.stencil.len());

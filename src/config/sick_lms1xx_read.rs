@@ -1,0 +1,447 @@
+//! Reads the profile of an LMS1xx or LMS5xx, and what a rig sets on one.
+
+use super::diagnostic::Place;
+use super::lidar_read as lidar;
+use super::profile::Profile;
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader};
+use super::sick_lms1xx::{
+    AcceptedDialects, EchoFilter, Password, ScanMode, ScannerClock, ScannerStatus,
+    SickLms1xxProfile, SickLms1xxSettings, TURN,
+};
+use crate::wire::cola::Dialect;
+
+const PROTOCOL: &str = "CoLa";
+/// The places of the wire's angles in a degree.
+const PER_DEGREE: f64 = 10_000.0;
+/// Names of places are no longer in these scanners.
+const LONGEST_TEXT: usize = 64;
+/// As many as there are names for channels.
+const MAX_ECHOES: i128 = 5;
+
+/// Reads what a profile says besides its name and sources.
+pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
+    let identity = root.required("identity").table("[identity]").and_then(identity);
+    let scan = root.required("scan").table("[scan]").and_then(scan);
+    let motor = root.required("motor").table("[motor]").and_then(motor);
+    let echoes = root.required("echoes").table("[echoes]").and_then(echoes);
+    let remission = root.required("remission").table("[remission]").and_then(remission);
+    let protocol = root.required("protocol").table("[protocol]").and_then(protocol);
+    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &reach()));
+    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    root.finish();
+    let (identity, scan, protocol) = (identity?, scan?, protocol?);
+    let ([start_ns, leave_standby_ns, settle_ns], (echoes, has_echo_filter)) = (motor?, echoes?);
+    let defaults = SickLms1xxSettings {
+        mode: *scan.modes.first()?,
+        output_range: scan.field,
+        channels: 1,
+        echo_filter: EchoFilter::First,
+        remission: false,
+        remission_16_bit: true,
+        timestamp: false,
+        output_interval: 1,
+        host_dialect: protocol.host_dialect,
+        location_name: identity.location_name,
+        accepted_dialects: protocol.accepted_dialects,
+        power_on_stream: None,
+        status: ScannerStatus::Ok,
+        clock: ScannerClock::SincePowerOn,
+        start_up_ns: 0,
+        uptime_ns: 60_000_000_000,
+        serial_number: identity.serial_number,
+        scale_factor: scan.scale_factor,
+        beam: beam?,
+        noise: noise?,
+    };
+    Some(SickLms1xxProfile {
+        ident: identity.ident,
+        firmware_version: identity.firmware_version,
+        telegram_version: protocol.telegram_version,
+        device_number: identity.device_number,
+        operating_time_tenth_h: identity.operating_time_tenth_h,
+        power_on_count: identity.power_on_count,
+        field: scan.field,
+        modes: scan.modes,
+        zero_index: scan.zero_index,
+        transmission_delay_ns: scan.transmission_delay_ns,
+        start_ns,
+        leave_standby_ns,
+        settle_ns,
+        echoes,
+        has_echo_filter,
+        remission_full_scale: remission?,
+        reply_ns: protocol.reply_ns,
+        run_result: protocol.run_result,
+        digital_outputs: protocol.digital_outputs,
+        passwords: protocol.passwords,
+        defaults,
+    })
+}
+
+struct Identity {
+    ident: [String; 2],
+    firmware_version: String,
+    serial_number: u32,
+    location_name: String,
+    device_number: u16,
+    operating_time_tenth_h: u32,
+    power_on_count: u32,
+}
+
+fn identity(mut table: TableReader<'_>) -> Option<Identity> {
+    let name = text(&table.required("name"));
+    let version = text(&table.required("version"));
+    let firmware_version = text(&table.required("firmware_version"));
+    let serial_number = table.required("serial_number").integer(&four_bytes());
+    let location_name = text(&table.required("location_name"));
+    let device_number = table.required("device_number").integer(&two_bytes());
+    let hours = Limit::new(0.0..=400_000_000.0, "h", "the wire format: four bytes of 0.1 h");
+    let operating_hours = table.required("operating_hours").number(&hours);
+    let power_on_count = table.required("power_on_count").integer(&four_bytes());
+    table.finish();
+    Some(Identity {
+        ident: [name?, version?],
+        firmware_version: firmware_version?,
+        serial_number: serial_number?,
+        location_name: location_name?,
+        device_number: device_number?,
+        operating_time_tenth_h: (operating_hours? * 10.0).round() as u32,
+        power_on_count: power_on_count?,
+    })
+}
+
+struct Scan {
+    field: [i32; 2],
+    modes: Vec<ScanMode>,
+    zero_index: i32,
+    transmission_delay_ns: u64,
+    scale_factor: u8,
+}
+
+fn scan(mut table: TableReader<'_>) -> Option<Scan> {
+    let angle = Limit::new(-180.0..=540.0, "degrees", PROFILES);
+    let field_field = table.required("field_deg");
+    let field_place = field_field.place();
+    let mut field = field_field.numbers::<2>(&angle).map(|both| both.map(to_wire));
+    if let (Some([first, last]), Some(place)) = (field, field_place)
+        && !(first < last && last - first < TURN as i32)
+    {
+        let label = "allowed: [first, last], counter-clockwise, less than a turn apart";
+        table.fault(place.fault("this is no field of view", label));
+        field = None;
+    }
+    let modes = modes(&table.required("modes"));
+    let zero_field = table.required("zero_index_deg");
+    let zero_place = zero_field.place();
+    let zero_index = zero_field.number(&angle).map(to_wire);
+    if let (Some([first, last]), Some(zero), Some(place)) = (field, zero_index, zero_place)
+        && !(zero <= first && last - zero <= TURN as i32)
+    {
+        let label = "allowed: at most at the first direction, a turn before the last one";
+        table.fault(place.fault("the zero index is not between two scans", label));
+    }
+    let delay_limit = Limit::new(0.0..=1000.0, "ms", PROFILES);
+    let delay = table.required("transmission_delay_ms").number(&delay_limit);
+    let scale_factor = table.required("scale_factor").integer(&scale_limit());
+    table.finish();
+    Some(Scan {
+        field: field?,
+        modes: modes?,
+        zero_index: zero_index?,
+        transmission_delay_ns: (delay? * 1e6).round() as u64,
+        scale_factor: scale_factor?,
+    })
+}
+
+/// `[[frequency_hz, resolution_deg], ...]`
+fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
+    let expected = "pairs [frequency_hz, resolution_deg], the factory's first";
+    let (items, place) = field.array(expected)?;
+    let limit = Limit::new(0.05..=200.0, "", PROFILES);
+    let modes: Vec<_> = items
+        .iter()
+        .map(|item| item.numbers::<2>(&limit).map(|[hz, deg]| scan_mode(hz, deg)))
+        .collect();
+    let modes: Option<Vec<_>> = modes.into_iter().collect();
+    if modes.as_ref().is_some_and(Vec::is_empty) {
+        let label = format!("allowed: {expected}");
+        field.fault(place.fault("a scanner has at least one scan mode", label));
+        return None;
+    }
+    modes
+}
+
+/// Resolutions divide a turn: 0.1667 degrees are a sixth.
+fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
+    ScanMode {
+        frequency_centihz: (frequency_hz * 100.0).round() as u32,
+        resolution: to_wire(resolution_deg) as u32,
+        steps_per_turn: (360.0 / resolution_deg).round() as u32,
+    }
+}
+
+fn motor(mut table: TableReader<'_>) -> Option<[u64; 3]> {
+    let limit = seconds_limit();
+    let times = ["start_s", "leave_standby_s", "settle_s"]
+        .map(|key| table.required(key).number(&limit).map(to_ns));
+    table.finish();
+    let [start, leave_standby, settle] = times;
+    Some([start?, leave_standby?, settle?])
+}
+
+fn echoes(mut table: TableReader<'_>) -> Option<(u8, bool)> {
+    let limit = Limit::new(1..=MAX_ECHOES, "", "the names DIST1 to DIST5");
+    let count = table.required("count").integer(&limit);
+    let filter = table.required("filter").boolean();
+    table.finish();
+    Some((count?, filter?))
+}
+
+fn remission(mut table: TableReader<'_>) -> Option<(u8, u16)> {
+    let eight = table.required("full_scale_8_bit").integer(&Limit::new(1..=255, "", PROTOCOL));
+    let sixteen =
+        table.required("full_scale_16_bit").integer(&Limit::new(1..=65_535, "", PROTOCOL));
+    table.finish();
+    Some((eight?, sixteen?))
+}
+
+struct Protocol {
+    accepted_dialects: AcceptedDialects,
+    host_dialect: Dialect,
+    telegram_version: u16,
+    reply_ns: u64,
+    run_result: u8,
+    digital_outputs: [u8; 2],
+    passwords: Vec<Password>,
+}
+
+fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
+    let accepted = table.required("dialects").choice(&AcceptedDialects::WORDS, PROFILES);
+    let host_dialect = table.required("host_dialect").choice(&Dialect::WORDS, PROTOCOL);
+    let telegram_version = table.required("telegram_version").integer(&two_bytes());
+    let reply = Limit::new(0.01..=1000.0, "ms", PROFILES);
+    let reply_ms = table.required("reply_ms").number(&reply);
+    let run_result = table.required("run_result").integer(&Limit::new(0..=1, "", PROTOCOL));
+    let byte = Limit::new(0.0..=255.0, "", "the wire format: a bit an output");
+    let outputs = table.required("digital_outputs").numbers::<2>(&byte);
+    let keys = [("maintenance_hash", 2), ("client_hash", 3), ("service_hash", 4)];
+    let hashes = keys.map(|(key, level)| {
+        let hash = table.required(key).integer(&four_bytes());
+        hash.map(|hash| Password { level, hash })
+    });
+    table.finish();
+    let passwords: Option<Vec<Password>> = hashes.into_iter().collect();
+    Some(Protocol {
+        accepted_dialects: accepted?,
+        host_dialect: host_dialect?,
+        telegram_version: telegram_version?,
+        reply_ns: (reply_ms? * 1e6).round() as u64,
+        run_result: run_result?,
+        digital_outputs: outputs?.map(|byte| byte as u8),
+        passwords: passwords?,
+    })
+}
+
+/// Reads a rig's `settings`; what it leaves out is the profile's.
+pub(super) fn settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &SickLms1xxProfile,
+) -> Option<SickLms1xxSettings> {
+    let mut all = driver.defaults.clone();
+    all.mode = mode(&mut table, profile, driver).unwrap_or(all.mode);
+    if let Some(range) = output_range(&mut table, profile, driver) {
+        all.output_range = range;
+    }
+    echo_settings(&mut table, profile, driver, &mut all);
+    all.remission = table.optional("remission").boolean().unwrap_or(all.remission);
+    if let Some(is_16_bit) = remission_bits(&table.optional("remission_bits")) {
+        all.remission_16_bit = is_16_bit;
+    }
+    all.timestamp = table.optional("timestamp").boolean().unwrap_or(all.timestamp);
+    let interval = Limit::new(1..=50_000, "scans", "CoLa, LMDscandatacfg");
+    let interval = table.optional("output_interval").integer(&interval);
+    all.output_interval = interval.unwrap_or(all.output_interval);
+    connection_settings(&mut table, &mut all);
+    all.status = table
+        .optional("status")
+        .choice(&ScannerStatus::WORDS, "CoLa, LMDscandata")
+        .unwrap_or(all.status);
+    let clock = table.optional("clock").choice(&ScannerClock::WORDS, "Menura's profiles");
+    all.clock = clock.unwrap_or(all.clock);
+    let start_up = table.optional("start_up_s").number(&seconds_limit());
+    all.start_up_ns = start_up.map_or(all.start_up_ns, to_ns);
+    let uptime_limit = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
+    let uptime = table.optional("uptime_s").number(&uptime_limit);
+    all.uptime_ns = uptime.map_or(all.uptime_ns, to_ns);
+    let serial = table.optional("serial_number").integer(&four_bytes());
+    all.serial_number = serial.unwrap_or(all.serial_number);
+    all.location_name = text(&table.optional("location_name")).unwrap_or(all.location_name);
+    let scale = table.optional("scale_factor").integer(&scale_limit());
+    all.scale_factor = scale.unwrap_or(all.scale_factor);
+    let beam = table.optional("beam").such_as("{ shape = \"circular\" }");
+    if beam.is_written() {
+        let read =
+            beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
+        all.beam = read.unwrap_or(all.beam);
+    }
+    let noise = table.optional("noise").such_as("{ range_std_m = 0.012 }");
+    if noise.is_written() {
+        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
+        all.noise = read.unwrap_or(all.noise);
+    }
+    table.finish();
+    Some(all)
+}
+
+/// Whether they are 16, not 8.
+fn remission_bits(field: &Field<'_>) -> Option<bool> {
+    let place = field.place()?;
+    match field.integer::<u8>(&Limit::new(8..=16, "bits", "CoLa, LMDscandatacfg"))? {
+        8 => Some(false),
+        16 => Some(true),
+        _ => {
+            field.fault(place.fault("RSSI values have 8 or 16 bits", "allowed: 8, 16"));
+            None
+        }
+    }
+}
+
+/// `scan_frequency_hz` and `angular_resolution_deg`, which must go together.
+fn mode(
+    table: &mut TableReader<'_>,
+    profile: &Profile,
+    driver: &SickLms1xxProfile,
+) -> Option<ScanMode> {
+    let limit = Limit::new(0.05..=200.0, "", PROFILES);
+    let (frequency, resolution) =
+        (table.optional("scan_frequency_hz"), table.optional("angular_resolution_deg"));
+    let place = frequency.place().or(resolution.place())?;
+    let default = driver.defaults.mode;
+    let wanted = |field: &Field<'_>, default: u32, unit: f64| {
+        if field.is_written() {
+            field.number(&limit).map(|value| (value * unit).round() as u32)
+        } else {
+            Some(default)
+        }
+    };
+    let frequency = wanted(&frequency, default.frequency_centihz, 100.0)?;
+    let resolution = wanted(&resolution, default.resolution, PER_DEGREE)?;
+    let found = driver.modes.iter().find(|mode| {
+        mode.frequency_centihz == frequency && mode.resolution.abs_diff(resolution) <= 1
+    });
+    if found.is_none() {
+        table.fault(no_such_mode(&place, profile, driver, [frequency, resolution]));
+    }
+    found.copied()
+}
+
+fn no_such_mode(
+    place: &Place,
+    profile: &Profile,
+    driver: &SickLms1xxProfile,
+    [frequency, resolution]: [u32; 2],
+) -> super::diagnostic::Diagnostic {
+    let words = |frequency: u32, resolution: u32| {
+        let (hz, deg) = (f64::from(frequency) / 100.0, f64::from(resolution) / PER_DEGREE);
+        format!("{hz} Hz at {deg} degrees")
+    };
+    let modes: Vec<_> =
+        driver.modes.iter().map(|mode| words(mode.frequency_centihz, mode.resolution)).collect();
+    let title = format!("this scanner has no scan of {}", words(frequency, resolution));
+    place
+        .fault(title, format!("allowed: {}", modes.join(", ")))
+        .note(format!("limit from {}, [scan]", profile.file))
+}
+
+fn output_range(
+    table: &mut TableReader<'_>,
+    profile: &Profile,
+    driver: &SickLms1xxProfile,
+) -> Option<[i32; 2]> {
+    let [first, last] = driver.field.map(|angle| f64::from(angle) / PER_DEGREE);
+    let limit = Limit::new(first..=last, "degrees", format!("{}, [scan]", profile.file));
+    let field = table.optional("output_range_deg");
+    let place = field.place()?;
+    let [start, stop] = field.numbers::<2>(&limit)?.map(to_wire);
+    if start > stop {
+        let label = "allowed: [first, last], counter-clockwise; 90 is forward";
+        table.fault(place.fault("the first direction is after the last", label));
+        return None;
+    }
+    Some([start, stop])
+}
+
+fn echo_settings(
+    table: &mut TableReader<'_>,
+    profile: &Profile,
+    driver: &SickLms1xxProfile,
+    all: &mut SickLms1xxSettings,
+) {
+    let origin = format!("{}, [echoes]", profile.file);
+    let most = (1i128 << driver.echoes) - 1;
+    let channels = table.optional("channels").integer(&Limit::new(1..=most, "", origin.as_str()));
+    all.channels = channels.unwrap_or(all.channels);
+    if driver.has_echo_filter {
+        let filter = table.optional("echo_filter").choice(&EchoFilter::WORDS, "CoLa, FREchoFilter");
+        all.echo_filter = filter.unwrap_or(all.echo_filter);
+    } else if let Some(place) = table.take_unlisted("echo_filter") {
+        let label = format!("{} has no such setting; `channels` chooses echoes", profile.name);
+        let fault = place.fault("this scanner has no echo filter", label);
+        table.fault(fault.note(format!("limit from {origin}")));
+    }
+}
+
+fn connection_settings(table: &mut TableReader<'_>, all: &mut SickLms1xxSettings) {
+    let accepted = table.optional("dialects").choice(&AcceptedDialects::WORDS, PROFILES);
+    all.accepted_dialects = accepted.unwrap_or(all.accepted_dialects);
+    let host = table.optional("host_dialect").choice(&Dialect::WORDS, PROTOCOL);
+    all.host_dialect = host.unwrap_or(all.host_dialect);
+    let streams = [("off", None), ("cola-a", Some(Dialect::A)), ("cola-b", Some(Dialect::B))];
+    let stream = table.optional("power_on_stream").choice(&streams, PROTOCOL);
+    all.power_on_stream = stream.unwrap_or(all.power_on_stream);
+}
+
+/// Printable characters, which both dialects can carry.
+fn text(field: &Field<'_>) -> Option<String> {
+    let expected = format!("0 to {LONGEST_TEXT} printable ASCII characters");
+    let text = field.text(&expected)?;
+    let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if text.value.len() > LONGEST_TEXT || !text.value.bytes().all(is_printable) {
+        let label = format!("allowed: {expected}");
+        let fault = text.place.fault("this text has no place in a telegram", label);
+        field.fault(fault.note(format!("limit from {PROTOCOL}")));
+        return None;
+    }
+    Some(text.value)
+}
+
+fn to_wire(degrees: f64) -> i32 {
+    (degrees * PER_DEGREE).round() as i32
+}
+
+fn to_ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+fn two_bytes() -> Limit<i128> {
+    Limit::new(0..=0xffff, "", "the wire format: two bytes")
+}
+
+fn four_bytes() -> Limit<i128> {
+    Limit::new(0..=0xffff_ffff, "", "the wire format: four bytes")
+}
+
+fn seconds_limit() -> Limit<f64> {
+    Limit::new(0.0..=3600.0, "s", "Menura: nobody waits longer")
+}
+
+/// Ranges of a beam.
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
+}
+
+fn scale_limit() -> Limit<i128> {
+    Limit::new(1..=2, "mm", "LMS5xx: 1 reaches 65.535 m, 2 reaches 131.07 m")
+}

@@ -1,0 +1,348 @@
+//! What each command does and is answered.
+
+use super::scans::DataConfig;
+use super::{Phase, SickLms1xx};
+use crate::config::sick_lms1xx::{EchoFilter, ScanMode, ScannerStatus};
+use crate::time::SimTime;
+use crate::wire::cola::telegram::{Kind, Telegram, Value};
+use crate::wire::cola::{Dialect, Refusal};
+
+/// The level from which settings may be changed.
+const CLIENT: u8 = 3;
+
+/// Variables that are stored and change nothing: a mean filter that the physics does not have, an
+/// encoder that is not connected, outputs that nobody reads.
+pub const STORED: [(&str, &[Value]); 5] = [
+    ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
+    ("LICencset", &[Value::U8(0)]),
+    ("LICsrc", &[Value::U8(0)]),
+    ("LICencres", &[Value::Real(0x3f80_0000)]),
+    ("DO3And4Fnc", &[Value::U8(0)]),
+];
+
+/// What a command is answered.
+pub enum Answer {
+    /// This.
+    Telegram(Telegram),
+    /// The newest scan.
+    Scan,
+    /// The next scan, when it is there.
+    NextScan,
+}
+
+/// Results of mLMPsetscancfg.
+mod set_scan {
+    pub const DONE: u8 = 0;
+    pub const FREQUENCY: u8 = 1;
+    pub const RESOLUTION: u8 = 2;
+    pub const RESOLUTION_AND_AREA: u8 = 3;
+    pub const AREA: u8 = 4;
+    pub const OTHER: u8 = 5;
+}
+
+impl SickLms1xx {
+    /// Does what the host at `client` says; `telegram` is what was understood of it.
+    pub(super) fn obey(
+        &mut self,
+        now: SimTime,
+        client: usize,
+        dialect: Dialect,
+        telegram: Result<Telegram, Refusal>,
+    ) -> Answer {
+        let answer = telegram.and_then(|telegram| match telegram.kind {
+            Kind::Read | Kind::ReadIndex => self.read(now, &telegram.name),
+            Kind::Write => self.write(client, telegram),
+            Kind::Call => self.call(now, client, telegram),
+            Kind::Subscribe => Ok(self.subscribe(client, dialect, telegram)),
+            // Answers of a scanner are no commands.
+            _ => Err(Refusal::UnknownCommand),
+        });
+        answer.unwrap_or_else(|refusal| Answer::Telegram(Telegram::refusal(refusal)))
+    }
+
+    fn read(&self, now: SimTime, name: &str) -> Result<Answer, Refusal> {
+        let profile = &self.profile;
+        let values = match name {
+            "LMDscandata" => return self.read_scan(),
+            "DeviceIdent" | "0" => profile.ident.iter().map(|text| Value::text(text)).collect(),
+            "FirmwareVersion" => vec![Value::text(&profile.firmware_version)],
+            "SerialNumber" => vec![Value::text(&self.settings.serial_number.to_string())],
+            "LocationName" => vec![Value::Text(self.location_name.clone())],
+            "SCdevicestate" => vec![Value::U8(self.device_state())],
+            "ODoprh" => vec![Value::U32(self.operating_time_tenth_h(now))],
+            "ODpwrc" => vec![Value::U32(profile.power_on_count)],
+            "STlms" => self.status(now),
+            "LMPscancfg" => self.scan_config(),
+            "LMPoutputRange" => self.output_range(),
+            "LMDscandatacfg" => data_config(&self.data),
+            "LIDinputstate" => vec![Value::U16(0), Value::U32(0), Value::U16(0), Value::U32(0)],
+            "EIHstCola" => vec![Value::U8(u8::from(self.host_dialect == Dialect::B))],
+            "FREchoFilter" if profile.has_echo_filter => vec![Value::U8(self.echo_filter as u8)],
+            "FREchoFilter" => return Err(Refusal::UnknownVariable),
+            // No field is configured.
+            _ if name.starts_with("field") => vec![Value::U8(0)],
+            _ => self.stored.get(name).cloned().ok_or(Refusal::UnknownVariable)?,
+        };
+        Ok(Answer::Telegram(Telegram::new(Kind::ReadAnswer, name, values)))
+    }
+
+    fn read_scan(&self) -> Result<Answer, Refusal> {
+        match (&self.phase, &self.latest) {
+            (Phase::Measuring | Phase::Preparing { .. }, None) => Ok(Answer::NextScan),
+            (_, Some(_)) => Ok(Answer::Scan),
+            (_, None) => Err(Refusal::LocalConditionFailed),
+        }
+    }
+
+    /// 0 busy, 1 ready, 2 error. Logs of LMS1xx: busy from a login on until Run.
+    fn device_state(&self) -> u8 {
+        let is_logged_in = self.clients.iter().any(|client| client.level > 0);
+        match (self.settings.status, &self.phase) {
+            (ScannerStatus::Error, _) => 2,
+            (_, Phase::Measuring) if !is_logged_in => 1,
+            _ => 0,
+        }
+    }
+
+    fn operating_time_tenth_h(&self, now: SimTime) -> u32 {
+        const TENTH_HOUR_NS: u64 = 360_000_000_000;
+        self.profile.operating_time_tenth_h.wrapping_add((now.0 / TENTH_HOUR_NS) as u32)
+    }
+
+    fn status(&self, now: SimTime) -> Vec<Value> {
+        let state = match self.phase {
+            Phase::Starting { .. } => 1,
+            Phase::Stopped => 3,
+            Phase::Standby => 4,
+            Phase::Preparing { .. } => 5,
+            Phase::Measuring => 7,
+        };
+        let time = self.clocks.time(now);
+        let of_day = format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second);
+        let date = format!("{:02}.{:02}.{:04}", time.day, time.month, time.year);
+        let mut values =
+            vec![Value::U16(state), Value::U8(0), Value::text(&of_day), Value::text(&date)];
+        values.extend([const { Value::U8(0) }; 3]);
+        values
+    }
+
+    fn scan_config(&self) -> Vec<Value> {
+        let [start, stop] = self.profile.field;
+        vec![
+            Value::U32(self.mode.frequency_centihz),
+            Value::U16(1),
+            Value::U32(self.mode.resolution),
+            Value::I32(start),
+            Value::I32(stop),
+        ]
+    }
+
+    fn output_range(&self) -> Vec<Value> {
+        let directions = self.mirror.directions(self.output_range);
+        vec![
+            Value::U16(1),
+            Value::U32(self.mode.resolution),
+            Value::I32(self.mirror.angle(directions.start)),
+            Value::I32(self.mirror.angle(directions.end - 1)),
+        ]
+    }
+
+    fn write(&mut self, client: usize, telegram: Telegram) -> Result<Answer, Refusal> {
+        let Telegram { name, values, .. } = telegram;
+        let is_known = match name.as_str() {
+            "EIHstCola" | "LocationName" | "LMPoutputRange" | "LMDscandatacfg" => true,
+            "FREchoFilter" => self.profile.has_echo_filter,
+            name => self.stored.contains_key(name),
+        };
+        let is_read_only = !is_known && self.read(self.clock, &name).is_ok();
+        if is_read_only || (is_known && self.clients[client].level < CLIENT) {
+            return Err(Refusal::WriteAccessDenied);
+        }
+        match (name.as_str(), &values[..]) {
+            ("EIHstCola", [Value::U8(dialect)]) => {
+                self.host_dialect = match dialect {
+                    0 => Dialect::A,
+                    1 => Dialect::B,
+                    _ => return Err(Refusal::InvalidData),
+                };
+            }
+            ("LocationName", [Value::Text(text)]) => {
+                let is_printable = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
+                if text.len() > 64 || !text.iter().all(is_printable) {
+                    return Err(Refusal::InvalidData);
+                }
+                self.location_name = text.clone();
+            }
+            ("LMPoutputRange", values) => self.set_output_range(values)?,
+            ("LMDscandatacfg", values) => {
+                let config = data_config_of(values).filter(DataConfig::is_valid);
+                self.data = config.ok_or(Refusal::InvalidData)?;
+            }
+            ("FREchoFilter", [Value::U8(filter)]) if is_known => {
+                self.echo_filter = match filter {
+                    0 => EchoFilter::First,
+                    1 => EchoFilter::All,
+                    2 => EchoFilter::Last,
+                    _ => return Err(Refusal::InvalidData),
+                };
+            }
+            (name, _) => match self.stored.get_mut(name) {
+                Some(stored) => *stored = values,
+                None => return Err(Refusal::UnknownVariable),
+            },
+        }
+        Ok(Answer::Telegram(Telegram::new(Kind::WriteAnswer, &name, Vec::new())))
+    }
+
+    fn set_output_range(&mut self, values: &[Value]) -> Result<(), Refusal> {
+        let [Value::U16(sectors), Value::U32(resolution), Value::I32(start), Value::I32(stop)] =
+            values
+        else {
+            return Err(Refusal::InvalidData);
+        };
+        let is_known = |mode: &ScanMode| mode.resolution.abs_diff(*resolution) <= 1;
+        if *sectors != 1 || start > stop || !self.profile.modes.iter().any(is_known) {
+            return Err(Refusal::InvalidData);
+        }
+        let [first, last] = self.profile.field;
+        if *start < first || *stop > last {
+            // What an LMS111 answered to -90 to 270 degrees.
+            return Err(Refusal::LocalConditionFailed);
+        }
+        if self.output_range != [*start, *stop] {
+            self.output_range = [*start, *stop];
+            self.begin_anew();
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, now: SimTime, client: usize, call: Telegram) -> Result<Answer, Refusal> {
+        let level = self.clients[client].level;
+        let needs_login = !matches!(call.name.as_str(), "SetAccessMode" | "Run");
+        if needs_login && level < CLIENT {
+            return Err(Refusal::AccessDenied);
+        }
+        let values = match (call.name.as_str(), &call.values[..]) {
+            ("SetAccessMode", [Value::U8(level), Value::U32(hash)]) => {
+                let known = |password: &&crate::config::sick_lms1xx::Password| {
+                    (password.level, password.hash) == (*level, *hash)
+                };
+                let is_right = self.profile.passwords.iter().find(known).is_some();
+                if is_right {
+                    self.clients[client].level = *level;
+                }
+                vec![Value::U8(is_right.into())]
+            }
+            ("Run", _) => {
+                self.clients[client].level = 0;
+                vec![Value::U8(self.profile.run_result)]
+            }
+            ("mLMPsetscancfg", values) => {
+                let mut answer = vec![Value::U8(self.set_scan(now, values)?)];
+                answer.extend(self.scan_config());
+                answer
+            }
+            ("LMCstartmeas", _) => {
+                self.start_measuring(now);
+                vec![Value::U8(0)]
+            }
+            ("LMCstopmeas", _) => {
+                self.enter(now, Phase::Stopped);
+                vec![Value::U8(0)]
+            }
+            ("LMCstandby", _) => {
+                self.enter(now, Phase::Standby);
+                vec![Value::U8(0)]
+            }
+            // Stored settings live as long as the run.
+            ("mEEwriteall", _) => vec![Value::U8(1)],
+            _ => return Err(Refusal::UnknownMethod),
+        };
+        Ok(Answer::Telegram(Telegram::new(Kind::CallAnswer, &call.name, values)))
+    }
+
+    /// Changes the scan mode; a result of mLMPsetscancfg.
+    fn set_scan(&mut self, now: SimTime, values: &[Value]) -> Result<u8, Refusal> {
+        let [
+            Value::U32(frequency),
+            Value::U16(sectors),
+            Value::U32(resolution),
+            Value::I32(start),
+            Value::I32(stop),
+        ] = values
+        else {
+            return Err(Refusal::InvalidData);
+        };
+        let modes = &self.profile.modes;
+        let has_frequency = |mode: &&ScanMode| mode.frequency_centihz == *frequency;
+        let has_resolution = |mode: &&ScanMode| mode.resolution.abs_diff(*resolution) <= 1;
+        let [first, last] = self.profile.field;
+        let is_inside = first <= *start && start <= stop && *stop <= last;
+        let mode = modes.iter().filter(has_frequency).find(has_resolution).copied();
+        Ok(match (mode, is_inside) {
+            _ if *sectors != 1 => set_scan::OTHER,
+            (Some(mode), true) => {
+                self.change_mode(now, mode);
+                set_scan::DONE
+            }
+            (Some(_), false) => set_scan::AREA,
+            (None, _) if !modes.iter().any(|mode| has_frequency(&mode)) => set_scan::FREQUENCY,
+            (None, true) => set_scan::RESOLUTION,
+            (None, false) => set_scan::RESOLUTION_AND_AREA,
+        })
+    }
+
+    fn subscribe(&mut self, client: usize, dialect: Dialect, telegram: Telegram) -> Answer {
+        let wanted = telegram.values.first() != Some(&Value::U8(0));
+        if telegram.name == "LMDscandata" {
+            self.clients[client].stream = wanted.then_some(dialect);
+            if wanted {
+                // Only scans that begin from now on: the answer stands alone.
+                self.clients[client].stream_from = self.mirror.first_from(self.clock);
+            }
+        }
+        let values = vec![Value::U8(wanted.into())];
+        Answer::Telegram(Telegram::new(Kind::SubscribeAnswer, &telegram.name, values))
+    }
+}
+
+fn data_config(config: &DataConfig) -> Vec<Value> {
+    let bytes = [
+        config.channels[0],
+        config.channels[1],
+        config.remission,
+        config.is_16_bit,
+        config.unit,
+        config.encoder[0],
+        config.encoder[1],
+        config.position,
+        config.name,
+        config.comment,
+        config.time,
+    ];
+    bytes.into_iter().map(Value::U8).chain([Value::U16(config.interval)]).collect()
+}
+
+fn data_config_of(values: &[Value]) -> Option<DataConfig> {
+    let (Value::U16(interval), bytes) = values.split_last()? else { return None };
+    let bytes: Option<Vec<u8>> = bytes
+        .iter()
+        .map(|value| match value {
+            Value::U8(byte) => Some(*byte),
+            _ => None,
+        })
+        .collect();
+    let bytes: [u8; 11] = bytes?.try_into().ok()?;
+    Some(DataConfig {
+        channels: [bytes[0], bytes[1]],
+        remission: bytes[2],
+        is_16_bit: bytes[3],
+        unit: bytes[4],
+        encoder: [bytes[5], bytes[6]],
+        position: bytes[7],
+        name: bytes[8],
+        comment: bytes[9],
+        time: bytes[10],
+        interval: *interval,
+    })
+}

@@ -1,0 +1,393 @@
+//! The SICK LMS1xx and LMS5xx: network scanners that speak CoLa.
+//!
+//! ```text
+//! STARTING --> MEASURING <--> STOPPED      LMCstopmeas, LMCstartmeas
+//!                  ^  ^-----> STANDBY      LMCstandby, LMCstartmeas
+//!                  +--------- PREPARING    while the motor starts or changes its speed
+//! ```
+//!
+//! Hosts are told apart: each has a login, a dialect and a subscription of its own. Commands are in
+//! `commands.rs`, telegrams with measured values in `scans.rs`, the mirror in `scanning.rs`.
+//!
+//! Nothing is measured while no host is connected. From then on the newest scan is kept for who asks
+//! for one (`sRN LMDscandata`); subscribers get every scan that begins after their command.
+//!
+//! Sources: those of [`crate::wire::cola`]. What they leave open is data of the profile.
+
+mod clients;
+mod commands;
+mod scanning;
+mod scans;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use self::clients::Client;
+use self::commands::{Answer, STORED};
+use self::scanning::Mirror;
+use self::scans::{Clocks, DataConfig, Scan, Telegrams};
+use super::{Device, Output, Transmit};
+use crate::config::sick_lms1xx::{
+    AcceptedDialects, EchoFilter, ScanMode, SickLms1xxProfile, SickLms1xxSettings,
+};
+use crate::links::Peer;
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::time::{Epoch, SimTime};
+use crate::wire::cola::telegram::{Telegram, Value};
+use crate::wire::cola::{Dialect, frame};
+
+/// One unit.
+pub struct SickLms1xx {
+    profile: SickLms1xxProfile,
+    settings: SickLms1xxSettings,
+    noise: NoiseSource,
+    clocks: Clocks,
+    phase: Phase,
+    mirror: Mirror,
+    clients: Vec<Client>,
+
+    // What commands change.
+    mode: ScanMode,
+    output_range: [i32; 2],
+    data: DataConfig,
+    echo_filter: EchoFilter,
+    host_dialect: Dialect,
+    location_name: Vec<u8>,
+    stored: BTreeMap<&'static str, Vec<Value>>,
+
+    /// Whether scans are asked for.
+    is_measuring: bool,
+    next_request: u64,
+    next_revolution: u64,
+    /// Requests without an answer: index and revolution.
+    asked: VecDeque<(u64, u64)>,
+    /// Scans that are measured but not over.
+    ahead: VecDeque<Scan>,
+    latest: Option<Scan>,
+    clock: SimTime,
+    last_due: SimTime,
+    ready: VecDeque<Transmit>,
+}
+
+/// What the motor and the laser do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Hears nothing.
+    Starting { until: SimTime },
+    /// The motor stands.
+    Stopped,
+    /// The motor turns, the laser is off.
+    Standby,
+    /// The motor comes to its speed.
+    Preparing { until: SimTime },
+    /// Scans.
+    Measuring,
+}
+
+/// What happens next by itself.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    PhaseOver,
+    ScanOver,
+    AnswerDue { client: usize },
+}
+
+impl SickLms1xx {
+    /// A unit that is switched on at the first instant, or has been running before.
+    pub fn new(
+        profile: &SickLms1xxProfile,
+        settings: &SickLms1xxSettings,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let is_running = settings.start_up_ns == 0;
+        let uptime_ns = if is_running { settings.uptime_ns } else { 0 };
+        let mode = settings.mode;
+        let turned = u128::from(uptime_ns) * u128::from(mode.frequency_centihz) / 100_000_000_000;
+        let phase = if is_running {
+            Phase::Measuring
+        } else {
+            Phase::Starting { until: SimTime(settings.start_up_ns) }
+        };
+        Self {
+            noise,
+            clocks: Clocks { uptime_ns, clock: settings.clock, epoch },
+            phase,
+            mirror: Mirror::new(profile, mode, SimTime(settings.start_up_ns), turned as u64),
+            clients: Vec::new(),
+            mode,
+            output_range: settings.output_range,
+            data: DataConfig::new(settings),
+            echo_filter: if profile.has_echo_filter {
+                settings.echo_filter
+            } else {
+                EchoFilter::All
+            },
+            host_dialect: settings.host_dialect,
+            location_name: settings.location_name.clone().into_bytes(),
+            stored: STORED.iter().map(|(name, values)| (*name, values.to_vec())).collect(),
+            is_measuring: false,
+            next_request: 0,
+            next_revolution: 0,
+            asked: VecDeque::new(),
+            ahead: VecDeque::new(),
+            latest: None,
+            clock: SimTime::ZERO,
+            last_due: SimTime::ZERO,
+            ready: VecDeque::new(),
+            profile: profile.clone(),
+            settings: settings.clone(),
+        }
+    }
+
+    /// The physics that measures for this unit: one beam in the mirror's plane.
+    pub fn lidar(&self) -> MultiEchoLidar {
+        MultiEchoLidar(Lidar::new(
+            vec![LaserGeometry::default()],
+            &self.settings.beam,
+            EchoSelection::First,
+            &self.settings.noise,
+            self.noise,
+        ))
+    }
+
+    /// Does what falls due until `until`, in its order.
+    fn run(&mut self, until: SimTime) {
+        self.clock = self.clock.max(until);
+        while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
+            match event {
+                Event::PhaseOver => self.begin_measuring(at),
+                Event::ScanOver => self.give_out_scan(at),
+                Event::AnswerDue { client } => self.answer(at, client),
+            }
+        }
+        self.start_or_stop_asking();
+    }
+
+    /// What happens first; of what happens at once, phases before scans before answers.
+    fn next_event(&self) -> Option<(SimTime, Event)> {
+        let phase = match self.phase {
+            Phase::Starting { until } | Phase::Preparing { until } => {
+                Some((until, Event::PhaseOver))
+            }
+            Phase::Stopped | Phase::Standby | Phase::Measuring => None,
+        };
+        let scan =
+            self.ahead.front().map(|scan| (self.mirror.transmission(scan.number), Event::ScanOver));
+        let answers = self.clients.iter().enumerate();
+        let answers = answers
+            .filter_map(|(client, host)| Some((host.next_answer()?, Event::AnswerDue { client })));
+        [phase, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
+    }
+
+    fn begin_measuring(&mut self, at: SimTime) {
+        if let Phase::Starting { .. } = self.phase {
+            self.phase = Phase::Measuring;
+            return;
+        }
+        self.phase = Phase::Measuring;
+        let next = self.mirror.first_from(at);
+        self.mirror = Mirror::new(&self.profile, self.mode, at, next);
+    }
+
+    /// Enters a phase in which there are no scans.
+    fn enter(&mut self, now: SimTime, phase: Phase) {
+        self.phase = phase;
+        self.latest = None;
+        self.begin_anew();
+        for client in &mut self.clients {
+            client.wake(now);
+        }
+    }
+
+    fn start_measuring(&mut self, now: SimTime) {
+        let delay_ns = match self.phase {
+            Phase::Starting { .. } | Phase::Preparing { .. } | Phase::Measuring => return,
+            Phase::Stopped => self.profile.start_ns,
+            Phase::Standby => self.profile.leave_standby_ns,
+        };
+        self.enter(now, Phase::Preparing { until: SimTime(now.0 + delay_ns) });
+    }
+
+    fn change_mode(&mut self, now: SimTime, mode: ScanMode) {
+        if mode == self.mode {
+            return;
+        }
+        self.mode = mode;
+        match self.phase {
+            Phase::Measuring | Phase::Preparing { .. } => {
+                let until = SimTime(now.0 + self.profile.settle_ns);
+                self.enter(now, Phase::Preparing { until });
+            }
+            Phase::Starting { .. } | Phase::Stopped | Phase::Standby => {}
+        }
+        // Numbers go on from the next revolution, in whatever mode it is.
+        let next = self.mirror.first_from(now);
+        self.mirror = Mirror::new(&self.profile, mode, now, next);
+    }
+
+    /// Forgets what was asked for and not given out; asking begins with the next revolution.
+    fn begin_anew(&mut self) {
+        self.asked.clear();
+        self.ahead.clear();
+        self.is_measuring = false;
+    }
+
+    fn start_or_stop_asking(&mut self) {
+        let is_heard = !self.clients.is_empty() || self.settings.power_on_stream.is_some();
+        let wants = is_heard && self.phase == Phase::Measuring;
+        if wants && !self.is_measuring {
+            self.next_revolution = self.mirror.first_from(self.clock);
+        } else if !wants && self.is_measuring {
+            self.begin_anew();
+            self.latest = None;
+        }
+        self.is_measuring = wants;
+    }
+
+    fn telegrams(&self) -> Telegrams<'_> {
+        Telegrams {
+            profile: &self.profile,
+            settings: &self.settings,
+            config: self.data,
+            echo_filter: self.echo_filter,
+            location_name: &self.location_name,
+            mirror: &self.mirror,
+            clocks: self.clocks,
+        }
+    }
+
+    /// The oldest scan is over: subscribers get it, and who has been waiting for one.
+    fn give_out_scan(&mut self, at: SimTime) {
+        let Some(scan) = self.ahead.pop_front() else { return };
+        if self.data.wants(scan.number) {
+            let (data, points) = self.telegrams().scan_data(&scan, true);
+            for dialect in [Dialect::A, Dialect::B] {
+                let wants = |client: &&Client| {
+                    client.stream == Some(dialect) && client.stream_from <= scan.number
+                };
+                let peers: Vec<Peer> =
+                    self.clients.iter().filter(wants).map(|client| client.peer).collect();
+                let to_nobody =
+                    self.clients.is_empty() && self.settings.power_on_stream == Some(dialect);
+                if peers.is_empty() && !to_nobody {
+                    continue;
+                }
+                let bytes = frame::emit(dialect, &data.emit(dialect));
+                for peer in peers {
+                    self.send(at, points, Output::BytesTo(peer, bytes.clone()));
+                }
+                if to_nobody {
+                    self.send(at, points, Output::Bytes(bytes));
+                }
+            }
+        }
+        self.latest = Some(scan);
+        for client in &mut self.clients {
+            client.wake(at);
+        }
+    }
+
+    fn answer(&mut self, at: SimTime, client: usize) {
+        let Some(command) = self.clients[client].command() else { return };
+        let dialect = command.dialect;
+        let telegram = Telegram::parse(dialect, &command.content);
+        let (content, points) = match self.obey(at, client, dialect, telegram) {
+            Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
+            Answer::NextScan => return self.clients[client].wait_for_scan(),
+            Answer::Scan => {
+                let Some(scan) = &self.latest else { return };
+                let (data, points) = self.telegrams().scan_data(scan, false);
+                (data.emit(dialect), points)
+            }
+        };
+        let peer = self.clients[client].peer;
+        let reply_ns = self.profile.reply_ns;
+        self.clients[client].answered(at, reply_ns);
+        self.send(at, points, Output::BytesTo(peer, frame::emit(dialect, &content)));
+    }
+
+    fn send(&mut self, at: SimTime, points: u32, output: Output) {
+        // A scan that was measured too late leaves after what has left.
+        self.last_due = self.last_due.max(at);
+        self.ready.push_back(Transmit { due: self.last_due, points, output });
+    }
+}
+
+impl Device for SickLms1xx {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        self.start_or_stop_asking();
+        if !self.is_measuring {
+            return None;
+        }
+        let directions = self.mirror.directions(self.output_range);
+        let number = self.next_revolution;
+        let request = self.mirror.request(self.next_request, number, directions);
+        (request.start < horizon).then(|| {
+            self.asked.push_back((request.index, number));
+            self.next_request += 1;
+            self.next_revolution += 1;
+            request
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Measurement { request, outcome: Outcome::Echoes(echoes) } = measurement else { return };
+        while let Some((index, number)) = self.asked.front().copied() {
+            if index > request.index {
+                break;
+            }
+            self.asked.pop_front();
+            if index == request.index {
+                let first_direction = self.mirror.directions(self.output_range).start;
+                self.ahead.push_back(Scan { number, first_direction, echoes: echoes.clone() });
+            }
+        }
+        self.run(self.clock);
+    }
+
+    fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        self.run(now);
+        self.clients.retain(|client| client.peer != peer);
+        if connected {
+            let only = (self.settings.accepted_dialects == AcceptedDialects::Configured)
+                .then_some(self.host_dialect);
+            self.clients.push(Client::new(peer, only, self.settings.power_on_stream));
+        }
+        self.start_or_stop_asking();
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.run(now);
+        if matches!(self.phase, Phase::Starting { .. }) {
+            return;
+        }
+        let (now, reply_ns) = (self.clock, self.profile.reply_ns);
+        if let Some(client) = self.clients.iter_mut().find(|client| client.peer == peer) {
+            client.hear(now, bytes, reply_ns);
+        }
+        self.run(now);
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.run(now);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.ready.pop_front()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        if self.settings.power_on_stream.is_none() {
+            return 0.0;
+        }
+        let scans_hz = f64::from(self.settings.mode.frequency_centihz) / 100.0;
+        scans_hz / f64::from(self.settings.output_interval)
+    }
+}

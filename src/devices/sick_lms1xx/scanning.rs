@@ -1,0 +1,126 @@
+//! When the mirror looks where.
+//!
+//! It turns counter-clockwise seen from above, evenly. Directions divide a turn and start at the
+//! field's first one. Times are whole nanoseconds computed from the revolution's number: no drift.
+
+use std::f64::consts::{FRAC_PI_2, TAU};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::config::sick_lms1xx::{ScanMode, SickLms1xxProfile, TURN};
+use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
+use crate::time::SimTime;
+
+/// The turning mirror in one scan mode.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    mode: ScanMode,
+    field: [i32; 2],
+    zero_index: i32,
+    transmission_delay_ns: u64,
+    /// When revolution `first` is at the zero index.
+    since: SimTime,
+    first: u64,
+}
+
+impl Mirror {
+    /// A mirror that is at its zero index at `since`, at the start of revolution `first`.
+    pub fn new(profile: &SickLms1xxProfile, mode: ScanMode, since: SimTime, first: u64) -> Self {
+        Self {
+            mode,
+            field: profile.field,
+            zero_index: profile.zero_index,
+            transmission_delay_ns: profile.transmission_delay_ns,
+            since,
+            first,
+        }
+    }
+
+    /// Its scan mode.
+    pub fn mode(&self) -> ScanMode {
+        self.mode
+    }
+
+    /// When revolution `number` is at the zero index.
+    pub fn zero(&self, number: u64) -> SimTime {
+        let turns = u128::from(number.saturating_sub(self.first));
+        let ns = turns * 100_000_000_000 / u128::from(self.mode.frequency_centihz);
+        SimTime(self.since.0 + ns as u64)
+    }
+
+    /// When a telegram with revolution `number` leaves.
+    pub fn transmission(&self, number: u64) -> SimTime {
+        let last = self.direction_of(self.field[1]);
+        SimTime(self.zero(number).0 + self.offset_ns(last) + self.transmission_delay_ns)
+    }
+
+    /// The revolution whose zero index is the first at `at` or later.
+    pub fn first_from(&self, at: SimTime) -> u64 {
+        let since_ns = u128::from(at.0.saturating_sub(self.since.0));
+        let turns = since_ns * u128::from(self.mode.frequency_centihz) / 100_000_000_000;
+        let mut number = self.first + turns as u64;
+        while self.zero(number) < at {
+            number += 1;
+        }
+        number
+    }
+
+    /// The directions inside a range of angles, 1/10000 degree; at least one.
+    pub fn directions(&self, [start, stop]: [i32; 2]) -> Range<u32> {
+        let (start, stop) = (self.direction_of(start), self.direction_of(stop));
+        start..stop.max(start) + 1
+    }
+
+    /// The direction nearest to an angle of the field, counted from the field's first.
+    fn direction_of(&self, angle: i32) -> u32 {
+        let [first, last] = self.field.map(i64::from);
+        let beyond = (i64::from(angle).clamp(first, last) - first) as u64;
+        let turn = u64::from(TURN);
+        ((beyond * u64::from(self.mode.steps_per_turn) + turn / 2) / turn) as u32
+    }
+
+    /// The angle of a direction, 1/10000 degree.
+    pub fn angle(&self, direction: u32) -> i32 {
+        let steps = u64::from(self.mode.steps_per_turn);
+        let beyond = (u64::from(direction) * u64::from(TURN) + steps / 2) / steps;
+        self.field[0] + beyond as i32
+    }
+
+    /// From the zero index to a direction, nanoseconds.
+    fn offset_ns(&self, direction: u32) -> u64 {
+        let (turn, steps) = (u128::from(TURN), u128::from(self.mode.steps_per_turn));
+        let to_field = (self.field[0] - self.zero_index) as u128;
+        let turned = to_field * steps + u128::from(direction) * turn;
+        let ns =
+            turned * 100_000_000_000 / (turn * steps * u128::from(self.mode.frequency_centihz));
+        ns as u64
+    }
+
+    /// What revolution `number` measures in `directions`.
+    pub fn request(&self, index: u64, number: u64, directions: Range<u32>) -> MeasurementRequest {
+        let first_ns = self.offset_ns(directions.start);
+        let firings: Arc<[FiringSlot]> = directions
+            .clone()
+            .map(|direction| FiringSlot {
+                offset_ns: (self.offset_ns(direction) - first_ns) as u32,
+                laser: 0,
+            })
+            .collect();
+        let steps = f64::from(self.mode.steps_per_turn);
+        let angle_rad = TAU
+            * (f64::from(self.field[0]) / f64::from(TURN) + f64::from(directions.start) / steps);
+        let sweep = Sweep {
+            rotor_azimuth_rad: FRAC_PI_2 - angle_rad,
+            rotor_rate_rad_s: -TAU * f64::from(self.mode.frequency_centihz) / 100.0,
+            firings,
+        };
+        let start = SimTime(self.zero(number).0 + first_ns);
+        MeasurementRequest { index, start, subject: Subject::Sweep(sweep) }
+    }
+
+    /// Pulses a second, were the whole turn measured, in the wire's unit of 100 Hz.
+    pub fn measurement_frequency_hundred_hz(&self) -> u32 {
+        let pulses = u64::from(self.mode.frequency_centihz) * u64::from(self.mode.steps_per_turn);
+        ((pulses + 5000) / 10_000) as u32
+    }
+}

@@ -1,0 +1,247 @@
+//! Scans as telegrams.
+
+use super::scanning::Mirror;
+use crate::config::sick_lms1xx::{
+    EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
+};
+use crate::sensors::{Echoes, Return};
+use crate::time::{Epoch, SimTime};
+use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
+
+/// `LMDscandatacfg`: what telegrams hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataConfig {
+    /// A bit an echo; the second byte is reserved.
+    pub channels: [u8; 2],
+    /// 1: RSSI values too.
+    pub remission: u8,
+    /// 1: they have 16 bits, else 8.
+    pub is_16_bit: u8,
+    /// Of RSSI: 0 is digits.
+    pub unit: u8,
+    /// 1 in the first byte: encoder values too.
+    pub encoder: [u8; 2],
+    /// 1: the position too.
+    pub position: u8,
+    /// 1: the location name too.
+    pub name: u8,
+    /// 1: the comment too, which is empty.
+    pub comment: u8,
+    /// 1: the clock too.
+    pub time: u8,
+    /// Every so many scans.
+    pub interval: u16,
+}
+
+impl DataConfig {
+    /// As stored.
+    pub fn new(settings: &SickLms1xxSettings) -> Self {
+        Self {
+            channels: [settings.channels, 0],
+            remission: settings.remission.into(),
+            is_16_bit: settings.remission_16_bit.into(),
+            unit: 0,
+            encoder: [0, 0],
+            position: 0,
+            name: 0,
+            comment: 0,
+            time: settings.timestamp.into(),
+            interval: settings.output_interval,
+        }
+    }
+
+    /// Whether a scanner takes it.
+    pub fn is_valid(&self) -> bool {
+        let flags =
+            [self.remission, self.is_16_bit, self.position, self.name, self.comment, self.time];
+        flags.iter().all(|flag| *flag <= 1) && self.channels[0] != 0 && self.interval != 0
+    }
+
+    /// Whether revolution `number` is given out.
+    pub fn wants(&self, number: u64) -> bool {
+        number.is_multiple_of(u64::from(self.interval.max(1)))
+    }
+}
+
+/// One measured revolution.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// Its number since power-on.
+    pub number: u64,
+    /// Its first direction.
+    pub first_direction: u32,
+    /// What came back from each direction.
+    pub echoes: Vec<Echoes>,
+}
+
+/// What telegrams are made with.
+pub struct Telegrams<'a> {
+    /// The firmware.
+    pub profile: &'a SickLms1xxProfile,
+    /// The unit.
+    pub settings: &'a SickLms1xxSettings,
+    /// What they hold.
+    pub config: DataConfig,
+    /// Which echoes.
+    pub echo_filter: EchoFilter,
+    /// Where it stands.
+    pub location_name: &'a [u8],
+    /// The mirror.
+    pub mirror: &'a Mirror,
+    /// Time since power-on and the clock.
+    pub clocks: Clocks,
+}
+
+/// The scanner's two clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// Time since power-on at the first instant, nanoseconds.
+    pub uptime_ns: u64,
+    /// What the clock shows.
+    pub clock: ScannerClock,
+    /// UTC of the first instant.
+    pub epoch: Epoch,
+}
+
+impl Clocks {
+    /// Time since power-on, microseconds; wraps after 71 minutes.
+    pub fn uptime_us(&self, at: SimTime) -> u32 {
+        ((self.uptime_ns + at.0) / 1000) as u32
+    }
+
+    /// What the clock shows.
+    pub fn time(&self, at: SimTime) -> ClockTime {
+        let civil = match self.clock {
+            ScannerClock::Utc => self.epoch.civil(at),
+            ScannerClock::SincePowerOn => {
+                Epoch::new(jiff::Timestamp::UNIX_EPOCH).civil(SimTime(self.uptime_ns + at.0))
+            }
+        };
+        ClockTime {
+            year: civil.year() as u16,
+            month: civil.month() as u8,
+            day: civil.day() as u8,
+            hour: civil.hour() as u8,
+            minute: civil.minute() as u8,
+            second: civil.second() as u8,
+            microsecond: (civil.subsec_nanosecond() / 1000) as u32,
+        }
+    }
+}
+
+impl Telegrams<'_> {
+    /// The telegram of a scan, and how many directions have a first distance.
+    pub fn scan_data(&self, scan: &Scan, is_streamed: bool) -> (ScanData, u32) {
+        let mirror = self.mirror;
+        let zero = mirror.zero(scan.number);
+        let (mut channels_16, mut channels_8) = (Vec::new(), Vec::new());
+        let echoes: Vec<usize> = self.echoes().collect();
+        for &echo in &echoes {
+            channels_16.push(self.channel(scan, *b"DIST", echo, |seen| self.distance(seen)));
+        }
+        let points = channels_16.first().map_or(0, |channel: &Channel<u16>| {
+            channel.values.iter().filter(|value| **value != 0).count() as u32
+        });
+        if self.config.remission != 0 {
+            let (full_8, full_16) = self.profile.remission_full_scale;
+            for &echo in &echoes {
+                if self.config.is_16_bit != 0 {
+                    let rssi = |seen: Return| scaled(seen.intensity, full_16.into()) as u16;
+                    channels_16.push(self.channel(scan, *b"RSSI", echo, rssi));
+                } else {
+                    let rssi = |seen: Return| scaled(seen.intensity, full_8.into()) as u8;
+                    channels_8.push(self.channel(scan, *b"RSSI", echo, rssi));
+                }
+            }
+        }
+        let encoders = if self.config.encoder[0] == 0 { 0 } else { 1 };
+        let data = ScanData {
+            is_streamed,
+            version: self.profile.telegram_version,
+            device_number: self.profile.device_number,
+            serial_number: self.settings.serial_number,
+            status: status_bytes(self.settings.status),
+            telegram_counter: scan.number as u16,
+            scan_counter: scan.number as u16,
+            start_us: self.clocks.uptime_us(zero),
+            transmission_us: self.clocks.uptime_us(mirror.transmission(scan.number)),
+            digital_inputs: [0; 2],
+            digital_outputs: self.profile.digital_outputs,
+            layer_angle: 0,
+            scan_frequency_centihz: mirror.mode().frequency_centihz,
+            measurement_frequency_hundred_hz: mirror.measurement_frequency_hundred_hz(),
+            encoders: vec![Encoder::default(); encoders],
+            channels_16,
+            channels_8,
+            trailer: Some(self.trailer(zero)),
+            rest: Vec::new(),
+        };
+        (data, points)
+    }
+
+    /// Which echoes there are channels of, counted from 0.
+    fn echoes(&self) -> impl Iterator<Item = usize> {
+        let is_all = self.echo_filter == EchoFilter::All;
+        let wanted = if is_all { self.config.channels[0] } else { 1 };
+        (0..usize::from(self.profile.echoes)).filter(move |echo| wanted >> echo & 1 == 1)
+    }
+
+    fn channel<T: Default>(
+        &self,
+        scan: &Scan,
+        kind: [u8; 4],
+        echo: usize,
+        value: impl Fn(Return) -> T,
+    ) -> Channel<T> {
+        let [a, b, c, d] = kind;
+        let is_distance = kind == *b"DIST";
+        let scale = if is_distance { f32::from(self.settings.scale_factor) } else { 1.0 };
+        let values = scan.echoes.iter().map(|echoes| {
+            let seen = echoes.as_slice();
+            let seen = match self.echo_filter {
+                EchoFilter::Last => seen.last(),
+                EchoFilter::First | EchoFilter::All => seen.get(echo),
+            };
+            seen.map_or_else(T::default, |seen| value(*seen))
+        });
+        Channel {
+            name: [a, b, c, d, b'1' + echo as u8],
+            scale_factor_bits: scale.to_bits(),
+            scale_offset_bits: 0,
+            start_angle: self.mirror.angle(scan.first_direction),
+            angular_step: self.mirror.mode().resolution as u16,
+            values: values.collect(),
+        }
+    }
+
+    /// Counts; 0 for what they cannot tell.
+    fn distance(&self, seen: Return) -> u16 {
+        let counts =
+            (f64::from(seen.range_m) * 1000.0 / f64::from(self.settings.scale_factor)).round();
+        if (1.0..=65_535.0).contains(&counts) { counts as u16 } else { 0 }
+    }
+
+    fn trailer(&self, at: SimTime) -> Trailer {
+        let has = |flag: u8| flag != 0;
+        Trailer {
+            position: has(self.config.position).then(Position::default),
+            device_name: has(self.config.name).then(|| self.location_name.to_vec()),
+            comment: has(self.config.comment).then(Vec::new),
+            time: has(self.config.time).then(|| self.clocks.time(at)),
+            event: 0,
+        }
+    }
+}
+
+fn scaled(intensity: f32, full_scale: f32) -> f32 {
+    (intensity * full_scale).round()
+}
+
+fn status_bytes(status: ScannerStatus) -> [u8; 2] {
+    match status {
+        ScannerStatus::Ok => [0, 0],
+        ScannerStatus::Error => [0, 1],
+        ScannerStatus::PollutionWarning => [0, 2],
+        ScannerStatus::PollutionError => [0, 4],
+    }
+}

@@ -1,0 +1,374 @@
+//! Start-up conversations of real drivers with the SICK LMS1xx and LMS5xx, each to its scans.
+//!
+//! A file of `tests/dialogues/sick-lms1xx/` is one conversation, a line a step. `#` starts a comment.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `profile NAME` | which scanner; comes first |
+//! | `settings TOML` | of the rig, on top of a single ray a pulse and no noise |
+//! | `connect PORT` | a host connects to port 2111 or 2112 and speaks from now on |
+//! | `disconnect` | that host goes |
+//! | `send TEXT`, `send-b TEXT` | it sends this in CoLa-A (as it stands), in CoLa-B |
+//! | `raw HEX` | it sends these bytes |
+//! | `bytewise TIME TEXT` | as `send`, a byte each TIME |
+//! | `sleep TIME` | time passes |
+//! | `reply TIME TEXT` | the next telegram that is no scan arrives within TIME, in the dialect of the last command and with nothing behind it for a millisecond; written as CoLa-A it is TEXT; a final `*` stands for any rest |
+//! | `no-reply TIME` | nothing arrives |
+//! | `until-ready TIME` | `SCdevicestate` becomes 1 |
+//! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | so many scans arrive, each within TIME of the one before, with these channels (`/8`: of 8 bits); their ranges are those of the room |
+//! | `poll COUNT TIME ...` | as `scans`, each asked for |
+
+use std::collections::VecDeque;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use menura::config::rig::Rig;
+use menura::devices::{Device, Output};
+use menura::engine::{LiveWorld, build_devices};
+use menura::links::Peer;
+use menura::sensors::lidar::Scratch;
+use menura::sensors::{Sensor, Surroundings};
+use menura::time::{Epoch, SimTime};
+use menura::wire::cola::Dialect;
+use menura::wire::cola::frame::{self, Next};
+use menura::wire::cola::scan_data::ScanData;
+use menura::wire::cola::telegram::Telegram;
+
+const STEP_NS: u64 = 500_000;
+/// Half of the room's length and width; the scanner looks along the length.
+const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];
+
+/// A scanner and its hosts.
+struct Bench {
+    world: LiveWorld,
+    rig: Rig,
+    device: Box<dyn Device>,
+    sensor: Arc<dyn Sensor>,
+    scratch: Scratch,
+    now: u64,
+    hosts: u64,
+    speaker: Option<Peer>,
+    dialect: Dialect,
+    /// What the speaker has not read: when it arrived, dialect and content.
+    unread: VecDeque<(u64, Dialect, Vec<u8>)>,
+}
+
+impl Bench {
+    fn new(profile: &str, settings: &str) -> Self {
+        let text = format!(
+            "[world]\nscene = \"room\"\nparameters = {{ size_m = [12.0, 8.0, 3.0] }}\n\
+             [robot]\ntrajectory = {{ kind = \"still\" }}\n\
+             [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
+             mount = {{ translation_m = [0.0, 0.0, 1.0] }}\n\
+             link = {{ tcp = [\"127.0.0.1:2111\", \"127.0.0.1:2112\"] }}\n\
+             [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
+             noise = {{ range_std_m = 0.0, intensity_std = 0.0 }}\n{settings}\n"
+        );
+        let rig = Rig::parse("dialogue", &text, Path::new("."), &[])
+            .unwrap_or_else(|faults| panic!("{faults}"));
+        let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let built = build_devices(&rig, epoch).remove(0);
+        Self {
+            world,
+            rig,
+            device: built.device,
+            sensor: built.sensor,
+            scratch: Scratch::default(),
+            now: 0,
+            hosts: 0,
+            speaker: None,
+            dialect: Dialect::A,
+            unread: VecDeque::new(),
+        }
+    }
+
+    fn connect(&mut self, port: &str) {
+        let port = match port {
+            "2111" => 0,
+            "2112" => 1,
+            other => panic!("no port {other}"),
+        };
+        let peer = Peer { connection: self.hosts, port };
+        self.hosts += 1;
+        self.device.handle_peer(SimTime(self.now), peer, true);
+        self.speaker = Some(peer);
+        self.unread.clear();
+    }
+
+    fn disconnect(&mut self) {
+        let peer = self.speaker.take().expect("a host");
+        self.device.handle_peer(SimTime(self.now), peer, false);
+        self.unread.clear();
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8]) {
+        let peer = self.speaker.expect("a host");
+        self.device.handle_peer_input(SimTime(self.now), peer, bytes);
+        self.collect();
+    }
+
+    fn send(&mut self, dialect: Dialect, text: &str) {
+        self.dialect = dialect;
+        let content = match dialect {
+            Dialect::A => text.as_bytes().to_vec(),
+            Dialect::B => {
+                let telegram = Telegram::parse(Dialect::A, text.as_bytes());
+                telegram.unwrap_or_else(|error| panic!("{text}: {error}")).emit(Dialect::B)
+            }
+        };
+        self.send_bytes(&frame::emit(dialect, &content));
+    }
+
+    /// Lets time pass until `end`, or until `is_enough`.
+    fn run(&mut self, end: u64, is_enough: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            if is_enough(self) {
+                return true;
+            }
+            if self.now >= end {
+                return false;
+            }
+            self.now = (self.now + STEP_NS).min(end);
+            self.measure();
+            self.device.advance(SimTime(self.now));
+            self.collect();
+        }
+    }
+
+    fn measure(&mut self) {
+        let surroundings = Surroundings {
+            caster: self.world.caster.as_ref(),
+            trajectory: &self.world.trajectory,
+            origin: &self.world.origin,
+            body_from_sensor: self.rig.devices[0].body_from_sensor,
+        };
+        while let Some(request) = self.device.poll_request(SimTime(self.now + 50_000_000)) {
+            let measurement = self.sensor.measure(request, &surroundings, &mut self.scratch);
+            self.device.handle_measurement(&measurement);
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(transmit) = self.device.poll_transmit() {
+            let Output::BytesTo(peer, bytes) = transmit.output else { panic!("to nobody") };
+            let Next::Frame { dialect, content, length } = frame::next(&bytes, 1 << 20) else {
+                panic!("no telegram: {bytes:02x?}")
+            };
+            assert_eq!(length, bytes.len(), "one telegram at a time");
+            if Some(peer) == self.speaker {
+                self.unread.push_back((transmit.due.0, dialect, content.to_vec()));
+            }
+        }
+    }
+
+    fn reply(&mut self, within: u64, pattern: &str) {
+        let end = self.now + within;
+        let is_reply = |(_, _, content): &(u64, Dialect, Vec<u8>)| !content.starts_with(b"sSN");
+        let came = self.run(end, |bench| bench.unread.iter().any(is_reply));
+        assert!(came, "nothing instead of {pattern}");
+        // What would be glued to it.
+        self.run(self.now + 1_000_000, |_| false);
+        let at = self.unread.iter().position(is_reply).unwrap();
+        let (due, dialect, content) = self.unread.remove(at).unwrap();
+        assert_eq!(dialect, self.dialect);
+        if let Some((next, ..)) = self.unread.get(at) {
+            assert!(next - due >= 900_000, "another telegram follows after {} ns", next - due);
+        }
+        let telegram = Telegram::parse(dialect, &content).unwrap();
+        let text = String::from_utf8(telegram.emit(Dialect::A)).unwrap();
+        let fits = match pattern.strip_suffix('*') {
+            Some(start) => text.starts_with(start),
+            None => text == pattern.trim_end() || text == pattern,
+        };
+        assert!(fits, "{text} instead of {pattern}");
+    }
+
+    fn until_ready(&mut self, within: u64) {
+        let end = self.now + within;
+        while self.now < end {
+            self.send(self.dialect, "sRN SCdevicestate");
+            let before = self.now;
+            self.run(before + 1_000_000_000, |bench| !bench.unread.is_empty());
+            let (_, dialect, content) = self.unread.pop_front().expect("an answer");
+            let answer = Telegram::parse(dialect, &content).unwrap().emit(Dialect::A);
+            if answer == b"sRA SCdevicestate 1" {
+                return;
+            }
+            self.run(before + 1_000_000_000, |_| false);
+        }
+        panic!("it is not ready");
+    }
+
+    fn scans(&mut self, words: &[&str], is_polled: bool) {
+        let (count, within) = (words[0].parse::<usize>().unwrap(), time_ns(words[1]));
+        let expected = Expected::new(&words[2..]);
+        for number in 0..count {
+            if is_polled {
+                self.send(Dialect::A, "sRN LMDscandata");
+            }
+            let came = self.run(self.now + within, |bench| !bench.unread.is_empty());
+            assert!(came, "scan {number} does not come within {within} ns");
+            let (_, dialect, content) = self.unread.pop_front().unwrap();
+            assert_eq!(dialect, self.dialect);
+            let scan = ScanData::parse(dialect, &content).unwrap();
+            assert_eq!(scan.is_streamed, !is_polled);
+            expected.check(&scan);
+        }
+    }
+}
+
+/// What the words of `scans` say.
+struct Expected {
+    values: usize,
+    start_deg: f64,
+    step_deg: f64,
+    channels: String,
+}
+
+impl Expected {
+    fn new(words: &[&str]) -> Self {
+        let word = |key: &str| {
+            let found = words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            found.unwrap_or_else(|| panic!("{key} is missing"))
+        };
+        Self {
+            values: word("values").parse().unwrap(),
+            start_deg: word("start").parse().unwrap(),
+            step_deg: word("step").parse().unwrap(),
+            channels: word("channels").to_owned(),
+        }
+    }
+
+    fn check(&self, scan: &ScanData) {
+        let name = |name: &[u8; 5]| String::from_utf8(name.to_vec()).unwrap();
+        let words = scan.channels_16.iter().map(|channel| name(&channel.name));
+        let bytes = scan.channels_8.iter().map(|channel| name(&channel.name) + "/8");
+        assert_eq!(words.chain(bytes).collect::<Vec<_>>().join(","), self.channels);
+        let channel = scan.channel(b"DIST1").unwrap();
+        assert_eq!(channel.values.len(), self.values);
+        assert_eq!(f64::from(channel.start_angle) / 1e4, self.start_deg);
+        assert_eq!(f64::from(channel.angular_step) / 1e4, self.step_deg);
+        // Resolutions divide a turn.
+        let step_deg = 360.0 / (360.0 / self.step_deg).round();
+        for (index, value) in channel.values.iter().enumerate() {
+            let angle = (self.start_deg + index as f64 * step_deg - 90.0).to_radians();
+            let (x, y) = (libm::cos(angle).abs(), libm::sin(angle).abs());
+            let range_m = (HALF_ROOM_M[0] / x).min(HALF_ROOM_M[1] / y);
+            let said_m = f64::from(*value) * f64::from(channel.scale_factor()) / 1000.0;
+            assert!(
+                (said_m - range_m).abs() <= 0.000_6,
+                "value {index}: {said_m} m, not {range_m} m"
+            );
+        }
+    }
+}
+
+fn time_ns(word: &str) -> u64 {
+    let (number, unit) = match word.strip_suffix("ms") {
+        Some(number) => (number, 1e6),
+        None => (word.strip_suffix('s').expect("a time in s or ms"), 1e9),
+    };
+    (number.parse::<f64>().expect("a time") * unit) as u64
+}
+
+fn play(text: &str) {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let steps: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
+    let rest_of = |key: &str| steps.iter().find_map(|step| step.strip_prefix(key)).unwrap_or("");
+    let mut bench = Bench::new(rest_of("profile ").trim(), rest_of("settings "));
+    for step in &steps {
+        let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+        let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        let words: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let done = catch_unwind(AssertUnwindSafe(|| match verb {
+            "profile" | "settings" => {}
+            "connect" => bench.connect(first),
+            "disconnect" => bench.disconnect(),
+            "send" => bench.send(Dialect::A, rest),
+            "send-b" => bench.send(Dialect::B, rest),
+            "raw" => {
+                let byte = |word: &&str| u8::from_str_radix(word, 16).expect("bytes in hex");
+                bench.dialect = Dialect::A;
+                bench.send_bytes(&words.iter().map(byte).collect::<Vec<_>>());
+            }
+            "bytewise" => {
+                bench.dialect = Dialect::A;
+                for byte in frame::emit(Dialect::A, after.as_bytes()) {
+                    bench.send_bytes(&[byte]);
+                    bench.run(bench.now + time_ns(first), |_| false);
+                }
+            }
+            "sleep" => {
+                bench.run(bench.now + time_ns(first), |_| false);
+            }
+            "reply" => bench.reply(time_ns(first), after),
+            "no-reply" => {
+                let came = bench.run(bench.now + time_ns(first), |b| !b.unread.is_empty());
+                assert!(!came, "{:?}", bench.unread);
+            }
+            "until-ready" => bench.until_ready(time_ns(first)),
+            "scans" => bench.scans(&words, false),
+            "poll" => bench.scans(&words, true),
+            other => panic!("no step is called {other}"),
+        }));
+        if let Err(panic) = done {
+            eprintln!("at step: {step}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn file(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/sick-lms1xx");
+    fs::read_to_string(folder.join(format!("{name}.txt"))).expect("a conversation")
+}
+
+macro_rules! conversations {
+    ($($test:ident: $name:literal),+ $(,)?) => {
+        const NAMES: &[&str] = &[$($name),+];
+        $(#[test] fn $test() { play(&file($name)); })+
+    };
+}
+
+conversations! {
+    ros_lms1xx: "ros-lms1xx",
+    mrpt_lms100eth: "mrpt-lms100eth",
+    sick_scan_xd_lms1xx: "sick-scan-xd-lms1xx",
+    sick_scan_xd_lms5xx: "sick-scan-xd-lms5xx",
+    sick_scan_xd_dialect_switch: "sick-scan-xd-dialect-switch",
+    odd_hosts: "odd-hosts",
+    odd_two_drivers: "odd-two-drivers",
+}
+
+#[test]
+fn every_file_is_played() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/sick-lms1xx");
+    let mut found: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let mut names: Vec<_> = NAMES.to_vec();
+    names.sort_unstable();
+    assert_eq!(found, names);
+}
+
+/// A conversation that goes otherwise is noticed.
+#[test]
+fn a_wrong_expectation_fails() {
+    let good = file("ros-lms1xx");
+    for (from, to) in [
+        ("sAN Run 1", "sAN Run 0"),
+        ("values=541", "values=540"),
+        ("channels=DIST1,RSSI1", "channels=DIST1"),
+        ("scans 50 50ms", "scans 50 10ms"),
+        ("start=-45", "start=-44"),
+    ] {
+        let wrong = good.replace(from, to);
+        assert_ne!(wrong, good);
+        assert!(catch_unwind(|| play(&wrong)).is_err(), "{to} is not noticed");
+    }
+}
