@@ -127,7 +127,7 @@ impl Bench {
             let Some(Transmit { due, output, .. }) = self.leaving.pop_front() else { break };
             match output {
                 Output::Line(line) => self.scanner_line = line,
-                Output::PulsePerSecond(_) => panic!("a scanner has none"),
+                Output::PulsePerSecond(_) | Output::BytesTo(..) => panic!("a scanner has none"),
                 Output::Bytes(bytes) => {
                     let heard = received(&bytes, self.scanner_line, self.host_line);
                     let whole_ns = self.scanner_line.duration_ns(bytes.len());

@@ -27,6 +27,14 @@
 //! the recording's index lies beside it, and what the frame says; the summary has `bytes`, `frames`
 //! by kind and `skipped_bytes`.
 //!
+//! Telegrams of an LMS1xx or LMS5xx (`.bin`): objects of type `telegram` with `number`, `offset`,
+//! `length`, `time_s` (from the index beside the recording, else null), `dialect`, `name` (kind and
+//! name) and `content`; a scan has instead `status`, `telegram_counter`, `scan_counter`, `start_us`,
+//! `transmission_us`, `scan_frequency_hz`, `channels` (each `name`, `scale_factor`,
+//! `start_angle_deg`, `angular_step_deg`, `values`, raw), `ranges_m` of the first echo (null where
+//! there is none) and `time`. The summary has `telegrams`, `bytes`, `skipped_bytes`, `dialects`,
+//! `names`, `scans`, `broken_scans`, `counter_gaps` and `duration_s`.
+//!
 //! Another `.bin` is read as NMEA and UBX; its lines are those of [`serial`].
 //!
 //! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
@@ -37,6 +45,7 @@
 mod analysis;
 pub(super) mod capture;
 mod cloud;
+mod cola;
 mod data_flow;
 mod gaps;
 mod imu;
@@ -96,6 +105,9 @@ impl Cmd {
         }
         if let Some(protocol) = self.imu_protocol()? {
             return imu::run(&self.file, protocol, self.json, self.packets.unwrap_or(u64::MAX));
+        }
+        if let Some(request) = self.cola()? {
+            return cola::run(&request);
         }
         if self.file.extension().is_some_and(|extension| extension == "bin") {
             return self.run_serial();
@@ -209,6 +221,20 @@ impl Cmd {
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// What to tell about the telegrams of a network scanner, if the file is a recording of them.
+    fn cola(&self) -> Result<Option<cola::Request<'_>>, CliError> {
+        let is_bin = self.file.extension().is_some_and(|extension| extension == "bin");
+        if !is_bin || !cola::is_one(&self.file) {
+            return Ok(None);
+        }
+        if self.plot.is_some() {
+            let what = "error: --plot draws captures of spinning lidars, not scans of an LMS";
+            return Err(CliError::Input(what.into()));
+        }
+        let most = self.packets.unwrap_or(u64::MAX);
+        Ok(Some(cola::Request { file: &self.file, json: self.json, most }))
     }
 }
 
