@@ -11,6 +11,9 @@ use std::path::Path;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::config::rig::Rig;
 use menura::links::pcap::PcapRecorder;
+use menura::wire::cola::Dialect;
+use menura::wire::cola::frame::emit;
+use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
 use menura::wire::velodyne::{
@@ -148,6 +151,32 @@ fn main() -> io::Result<()> {
     let gga = b"$GNGGA,092725.00,4717.11399,N,00833.91590,E,1,12,0.64,499.6,M,48.0,M,,*4C\r\n";
     put("gnss_stream", "mixed", &[&ack[..], gga, &[0xd3, 0, 0]].concat())?;
     put("gnss_stream", "valget", b"\xb5\x62\x06\x8b\x08\0\0\0\0\0\x01\0\x21\x30\xeb\x07")?;
+    let example = include_bytes!("../../../firmware-profiles/example-sick-lms1xx.toml");
+    put("profile", "example-sick-lms1xx", example)?;
+    let commands = [
+        "sMN SetAccessMode 03 F4724744",
+        "sMN mLMPsetscancfg +2500 +1 +2500 -450000 +2250000",
+        "sWN LMDscandatacfg 03 00 1 1 0 01 00 1 1 1 1 +1",
+        "sEN LMDscandata 1",
+    ];
+    let text: Vec<u8> =
+        commands.iter().flat_map(|text| emit(Dialect::A, text.as_bytes())).collect();
+    put("cola", "commands", &[&[7], text.as_slice()].concat())?;
+    for dialect in [Dialect::A, Dialect::B] {
+        let scan = ScanData { trailer: Some(Trailer::default()), ..ScanData::default() };
+        let content = scan.emit(dialect);
+        put("cola", &format!("scan-{dialect:?}"), &[&[9], content.as_slice()].concat())?;
+    }
+    for dialect in [0u8, 1] {
+        // A host connects and sends telegrams, padded to the length that a piece's head tells.
+        let mut pieces = vec![dialect, 0];
+        for text in commands {
+            let length = (text.len().div_ceil(4) * 4).min(60);
+            pieces.push(3 | (length as u8 / 4) << 4);
+            pieces.extend(text.bytes().chain(std::iter::repeat(0)).take(length));
+        }
+        put("sick_lms1xx", &format!("start-up-{dialect}"), &pieces)?;
+    }
     let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
     put("scene_stl", "binary", &stl)?;
 

@@ -1,0 +1,32 @@
+//! CoLa: whatever comes in whatever pieces, memory is bounded; what is read is written back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::wire::cola::Dialect;
+use menura::wire::cola::frame::{Splitter, emit};
+use menura::wire::cola::scan_data::ScanData;
+use menura::wire::cola::telegram::Telegram;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&cut, bytes)) = bytes.split_first() else { return };
+    let mut splitter = Splitter::new(4096);
+    for piece in bytes.chunks(usize::from(cut).max(1)) {
+        splitter.push(piece, |frame| {
+            read(frame.dialect, &frame.content);
+            assert_eq!(emit(frame.dialect, &frame.content), frame.emit());
+        });
+    }
+    for dialect in [Dialect::A, Dialect::B] {
+        read(dialect, bytes);
+    }
+});
+
+fn read(dialect: Dialect, content: &[u8]) {
+    if let Ok(scan) = ScanData::parse(dialect, content) {
+        assert_eq!(scan.emit(dialect), content);
+    }
+    if let Ok(telegram) = Telegram::parse(dialect, content) {
+        let again = telegram.emit(dialect);
+        assert_eq!(Telegram::parse(dialect, &again), Ok(telegram));
+    }
+}

@@ -1,0 +1,98 @@
+//! An LMS1xx and an LMS5xx with hosts that send anything: no panic, bounded memory, and a host that
+//! connects afterwards is answered.
+#![no_main]
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::rig::Rig;
+use menura::devices::{Device, Output, build};
+use menura::links::Peer;
+use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
+use menura::time::{Epoch, SimTime};
+use menura::wire::cola::Dialect;
+use menura::wire::cola::frame::{Next, emit, next};
+
+const RIG: &str = r#"
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "a"
+profile = "sick-lms111"
+link = { tcp = "127.0.0.1:0" }
+[[device]]
+name = "b"
+profile = "sick-lms511"
+link = { tcp = "127.0.0.1:0" }
+settings = { power_on_stream = "cola-b" }
+"#;
+
+static READ: LazyLock<Rig> = LazyLock::new(|| {
+    Rig::parse("rig", RIG, Path::new(""), &[]).unwrap_or_else(|faults| panic!("{faults}"))
+});
+
+// A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&which, mut rest)) = bytes.split_first() else { return };
+    let config = &READ.devices[usize::from(which & 1)];
+    let start = "2026-06-01T12:00:00Z".parse().expect("an instant");
+    let mut device = build(config, 1, Epoch::new(start)).device;
+    let mut now = 0u64;
+    while let [head, after @ ..] = rest {
+        let peer = Peer { connection: u64::from(head >> 2 & 3), port: 0 };
+        let length = usize::from(head >> 4) * 4;
+        let (piece, after) = after.split_at(length.min(after.len()));
+        rest = after;
+        match head & 3 {
+            0 => device.handle_peer(SimTime(now), peer, true),
+            1 => device.handle_peer(SimTime(now), peer, length > 8),
+            2 => device.handle_peer_input(SimTime(now), peer, piece),
+            _ => {
+                // As hosts do it, so that more of it is understood.
+                let end = piece.iter().position(|byte| *byte == 0).unwrap_or(piece.len());
+                let dialect = if length & 4 == 0 { Dialect::A } else { Dialect::B };
+                device.handle_peer_input(SimTime(now), peer, &emit(dialect, &piece[..end]));
+            }
+        }
+        now += 8_000_000 * (length as u64 + 1);
+        step(device.as_mut(), now);
+    }
+    let peer = Peer { connection: 9, port: 1 };
+    now += 5_000_000_000;
+    device.advance(SimTime(now));
+    device.handle_peer(SimTime(now), peer, true);
+    while device.poll_transmit().is_some() {}
+    device.handle_peer_input(SimTime(now), peer, &emit(Dialect::A, b"sRN SCdevicestate"));
+    device.advance(SimTime(now + 10_000_000));
+    let mut answers = std::iter::from_fn(|| device.poll_transmit());
+    let is_answer = |output: &Output| match output {
+        Output::BytesTo(to, bytes) => *to == peer && bytes.starts_with(b"\x02sRA SCdevicestate "),
+        _ => false,
+    };
+    assert!(answers.any(|transmit| is_answer(&transmit.output)), "no answer");
+});
+
+/// Measures what is asked for, lets time pass, and reads what comes.
+fn step(device: &mut dyn Device, now: u64) {
+    let mut asked = 0;
+    while let Some(request) = device.poll_request(SimTime(now)) {
+        let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+        let mut echoes = Echoes::default();
+        echoes.push(Return { range_m: asked as f32, intensity: 0.5 });
+        let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
+        device.handle_measurement(&Measurement { request, outcome });
+        asked += 1;
+        assert!(asked < 1000, "it asks for ever");
+    }
+    device.advance(SimTime(now));
+    while let Some(transmit) = device.poll_transmit() {
+        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = transmit.output else {
+            panic!("no bytes")
+        };
+        let Next::Frame { length, .. } = next(&bytes, 1 << 20) else { panic!("no telegram") };
+        assert_eq!(length, bytes.len());
+    }
+}
