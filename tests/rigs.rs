@@ -56,12 +56,18 @@ fn the_default_rig_circles_in_the_courtyard() {
     assert_eq!(device.body_from_sensor.translation.to_array(), [0.0, 0.0, 2.0]);
     let LinkConfig::Udp(link) = &device.link else { panic!("not by UDP") };
     assert_eq!(link.to.to_string(), "127.0.0.1:2368");
-    let receiver = &rig.devices[1];
-    assert_eq!(receiver.profile.name, "ublox-zed-f9p-hpg1.32");
-    assert_eq!(receiver.link.describe(), "pty /tmp/menura/gnss");
-    let DeviceSettings::Gnss(settings) = &receiver.settings else { panic!("another family") };
+    let others: Vec<_> = rig.devices[1..]
+        .iter()
+        .map(|device| (device.profile.name.as_str(), device.link.describe()))
+        .collect();
+    let expected = [
+        ("sick-lms291-s05-x1.27", "pty /tmp/menura/front-scanner"),
+        ("wheeltec-n100", "pty /tmp/menura/imu"),
+        ("ublox-zed-f9p-hpg1.32", "pty /tmp/menura/gnss"),
+    ];
+    assert_eq!(others, expected.map(|(profile, link)| (profile, link.to_string())));
+    let DeviceSettings::Gnss(settings) = &rig.devices[3].settings else { panic!("no receiver") };
     assert_eq!(settings.period_ns, 100_000_000);
-    assert_eq!(rig.devices.len(), 2);
 }
 
 #[test]
