@@ -35,7 +35,7 @@
 //! there is none) and `time`. The summary has `telegrams`, `bytes`, `skipped_bytes`, `dialects`,
 //! `names`, `scans`, `broken_scans`, `counter_gaps` and `duration_s`.
 //!
-//! Another `.bin` is read as NMEA and UBX; its lines are those of [`serial`].
+//! Another `.bin` is read as NMEA and UBX; `src/cli/inspect/serial.rs` has its lines.
 //!
 //! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's

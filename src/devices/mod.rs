@@ -85,7 +85,7 @@ pub trait Device: Send {
     /// What to send; due times never go back. Call until `None` after each of the above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
-    /// Transmits a second when all goes well; 0 when only the host can say.
+    /// Transmits a second when all goes well; 0 when that depends on the host or on what is seen.
     fn nominal_rate_hz(&self) -> f64;
 
     /// How its serial port runs at power-on; `None` for network devices.

@@ -430,13 +430,8 @@ impl Device for Gnss {
     }
 
     fn nominal_rate_hz(&self) -> f64 {
-        // GSV and GSA come in as many lines as there are satellites and systems; this counts one
-        // sentence each, and the pulse's two edges.
-        let sentences = self.profile.nmea.order.iter().map(|kind| sentence_id(*kind));
-        let ids = sentences.chain(UBX_OUTPUTS.iter().map(|(_, id)| *id));
-        let rates = ids.filter_map(|id| rate_key(id, UART1)).map(|key| self.store.get(key));
-        let an_epoch: f64 = rates.filter(|rate| *rate > 0).map(|rate| 1.0 / rate as f64).sum();
-        an_epoch * 1e9 / self.period_ns as f64
+        // GSV and GSA come in as many lines as there are satellites and systems.
+        0.0
     }
 
     fn line(&self) -> Option<LineSettings> {

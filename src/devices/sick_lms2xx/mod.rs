@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Every command is acknowledged by a single byte and then answered; while it is, no scan is sent.
-//! Which commands there are is in [`commands`], which scans are sent in [`stream`], when the mirror
-//! looks where in [`mirror`], and what measured values become in [`telegrams`].
+//! Which commands there are is in `commands`, which scans are sent in `stream`, when the mirror
+//! looks where in `mirror`, and what measured values become in `telegrams`.
 //!
 //! Sources: the drivers named in [`crate::wire::sick_lms`]. What they leave open is a setting of the
 //! profile. Telegrams whose layout none of them knows (fields, contours, values with fields,
