@@ -7,6 +7,12 @@ use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use menura::world::scene::{Instance, Material, Mesh, Scene, Texture};
 use proptest::prelude::*;
 
+/// `usual` cases, or as many as `PROPTEST_CASES` says.
+fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(asked.unwrap_or(usual))
+}
+
 /// Range along the unit ray to the triangle, and how far inside its edges the ray passes
 /// (as a share of the triangle; negative is outside).
 fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64)> {
@@ -157,7 +163,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn hits_are_those_of_separate_rays(
@@ -226,7 +232,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn neighbours_that_walk_together_hit_what_they_hit_alone(
@@ -415,22 +421,33 @@ fn a_vast_plane_is_where_it_is() {
             pulse(origin, DVec3::new(1.0, across, -down), 1e-3, 120.0)
         })
         .collect();
-    let hits = cast(&scene, &nine(), &pulses);
-    for (pulse, hits) in pulses.iter().zip(hits.chunks(9)) {
-        for (&[a, b], hit) in nine().offsets().iter().zip(hits) {
-            let ray = pulse.direction
-                + pulse.half_axis_u * f64::from(a)
-                + pulse.half_axis_v * f64::from(b);
-            let ray = ray.normalize();
-            let (to_ground, to_wall) = (origin.z / -ray.z, (30.0 - origin.x) / ray.x);
-            let range = to_ground.min(to_wall);
-            let is_edge = (to_ground - to_wall).abs() < 1e-3
-                || (to_wall < to_ground && (origin.z + ray.z * to_wall - 0.1).abs() < 1e-4)
-                || (to_wall < to_ground && origin.z + ray.z * to_wall > 0.1);
-            if !is_edge && range < 119.0 {
-                let off = (f64::from(hit.range_m) - range).abs();
-                assert!(off < 1e-5 * range, "{off} m off at {range} m: {hit:?}");
-            }
+    // Neighbours walk together, eight rays against a triangle; pulses apart with a ray each walk
+    // alone, against eight triangles.
+    let apart: Vec<Pulse> = (0..2000).map(|k| pulses[k * 7 % 2000]).collect();
+    let one = Stencil::new(vec![[0.0, 0.0]]).expect("one ray");
+    for (stencil, pulses) in [(nine(), &pulses), (one, &apart)] {
+        let hits = cast(&scene, &stencil, pulses);
+        for (pulse, hits) in pulses.iter().zip(hits.chunks(stencil.len())) {
+            hits_the_vast_plane_or_the_wall(&stencil, pulse, hits);
+        }
+    }
+}
+
+/// Of `a_vast_plane_is_where_it_is`.
+fn hits_the_vast_plane_or_the_wall(stencil: &Stencil, pulse: &Pulse, hits: &[Hit]) {
+    let origin = pulse.origin;
+    for (&[a, b], hit) in stencil.offsets().iter().zip(hits) {
+        let ray =
+            pulse.direction + pulse.half_axis_u * f64::from(a) + pulse.half_axis_v * f64::from(b);
+        let ray = ray.normalize();
+        let (to_ground, to_wall) = (origin.z / -ray.z, (30.0 - origin.x) / ray.x);
+        let range = to_ground.min(to_wall);
+        let is_edge = (to_ground - to_wall).abs() < 1e-3
+            || (to_wall < to_ground && (origin.z + ray.z * to_wall - 0.1).abs() < 1e-4)
+            || (to_wall < to_ground && origin.z + ray.z * to_wall > 0.1);
+        if !is_edge && range < 119.0 {
+            let off = (f64::from(hit.range_m) - range).abs();
+            assert!(off < 1e-5 * range, "{off} m off at {range} m: {hit:?}");
         }
     }
 }

@@ -14,8 +14,8 @@ use super::{MAX_RAYS, Pulse, Stencil};
 pub const LANES: usize = 8;
 /// Registers in a bundle; as many as a vector of `f32` holds, to choose among them at once.
 pub const REGISTERS: usize = 8;
-/// Rays in a bundle.
-const MAX_LANES: usize = LANES * REGISTERS;
+/// Rays in a bundle, which makes a set of them a `u64`.
+pub const MAX_LANES: usize = LANES * REGISTERS;
 /// The largest angle between a bundle's pulses, radians.
 const MAX_SPREAD_RAD: f64 = 0.05;
 /// The largest angle from a pulse of a bundle to the next, radians: what lies in wider gaps would
@@ -30,6 +30,8 @@ pub const NONE: u32 = u32::MAX;
 
 /// One value for each lane of a register.
 pub type Lanes = [f32; LANES];
+/// One value for each ray of a bundle.
+pub type PerRay<T> = [T; MAX_LANES];
 
 /// A stencil with its rays in the four orders a bundle may want them: along either axis of the
 /// spot, up or down.
@@ -49,26 +51,24 @@ struct SpotOrder {
 #[repr(align(64))]
 pub struct Bundle {
     /// Ray slopes.
-    pub slope_x: [Lanes; REGISTERS],
-    pub slope_y: [Lanes; REGISTERS],
+    pub slope_x: PerRay<f32>,
+    pub slope_y: PerRay<f32>,
     /// Where the rays cross `z = 0`.
-    pub shift_x: [Lanes; REGISTERS],
-    pub shift_y: [Lanes; REGISTERS],
+    pub shift_x: PerRay<f32>,
+    pub shift_y: PerRay<f32>,
     /// Depth at which the rays start.
-    pub start: [Lanes; REGISTERS],
+    pub start: PerRay<f32>,
     /// Metres along a ray for a metre of depth.
-    pub stretch: [Lanes; REGISTERS],
+    pub stretch: PerRay<f32>,
     /// Depth of the nearest hit; the maximum range before there is one, minus infinity in lanes
     /// without a ray.
-    pub depth: [Lanes; REGISTERS],
+    pub depth: PerRay<f32>,
     /// Place of the nearest hit's instance, or [`NONE`].
-    pub placed: [[u32; LANES]; REGISTERS],
+    pub placed: PerRay<u32>,
     /// Slot of its triangle in the mesh.
-    pub slot: [[u32; LANES]; REGISTERS],
+    pub slot: PerRay<u32>,
     /// For each register, the bounds of its rays' slopes.
     pub spans: Spans,
-    /// The largest depth: nothing behind it matters.
-    pub farthest: f32,
     /// Bounds of all rays' slopes, by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
@@ -88,13 +88,11 @@ pub struct Bundle {
     pub lanes: usize,
 }
 
-/// Bounds of the slopes in every register, and how far each still looks.
+/// Bounds of the slopes in every register, by axis.
 #[repr(align(32))]
 pub struct Spans {
     pub low: [[f32; REGISTERS]; 2],
     pub high: [[f32; REGISTERS]; 2],
-    /// Minus infinity for registers not in use.
-    pub farthest: [f32; REGISTERS],
 }
 
 impl Spot {
@@ -156,21 +154,16 @@ impl Spot {
 impl Bundle {
     pub fn new() -> Self {
         Self {
-            slope_x: [[0.0; LANES]; REGISTERS],
-            slope_y: [[0.0; LANES]; REGISTERS],
-            shift_x: [[0.0; LANES]; REGISTERS],
-            shift_y: [[0.0; LANES]; REGISTERS],
-            start: [[0.0; LANES]; REGISTERS],
-            stretch: [[1.0; LANES]; REGISTERS],
-            depth: [[f32::NEG_INFINITY; LANES]; REGISTERS],
-            placed: [[NONE; LANES]; REGISTERS],
-            slot: [[NONE; LANES]; REGISTERS],
-            spans: Spans {
-                low: [[0.0; REGISTERS]; 2],
-                high: [[0.0; REGISTERS]; 2],
-                farthest: [f32::NEG_INFINITY; REGISTERS],
-            },
-            farthest: f32::NEG_INFINITY,
+            slope_x: [0.0; MAX_LANES],
+            slope_y: [0.0; MAX_LANES],
+            shift_x: [0.0; MAX_LANES],
+            shift_y: [0.0; MAX_LANES],
+            start: [0.0; MAX_LANES],
+            stretch: [1.0; MAX_LANES],
+            depth: [f32::NEG_INFINITY; MAX_LANES],
+            placed: [NONE; MAX_LANES],
+            slot: [NONE; MAX_LANES],
+            spans: Spans { low: [[0.0; REGISTERS]; 2], high: [[0.0; REGISTERS]; 2] },
             low: [0.0; 2],
             high: [0.0; 2],
             shift: [0.0; 2],
@@ -248,10 +241,10 @@ impl Bundle {
         range[self.lanes..].fill(f32::NEG_INFINITY);
         self.ray.copy_from_slice(&ray[..MAX_LANES]);
 
-        self.spans.farthest = [f32::NEG_INFINITY; REGISTERS];
-        self.farthest = f32::NEG_INFINITY;
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         self.shift = [0.0; 2];
+        self.depth = [f32::NEG_INFINITY; MAX_LANES];
+        self.placed = [NONE; MAX_LANES];
         let mut start = [f32::INFINITY; LANES];
         let mut shift = [[0.0f32; LANES]; 2];
         for register in 0..self.registers() {
@@ -263,30 +256,25 @@ impl Bundle {
                 let stretch = (1.0 + x * x + y * y).sqrt();
                 let (from_x, from_y, from_z) = (from_x[lane], from_y[lane], from_z[lane]);
                 let (shift_x, shift_y) = (from_x - x * from_z, from_y - y * from_z);
-                self.slope_x[register][k] = x;
-                self.slope_y[register][k] = y;
-                self.stretch[register][k] = stretch;
-                self.shift_x[register][k] = shift_x;
-                self.shift_y[register][k] = shift_y;
-                self.start[register][k] = from_z;
-                self.depth[register][k] = from_z + range[lane] / stretch;
+                self.slope_x[lane] = x;
+                self.slope_y[lane] = y;
+                self.stretch[lane] = stretch;
+                self.shift_x[lane] = shift_x;
+                self.shift_y[lane] = shift_y;
+                self.start[lane] = from_z;
+                self.depth[lane] = from_z + range[lane] / stretch;
                 start[k] = min(start[k], from_z);
                 shift[0][k] = max(shift[0][k], shift_x.abs());
                 shift[1][k] = max(shift[1][k], shift_y.abs());
             }
-            self.placed[register] = [NONE; LANES];
-            for (axis, slope) in
-                [&self.slope_x[register], &self.slope_y[register]].into_iter().enumerate()
-            {
+            for (axis, slope) in [&self.slope_x, &self.slope_y].into_iter().enumerate() {
+                let slope = of_register(slope, register);
                 let (low, high) = (least(slope), most(slope));
                 self.spans.low[axis][register] = low;
                 self.spans.high[axis][register] = high;
                 self.low[axis] = min(self.low[axis], low);
                 self.high[axis] = max(self.high[axis], high);
             }
-            let farthest = most(&self.depth[register]);
-            self.spans.farthest[register] = farthest;
-            self.farthest = max(self.farthest, farthest);
         }
         self.least_start = least(&start);
         self.shift = [most(&shift[0]), most(&shift[1])];
@@ -297,10 +285,16 @@ impl Bundle {
         }
     }
 
-    /// The point of World at `depth` on a lane's ray.
-    pub fn point(&self, register: usize, lane: usize, depth: f32) -> DVec3 {
-        let on_ray = |slope: &[Lanes], shift: &[Lanes]| {
-            f64::from(slope[register][lane]) * f64::from(depth) + f64::from(shift[register][lane])
+    /// The set of all rays.
+    #[inline(always)]
+    pub fn all(&self) -> u64 {
+        u64::MAX >> (MAX_LANES - self.lanes)
+    }
+
+    /// The point of World at `depth` on a ray.
+    pub fn point(&self, lane: usize, depth: f32) -> DVec3 {
+        let on_ray = |slope: &PerRay<f32>, shift: &PerRay<f32>| {
+            f64::from(slope[lane]) * f64::from(depth) + f64::from(shift[lane])
         };
         let x = on_ray(&self.slope_x, &self.shift_x);
         let y = on_ray(&self.slope_y, &self.shift_y);
@@ -337,9 +331,8 @@ pub fn most(values: &Lanes) -> f32 {
     max(max(four[0], four[2]), max(four[1], four[3]))
 }
 
-/// Makes the compiler finish `value` in memory. It vectorises what it can see at once, and with
-/// two steps of a computation in sight it may choose to go across the steps, one lane at a time.
+/// The part of `values` that a register holds.
 #[inline(always)]
-pub fn settle<T>(value: &mut T) {
-    std::hint::black_box(value);
+pub fn of_register(values: &PerRay<f32>, register: usize) -> &Lanes {
+    &values.as_chunks().0[register & (REGISTERS - 1)]
 }

@@ -7,7 +7,10 @@
 mod bundle;
 mod bvh;
 pub mod embree;
+mod leaf;
+mod memory;
 mod moving;
+mod shadow;
 mod surface;
 mod tree;
 mod walk;

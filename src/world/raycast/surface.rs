@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::Hit;
-use super::bundle::{Bundle, LANES, NONE};
+use super::bundle::{Bundle, NONE};
 use super::bvh::{BvhCaster, Placed};
 use crate::world::scene::{MaterialId, Mesh};
 
@@ -29,10 +29,9 @@ struct Surface<'a> {
 #[inline(always)]
 pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
     let mut last: Option<Surface> = None;
-    for index in 0..bundle.lanes {
-        let (register, lane) = (index / LANES, index % LANES);
-        let hit = &mut hits[usize::from(bundle.ray[index])];
-        let (place, slot) = (bundle.placed[register][lane], bundle.slot[register][lane]);
+    for lane in 0..bundle.lanes {
+        let hit = &mut hits[usize::from(bundle.ray[lane])];
+        let (place, slot) = (bundle.placed[lane], bundle.slot[lane]);
         if place == NONE {
             *hit = Hit::MISS;
             continue;
@@ -41,22 +40,20 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             last = Some(Surface::new(caster, bundle, place, slot));
         }
         let Some(surface) = &last else { continue };
-        let mut depth = bundle.depth[register][lane];
-        let stretch = bundle.stretch[register][lane];
+        let mut depth = bundle.depth[lane];
+        let stretch = bundle.stretch[lane];
         let normal = surface.normal;
-        let along = normal.x * bundle.slope_x[register][lane]
-            + normal.y * bundle.slope_y[register][lane]
-            + normal.z;
+        let along = normal.x * bundle.slope_x[lane] + normal.y * bundle.slope_y[lane] + normal.z;
         let cos_incidence = (along.abs() / stretch).min(1.0);
         if cos_incidence < GRAZING_COS {
-            depth = grazing_depth(caster, bundle, surface, register, lane);
+            depth = grazing_depth(caster, bundle, surface, lane);
         }
         let mut reflectance = surface.reflectance;
         if surface.is_mapped {
-            reflectance *= map_value(caster, surface, bundle.point(register, lane, depth));
+            reflectance *= map_value(caster, surface, bundle.point(lane, depth));
         }
         *hit = Hit {
-            range_m: (depth - bundle.start[register][lane]) * stretch,
+            range_m: (depth - bundle.start[lane]) * stretch,
             cos_incidence,
             reflectance,
             instance: surface.placed.instance,
@@ -95,15 +92,9 @@ impl<'a> Surface<'a> {
 /// The depth at which a lane's ray meets the plane of its surface, precisely. Along the surface
 /// there is no such depth; the walk's is on the triangle then all the same.
 #[inline(never)]
-fn grazing_depth(
-    caster: &BvhCaster,
-    bundle: &Bundle,
-    surface: &Surface,
-    register: usize,
-    lane: usize,
-) -> f32 {
-    let at = |depth: f32| surface.placed.to_mesh(bundle.point(register, lane, depth));
-    let depth = bundle.depth[register][lane];
+fn grazing_depth(caster: &BvhCaster, bundle: &Bundle, surface: &Surface, lane: usize) -> f32 {
+    let at = |depth: f32| surface.placed.to_mesh(bundle.point(lane, depth));
+    let depth = bundle.depth[lane];
     let tree = &caster.meshes[surface.placed.mesh as usize];
     let [a, b, c] = tree.corners(surface.slot).map(|corner| corner.as_dvec3());
     let normal = (b - a).cross(c - a);
@@ -112,32 +103,35 @@ fn grazing_depth(
     if (share - 1.0).abs() < 1e-3 { (share * f64::from(depth)) as f32 } else { depth }
 }
 
-/// Replaces the depths of a register's rays on the triangle in `slot` by those on its plane, in
-/// double precision: of a triangle that reaches far, single precision is too coarse for what is
-/// near.
-#[inline(never)]
-pub fn precise_depths(
-    caster: &BvhCaster,
-    bundle: &Bundle,
-    placed: &Placed,
-    slot: u32,
-    register: usize,
-    depths: &mut [f32; LANES],
-) {
-    let tree = &caster.meshes[placed.mesh as usize];
-    let [a, b, c] = tree.corners(slot).map(|corner| corner.as_dvec3());
-    let normal = (b - a).cross(c - a);
-    let distance = normal.dot(a - placed.to_mesh(bundle.origin));
-    // Normals turn with the inverse transpose.
-    let mesh_from_bundle = placed.mesh_from_world_f64 * bundle.to_world;
-    let normal = mesh_from_bundle.transpose() * normal;
-    let (slope_x, slope_y) = (&bundle.slope_x[register], &bundle.slope_y[register]);
-    let (shift_x, shift_y) = (&bundle.shift_x[register], &bundle.shift_y[register]);
-    for lane in 0..LANES {
+/// The plane of a triangle in a bundle's frame, in double precision: of a triangle that reaches far,
+/// single precision is too coarse for what is near.
+pub struct Plane {
+    normal: DVec3,
+    /// Of the plane from the bundle's origin, in lengths of `normal`.
+    distance: f64,
+}
+
+impl Plane {
+    /// Of the triangle in `slot`.
+    pub fn new(caster: &BvhCaster, bundle: &Bundle, placed: &Placed, slot: u32) -> Self {
+        let tree = &caster.meshes[placed.mesh as usize];
+        let [a, b, c] = tree.corners(slot).map(|corner| corner.as_dvec3());
+        let normal = (b - a).cross(c - a);
+        let distance = normal.dot(a - placed.to_mesh(bundle.origin));
+        // Normals turn with the inverse transpose.
+        let mesh_from_bundle = placed.mesh_from_world_f64 * bundle.to_world;
+        Self { normal: mesh_from_bundle.transpose() * normal, distance }
+    }
+
+    /// The depth at which a lane's ray meets the plane; not finite along it.
+    #[inline]
+    pub fn depth(&self, bundle: &Bundle, lane: usize) -> f32 {
         let [slope_x, slope_y, shift_x, shift_y] =
-            [slope_x[lane], slope_y[lane], shift_x[lane], shift_y[lane]].map(f64::from);
+            [&bundle.slope_x, &bundle.slope_y, &bundle.shift_x, &bundle.shift_y]
+                .map(|values| f64::from(values[lane]));
+        let normal = self.normal;
         let along = normal.x * slope_x + normal.y * slope_y + normal.z;
-        depths[lane] = ((distance - normal.x * shift_x - normal.y * shift_y) / along) as f32;
+        ((self.distance - normal.x * shift_x - normal.y * shift_y) / along) as f32
     }
 }
 

@@ -1,0 +1,266 @@
+//! Rays against a leaf's triangles.
+//!
+//! **Watertight.** Triangles are tested as Woop, Benthin and Wald do (Watertight Ray/Triangle
+//! Intersection, JCGT 2013): corners are sheared so that the ray runs along one axis, and the
+//! ray is inside when the three edge functions agree in sign. The sign of a difference of two
+//! rounded products is exact unless it is zero, zero counts as inside, and both triangles of an
+//! edge shear the same corners: no ray slips through an edge or a corner. Depth is a convex
+//! combination of the corners' depths, so it stays on the triangle even when it is seen edge-on.
+//!
+//! A ray is held against eight triangles, or a triangle against eight rays, whichever is less work;
+//! the arithmetic of a ray and a triangle is the same.
+//!
+//! **Vast triangles.** Depths on triangles that reach farther than [`VAST_M`] are worked out anew in
+//! double precision, in either way by [`surface::Plane`].
+
+use fearless_simd::prelude::{SimdBase, SimdFrom, SimdMask};
+use fearless_simd::{Simd, f32x8, mask32x8};
+
+use super::bundle::{Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS};
+use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
+use super::shadow::{Corners, View, load, splat};
+use super::surface;
+
+/// Up to so many rays are tested one by one, each against all triangles of the leaf.
+const FEW_RAYS: u32 = 8;
+
+/// Which triangles are tested.
+pub struct Target<'a> {
+    pub caster: &'a BvhCaster,
+    pub mesh: &'a MeshTree,
+    pub placed: &'a Placed,
+    pub place: u32,
+    pub block: u32,
+    /// Triangles in the block.
+    pub count: u32,
+}
+
+impl Target<'_> {
+    /// The slot of the block's triangle `k` in the mesh.
+    #[inline(always)]
+    fn slot(&self, k: usize) -> u32 {
+        self.block * LANES as u32 + k as u32
+    }
+
+    /// The plane of the block's triangle `k`.
+    fn plane(&self, k: usize, bundle: &Bundle) -> surface::Plane {
+        surface::Plane::new(self.caster, bundle, self.placed, self.slot(k))
+    }
+}
+
+/// Tests `rays` against the target.
+#[inline(always)]
+pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &mut Bundle) {
+    let block = &target.mesh.blocks[target.block as usize];
+    let corners = view.triangles(simd, &block.corners);
+    let triangles = (1u32 << target.count) - 1;
+    if rays.count_ones() <= FEW_RAYS {
+        let mut left = rays;
+        while left != 0 {
+            let ray = left.trailing_zeros() as usize & (MAX_LANES - 1);
+            left &= left - 1;
+            test_ray(simd, target, &corners, triangles, ray, bundle);
+        }
+    } else {
+        let shadows = view.shadows(simd, &corners);
+        let mut met = shadows.in_bundle(bundle) & triangles;
+        while met != 0 {
+            let k = met.trailing_zeros() as usize & 7;
+            met &= met - 1;
+            let triangle = [
+                pick(simd, &corners[0], k),
+                pick(simd, &corners[1], k),
+                pick(simd, &corners[2], k),
+            ];
+            let mut registers = shadows.registers(k, bundle);
+            while registers != 0 {
+                let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
+                registers &= registers - 1;
+                test_register(simd, target, &triangle, k, register, bundle);
+            }
+        }
+    }
+}
+
+/// A corner of triangle `k`, eight times.
+#[inline(always)]
+fn pick<S: Simd>(simd: S, corner: &[f32x8<S>; 3], k: usize) -> [f32x8<S>; 3] {
+    [
+        f32x8::splat(simd, corner[0][k]),
+        f32x8::splat(simd, corner[1][k]),
+        f32x8::splat(simd, corner[2][k]),
+    ]
+}
+
+/// A ray against eight triangles.
+#[inline(always)]
+fn test_ray<S: Simd>(
+    simd: S,
+    target: &Target,
+    corners: &Corners<f32x8<S>>,
+    triangles: u32,
+    ray: usize,
+    bundle: &mut Bundle,
+) {
+    let slope = [splat(simd, &bundle.slope_x, ray), splat(simd, &bundle.slope_y, ray)];
+    let shift = [splat(simd, &bundle.shift_x, ray), splat(simd, &bundle.shift_y, ray)];
+    let (weights, is_inside) = edges(simd, corners, slope, shift);
+    let inside = is_inside.to_bitmask() as u32 & triangles;
+    if inside == 0 {
+        return;
+    }
+    let mut depth = depth_on(corners, &weights);
+    if target.placed.is_vast {
+        let far = inside & reaches_far(simd, corners);
+        depth = f32x8::simd_from(simd, precise_on(target, bundle, far, ray, depth.into()));
+    }
+    let (start, limit) = (splat(simd, &bundle.start, ray), splat(simd, &bundle.depth, ray));
+    let mut hit = is_within(depth, start, limit) & inside;
+    while hit != 0 {
+        let k = hit.trailing_zeros() as usize & 7;
+        hit &= hit - 1;
+        accept(target, k, ray, depth[k], of(&weights, k), bundle);
+    }
+}
+
+/// Triangle `k` against the rays of a register.
+#[inline(always)]
+fn test_register<S: Simd>(
+    simd: S,
+    target: &Target,
+    triangle: &Corners<f32x8<S>>,
+    k: usize,
+    register: usize,
+    bundle: &mut Bundle,
+) {
+    let slope = [load(simd, &bundle.slope_x, register), load(simd, &bundle.slope_y, register)];
+    let shift = [load(simd, &bundle.shift_x, register), load(simd, &bundle.shift_y, register)];
+    let (weights, is_inside) = edges(simd, triangle, slope, shift);
+    let inside = is_inside.to_bitmask() as u32;
+    if inside == 0 {
+        return;
+    }
+    let mut depth = depth_on(triangle, &weights);
+    if target.placed.is_vast && reaches_far(simd, triangle) != 0 {
+        depth = f32x8::simd_from(simd, precise_of(target, bundle, k, register));
+    }
+    let (start, limit) = (load(simd, &bundle.start, register), load(simd, &bundle.depth, register));
+    let mut hit = is_within(depth, start, limit) & inside;
+    while hit != 0 {
+        let lane = hit.trailing_zeros() as usize & 7;
+        hit &= hit - 1;
+        accept(target, k, 8 * register + lane, depth[lane], of(&weights, lane), bundle);
+    }
+}
+
+#[inline(always)]
+fn of<S: Simd>(weights: &[f32x8<S>; 3], k: usize) -> [f32; 3] {
+    [weights[0][k], weights[1][k], weights[2][k]]
+}
+
+/// Where a corner lies when the ray runs along the axis.
+#[inline(always)]
+fn shear<S: Simd>(p: &[f32x8<S>; 3], slope: [f32x8<S>; 2], shift: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
+    [p[0] - slope[0] * p[2] - shift[0], p[1] - slope[1] * p[2] - shift[1]]
+}
+
+/// The edge functions, which are the corners' weights, and where they agree in sign.
+#[inline(always)]
+fn edges<S: Simd>(
+    simd: S,
+    corners: &Corners<f32x8<S>>,
+    slope: [f32x8<S>; 2],
+    shift: [f32x8<S>; 2],
+) -> ([f32x8<S>; 3], mask32x8<S>) {
+    let a = shear(&corners[0], slope, shift);
+    let b = shear(&corners[1], slope, shift);
+    let c = shear(&corners[2], slope, shift);
+    let u = c[0] * b[1] - c[1] * b[0];
+    let v = a[0] * c[1] - a[1] * c[0];
+    let w = b[0] * a[1] - b[1] * a[0];
+    let zero = f32x8::splat(simd, 0.0);
+    let is_inside = u.min(v).min(w).simd_ge(zero) | u.max(v).max(w).simd_le(zero);
+    ([u, v, w], is_inside)
+}
+
+/// Depth on the triangles. Edge-on, all weights are zero and it is NaN.
+#[inline(always)]
+fn depth_on<S: Simd>(corners: &Corners<f32x8<S>>, weights: &[f32x8<S>; 3]) -> f32x8<S> {
+    let [a, b, c] = corners;
+    let [u, v, w] = *weights;
+    (u * a[2] + v * b[2] + w * c[2]) / (u + v + w)
+}
+
+/// A bit for each depth after `start` and not after `limit`, which a NaN is not.
+#[inline(always)]
+fn is_within<S: Simd>(depth: f32x8<S>, start: f32x8<S>, limit: f32x8<S>) -> u32 {
+    (depth.simd_gt(start) & depth.simd_le(limit)).to_bitmask() as u32
+}
+
+/// A bit for each triangle with a corner so far off that single precision is too coarse for what
+/// is near.
+#[inline(always)]
+fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
+    let mut reach = f32x8::splat(simd, 0.0);
+    for coordinate in corners.iter().flatten() {
+        reach = reach.max(coordinate.abs());
+    }
+    reach.simd_gt(f32x8::splat(simd, VAST_M)).to_bitmask() as u32
+}
+
+/// `depths` of a ray, with those on the triangles `far` precise.
+#[inline(never)]
+fn precise_on(target: &Target, bundle: &Bundle, far: u32, ray: usize, mut depths: Lanes) -> Lanes {
+    for (k, depth) in depths.iter_mut().enumerate() {
+        if far >> k & 1 == 1 {
+            *depth = target.plane(k, bundle).depth(bundle, ray);
+        }
+    }
+    depths
+}
+
+/// The precise depths of a register's rays on triangle `k`.
+#[inline(never)]
+fn precise_of(target: &Target, bundle: &Bundle, k: usize, register: usize) -> Lanes {
+    let plane = target.plane(k, bundle);
+    std::array::from_fn(|lane| plane.depth(bundle, LANES * register + lane))
+}
+
+/// Takes triangle `k` for what `ray` hits, unless it lost a tie or lets the ray through. Of several
+/// triangles in one test, the next may be behind the last.
+#[inline]
+fn accept(
+    target: &Target,
+    k: usize,
+    ray: usize,
+    depth: f32,
+    weights: [f32; 3],
+    bundle: &mut Bundle,
+) {
+    let slot = target.slot(k);
+    let nearest = bundle.depth[ray];
+    if depth > nearest
+        || (depth == nearest && !wins_tie(target, slot, bundle.placed[ray], bundle.slot[ray]))
+    {
+        return;
+    }
+    if target.mesh.masked && !surface::is_opaque(target.caster, target.placed, slot, weights) {
+        return;
+    }
+    bundle.depth[ray] = depth;
+    bundle.placed[ray] = target.place;
+    bundle.slot[ray] = slot;
+}
+
+/// The tie rule of [`super::RayCaster`].
+#[inline(never)]
+fn wins_tie(target: &Target, slot: u32, rival_place: u32, rival_slot: u32) -> bool {
+    if rival_place == NONE {
+        return true;
+    }
+    let caster = target.caster;
+    let rival = &caster.placed[rival_place as usize];
+    let rival_mesh = &caster.meshes[rival.mesh as usize];
+    (target.placed.instance, target.mesh.triangle(slot))
+        < (rival.instance, rival_mesh.triangle(rival_slot))
+}

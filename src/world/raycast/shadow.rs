@@ -1,0 +1,245 @@
+//! Where boxes and triangles lie for a bundle, eight at a time.
+//!
+//! They are turned into the bundle's frame, where their shadow, bounds in `x / z` and `y / z`, is
+//! compared with the rays' slopes: a ray that is outside its bounds, or that has hit something in
+//! front of it, is none of its rays.
+
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
+use fearless_simd::{Simd, f32x8, mask32x8};
+use glam::{Mat3, Vec3};
+
+use super::bundle::{Bundle, Lanes, PerRay, of_register};
+use super::tree::Node;
+
+/// Rounding in culling, as a share of the coordinates' size: some 16 times half an ulp.
+const ROUNDING: f32 = 1e-6;
+/// Depths that are taken for none, and the inverse of none; not infinite, as zero times it is zero.
+const TINY: f32 = 1e-30;
+const HUGE: f32 = 1e30;
+
+/// A frame seen from the bundle.
+#[derive(Default)]
+pub struct View {
+    /// Turns the frame's axes to the bundle's.
+    rows: [[f32; 3]; 3],
+    /// The bundle's origin, in the frame and turned to the bundle's axes.
+    origin: [f32; 3],
+    turned_origin: [f32; 3],
+    /// How much wider things are taken for: rounding, and in `x` and `y` how far rays start from
+    /// the origin.
+    slack: [f32; 3],
+}
+
+/// What eight boxes or triangles hide of the bundle: bounds of slopes by axis, and depth.
+pub struct Shadows<S: Simd> {
+    pub low: [f32x8<S>; 2],
+    pub high: [f32x8<S>; 2],
+    pub near: f32x8<S>,
+    pub far: f32x8<S>,
+}
+
+/// Corners in the bundle's frame: by corner and axis.
+pub type Corners<T> = [[T; 3]; 3];
+
+impl View {
+    /// Of a frame whose axes `bundle_from_frame` turns, which holds coordinates up to `extent`
+    /// and has the bundle's origin at `origin`.
+    #[inline(always)]
+    pub fn new(bundle: &Bundle, bundle_from_frame: &Mat3, origin: Vec3, extent: f32) -> Self {
+        let m = bundle_from_frame;
+        let rows = [
+            [m.x_axis.x, m.y_axis.x, m.z_axis.x],
+            [m.x_axis.y, m.y_axis.y, m.z_axis.y],
+            [m.x_axis.z, m.y_axis.z, m.z_axis.z],
+        ];
+        let size = (origin.abs().max_element() + extent) * ROUNDING;
+        let rounding = |row: [f32; 3]| (row[0].abs() + row[1].abs() + row[2].abs()) * size;
+        let slack = [
+            rounding(rows[0]) + bundle.shift[0],
+            rounding(rows[1]) + bundle.shift[1],
+            rounding(rows[2]),
+        ];
+        let origin = [origin.x, origin.y, origin.z];
+        let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
+        let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
+        Self { rows, origin, turned_origin, slack }
+    }
+
+    /// The shadows of a node's children.
+    #[inline(always)]
+    pub fn boxes<S: Simd>(&self, simd: S, node: &Node) -> Shadows<S> {
+        let middle = load_axes(simd, &node.middle);
+        let half = load_axes(simd, &node.half);
+        let x = self.bounds(middle, half, 0);
+        let y = self.bounds(middle, half, 1);
+        let z = self.bounds(middle, half, 2);
+        Shadows::cast(simd, x, y, z)
+    }
+
+    /// Bounds of boxes along an axis of the bundle.
+    #[inline(always)]
+    fn bounds<S: Simd>(
+        &self,
+        middle: [f32x8<S>; 3],
+        half: [f32x8<S>; 3],
+        axis: usize,
+    ) -> [f32x8<S>; 2] {
+        let row = self.rows[axis];
+        let middle =
+            middle[0] * row[0] + middle[1] * row[1] + middle[2] * row[2] - self.turned_origin[axis];
+        let half = half[0] * row[0].abs()
+            + half[1] * row[1].abs()
+            + half[2] * row[2].abs()
+            + self.slack[axis];
+        [middle - half, middle + half]
+    }
+
+    /// A block's triangles in the bundle's frame.
+    #[inline(always)]
+    pub fn triangles<S: Simd>(&self, simd: S, corners: &Corners<Lanes>) -> Corners<f32x8<S>> {
+        [
+            self.turn(load_axes(simd, &corners[0])),
+            self.turn(load_axes(simd, &corners[1])),
+            self.turn(load_axes(simd, &corners[2])),
+        ]
+    }
+
+    /// Points of the frame in the bundle's.
+    #[inline(always)]
+    fn turn<S: Simd>(&self, p: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
+        let (x, y, z) = (p[0] - self.origin[0], p[1] - self.origin[1], p[2] - self.origin[2]);
+        let [row_x, row_y, row_z] = self.rows;
+        [
+            x * row_x[0] + y * row_x[1] + z * row_x[2],
+            x * row_y[0] + y * row_y[1] + z * row_y[2],
+            x * row_z[0] + y * row_z[1] + z * row_z[2],
+        ]
+    }
+
+    /// The shadows of triangles that [`View::triangles`] has turned.
+    #[inline(always)]
+    pub fn shadows<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Shadows<S> {
+        let x = self.reach(corners, 0);
+        let y = self.reach(corners, 1);
+        let z = self.reach(corners, 2);
+        Shadows::cast(simd, x, y, z)
+    }
+
+    /// Bounds of triangles along an axis of the bundle.
+    #[inline(always)]
+    fn reach<S: Simd>(&self, corners: &Corners<f32x8<S>>, axis: usize) -> [f32x8<S>; 2] {
+        let (a, b, c) = (corners[0][axis], corners[1][axis], corners[2][axis]);
+        [a.min(b).min(c) - self.slack[axis], a.max(b).max(c) + self.slack[axis]]
+    }
+}
+
+#[inline(always)]
+fn load_axes<S: Simd>(simd: S, axes: &[Lanes; 3]) -> [f32x8<S>; 3] {
+    [
+        f32x8::simd_from(simd, axes[0]),
+        f32x8::simd_from(simd, axes[1]),
+        f32x8::simd_from(simd, axes[2]),
+    ]
+}
+
+/// The inverse of depths. What reaches behind the origin hides everything on its side of the axis.
+#[inline(always)]
+fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
+    let is_ahead = depth.simd_gt(f32x8::splat(simd, TINY));
+    is_ahead.select(f32x8::splat(simd, 1.0) / depth, f32x8::splat(simd, HUGE))
+}
+
+impl<S: Simd> Shadows<S> {
+    /// The shadows of things within bounds by axis.
+    #[inline(always)]
+    fn cast(simd: S, x: [f32x8<S>; 2], y: [f32x8<S>; 2], z: [f32x8<S>; 2]) -> Self {
+        let (by_near, by_far) = (inverse(simd, z[0]), inverse(simd, z[1]));
+        let zero = f32x8::splat(simd, 0.0);
+        let low_x = x[0] * x[0].simd_ge(zero).select(by_far, by_near);
+        let low_y = y[0] * y[0].simd_ge(zero).select(by_far, by_near);
+        let high_x = x[1] * x[1].simd_le(zero).select(by_far, by_near);
+        let high_y = y[1] * y[1].simd_le(zero).select(by_far, by_near);
+        Self { low: [low_x, low_y], high: [high_x, high_y], near: z[0], far: z[1] }
+    }
+
+    /// A bit for each that does not lie behind the bundle's rays.
+    #[inline(always)]
+    pub fn ahead(&self, bundle: &Bundle) -> u32 {
+        let simd = self.far.simd;
+        self.far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32
+    }
+
+    /// A bit for each that meets the bundle.
+    #[inline(always)]
+    pub fn in_bundle(&self, bundle: &Bundle) -> u32 {
+        let simd = self.far.simd;
+        let [low_x, low_y] = self.low;
+        let [high_x, high_y] = self.high;
+        let x = low_x.simd_le(f32x8::splat(simd, bundle.high[0]))
+            & high_x.simd_ge(f32x8::splat(simd, bundle.low[0]));
+        let y = low_y.simd_le(f32x8::splat(simd, bundle.high[1]))
+            & high_y.simd_ge(f32x8::splat(simd, bundle.low[1]));
+        (x & y).to_bitmask() as u32 & self.ahead(bundle)
+    }
+
+    /// Which meet a ray.
+    #[inline(always)]
+    pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {
+        let simd = self.far.simd;
+        let x = f32x8::splat(simd, bundle.slope_x[ray]);
+        let y = f32x8::splat(simd, bundle.slope_y[ray]);
+        let depth = f32x8::splat(simd, bundle.depth[ray]);
+        (self.low[0].simd_le(x) & self.high[0].simd_ge(x))
+            & (self.low[1].simd_le(y) & self.high[1].simd_ge(y))
+            & self.near.simd_le(depth)
+    }
+
+    /// A bit for each register whose rays `k` may meet.
+    #[inline(always)]
+    pub fn registers(&self, k: usize, bundle: &Bundle) -> u32 {
+        let simd = self.far.simd;
+        let spans = &bundle.spans;
+        let (low, high) = (self.of(k, &self.low), self.of(k, &self.high));
+        let x = f32x8::simd_from(simd, spans.high[0]).simd_ge(low[0])
+            & f32x8::simd_from(simd, spans.low[0]).simd_le(high[0]);
+        let y = f32x8::simd_from(simd, spans.high[1]).simd_ge(low[1])
+            & f32x8::simd_from(simd, spans.low[1]).simd_le(high[1]);
+        (x & y).to_bitmask() as u32
+    }
+
+    #[inline(always)]
+    fn of(&self, k: usize, bounds: &[f32x8<S>; 2]) -> [f32x8<S>; 2] {
+        let simd = self.far.simd;
+        [f32x8::splat(simd, bounds[0][k]), f32x8::splat(simd, bounds[1][k])]
+    }
+
+    /// The rays that meet `k`.
+    #[inline(always)]
+    pub fn rays(&self, k: usize, bundle: &Bundle, registers: usize) -> u64 {
+        let simd = self.far.simd;
+        let (low, high) = (self.of(k, &self.low), self.of(k, &self.high));
+        let near = f32x8::splat(simd, self.near[k]);
+        let mut rays = 0;
+        for register in 0..registers {
+            let x = load(simd, &bundle.slope_x, register);
+            let y = load(simd, &bundle.slope_y, register);
+            let is_met = (low[0].simd_le(x) & high[0].simd_ge(x))
+                & (low[1].simd_le(y) & high[1].simd_ge(y))
+                & near.simd_le(load(simd, &bundle.depth, register));
+            rays |= is_met.to_bitmask() << (8 * register);
+        }
+        rays
+    }
+}
+
+/// The values of a register's rays.
+#[inline(always)]
+pub fn load<S: Simd>(simd: S, values: &PerRay<f32>, register: usize) -> f32x8<S> {
+    f32x8::simd_from(simd, *of_register(values, register))
+}
+
+/// The value of one ray, eight times.
+#[inline(always)]
+pub fn splat<S: Simd>(simd: S, values: &PerRay<f32>, ray: usize) -> f32x8<S> {
+    f32x8::splat(simd, values[ray])
+}
