@@ -19,7 +19,7 @@ use glam::{DMat3, DVec3, Mat3, Vec3};
 use super::bundle::Spot;
 use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree};
 use super::walk::Walker;
-use super::{Hit, Pulse, RayCaster, Stencil, surface};
+use super::{Hit, Pulse, RayCaster, Stencil, memory, surface};
 use crate::world::scene::{Instance, Mesh, Scene};
 
 /// Triangles of a leaf, tested side by side.
@@ -230,14 +230,17 @@ impl MeshTree {
             }
             block
         };
-        let blocks = runs.into_iter().map(block).collect();
+        let mut blocks = memory::huge(runs.len());
+        blocks.extend(runs.into_iter().map(block));
+        let mut nodes = memory::huge(tree.nodes.len());
+        nodes.append(&mut tree.nodes);
         let extent = mesh.positions.iter().flatten().fold(0.0f32, |m, c| m.max(c.abs()));
         let masked = !mesh.uvs.is_empty()
             && mesh
                 .triangle_materials
                 .iter()
                 .any(|&m| scene.materials[m as usize].opacity_mask.is_some());
-        Ok(Self { nodes: tree.nodes, blocks, extent, masked })
+        Ok(Self { nodes, blocks, extent, masked })
     }
 
     /// The index in the mesh of the triangle in `slot`.
