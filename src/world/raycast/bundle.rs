@@ -63,6 +63,8 @@ pub struct Bundle {
     /// Depth of the nearest hit; the maximum range before there is one, minus infinity in lanes
     /// without a ray.
     pub depth: PerRay<f32>,
+    /// The least depth of all: what is nearer matters to every ray.
+    pub nearest: f32,
     /// Place of the nearest hit's instance, or [`NONE`].
     pub placed: PerRay<u32>,
     /// Slot of its triangle in the mesh.
@@ -161,6 +163,7 @@ impl Bundle {
             start: [0.0; MAX_LANES],
             stretch: [1.0; MAX_LANES],
             depth: [f32::NEG_INFINITY; MAX_LANES],
+            nearest: f32::INFINITY,
             placed: [NONE; MAX_LANES],
             slot: [NONE; MAX_LANES],
             spans: Spans { low: [[0.0; REGISTERS]; 2], high: [[0.0; REGISTERS]; 2] },
@@ -245,6 +248,7 @@ impl Bundle {
         self.shift = [0.0; 2];
         self.depth = [f32::NEG_INFINITY; MAX_LANES];
         self.placed = [NONE; MAX_LANES];
+        self.nearest = f32::INFINITY;
         let mut start = [f32::INFINITY; LANES];
         let mut shift = [[0.0f32; LANES]; 2];
         for register in 0..self.registers() {
@@ -275,6 +279,9 @@ impl Bundle {
                 self.low[axis] = min(self.low[axis], low);
                 self.high[axis] = max(self.high[axis], high);
             }
+        }
+        for &depth in &self.depth[..self.lanes] {
+            self.nearest = min(self.nearest, depth);
         }
         self.least_start = least(&start);
         self.shift = [most(&shift[0]), most(&shift[1])];

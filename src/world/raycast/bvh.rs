@@ -20,7 +20,7 @@ use super::bundle::Spot;
 use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree};
 use super::walk::Walker;
 use super::{Hit, Pulse, RayCaster, Stencil, memory, surface};
-use crate::world::scene::{Instance, Mesh, Scene};
+use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
 /// Triangles of a leaf, tested side by side.
 const TRIANGLES_PER_LEAF: u32 = 8;
@@ -60,6 +60,8 @@ pub(super) struct MeshTree {
     pub nodes: Vec<Node>,
     /// One for each leaf. A triangle's slot is `8 * block + place`.
     pub blocks: Vec<TriangleBlock>,
+    /// The mesh's first materials, up to [`PALETTE`].
+    palette: Vec<MaterialId>,
     /// Largest coordinate; scales the slack of culling.
     pub extent: f32,
     /// Whether a surface of it may let rays through.
@@ -72,9 +74,16 @@ pub(super) struct MeshTree {
 pub(super) struct TriangleBlock {
     /// By corner, axis and triangle.
     pub corners: [[[f32; 8]; 3]; 3],
-    /// The triangles' indices in the mesh.
+    /// The triangles' indices in the mesh, and above them the places of their materials in
+    /// [`MeshTree::palette`]: what is at hand need not be fetched from the scene.
     index: [u32; 8],
 }
+
+/// Bits of a triangle's index; the others of a [`TriangleBlock::index`] are its material's place.
+const INDEX_BITS: u32 = 28;
+/// Materials in a palette, and the place of all others.
+const PALETTE: usize = (1 << (32 - INDEX_BITS)) - 1;
+const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 
 /// An instance.
 pub(super) struct Placed {
@@ -194,7 +203,13 @@ fn cast<S: Simd>(
 }
 
 impl MeshTree {
-    const EMPTY: Self = Self { nodes: Vec::new(), blocks: Vec::new(), extent: 0.0, masked: false };
+    const EMPTY: Self = Self {
+        nodes: Vec::new(),
+        blocks: Vec::new(),
+        palette: Vec::new(),
+        extent: 0.0,
+        masked: false,
+    };
 
     fn new(mesh: &Mesh, scene: &Scene) -> Result<Self, BuildError> {
         if mesh.triangles.len() > MAX_PRIMITIVES {
@@ -217,11 +232,19 @@ impl MeshTree {
         let mut tree = Tree::build(&boxes, TRIANGLES_PER_LEAF);
         drop(boxes);
         let runs = tree.number_leaves();
+        let mut palette: Vec<MaterialId> = Vec::new();
+        for &material in &mesh.triangle_materials {
+            if palette.len() < PALETTE && !palette.contains(&material) {
+                palette.push(material);
+            }
+        }
         let block = |(first, count): (u32, u32)| {
             let mut block = TriangleBlock { corners: [[[0.0; 8]; 3]; 3], index: [0; 8] };
             for (place, &index) in tree.order[first as usize..][..count as usize].iter().enumerate()
             {
-                block.index[place] = index;
+                let material = mesh.triangle_materials[index as usize];
+                let of_palette = palette.iter().position(|&known| known == material);
+                block.index[place] = index | (of_palette.unwrap_or(PALETTE) as u32) << INDEX_BITS;
                 for (corner, point) in corners(index as usize).into_iter().enumerate() {
                     for (axis, value) in point.into_iter().enumerate() {
                         block.corners[corner][axis][place] = value;
@@ -240,13 +263,23 @@ impl MeshTree {
                 .triangle_materials
                 .iter()
                 .any(|&m| scene.materials[m as usize].opacity_mask.is_some());
-        Ok(Self { nodes, blocks, extent, masked })
+        Ok(Self { nodes, blocks, palette, extent, masked })
     }
 
     /// The index in the mesh of the triangle in `slot`.
     #[inline(always)]
     pub fn triangle(&self, slot: u32) -> u32 {
-        self.blocks[slot as usize / 8].index[slot as usize % 8]
+        self.blocks[slot as usize / 8].index[slot as usize % 8] & ((1 << INDEX_BITS) - 1)
+    }
+
+    /// The material of the triangle in `slot` of `mesh`, whose tree this is.
+    #[inline(always)]
+    pub fn material(&self, slot: u32, mesh: &Mesh) -> MaterialId {
+        let place = self.blocks[slot as usize / 8].index[slot as usize % 8] >> INDEX_BITS;
+        match self.palette.get(place as usize) {
+            Some(&material) => material,
+            None => mesh.triangle_materials[self.triangle(slot) as usize],
+        }
     }
 
     /// The corners of the triangle in `slot`, in the mesh's frame.

@@ -248,6 +248,7 @@ fn accept(
         return;
     }
     bundle.depth[ray] = depth;
+    bundle.nearest = bundle.nearest.min(depth);
     bundle.placed[ray] = target.place;
     bundle.slot[ray] = slot;
 }

@@ -74,7 +74,7 @@ impl<'a> Surface<'a> {
         // Normals turn with the inverse transpose.
         let normal = bundle.from_world * (placed.mesh_from_world.transpose() * normal_in_mesh);
         let triangle = tree.triangle(slot);
-        let material = mesh.triangle_materials[triangle as usize];
+        let material = tree.material(slot, mesh);
         let looks = &caster.scene.materials[material as usize];
         Self {
             place,
@@ -152,9 +152,10 @@ fn map_value(caster: &BvhCaster, surface: &Surface, p: DVec3) -> f32 {
 #[inline(never)]
 pub fn is_opaque(caster: &BvhCaster, placed: &Placed, slot: u32, weights: [f32; 3]) -> bool {
     let mesh = &caster.scene.meshes[placed.mesh as usize];
-    let triangle = caster.meshes[placed.mesh as usize].triangle(slot);
-    let material = mesh.triangle_materials[triangle as usize];
+    let tree = &caster.meshes[placed.mesh as usize];
+    let material = tree.material(slot, mesh);
     let Some(mask) = &caster.scene.materials[material as usize].opacity_mask else { return true };
+    let triangle = tree.triangle(slot);
     let sum = weights[0] + weights[1] + weights[2];
     mask.sample(texture_coordinates(mesh, triangle, weights.map(|weight| weight / sum))) > 0.5
 }

@@ -130,7 +130,7 @@ impl Walker {
     #[inline(always)]
     pub fn step<S: Simd>(&mut self, simd: S, caster: &BvhCaster) -> bool {
         while let Some(entry) = self.mesh.pop() {
-            let rays = entry.rays & open(simd, &self.bundle, entry.near());
+            let rays = open(simd, &self.bundle, entry);
             if rays == 0 {
                 continue;
             }
@@ -150,7 +150,7 @@ impl Walker {
             return true;
         }
         while let Some(entry) = self.top.pop() {
-            let rays = entry.rays & open(simd, &self.bundle, entry.near());
+            let rays = open(simd, &self.bundle, entry);
             if rays == 0 {
                 continue;
             }
@@ -182,16 +182,19 @@ impl Walker {
     }
 }
 
-/// The rays that have hit nothing in front of `depth`.
+/// The rays of `entry` that have hit nothing in front of it.
 #[inline(always)]
-fn open<S: Simd>(simd: S, bundle: &Bundle, depth: f32) -> u64 {
-    let depth = f32x8::splat(simd, depth);
+fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
+    if entry.near() <= bundle.nearest {
+        return entry.rays;
+    }
+    let depth = f32x8::splat(simd, entry.near());
     let mut rays = 0;
     for register in 0..REGISTERS {
         let nearest = load(simd, &bundle.depth, register);
         rays |= nearest.simd_ge(depth).to_bitmask() << (8 * register);
     }
-    rays
+    entry.rays & rays
 }
 
 /// What the codes of a tree's children refer to.
