@@ -269,6 +269,11 @@ impl Telegram {
     /// What a scanner answers to it.
     pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, Refusal> {
         let (kind, name, rest) = Self::head(content)?;
+        // The number follows without a blank, and its first byte may be that of one.
+        if let (Kind::Refused, Dialect::B, [high, low]) = (kind, dialect, rest) {
+            let code = u16::from_be_bytes([*high, *low]);
+            return Ok(Self::new(kind, "", vec![Value::U16(code)]));
+        }
         let types = types(kind, name)?;
         let mut reader = Reader::lenient(dialect, rest);
         let values: Result<Vec<Value>, Refusal> =
@@ -338,6 +343,14 @@ mod tests {
                 let content = telegram.emit(dialect);
                 prop_assert_eq!(Telegram::parse(dialect, &content), Ok(telegram.clone()));
             }
+        }
+
+        #[test]
+        fn a_refusal_may_begin_like_a_blank(low: u8) {
+            let code = u16::from_be_bytes([b' ', low]);
+            let refusal = Telegram::new(Kind::Refused, "", vec![Value::U16(code)]);
+            let content = refusal.emit(Dialect::B);
+            prop_assert_eq!(Telegram::parse(Dialect::B, &content), Ok(refusal));
         }
 
         #[test]
