@@ -28,8 +28,8 @@ use menura::config::rig::Rig;
 use menura::devices::{Device, Output, Transmit};
 use menura::engine::{LiveWorld, build_devices};
 use menura::links::line::{LineSettings, received};
+use menura::sensors::Sensor;
 use menura::sensors::lidar::Scratch;
-use menura::sensors::{Sensor, Surroundings};
 use menura::time::{Epoch, SimTime};
 use menura::wire::sick_lms::data::{MeasuringMode, Range, Unit, Values};
 use menura::wire::sick_lms::frame::{self, FrameReader, Item};
@@ -108,12 +108,7 @@ impl Bench {
     }
 
     fn measure(&mut self) {
-        let surroundings = Surroundings {
-            caster: self.world.caster.as_ref(),
-            trajectory: &self.world.trajectory,
-            origin: &self.world.origin,
-            body_from_sensor: self.rig.devices[0].body_from_sensor,
-        };
+        let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         while let Some(request) = self.device.poll_request(SimTime(self.now + 20_000_000)) {
             let measurement = self.sensor.measure(request, &surroundings, &mut self.scratch);
             self.device.handle_measurement(&measurement);
