@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use menura::config::hdl64e::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
 use menura::config::lidar::BeamShape;
 use menura::config::rig::{
-    CourtyardParameters, DeviceSettings, LatePolicy, LinkConfig, Override, Rig, SceneSource,
-    TrajectoryConfig,
+    Configured, CourtyardParameters, DeviceFamily, LatePolicy, LinkConfig, Override, Rig,
+    SceneSource, TrajectoryConfig,
 };
 
 fn set(text: &str) -> Override {
@@ -19,7 +19,8 @@ fn parse(text: &str, overrides: &[Override]) -> Rig {
 }
 
 fn settings(rig: &Rig, device: usize) -> &Hdl64eSettings {
-    let DeviceSettings::VelodyneHdl64e(settings) = &rig.devices[device].settings else {
+    let DeviceFamily::VelodyneHdl64e(Configured { settings, .. }) = &rig.devices[device].family
+    else {
         panic!("another family")
     };
     settings
@@ -66,7 +67,9 @@ fn the_default_rig_circles_in_the_courtyard() {
         ("ublox-zed-f9p-hpg1.32", "pty /tmp/menura/gnss"),
     ];
     assert_eq!(others, expected.map(|(profile, link)| (profile, link.to_string())));
-    let DeviceSettings::Gnss(settings) = &rig.devices[3].settings else { panic!("no receiver") };
+    let DeviceFamily::Gnss(Configured { settings, .. }) = &rig.devices[3].family else {
+        panic!("no receiver")
+    };
     assert_eq!(settings.period_ns, 100_000_000);
 }
 
@@ -256,6 +259,8 @@ fn the_meadow_needs_only_its_scene_and_its_trail() {
 fn the_sixth_scale_vehicle_has_its_imu() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");
     let rig = Rig::load(&path, &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let DeviceSettings::Imu(settings) = &rig.devices[0].settings else { panic!("an IMU") };
+    let DeviceFamily::Imu(Configured { settings, .. }) = &rig.devices[0].family else {
+        panic!("an IMU")
+    };
     assert_eq!((settings.rate_hz, settings.baud_rate), (100, 921_600));
 }

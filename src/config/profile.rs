@@ -245,15 +245,15 @@ pub enum Interface {
 #[derive(Clone, Debug)]
 pub enum DriverProfile {
     /// `velodyne-hdl64e`
-    VelodyneHdl64e(Box<Hdl64eProfile>),
+    VelodyneHdl64e(Arc<Hdl64eProfile>),
     /// `sick-lms2xx`
-    SickLms2xx(Box<SickLms2xxProfile>),
+    SickLms2xx(Arc<SickLms2xxProfile>),
     /// `velodyne`
-    Velodyne(Box<VelodyneProfile>),
+    Velodyne(Arc<VelodyneProfile>),
     /// The words of [`super::imu::ImuProtocol`].
-    Imu(Box<ImuProfile>),
+    Imu(Arc<ImuProfile>),
     /// `gnss`
-    Gnss(Box<GnssProfile>),
+    Gnss(Arc<GnssProfile>),
     /// `sick-lms1xx`
-    SickLms1xx(Box<SickLms1xxProfile>),
+    SickLms1xx(Arc<SickLms1xxProfile>),
 }

@@ -24,13 +24,13 @@ type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 /// Every family Menura speaks for, by the word of a profile's `driver` key.
 const FAMILIES: [(&str, ReadFamily); 11] = [
     ("velodyne-hdl64e", |root| {
-        hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Box::new(driver)))
+        hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Arc::new(driver)))
     }),
     ("velodyne", |root| {
-        velodyne::profile(root).map(|driver| DriverProfile::Velodyne(Box::new(driver)))
+        velodyne::profile(root).map(|driver| DriverProfile::Velodyne(Arc::new(driver)))
     }),
     ("sick-lms2xx", |root| {
-        sick_lms2xx::profile(root).map(|driver| DriverProfile::SickLms2xx(Box::new(driver)))
+        sick_lms2xx::profile(root).map(|driver| DriverProfile::SickLms2xx(Arc::new(driver)))
     }),
     ("wheeltec-fdilink", |root| imu(root, ImuProtocol::FdiLink)),
     ("vectornav", |root| imu(root, ImuProtocol::VectorNav)),
@@ -38,14 +38,14 @@ const FAMILIES: [(&str, ReadFamily); 11] = [
     ("microstrain-mip", |root| imu(root, ImuProtocol::Mip)),
     ("sbg-ecom", |root| imu(root, ImuProtocol::SbgEcom)),
     ("phone-imu", |root| imu(root, ImuProtocol::Phone)),
-    ("gnss", |root| gnss::profile(root).map(|driver| DriverProfile::Gnss(Box::new(driver)))),
+    ("gnss", |root| gnss::profile(root).map(|driver| DriverProfile::Gnss(Arc::new(driver)))),
     ("sick-lms1xx", |root| {
-        sick_lms1xx::profile(root).map(|driver| DriverProfile::SickLms1xx(Box::new(driver)))
+        sick_lms1xx::profile(root).map(|driver| DriverProfile::SickLms1xx(Arc::new(driver)))
     }),
 ];
 
 fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {
-    imu_read::profile(root, protocol).map(|driver| DriverProfile::Imu(Box::new(driver)))
+    imu_read::profile(root, protocol).map(|driver| DriverProfile::Imu(Arc::new(driver)))
 }
 
 /// Reads the profile in `source`; its name is the file's stem.

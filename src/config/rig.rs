@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
-use super::gnss::GnssSettings;
-use super::hdl64e::Hdl64eSettings;
-use super::imu::ImuSettings;
+use super::gnss::{GnssProfile, GnssSettings};
+use super::hdl64e::{Hdl64eProfile, Hdl64eSettings};
+use super::imu::{ImuProfile, ImuSettings};
 use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
 use super::rig_read;
-use super::sick_lms1xx::SickLms1xxSettings;
-use super::sick_lms2xx::SickLms2xxSettings;
-use super::velodyne::VelodyneSettings;
+use super::sick_lms1xx::{SickLms1xxProfile, SickLms1xxSettings};
+use super::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
+use super::velodyne::{VelodyneProfile, VelodyneSettings};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
@@ -290,25 +290,34 @@ pub struct DeviceConfig {
     pub body_from_sensor: Transform<Body, Sensor>,
     /// Where its bytes go.
     pub link: LinkConfig,
-    /// The family's settings.
-    pub settings: DeviceSettings,
+    /// Its family, with the firmware's data and this unit's settings.
+    pub family: DeviceFamily,
 }
 
-/// The settings of each family.
+/// A family's firmware and the settings of one unit with it.
 #[derive(Clone, Debug)]
-pub enum DeviceSettings {
-    /// Of `velodyne-hdl64e`.
-    VelodyneHdl64e(Box<Hdl64eSettings>),
-    /// Of `sick-lms2xx`.
-    SickLms2xx(Box<SickLms2xxSettings>),
-    /// Of `velodyne`.
-    Velodyne(Box<VelodyneSettings>),
-    /// Of all IMUs.
-    Imu(Box<ImuSettings>),
-    /// Of `gnss`.
-    Gnss(Box<GnssSettings>),
-    /// Of `sick-lms1xx`.
-    SickLms1xx(Box<SickLms1xxSettings>),
+pub struct Configured<P, S> {
+    /// The firmware's data.
+    pub profile: Arc<P>,
+    /// What the rig chose.
+    pub settings: Box<S>,
+}
+
+/// Every family, by the variant of its profile.
+#[derive(Clone, Debug)]
+pub enum DeviceFamily {
+    /// `velodyne-hdl64e`
+    VelodyneHdl64e(Configured<Hdl64eProfile, Hdl64eSettings>),
+    /// `sick-lms2xx`
+    SickLms2xx(Configured<SickLms2xxProfile, SickLms2xxSettings>),
+    /// `velodyne`
+    Velodyne(Configured<VelodyneProfile, VelodyneSettings>),
+    /// All IMUs.
+    Imu(Configured<ImuProfile, ImuSettings>),
+    /// `gnss`
+    Gnss(Configured<GnssProfile, GnssSettings>),
+    /// `sick-lms1xx`
+    SickLms1xx(Configured<SickLms1xxProfile, SickLms1xxSettings>),
 }
 
 /// Where a device's bytes go.

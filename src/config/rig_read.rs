@@ -14,7 +14,7 @@ use super::overrides::Override;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{
-    CasterChoice, DeviceConfig, DeviceSettings, EngineConfig, LatePolicy, Rig, RigPlaces,
+    CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Rig, RigPlaces,
 };
 use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -202,73 +202,70 @@ fn device(
         .and_then(|table| link(table, profile.as_deref()));
     let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
-    let settings = profile.as_ref().and_then(|profile| match &profile.driver {
-        DriverProfile::VelodyneHdl64e(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                hdl64e::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::VelodyneHdl64e(Box::new(settings)))
-        }
-        DriverProfile::Velodyne(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                velodyne::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::Velodyne(Box::new(settings)))
-        }
-        DriverProfile::SickLms2xx(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                sick_lms2xx::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::SickLms2xx(Box::new(settings)))
-        }
-        DriverProfile::Imu(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                imu_read::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::Imu(Box::new(settings)))
-        }
-        DriverProfile::Gnss(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                gnss::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::Gnss(Box::new(settings)))
-        }
-        DriverProfile::SickLms1xx(driver) => {
-            let settings = if settings_field.is_written() {
-                let what = format!("the settings of {}", profile.name);
-                sick_lms1xx::settings(settings_field.table(&what)?, profile, driver)?
-            } else {
-                driver.defaults.clone()
-            };
-            Some(DeviceSettings::SickLms1xx(Box::new(settings)))
-        }
-    });
+    let family = profile.as_deref().and_then(|profile| family(profile, &settings_field));
     let device = || {
         Some(DeviceConfig {
             name: name.as_ref()?.value.clone(),
             profile: profile?,
             body_from_sensor: mount?,
             link: link?,
-            settings: settings?,
+            family: family?,
         })
     };
     let device = device();
     (name, device)
+}
+
+/// The family of `profile` with the settings written in `field`, or the firmware's own.
+fn family(profile: &Profile, field: &Field<'_>) -> Option<DeviceFamily> {
+    let unit = UnitReader { profile, field };
+    match &profile.driver {
+        DriverProfile::VelodyneHdl64e(driver) => {
+            let unit = unit.read(driver, &driver.defaults, hdl64e::settings);
+            unit.map(DeviceFamily::VelodyneHdl64e)
+        }
+        DriverProfile::Velodyne(driver) => {
+            let unit = unit.read(driver, &driver.defaults, velodyne::settings);
+            unit.map(DeviceFamily::Velodyne)
+        }
+        DriverProfile::SickLms2xx(driver) => {
+            let unit = unit.read(driver, &driver.defaults, sick_lms2xx::settings);
+            unit.map(DeviceFamily::SickLms2xx)
+        }
+        DriverProfile::SickLms1xx(driver) => {
+            let unit = unit.read(driver, &driver.defaults, sick_lms1xx::settings);
+            unit.map(DeviceFamily::SickLms1xx)
+        }
+        DriverProfile::Imu(driver) => {
+            unit.read(driver, &driver.defaults, imu_read::settings).map(DeviceFamily::Imu)
+        }
+        DriverProfile::Gnss(driver) => {
+            unit.read(driver, &driver.defaults, gnss::settings).map(DeviceFamily::Gnss)
+        }
+    }
+}
+
+/// Reads what a rig says of one unit with a known firmware.
+struct UnitReader<'a> {
+    profile: &'a Profile,
+    field: &'a Field<'a>,
+}
+
+impl UnitReader<'_> {
+    fn read<P, S: Clone>(
+        &self,
+        driver: &Arc<P>,
+        defaults: &S,
+        settings: fn(TableReader<'_>, &Profile, &P) -> Option<S>,
+    ) -> Option<Configured<P, S>> {
+        let settings = if self.field.is_written() {
+            let table = self.field.table(&format!("the settings of {}", self.profile.name))?;
+            settings(table, self.profile, driver)?
+        } else {
+            defaults.clone()
+        };
+        Some(Configured { profile: Arc::clone(driver), settings: Box::new(settings) })
+    }
 }
 
 /// A name that files get; `whose` it is, as in "a device's".

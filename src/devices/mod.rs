@@ -17,8 +17,7 @@ pub mod velodyne;
 
 use std::sync::Arc;
 
-use crate::config::profile::DriverProfile;
-use crate::config::rig::{DeviceConfig, DeviceSettings};
+use crate::config::rig::{Configured, DeviceConfig, DeviceFamily};
 use crate::links::Peer;
 use crate::links::line::LineSettings;
 use crate::sensors::gnss::SkySensor;
@@ -105,37 +104,36 @@ pub struct Built {
 /// Builds the device that `config` describes.
 pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
     let noise = NoiseSource::new(seed, &config.name);
-    match (&config.profile.driver, &config.settings) {
-        (DriverProfile::VelodyneHdl64e(profile), DeviceSettings::VelodyneHdl64e(settings)) => {
+    match &config.family {
+        DeviceFamily::VelodyneHdl64e(Configured { profile, settings }) => {
             let device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
-        (DriverProfile::SickLms1xx(profile), DeviceSettings::SickLms1xx(settings)) => {
+        DeviceFamily::SickLms1xx(Configured { profile, settings }) => {
             let device = sick_lms1xx::SickLms1xx::new(profile, settings, noise, epoch);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
-        (DriverProfile::Velodyne(profile), DeviceSettings::Velodyne(settings)) => {
+        DeviceFamily::Velodyne(Configured { profile, settings }) => {
             let device = velodyne::Velodyne::new(profile, settings, noise, epoch);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
-        (DriverProfile::SickLms2xx(profile), DeviceSettings::SickLms2xx(settings)) => {
+        DeviceFamily::SickLms2xx(Configured { profile, settings }) => {
             let device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
-        (DriverProfile::Imu(profile), DeviceSettings::Imu(settings)) => {
+        DeviceFamily::Imu(Configured { profile, settings }) => {
             let device = imu::Imu::new(profile, settings, seed, &config.name, epoch);
             let sensor = Arc::new(device.sensor());
             Built { device: Box::new(device), sensor }
         }
-        (DriverProfile::Gnss(profile), DeviceSettings::Gnss(settings)) => {
+        DeviceFamily::Gnss(Configured { profile, settings }) => {
             let sensor = Arc::new(SkySensor::new(settings, epoch));
             let device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
             Built { device: Box::new(device), sensor }
         }
-        _ => unreachable!("settings are read with their profile"),
     }
 }

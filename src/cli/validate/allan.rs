@@ -16,7 +16,7 @@ use super::super::duration::parse_duration;
 use super::allan_plot;
 use crate::config::imu::{Decimation, ImuProfile, ImuSettings, TriadErrors};
 use crate::config::profile::{DriverProfile, Profile};
-use crate::config::rig::{DeviceSettings, Rig};
+use crate::config::rig::{Configured, DeviceFamily, Rig};
 use crate::sensors::imu::allan::{
     Coefficients, Point, averaging_samples, expected, fit, overlapping,
 };
@@ -140,9 +140,9 @@ impl Cmd {
             let text = format!("error: {} has no device `{}`", path.display(), self.name);
             CliError::Input(format!("{text}; allowed: {}", names.join(", ")))
         })?;
-        match (&device.profile.driver, &device.settings) {
-            (DriverProfile::Imu(driver), DeviceSettings::Imu(settings)) => {
-                Ok(((**driver).clone(), (**settings).clone()))
+        match &device.family {
+            DeviceFamily::Imu(Configured { profile, settings }) => {
+                Ok(((**profile).clone(), (**settings).clone()))
             }
             _ => Err(none()),
         }

@@ -2,8 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::*;
-use crate::config::profile::DriverProfile;
-use crate::config::rig::{DeviceSettings, Rig};
+use crate::config::rig::{Configured, DeviceFamily, Rig};
 use crate::sensors::{Echoes, Return, Subject};
 use crate::wire::cola::frame::Splitter;
 use crate::wire::cola::scan_data::ScanData;
@@ -31,9 +30,7 @@ impl Bench {
         );
         let rig = Rig::parse("rig", &rig, Path::new(""), &[]).unwrap_or_else(|f| panic!("{f}"));
         let device = &rig.devices[0];
-        let (DriverProfile::SickLms1xx(profile), DeviceSettings::SickLms1xx(settings)) =
-            (&device.profile.driver, &device.settings)
-        else {
+        let DeviceFamily::SickLms1xx(Configured { profile, settings }) = &device.family else {
             panic!("another family")
         };
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());

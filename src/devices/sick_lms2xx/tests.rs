@@ -29,7 +29,7 @@ impl Bench {
     fn with_profile(name: &str, change: impl FnOnce(&mut SickLms2xxProfile)) -> Self {
         let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
         let DriverProfile::SickLms2xx(driver) = &profile.driver else { panic!("{name}") };
-        let mut driver = driver.clone();
+        let mut driver = (**driver).clone();
         change(&mut driver);
         let unit = SickLms2xx::new(&driver, &driver.defaults, NoiseSource::new(1, name));
         Self { unit, now: 0, sent: Vec::new(), measured: 0 }
