@@ -18,7 +18,9 @@ use menura::sensors::beam::EchoSelection;
 use menura::sensors::lidar::{Lidar, Scratch};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::pattern::LaserGeometry;
-use menura::sensors::{FiringSlot, MeasurementRequest, Outcome, Sensor, Subject, Sweep};
+use menura::sensors::{
+    FiringSlot, MeasurementRequest, Outcome, RotorMotion, Sensor, Subject, Sweep,
+};
 use menura::time::SimTime;
 use menura::world::trajectory::files::parse_csv;
 
@@ -65,13 +67,17 @@ fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
     };
     let lasers = vec![LaserGeometry::default()];
     let seed = NoiseSource::new(0, "a");
-    let lidar = Lidar::new(lasers, &beam, EchoSelection::First, &noise, seed);
+    let lidar = Lidar::new(lasers, &beam, &noise, seed);
     let step_ns = TURN_S * 1e9 / f64::from(FIRINGS);
     let firings: Arc<[FiringSlot]> = (0..FIRINGS)
         .map(|k| FiringSlot { offset_ns: (f64::from(k) * step_ns).round() as u32, laser: 0 })
         .collect();
-    let sweep =
-        Sweep { rotor_azimuth_rad: 0.0, rotor_rate_rad_s: TAU / TURN_S, firings: firings.clone() };
+    let sweep = Sweep {
+        number: 0,
+        rotor: RotorMotion::even(0.0, TAU / TURN_S),
+        selection: EchoSelection::First,
+        firings: firings.clone(),
+    };
     let request =
         MeasurementRequest { index: 0, start: SimTime::ZERO, subject: Subject::Sweep(sweep) };
     let mount = Transform::from_rpy(glam::DVec3::Z * SENSOR_HEIGHT_M, 0.0, 0.0, 0.0);

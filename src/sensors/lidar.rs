@@ -2,7 +2,6 @@
 
 use glam::DMat3;
 
-use super::beam::EchoSelection;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{
@@ -23,7 +22,6 @@ pub struct Lidar {
     stencil: Stencil,
     half_axes_m: [f64; 2],
     beam: BeamSettings,
-    selection: EchoSelection,
     errors: NoiseSettings,
     noise: NoiseSource,
 }
@@ -47,7 +45,6 @@ impl Lidar {
     pub fn new(
         lasers: Vec<LaserGeometry>,
         beam: &BeamSettings,
-        selection: EchoSelection,
         errors: &NoiseSettings,
         noise: NoiseSource,
     ) -> Self {
@@ -57,7 +54,6 @@ impl Lidar {
             stencil: beam::stencil(beam.shape),
             half_axes_m: beam::half_axes_m(beam),
             beam: beam.clone(),
-            selection,
             errors: errors.clone(),
             noise,
         }
@@ -114,9 +110,9 @@ impl Lidar {
         received
     }
 
-    /// The random draws of a request.
-    pub(super) fn noise_of(&self, request: &MeasurementRequest) -> RequestNoise {
-        self.noise.request(request.index)
+    /// The random draws of a sweep.
+    pub(super) fn noise_of(&self, sweep: &Sweep) -> RequestNoise {
+        self.noise.request(sweep.number)
     }
 
     /// The optics.
@@ -190,14 +186,14 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let noise = self.noise_of(&request);
-        let receive = |hits: &[Hit], index: usize| {
-            let seen = beam::returns(hits, &self.beam, self.selection);
-            self.with_errors(seen, index, &noise)
-        };
         let returns = match &request.subject {
             Subject::Instant | Subject::Series { .. } => Vec::new(),
             Subject::Sweep(sweep) => {
+                let noise = self.noise_of(sweep);
+                let receive = |hits: &[Hit], index: usize| {
+                    let seen = beam::returns(hits, &self.beam, sweep.selection);
+                    self.with_errors(seen, index, &noise)
+                };
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };

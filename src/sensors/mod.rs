@@ -15,6 +15,7 @@ pub mod pattern;
 
 use std::sync::Arc;
 
+use self::beam::EchoSelection;
 use self::lidar::Scratch;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
@@ -65,7 +66,7 @@ pub struct FiringSlot {
 /// What a sensor shall measure next.
 #[derive(Clone, Debug)]
 pub struct MeasurementRequest {
-    /// Counts the device's requests from zero; random draws are made from it.
+    /// Counts the device's requests from zero.
     pub index: u64,
     /// The instant, or a lidar's first firing.
     pub start: SimTime,
@@ -105,12 +106,62 @@ pub enum Subject {
 /// Some pulses of a spinning lidar: those of one packet, or of one scan.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Rotor angle at the start, radians, clockwise seen from above, 0 is forward.
-    pub rotor_azimuth_rad: f64,
-    /// Rotor speed, rad/s, clockwise.
-    pub rotor_rate_rad_s: f64,
+    /// Counts what the device sends; random draws are made from it. Asked for twice with the same
+    /// number, the same errors come back.
+    pub number: u64,
+    /// How the rotor turns from the request's start on.
+    pub rotor: RotorMotion,
+    /// Which echoes the receiver reports; of no meaning to one that tells all of them.
+    pub selection: EchoSelection,
     /// The pulses, in the order the device wants them back.
     pub firings: Arc<[FiringSlot]>,
+}
+
+/// How a rotor turns, in pieces of even acceleration.
+#[derive(Clone, Debug)]
+pub struct RotorMotion {
+    first: RotorPiece,
+    /// Those after it, by their beginning; hardly ever there.
+    others: Vec<RotorPiece>,
+}
+
+/// A stretch of even angular acceleration. Angles are clockwise seen from above, 0 is forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RotorPiece {
+    /// Its beginning after the request's start, nanoseconds; the first piece's is 0.
+    pub from_ns: u64,
+    /// Angle at its beginning, radians.
+    pub azimuth_rad: f64,
+    /// Speed at its beginning, rad/s.
+    pub rate_rad_s: f64,
+    /// Acceleration, rad/s^2.
+    pub acceleration_rad_s2: f64,
+}
+
+impl RotorMotion {
+    /// A rotor that turns evenly.
+    pub fn even(azimuth_rad: f64, rate_rad_s: f64) -> Self {
+        Self::starting_with(RotorPiece { azimuth_rad, rate_rad_s, ..RotorPiece::default() })
+    }
+
+    /// A rotor whose motion begins with `first`.
+    pub fn starting_with(first: RotorPiece) -> Self {
+        Self { first, others: Vec::new() }
+    }
+
+    /// The same, but with `piece` from its beginning on. Pieces come in the order of time.
+    pub fn push(&mut self, piece: RotorPiece) {
+        self.others.push(piece);
+    }
+
+    /// Rotor angle `offset_ns` after the start, radians.
+    pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
+        let later = self.others.iter().rev().find(|piece| piece.from_ns <= offset_ns);
+        let piece = later.unwrap_or(&self.first);
+        let after_s = offset_ns.saturating_sub(piece.from_ns) as f64 * 1e-9;
+        let gained_rad = 0.5 * piece.acceleration_rad_s2 * after_s * after_s;
+        piece.azimuth_rad + piece.rate_rad_s * after_s + gained_rad
+    }
 }
 
 impl Sweep {
@@ -121,7 +172,7 @@ impl Sweep {
 
     /// Rotor angle `offset_ns` after the start, radians.
     pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
-        self.rotor_azimuth_rad + self.rotor_rate_rad_s * offset_ns as f64 * 1e-9
+        self.rotor.azimuth_at(offset_ns)
     }
 }
 

@@ -28,17 +28,18 @@ impl Sensor for MultiEchoLidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let lidar = &self.0;
-        let noise = lidar.noise_of(&request);
-        let receive = |hits: &[Hit], index: usize| {
-            let mut echoes = Echoes::default();
-            for (echo, errors) in beam::echoes(hits, lidar.beam()).as_slice().iter().zip(ERRORS) {
-                echoes.push(lidar.with_error(*echo, index, &noise, errors));
-            }
-            echoes
-        };
         let echoes = match &request.subject {
             Subject::Instant | Subject::Series { .. } => Vec::new(),
             Subject::Sweep(sweep) => {
+                let noise = lidar.noise_of(sweep);
+                let receive = |hits: &[Hit], index: usize| {
+                    let mut echoes = Echoes::default();
+                    let told = beam::echoes(hits, lidar.beam());
+                    for (echo, errors) in told.as_slice().iter().zip(ERRORS) {
+                        echoes.push(lidar.with_error(*echo, index, &noise, errors));
+                    }
+                    echoes
+                };
                 lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };

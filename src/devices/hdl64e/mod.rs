@@ -17,7 +17,6 @@ use super::{Device, Output, Transmit};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
-use crate::sensors::beam::EchoSelection;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::{
@@ -70,18 +69,7 @@ impl Hdl64e {
 
     /// The physics that measures for this unit.
     pub fn lidar(&self) -> Lidar {
-        let selection = match self.settings.return_mode {
-            ReturnMode::Strongest => EchoSelection::Strongest,
-            ReturnMode::Last => EchoSelection::Last,
-            ReturnMode::Dual => EchoSelection::StrongestAndLast,
-        };
-        Lidar::new(
-            self.optics.geometry(),
-            &self.settings.beam,
-            selection,
-            &self.settings.noise,
-            self.noise,
-        )
+        Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
     }
 
     fn tail(&self, index: u64, start: SimTime, leaves: SimTime) -> [u8; 6] {

@@ -10,7 +10,8 @@ use crate::config::hdl64e::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode,
     S1Grouping,
 };
-use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
@@ -32,6 +33,7 @@ pub struct BlockSource {
 pub struct Schedule {
     generation: Hdl64eGeneration,
     timing: PacketTiming,
+    selection: EchoSelection,
     is_dual: bool,
     s1_start_phase: u64,
     s1_grouping: S1Grouping,
@@ -52,6 +54,11 @@ impl Schedule {
         let mut schedule = Self {
             generation: profile.generation,
             timing,
+            selection: match settings.return_mode {
+                ReturnMode::Strongest => EchoSelection::Strongest,
+                ReturnMode::Last => EchoSelection::Last,
+                ReturnMode::Dual => EchoSelection::StrongestAndLast,
+            },
             is_dual,
             s1_start_phase: settings.s1_start_phase.into(),
             s1_grouping: settings.s1_grouping,
@@ -78,8 +85,12 @@ impl Schedule {
 
     fn sweep(&self, index: u64) -> Sweep {
         Sweep {
-            rotor_azimuth_rad: self.rotor_azimuth_rad(self.start(index)),
-            rotor_rate_rad_s: self.rotation_rate_rpm as f64 / 60.0 * TAU,
+            number: index,
+            rotor: RotorMotion::even(
+                self.rotor_azimuth_rad(self.start(index)),
+                self.rotation_rate_rpm as f64 / 60.0 * TAU,
+            ),
+            selection: self.selection,
             firings: match &self.constant_firings {
                 Some(firings) => firings.clone(),
                 None => self.firings(index),
@@ -248,7 +259,7 @@ mod tests {
         let day = 86_400 / 36 * 10 * 12_500;
         let request = s2.request(day);
         assert!(request.start.0.abs_diff(86_400_000_000_000) <= 1_000, "{}", request.start);
-        let turns = s2.sweep(day).rotor_azimuth_rad / TAU;
+        let turns = s2.sweep(day).azimuth_at(0) / TAU;
         assert!((turns - turns.round()).abs() < 1e-5, "{turns}");
     }
 
@@ -256,7 +267,7 @@ mod tests {
     fn azimuth_steps_follow_the_rotation_rate() {
         for rpm in [300u32, 600, 1200] {
             let s2 = schedule("velodyne-hdl64e-s2", |s| s.rotation_rate_rpm = rpm);
-            let step = s2.sweep(1).rotor_azimuth_rad - s2.sweep(0).rotor_azimuth_rad;
+            let step = s2.sweep(1).azimuth_at(0) - s2.sweep(0).azimuth_at(0);
             assert!((step.to_degrees() - f64::from(rpm) * 6.0 * 288e-6).abs() < 1e-5);
         }
     }

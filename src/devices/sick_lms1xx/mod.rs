@@ -32,7 +32,6 @@ use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, ScanMode, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::links::Peer;
-use crate::sensors::beam::EchoSelection;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -151,7 +150,6 @@ impl SickLms1xx {
         MultiEchoLidar(Lidar::new(
             vec![LaserGeometry::default()],
             &self.settings.beam,
-            EchoSelection::First,
             &self.settings.noise,
             self.noise,
         ))

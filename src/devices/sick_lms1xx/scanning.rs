@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::sick_lms1xx::{ScanMode, SickLms1xxProfile, TURN};
-use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 
 /// The turning mirror in one scan mode.
@@ -110,8 +111,12 @@ impl Mirror {
         let angle_rad = TAU
             * (f64::from(self.field[0]) / f64::from(TURN) + f64::from(directions.start) / steps);
         let sweep = Sweep {
-            rotor_azimuth_rad: FRAC_PI_2 - angle_rad,
-            rotor_rate_rad_s: -TAU * f64::from(self.mode.frequency_centihz) / 100.0,
+            number: index,
+            rotor: RotorMotion::even(
+                FRAC_PI_2 - angle_rad,
+                -TAU * f64::from(self.mode.frequency_centihz) / 100.0,
+            ),
+            selection: EchoSelection::First,
             firings,
         };
         let start = SimTime(self.zero(number).0 + first_ns);

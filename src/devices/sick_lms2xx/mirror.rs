@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
-use crate::sensors::{FiringSlot, MeasurementRequest, Subject, Sweep};
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::sick_lms::Variant;
 
@@ -79,8 +80,12 @@ impl Mirror {
             .collect();
         let from_right_rad = (angles.start as f64 / 100.0).to_radians();
         let sweep = Sweep {
-            rotor_azimuth_rad: FRAC_PI_2 - from_right_rad,
-            rotor_rate_rad_s: -TAU * self.millihertz as f64 / 1000.0,
+            number: index,
+            rotor: RotorMotion::even(
+                FRAC_PI_2 - from_right_rad,
+                -TAU * self.millihertz as f64 / 1000.0,
+            ),
+            selection: EchoSelection::First,
             firings,
         };
         let start = SimTime(self.start(number).0 + first_ns);

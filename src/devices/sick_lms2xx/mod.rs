@@ -36,7 +36,6 @@ use crate::config::sick_lms2xx::{
     PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
 use crate::links::line::LineSettings;
-use crate::sensors::beam::EchoSelection;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::pattern::LaserGeometry;
@@ -144,7 +143,6 @@ impl SickLms2xx {
         Lidar::new(
             vec![LaserGeometry::default()],
             &self.settings.beam,
-            EchoSelection::First,
             &self.settings.noise,
             self.noise,
         )

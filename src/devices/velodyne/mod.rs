@@ -8,6 +8,7 @@
 //! narrow field of view holds open until the next turn.
 
 pub mod layout;
+pub mod rotor;
 
 use std::collections::VecDeque;
 use std::f64::consts::TAU;
@@ -21,7 +22,8 @@ use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{
-    FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
+    FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, RotorMotion,
+    Subject, Sweep,
 };
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{
@@ -90,15 +92,9 @@ impl Velodyne {
             exit_up_m: laser.vertical_offset_m,
             ..LaserGeometry::default()
         };
-        let selection = match self.settings.return_mode {
-            ReturnMode::Strongest => EchoSelection::Strongest,
-            ReturnMode::Last => EchoSelection::Last,
-            ReturnMode::Dual => EchoSelection::OtherAndLast,
-        };
         Lidar::new(
             self.lasers.iter().map(geometry).collect(),
             &self.settings.beam,
-            selection,
             &self.settings.noise,
             self.noise,
         )
@@ -246,8 +242,16 @@ impl Device for Velodyne {
         let last = starts.len() as u64 - 1;
         let is_even = starts[last as usize].0 - first.0 == last * self.sequence_ns;
         let sweep = Sweep {
-            rotor_azimuth_rad: self.turn(first) * TAU,
-            rotor_rate_rad_s: f64::from(self.settings.rotation_rate_rpm) / 60.0 * TAU,
+            number: self.next_request,
+            rotor: RotorMotion::even(
+                self.turn(first) * TAU,
+                f64::from(self.settings.rotation_rate_rpm) / 60.0 * TAU,
+            ),
+            selection: match self.settings.return_mode {
+                ReturnMode::Strongest => EchoSelection::Strongest,
+                ReturnMode::Last => EchoSelection::Last,
+                ReturnMode::Dual => EchoSelection::OtherAndLast,
+            },
             firings: match is_even {
                 true => self.even_firings.clone(),
                 false => firings(&self.lasers, &starts),

@@ -122,7 +122,7 @@ fn firings_keep_to_the_grid_at_every_rate() {
         // Laser 15 of the last sequence.
         assert_eq!(sweep.firings[383].offset_ns, 23 * 55_296 + 15 * 2304);
         let Subject::Sweep(next) = &second.subject else { panic!("no sweep") };
-        let step = (next.rotor_azimuth_rad - sweep.rotor_azimuth_rad).to_degrees();
+        let step = (next.azimuth_at(0) - sweep.azimuth_at(0)).to_degrees();
         assert!((step - f64::from(rpm) * 6.0 * 1327.104e-6).abs() < 1e-9);
     }
 }
