@@ -19,45 +19,16 @@ import numpy as np
 import velodyne_decoder as vd
 
 import hdl64e
+import room
 from hdl64e import FAR_POINT_M, LOWER, STEP_M, UPPER
+from room import PROFILES, ROTATION_RATE_RPM
 from traffic import START_UTC, Traffic
 
-ROOM_SIZE_M = (60.0, 44.0, 8.0)
-MOUNT_M = (0.3, -0.2, 1.9)
-MOUNT_YAW_DEG = 20.0
-ROTATION_RATE_RPM = 600
-DEVICE = "lidar"
-PROFILES = Path(__file__).resolve().parents[2] / "firmware-profiles"
-
-RIG = """\
-seed = 1
-start_utc = {start_utc}
-origin = {{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }}
-
-[world]
-scene = "room"
-parameters = {{ size_m = {room} }}
-
-[robot]
-trajectory = {{ kind = "circle", center_m = [1.0, -2.0, 0.0], radius_m = 5.0, speed_m_s = 4.0 }}
-
-[engine]
-truth_rate_hz = 1000.0
-
-[[device]]
-name = "{device}"
-profile = "{profile}"
-mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0.0, 0.0, {yaw}] }}
-link = {{ udp = {{ to = "127.0.0.1:{port}" }} }}
-
-[device.settings]
-rotation_rate_rpm = {rpm}
-return_mode = "{return_mode}"
+SETTINGS = """\
 start_azimuth_deg = 0.0
 timestamp_marks = "first-firing"
 lag_ms = 0.0
-beam = {{ shape = "ray", max_range_m = 120.0, min_range_m = 0.9, detection_threshold = 0.0 }}
-noise = {{ range_std_m = 0.0, azimuth_std_deg = 0.0, elevation_std_deg = 0.0, intensity_std = 0.0 }}
+beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, detection_threshold = 0.0 }
 """
 
 
@@ -116,14 +87,12 @@ class Bench:
 
     def __init__(self, case, menura, seconds, folder):
         self.case, self.seconds = case, seconds
-        traffic = Traffic(menura, seconds, folder, lambda port: RIG.format(
-            start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(ROOM_SIZE_M), device=DEVICE,
-            profile=case.profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, port=port,
-            rpm=ROTATION_RATE_RPM, return_mode=case.return_mode))
+        traffic = Traffic(menura, seconds, folder, lambda port: room.rig(
+            case.profile, case.return_mode, port, SETTINGS))
         calibration = folder / "calibration.yaml"
         traffic.run("profiles", case.profile, "--calibration", calibration)
         self.calibration = calibration.read_text()
-        self.truth = hdl64e.Truth(folder / "out" / "truth.csv")
+        self.truth = room.Truth(folder / "out" / "truth.csv")
         self.pcap, self.recorded, self.live = traffic.pcap, traffic.recorded, traffic.live
         self.stamps_us = np.array(traffic.stamps_us)
 
@@ -195,7 +164,7 @@ class Check:
         self.packets, self.points = len(payloads), len(rows)
         self.failures, self.extremes = [], {}
         self.rotor = hdl64e.Rotor(ROTATION_RATE_RPM, 0.0)
-        self.room = hdl64e.Room(ROOM_SIZE_M)
+        self.room = room.Room(room.SIZE_M)
 
     def expect(self, what, holds, found=""):
         if not holds:
@@ -300,13 +269,11 @@ class Check:
 
         exit_point, direction = true.ray(laser, rotor)
         position, rotation = self.bench.truth.pose(fired_us * 1e-6)
-        mount = np.array([0, 0, np.sin(np.radians(MOUNT_YAW_DEG) / 2), np.cos(np.radians(MOUNT_YAW_DEG) / 2)])
-        mount = np.broadcast_to(mount, rotation.shape)
 
         def to_world(vector):
-            return hdl64e.rotate(rotation, hdl64e.rotate(mount, vector))
+            return room.rotate(rotation, room.mounted(vector))
 
-        origin = position + hdl64e.rotate(rotation, np.broadcast_to(MOUNT_M, position.shape))
+        origin = position + room.rotate(rotation, np.broadcast_to(room.MOUNT_M, position.shape))
         aim = to_world(direction)
         start = origin + to_world(exit_point)
         range_m, axis = self.room.hit(start, aim)

@@ -21,41 +21,13 @@ from pathlib import Path
 import numpy as np
 import velodyne_decoder as vd
 
-import hdl64e
+import room
+from room import PROFILES, ROTATION_RATE_RPM
 from traffic import START_UTC, Traffic
 
-PROFILES = Path(__file__).resolve().parents[2] / "firmware-profiles"
-ROOM_SIZE_M = (60.0, 44.0, 8.0)
-MOUNT_M = (0.3, -0.2, 1.9)
-MOUNT_YAW_DEG = 20.0
-ROTATION_RATE_RPM = 600
-
-RIG = """\
-seed = 1
-start_utc = {start_utc}
-
-[world]
-scene = "room"
-parameters = {{ size_m = {room} }}
-
-[robot]
-trajectory = {{ kind = "circle", center_m = [1.0, -2.0, 0.0], radius_m = 5.0, speed_m_s = 4.0 }}
-
-[engine]
-truth_rate_hz = 1000.0
-
-[[device]]
-name = "lidar"
-profile = "{profile}"
-mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0.0, 0.0, {yaw}] }}
-link = {{ udp = {{ to = "127.0.0.1:{port}" }} }}
-
-[device.settings]
-rotation_rate_rpm = {rpm}
-return_mode = "{return_mode}"
+SETTINGS = """\
 azimuth_jitter_centideg = 0.0
-beam = {{ shape = "ray", min_range_m = 0.1, detection_threshold = 0.0 }}
-noise = {{ range_std_m = 0.0, azimuth_std_deg = 0.0, elevation_std_deg = 0.0, intensity_std = 0.0 }}
+beam = { shape = "ray", min_range_m = 0.1, detection_threshold = 0.0 }
 """
 
 
@@ -105,11 +77,9 @@ def main():
 
 def check(case, arguments, folder):
     """Whether a case fails."""
-    traffic = Traffic(arguments.menura, arguments.seconds, folder, lambda port: RIG.format(
-        start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(ROOM_SIZE_M),
-        profile=case.profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, port=port,
-        rpm=ROTATION_RATE_RPM, return_mode=case.return_mode))
-    truth = hdl64e.Truth(folder / "out" / "truth.csv")
+    traffic = Traffic(arguments.menura, arguments.seconds, folder, lambda port: room.rig(
+        case.profile, case.return_mode, port, SETTINGS))
+    truth = room.Truth(folder / "out" / "truth.csv")
     failures = []
     if traffic.live != traffic.recorded:
         failures.append(f"the live bytes are not the recorded ones: {len(traffic.live)} packets live, "
@@ -166,13 +136,7 @@ def lasers_of(case):
 
 def off_the_walls(case, points, truth):
     """How far each point lies from the nearest plane of the room, and how far it may, metres."""
-    position, rotation = truth.pose(points[:, 4])
-    half = np.radians(MOUNT_YAW_DEG) / 2
-    mount = np.array([[0.0, 0.0, np.sin(half), np.cos(half)]])
-    in_body = hdl64e.rotate(np.broadcast_to(mount, (len(points), 4)), points[:, :3]) + MOUNT_M
-    world = hdl64e.rotate(rotation, in_body) + position
-    room = hdl64e.Room(ROOM_SIZE_M)
-    error = np.minimum(np.abs(world - room.low), np.abs(world - room.high)).min(axis=1)
+    error = room.Room(room.SIZE_M).off_the_walls(room.in_world(truth, points[:, 4], points[:, :3]))
     range_m = np.linalg.norm(points[:, :3], axis=1)
     unit_m = profile_of(case)["packet"]["distance_unit_mm"] / 1000
     moved_m, turned_rad = truth.interpolation_error()

@@ -1,0 +1,147 @@
+"""The bench of the Velodyne checks: a robot that drives a circle in a closed room, and what its sensor
+sees there, apart from Menura's own code.
+
+Frames: World is east-north-up, the sensor's is forward-left-up.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from traffic import START_UTC
+
+PROFILES = Path(__file__).resolve().parents[2] / "firmware-profiles"
+DEVICE = "lidar"
+SIZE_M = (60.0, 44.0, 8.0)
+MOUNT_M = (0.3, -0.2, 1.9)
+MOUNT_YAW_DEG = 20.0
+ROTATION_RATE_RPM = 600
+
+RIG = """\
+seed = 1
+start_utc = {start_utc}
+origin = {{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }}
+
+[world]
+scene = "room"
+parameters = {{ size_m = {room} }}
+
+[robot]
+trajectory = {{ kind = "circle", center_m = [1.0, -2.0, 0.0], radius_m = 5.0, speed_m_s = 4.0 }}
+
+[engine]
+truth_rate_hz = 1000.0
+
+[[device]]
+name = "{device}"
+profile = "{profile}"
+mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0.0, 0.0, {yaw}] }}
+link = {{ udp = {{ {link} }} }}
+
+[device.settings]
+rotation_rate_rpm = {rpm}
+return_mode = "{return_mode}"
+noise = {{ range_std_m = 0.0, azimuth_std_deg = 0.0, elevation_std_deg = 0.0, intensity_std = 0.0 }}
+{settings}
+"""
+
+
+def rig(profile, return_mode, port, settings, source=None):
+    """The rig's text: the lidar sends to `port` of the loopback, from the address `source` (any
+    when left out); `settings` are further lines of the device's settings."""
+    link = f'to = "127.0.0.1:{port}"' + (f', from = "{source}"' if source else "")
+    return RIG.format(
+        start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(SIZE_M), device=DEVICE,
+        profile=profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, link=link, rpm=ROTATION_RATE_RPM,
+        return_mode=return_mode, settings=settings)
+
+
+def mounted(vectors):
+    """Vectors (N, 3) of the sensor's frame in the robot's."""
+    half = np.radians(MOUNT_YAW_DEG) / 2
+    turn = np.array([[0.0, 0.0, np.sin(half), np.cos(half)]])
+    return rotate(np.broadcast_to(turn, (len(vectors), 4)), vectors)
+
+
+def in_world(truth, time_s, points):
+    """Points (N, 3) of the sensor's frame, each at its own time (N,), carried into the world."""
+    position, rotation = truth.pose(time_s)
+    return position + rotate(rotation, mounted(points) + MOUNT_M)
+
+
+class Truth:
+    """The robot's pose over time, from `truth.csv`."""
+
+    def __init__(self, file):
+        with open(file, newline="") as text:
+            rows = csv.DictReader(text)
+            names = ["time_s", "x_m", "y_m", "z_m", "qx", "qy", "qz", "qw"]
+            table = np.array([[float(row[name]) for name in names] for row in rows])
+        self.time, self.position, self.rotation = table[:, 0], table[:, 1:4], table[:, 4:8]
+        # The double cover: the shorter way from row to row.
+        turns = np.sign(np.sum(self.rotation[1:] * self.rotation[:-1], axis=1))
+        self.rotation[1:] *= np.cumprod(np.where(turns == 0, 1, turns))[:, None]
+
+    def pose(self, time_s):
+        """Positions (N, 3) and unit quaternions (N, 4; x y z w): straight lines, great arcs."""
+        row = np.clip(np.searchsorted(self.time, time_s, side="right") - 1, 0, len(self.time) - 2)
+        s = ((time_s - self.time[row]) / (self.time[row + 1] - self.time[row]))[:, None]
+        position = self.position[row] * (1 - s) + self.position[row + 1] * s
+        a, b = self.rotation[row], self.rotation[row + 1]
+        arc = np.arccos(np.clip(np.sum(a * b, axis=1), -1, 1))[:, None]
+        straight = arc < 1e-9
+        sin = np.where(straight, 1, np.sin(arc))
+        wa = np.where(straight, 1 - s, np.sin((1 - s) * arc) / sin)
+        wb = np.where(straight, s, np.sin(s * arc) / sin)
+        return position, wa * a + wb * b
+
+    def interpolation_error(self):
+        """The most that `pose` may be off between rows, metres and radians: a line misses a curve
+        by an eighth of the second difference, an arc a turn likewise; and the file's last digit."""
+        second = np.linalg.norm(np.diff(self.position, 2, axis=0), axis=1).max(initial=0)
+        steps = quaternion_product(self.rotation[1:], self.rotation[:-1] * [-1, -1, -1, 1])
+        # Of a small turn, the vector part is half of the angle.
+        turn = 2 * np.linalg.norm(np.diff(steps[:, :3], axis=0), axis=1).max(initial=0)
+        return second / 8 + 1e-6, turn / 8 + 1e-8
+
+
+def quaternion_product(a, b):
+    """Hamilton's, x y z w."""
+    av, bv, aw, bw = a[:, :3], b[:, :3], a[:, 3:], b[:, 3:]
+    vector = aw * bv + bw * av + np.cross(av, bv)
+    return np.concatenate([vector, aw * bw - np.sum(av * bv, axis=1, keepdims=True)], axis=1)
+
+
+def rotate(rotation, vector):
+    """Turns vectors (N, 3) by unit quaternions (N, 4)."""
+    axis, w = rotation[:, :3], rotation[:, 3:]
+    t = 2 * np.cross(axis, vector)
+    return vector + w * t + np.cross(axis, t)
+
+
+class Room:
+    """Walls at x = ±Lx/2 and y = ±Ly/2, floor at z = 0, ceiling at z = Lz; seen from inside."""
+
+    def __init__(self, size_m):
+        x, y, z = size_m
+        self.low = np.array([-x / 2, -y / 2, 0.0])
+        self.high = np.array([x / 2, y / 2, z])
+
+    def hit(self, origin, direction):
+        """Range along the rays (N,), and the axis (0..2) of the plane each one ends on."""
+        with np.errstate(divide="ignore"):
+            goal = np.where(direction > 0, self.high, self.low)
+            reach = np.where(direction == 0, np.inf, (goal - origin) / direction)
+        axis = np.argmin(reach, axis=1)
+        return reach[np.arange(len(reach)), axis], axis
+
+    def plane_distance(self, point, axis, direction):
+        """How far points lie outside of the plane that a ray along `direction` ends on."""
+        pick = np.arange(len(point))
+        goal = np.where(direction > 0, self.high, self.low)[pick, axis]
+        return (point[pick, axis] - goal) * np.sign(direction[pick, axis])
+
+    def off_the_walls(self, points):
+        """How far points (N, 3) lie from the nearest plane."""
+        return np.minimum(np.abs(points - self.low), np.abs(points - self.high)).min(axis=1)
