@@ -22,8 +22,9 @@ pub struct Cmd {
     /// The profile to show: a name from the list, or the path of a .toml file
     name: Option<String>,
 
-    /// Write the profile's calibration as YAML for the ROS velodyne driver; - is standard output
-    #[arg(long, value_name = "FILE.yaml", requires = "name")]
+    /// Write the profile's calibration: .xml as Velodyne delivers it, which PCL, MRPT and VeloView
+    /// read, else YAML for the ROS velodyne driver; - is standard output
+    #[arg(long, value_name = "FILE", requires = "name")]
     calibration: Option<PathBuf>,
 }
 
@@ -53,15 +54,16 @@ fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
     let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else {
         return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
     };
-    let yaml = driver
-        .defaults
-        .calibration
-        .to_yaml()
-        .map_err(|error| CliError::failed("cannot write the calibration", &error))?;
+    let table = &driver.defaults.calibration;
+    let text = if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) {
+        table.to_xml()
+    } else {
+        table.to_yaml().map_err(|error| CliError::failed("cannot write the calibration", &error))?
+    };
     if path == Path::new("-") {
-        return print(&yaml);
+        return print(&text);
     }
-    std::fs::write(path, yaml)
+    std::fs::write(path, text)
         .map_err(|error| CliError::failed(format!("cannot write {}", path.display()), &error))?;
     eprintln!("wrote {}", path.display());
     Ok(())
@@ -146,7 +148,7 @@ fn device_rows(driver: &Hdl64eProfile) -> Rows {
     let corrections = if two_point { "with two-point correction" } else { "one-point correction" };
     rows.push((
         "calibration",
-        format!("64 lasers, {corrections}; --calibration FILE.yaml writes it"),
+        format!("64 lasers, {corrections}; --calibration FILE.yaml or FILE.xml writes it"),
     ));
     rows
 }

@@ -8,6 +8,7 @@ mod words;
 
 pub mod almanac;
 pub mod calibration;
+mod calibration_xml;
 pub mod diagnostic;
 pub mod gnss;
 mod gnss_read;
