@@ -11,26 +11,25 @@ START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 
 
 class Traffic:
-    """What Menura wrote (`pcap`, `recorded`, with capture times in `stamps_us`) and sent (`live`).
+    """What Menura wrote (`pcap`, `recorded`, with capture times in `stamps_us`) and what the receiver
+    made of what it sent (`live`).
 
-    `rig_for` makes the rig's text for a UDP port; its one device is named `lidar`.
+    `rig_for` makes the rig's text for the receiver's UDP port; its one device is named `lidar`.
     """
 
-    def __init__(self, menura, seconds, folder, rig_for):
+    def __init__(self, menura, seconds, folder, rig_for, receiver=None):
         folder.mkdir(parents=True)
         self.menura = menura
-        listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
-        listener.bind(("127.0.0.1", 0))
+        receiver = receiver or Listener()
         rig = folder / "rig.toml"
-        rig.write_text(rig_for(listener.getsockname()[1]))
+        rig.write_text(rig_for(receiver.port))
         duration = f"{seconds}s"
         self.run("record", rig, "--duration", duration, "--out", folder / "out")
         self.pcap = folder / "out" / "lidar.pcap"
         frames = list(vd.util.iter_pcap(str(self.pcap)))
         self.recorded = [bytes(payload) for _, payload in frames]
         self.stamps_us = [float((stamp - int(START_UTC.timestamp())) * 1_000_000) for stamp, _ in frames]
-        self.live = receive(listener, lambda: self.run("run", rig, "--duration", duration))
+        self.live = receiver.hear(lambda: self.run("run", rig, "--duration", duration))
 
     def run(self, *words):
         done = subprocess.run([self.menura, *map(str, words)], stdout=subprocess.PIPE,
@@ -39,25 +38,34 @@ class Traffic:
             raise subprocess.SubprocessError(f"menura {words[0]} failed:\n{done.stdout}")
 
 
-def receive(listener, send):
-    """The datagrams that arrive while `send` runs."""
-    listener.settimeout(0.3)
-    payloads, over = [], threading.Event()
+class Listener:
+    """A plain socket on the loopback."""
 
-    def listen():
-        while True:
-            try:
-                payloads.append(listener.recv(65535))
-            except TimeoutError:
-                if over.is_set():
-                    return
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
 
-    thread = threading.Thread(target=listen)
-    thread.start()
-    try:
-        send()
-    finally:
-        over.set()
-        thread.join()
-        listener.close()
-    return payloads
+    def hear(self, send):
+        """The datagrams that arrive while `send` runs."""
+        self.socket.settimeout(0.3)
+        payloads, over = [], threading.Event()
+
+        def listen():
+            while True:
+                try:
+                    payloads.append(self.socket.recv(65535))
+                except TimeoutError:
+                    if over.is_set():
+                        return
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        try:
+            send()
+        finally:
+            over.set()
+            thread.join()
+            self.socket.close()
+        return payloads

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Has PCL's HDLGrabber and VLPGrabber and MRPT's CVelodyneScanner read Menura's Velodynes live, and
+compares every point they make with the truth.
+
+Menura runs a robot that drives a circle in the built-in scene `room`, without noise. Every shot comes
+back, and the drivers keep the order of the packets, so of each point laser, firing time and ray are
+known beforehand, from the profile's tables and the robot's path. What a driver leaves out by design
+is known too (`DRIVERS`) and taken into account; nothing else may be off.
+
+Exit code 0 when all is well, 1 when a check fails, 2 when Menura or a driver did not run.
+"""
+
+import argparse
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+import hdl64e
+import room
+import shots
+from traffic import Traffic
+
+SETTINGS = """\
+start_azimuth_deg = 0.0
+beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, detection_threshold = 0.0 }
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A driver and the unit it reads."""
+
+    driver: str
+    profile: str
+    return_mode: str = "strongest"
+    # The port it sends from; PCL's filter asks for 443 unless told otherwise.
+    source_port: int = 2368
+
+    @property
+    def name(self):
+        return f"{self.driver} {self.profile} {self.return_mode}"
+
+    @property
+    def is_hdl64e(self):
+        return "hdl64e" in self.profile
+
+
+CASES = [
+    Case("pcl-hdl", "velodyne-hdl32e-2.2"),
+    Case("pcl-hdl", "velodyne-hdl32e-2.2", "dual"),
+    Case("pcl-hdl", "velodyne-hdl64e-s1", source_port=443),
+    Case("pcl-hdl", "velodyne-hdl64e-s2", source_port=443),
+    Case("pcl-vlp", "velodyne-vlp16-3.0"),
+    Case("pcl-vlp", "velodyne-vlp16-3.0", "dual"),
+    Case("mrpt-VLP16", "velodyne-vlp16-3.0"),
+    Case("mrpt-VLP16", "velodyne-vlp16-3.0", "dual"),
+    Case("mrpt-HDL32", "velodyne-hdl32e-2.2"),
+    Case("mrpt-HDL64", "velodyne-hdl64e-s2"),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--menura", default="target/release/menura", help="the binary")
+    parser.add_argument("--programs", type=Path, default=Path("target/interop"),
+                        help="where velodyne_pcl and velodyne_mrpt are")
+    parser.add_argument("--seconds", type=float, default=0.45, help="length of each run (default 0.45)")
+    parser.add_argument("--only", help="cases whose name contains this")
+    arguments = parser.parse_args()
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
+        for index, case in enumerate(CASES):
+            if arguments.only and arguments.only not in case.name:
+                continue
+            try:
+                failures += check(case, arguments, Path(folder) / str(index))
+            except (OSError, subprocess.SubprocessError) as error:
+                print(f"{case.name}: {error}", file=sys.stderr)
+                return 2
+    print("velodyne_drivers_check:", f"{failures} failed" if failures else "all compared, none failed")
+    return 1 if failures else 0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a driver makes of a packet's shots."""
+
+    # The time within what is not counted when the azimuth is worked out: "block", "sequence" or none.
+    ignores: str | None
+    # Slots of a block that it reads.
+    slots: int = 32
+    # Whether it knows dual return, and so takes two equal returns for one.
+    knows_dual: bool = True
+    # Hundredths of a degree that its azimuth may be off: the block's half, and its own rounding.
+    azimuth_centideg: float = 0.5
+    # What it leaves out of an HDL-64E's table; the unit that it reads has none of that.
+    leaves_out: tuple = ("dist_correction_x", "dist_correction_y")
+    # Whether x is right and y forward.
+    right_forward_up: bool = False
+
+
+DRIVERS = {
+    "pcl-hdl": Rules("block", knows_dual=False, right_forward_up=True),
+    # Half of the packet's first step for the second sequence, cut to whole hundredths.
+    "pcl-vlp": Rules("sequence", azimuth_centideg=2.0, right_forward_up=True),
+    # The median step of the packet, rounded twice, and a table of sines with 35999 steps to a turn.
+    "mrpt-VLP16": Rules(None, slots=16, azimuth_centideg=2.5),
+    "mrpt-HDL32": Rules(None, slots=16, azimuth_centideg=2.5),
+    # The sines again.
+    "mrpt-HDL64": Rules("block", slots=16, azimuth_centideg=1.5, leaves_out=(
+        "dist_correction_x", "dist_correction_y", "rot_correction", "vert_offset_correction")),
+}
+
+
+class Driver:
+    """A program around a driver, listening on a free port of the loopback."""
+
+    def __init__(self, case, programs, folder, calibration):
+        self.points_file = folder / "points"
+        self.port, self.position_port = free_ports()
+        kind, _, model = case.driver.partition("-")
+        words = [programs / f"velodyne_{kind}", model, self.port]
+        if kind == "pcl":
+            words += ["127.0.0.1", case.source_port, self.points_file]
+        else:
+            words += [self.position_port, "127.0.0.1", self.points_file]
+        words += [calibration] if case.is_hdl64e else []
+        self.words = [str(word) for word in words]
+
+    def hear(self, send):
+        """The points it makes of what `send` has sent: rows x y z intensity; and what it printed."""
+        with subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+            try:
+                line = running.stdout.readline()
+                while line and line != "ready\n":
+                    line = running.stdout.readline()
+                if line:
+                    send()
+                said, _ = running.communicate(timeout=60)
+            finally:
+                running.kill()
+        if running.returncode != 0:
+            raise subprocess.SubprocessError(f"{self.words[0]} ended with {running.returncode}")
+        return np.fromfile(self.points_file, np.float32).reshape(-1, 4).astype(float), said
+
+
+def free_ports():
+    """Two UDP ports of the loopback that nobody has."""
+    with (socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as two):
+        one.bind(("127.0.0.1", 0))
+        two.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+def check(case, arguments, folder):
+    """How much fails in a case."""
+    folder.mkdir()
+    dual = case.return_mode == "dual"
+    rules = DRIVERS[case.driver]
+    settings, corrections, table = SETTINGS, None, None
+    if case.is_hdl64e:
+        corrections, rig_table, table = calibrations(arguments.menura, case.profile, rules, folder)
+        settings += f'calibration = "{rig_table}"\n'
+    else:
+        settings += "azimuth_jitter_centideg = 0.0\n"
+    driver = Driver(case, arguments.programs, folder, corrections)
+    traffic = Traffic(arguments.menura, arguments.seconds, folder / "run", lambda port: room.rig(
+        case.profile, case.return_mode, port, settings, f"127.0.0.1:{case.source_port}"), driver)
+    points, said = traffic.live
+    blocks = hdl64e.blocks_of(traffic.recorded)
+    fired = (shots.of_hdl64e(case.profile, blocks, dual, table) if case.is_hdl64e
+             else shots.of_fixed_optics(case.profile, len(blocks), dual))
+    truth = room.Truth(folder / "run" / "out" / "truth.csv")
+    order = order_of_points(case, rules, blocks)
+    print(f"{case.name}: {len(blocks)} packets, {len(points)} points", end="")
+    if len(points) != len(order):
+        print(f"\n  FAILED {len(points)} points, not {len(order)}")
+        return 1
+    failures, told = compare(case, rules, blocks, fired, truth, order, points)
+    print(f"; {', '.join(told)}")
+    for line in failures:
+        print(f"  FAILED {line}")
+    missed = self_test(lambda cloud: compare(case, rules, blocks, fired, truth, order, cloud)[0], points)
+    if missed:
+        print(f"  FAILED {missed} spoilt clouds went unnoticed")
+    return len(failures) + missed
+
+
+def calibrations(menura, profile, rules, folder):
+    """The unit's corrections as drivers read them, as a rig does, and as numbers; without what the
+    driver does not know."""
+    xml, yaml_file = folder / "db.xml", folder / "calibration.yaml"
+    for file in xml, yaml_file:
+        subprocess.run([menura, "profiles", profile, "--calibration", file], check=True,
+                       stderr=subprocess.DEVNULL)
+    table, text = yaml.safe_load(yaml_file.read_text()), xml.read_text()
+    for key in rules.leaves_out:
+        for laser in table["lasers"]:
+            laser[key] = 0.0
+        first, *words = key.replace("_correction", "-correction").replace("_", "-").split("-")
+        tag = first + "".join(word.capitalize() for word in words) + "_"
+        text, changed = re.subn(f"(?<=<{tag}>)[^<]*", "0", text)
+        assert changed == 64, tag
+    for laser in table["lasers"]:
+        laser["two_pt_correction_available"] = False
+    xml.write_text(text)
+    yaml_file.write_text(yaml.safe_dump(table))
+    return xml, yaml_file, hdl64e.Calibration(yaml_file.read_text())
+
+
+def order_of_points(case, rules, blocks):
+    """Which shot each point is made of, as indices into flattened (packets, 12, 32): all shots that the
+    driver reads before the last turn of the rotor begins, which ends no sweep yet."""
+    index = np.arange(blocks.size * 32).reshape(*blocks.shape, 32)
+    azimuth = blocks["azimuth"].astype(int)
+    one_of_two = case.return_mode == "dual" and rules.knows_dual
+    index = index[:, ::2 if one_of_two else 1, :rules.slots]
+    if case.driver.startswith("mrpt"):
+        # It looks at the first azimuth of each packet.
+        begins = np.flatnonzero(np.diff(azimuth[:, 0]) < 0) + 1
+        return index[:begins[-1]].ravel()
+    if case.driver == "pcl-vlp":
+        first = azimuth[:, ::2 if one_of_two else 1]
+        step = np.diff(first[:, :2], axis=1) % 36000 / 2
+        azimuth = np.stack([first, first + step], -1)
+        azimuth = np.where(azimuth > 36000, azimuth - 36000, azimuth).astype(int)
+    begins = np.flatnonzero(np.diff(azimuth.ravel()) < 0) + 1
+    return index.reshape(azimuth.size, -1)[:begins[-1]].ravel()
+
+
+def compare(case, rules, blocks, fired, truth, order, points):
+    """Everything that is wrong with the points, and how far off they are."""
+    failures, told = [], []
+
+    def within(what, error, limit, unit=""):
+        error, limit = np.broadcast_arrays(np.abs(error), limit)
+        worst = np.argmax(error / np.maximum(limit, 1e-12))
+        told.append(f"{what} {error[worst]:.3g} of {limit[worst]:.3g}{unit}")
+        bad = int(np.count_nonzero(~(error <= limit)))
+        if bad:
+            failures.append(f"{what}: {bad} of {len(error)} beyond the limit")
+
+    place = points[:, [1, 0, 2]] * [1, -1, 1] if rules.right_forward_up else points[:, :3]
+    time_us = fired.time_us.ravel()[order]
+    exit_point = fired.exit_point.reshape(-1, 3)[order]
+    direction = fired.direction.reshape(-1, 3)[order]
+    walls = room.Room(room.SIZE_M)
+    as_given = walls.off_the_walls(room.in_world(truth, time_us * 1e-6, place))
+    if rules.ignores:
+        ignored_us = (fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us).ravel()[order]
+        place = turned(place, np.radians(shots.ROTOR.centideg_a_us * ignored_us / 100))
+    if not case.is_hdl64e:
+        # That lasers leave the sensor at different heights no driver knows without a table.
+        place = place + exit_point
+    position, rotation = truth.pose(time_us * 1e-6)
+    aim = room.rotate(rotation, room.mounted(direction))
+    start = position + room.rotate(rotation, room.mounted(exit_point) + room.MOUNT_M)
+    range_m, axis = walls.hit(start, aim)
+    cosine = np.abs(aim[np.arange(len(aim)), axis])
+    moved_m, turned_rad = truth.interpolation_error()
+    float_m = 3e-5
+    offset = place - exit_point
+    decoded_m = np.linalg.norm(offset, axis=1)
+    aim_error = (moved_m + range_m * (turned_rad + 4 * 2.0**-23)) / cosine
+    within("range", 1e3 * (decoded_m - range_m), 1e3 * (hdl64e.STEP_M / 2 + aim_error + float_m), " mm")
+    aside = np.linalg.norm(offset - decoded_m[:, None] * direction, axis=1)
+    flat_m = np.hypot(*direction[:, :2].T) * range_m
+    within("beside the ray", 1e3 * aside,
+           1e3 * (flat_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + float_m), " mm")
+    within("intensity", points[:, 3] - blocks["shot"]["intensity"].ravel()[order], 0)
+    told.append(f"as given {1e3 * as_given.max():.0f} mm off the walls")
+    return failures, told
+
+
+def self_test(compare_points, points):
+    """How many spoilt clouds go unnoticed."""
+    third = len(points) // 3
+
+    def spoilt(change):
+        cloud = points.copy()
+        change(cloud)
+        return cloud
+
+    def farther(cloud):
+        cloud[third, :3] *= 1 + 0.003 / np.linalg.norm(cloud[third, :3])
+
+    def brighter(cloud):
+        cloud[third, 3] += 1
+
+    def later(cloud):
+        cloud[third:-1] = cloud[third + 1:]
+
+    def mirrored(cloud):
+        cloud[:, 0] *= -1
+
+    return sum(not compare_points(spoilt(change)) for change in (farther, brighter, later, mirrored))
+
+
+def turned(points, angle_rad):
+    """Points turned about the sensor's axis, clockwise from above."""
+    sin, cos = np.sin(angle_rad), np.cos(angle_rad)
+    x, y, z = points.T
+    return np.stack([x * cos + y * sin, y * cos - x * sin, z], -1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
