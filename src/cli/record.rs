@@ -24,8 +24,9 @@ pub struct Cmd {
     ///
     /// One <device>.pcap for a device that sends datagrams (nanosecond stamps, the product's own
     /// Ethernet, IP and UDP headers), <device>.bin with <device>.idx.csv for any other, truth.csv
-    /// with the robot's pose and truth-<object>.csv with that of each moving object. No host is
-    /// there to give commands. Files of the same names are overwritten.
+    /// with the robot's pose and truth-<object>.csv with that of each moving object, and faults.csv
+    /// with what each [[fault]] did to which packet, if there are any. No host is there to give
+    /// commands. Files of the same names are overwritten.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

@@ -12,6 +12,7 @@ use super::status::StatusView;
 use super::{CliError, setup, stop_on_signal};
 use crate::config::rig::Rig;
 use crate::engine::WorldSummary;
+use crate::engine::faults::log::FaultLog;
 use crate::engine::os::Grant;
 use crate::engine::run::RealTimeRun;
 use crate::engine::stats::DeviceFigures;
@@ -29,6 +30,10 @@ pub struct Cmd {
     /// Write the summary as JSON to this file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Write what each [[fault]] of the rig did to which packet to this file, as CSV
+    #[arg(long, value_name = "FILE")]
+    fault_log: Option<PathBuf>,
 }
 
 /// What `--report` writes. Keys are stable.
@@ -61,11 +66,16 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
         let report = self.report.as_ref().map(|path| ReportFile::create(path)).transpose()?;
+        let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig)).transpose()?;
         let world = setup::load_world(&rig)?;
         let stop = stop_on_signal()?;
         print_start(&rig, &world.summary);
 
-        let run = RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
+        let mut run =
+            RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
+        if let Some(log) = fault_log {
+            run.log_faults(log);
+        }
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -144,6 +154,17 @@ async fn show_status(run: &RealTimeRun<'_>, stop: &AtomicBool, is_over: &AtomicB
         }
     }
     view.close();
+}
+
+/// The log of faults, opened before the run so that a wrong path stops it at once.
+fn open_log(path: &std::path::Path, rig: &Rig) -> Result<FaultLog, CliError> {
+    let open = || {
+        let file = std::fs::File::create(path)?;
+        FaultLog::new(rig, Box::new(std::io::BufWriter::new(file)))
+    };
+    open().map_err(|error| {
+        CliError::Input(format!("error: cannot write the fault log {}: {error}", path.display()))
+    })
 }
 
 /// The report's file, opened before the run so that a wrong path stops it at once.

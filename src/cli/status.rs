@@ -74,7 +74,7 @@ impl StatusView {
         for figure in figures {
             println!(
                 "{}: {} packets, {} points, {:.1}/s{}, lateness p50 {} p99 {} max {}, \
-                 {} misses ({} late, {} dropped), {} refused",
+                 {} misses ({} late, {} dropped), {} refused{}",
                 figure.name,
                 figure.packets,
                 figure.points,
@@ -91,6 +91,7 @@ impl StatusView {
                 figure.sent_late,
                 figure.dropped,
                 figure.send_errors,
+                faulted(figure),
             );
         }
     }
@@ -99,7 +100,7 @@ impl StatusView {
 fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
     format!(
         "{:6.1} s  {}  {} packets  {:.2} M points  {:.0}/s{}  late p50 {} p99 {} max {}  \
-         {} misses  x{real_time_factor:.2}",
+         {} misses{}  x{real_time_factor:.2}",
         elapsed.as_secs_f64(),
         figure.name,
         figure.packets,
@@ -113,7 +114,16 @@ fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> Str
         micros(figure.lateness_us.p99),
         micros(figure.lateness_us.max),
         figure.misses,
+        faulted(figure),
     )
+}
+
+/// Of a rig that has faults.
+fn faulted(figure: &DeviceFigures) -> String {
+    match figure.faulted {
+        0 => String::new(),
+        packets => format!(", {packets} faulted"),
+    }
 }
 
 fn micros(value: f64) -> String {

@@ -124,7 +124,7 @@ fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
     let network = rig.devices[0].profile.network().expect("a device with datagrams");
     let (header, mut frame) = (network.frame_header(), Vec::new());
     let mut figures = Figures::default();
-    render(rig, &world, duration, &AtomicBool::new(false), |_, unix_ns, _, bytes| {
+    render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, bytes| {
         frame.clear();
         header.emit(bytes, &mut frame).map_err(std::io::Error::other)?;
         figures.see(unix_ns, LinkType::ETHERNET, &frame);

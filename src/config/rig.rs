@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use super::faults::FaultConfig;
 use super::gnss::{GnssProfile, GnssSettings};
 use super::hdl64e::{Hdl64eProfile, Hdl64eSettings};
 use super::imu::{ImuProfile, ImuSettings};
@@ -38,6 +39,8 @@ pub struct Rig {
     pub engine: EngineConfig,
     /// The devices, in the rig's order.
     pub devices: Vec<DeviceConfig>,
+    /// What goes wrong, in the rig's order.
+    pub faults: Vec<FaultConfig>,
     /// Where things were written, for faults that show only when a file is loaded.
     pub places: RigPlaces,
 }

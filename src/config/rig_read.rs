@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::diagnostic::{Diagnostics, Place, SourceFile};
+use super::fault_read::faults;
 use super::gnss_read as gnss;
 use super::hdl64e_read as hdl64e;
 use super::imu_read;
@@ -66,6 +67,7 @@ fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
         Some(engine(None))
     };
     let devices = devices(&root.required("device"));
+    let faults = faults(&root.optional("fault"), devices.as_deref(), seed);
     root.finish();
     let (world, scene) = world?;
     let (robot, trajectory) = robot?;
@@ -79,6 +81,7 @@ fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
         robot,
         engine,
         devices: devices?,
+        faults: faults?,
         places: RigPlaces { scene, trajectory, caster },
     })
 }

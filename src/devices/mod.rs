@@ -56,6 +56,24 @@ pub enum Output {
     PulsePerSecond(bool),
 }
 
+impl Output {
+    /// The bytes, if there are any.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
+            Self::Line(_) | Self::PulsePerSecond(_) => None,
+        }
+    }
+
+    /// The bytes, if there are any.
+    pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
+            Self::Line(_) | Self::PulsePerSecond(_) => None,
+        }
+    }
+}
+
 /// One product's behaviour. Instants given to it never go back.
 pub trait Device: Send {
     /// What to measure next, if its first firing is before `horizon`. Call until `None`.

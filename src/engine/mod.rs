@@ -11,6 +11,7 @@
 
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;
+pub mod faults;
 pub mod os;
 pub mod record;
 pub mod render;

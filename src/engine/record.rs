@@ -2,12 +2,15 @@
 //!
 //! The clock is stepped by the work: each packet is stamped with its due time.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::faults::log::FaultLog;
+use super::faults::{Row, WireFaults};
 use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
@@ -49,8 +52,8 @@ const STEP: Duration = Duration::from_millis(5);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
-/// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`, and
-/// `truth-<object>.csv` for each moving object. No host is there to send commands. `progress` is
+/// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`,
+/// `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. No host is there to send commands. `progress` is
 /// told how far the recording has come.
 pub fn record(
     rig: &Rig,
@@ -72,14 +75,32 @@ pub fn record(
         recorders.push(Recorder::create(device, folder)?);
     }
 
-    render(rig, world, duration, stop, |unit, unix_ns, due, bytes| {
+    let log_path = folder.join("faults.csv");
+    let log = (!rig.faults.is_empty()).then(|| {
+        let file = File::create(&log_path)?;
+        FaultLog::new(rig, Box::new(BufWriter::new(file)))
+    });
+    let mut log = log.transpose().map_err(RecordError::at(&log_path))?;
+    let mut log_outcome = Ok(());
+    let mut note = |row: Row| {
+        if let (Some(log), Ok(())) = (&mut log, &log_outcome) {
+            log_outcome = log.note(row);
+        }
+    };
+
+    render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, bytes| {
         progress(due);
         recorders[unit].write(unix_ns, due, bytes)
     })?;
+    log_outcome.map_err(RecordError::at(&log_path))?;
 
     let mut files = Vec::new();
     for recorder in recorders {
         files.push(recorder.finish()?);
+    }
+    if let Some(log) = log {
+        let rows = log.finish(end).map_err(RecordError::at(&log_path))?;
+        truths.push((log_path, rows));
     }
     files.append(&mut truths);
     Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
@@ -87,12 +108,14 @@ pub fn record(
 
 /// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
 /// first byte leaves (nanoseconds of POSIX time, and since the first instant) and the bytes. Of
-/// one device, in the order of leaving. Ends at the first error of `sink`.
+/// one device, in the order of leaving. Ends at the first error of `sink`. `note` hears what the
+/// rig's faults did.
 pub fn render<E>(
     rig: &Rig,
     world: &LiveWorld,
     duration: Duration,
     stop: &AtomicBool,
+    note: &mut dyn FnMut(Row),
     mut sink: impl FnMut(usize, i128, SimTime, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let epoch = clock::epoch_now_or(rig.start_utc);
@@ -103,12 +126,21 @@ pub fn render<E>(
         let devices = build_devices(rig, epoch);
         let mut renderer = Renderer::start(scope, workers, world, &rig.devices, devices, &stats);
         let mut outcome = Ok(());
-        let mut pass_on = |rendered: Rendered| {
-            let Rendered::Transmit(unit, Transmit { due, output, .. }) = rendered else { return };
-            // The rate of a line and its pulse per second leave no bytes, and no host is connected.
-            let Output::Bytes(bytes) = output else { return };
+        let mut faults = WireFaults::new(rig);
+        let mut queues: Vec<_> = rig.devices.iter().map(|_| Leaving::default()).collect();
+        let mut leave = |unit: usize, (due, bytes): (SimTime, Vec<u8>)| {
             if outcome.is_ok() {
                 outcome = sink(unit, epoch.unix_ns(due), due, &bytes);
+            }
+        };
+        let mut pass_on = |rendered: Rendered| {
+            let Rendered::Transmit(unit, transmit) = rendered else { return };
+            let queue = &mut queues[unit];
+            let settled = transmit.due;
+            faults.pass(unit, transmit, &mut |transmit| queue.push(transmit));
+            faults.rows().for_each(&mut *note);
+            while let Some(first) = queue.pop_until(settled) {
+                leave(unit, first);
             }
         };
         while !stop.load(Ordering::Relaxed) {
@@ -122,8 +154,38 @@ pub fn render<E>(
                 break;
             }
         }
+        faults.finish(&mut |unit, transmit| queues[unit].push(transmit));
+        for (unit, queue) in queues.iter_mut().enumerate() {
+            while let Some(next) = queue.pop_until(SimTime(u64::MAX)) {
+                leave(unit, next);
+            }
+        }
         outcome
     })
+}
+
+/// What one device gave out, in the order of due times; of equal ones, in the order it came.
+#[derive(Default)]
+struct Leaving {
+    waiting: BTreeMap<(SimTime, u64), Vec<u8>>,
+    order: u64,
+}
+
+impl Leaving {
+    fn push(&mut self, Transmit { due, output, .. }: Transmit) {
+        // The rate of a line and its pulse per second leave no bytes, and no host is connected.
+        if let Output::Bytes(bytes) = output {
+            self.waiting.insert((due, self.order), bytes);
+            self.order += 1;
+        }
+    }
+
+    /// The first, if it is due by `settled`: nothing that comes later goes before it then.
+    fn pop_until(&mut self, settled: SimTime) -> Option<(SimTime, Vec<u8>)> {
+        let first = self.waiting.first_entry()?;
+        let (due, _) = *first.key();
+        (due <= settled).then(|| (due, first.remove()))
+    }
 }
 
 /// One device's files.

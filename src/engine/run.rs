@@ -7,17 +7,22 @@
 mod listen;
 mod sender;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::clock::MonotonicClock;
+use super::faults::log::FaultLog;
+use super::faults::{Row, WireFaults};
 use super::os::{self, Grant};
 use super::render::{Rendered, Renderer};
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
 use super::{Link, LiveWorld, SetupError, build_devices, default_workers, open_link};
+use crate::config::faults::FaultKind;
 use crate::config::rig::{LatePolicy, Rig};
+use crate::config::schedule::Schedule;
 use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::sensors::MeasurementRequest;
@@ -49,6 +54,8 @@ pub struct RealTimeRun<'a> {
     workers: usize,
     clock: MonotonicClock,
     epoch: Epoch,
+    /// Taken by the conductor.
+    fault_log: Mutex<Option<FaultLog>>,
 }
 
 impl<'a> RealTimeRun<'a> {
@@ -77,7 +84,13 @@ impl<'a> RealTimeRun<'a> {
             workers: rig.engine.workers.unwrap_or_else(default_workers),
             clock,
             epoch,
+            fault_log: Mutex::new(None),
         })
+    }
+
+    /// Has the truth about faults written to `log`.
+    pub fn log_faults(&mut self, log: FaultLog) {
+        self.fault_log = Mutex::new(Some(log));
     }
 
     /// Threads that cast rays.
@@ -145,14 +158,16 @@ impl<'a> RealTimeRun<'a> {
             let (mouth, heard) = bounded(HEARD_QUEUE);
             for (unit, link) in self.links.iter().enumerate() {
                 let (mouth, clock) = (mouth.clone(), self.clock);
+                let down = self.link_down(unit);
                 match link {
                     Link::Udp(_) => {}
                     Link::Line(line) => {
                         let line = line.as_ref();
-                        scope.spawn(move || listen::listen(unit, line, clock, &mouth, over));
+                        scope.spawn(move || listen::listen(unit, line, clock, &down, &mouth, over));
                     }
                     Link::Server(server) => {
-                        scope.spawn(move || listen::serve(unit, server, clock, &mouth, over));
+                        scope
+                            .spawn(move || listen::serve(unit, server, clock, &down, &mouth, over));
                     }
                 }
             }
@@ -165,6 +180,13 @@ impl<'a> RealTimeRun<'a> {
             self.conduct(renderer, &packets, &heard, end, stop);
             over.store(true, Ordering::Relaxed);
         });
+    }
+
+    /// When the link of a device is down.
+    fn link_down(&self, unit: usize) -> Vec<Schedule> {
+        let of_unit = self.rig.faults.iter().filter(|fault| fault.device == unit);
+        let down = of_unit.filter(|fault| fault.kind == FaultKind::LinkDown);
+        down.map(|fault| fault.schedule).collect()
     }
 
     /// Keeps the workers supplied, tells the devices the time and what their hosts say, and passes
@@ -184,12 +206,26 @@ impl<'a> RealTimeRun<'a> {
             let limit_ns = now.0.saturating_sub(self.rig.engine.miss_threshold_ns);
             move |request: &MeasurementRequest| drops && request.end().0 < limit_ns
         };
+        let mut faults = WireFaults::new(self.rig);
+        let mut log = self.fault_log.lock().expect("no holder panics").take();
+        // Fails only when the sender has stopped, and then so do we.
+        let send = |unit, transmit| drop(packets.send((unit, transmit)));
         let mut pass_on = |rendered: Rendered| match rendered {
             Rendered::Transmit(unit, transmit) => {
-                // Fails only when the sender has stopped, and then so do we.
-                let _ = packets.send((unit, transmit));
+                faults.pass(unit, transmit, &mut |transmit| send(unit, transmit));
+                let mut last = None;
+                for row in faults.rows() {
+                    if row.packet.is_some() && last != row.packet {
+                        self.stats[unit].count_faulted();
+                        last = row.packet;
+                    }
+                    note(&mut log, row);
+                }
             }
-            Rendered::Skipped(unit) => self.stats[unit].count_dropped(),
+            Rendered::Skipped(unit) => {
+                self.stats[unit].count_dropped();
+                faults.skip(unit);
+            }
         };
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
@@ -226,5 +262,19 @@ impl<'a> RealTimeRun<'a> {
                 renderer.collect(done, &mut pass_on);
             }
         }
+        faults.finish(&mut |unit, transmit| send(unit, transmit));
+        if let Some(log) = log
+            && let Err(error) = log.finish(self.clock.now().min(end))
+        {
+            tracing::error!("cannot write the fault log: {error}");
+        }
+    }
+}
+
+/// Writes a row while there is a log; gives up after the first error.
+fn note(log: &mut Option<FaultLog>, row: Row) {
+    if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
+        tracing::error!("cannot write the fault log: {error}");
+        *log = None;
     }
 }

@@ -19,6 +19,7 @@ pub struct DeviceStats {
     sent_late: AtomicU64,
     dropped: AtomicU64,
     send_errors: AtomicU64,
+    faulted: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
 }
 
@@ -57,6 +58,8 @@ pub struct DeviceFigures {
     pub dropped: u64,
     /// Packets the system refused to send.
     pub send_errors: u64,
+    /// Packets that a fault of the rig did something to.
+    pub faulted: u64,
     /// Time from due to handed to the system, microseconds.
     pub lateness_us: Lateness,
 }
@@ -97,6 +100,7 @@ impl Default for DeviceStats {
             sent_late: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
+            faulted: AtomicU64::new(0),
             lateness_ns: Mutex::new(lateness),
         }
     }
@@ -127,6 +131,11 @@ impl DeviceStats {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a packet that a fault of the rig did something to.
+    pub fn count_faulted(&self) {
+        self.faulted.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The figures after `elapsed` of run time.
     pub fn figures(
         &self,
@@ -154,6 +163,7 @@ impl DeviceStats {
             sent_late,
             dropped,
             send_errors: self.send_errors.load(Ordering::Relaxed),
+            faulted: self.faulted.load(Ordering::Relaxed),
             lateness_us: Lateness {
                 p50: micros(histogram.value_at_quantile(0.5)),
                 p99: micros(histogram.value_at_quantile(0.99)),

@@ -108,6 +108,12 @@ impl RequestNoise {
         StandardNormal.sample(&mut SplitMix64::from_seed(start.to_le_bytes()))
     }
 
+    /// A generator for draws whose number is not known beforehand. Its draws are this request's: of
+    /// a source that is asked for nothing else.
+    pub fn generator(&self) -> SplitMix64 {
+        SplitMix64::from_seed(self.key.to_le_bytes())
+    }
+
     /// A whole number in `low..=high`, all equally likely (within 2^-56).
     pub fn whole(&self, firing: usize, quantity: Quantity, low: u8, high: u8) -> u8 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
+use crate::config::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::links::{ByteLink, Peer};
@@ -12,6 +13,8 @@ use crate::time::SimTime;
 
 /// How long the end of a run may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// While a link is down, this long may pass before it is noticed that it is up again.
+const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
 
@@ -35,11 +38,13 @@ pub enum News {
     Peer(Peer, bool),
 }
 
-/// Passes on what arrives on `line` until `over` is set. A full queue makes the host wait.
+/// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
+/// lost. A full queue makes the host wait.
 pub fn listen(
     unit: usize,
     line: &dyn ByteLink,
     clock: MonotonicClock,
+    down: &[Schedule],
     heard: &Sender<Heard>,
     over: &AtomicBool,
 ) {
@@ -50,25 +55,34 @@ pub fn listen(
             Ok(0) => {}
             Ok(count) => {
                 health.is_ill = false;
-                let news = News::Bytes(buffer[..count].to_vec());
-                tell(Heard { unit, at: clock.now(), news }, heard, over);
+                let at = clock.now();
+                if !is_in(down, at) {
+                    let news = News::Bytes(buffer[..count].to_vec());
+                    tell(Heard { unit, at, news }, heard, over);
+                }
             }
             Err(error) => health.complain(&line.describe(), &error),
         }
     }
 }
 
-/// Passes on what the clients of `server` do until `over` is set. A full queue makes them wait.
+/// Passes on what the clients of `server` do until `over` is set; what they do while the link is
+/// `down` is heard when it is up again. A full queue makes them wait.
 pub fn serve(
     unit: usize,
     server: &TcpServer,
     clock: MonotonicClock,
+    down: &[Schedule],
     heard: &Sender<Heard>,
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
     let mut health = Health::default();
     while !over.load(Ordering::Relaxed) {
+        if is_in(down, clock.now()) {
+            std::thread::park_timeout(LONGEST_NAP);
+            continue;
+        }
         let mut happened = |event: ServerEvent<'_>| {
             let news = match event {
                 ServerEvent::Connected(peer) => News::Peer(peer, true),
@@ -82,6 +96,10 @@ pub fn serve(
             Err(error) => health.complain(&server.describe(), &error),
         }
     }
+}
+
+fn is_in(schedules: &[Schedule], at: SimTime) -> bool {
+    schedules.iter().any(|schedule| schedule.window_at(at).is_some())
 }
 
 fn tell(mut news: Heard, heard: &Sender<Heard>, over: &AtomicBool) {

@@ -1,0 +1,111 @@
+//! When something lasts: once, until the end, or again and again.
+
+use super::reader::{Limit, TableReader};
+use crate::time::SimTime;
+
+/// Windows of time: from `start` for `duration_ns`, and again each `period_ns`. A window holds its
+/// first instant and not its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// When the first window opens.
+    pub start: SimTime,
+    /// How long it stays open; `None` to the end of the run.
+    pub duration_ns: Option<u64>,
+    /// From one opening to the next; `None` opens once. Longer than a duration.
+    pub period_ns: Option<u64>,
+}
+
+impl Schedule {
+    /// Which window holds `at`, counted from zero.
+    pub fn window_at(&self, at: SimTime) -> Option<u64> {
+        self.window_between(at, at)
+    }
+
+    /// The first window that shares an instant with `from..=to`.
+    pub fn window_between(&self, from: SimTime, to: SimTime) -> Option<u64> {
+        let nearest = match self.period_ns {
+            None => 0,
+            Some(period) => from.0.saturating_sub(self.start.0) / period,
+        };
+        let last = if self.period_ns.is_some() { nearest + 1 } else { 0 };
+        (nearest..=last).find(|&window| {
+            let (opens, closes) = self.window(window);
+            opens <= to && closes.is_none_or(|closes| from < closes)
+        })
+    }
+
+    /// When a window opens and closes; `None` if it never does.
+    pub fn window(&self, window: u64) -> (SimTime, Option<SimTime>) {
+        let after = window.saturating_mul(self.period_ns.unwrap_or(0));
+        let opens = SimTime(self.start.0.saturating_add(after));
+        (opens, self.duration_ns.map(|duration| SimTime(opens.0.saturating_add(duration))))
+    }
+}
+
+/// The longest that a schedule may ask for, seconds: longer than any run.
+const LONGEST_S: f64 = 1e7;
+
+/// Reads `start_s`, `duration_s` and `period_s` of `table`; `origin` says whose keys they are.
+pub(super) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
+    let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
+    let from_start = Limit::new(0.0..=LONGEST_S, "s", origin);
+    let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
+    let start_s = table.required("start_s").number(&from_start);
+    let duration = table.optional("duration_s");
+    let period = table.optional("period_s");
+    let (duration_s, period_s) = (duration.number(&lasting), period.number(&lasting));
+    if let (Some(place), Some(period_s)) = (period.place(), period_s)
+        && duration_s.is_none_or(|duration_s| duration_s >= period_s)
+        && (duration_s.is_some() || !duration.is_written())
+    {
+        let label = match duration_s {
+            Some(duration_s) => format!("allowed: more than `duration_s`, {duration_s} s"),
+            None => "needs a `duration_s` that is shorter".to_owned(),
+        };
+        period.fault(place.fault("it would begin again before it is over", label));
+    }
+    Some(Schedule {
+        start: SimTime(nanos(start_s?)),
+        duration_ns: duration_s.map(nanos),
+        period_ns: period_s.map(nanos),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn windows_hold_their_first_instant_and_not_their_last() {
+        let once = Schedule { start: SimTime(10), duration_ns: Some(5), period_ns: None };
+        let held: Vec<_> = (0..20).filter(|&t| once.window_at(SimTime(t)).is_some()).collect();
+        assert_eq!(held, [10, 11, 12, 13, 14]);
+        assert_eq!(once.window_between(SimTime(3), SimTime(9)), None);
+        assert_eq!(once.window_between(SimTime(3), SimTime(10)), Some(0));
+        assert_eq!(once.window_between(SimTime(15), SimTime(30)), None);
+        let for_ever = Schedule { duration_ns: None, ..once };
+        assert_eq!(for_ever.window_at(SimTime(u64::MAX)), Some(0));
+    }
+
+    proptest! {
+        #[test]
+        fn windows_are_those_that_counting_finds(
+            start in 0u64..50, duration in 1u64..20, gap in 1u64..20, from in 0u64..300, span in 0u64..60,
+        ) {
+            let schedule = Schedule {
+                start: SimTime(start),
+                duration_ns: Some(duration),
+                period_ns: Some(duration + gap),
+            };
+            let opened = |t: u64| {
+                let after = t.checked_sub(start)?;
+                (after % (duration + gap) < duration).then_some(after / (duration + gap))
+            };
+            let counted = (from..=from + span).find_map(opened);
+            prop_assert_eq!(
+                schedule.window_between(SimTime(from), SimTime(from + span)), counted
+            );
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What each kind of fault does to a packet.
+
+use rand::Rng;
+use rand_xoshiro::SplitMix64;
+
+use super::uart::{self, BITS_PER_BYTE};
+use super::{Active, Effect};
+use crate::config::faults::FaultKind;
+use crate::config::profile::Interface;
+use crate::devices::{Output, Transmit};
+use crate::time::SimTime;
+
+impl Active {
+    /// Does to `transmit`, which falls into `window`, what the fault does; what is left of it goes
+    /// to `after`, what was done to `tell`.
+    pub(super) fn strike(
+        &mut self,
+        mut transmit: Transmit,
+        window: u64,
+        draws: &mut SplitMix64,
+        tell: &mut dyn FnMut(Effect),
+        after: &mut Vec<Transmit>,
+    ) {
+        if let FaultKind::LinkDown | FaultKind::PpsLoss = self.kind
+            && transmit.output == Output::PulsePerSecond(true)
+        {
+            return tell(Effect::Lost);
+        }
+        let Some(bytes) = transmit.output.bytes_mut() else {
+            return after.push(transmit);
+        };
+        let effect = match &self.kind {
+            FaultKind::PpsLoss => None,
+            FaultKind::LinkDown => return self.wait_for_link(transmit, window, tell, after),
+            FaultKind::PacketLoss { probability } => {
+                if happens(*probability, draws) {
+                    return tell(Effect::Lost);
+                }
+                None
+            }
+            FaultKind::Duplication { probability, after_ns } => {
+                if happens(*probability, draws) {
+                    let mut copy = transmit.clone();
+                    copy.due.0 += after_ns;
+                    tell(Effect::Copied { after_ns: *after_ns });
+                    after.extend([transmit, copy]);
+                    return;
+                }
+                None
+            }
+            FaultKind::Reordering { probability, by_packets } => {
+                if happens(*probability, draws) {
+                    tell(Effect::HeldBack { packets: (*by_packets).into() });
+                    self.held.push_back((*by_packets, transmit));
+                    return;
+                }
+                None
+            }
+            FaultKind::Delay { probability, delay_ns, jitter_ns } => happens(*probability, draws)
+                .then(|| Effect::Delayed {
+                    by_ns: delay_ns - jitter_ns + below(2 * jitter_ns + 1, draws),
+                }),
+            FaultKind::Truncation { probability, to_bytes } => {
+                if happens(*probability, draws) {
+                    let left = to_bytes.map_or_else(
+                        || below((bytes.len() as u64).max(1), draws) as usize,
+                        |to_bytes| to_bytes.min(bytes.len()),
+                    );
+                    let is_cut = left < bytes.len();
+                    bytes.truncate(left);
+                    is_cut.then_some(Effect::Cut { to_bytes: left as u64 })
+                } else {
+                    None
+                }
+            }
+            FaultKind::BitErrors { rate } => {
+                let bits = each_of(8 * bytes.len(), *rate, draws, |bit| {
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                });
+                (bits > 0).then_some(Effect::Flipped { bits })
+            }
+            FaultKind::LineNoise { rate } => {
+                let mut line = uart::line_of(bytes);
+                let count = bytes.len() * BITS_PER_BYTE;
+                let bits = each_of(count, *rate, draws, |bit| line[bit] = !line[bit]);
+                if bits > 0 {
+                    *bytes = uart::received(&line);
+                }
+                (bits > 0).then_some(Effect::Flipped { bits })
+            }
+            FaultKind::FramingBreaks { probability, length_bits } => {
+                let mut line = uart::line_of(bytes);
+                let times = each_of(bytes.len(), *probability, draws, |byte| {
+                    // From the middle of the byte on.
+                    let start = byte * BITS_PER_BYTE + BITS_PER_BYTE / 2;
+                    let end = (start + *length_bits as usize).min(line.len() - 1);
+                    line[start..end].fill(false);
+                });
+                if times > 0 {
+                    *bytes = uart::received(&line);
+                }
+                (times > 0).then_some(Effect::Broken { times })
+            }
+            FaultKind::DroppedBytes { probability } => {
+                let mut is_lost = vec![false; bytes.len()];
+                let lost = each_of(bytes.len(), *probability, draws, |byte| is_lost[byte] = true);
+                let mut is_lost = is_lost.into_iter();
+                bytes.retain(|_| !is_lost.next().unwrap_or(false));
+                (lost > 0).then_some(Effect::Dropped { bytes: lost })
+            }
+        };
+        let is_gone = self.interface == Interface::Line && bytes.is_empty();
+        if let Some(Effect::Delayed { by_ns }) = effect {
+            transmit.due.0 += by_ns;
+            self.keep_order(&mut transmit.due);
+        }
+        if let Some(effect) = effect {
+            tell(effect);
+        }
+        if !is_gone {
+            after.push(transmit);
+        }
+    }
+
+    /// TCP repeats what a dead link swallowed once the link is up again; other bytes are lost.
+    fn wait_for_link(
+        &mut self,
+        mut transmit: Transmit,
+        window: u64,
+        tell: &mut dyn FnMut(Effect),
+        after: &mut Vec<Transmit>,
+    ) {
+        let (_, up_again) = self.schedule.window(window);
+        let Some(up_again) = up_again.filter(|_| self.interface == Interface::Server) else {
+            return tell(Effect::Lost);
+        };
+        tell(Effect::Delayed { by_ns: up_again.0.saturating_sub(transmit.due.0) });
+        transmit.due = transmit.due.max(up_again);
+        after.push(transmit);
+    }
+
+    /// What goes through one connection is never overtaken.
+    fn keep_order(&mut self, due: &mut SimTime) {
+        if self.interface == Interface::Server {
+            *due = self.latest_due.max(*due);
+            self.latest_due = *due;
+        }
+    }
+}
+
+/// A number of 0..1.
+fn share(draws: &mut SplitMix64) -> f64 {
+    (draws.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Whether what has this probability happens.
+fn happens(probability: f64, draws: &mut SplitMix64) -> bool {
+    share(draws) < probability
+}
+
+/// A whole number of 0..`end`, all equally likely (within 2^-32).
+fn below(end: u64, draws: &mut SplitMix64) -> u64 {
+    ((u128::from(draws.next_u64()) * u128::from(end)) >> 64) as u64
+}
+
+/// Calls `strike` for each of `count` things with the probability `rate`; for how many.
+fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut strike: impl FnMut(usize)) -> u64 {
+    let mut struck = 0;
+    if rate <= 0.0 {
+        return struck;
+    }
+    // How many are spared before the next one is geometrically distributed.
+    let log_spared = libm::log1p(-rate);
+    let mut place = 0;
+    loop {
+        let spared = libm::log1p(-share(draws)) / log_spared;
+        // Rates of 1 divide by minus infinity: none is spared.
+        if spared >= (count - place) as f64 {
+            return struck;
+        }
+        place += spared as usize;
+        strike(place);
+        struck += 1;
+        place += 1;
+        if place >= count {
+            return struck;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn each_thing_is_struck_with_its_probability() {
+        let mut draws = SplitMix64::seed_from_u64(1);
+        for rate in [0.0, 1e-3, 0.1, 0.5, 1.0] {
+            let count = 100_000;
+            let mut places = Vec::new();
+            let struck = each_of(count, rate, &mut draws, |place| places.push(place));
+            assert_eq!(struck as usize, places.len());
+            assert!(places.windows(2).all(|w| w[0] < w[1]), "each once, in order");
+            let expected = rate * count as f64;
+            let deviation = (expected * (1.0 - rate)).sqrt();
+            assert!((struck as f64 - expected).abs() <= 4.5 * deviation, "{rate}: {struck}");
+        }
+        assert_eq!(each_of(0, 0.5, &mut draws, |_| panic!("nothing to strike")), 0);
+    }
+}

@@ -1,0 +1,217 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::devices::Output;
+use crate::links::Peer;
+
+const DEVICES: &str = r#"
+seed = 5
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+link = { udp = { to = "127.0.0.1:2368" } }
+[[device]]
+name = "gnss"
+profile = "ublox-zed-f9p-hpg1.32"
+link = { pty = "/tmp/menura-never-opened" }
+[[device]]
+name = "scanner"
+profile = "sick-lms111"
+link = { tcp = "127.0.0.1:2111" }
+"#;
+const LIDAR: usize = 0;
+const GNSS: usize = 1;
+const SCANNER: usize = 2;
+
+fn rig(faults: &str) -> Rig {
+    Rig::parse("rig.toml", &format!("{DEVICES}{faults}"), Path::new(""), &[])
+        .unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn one(device: &str, keys: &str) -> Rig {
+    rig(&format!("[[fault]]\ndevice = \"{device}\"\nstart_s = 1e-6\nduration_s = 1e-3\n{keys}"))
+}
+
+/// Packet `n` is due at `n` microseconds and holds `n` in each of 100 bytes.
+fn packet(n: u64) -> Transmit {
+    Transmit::bytes(SimTime(1000 * n), vec![n as u8; 100])
+}
+
+/// What leaves when `given` is given out, and what was done to it.
+fn passed(rig: &Rig, unit: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
+    let mut faults = WireFaults::new(rig);
+    let mut left = Vec::new();
+    for transmit in given {
+        faults.pass(unit, transmit, &mut |transmit| left.push(transmit));
+    }
+    faults.finish(&mut |_, transmit| left.push(transmit));
+    left.sort_by_key(|transmit| transmit.due);
+    let rows = faults.rows().collect();
+    (left, rows)
+}
+
+fn numbers(left: &[Transmit]) -> Vec<u8> {
+    left.iter().map(|transmit| transmit.output.bytes().unwrap()[0]).collect()
+}
+
+#[test]
+fn only_the_window_and_only_the_device_are_struck() {
+    let rig = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
+    let (left, rows) = passed(&rig, LIDAR, vec![packet(0), packet(1), packet(1000), packet(1001)]);
+    assert_eq!(numbers(&left), [0, 1001u64 as u8]);
+    assert_eq!(rows.iter().map(|row| row.packet).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    assert!(rows.iter().all(|row| row.effect == Effect::Lost));
+    let (left, rows) = passed(&rig, GNSS, vec![packet(1)]);
+    assert_eq!((left.len(), rows.len()), (1, 0));
+}
+
+#[test]
+fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
+    let rig = rig(
+        "[[fault]]\ndevice = \"lidar\"\nstart_s = 2e-6\nduration_s = 1e-6\nkind = \"reordering\"\n\
+         probability = 1\nby_packets = 3",
+    );
+    let (left, rows) = passed(&rig, LIDAR, (0..8).map(packet).collect());
+    assert_eq!(numbers(&left), [0, 1, 3, 4, 5, 2, 6, 7]);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].packet, rows[0].effect), (Some(2), Effect::HeldBack { packets: 3 }));
+    // Nothing is kept for ever.
+    let (left, _) = passed(&rig, LIDAR, (0..4).map(packet).collect());
+    assert_eq!(left.len(), 4);
+}
+
+#[test]
+fn copies_and_delays_have_later_due_times() {
+    let copied = one("lidar", "kind = \"duplication\"\nprobability = 1\nafter_us = 2.5");
+    let (left, _) = passed(&copied, LIDAR, vec![packet(1), packet(2)]);
+    assert_eq!(numbers(&left), [1, 2, 1, 2]);
+    assert_eq!(left[2].due, SimTime(3500));
+    let keys = "kind = \"delay\"\ndelay_ms = 0.005\njitter_ms = 0.004";
+    let (left, rows) = passed(&one("lidar", keys), LIDAR, (1..200).map(packet).collect());
+    assert_eq!(left.len(), 199);
+    let delays: Vec<_> = rows
+        .iter()
+        .map(|row| match row.effect {
+            Effect::Delayed { by_ns } => by_ns,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(delays.iter().all(|delay| (1000..=9000).contains(delay)));
+    assert!(*delays.iter().min().unwrap() < 1500 && *delays.iter().max().unwrap() > 8500);
+    assert!(numbers(&left).windows(2).any(|w| w[0] > w[1]), "jitter lets packets overtake");
+    // What goes through one connection stays in order.
+    let (left, _) = passed(&one("scanner", keys), SCANNER, (1..200).map(packet).collect());
+    assert!(numbers(&left).windows(2).all(|w| w[0] < w[1]));
+}
+
+#[test]
+fn cut_and_flipped_packets_are_told_to_the_byte_and_bit() {
+    let rig_to = one("lidar", "kind = \"truncation\"\nprobability = 1\nto_bytes = 30");
+    let (left, rows) = passed(&rig_to, LIDAR, vec![packet(3)]);
+    assert_eq!(left[0].output, Output::Bytes(vec![3; 30]));
+    assert_eq!(rows[0].effect, Effect::Cut { to_bytes: 30 });
+    let flipping = one("lidar", "kind = \"bit-errors\"\nrate = 0.01");
+    let (left, rows) = passed(&flipping, LIDAR, (1..100).map(packet).collect());
+    let mut flipped = vec![0u64; 100];
+    for transmit in &left {
+        let n = (transmit.due.0 / 1000) as usize;
+        flipped[n] = transmit
+            .output
+            .bytes()
+            .unwrap()
+            .iter()
+            .map(|b| u64::from((b ^ n as u8).count_ones()))
+            .sum();
+    }
+    for row in &rows {
+        let Effect::Flipped { bits } = row.effect else { panic!("{row:?}") };
+        assert_eq!(flipped[row.packet.unwrap() as usize + 1], bits);
+    }
+    assert_eq!(rows.len(), flipped.iter().filter(|bits| **bits > 0).count());
+    let all: u64 = flipped.iter().sum();
+    assert!((650..950).contains(&all), "{all} of 79200 bits at 1 %");
+}
+
+#[test]
+fn a_serial_line_loses_bytes_and_finds_its_feet_again() {
+    let dropping = one("gnss", "kind = \"dropped-bytes\"\nprobability = 0.25");
+    let (left, rows) = passed(&dropping, GNSS, (1..50).map(packet).collect());
+    for (transmit, row) in left.iter().zip(&rows) {
+        let Effect::Dropped { bytes } = row.effect else { panic!("{row:?}") };
+        assert_eq!(transmit.output.bytes().unwrap().len() as u64 + bytes, 100);
+    }
+    let text = b"$GNGGA,120000.00,3328.27,N,08847.59,W,4,12,0.6,92.0,M,-29.9,M,1.0,0000*5E\r\n";
+    let given = || vec![Transmit::bytes(SimTime(5000), text.to_vec())];
+    let breaking = one("gnss", "kind = \"framing-breaks\"\nprobability = 0.03");
+    let (left, rows) = passed(&breaking, GNSS, given());
+    assert!(matches!(rows[0].effect, Effect::Broken { times: 1.. }));
+    assert!(left[0].output.bytes().unwrap().contains(&0), "a broken byte reads as zero");
+    let noisy = one("gnss", "kind = \"line-noise\"\nrate = 0.01");
+    let (left, rows) = passed(&noisy, GNSS, given());
+    assert!(matches!(rows[0].effect, Effect::Flipped { .. }));
+    assert_ne!(left[0].output.bytes().unwrap(), text);
+}
+
+#[test]
+fn a_dead_link_loses_or_keeps_as_its_kind_does() {
+    let (left, rows) = passed(&one("lidar", "kind = \"link-down\""), LIDAR, vec![packet(1)]);
+    assert_eq!((left.len(), rows[0].effect), (0, Effect::Lost));
+    let given: Vec<_> = (1..3)
+        .map(|n| {
+            let Transmit { due, points, output } = packet(n);
+            let Output::Bytes(bytes) = output else { unreachable!() };
+            Transmit {
+                due,
+                points,
+                output: Output::BytesTo(Peer { connection: 1, port: 0 }, bytes),
+            }
+        })
+        .collect();
+    let (left, _) = passed(&one("scanner", "kind = \"link-down\""), SCANNER, given);
+    assert_eq!(numbers(&left), [1, 2]);
+    assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
+}
+
+#[test]
+fn a_lost_time_pulse_takes_no_bytes_with_it() {
+    let edge =
+        |high, at| Transmit { due: SimTime(at), points: 0, output: Output::PulsePerSecond(high) };
+    let given = vec![edge(true, 1000), packet(2), edge(false, 3000), edge(true, 2_000_000)];
+    let (left, rows) = passed(&one("gnss", "kind = \"pps-loss\""), GNSS, given.clone());
+    assert_eq!(left, given[1..]);
+    assert_eq!((rows.len(), rows[0].packet, rows[0].effect), (1, None, Effect::Lost));
+}
+
+proptest! {
+    /// Whatever is wrong with a link, the same seed gives the same, another gives another, and
+    /// nothing is due before it was.
+    #[test]
+    fn the_seed_decides(seed in 0u64..1000, which in 0usize..6) {
+        let kind = [
+            "packet-loss\"\nprobability = 0.3",
+            "duplication\"\nprobability = 0.3\nafter_us = 1",
+            "reordering\"\nprobability = 0.3\nby_packets = 2",
+            "delay\"\ndelay_ms = 0.01\njitter_ms = 0.01",
+            "truncation\"\nprobability = 0.3",
+            "bit-errors\"\nrate = 0.001",
+        ][which];
+        let rig = |seed| one("lidar", &format!("kind = \"{kind}\nseed = {seed}"));
+        let given = || (0..100).map(packet).collect();
+        let first = passed(&rig(seed), LIDAR, given());
+        prop_assert_eq!(&first, &passed(&rig(seed), LIDAR, given()));
+        prop_assert_ne!(&first, &passed(&rig(seed + 1), LIDAR, given()));
+        for transmit in &first.0 {
+            if let Some(&n) = transmit.output.bytes().and_then(<[u8]>::first)
+                && which != 5
+            {
+                prop_assert!(transmit.due >= SimTime(1000 * u64::from(n)));
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use menura::config::overrides::Override;
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::faults::log::FaultLog;
+use menura::engine::record::record;
+use menura::engine::run::RealTimeRun;
+
+const RIG: &str = r#"
+seed = 11
+start_utc = 2026-06-01T12:59:59.9Z
+
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "still" }
+
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+
+[[device]]
+name = "gnss"
+profile = "garmin-18x-lvc"
+link = { pty = "/tmp/menura-faults-test" }
+
+[[fault]]
+name = "weak-radio"
+device = "lidar"
+kind = "packet-loss"
+start_s = 0.02
+duration_s = 0.03
+period_s = 0.06
+probability = 0.5
+
+[[fault]]
+name = "switch"
+device = "lidar"
+kind = "reordering"
+start_s = 0.112
+duration_s = 0.02
+probability = 0.2
+by_packets = 2
+
+[[fault]]
+name = "copies"
+device = "lidar"
+kind = "duplication"
+start_s = 0.175
+duration_s = 0.02
+probability = 0.5
+after_us = 300
+
+[[fault]]
+name = "bad-cable"
+device = "gnss"
+kind = "line-noise"
+start_s = 0.0
+rate = 0.002
+"#;
+const DURATION: Duration = Duration::from_millis(1500);
+
+fn rig(overrides: &[&str]) -> Rig {
+    let overrides: Vec<Override> = overrides.iter().map(|set| set.parse().unwrap()).collect();
+    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The files of a recording by name.
+fn recorded(rig: &Rig) -> BTreeMap<String, Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+    record(rig, &world, DURATION, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+/// Stamp (nanoseconds) and payload of each packet of a capture.
+fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = pcap_file::pcap::PcapReader::new(pcap).unwrap();
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet() {
+        let packet = packet.unwrap();
+        packets.push((packet.timestamp.as_nanos() as u64, packet.data[42..].to_vec()));
+    }
+    packets
+}
+
+struct LogRow {
+    time_ns: u64,
+    fault: String,
+    packet: Option<usize>,
+    effect: String,
+}
+
+fn log_rows(csv: &[u8]) -> Vec<LogRow> {
+    let mut reader = csv::Reader::from_reader(csv);
+    let header: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(header, ["time_ns", "device", "fault", "kind", "packet", "effect", "amount"]);
+    let row = |row: csv::StringRecord| LogRow {
+        time_ns: row[0].parse().unwrap(),
+        fault: row[2].to_owned(),
+        packet: row[4].parse().ok(),
+        effect: row[5].to_owned(),
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[test]
+fn the_log_explains_every_difference() {
+    let clean = recorded(&rig(&["fault=[]"]));
+    assert!(!clean.contains_key("faults.csv"));
+    let faulty = recorded(&rig(&[]));
+    let rows = log_rows(&faulty["faults.csv"]);
+    assert!(rows.windows(2).all(|w| w[0].time_ns <= w[1].time_ns), "in the order of time");
+
+    let clean_packets = packets(&clean["lidar.pcap"]);
+    let mut expected: Vec<(u64, usize, usize)> =
+        clean_packets.iter().enumerate().map(|(n, (at, _))| (*at, n, 0)).collect();
+    let of = |effect: &str| -> Vec<usize> {
+        let rows = rows.iter().filter(|row| row.effect == effect);
+        rows.map(|row| row.packet.unwrap()).collect()
+    };
+    let lost = of("lost");
+    assert!(!lost.is_empty());
+    for n in of("held_back_packets") {
+        // Behind the second packet that comes after it, none of which is lost there.
+        expected[n] = (clean_packets[n + 2].0, n + 2, 1);
+    }
+    for n in of("copied_after_ns") {
+        expected.push((clean_packets[n].0 + 300_000, n, 2));
+    }
+    let number =
+        |&(_, place, copy): &(u64, usize, usize)| if copy == 1 { place - 2 } else { place };
+    expected.retain(|packet| !lost.contains(&number(packet)));
+    expected.sort();
+    let expected: Vec<_> =
+        expected.iter().map(|p| (p.0, clean_packets[number(p)].1.clone())).collect();
+    assert!(packets(&faulty["lidar.pcap"]) == expected, "the recording is not what the log says");
+    assert_ne!(clean["gnss.bin"], faulty["gnss.bin"]);
+    assert!(rows.iter().any(|row| row.fault == "bad-cable" && row.effect == "flipped_bits"));
+    assert_eq!(clean["truth.csv"], faulty["truth.csv"]);
+    // 0.02 + 0.06 k: 25 windows within 1.5 s, and two others that end before.
+    assert_eq!(rows.iter().filter(|row| row.effect == "begins").count(), 25 + 3);
+    assert_eq!(rows.iter().filter(|row| row.effect == "ends").count(), 25 + 2);
+}
+
+#[test]
+fn a_seed_repeats_recording_and_log() {
+    let one = recorded(&rig(&["engine.workers=1"]));
+    assert!(one == recorded(&rig(&["engine.workers=3"])), "workers change a faulty recording");
+    let other = recorded(&rig(&["seed=12"]));
+    assert_ne!(one["faults.csv"], other["faults.csv"]);
+    let own_seed = recorded(&rig(&["seed=12", "fault[0].seed=11"]));
+    let lost = |files: &BTreeMap<String, Vec<u8>>| -> Vec<_> {
+        let rows = log_rows(&files["faults.csv"]);
+        rows.iter().filter(|row| row.fault == "weak-radio").map(|row| row.packet).collect()
+    };
+    assert_eq!(lost(&one), lost(&own_seed));
+    assert_ne!(lost(&one), lost(&other));
+}
+
+#[test]
+fn a_run_suffers_as_the_recording_does() {
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let to = format!("device.lidar.link.udp.to={}", receiver.local_addr().unwrap());
+    let rig = rig(&[&to]);
+    let expected: Vec<_> =
+        packets(&recorded(&rig)["lidar.pcap"]).into_iter().map(|(_, bytes)| bytes).collect();
+    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let mut run = RealTimeRun::new(&rig, &world).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.csv");
+    let file = std::fs::File::create(&path).unwrap();
+    run.log_faults(FaultLog::new(&rig, Box::new(file)).unwrap());
+    let mut received = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| run.run(Some(DURATION), &AtomicBool::new(false), |_| {}));
+        let mut buffer = [0; 2000];
+        let mut silences = 0;
+        while silences < 10 && received.len() < expected.len() {
+            match receiver.recv(&mut buffer) {
+                Ok(count) => received.push(buffer[..count].to_vec()),
+                Err(_) => silences += 1,
+            }
+        }
+    });
+    assert!(received == expected, "{} packets instead of {}", received.len(), expected.len());
+    let figures = run.figures(DURATION);
+    let log = std::fs::read(&path).unwrap();
+    let rows = log_rows(&log);
+    let mut touched: Vec<_> =
+        rows.iter().filter(|r| r.fault != "bad-cable").filter_map(|row| row.packet).collect();
+    touched.dedup();
+    assert_eq!(figures[0].faulted, touched.len() as u64);
+}
