@@ -5,6 +5,7 @@
 
 mod canvas;
 mod check;
+mod doctor;
 mod duration;
 pub mod inspect;
 mod profiles;
@@ -49,6 +50,8 @@ enum Verb {
     Scenes(scenes::Cmd),
     /// Check that what is simulated is what was asked for
     Validate(validate::Cmd),
+    /// Say what on this host keeps packets from leaving on time, and what to change
+    Doctor(doctor::Cmd),
 }
 
 /// Why a command did not do what it was asked.
@@ -116,6 +119,7 @@ impl Cli {
             Verb::Twin(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
             Verb::Validate(cmd) => cmd.run(),
+            Verb::Doctor(cmd) => cmd.run(),
         };
         match outcome {
             Ok(()) => ExitCode::SUCCESS,

@@ -12,11 +12,13 @@
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;
 pub mod faults;
+pub mod host;
 pub mod os;
 pub mod record;
 pub mod render;
 pub mod run;
 pub mod stats;
+pub mod wakeups;
 
 use std::io;
 use std::sync::Arc;

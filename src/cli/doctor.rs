@@ -1,0 +1,94 @@
+//! `menura doctor`: what on this host keeps packets from leaving on time, and what to change.
+
+mod findings;
+
+use std::process::Command;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::CliError;
+use super::duration::parse_duration;
+use crate::engine::host::{self, HostFacts};
+use crate::engine::wakeups::{self, WakeUps};
+use findings::{Finding, State};
+
+/// Arguments of `menura doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// How long to measure how late threads wake up
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
+    measure: Duration,
+    /// Print facts and findings as JSON
+    #[arg(long)]
+    json: bool,
+    /// Exit with 1 if there is anything to change
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    facts: &'a HostFacts,
+    wake_ups: &'a WakeUps,
+    findings: &'a [Finding],
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let facts = host::facts();
+        // Shown only on a terminal.
+        let spinner = ProgressBar::new_spinner().with_message("measuring how late threads wake up");
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        let wake_ups = wakeups::measure(self.measure);
+        spinner.finish_and_clear();
+        let mut findings = findings::of_host(&facts);
+        for interface in &facts.interfaces {
+            findings
+                .push(findings::of_queue(&interface.name, queue_of(&interface.name).as_deref()));
+        }
+        findings.push(findings::of_wake_ups(&wake_ups));
+        if self.json {
+            let report = Report { facts: &facts, wake_ups: &wake_ups, findings: &findings };
+            let text = serde_json::to_string_pretty(&report);
+            println!("{}", text.map_err(|error| CliError::failed("cannot write JSON", &error))?);
+        } else {
+            print!("{}", page(&facts, &findings));
+        }
+        let open = findings.iter().filter(|finding| finding.state == State::Change).count();
+        if self.strict && open > 0 {
+            return Err(CliError::Failed(format!("{open} of {} to change", findings.len())));
+        }
+        Ok(())
+    }
+}
+
+/// What `tc` says of the interface's queues; `None` if it is not to be had.
+fn queue_of(interface: &str) -> Option<String> {
+    let run = Command::new("tc").args(["-j", "qdisc", "show", "dev", interface]).output().ok()?;
+    run.status.success().then(|| String::from_utf8_lossy(&run.stdout).into_owned())
+}
+
+fn page(facts: &HostFacts, findings: &[Finding]) -> String {
+    let kind = if facts.is_virtual { ", a virtual machine" } else { "" };
+    let mut out = format!(
+        "{}, {} cores, Linux {}{kind}\n\n",
+        facts.processor, facts.cores, facts.kernel_release
+    );
+    let width = findings.iter().map(|finding| finding.topic.len()).max().unwrap_or_default();
+    for Finding { topic, state, found, advice } in findings {
+        let word = state.word();
+        let advice = advice.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        out.push_str(&format!("{word:6}  {topic:width$}  {found}{advice}\n"));
+    }
+    let open = findings.iter().filter(|finding| finding.state == State::Change).count();
+    out.push_str(&match open {
+        0 => "\nNothing to change.\n".to_owned(),
+        open => format!(
+            "\n{open} to change; the first matter most. Changes last until the next boot.\n"
+        ),
+    });
+    out
+}

@@ -1,0 +1,439 @@
+//! What the facts about a host mean for sending on time, one line each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
+use crate::engine::wakeups::WakeUps;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What.
+    pub topic: String,
+    /// How it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What to change and why.
+    pub advice: Option<String>,
+}
+
+/// How a thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it should be.
+    Good,
+    /// Someone with the right can make it better.
+    Change,
+    /// Good to know; nothing to be done about it here.
+    Note,
+}
+
+impl State {
+    /// As printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Change => "change",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// Idle states that take longer to leave than this delay packets visibly, microseconds.
+const DEEP_IDLE_US: u32 = 20;
+/// Receive buffers below this lose packets of a driver that is held up for a tenth of a second by
+/// an HDL-64E with two returns: 5787 packets/s that the kernel counts as 2304 bytes each.
+const WANTED_RECEIVE_BUFFER_BYTES: u64 = 1_333_000;
+/// Wake-ups should not be later than this but once in a thousand, nanoseconds.
+const WANTED_P99_9_NS: u64 = 100_000;
+
+fn good(topic: &str, found: impl Into<String>) -> Finding {
+    Finding { topic: topic.into(), state: State::Good, found: found.into(), advice: None }
+}
+
+fn note(topic: &str, found: impl Into<String>, advice: &str) -> Finding {
+    let advice = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+    Finding { topic: topic.into(), state: State::Note, found: found.into(), advice }
+}
+
+fn change(topic: &str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+    let advice = Some(advice.into());
+    Finding { topic: topic.into(), state: State::Change, found: found.into(), advice }
+}
+
+/// What `facts` mean, the weightiest first.
+pub fn of_host(facts: &HostFacts) -> Vec<Finding> {
+    let mut all = vec![real_time_right(facts), memory_right(facts), load(facts), machine(facts)];
+    all.extend([
+        kernel(facts),
+        isolation(facts),
+        governor(facts),
+        idle(facts),
+        siblings(facts),
+        throttling(facts),
+        clock_source(facts),
+        timer_slack(facts),
+        huge_pages(facts),
+        network_rights(facts),
+        receive_buffers(facts),
+    ]);
+    all.extend(facts.interfaces.iter().map(interface));
+    all.extend(facts.adapters.iter().map(adapter));
+    all
+}
+
+fn real_time_right(facts: &HostFacts) -> Finding {
+    let topic = "real-time priority";
+    if facts.rights.real_time {
+        return good(topic, "may be taken");
+    }
+    let how = "other work delays the sender; sudo setcap \
+               cap_sys_nice,cap_ipc_lock,cap_net_raw,cap_net_bind_service+ep on the binary, or run as root";
+    change(topic, "refused", how)
+}
+
+fn memory_right(facts: &HostFacts) -> Finding {
+    let topic = "locked memory";
+    if facts.rights.locked_memory {
+        return good(topic, "without bounds");
+    }
+    let how = "a page that must be fetched delays a packet; grant cap_ipc_lock, or memlock unlimited in \
+               /etc/security/limits.conf";
+    change(topic, "bounded", how)
+}
+
+fn load(facts: &HostFacts) -> Finding {
+    let topic = "load";
+    let Some(load) = facts.load else { return note(topic, "unknown", "") };
+    let found = format!("{load:.2} on {} cores", facts.cores);
+    if load > 0.5 * facts.cores as f64 {
+        return change(topic, found, "other work takes cores from the ray casters; end it");
+    }
+    good(topic, found)
+}
+
+fn machine(facts: &HostFacts) -> Finding {
+    let topic = "machine";
+    let stolen = facts.stolen_share.unwrap_or_default();
+    if facts.is_virtual {
+        let found = format!("virtual, {:.2} % of its time given to others", 100.0 * stolen);
+        let how =
+            "the tail of lateness is the hypervisor's; to certify timing use a machine of your own";
+        return note(topic, found, how);
+    }
+    good(topic, "its own")
+}
+
+fn kernel(facts: &HostFacts) -> Finding {
+    let topic = "kernel";
+    if facts.is_preempt_rt {
+        return good(topic, "fully preemptible (PREEMPT_RT)");
+    }
+    let how = "drivers may hold the sender up; a PREEMPT_RT kernel bounds it (Debian: linux-image-rt-amd64)";
+    change(topic, "not PREEMPT_RT", how)
+}
+
+fn isolation(facts: &HostFacts) -> Finding {
+    let topic = "isolated cores";
+    match facts.isolated_cores.as_str() {
+        "" if facts.cores > 2 => {
+            let last = facts.cores - 1;
+            let how = format!(
+                "the sender shares its core; boot with isolcpus={last} nohz_full={last} \
+                 rcu_nocbs={last} and set engine.send_core = {last}"
+            );
+            change(topic, "none", how)
+        }
+        "" => note(topic, "none", "two cores are too few to spare one"),
+        list => good(topic, list),
+    }
+}
+
+fn governor(facts: &HostFacts) -> Finding {
+    let topic = "frequency";
+    let governors = Vec::from_iter(facts.governors.iter().map(String::as_str)).join(", ");
+    if governors.is_empty() {
+        return note(topic, "not for this kernel to set", "");
+    }
+    if facts.governors.iter().all(|governor| governor == "performance") {
+        return good(topic, governors);
+    }
+    let how = "cores slow down between packets; sudo cpupower frequency-set -g performance";
+    change(topic, format!("governor {governors}"), how)
+}
+
+fn idle(facts: &HostFacts) -> Finding {
+    let topic = "idle states";
+    match facts.deepest_idle_us {
+        None => note(topic, "not for this kernel to set", ""),
+        Some(us) if us <= DEEP_IDLE_US => good(topic, format!("left within {us} us")),
+        Some(us) => {
+            let how = format!(
+                "a sleeping core wakes late; sudo cpupower idle-set -D {DEEP_IDLE_US}, or boot with \
+                 processor.max_cstate=1"
+            );
+            change(topic, format!("take up to {us} us to leave"), how)
+        }
+    }
+}
+
+fn siblings(facts: &HostFacts) -> Finding {
+    let topic = "sibling threads";
+    match facts.has_siblings {
+        Some(true) => {
+            let how = "two threads share a core's units; echo off | sudo tee \
+                       /sys/devices/system/cpu/smt/control";
+            change(topic, "on", how)
+        }
+        Some(false) => good(topic, "off or none"),
+        None => note(topic, "unknown", ""),
+    }
+}
+
+fn throttling(facts: &HostFacts) -> Finding {
+    let topic = "real-time share";
+    match (facts.rt_runtime_us, facts.rt_period_us) {
+        (Some(runtime), Some(period)) if (0..period).contains(&runtime) => {
+            let how = "a sender that spins is stopped for the rest; sudo sysctl kernel.sched_rt_runtime_us=-1";
+            change(topic, format!("{runtime} of {period} us"), how)
+        }
+        (Some(_), _) => good(topic, "all of the time"),
+        (None, _) => note(topic, "unknown", ""),
+    }
+}
+
+fn clock_source(facts: &HostFacts) -> Finding {
+    let topic = "clock source";
+    match facts.clock_source.as_deref() {
+        Some(
+            quick @ ("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter"),
+        ) => good(topic, quick),
+        Some(slow) => {
+            let how = "reading it takes a microsecond and more; boot with clocksource=tsc if the processor's \
+                       counter is steady";
+            change(topic, slow, how)
+        }
+        None => note(topic, "unknown", ""),
+    }
+}
+
+fn timer_slack(facts: &HostFacts) -> Finding {
+    let found = match facts.timer_slack_ns {
+        Some(ns) => format!("{ns} ns for other threads, 1 ns for the sender"),
+        None => "1 ns for the sender".to_owned(),
+    };
+    good("timer slack", found)
+}
+
+fn huge_pages(facts: &HostFacts) -> Finding {
+    let topic = "huge pages";
+    match facts.huge_pages.as_deref() {
+        Some("never") => {
+            let how = "ray casting in large worlds is slower; echo madvise | sudo tee \
+                       /sys/kernel/mm/transparent_hugepage/enabled";
+            change(topic, "never", how)
+        }
+        Some(word) => good(topic, word),
+        None => note(topic, "unknown", ""),
+    }
+}
+
+fn network_rights(facts: &HostFacts) -> Finding {
+    let topic = "network rights";
+    let rights = facts.rights;
+    let any_port = rights.low_ports || facts.first_free_port.is_some_and(|port| port <= 443);
+    let missing: Vec<_> = [
+        (rights.net_raw, "cap_net_raw (sending by a chosen interface)"),
+        (any_port, "cap_net_bind_service (source ports below 1024)"),
+        (rights.net_admin, "cap_net_admin (own addresses, launch times)"),
+    ]
+    .into_iter()
+    .filter_map(|(has, what)| (!has).then_some(what))
+    .collect();
+    if missing.is_empty() {
+        return good(topic, "all");
+    }
+    let how = "rigs that ask for it will be refused; grant it with setcap or run as root";
+    change(topic, format!("without {}", missing.join(", ")), how)
+}
+
+fn receive_buffers(facts: &HostFacts) -> Finding {
+    let topic = "receive buffers";
+    let Some(bytes) = facts.receive_buffer_bytes else { return note(topic, "unknown", "") };
+    let most = facts.max_receive_buffer_bytes.unwrap_or(bytes);
+    let found = format!("{bytes} bytes, at most {most}");
+    if bytes >= WANTED_RECEIVE_BUFFER_BYTES {
+        return good(topic, found);
+    }
+    let how = "where a driver runs: it loses packets when it is held up for some milliseconds; \
+               sudo sysctl net.core.rmem_max=4194304 net.core.rmem_default=4194304";
+    change(topic, found, how)
+}
+
+fn interface(interface: &InterfaceFacts) -> Finding {
+    let topic = format!("interface {}", interface.name);
+    let speed = interface.speed_mbit_s.map(|mbit| format!("{mbit} Mbit/s, ")).unwrap_or_default();
+    if interface.has_clock {
+        return good(&topic, format!("{speed}stamps packets with its own clock"));
+    }
+    let how = "transmit times are the kernel's, not the wire's";
+    note(&topic, format!("{speed}no clock of its own"), how)
+}
+
+fn adapter(adapter: &AdapterFacts) -> Finding {
+    let topic = format!("adapter {}", adapter.name);
+    match adapter.latency_ms {
+        Some(ms) if ms > 1 => {
+            let how = format!(
+                "received bytes wait so long; echo 1 | sudo tee \
+                 /sys/bus/usb-serial/devices/{}/latency_timer (Menura asks for it itself where it may)",
+                adapter.name
+            );
+            change(&topic, format!("latency timer {ms} ms"), how)
+        }
+        Some(ms) => good(&topic, format!("latency timer {ms} ms")),
+        None => note(&topic, "no latency timer", ""),
+    }
+}
+
+/// What `tc -j qdisc show` said of an interface's queues.
+pub fn of_queue(interface: &str, tc: Option<&str>) -> Finding {
+    #[derive(Deserialize)]
+    struct Queue {
+        kind: String,
+    }
+    let topic = format!("queue {interface}");
+    let Some(text) = tc else {
+        return note(&topic, "unknown", "`tc` (Debian: iproute2) could not be asked");
+    };
+    let Ok(queues) = serde_json::from_str::<Vec<Queue>>(text) else {
+        return note(&topic, "unknown", "`tc` answered in a form of its own");
+    };
+    let mut kinds: Vec<_> = queues.iter().map(|queue| queue.kind.as_str()).collect();
+    kinds.dedup();
+    let found = kinds.join(", ");
+    if kinds.contains(&"etf") {
+        return good(&topic, found);
+    }
+    let how = "launch times (engine.launch_time) would need the ETF queue: tc qdisc replace dev … etf \
+               clockid CLOCK_TAI delta 200000";
+    note(&topic, found, how)
+}
+
+/// What was measured.
+pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
+    let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
+    let found = format!(
+        "late by p50 {} us, p99 {} us, p99.9 {} us, at most {} us, of {}",
+        us(wake_ups.p50_ns),
+        us(wake_ups.p99_ns),
+        us(wake_ups.p99_9_ns),
+        us(wake_ups.max_ns),
+        wake_ups.count
+    );
+    if wake_ups.p99_9_ns <= WANTED_P99_9_NS {
+        return good("wake-ups", found);
+    }
+    change("wake-ups", found, "see what is to change above")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::host::Rights;
+
+    fn best_host() -> HostFacts {
+        HostFacts {
+            is_preempt_rt: true,
+            cores: 8,
+            load: Some(0.1),
+            governors: ["performance".to_owned()].into(),
+            deepest_idle_us: Some(2),
+            isolated_cores: "7".into(),
+            has_siblings: Some(false),
+            clock_source: Some("tsc".into()),
+            rt_runtime_us: Some(-1),
+            rt_period_us: Some(1_000_000),
+            huge_pages: Some("madvise".into()),
+            rights: Rights {
+                real_time: true,
+                locked_memory: true,
+                net_raw: true,
+                net_admin: true,
+                low_ports: true,
+            },
+            receive_buffer_bytes: Some(4_194_304),
+            interfaces: vec![InterfaceFacts {
+                name: "eth0".into(),
+                speed_mbit_s: Some(1000),
+                has_clock: true,
+            }],
+            adapters: vec![AdapterFacts { name: "ttyUSB0".into(), latency_ms: Some(1) }],
+            ..HostFacts::default()
+        }
+    }
+
+    #[test]
+    fn a_host_made_for_it_has_nothing_to_change() {
+        let findings = of_host(&best_host());
+        assert!(findings.iter().all(|f| f.state == State::Good && f.advice.is_none()));
+    }
+
+    /// Each fault of a host shows in one finding, which says what to do.
+    #[test]
+    fn every_fault_is_found_alone() {
+        type Spoil = fn(&mut HostFacts);
+        let faults: [(&str, Spoil); 13] = [
+            ("real-time priority", |f| f.rights.real_time = false),
+            ("locked memory", |f| f.rights.locked_memory = false),
+            ("load", |f| f.load = Some(6.0)),
+            ("kernel", |f| f.is_preempt_rt = false),
+            ("isolated cores", |f| f.isolated_cores.clear()),
+            ("frequency", |f| _ = f.governors.insert("powersave".into())),
+            ("idle states", |f| f.deepest_idle_us = Some(890)),
+            ("sibling threads", |f| f.has_siblings = Some(true)),
+            ("real-time share", |f| f.rt_runtime_us = Some(950_000)),
+            ("clock source", |f| f.clock_source = Some("hpet".into())),
+            ("huge pages", |f| f.huge_pages = Some("never".into())),
+            ("receive buffers", |f| f.receive_buffer_bytes = Some(212_992)),
+            ("adapter ttyUSB0", |f| f.adapters[0].latency_ms = Some(16)),
+        ];
+        for (topic, spoil) in faults {
+            let mut facts = best_host();
+            spoil(&mut facts);
+            let open: Vec<_> =
+                of_host(&facts).into_iter().filter(|f| f.state == State::Change).collect();
+            assert_eq!(open.len(), 1, "{topic}: {open:?}");
+            assert_eq!(open[0].topic, topic);
+            assert!(open[0].advice.as_ref().is_some_and(|advice| advice.contains("; ")));
+        }
+    }
+
+    #[test]
+    fn rights_are_named_one_by_one() {
+        let mut facts = best_host();
+        facts.rights.low_ports = false;
+        let found = network_rights(&facts);
+        assert!(found.found.contains("cap_net_bind_service") && !found.found.contains("raw"));
+        facts.first_free_port = Some(0);
+        assert_eq!(network_rights(&facts).state, State::Good);
+    }
+
+    #[test]
+    fn a_host_that_tells_nothing_is_answered() {
+        assert!(of_host(&HostFacts::default()).len() >= 15);
+    }
+
+    #[test]
+    fn queues_are_read_from_tc() {
+        let etf = r#"[{"kind":"mq","handle":"8001:"},{"kind":"etf","parent":"8001:1"}]"#;
+        assert_eq!(of_queue("eth0", Some(etf)).state, State::Good);
+        let plain = of_queue("eth0", Some(r#"[{"kind":"fq_codel","handle":"0:","root":true}]"#));
+        assert_eq!((plain.state, plain.found.as_str()), (State::Note, "fq_codel"));
+        for unknown in [None, Some(""), Some("qdisc mq 0: root")] {
+            assert_eq!(of_queue("eth0", unknown).found, "unknown");
+        }
+    }
+}
