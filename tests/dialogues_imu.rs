@@ -87,7 +87,7 @@ impl Bench {
             match transmit.output {
                 Output::Bytes(bytes) => self.sent.push(bytes),
                 Output::Line(line) => self.baud = line.baud,
-                Output::PulsePerSecond(_) | Output::BytesTo(..) => {}
+                _ => {}
             }
         }
     }

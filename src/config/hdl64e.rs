@@ -2,6 +2,7 @@
 
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
+use super::velodyne_motor::MotorSettings;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
@@ -161,6 +162,8 @@ pub struct Hdl64eSettings {
     pub noise: NoiseSettings,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
+    /// How the head is driven.
+    pub motor: MotorSettings,
     /// The unit's calibration, 64 lasers by id.
     pub calibration: LaserTable,
     /// Whose reading of the calibration the raw distances undo.

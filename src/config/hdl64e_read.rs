@@ -10,6 +10,7 @@ use super::network::network;
 use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader, Value};
+use super::velodyne_motor as motor;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -32,6 +33,7 @@ const WARNINGS: &[(&str, u8)] = &[
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let packet = root.required("packet").table("[packet]");
     let (generation, packet) = packet.map_or((None, None), packet_table);
     let modes = root
@@ -73,6 +75,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
             beam: beam?,
             noise: noise?,
             lag_ns: packet.lag_ns,
+            motor: motor?,
             calibration,
             calibration_reading,
         },
@@ -486,6 +489,8 @@ pub(super) fn settings(
     if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
         all.lag_ns = (ms * 1e6).round() as u64;
     }
+    let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
+    all.motor = motor::settings(&motor, &all.motor);
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read =

@@ -37,5 +37,6 @@ mod sick_lms1xx_read;
 pub mod sick_lms2xx;
 mod sick_lms2xx_read;
 pub mod velodyne;
+pub mod velodyne_motor;
 mod velodyne_read;
 mod world_read;

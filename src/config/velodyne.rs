@@ -3,6 +3,7 @@
 use super::hdl64e::ReturnMode;
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
+use super::velodyne_motor::MotorSettings;
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]
@@ -74,6 +75,8 @@ pub struct VelodyneSettings {
     pub azimuth_jitter_centideg: f64,
     /// Extra delay from a packet's end to its leaving, nanoseconds.
     pub lag_ns: u64,
+    /// How the head is driven.
+    pub motor: MotorSettings,
     /// The optics.
     pub beam: BeamSettings,
     /// The errors.

@@ -8,6 +8,7 @@ use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
 use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use super::velodyne_motor as motor;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
@@ -18,6 +19,7 @@ const LASERS: [usize; 3] = [16, 32, 128];
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
     let beam = root.required("beam").table("[beam]");
@@ -42,6 +44,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
             field_of_view_deg: [0, 359],
             azimuth_jitter_centideg: packet.azimuth_jitter_centideg,
             lag_ns: packet.lag_ns,
+            motor: motor?,
             beam: beam?,
             noise: noise?,
         },
@@ -87,6 +90,8 @@ pub(super) fn settings(
     if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
         all.lag_ns = (ms * 1e6).round() as u64;
     }
+    let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
+    all.motor = motor::settings(&motor, &all.motor);
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read = beam.table("a beam");

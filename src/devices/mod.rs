@@ -15,6 +15,7 @@ pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod velodyne;
 
+use core::net::IpAddr;
 use std::sync::Arc;
 
 use crate::config::rig::{Configured, DeviceConfig, DeviceFamily};
@@ -54,6 +55,22 @@ pub enum Output {
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
+    /// Bytes that were handed over before and are due then or later are not sent after all: the
+    /// device has been told to do something else.
+    Withdraw,
+    /// Datagrams that are due then or later go to another host.
+    Host(HostAddress),
+}
+
+/// Where a network device sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostAddress {
+    /// The host.
+    pub ip: IpAddr,
+    /// Its port for measurements.
+    pub data_port: u16,
+    /// Its port for telemetry.
+    pub telemetry_port: u16,
 }
 
 impl Output {
@@ -61,7 +78,7 @@ impl Output {
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
-            Self::Line(_) | Self::PulsePerSecond(_) => None,
+            Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
         }
     }
 
@@ -69,7 +86,7 @@ impl Output {
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
-            Self::Line(_) | Self::PulsePerSecond(_) => None,
+            Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
         }
     }
 }
@@ -99,7 +116,7 @@ pub trait Device: Send {
     /// result must not depend on how many steps lead there.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// What to send; due times never go back. Call until `None` after each of the above.
+    /// What to send; due times never go back, but after [`Output::Withdraw`] to its own. Call until `None` after each of the above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
     /// Transmits a second when all goes well; 0 when that depends on the host or on what is seen.

@@ -7,7 +7,8 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -37,9 +38,8 @@ pub struct UdpOptions {
 #[derive(Debug)]
 pub struct UdpLink {
     socket: Socket,
-    to: SocketAddr,
-    address: SockAddr,
-    broadcast: bool,
+    to: Mutex<(SocketAddr, SockAddr)>,
+    broadcast: AtomicBool,
     refused: AtomicU64,
 }
 
@@ -91,7 +91,9 @@ impl UdpLink {
         if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
             tracing::debug!("the send buffer to {to} stays small: {error}");
         }
-        Ok(Self { socket, to: *to, address: (*to).into(), broadcast, refused: AtomicU64::new(0) })
+        let to = Mutex::new((*to, (*to).into()));
+        let broadcast = AtomicBool::new(broadcast);
+        Ok(Self { socket, to, broadcast, refused: AtomicU64::new(0) })
     }
 
     /// Sends one datagram; waits only if the send buffer is full. Allocates nothing.
@@ -99,7 +101,7 @@ impl UdpLink {
     /// That nobody listens at the destination is no error, as it is none to a product; it is
     /// counted. For other errors see [`UdpLink::explain`].
     pub fn send(&self, payload: &[u8]) -> io::Result<()> {
-        match self.socket.send_to(payload, &self.address) {
+        match self.socket.send_to(payload, &self.target().1) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +114,7 @@ impl UdpLink {
     /// An error of [`UdpLink::send`] in words, with what to do about it.
     pub fn explain(&self, error: &io::Error) -> String {
         let hint = match error.raw_os_error() {
-            Some(libc_code::EACCES) if !self.broadcast => {
+            Some(libc_code::EACCES) if !self.broadcast.load(Ordering::Relaxed) => {
                 "; a broadcast address needs `broadcast = true`"
             }
             Some(libc_code::EACCES | libc_code::EPERM) => "; a firewall of this host forbids it",
@@ -122,12 +124,31 @@ impl UdpLink {
             Some(libc_code::EMSGSIZE) => "; the interface's MTU is too small",
             _ => "",
         };
-        format!("cannot send to {}: {error}{hint}", self.to)
+        format!("cannot send to {}: {error}{hint}", self.to())
+    }
+
+    /// Datagrams go to `to` from now on; its family must be that of the address so far.
+    pub fn set_to(&self, to: SocketAddr) -> io::Result<()> {
+        let so_far = self.to();
+        if so_far.is_ipv4() != to.is_ipv4() {
+            let text = format!("cannot send to {to} instead of {so_far}: another family");
+            return Err(invalid(text));
+        }
+        if to.is_ipv4() && looks_like_broadcast(to.ip()) {
+            self.socket.set_broadcast(true)?;
+            self.broadcast.store(true, Ordering::Relaxed);
+        }
+        *self.target() = (to, to.into());
+        Ok(())
+    }
+
+    fn target(&self) -> MutexGuard<'_, (SocketAddr, SockAddr)> {
+        self.to.lock().expect("no holder panics")
     }
 
     /// Where the datagrams go.
     pub fn to(&self) -> SocketAddr {
-        self.to
+        self.target().0
     }
 
     /// How often the destination answered that nobody listens.
@@ -315,6 +336,23 @@ mod tests {
             let told = text(options);
             assert!(told.contains(expected), "{told}");
         }
+    }
+
+    #[test]
+    fn the_destination_can_change() {
+        let (first, second) = (listener(), listener());
+        let link = UdpLink::open(&first.local_addr().unwrap().into()).unwrap();
+        link.send(b"a").unwrap();
+        link.set_to(second.local_addr().unwrap()).unwrap();
+        link.send(b"b").unwrap();
+        for (socket, expected) in [(first, b"a"), (second, b"b")] {
+            let mut buffer = [0; 9];
+            assert_eq!(socket.recv_from(&mut buffer).unwrap().0, 1);
+            assert_eq!(buffer[..1], expected[..]);
+        }
+        assert!(link.set_to("[::1]:2368".parse().unwrap()).is_err());
+        link.set_to("255.255.255.255:2368".parse().unwrap()).unwrap();
+        assert!(link.socket.broadcast().unwrap());
     }
 
     #[test]

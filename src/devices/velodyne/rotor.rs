@@ -6,6 +6,7 @@
 
 use std::f64::consts::TAU;
 
+use crate::config::velodyne_motor::MotorSettings;
 use crate::sensors::{RotorMotion, RotorPiece};
 use crate::time::SimTime;
 
@@ -29,6 +30,17 @@ pub struct Phase {
     pub turn: f64,
     /// One of the instants; the others are whole seconds from it.
     pub second: SimTime,
+}
+
+/// The rotor of a unit with these settings, which is to turn at `rpm`, from the first instant on.
+pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> Rotor {
+    let turn = start_azimuth_rad / TAU;
+    if !motor.starts_at_rest {
+        return Rotor::turning(rpm, turn, motor.acceleration_rpm_s);
+    }
+    let mut rotor = Rotor::turning(0, turn, motor.acceleration_rpm_s);
+    rotor.schedule(SimTime::ZERO, rpm, None);
+    rotor
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::profile::{DriverProfile, Profile};
+use crate::sensors::FiringSlot;
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     let profile: Arc<Profile> = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
@@ -136,9 +137,9 @@ fn a_narrow_view_holds_a_packet_open() {
     let mut widest = 0;
     for _ in 0..400 {
         let request = unit.poll_request(SimTime(u64::MAX)).unwrap();
-        let plan = unit.planned.back().unwrap();
+        let (_, plan) = unit.planned.back().unwrap();
         for start in &plan.starts {
-            let degree = unit.turn(*start) * 360.0;
+            let degree = unit.program.rotor().turn(*start) * 360.0;
             assert!(!(91.0..270.0).contains(&degree), "{degree}");
         }
         let gap = plan.starts.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();
@@ -159,3 +160,5 @@ fn what_was_given_up_leaves_a_gap() {
     let (transmit, _) = packet(&mut unit, |_, _| PulseReturns::default());
     assert_eq!(transmit.due, SimTime(2 * 1_327_104));
 }
+
+mod changes;

@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -68,8 +69,15 @@ impl<'a> Sender<'a> {
     }
 
     fn take(&mut self, unit: usize, transmit: Transmit) {
-        self.order += 1;
         let due = transmit.due;
+        if transmit.output == Output::Withdraw {
+            self.waiting.retain(|Reverse(pending)| {
+                let is_bytes = matches!(pending.transmit.output, Output::Bytes(_));
+                !(pending.unit == unit && pending.due >= due && is_bytes)
+            });
+            return;
+        }
+        self.order += 1;
         self.waiting.push(Reverse(Pending { due, order: self.order, unit, transmit, piece: None }));
     }
 
@@ -84,6 +92,11 @@ impl<'a> Sender<'a> {
                         false
                     }
                 });
+            }
+            (Link::Udp(link), Output::Host(host)) => {
+                if let Err(error) = link.set_to(SocketAddr::new(host.ip, host.data_port)) {
+                    tracing::warn!("{error}");
+                }
             }
             (Link::Line(line), Output::Bytes(bytes)) => {
                 let line = line.as_ref();
@@ -107,7 +120,9 @@ impl<'a> Sender<'a> {
             }
             (Link::Line(_), Output::BytesTo(..))
             | (Link::Udp(_), Output::BytesTo(..) | Output::Line(_) | Output::PulsePerSecond(_))
-            | (Link::Server(_), Output::Line(_) | Output::PulsePerSecond(_)) => {}
+            | (Link::Server(_), Output::Line(_) | Output::PulsePerSecond(_))
+            | (Link::Line(_) | Link::Server(_), Output::Host(_))
+            | (_, Output::Withdraw) => {}
         }
     }
 

@@ -1,0 +1,134 @@
+//! What can be changed while a unit runs, and how a change comes into the stream.
+
+use core::net::Ipv4Addr;
+
+use super::Velodyne;
+use super::program::{Mode, View};
+use super::rotor::Phase;
+use crate::config::hdl64e::ReturnMode;
+use crate::config::network::NetworkIdentity;
+use crate::config::velodyne::VelodyneSettings;
+use crate::devices::{HostAddress, Output, Transmit};
+use crate::time::{Epoch, SimTime};
+
+const SECOND_NS: i128 = 1_000_000_000;
+/// Where position packets go at the factory.
+const TELEMETRY_PORT: u16 = 8308;
+
+/// What the unit's web interface sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// Set speed; 0 stops the rotor.
+    pub rpm: u32,
+    /// Which echoes.
+    pub returns: ReturnMode,
+    /// Where lasers fire.
+    pub view: View,
+    /// Whether lasers fire.
+    pub laser_on: bool,
+    /// Whether the rotor follows the pulse per second.
+    pub phase_lock: PhaseLock,
+    /// Where packets go.
+    pub host: HostAddress,
+    /// The unit's own address. It is kept and told; what the rig's link says is what is used.
+    pub net: NetConfiguration,
+}
+
+/// Whether and where the rotor points at each pulse per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseLock {
+    /// Whether it does.
+    pub is_on: bool,
+    /// The angle, hundredths of a degree, 0..36000.
+    pub offset_centideg: u16,
+}
+
+/// A unit's own address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetConfiguration {
+    /// Address.
+    pub addr: Ipv4Addr,
+    /// Network mask.
+    pub mask: Ipv4Addr,
+    /// Gateway.
+    pub gateway: Ipv4Addr,
+    /// Whether it asks for an address by DHCP.
+    pub dhcp: bool,
+}
+
+impl Configuration {
+    /// What a rig and its profile say.
+    pub fn at_power_on(settings: &VelodyneSettings, network: &NetworkIdentity) -> Self {
+        let [a, b, c, _] = network.source_ip.octets();
+        Self {
+            rpm: settings.rotation_rate_rpm,
+            returns: settings.return_mode,
+            view: View(settings.field_of_view_deg),
+            laser_on: true,
+            phase_lock: PhaseLock::default(),
+            host: HostAddress {
+                ip: network.destination_ip.into(),
+                data_port: network.destination_port,
+                telemetry_port: TELEMETRY_PORT,
+            },
+            net: NetConfiguration {
+                addr: network.source_ip,
+                mask: Ipv4Addr::new(255, 255, 255, 0),
+                gateway: Ipv4Addr::new(a, b, c, 1),
+                dhcp: false,
+            },
+        }
+    }
+
+    /// What it makes lasers and packets do.
+    pub fn mode(&self) -> Mode {
+        Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
+    }
+}
+
+impl Velodyne {
+    /// Makes `wanted` the unit's configuration; what that changes shows from the next turn on.
+    pub fn configure(&mut self, now: SimTime, wanted: Configuration) {
+        self.now = self.now.max(now);
+        if wanted == self.configuration {
+            return;
+        }
+        let at = self.program.takes_effect(self.now);
+        self.send_to(at, wanted.host);
+        self.configuration = wanted;
+        self.follow_configuration(at);
+    }
+
+    /// Brings lasers and rotor in line with the configuration from `at` on.
+    pub(super) fn follow_configuration(&mut self, at: SimTime) {
+        let (mode, rpm, phase) =
+            (self.configuration.mode(), self.configuration.rpm, self.wanted_phase());
+        if self.program.is_to_do(&mode, rpm, phase) {
+            return;
+        }
+        self.program.set_mode(at, mode);
+        self.program.set_drive(at, rpm, phase);
+        self.plan_anew(at);
+    }
+
+    /// From `at` on packets go to `host`.
+    fn send_to(&mut self, at: SimTime, host: HostAddress) {
+        if host != self.configuration.host {
+            self.ready.push_back(Transmit { due: at, points: 0, output: Output::Host(host) });
+        }
+    }
+
+    /// The phase that the rotor is to keep, if it is to keep one.
+    fn wanted_phase(&self) -> Option<Phase> {
+        let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
+        is_on.then(|| Phase {
+            turn: f64::from(offset_centideg) / 36_000.0,
+            second: first_second(self.epoch),
+        })
+    }
+}
+
+/// The first whole second of UTC in a run, at which the pulse per second rises.
+fn first_second(epoch: Epoch) -> SimTime {
+    SimTime((-epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS) as u64)
+}

@@ -1,0 +1,219 @@
+//! Which firing sequences make the next packet.
+//!
+//! Packets are asked for ahead of time. When something changes that begins before all of them have
+//! left, the planner goes back to the first packet it concerns and plans anew, with the same packet
+//! numbers: what is sent depends on what was asked of the unit and when, not on how far ahead
+//! packets had been asked for.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::program::{Mode, Program};
+use crate::config::hdl64e::ReturnMode;
+use crate::config::velodyne::VelodyneLaser;
+use crate::config::velodyne_motor::MotorSettings;
+use crate::sensors::beam::EchoSelection;
+use crate::sensors::{FiringSlot, Sweep};
+use crate::time::SimTime;
+
+/// How far beyond the horizon sequences are sought that complete a packet, nanoseconds; a turn at
+/// the slowest rate is a fifth of a second.
+const HOLD_NS: u64 = 1_000_000_000;
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    /// Counts packets.
+    pub number: u64,
+    /// What is in force at its first firing.
+    pub mode: Mode,
+    /// The starts of its sequences.
+    pub starts: Vec<SimTime>,
+}
+
+/// Plans packet after packet.
+#[derive(Debug)]
+pub struct Planner {
+    lasers: Vec<VelodyneLaser>,
+    sequence_ns: u64,
+    interlock_rpm: u32,
+    sends_when_dark: bool,
+    single: Packing,
+    dual: Packing,
+    /// The first sequence since the first instant that has not been looked at.
+    next_sequence: u64,
+    next_number: u64,
+    /// A packet that lacks sequences: the number of its first, and the starts of those it has.
+    begun: Option<(u64, Vec<SimTime>)>,
+    /// Packets that have been asked for and may have to be planned anew, oldest first.
+    asked: VecDeque<Asked>,
+}
+
+/// How packets of a return mode are filled.
+#[derive(Debug)]
+struct Packing {
+    layout: Layout,
+    /// Of packets whose sequences follow one another, as nearly all do.
+    even_firings: Arc<[FiringSlot]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    number: u64,
+    first_sequence: u64,
+    last_start: SimTime,
+}
+
+/// What a change undid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The first packet that will be planned anew.
+    pub number: u64,
+    /// When its last sequence would have started.
+    pub last_start: SimTime,
+}
+
+impl Planner {
+    /// Starts with sequence 0.
+    pub fn new(lasers: Vec<VelodyneLaser>, sequence_ns: u64, motor: &MotorSettings) -> Self {
+        let packing = |is_dual| {
+            let layout = Layout::new(lasers.len(), is_dual);
+            let starts: Vec<_> =
+                (0..layout.sequences as u64).map(|k| SimTime(k * sequence_ns)).collect();
+            Packing { layout, even_firings: firings(&lasers, &starts) }
+        };
+        Self {
+            single: packing(false),
+            dual: packing(true),
+            lasers,
+            sequence_ns,
+            interlock_rpm: motor.interlock_rpm,
+            sends_when_dark: motor.sends_when_dark,
+            next_sequence: 0,
+            next_number: 0,
+            begun: None,
+            asked: VecDeque::new(),
+        }
+    }
+
+    /// How packets are filled in a return mode.
+    pub fn layout(&self, returns: ReturnMode) -> &Layout {
+        &self.packing(returns).layout
+    }
+
+    /// The next packet, if its first sequence starts before `horizon`, and what to measure for it.
+    pub fn next(&mut self, program: &Program, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+        let (first_sequence, mut starts) = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let start = self.next_in_view(program, horizon)?;
+                (self.next_sequence - 1, vec![start])
+            }
+        };
+        let mode = *program.mode(starts[0]);
+        let sequences = self.packing(mode.returns).layout.sequences;
+        let limit = SimTime(horizon.0.saturating_add(HOLD_NS));
+        while starts.len() < sequences {
+            let Some(start) = self.next_in_view(program, limit) else {
+                self.begun = Some((first_sequence, starts));
+                return None;
+            };
+            starts.push(start);
+        }
+        let plan = PacketPlan { number: self.next_number, mode, starts };
+        self.next_number += 1;
+        let last_start = plan.starts[sequences - 1];
+        self.asked.push_back(Asked { number: plan.number, first_sequence, last_start });
+        let sweep = self.sweep(program, &plan);
+        Some((plan, sweep))
+    }
+
+    /// Forgets all plans with a sequence that starts at `from` or later.
+    pub fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        let next = from.0.div_ceil(self.sequence_ns);
+        let begun = self.begun.take().map(|(first, _)| first);
+        self.next_sequence = begun.unwrap_or(self.next_sequence.min(next));
+        let mut undone = None;
+        while let Some(asked) = self.asked.pop_back_if(|asked| asked.last_start >= from) {
+            self.next_sequence = asked.first_sequence;
+            self.next_number = asked.number;
+            undone = Some(Undone { number: asked.number, last_start: asked.last_start });
+        }
+        undone
+    }
+
+    /// Nothing that starts before `before` will be planned anew.
+    pub fn forget(&mut self, before: SimTime) {
+        while self.asked.pop_front_if(|asked| asked.last_start < before).is_some() {}
+    }
+
+    /// The start of the earliest sequence that is not part of a plan.
+    pub fn position(&self) -> SimTime {
+        let begun = self.begun.as_ref().map(|(_, starts)| starts[0]);
+        begun.unwrap_or(SimTime(self.next_sequence * self.sequence_ns))
+    }
+
+    fn packing(&self, returns: ReturnMode) -> &Packing {
+        if returns == ReturnMode::Dual { &self.dual } else { &self.single }
+    }
+
+    /// The start of the next sequence that packets hold, if it is before `limit`.
+    fn next_in_view(&mut self, program: &Program, limit: SimTime) -> Option<SimTime> {
+        loop {
+            let start = SimTime(self.next_sequence * self.sequence_ns);
+            if start >= limit {
+                return None;
+            }
+            self.next_sequence += 1;
+            let mode = program.mode(start);
+            let is_sent = mode.is_up
+                && mode.view.contains(program.rotor().turn(start))
+                && (self.sends_when_dark || self.is_lit(program, start));
+            if is_sent {
+                return Some(start);
+            }
+        }
+    }
+
+    fn is_lit(&self, program: &Program, at: SimTime) -> bool {
+        program.mode(at).laser_on && program.rotor().rpm(at) >= f64::from(self.interlock_rpm)
+    }
+
+    fn sweep(&self, program: &Program, plan: &PacketPlan) -> Sweep {
+        let packing = self.packing(plan.mode.returns);
+        let (first, last) = (plan.starts[0], plan.starts[plan.starts.len() - 1]);
+        let is_even = last.0 - first.0 == (plan.starts.len() as u64 - 1) * self.sequence_ns;
+        Sweep {
+            number: plan.number,
+            rotor: program.rotor().motion(first, SimTime(last.0 + self.sequence_ns)),
+            selection: match plan.mode.returns {
+                ReturnMode::Strongest => EchoSelection::Strongest,
+                ReturnMode::Last => EchoSelection::Last,
+                ReturnMode::Dual => EchoSelection::OtherAndLast,
+            },
+            firings: if !self.is_lit(program, first) {
+                Arc::default() // nothing comes back of what is not fired
+            } else if is_even {
+                packing.even_firings.clone()
+            } else {
+                firings(&self.lasers, &plan.starts)
+            },
+        }
+    }
+}
+
+/// The firings of the sequences that start at `starts`, laser by laser within each.
+fn firings(lasers: &[VelodyneLaser], starts: &[SimTime]) -> Arc<[FiringSlot]> {
+    let first = starts.first().copied().unwrap_or_default();
+    starts
+        .iter()
+        .flat_map(|start| {
+            let after_ns = (start.0 - first.0) as u32;
+            lasers.iter().enumerate().map(move |(index, laser)| FiringSlot {
+                offset_ns: after_ns + laser.firing_offset_ns,
+                laser: index as u16,
+            })
+        })
+        .collect()
+}

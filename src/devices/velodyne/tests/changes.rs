@@ -1,0 +1,258 @@
+//! What changes while a unit runs.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::devices::HostAddress;
+use crate::devices::velodyne::control::PhaseLock;
+use crate::sensors::Sweep;
+use crate::wire::velodyne::DataPacket;
+
+const MS: u64 = 1_000_000;
+
+/// A unit whose packets are asked for `ahead_ns` before they are due, and what it has sent.
+struct Run {
+    unit: Velodyne,
+    ahead_ns: u64,
+    now: u64,
+    sent: BTreeMap<SimTime, Vec<u8>>,
+    hosts: Vec<(SimTime, HostAddress)>,
+}
+
+impl Run {
+    fn new(unit: Velodyne, ahead_ms: u64) -> Self {
+        let (sent, hosts) = (BTreeMap::new(), Vec::new());
+        Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, hosts }
+    }
+
+    /// Lets time pass in steps of `step_ms`.
+    fn until(&mut self, end_ms: u64, step_ms: u64) {
+        while self.now < end_ms * MS {
+            self.now = (self.now + step_ms * MS).min(end_ms * MS);
+            while let Some(request) = self.unit.poll_request(SimTime(self.now + self.ahead_ns)) {
+                let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+                let returns = seen(sweep);
+                let outcome = Outcome::Returns(returns);
+                self.unit.handle_measurement(&Measurement { request, outcome });
+            }
+            self.unit.advance(SimTime(self.now));
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(Transmit { due, output, .. }) = self.unit.poll_transmit() {
+            match output {
+                Output::Bytes(bytes) => assert!(self.sent.insert(due, bytes).is_none(), "{due}"),
+                Output::Withdraw => {
+                    assert!(due.0 > self.now, "what has left cannot be taken back");
+                    self.sent.split_off(&due);
+                }
+                Output::Host(host) => self.hosts.push((due, host)),
+                _ => panic!("a lidar says no such thing"),
+            }
+        }
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Configuration)) {
+        let mut wanted = self.unit.configuration.clone();
+        change(&mut wanted);
+        self.unit.configure(SimTime(self.now), wanted);
+        self.collect();
+    }
+
+    /// When they are due, in milliseconds, and what they say.
+    fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
+        self.sent.iter().map(|(due, bytes)| {
+            let packet = DataPacket::parse(bytes).expect("a packet");
+            (due.0 as f64 / MS as f64, packet)
+        })
+    }
+
+    /// By how many hundredths of a degree the azimuth moves from block to block around a time.
+    fn step_around(&self, ms: f64) -> f64 {
+        let packets: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 5.0).collect();
+        let azimuths = packets.iter().flat_map(|(_, packet)| &packet.blocks);
+        let azimuths: Vec<_> = azimuths.map(|block| i32::from(block.azimuth_centideg)).collect();
+        let steps = azimuths.windows(2).map(|w| (w[1] - w[0]).rem_euclid(36_000));
+        f64::from(steps.sum::<i32>()) / (azimuths.len() as f64 - 1.0)
+    }
+}
+
+/// Ranges that tell where the rotor pointed when they were measured.
+fn seen(sweep: &Sweep) -> Vec<PulseReturns> {
+    let pulse = |slot: &FiringSlot| {
+        let turn =
+            (sweep.azimuth_at(slot.offset_ns.into()) / std::f64::consts::TAU).rem_euclid(1.0);
+        let range_m = 10.0 + 50.0 * turn as f32;
+        PulseReturns { first: echo(range_m, 0.5), second: echo(range_m, 0.5) }
+    };
+    sweep.firings.iter().map(pulse).collect()
+}
+
+fn vlp16(change: impl FnOnce(&mut VelodyneSettings)) -> Run {
+    Run::new(unit("velodyne-vlp16-3.0", change), 100)
+}
+
+/// VLP-16: two sequences of 55.296 us a block.
+fn step_at(rpm: f64) -> f64 {
+    rpm * 6.0 * 110.592e-6 * 100.0
+}
+
+#[test]
+fn speed_follows_from_the_next_turn_on() {
+    let mut run = vlp16(|_| {});
+    run.until(250, 1);
+    run.change(|c| c.rpm = 1200);
+    run.until(4000, 1);
+    assert!((run.step_around(290.0) - step_at(600.0)).abs() < 0.05);
+    // 200 rpm a second from the turn that begins at 300 ms.
+    for (ms, rpm) in [(800.0, 700.0), (1300.0, 800.0), (3200.0, 1180.0), (3500.0, 1200.0)] {
+        let step = run.step_around(ms);
+        assert!((step - step_at(rpm)).abs() < 0.1, "{ms} ms: {step} for {}", step_at(rpm));
+    }
+}
+
+#[test]
+fn what_is_seen_and_what_is_told_agree_while_it_spins_up() {
+    let mut run = vlp16(|settings| settings.motor.starts_at_rest = true);
+    run.until(4000, 1);
+    assert_eq!(run.sent.len(), 3090, "packets keep their pace whatever the rotor does");
+    let mut seen = 0;
+    for (due, packet) in run.packets() {
+        // Lasers wait for 60 rpm, 0.3 s.
+        let is_lit = packet.blocks[0].points[0].distance != 0;
+        assert_eq!(is_lit, due > 301.3, "{due}");
+        for block in packet.blocks.iter().filter(|_| is_lit) {
+            let told = f64::from(block.azimuth_centideg) / 36_000.0;
+            let shown = (f64::from(block.points[0].distance) * 0.002 - 10.0) / 50.0;
+            let off = (told - shown + 0.5).rem_euclid(1.0) - 0.5;
+            assert!(off.abs() < 1e-4, "{due}: {told} {shown}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30_000);
+    assert!((run.step_around(3500.0) - step_at(600.0)).abs() < 0.05);
+}
+
+#[test]
+fn the_return_mode_changes_between_packets() {
+    let mut run = vlp16(|_| {});
+    run.until(130, 1);
+    run.change(|c| c.returns = ReturnMode::Dual);
+    run.until(400, 1);
+    // A packet that was begun in the old mode is finished in it.
+    let is_dual = |packet: &DataPacket| packet.status_bytes()[0] == 0x39;
+    let (first, _) = run.packets().find(|(_, packet)| is_dual(packet)).unwrap();
+    assert!((200.66..202.0).contains(&first), "{first}");
+    for (due, packet) in run.packets() {
+        let is_pair = packet.blocks[0].azimuth_centideg == packet.blocks[1].azimuth_centideg;
+        assert_eq!((is_dual(&packet), is_pair), (due >= first, due >= first), "{due}");
+    }
+    // 753.5 packets a second for 200 ms, then twice as many for 300.
+    assert!((600..606).contains(&run.sent.len()), "{}", run.sent.len());
+}
+
+#[test]
+fn lasers_off_send_empty_packets_and_stopping_holds_the_azimuth() {
+    let mut run = vlp16(|_| {});
+    run.until(130, 1);
+    run.change(|c| (c.laser_on, c.rpm) = (false, 0));
+    run.until(4500, 1);
+    let empty =
+        |packet: &DataPacket| packet.blocks.iter().flat_map(|b| b.points).all(|p| p.distance == 0);
+    assert!(run.packets().all(|(due, packet)| empty(&packet) == (due > 201.4)));
+    assert_eq!(run.step_around(4400.0), 0.0);
+    run.change(|c| (c.laser_on, c.rpm) = (true, 300));
+    run.until(7000, 1);
+    assert!(run.packets().filter(|(due, _)| *due > 4900.0).all(|(_, packet)| !empty(&packet)));
+    assert!((run.step_around(6900.0) - step_at(300.0)).abs() < 0.05);
+}
+
+#[test]
+fn the_view_narrows_and_opens() {
+    let mut run = vlp16(|_| {});
+    run.until(130, 1);
+    run.change(|c| c.view = View([90, 180]));
+    run.until(600, 1);
+    run.change(|c| c.view = View([0, 0]));
+    run.until(1500, 1);
+    run.change(|c| c.view = View::ALL);
+    run.until(2000, 1);
+    let degrees = |from: f64, to: f64| {
+        let packets = run.packets().filter(move |(due, _)| (from..to).contains(due));
+        let blocks = packets.flat_map(|(_, packet)| packet.blocks);
+        let degrees: Vec<_> = blocks.map(|b| f64::from(b.azimuth_centideg) / 100.0).collect();
+        degrees
+    };
+    // A packet that was begun before is held open until the view comes.
+    assert!(degrees(230.0, 690.0).iter().all(|degree| (90.0..180.0).contains(degree)));
+    assert_eq!(degrees(800.0, 1590.0).len(), 0);
+    assert!(degrees(1602.0, 1990.0).iter().any(|degree| *degree > 300.0));
+    assert!(degrees(1602.0, 1990.0).len() > 12 * 290);
+}
+
+#[test]
+fn a_phase_lock_points_the_rotor_at_each_second() {
+    let mut run = vlp16(|_| {});
+    run.until(130, 1);
+    run.change(|c| c.phase_lock = PhaseLock { is_on: true, offset_centideg: 27_000 });
+    run.until(3500, 1);
+    // The run begins at 34.567 89 s past the minute.
+    for second in [1_432_110_000u64, 2_432_110_000, 3_432_110_000] {
+        let turn = run.unit.program.rotor().turn(SimTime(second));
+        assert!((turn - 0.75).abs() < 2e-6, "{turn}");
+    }
+    assert_eq!(run.unit.program.rotor().rpm(SimTime(3_000 * MS)), 600.0);
+}
+
+#[test]
+fn another_host_gets_the_packets() {
+    let mut run = vlp16(|_| {});
+    run.until(130, 1);
+    run.change(|c| c.host.data_port = 9000);
+    let (due, host) = run.hosts[0];
+    assert_eq!((due, host.data_port), (SimTime(200 * MS), 9000));
+}
+
+/// Things that hosts do: after so many milliseconds, what.
+fn command() -> impl Strategy<Value = (u64, u8, u16)> {
+    (1u64..250, 0u8..6, 0u16..360)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    /// The same commands at the same times give the same packets, however far ahead and in
+    /// whatever steps they are rendered.
+    #[test]
+    fn commands_alone_decide(
+        commands in prop::collection::vec(command(), 1..5),
+        name in prop::sample::select(vec!["velodyne-vlp16-3.0", "velodyne-vlp32c-3.0", "velodyne-hdl32e-2.2"]),
+        ahead in prop::sample::select(vec![(100, 1, 40, 7), (100, 1, 700, 3), (250, 20, 30, 1)]),
+    ) {
+        let (ahead_ms, step_ms, other_ahead_ms, other_step_ms) = ahead;
+        let sent = |ahead_ms: u64, step_ms: u64| {
+            let mut run = Run::new(unit(name, |_| {}), ahead_ms);
+            let mut at = 0;
+            for (wait, what, value) in &commands {
+                at += wait;
+                run.until(at, step_ms);
+                run.change(|c| match what {
+                    0 => c.rpm = u32::from(value % 21) * 60,
+                    1 => c.returns = ReturnMode::WORDS[usize::from(value % 3)].1,
+                    2 => c.view = View([*value, (value * 7) % 360]),
+                    3 => c.laser_on = !c.laser_on,
+                    4 => c.phase_lock = PhaseLock { is_on: value % 3 > 0, offset_centideg: value * 100 },
+                    _ => c.host.data_port = *value,
+                });
+            }
+            run.until(at + 800, step_ms);
+            let end = SimTime((at + 800) * MS);
+            run.sent.retain(|due, _| *due < end);
+            (run.sent, run.hosts)
+        };
+        prop_assert_eq!(sent(ahead_ms, step_ms), sent(other_ahead_ms, other_step_ms));
+    }
+}
