@@ -2,6 +2,7 @@
 
 mod allan;
 mod allan_plot;
+mod vepd;
 
 use super::CliError;
 
@@ -16,6 +17,8 @@ pub struct Cmd {
 enum What {
     /// Compare the Allan deviation of an IMU's simulated output with what its errors ask for
     Allan(allan::Cmd),
+    /// Compare GNSS error models by what a state estimator makes of them and of an IMU
+    Vepd(vepd::Cmd),
 }
 
 impl Cmd {
@@ -23,6 +26,7 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         match self.what {
             What::Allan(cmd) => cmd.run(),
+            What::Vepd(cmd) => cmd.run(),
         }
     }
 }

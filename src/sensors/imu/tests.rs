@@ -5,14 +5,7 @@ use super::*;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
 use crate::frames::{Body, Sensor as SensorFrame, Transform};
-use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
-
-struct Nothing;
-impl RayCaster for Nothing {
-    fn cast(&self, _: &Stencil, _: &[Pulse], hits: &mut [Hit]) {
-        hits.fill(Hit::MISS);
-    }
-}
+use crate::world::raycast::OpenSky;
 
 const HERE: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
@@ -33,7 +26,7 @@ fn truth_of(
     let robot = RobotConfig { trajectory, follow_ground: false };
     let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
     let surroundings = Surroundings {
-        caster: &Nothing,
+        caster: &OpenSky,
         trajectory: &trajectory,
         origin: &origin,
         body_from_sensor,
@@ -134,7 +127,7 @@ fn a_series_holds_its_instants() {
     let robot = RobotConfig { trajectory: circle(2.0), follow_ground: false };
     let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
     let surroundings = Surroundings {
-        caster: &Nothing,
+        caster: &OpenSky,
         trajectory: &trajectory,
         origin: &origin,
         body_from_sensor: Transform::IDENTITY,

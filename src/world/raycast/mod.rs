@@ -120,3 +120,13 @@ pub trait RayCaster: Send + Sync {
         self.cast(stencil, pulses, hits);
     }
 }
+
+/// A world without surfaces.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenSky;
+
+impl RayCaster for OpenSky {
+    fn cast(&self, _stencil: &Stencil, _pulses: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+    }
+}

@@ -7,7 +7,8 @@
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
 //!
-//! The motion starts at the first instant at full speed: there is no ramp-up, and nothing before.
+//! The motion starts at the first instant at full speed: there is no ramp-up, and nothing before,
+//! unless [`Trajectory::starting_from_rest`] says so.
 //!
 //! # What is smooth
 //!
@@ -51,3 +52,4 @@ pub mod truth;
 
 pub use error::{FileFault, TrajectoryError};
 pub use motion::{BodyState, Description, Trajectory};
+pub use progress::Start;

@@ -9,7 +9,7 @@ use super::error::{FileFault, TrajectoryError};
 use super::files::{self, Format, MAX_COORDINATE_M, Pose};
 use super::ground_following::{GroundProfile, Stance, stance};
 use super::path::{AngleJet, Extent, Path, PathFault, SinePath, fit_path};
-use super::progress::Progress;
+use super::progress::{Progress, Start};
 use super::recorded::{FittedRecording, Recorded, TimedPose, fit_recording};
 use super::spline::Deviation;
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
@@ -47,6 +47,7 @@ pub struct BodyState {
 pub struct Trajectory {
     base: Base,
     progress: Progress,
+    start: Option<Start>,
     ground: Option<GroundProfile>,
     description: Description,
 }
@@ -110,9 +111,21 @@ impl Trajectory {
         Ok(made)
     }
 
+    /// The same motion from rest: still at first, and at its full speed after the start's ramp.
+    #[must_use]
+    pub fn starting_from_rest(mut self, start: Start) -> Self {
+        if !self.description.closed
+            && let Some(duration_s) = &mut self.description.duration_s
+        {
+            *duration_s += start.delay_s();
+        }
+        self.start = Some(start);
+        self
+    }
+
     /// Position, orientation and their rates at `t`.
     pub fn state(&self, t: SimTime) -> BodyState {
-        let [u, rate, rate_change] = self.progress.at(t.as_secs_f64());
+        let [u, rate, rate_change] = self.progress(t.as_secs_f64());
         let (mut position, facing) = match &self.base {
             Base::Still { position_m, yaw_rad, stance } => {
                 return BodyState {
@@ -163,6 +176,14 @@ impl Trajectory {
             acceleration_m_s2: position.second * (rate * rate) + position.first * rate_change,
             angular_rate_rad_s: turn * rate,
         }
+    }
+
+    /// The curve's parameter with its derivatives by time.
+    fn progress(&self, t_s: f64) -> [f64; 3] {
+        let Some(start) = &self.start else { return self.progress.at(t_s) };
+        let [own_s, pace, pace_change] = start.at(t_s);
+        let [u, rate, rate_change] = self.progress.at(own_s);
+        [u, rate * pace, rate_change * pace * pace + rate * pace_change]
     }
 
     /// The pose at `t`.
@@ -368,7 +389,7 @@ impl Trajectory {
 
     fn bare(base: Base, progress: Progress, name: &str) -> Self {
         let description = Description { name: name.to_owned(), ..Description::default() };
-        Self { base, progress, ground: None, description }
+        Self { base, progress, start: None, ground: None, description }
     }
 
     /// Takes z, roll and pitch from the ground.

@@ -49,10 +49,7 @@ impl Progress {
                 if b >= 1.0 {
                     return [end, 0.0, 0.0];
                 }
-                // The rate falls by 6 b^5 - 15 b^4 + 10 b^3.
-                let fallen = b * b * b * (b * (6.0 * b - 15.0) + 10.0);
-                let lost = b * b * b * b * (b * (b - 3.0) + 2.5);
-                let slope = 30.0 * b * b * (1.0 - b) * (1.0 - b);
+                let [lost, fallen, slope] = smooth_step(b);
                 [
                     rate * (brake_from_s + brake_s * (b - lost)),
                     rate * (1.0 - fallen),
@@ -71,6 +68,45 @@ impl Progress {
     }
 }
 
+/// A start from rest: still at first, then faster, until time passes for the motion as it does for
+/// the clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// At rest for so long, seconds.
+    pub still_s: f64,
+    /// From rest to the full rate, seconds.
+    pub ramp_s: f64,
+}
+
+impl Start {
+    /// The motion's own time with its first and second derivative, at `t_s` seconds.
+    pub fn at(&self, t_s: f64) -> [f64; 3] {
+        let since_s = t_s - self.still_s;
+        if since_s <= 0.0 {
+            return [0.0; 3];
+        }
+        if since_s >= self.ramp_s {
+            return [since_s - 0.5 * self.ramp_s, 1.0, 0.0];
+        }
+        let [passed, pace, slope] = smooth_step(since_s / self.ramp_s);
+        [self.ramp_s * passed, pace, slope / self.ramp_s]
+    }
+
+    /// How much later the motion is for it, seconds.
+    pub fn delay_s(&self) -> f64 {
+        self.still_s + 0.5 * self.ramp_s
+    }
+}
+
+/// The step 6 b^5 - 15 b^4 + 10 b^3 from 0 to 1 with its integral before and its slope behind it.
+fn smooth_step(b: f64) -> [f64; 3] {
+    [
+        b * b * b * b * (b * (b - 3.0) + 2.5),
+        b * b * b * (b * (6.0 * b - 15.0) + 10.0),
+        30.0 * b * b * (1.0 - b) * (1.0 - b),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +120,22 @@ mod tests {
         let peak = (0..10_000).map(|i| -progress.at(f64::from(i) * end_s / 1e4)[2]);
         let peak = peak.fold(0.0, f64::max);
         assert!((peak - BRAKING_M_S2).abs() < 1e-3, "{peak}");
+    }
+
+    #[test]
+    fn a_start_is_smooth_and_ends_at_the_clocks_pace() {
+        let start = Start { still_s: 1.0, ramp_s: 2.0 };
+        assert_eq!(start.at(1.0), [0.0; 3]);
+        assert_eq!(start.at(4.0), [2.0, 1.0, 0.0]);
+        assert_eq!(start.at(10.0)[0], 10.0 - start.delay_s());
+        let h = 1e-5;
+        for i in 0..350 {
+            let t = f64::from(i) * 0.01;
+            let [_, pace, slope] = start.at(t);
+            let (before, after) = (start.at(t - h), start.at(t + h));
+            assert!(((after[0] - before[0]) / (2.0 * h) - pace).abs() < 1e-6, "{t}");
+            assert!(((after[1] - before[1]) / (2.0 * h) - slope).abs() < 1e-3, "{t}");
+        }
     }
 
     #[test]

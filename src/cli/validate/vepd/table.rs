@@ -1,0 +1,193 @@
+//! What was found, as tables and as JSON.
+
+use std::fmt::Write;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use super::drive::{Course, IMU, RECEIVER, Variant};
+use super::metrics::mean_and_std;
+use super::{Cmd, Distance, Drives, Findings, Group, recorded};
+
+/// As the command line has it.
+pub fn name(variant: Variant) -> String {
+    variant.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// What is simulated and what is not, in lines.
+pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
+    let m = cmd.manner();
+    let courses: Vec<String> = findings
+        .courses
+        .iter()
+        .map(|course| match course {
+            Course::Line => "line".to_owned(),
+            Course::HalfSine => format!("half-sine of {} m by {} m", m.length_m, m.height_m),
+            Course::Circle => format!("circle of {} m radius", m.radius_m),
+        })
+        .collect();
+    let reference = if cmd.recorded.is_some() {
+        let drives: usize = findings.reference.courses.values().map(|d| d.scores.len()).sum();
+        format!(
+            "reference: {}, {drives} recorded drives; their speeds were estimated by their own judge",
+            findings.reference.name
+        )
+    } else {
+        format!(
+            "reference: {}, simulated; nothing here is compared with a real drive",
+            findings.reference.name
+        )
+    };
+    vec![
+        format!(
+            "simulated: {} at {} Hz with fixed RTK under an open sky, {} at {} Hz",
+            RECEIVER.0, RECEIVER.1, IMU.0, IMU.1
+        ),
+        format!("courses: {}; {} drives each, seed {}", courses.join(", "), cmd.runs, cmd.seed),
+        format!(
+            "motion: {} s still, within {} s to {} m/s, judged for {} s",
+            m.still_s, m.ramp_s, m.speed_m_s, m.duration_s
+        ),
+        "judge: Menura's error-state Kalman filter of 15 states, not robot_localization".to_owned(),
+        reference,
+    ]
+}
+
+/// The tables.
+pub fn text(cmd: &Cmd, findings: &Findings) -> String {
+    let mut out = preamble(cmd, findings).join("\n");
+    out.push_str("\n\nerror of the estimated speed: mean and standard deviation over drives\n");
+    errors(&mut out, findings);
+    out.push_str("  entropy: difference of the Wiener entropies of estimated and true speed\n");
+    out.push_str("  NEES: 3 where the judge's belief of its velocity is right, more where it trusts too much\n");
+    let _ = writeln!(out, "\nVEPD against {}, and its rank", findings.reference.name);
+    distances(&mut out, findings);
+    out.push_str("  W1: distance of RMSE, m/s; W2: of entropy; VEPD: their mean\n");
+    out
+}
+
+fn width(findings: &Findings) -> usize {
+    let groups = findings.groups.iter().chain([&findings.reference]);
+    groups.map(|group| group.name.len()).max().unwrap_or(0).max(10)
+}
+
+fn errors(out: &mut String, findings: &Findings) {
+    let width = width(findings);
+    let _ = write!(out, "  {:width$}", "");
+    for course in &findings.courses {
+        let _ = write!(out, "  {:<40}", recorded::name_of(*course));
+    }
+    let _ = write!(out, "\n  {:width$}", "");
+    for _ in &findings.courses {
+        let _ = write!(out, "  {:<16} {:<16} {:>6}", "RMSE, m/s", "entropy", "NEES");
+    }
+    out.push('\n');
+    for group in findings.groups.iter().chain([&findings.reference]) {
+        let _ = write!(out, "  {:width$}", group.name);
+        for course in &findings.courses {
+            let drives = &group.courses[course];
+            let shown = |values: Vec<f64>| {
+                let (mean, std) = mean_and_std(&values);
+                format!("{mean:.4} ± {std:.4}")
+            };
+            let nees = if drives.velocity_nees.is_empty() {
+                "-".to_owned()
+            } else {
+                format!("{:.1}", mean_and_std(&drives.velocity_nees).0)
+            };
+            let (rmse, entropy) = (shown(drives.rmse_m_s()), shown(drives.flatness_differences()));
+            let _ = write!(out, "  {rmse:<16} {entropy:<16} {nees:>6}");
+        }
+        out.push('\n');
+    }
+}
+
+fn distances(out: &mut String, findings: &Findings) {
+    let width = width(findings);
+    let _ = write!(out, "  {:width$}", "");
+    for course in &findings.courses {
+        let _ = write!(out, "  {:>10}    ", recorded::name_of(*course));
+    }
+    let _ = writeln!(out, "  {:>8}  {:>8}  {:>8}", "all: W1", "W2", "VEPD");
+    let ranks: Vec<Vec<usize>> = findings
+        .courses
+        .iter()
+        .map(|course| ranks(&column(findings, std::slice::from_ref(course))))
+        .collect();
+    let all = column(findings, &findings.courses);
+    let all_ranks = self::ranks(&all);
+    for (row, group) in findings.groups.iter().enumerate() {
+        let _ = write!(out, "  {:width$}", group.name);
+        for (course, ranks) in findings.courses.iter().zip(&ranks) {
+            let distance = Distance::between(group, &findings.reference, &[*course]);
+            let _ = write!(out, "  {:>10.4} {:>2} ", distance.vepd(), ranks[row]);
+        }
+        let d = all[row];
+        let _ = writeln!(
+            out,
+            "  {:>8.4}  {:>8.4}  {:>8.4} {:>2}",
+            d.w1_m_s,
+            d.w2,
+            d.vepd(),
+            all_ranks[row]
+        );
+    }
+}
+
+fn column(findings: &Findings, courses: &[Course]) -> Vec<Distance> {
+    findings
+        .groups
+        .iter()
+        .map(|group| Distance::between(group, &findings.reference, courses))
+        .collect()
+}
+
+/// From 1, the nearest; equal ones share the better place.
+fn ranks(distances: &[Distance]) -> Vec<usize> {
+    let place = |d: &Distance| distances.iter().filter(|other| other.vepd() < d.vepd()).count() + 1;
+    distances.iter().map(place).collect()
+}
+
+/// All, for machines.
+pub fn report(cmd: &Cmd, findings: &Findings) -> Value {
+    let m = cmd.manner();
+    let shown = |distance: Distance| json!({ "w1_m_s": distance.w1_m_s, "w2": distance.w2, "vepd": distance.vepd() });
+    let groups: Vec<Value> = findings
+        .groups
+        .iter()
+        .map(|group| {
+            let per_course: Map<String, Value> = findings
+                .courses
+                .iter()
+                .map(|course| {
+                    let distance = Distance::between(group, &findings.reference, &[*course]);
+                    (recorded::name_of(*course).to_owned(), shown(distance))
+                })
+                .collect();
+            let all = Distance::between(group, &findings.reference, &findings.courses);
+            json!({ "name": group.name, "drives": drives(group), "distance": per_course,
+                    "distance_all": shown(all) })
+        })
+        .collect();
+    json!({
+        "simulated": { "receiver": RECEIVER.0, "receiver_rate_hz": RECEIVER.1, "imu": IMU.0,
+                       "imu_rate_hz": IMU.1 },
+        "motion": { "still_s": m.still_s, "ramp_s": m.ramp_s, "speed_m_s": m.speed_m_s,
+                    "duration_s": m.duration_s, "half_sine_length_m": m.length_m,
+                    "half_sine_height_m": m.height_m, "circle_radius_m": m.radius_m },
+        "runs": cmd.runs, "seed": cmd.seed,
+        "reference": { "name": findings.reference.name, "is_recorded": cmd.recorded.is_some(),
+                       "drives": drives(&findings.reference) },
+        "variants": groups,
+    })
+}
+
+fn drives(group: &Group) -> Map<String, Value> {
+    let shown = |drives: &Drives| {
+        json!({ "rmse_m_s": drives.rmse_m_s(),
+                "wiener_entropy_difference": drives.flatness_differences(),
+                "velocity_nees": drives.velocity_nees })
+    };
+    let courses = group.courses.iter();
+    courses.map(|(course, drives)| (recorded::name_of(*course).to_owned(), shown(drives))).collect()
+}
