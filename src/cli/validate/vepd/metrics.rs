@@ -71,7 +71,7 @@ impl Drive {
     pub fn score(&self) -> Option<Score> {
         let end_s = self.truth.times_s.last()?.min(*self.estimated.times_s.last()?);
         let count = (end_s * RATE_HZ).ceil();
-        if !(count >= RATE_HZ) || self.estimated.times_s.len() < AVERAGED {
+        if count.is_nan() || count < RATE_HZ || self.estimated.times_s.len() < AVERAGED {
             return None;
         }
         let estimated = self.estimated.averaged(AVERAGED);

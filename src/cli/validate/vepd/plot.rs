@@ -31,6 +31,9 @@ const COLOURS: [Rgb888; 7] = [
 const REFERENCE: Rgb888 = Rgb888::new(30, 30, 35);
 const BINS: usize = 48;
 
+/// One number of each drive.
+type Measure = fn(&Drives) -> Vec<f64>;
+
 /// A rectangle with scales of its own.
 struct Frame {
     at: (i32, i32),
@@ -73,7 +76,7 @@ pub fn draw(cmd: &Cmd, findings: &Findings) -> RgbImage {
         canvas.text(&text, (LEFT, 44 + line * 14), MEDIUM, INK, Alignment::Left);
     }
     speeds(&mut canvas, findings, &groups);
-    let columns: [(&str, fn(&Drives) -> Vec<f64>); 2] = [
+    let columns: [(&str, Measure); 2] = [
         ("RMSE of the speed, m/s: drives of all courses", Drives::rmse_m_s),
         ("difference of Wiener entropies: drives of all courses", Drives::flatness_differences),
     ];
@@ -134,7 +137,7 @@ fn histograms(
     (left, top): (i32, i32),
     findings: &Findings,
     groups: &[(&Group, Rgb888)],
-    of: fn(&Drives) -> Vec<f64>,
+    of: Measure,
 ) {
     let values: Vec<Vec<f64>> =
         groups.iter().map(|(group, _)| group.all(&findings.courses, of)).collect();
