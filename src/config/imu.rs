@@ -1,5 +1,7 @@
 //! IMUs as data: who they say they are, how they talk, how well they measure.
 
+use super::imu_answers::Answers;
+
 /// The protocol an IMU speaks; what a profile's `driver` key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImuProtocol {
@@ -106,6 +108,8 @@ pub struct ImuProfile {
     pub magnetic_unit_gauss: f64,
     /// Messages it sends from the factory on, by the names of its protocol.
     pub messages: Vec<String>,
+    /// What it says where nobody knows better.
+    pub answers: Answers,
     /// Values a rig may override.
     pub defaults: ImuSettings,
 }

@@ -7,6 +7,7 @@ use super::imu::{
     AttitudeErrors, BarometerErrors, ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol,
     ImuSettings, MESSAGES, MagneticField, NavigationErrors, ThermometerErrors, TriadErrors,
 };
+use super::imu_answers;
 use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
@@ -349,6 +350,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);
     let output = root.required("output").table("[output]").and_then(|t| output(t, protocol));
+    let answers = imu_answers::read(&mut root, protocol);
     let gyro = root.required("gyro").table("[gyro]").and_then(|t| triad(t, &GYRO, None));
     let accel = root
         .required("accelerometer")
@@ -378,6 +380,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
         decimation: output.decimation,
         magnetic_unit_gauss: output.magnetic_unit_gauss,
         messages: output.messages,
+        answers: answers?,
         defaults: ImuSettings {
             rate_hz: output.rate_hz,
             baud_rate: *line.baud_rates.first()?,

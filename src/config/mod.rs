@@ -17,6 +17,7 @@ mod gnss_read;
 pub mod hdl64e;
 mod hdl64e_read;
 pub mod imu;
+pub mod imu_answers;
 mod imu_read;
 pub mod lidar;
 mod lidar_read;

@@ -9,6 +9,7 @@ use glam::DVec3;
 
 use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::{Protocol, Unit};
+use crate::config::imu_answers::{Answers, MipAnswers};
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
@@ -245,7 +246,10 @@ impl MipUnit {
                 let list: Vec<u8> = all.flatten().collect();
                 Ok(vec![Field::new(base::DESCRIPTORS_REPLY, list)])
             }
-            base::BUILT_IN_TEST => Ok(vec![Field::new(base::TEST_REPLY, [0; 4])]),
+            base::BUILT_IN_TEST => {
+                let result = answers(unit).built_in_test.to_be_bytes();
+                Ok(vec![Field::new(base::TEST_REPLY, result)])
+            }
             base::RESET => {
                 self.apply(self.saved.clone());
                 self.is_idle = false;
@@ -460,6 +464,14 @@ impl DataStream {
     }
 }
 
+/// What this unit says when it is well.
+fn answers(unit: &Unit) -> &MipAnswers {
+    match &unit.profile.answers {
+        Answers::Mip(answers) => answers,
+        _ => unreachable!("answers are read with their protocol"),
+    }
+}
+
 /// Firmware version and five names of 16 characters, right-justified: 82 bytes.
 fn device_info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
@@ -509,8 +521,7 @@ fn field(
         (set::SENSOR_DATA, _) => of(&[(sample.pressure_pa / 100.0) as f32]),
         (_, 0x03) => valid(of(&wxyz(attitude))),
         (_, 0x05) => valid(of(&f32s(roll_pitch_yaw(attitude)))),
-        // State "running, solution valid", mode AHRS, no flags.
-        (_, 0x10) => raw(vec![0, 2, 0, 2, 0, 0]),
+        (_, 0x10) => raw(answers(unit).filter_status.map(u16::to_be_bytes).concat()),
         _ => {
             let down = DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
             valid(of(&f32s(attitude.conjugate() * down)))

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::output::{Measured, Stream, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::xbus::gps_time_of_week_ms;
 use super::{Protocol, Unit, believed_place};
+use crate::config::imu_answers::{Answers, SbgAnswers};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{
@@ -29,36 +30,10 @@ pub const MESSAGES: [(&str, u8); 8] = [
     ("ekf-nav", log::EKF_NAV),
 ];
 
-/// Power and settings as they should be.
-const GENERAL_OK: u16 = 0x007f;
-/// The first port is open and has no errors.
-const COM_OK: u32 = 0x0000_0003;
-/// All tests passed, no range ended.
-const IMU_OK: u16 = 0x03ff;
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
-const MAG_OK: u16 = 0x01ff;
-/// Clock valid and UTC known.
-const UTC_OK: u16 = 0x00a7;
-/// Attitude and heading valid, field used, mode AHRS.
-const AHRS_OK: u32 = 0x232;
-/// All of the navigation valid, GNSS used, aligned.
-const NAVIGATION_OK: u32 = 0x0800_0ef4;
 /// Above it the short log's fine unit does not reach, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
-
-/// Commands whose settings are stored and read back: id, factory value, lengths a host may write.
-const STORED: &[(u8, &[u8], usize)] = &[
-    (command::INIT_PARAMETERS, &[0; 28], 28),
-    (command::MOTION_PROFILE_ID, &[1, 0, 0, 0], 4),
-    (command::IMU_ALIGNMENT_LEVER_ARM, &[0; 26], 26),
-    (command::AIDING_ASSIGNMENT, &[0; 16], 16),
-    (command::MAGNETOMETER_MODEL_ID, &[201, 0, 0, 0], 4),
-    (command::MAGNETOMETER_REJECT_MODE, &[1], 1),
-    (command::GNSS_1_MODEL_ID, &[101, 0, 0, 0], 4),
-    (command::ADVANCED_CONF, &[0; 2], 2),
-    (command::VALIDITY_THRESHOLDS, &[0; 16], 16),
-];
 
 /// See the module.
 pub struct SbgUnit {
@@ -82,8 +57,7 @@ impl SbgUnit {
             .iter()
             .map(|(name, id)| (*id, if is_listed(name) { loops } else { 0 }))
             .collect();
-        let stored: BTreeMap<u8, Vec<u8>> =
-            STORED.iter().map(|(id, value, _)| (*id, value.to_vec())).collect();
+        let stored = answers(unit).stored.clone();
         let mut made = Self {
             decoder: StreamDecoder::new(),
             divisors: divisors.clone(),
@@ -172,13 +146,11 @@ impl SbgUnit {
                 }
                 Frame::ack(message, code::NO_ERROR)
             }
-            (_, data) => match STORED.iter().find(|(id, ..)| *id == message) {
+            (_, data) => match self.stored.get_mut(&message) {
                 None => Frame::ack(message, code::INVALID_PARAMETER),
-                Some(_) if data.is_empty() => {
-                    answer(self.stored.get(&message).cloned().unwrap_or_default())
-                }
-                Some((.., length)) if data.len() == *length => {
-                    self.stored.insert(message, data.to_vec());
+                Some(stored) if data.is_empty() => answer(stored.clone()),
+                Some(stored) if data.len() == stored.len() => {
+                    stored.copy_from_slice(data);
                     Frame::ack(message, code::NO_ERROR)
                 }
                 Some(_) => Frame::ack(message, code::INVALID_FRAME),
@@ -200,36 +172,35 @@ impl SbgUnit {
         let errors = &unit.settings.attitude;
         let (level, heading) = (errors.roll_pitch_std_rad as f32, errors.heading_std_rad as f32);
         let std_rad = [level, level, heading];
-        // A unit without a receiver of its own does not navigate.
-        let navigates = unit.profile.messages.iter().any(|m| m == "ekf-nav");
-        let status = if navigates { NAVIGATION_OK } else { AHRS_OK };
+        let healthy = answers(unit);
+        let status = healthy.solution;
         let interval_s = m.interval_s.max(1e-9);
         match id {
             log::STATUS => Log::Status(Status {
                 timestamp_us,
-                general: GENERAL_OK,
+                general: healthy.general,
                 com_2: 0,
-                com: COM_OK,
-                aiding: 0,
+                com: healthy.com,
+                aiding: healthy.aiding,
                 reserved_2: 0,
                 reserved_3: 0,
                 uptime_s: (clock_ns / 1_000_000_000) as u32,
-                cpu_percent: 30,
+                cpu_percent: healthy.cpu_percent,
             }),
             log::UTC_TIME => utc(timestamp_us, sample.truth.at, unit),
             log::IMU_DATA => Log::ImuData(ImuData {
                 timestamp_us,
-                status: imu_status(m),
+                status: imu_status(healthy, m),
                 accel_m_s2: f32s(m.accel),
                 gyro_rad_s: f32s(m.gyro),
                 temperature_c: sample.temperature_c as f32,
                 delta_velocity_m_s2: f32s(m.delta_velocity / interval_s),
                 delta_angle_rad_s: f32s(m.delta_angle / interval_s),
             }),
-            log::IMU_SHORT => Log::ImuShort(short(timestamp_us, sample, m)),
+            log::IMU_SHORT => Log::ImuShort(short(timestamp_us, sample, m, healthy)),
             log::MAG => Log::Mag(Mag {
                 timestamp_us,
-                status: MAG_OK,
+                status: healthy.mag,
                 mag: f32s(m.mag / unit.profile.magnetic_unit_gauss),
                 accel_m_s2: f32s(m.accel),
             }),
@@ -267,8 +238,16 @@ impl SbgUnit {
     }
 }
 
-fn imu_status(m: &Measured) -> u16 {
-    let mut status = IMU_OK;
+/// What this unit says when it is well.
+fn answers(unit: &Unit) -> &SbgAnswers {
+    match &unit.profile.answers {
+        Answers::SbgEcom(answers) => answers,
+        _ => unreachable!("answers are read with their protocol"),
+    }
+}
+
+fn imu_status(healthy: &SbgAnswers, m: &Measured) -> u16 {
+    let mut status = healthy.imu;
     if m.clipped.accel.contains(&true) {
         status &= !ACCEL_RANGE_OK;
     }
@@ -278,7 +257,7 @@ fn imu_status(m: &Measured) -> u16 {
     status
 }
 
-fn short(timestamp_us: u32, sample: &Sample, m: &Measured) -> ImuShort {
+fn short(timestamp_us: u32, sample: &Sample, m: &Measured, healthy: &SbgAnswers) -> ImuShort {
     let is_fast = m.gyro.abs().max_element() > FINE_GYRO_MAX_RAD_S;
     let (lsb, flag) = if is_fast {
         (ImuShort::COARSE_GYRO_LSB, ImuShort::COARSE_GYRO)
@@ -287,7 +266,7 @@ fn short(timestamp_us: u32, sample: &Sample, m: &Measured) -> ImuShort {
     };
     ImuShort {
         timestamp_us,
-        status: imu_status(m) | flag,
+        status: imu_status(healthy, m) | flag,
         accel: m.accel.to_array().map(|x| (x * ImuShort::ACCEL_LSB).round() as i32),
         gyro: m.gyro.to_array().map(|x| (x * lsb).round() as i32),
         temperature: (sample.temperature_c * 256.0).round() as i16,
@@ -298,7 +277,7 @@ fn utc(timestamp_us: u32, at: SimTime, unit: &Unit) -> Log {
     let now = unit.epoch.civil(at);
     Log::UtcTime(UtcTime {
         timestamp_us,
-        status: UTC_OK,
+        status: answers(unit).utc,
         year: now.year() as u16,
         month: now.month() as u8,
         day: now.day() as u8,

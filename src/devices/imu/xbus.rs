@@ -14,6 +14,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::output::{Measured, Stream, positive};
 use super::{Protocol, Unit};
+use crate::config::imu_answers::{Answers, FilterProfile, XBUS_SETTINGS, XbusAnswers};
 use crate::frames::rpy_from_quat;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
@@ -75,33 +76,21 @@ pub struct XbusUnit {
     sample_rate_hz: u32,
 }
 
-/// Settings: message id, factory value, the lengths a host may write.
-const STORED: &[(u8, &[u8], &[usize])] = &[
-    (mid::SET_ERROR_MODE, &[0, 1], &[2]),
-    (mid::SET_OPTION_FLAGS, &[0; 4], &[8]),
-    (mid::SET_LOCATION_ID, &[0, 0], &[2]),
-    (mid::SET_FILTER_PROFILE, &[0, 39], &[2]),
-    (mid::SET_LAT_LON_ALT, &[0; 24], &[24]),
-    (mid::SET_STRING_OUTPUT_TYPE, &[0, 0], &[2]),
-    (mid::SET_SYNC_SETTINGS, &[], &[12, 24, 36, 48, 60, 72, 84, 96, 108, 120]),
-    (mid::SET_PERIOD, &[0x04, 0x80], &[2]),
-    (mid::SET_OUTPUT_MODE, &[0, 0], &[2]),
-    (mid::SET_OUTPUT_SETTINGS, &[0, 0, 0, 0], &[4]),
-];
-
-/// Filter profiles the unit has: version, number, label of 20 characters.
-const FILTER_PROFILES: [(u8, u8, &str); 5] = [
-    (39, 1, "general"),
-    (40, 1, "high_mag_dep"),
-    (41, 1, "dynamic"),
-    (42, 1, "low_mag_dep"),
-    (43, 1, "vru_general"),
-];
+/// Lengths of data a host may write to a setting.
+fn takes(id: u8, length: usize) -> bool {
+    match id {
+        // Flags to set, flags to clear.
+        mid::SET_OPTION_FLAGS => length == 8,
+        // Twelve bytes for each of up to ten.
+        mid::SET_SYNC_SETTINGS => length.is_multiple_of(12) && length <= 120,
+        _ => XBUS_SETTINGS.iter().any(|(_, known, bytes)| (*known, *bytes) == (id, length)),
+    }
+}
 
 impl XbusUnit {
     /// A unit that measures, unless the rig has it wait.
     pub fn new(unit: &Unit) -> Self {
-        let stored = STORED.iter().map(|(id, value, _)| (*id, value.to_vec())).collect();
+        let stored = answers(unit).stored.clone();
         let mut made = Self {
             decoder: StreamDecoder::new(),
             state: if unit.settings.is_streaming { State::Measurement } else { State::Config },
@@ -227,16 +216,15 @@ impl XbusUnit {
             mid::SET_BAUDRATE => return self.baud_rate(data, unit),
             mid::RESTORE_FACTORY_DEF => {
                 self.restore_output(unit);
-                self.stored = STORED.iter().map(|(id, value, _)| (*id, value.to_vec())).collect();
+                self.stored = answers(unit).stored.clone();
                 Vec::new()
             }
-            // All nine tests passed.
-            mid::RUN_SELFTEST => vec![0x01, 0xff],
-            mid::REQ_AVAILABLE_PROFILES => FILTER_PROFILES
+            mid::RUN_SELFTEST => answers(unit).self_test.to_be_bytes().to_vec(),
+            mid::REQ_AVAILABLE_PROFILES => answers(unit)
+                .filter_profiles
                 .iter()
-                .flat_map(|(kind, version, label)| {
-                    let label = format!("{label:<20}").into_bytes();
-                    [vec![*kind, *version], label].concat()
+                .flat_map(|FilterProfile { number, version, label }| {
+                    [vec![*number, *version], format!("{label:<20}").into_bytes()].concat()
                 })
                 .collect(),
             mid::SET_UTC_TIME if data.is_empty() => utc(unit, now),
@@ -254,11 +242,13 @@ impl XbusUnit {
                 _ => return Err(error::PARAMETER),
             },
             id => {
-                let (_, _, lengths) =
-                    STORED.iter().find(|(known, ..)| *known == id).ok_or(error::MESSAGE)?;
+                let is_known = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id);
+                if !is_known && id != mid::SET_SYNC_SETTINGS {
+                    return Err(error::MESSAGE);
+                }
                 if data.is_empty() {
                     self.stored.get(&id).cloned().unwrap_or_default()
-                } else if lengths.contains(&data.len()) {
+                } else if takes(id, data.len()) {
                     let kept = if id == mid::SET_OPTION_FLAGS {
                         // Flags to set, flags to clear.
                         let old = self.stored.get(&id).cloned().unwrap_or(vec![0; 4]);
@@ -322,6 +312,14 @@ impl XbusUnit {
             output_mode: 0,
             output_settings: 0,
         }
+    }
+}
+
+/// What this unit says when it is well.
+fn answers(unit: &Unit) -> &XbusAnswers {
+    match &unit.profile.answers {
+        Answers::Xbus(answers) => answers,
+        _ => unreachable!("answers are read with their protocol"),
     }
 }
 

@@ -8,8 +8,6 @@
 
 pub mod registers;
 
-use std::fmt::Write as _;
-
 use glam::{DMat3, DQuat, DVec3};
 
 use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw};
@@ -488,16 +486,4 @@ fn attitude(bit: u8, view: &View, out: &mut Vec<u8>) {
         8 => put_f32s_le(out, &view.yaw_pitch_roll_std_deg),
         _ => {}
     }
-}
-
-/// The reference vectors of register 21: field (north, east, down, gauss) and gravity.
-fn reference_vectors(mag_ned: DVec3, gravity_m_s2: f64) -> String {
-    let mut text = String::new();
-    let values = mag_ned.to_array().into_iter().chain([0.0, 0.0, -gravity_m_s2]);
-    for (place, value) in values.enumerate() {
-        let comma = if place == 0 { "" } else { "," };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{value:+010.6}");
-    }
-    text
 }

@@ -1,11 +1,12 @@
 //! What a VN-100 remembers.
 //!
 //! Contents and counts of values after VectorNav's library (`registers.h`); factory values of
-//! tuning registers are the VN-100 manual's as far as they are known, and change nothing here.
+//! tuning registers are the profile's, and change nothing here.
 
 use std::collections::BTreeMap;
 
 use crate::config::imu::ImuProfile;
+use crate::config::imu_answers::Answers;
 use crate::devices::imu::Unit;
 use crate::wire::vectornav::error;
 use crate::wire::vectornav_binary::{GROUPS, Layout};
@@ -19,24 +20,6 @@ const IDENTITY: [u8; 4] = [1, 2, 3, 4];
 const TEXT_RATES_HZ: [u32; 11] = [1, 2, 4, 5, 10, 20, 25, 40, 50, 100, 200];
 /// Longest user tag.
 const TAG_LEN: usize = 20;
-
-/// Registers that are stored and read back: number, factory content.
-const STORED: &[(u8, &str)] = &[
-    (23, "1,0,0,0,1,0,0,0,1,0,0,0"),
-    (25, "1,0,0,0,1,0,0,0,1,0,0,0"),
-    (26, "1,0,0,0,1,0,0,0,1"),
-    (30, "0,0,0,0,1,0,1"),
-    (32, "3,0,0,0,0,0,0,100000000,0"),
-    (35, "1,1,1,1"),
-    (36, "4,4,4,5,5,5,5.5,5.5,5.5"),
-    (38, "5,5,5,3,3,3,5,5,5"),
-    (44, "1,3,5"),
-    (47, "1,0,0,0,1,0,0,0,1,0,0,0"),
-    (82, "0,0,0,0,0"),
-    (83, "0,0,0,0,0,0"),
-    (84, "1,0,0,0,1,0,0,0,1,0,0,0"),
-    (85, "0,4,4,4,0,4,0,0,0,0"),
-];
 
 /// One of the three binary outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,10 +66,9 @@ impl Registers {
             .first()
             .and_then(|m| super::MESSAGES.iter().find(|(name, _)| name == m))
             .map_or(0, |(_, code)| *code);
-        let mut stored: BTreeMap<u8, String> =
-            STORED.iter().map(|(id, text)| (*id, (*text).to_owned())).collect();
-        let field = super::DVec3::new(1.0, 0.0, 1.8);
-        stored.insert(21, super::reference_vectors(field, 9.793_746));
+        let Answers::VectorNav(stored) = unit.profile.answers.clone() else {
+            unreachable!("answers are read with their protocol")
+        };
         let off = BinaryOutput { text: "0,1,0".into(), divisor: 1, ..BinaryOutput::default() };
         Self {
             tag: String::new(),

@@ -1,0 +1,272 @@
+//! What an IMU answers where its protocol is known and its contents are not: status words of a healthy
+//! unit, and what settings that change nothing here read back before a host writes them.
+
+use std::collections::BTreeMap;
+
+use super::imu::ImuProtocol;
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader};
+use crate::wire::sbg_ecom::command;
+use crate::wire::xbus::mid;
+
+/// `[answers]` of a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answers {
+    /// It is never asked.
+    None,
+    /// VectorNav: registers' contents by number.
+    VectorNav(BTreeMap<u8, String>),
+    /// Xsens.
+    Xbus(XbusAnswers),
+    /// MicroStrain.
+    Mip(MipAnswers),
+    /// SBG.
+    SbgEcom(SbgAnswers),
+}
+
+/// Of an MTi.
+#[derive(Clone, Debug, PartialEq)]
+pub struct XbusAnswers {
+    /// Result of the self-test, a bit for each test that was passed.
+    pub self_test: u16,
+    /// What its filter can be set to.
+    pub filter_profiles: Vec<FilterProfile>,
+    /// Settings' data by message id.
+    pub stored: BTreeMap<u8, Vec<u8>>,
+}
+
+/// A filter profile of an MTi.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterProfile {
+    /// How it is chosen.
+    pub number: u8,
+    /// Its version.
+    pub version: u8,
+    /// Its name, at most 20 characters.
+    pub label: String,
+}
+
+/// Of a 3DM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MipAnswers {
+    /// Result of the built-in test; 0: nothing failed.
+    pub built_in_test: u32,
+    /// State, dynamics mode and flags of the filter's status field.
+    pub filter_status: [u16; 3],
+}
+
+/// Of an Ellipse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SbgAnswers {
+    /// General status.
+    pub general: u16,
+    /// Ports' status.
+    pub com: u32,
+    /// Status of aiding.
+    pub aiding: u32,
+    /// Load of the processor, percent.
+    pub cpu_percent: u8,
+    /// Of an IMU log when no range has ended.
+    pub imu: u16,
+    /// Of a magnetometer log.
+    pub mag: u16,
+    /// Of a UTC log.
+    pub utc: u16,
+    /// Of the filter's logs.
+    pub solution: u32,
+    /// Settings' data by command id.
+    pub stored: BTreeMap<u8, Vec<u8>>,
+}
+
+/// A VectorNav's registers: key, number, how many numbers.
+pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 15] = [
+    ("register_21", 21, 6),
+    ("register_23", 23, 12),
+    ("register_25", 25, 12),
+    ("register_26", 26, 9),
+    ("register_30", 30, 7),
+    ("register_32", 32, 9),
+    ("register_35", 35, 4),
+    ("register_36", 36, 9),
+    ("register_38", 38, 9),
+    ("register_44", 44, 3),
+    ("register_47", 47, 12),
+    ("register_82", 82, 5),
+    ("register_83", 83, 6),
+    ("register_84", 84, 12),
+    ("register_85", 85, 10),
+];
+
+/// An MTi's settings: key, message id, bytes.
+pub const XBUS_SETTINGS: [(&str, u8, usize); 9] = [
+    ("period", mid::SET_PERIOD, 2),
+    ("option_flags", mid::SET_OPTION_FLAGS, 4),
+    ("filter_profile", mid::SET_FILTER_PROFILE, 2),
+    ("lat_lon_alt", mid::SET_LAT_LON_ALT, 24),
+    ("location_id", mid::SET_LOCATION_ID, 2),
+    ("string_output_type", mid::SET_STRING_OUTPUT_TYPE, 2),
+    ("output_mode", mid::SET_OUTPUT_MODE, 2),
+    ("output_settings", mid::SET_OUTPUT_SETTINGS, 4),
+    ("error_mode", mid::SET_ERROR_MODE, 2),
+];
+
+/// An Ellipse's settings: key, command id, bytes.
+pub const SBG_SETTINGS: [(&str, u8, usize); 9] = [
+    ("init_parameters", command::INIT_PARAMETERS, 28),
+    ("motion_profile", command::MOTION_PROFILE_ID, 4),
+    ("imu_alignment", command::IMU_ALIGNMENT_LEVER_ARM, 26),
+    ("aiding_assignment", command::AIDING_ASSIGNMENT, 16),
+    ("magnetometer_model", command::MAGNETOMETER_MODEL_ID, 4),
+    ("magnetometer_reject", command::MAGNETOMETER_REJECT_MODE, 1),
+    ("gnss_1_model", command::GNSS_1_MODEL_ID, 4),
+    ("advanced", command::ADVANCED_CONF, 2),
+    ("validity_thresholds", command::VALIDITY_THRESHOLDS, 16),
+];
+
+/// Reads `[answers]`; protocols without commands have none.
+pub(super) fn read(root: &mut TableReader<'_>, protocol: ImuProtocol) -> Option<Answers> {
+    if matches!(protocol, ImuProtocol::FdiLink | ImuProtocol::Phone) {
+        return Some(Answers::None);
+    }
+    let mut table = root.required("answers").table("[answers]")?;
+    let answers = match protocol {
+        ImuProtocol::VectorNav => {
+            stored(&mut table, &VECTORNAV_REGISTERS, numbers).map(Answers::VectorNav)
+        }
+        ImuProtocol::Xbus => xbus(&mut table).map(Answers::Xbus),
+        ImuProtocol::Mip => mip(&mut table).map(Answers::Mip),
+        _ => sbg(&mut table).map(Answers::SbgEcom),
+    };
+    table.finish();
+    answers
+}
+
+fn xbus(table: &mut TableReader<'_>) -> Option<XbusAnswers> {
+    let self_test = word(table, "self_test");
+    let field = table.required("filter_profiles");
+    let filter_profiles = field.array("filter profiles").and_then(|(items, _)| {
+        items.iter().map(filter_profile).collect::<Vec<_>>().into_iter().collect()
+    });
+    let stored = stored(table, &XBUS_SETTINGS, bytes);
+    Some(XbusAnswers { self_test: self_test?, filter_profiles: filter_profiles?, stored: stored? })
+}
+
+fn filter_profile(item: &Field<'_>) -> Option<FilterProfile> {
+    let mut table = item.table("filter_profiles")?;
+    let (number, version) = (word(&mut table, "number"), word(&mut table, "version"));
+    let field = table.required("label");
+    let label = field.text("a name").and_then(|text| {
+        let is_good =
+            text.value.len() <= 20 && text.value.chars().all(|c| (' '..='~').contains(&c));
+        if !is_good {
+            let label = "allowed: at most 20 printable ASCII characters";
+            field.fault(text.place.fault("`label` cannot be sent", label));
+        }
+        is_good.then_some(text.value)
+    });
+    table.finish();
+    Some(FilterProfile { number: number?, version: version?, label: label? })
+}
+
+fn mip(table: &mut TableReader<'_>) -> Option<MipAnswers> {
+    let built_in_test = word(table, "built_in_test");
+    let status = ["filter_state", "filter_mode", "filter_flags"].map(|key| word(table, key));
+    let [state, mode, flags] = status;
+    Some(MipAnswers { built_in_test: built_in_test?, filter_status: [state?, mode?, flags?] })
+}
+
+fn sbg(table: &mut TableReader<'_>) -> Option<SbgAnswers> {
+    let (general, com, aiding) =
+        (word(table, "general"), word(table, "com"), word(table, "aiding"));
+    let percent = Limit::new(0..=100, "%", PROFILES);
+    let cpu_percent = table.required("cpu_percent").integer(&percent);
+    let (imu, mag, utc) = (word(table, "imu"), word(table, "magnetometer"), word(table, "utc"));
+    let solution = word(table, "solution");
+    let stored = stored(table, &SBG_SETTINGS, bytes);
+    Some(SbgAnswers {
+        general: general?,
+        com: com?,
+        aiding: aiding?,
+        cpu_percent: cpu_percent?,
+        imu: imu?,
+        mag: mag?,
+        utc: utc?,
+        solution: solution?,
+        stored: stored?,
+    })
+}
+
+/// A status word of the type that is wanted.
+fn word<T: TryFrom<i128>>(table: &mut TableReader<'_>, key: &'static str) -> Option<T> {
+    let most = (1_i128 << (8 * size_of::<T>())) - 1;
+    table.required(key).integer(&Limit::new(0..=most, "", "the wire format"))
+}
+
+/// All settings of a list.
+fn stored<T>(
+    table: &mut TableReader<'_>,
+    list: &[(&'static str, u8, usize)],
+    read: fn(&Field<'_>, usize) -> Option<T>,
+) -> Option<BTreeMap<u8, T>> {
+    let all: Vec<_> = list
+        .iter()
+        .map(|(key, id, count)| Some((*id, read(&table.required(key), *count)?)))
+        .collect();
+    all.into_iter().collect()
+}
+
+/// So many bytes in hex.
+fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
+    let text = field.text("bytes in hex")?;
+    let bytes = text.value.split_whitespace().map(|byte| match byte.len() {
+        2 => u8::from_str_radix(byte, 16).ok(),
+        _ => None,
+    });
+    let bytes = bytes.collect::<Option<Vec<u8>>>().filter(|bytes| bytes.len() == count);
+    if bytes.is_none() {
+        let label = format!("allowed: two hex digits a byte, blanks between; bytes: {count}");
+        let fault = text.place.fault("not the bytes of this setting", label);
+        field.fault(fault.note("limit from the wire format"));
+    }
+    bytes
+}
+
+/// So many numbers with commas between, as the unit says them.
+fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
+    let text = field.text("numbers with commas between")?;
+    let is_number = |part: &str| part.parse::<f64>().is_ok_and(f64::is_finite);
+    let is_good = text.value.split(',').count() == count && text.value.split(',').all(is_number);
+    if !is_good {
+        let label = format!("allowed: {count} numbers with commas between");
+        let fault = text.place.fault("not the content of this register", label);
+        field.fault(fault.note("limit from the register's layout"));
+    }
+    is_good.then_some(text.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::profile::{DriverProfile, Profile};
+
+    fn answers(name: &str) -> Answers {
+        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let DriverProfile::Imu(driver) = &profile.driver else { panic!("an IMU") };
+        driver.answers.clone()
+    }
+
+    #[test]
+    fn each_protocol_has_its_own() {
+        assert_eq!(answers("wheeltec-n100"), Answers::None);
+        let Answers::VectorNav(registers) = answers("vectornav-vn100") else { panic!() };
+        assert_eq!(registers[&35], "1,1,1,1");
+        let Answers::Xbus(xbus) = answers("xsens-mti30") else { panic!() };
+        assert_eq!((xbus.self_test, xbus.filter_profiles.len()), (0x1ff, 5));
+        assert_eq!(xbus.stored[&0x64], [0, 39]);
+        let Answers::Mip(mip) = answers("microstrain-3dmgx5") else { panic!() };
+        assert_eq!(mip, MipAnswers { built_in_test: 0, filter_status: [2, 2, 0] });
+        let Answers::SbgEcom(sbg) = answers("sbg-ellipse2d") else { panic!() };
+        assert_eq!((sbg.general, sbg.solution), (0x7f, 0x0800_0ef4));
+        assert_eq!(sbg.stored[&11], [201, 0, 0, 0]);
+    }
+}
