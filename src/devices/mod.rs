@@ -13,6 +13,7 @@ pub mod hdl64e;
 pub mod imu;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
+mod uart;
 pub mod velodyne;
 
 use core::net::IpAddr;

@@ -330,7 +330,7 @@ fn is_allowed(item: &Item) -> bool {
     match item.key {
         key::RATE_MEAS => (25..=65_535).contains(&item.value),
         key::RATE_NAV => (1..=127).contains(&item.value),
-        key::UART1_BAUDRATE => super::port::is_baud_rate(item.value),
+        key::UART1_BAUDRATE => is_baud_rate(item.value),
         key::NMEA_PROTVER => matches!(item.value, 21 | 23 | 40 | 41 | 42),
         key if key.is_bit() => item.value <= 1,
         _ => true,
@@ -360,4 +360,9 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         items.extend(key.map(|key| (key, is_on.into())));
     }
     items
+}
+
+/// Rates a receiver's UART runs at.
+pub fn is_baud_rate(rate: u64) -> bool {
+    matches!(rate, 4800 | 9600 | 19_200 | 38_400 | 57_600 | 115_200 | 230_400 | 460_800 | 921_600)
 }

@@ -1,7 +1,7 @@
 //! GNSS receivers: u-blox of generations 8 and 9, Garmin, and any that only speaks NMEA.
 //!
 //! ```text
-//! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  port.rs
+//! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  uart.rs
 //!                              items.rs  <-  ublox.rs, garmin.rs        <-  what the host sends
 //! ```
 //!
@@ -17,7 +17,6 @@ mod clock;
 mod garmin;
 mod items;
 mod messages;
-mod port;
 mod sentences;
 mod ublox;
 
@@ -26,8 +25,8 @@ use std::collections::{BTreeMap, VecDeque};
 use self::clock::{Stamp, next_on_grid};
 use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id, system_key};
 use self::messages::Reporter;
-use self::port::Port;
 use self::sentences::Writer;
+use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::gnss::{
     GnssDialect, GnssProfile, GnssSettings, GnssSystem, NmeaVersion, UBX_OUTPUTS,
@@ -44,6 +43,8 @@ use crate::wire::ubx::{Frame, MessageId};
 
 /// From power to the text a u-blox receiver greets with.
 const GREETING_NS: u64 = 200_000_000;
+/// Room for the sentence that says bytes were lost.
+const COMPLAINT_BYTES: usize = 48;
 /// Draws of the clock are made from a request that no epoch has.
 const CLOCK_REQUEST: u64 = u64::MAX;
 /// Drift of a receiver's clock from unit to unit, ns/s.
@@ -57,7 +58,9 @@ pub struct Gnss {
     noise: NoiseSource,
     navigator: Navigator,
     store: Store,
-    port: Port,
+    port: Uart,
+    /// How often the host was told, or not, that bytes were lost.
+    lost_told: u64,
     input: Splitter,
     /// Epochs that were asked for and not yet sent.
     slots: BTreeMap<SimTime, Slot>,
@@ -102,7 +105,8 @@ impl Gnss {
         let mut receiver = Self {
             navigator: Navigator::new(settings, constellation, noise, SimTime::ZERO),
             store: Store::new(profile, settings),
-            port: Port::new(settings.baud, profile.tx_buffer_bytes),
+            port: Uart::new(settings.baud, profile.tx_buffer_bytes),
+            lost_told: 0,
             input: Splitter::default(),
             slots: BTreeMap::new(),
             next_epoch: SimTime::ZERO,
@@ -239,13 +243,23 @@ impl Gnss {
         self.last = Some((solution, stamp));
         // A measurement that came late cannot be sent before what was sent already.
         let due = due.max(self.now);
-        if self.port.take_overflow(due) && self.profile.dialect.is_ublox() {
+        if self.take_overflow(due) && self.profile.dialect.is_ublox() {
             self.send_text(due, 0, "txbuf alloc");
         }
         for bytes in self.epoch_output() {
             self.port.send(due, bytes);
         }
         self.solutions += 1;
+    }
+
+    /// Whether bytes were lost since this last answered so, and there is room to say it.
+    fn take_overflow(&mut self, at: SimTime) -> bool {
+        let is_time = self.port.lost() > self.lost_told
+            && self.port.waiting_bytes(at) + COMPLAINT_BYTES <= self.profile.tx_buffer_bytes;
+        if is_time {
+            self.lost_told = self.port.lost();
+        }
+        is_time
     }
 
     /// The bytes of the latest epoch: sentences, then UBX messages.
@@ -426,7 +440,7 @@ impl Device for Gnss {
         if (if is_edge { edge } else { bytes })? > self.now {
             return None;
         }
-        if is_edge { self.edges.pop_front() } else { self.port.pop() }
+        if is_edge { self.edges.pop_front() } else { self.port.poll() }
     }
 
     fn nominal_rate_hz(&self) -> f64 {

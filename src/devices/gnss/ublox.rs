@@ -150,7 +150,7 @@ impl Gnss {
         if let Some(baud_key) = baud_key {
             // Eight bits, no parity, one stop bit is what the line is.
             let is_8n1 = set.mode & 0x3ec0 == 0x08c0;
-            if !is_8n1 || !super::port::is_baud_rate(set.baud.into()) {
+            if !is_8n1 || !super::items::is_baud_rate(set.baud.into()) {
                 return Err(());
             }
             self.store.set(baud_key, set.baud.into());

@@ -194,7 +194,7 @@ impl MipUnit {
         Settings {
             formats: self.data.each_ref().map(|data| data.format.clone()),
             is_on: self.data.each_ref().map(|data| data.is_on),
-            baud_rate: self.next_baud.unwrap_or(unit.port.baud()),
+            baud_rate: self.next_baud.unwrap_or(unit.port.line().baud),
         }
     }
 
@@ -224,7 +224,7 @@ impl MipUnit {
             unit.reply(now, bytes);
         }
         if let Some(baud) = self.next_baud.take() {
-            unit.port.set_baud(now, baud);
+            unit.port.change_rate(now, baud);
         }
     }
 
@@ -256,7 +256,7 @@ impl MipUnit {
                 self.latest = None;
                 self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
                 unit.restart(self.silent_until);
-                if self.saved.baud_rate != unit.port.baud() {
+                if self.saved.baud_rate != unit.port.line().baud {
                     self.next_baud = Some(self.saved.baud_rate);
                 }
                 Ok(Vec::new())
@@ -427,11 +427,11 @@ impl MipUnit {
                 Ok(Vec::new())
             }
             [function::READ] => {
-                let baud = unit.port.baud().to_be_bytes();
+                let baud = unit.port.line().baud.to_be_bytes();
                 Ok(vec![Field::new(dm::BAUD_REPLY, baud)])
             }
             [function::SAVE] => {
-                self.saved.baud_rate = unit.port.baud();
+                self.saved.baud_rate = unit.port.line().baud;
                 Ok(Vec::new())
             }
             [function::LOAD] => {

@@ -20,13 +20,13 @@ pub mod fdilink;
 pub mod mip;
 pub mod output;
 pub mod phone;
-pub mod port;
 pub mod sbg_ecom;
 pub mod vectornav;
 pub mod xbus;
 
 use std::collections::VecDeque;
 
+use super::uart::Uart;
 use super::{Device, Transmit};
 use crate::config::imu::{ImuProfile, ImuProtocol, ImuSettings};
 use crate::frames::{GeoOrigin, Geodetic};
@@ -35,7 +35,6 @@ use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
-use port::Port;
 
 /// The truth is asked for in series this long.
 const SERIES_NS: u64 = 10_000_000;
@@ -64,7 +63,7 @@ pub struct Unit {
     /// UTC of the first instant.
     pub epoch: Epoch,
     /// The transmitter.
-    pub port: Port,
+    pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
 }
@@ -148,7 +147,7 @@ impl Imu {
             profile: profile.clone(),
             settings: settings.clone(),
             epoch,
-            port: Port::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
         };

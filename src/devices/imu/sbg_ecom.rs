@@ -122,13 +122,13 @@ impl SbgUnit {
             }
             (command::UART_CONF, &[0]) => {
                 // Port A in main mode.
-                answer([&[0][..], &unit.port.baud().to_le_bytes(), &[1]].concat())
+                answer([&[0][..], &unit.port.line().baud.to_le_bytes(), &[1]].concat())
             }
             (command::UART_CONF, &[0, a, b, c, d, _]) => {
                 let baud = u32::from_le_bytes([a, b, c, d]);
                 if unit.profile.baud_rates.contains(&baud) {
                     Self::say(unit, now, &Frame::ack(message, code::NO_ERROR));
-                    unit.port.set_baud(now, baud);
+                    unit.port.change_rate(now, baud);
                     return;
                 }
                 Frame::ack(message, code::INVALID_PARAMETER)

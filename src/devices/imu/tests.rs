@@ -133,7 +133,7 @@ fn every_unit_streams_at_its_rate_and_keeps_its_line_busy_no_longer_than_it_last
             let Output::Bytes(bytes) = &pair[0].output else { continue };
             assert!(pair[1].due.0 >= pair[0].due.0 + line.duration_ns(bytes.len()), "{name}");
         }
-        assert_eq!(bench.imu.unit.port.dropped(), 0, "{name}");
+        assert_eq!(bench.imu.unit.port.lost(), 0, "{name}");
     }
 }
 

@@ -286,7 +286,7 @@ impl XbusUnit {
 
     fn next_baud(&self, unit: &Unit) -> u32 {
         let stored = self.stored.get(&mid::SET_BAUDRATE).and_then(|b| b.first_chunk().copied());
-        stored.map_or(unit.port.baud(), u32::from_be_bytes)
+        stored.map_or(unit.port.line().baud, u32::from_be_bytes)
     }
 
     fn configuration(&self, unit: &Unit) -> Configuration {
@@ -472,8 +472,8 @@ impl Protocol for XbusUnit {
             && now >= until
         {
             let baud = self.next_baud(unit);
-            if baud != unit.port.baud() {
-                unit.port.set_baud(until, baud);
+            if baud != unit.port.line().baud {
+                unit.port.change_rate(until, baud);
             }
             unit.restart(until);
             self.counter = 0;

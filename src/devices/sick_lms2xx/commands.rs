@@ -2,13 +2,13 @@
 
 use super::{Capture, Format, Pattern, SickLms2xx, Task};
 use crate::time::SimTime;
-use crate::wire::sick_lms::Variant;
 use crate::wire::sick_lms::command::{Command, Mode};
 use crate::wire::sick_lms::configuration::Configuration;
 use crate::wire::sick_lms::data::Unit;
 use crate::wire::sick_lms::frame::{MAX_PAYLOAD, OVERHEAD};
 use crate::wire::sick_lms::reply::{Body, SwitchResult};
 use crate::wire::sick_lms::status::State;
+use crate::wire::sick_lms::{LineRate, Variant};
 
 /// What the status telegram says of the maker.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
@@ -52,13 +52,21 @@ impl SickLms2xx {
     fn reset(&mut self, at: SimTime) {
         self.send(at, Body::ResetConfirmed);
         let rate = self.power_on_rate();
-        self.uart.change_rate(rate);
-        self.starting = Some(SimTime(self.uart.free().0 + self.settings.restart_ns));
+        self.change_rate(rate);
+        self.starting = Some(SimTime(self.uart.free_at().0 + self.settings.restart_ns));
         self.mode = Mode::OnRequest;
         self.stream = None;
         self.task = None;
         self.telegrams = 0;
         self.hearing.clear();
+    }
+
+    /// Changes the line's rate when all before has gone out.
+    fn change_rate(&mut self, rate: LineRate) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.uart.change_rate(self.uart.free_at(), rate.baud());
+        }
     }
 
     fn switch(&mut self, at: SimTime, mode: Mode) {
@@ -77,7 +85,7 @@ impl SickLms2xx {
             Mode::PasswordTest { .. } => done,
             Mode::Rate(rate) if self.profile.rates.contains(rate) => {
                 self.send(at, done);
-                self.uart.change_rate(*rate);
+                self.change_rate(*rate);
                 // The stream goes on at the new pace.
                 if self.stream.is_some() {
                     self.enter(self.mode.clone());
@@ -167,7 +175,7 @@ impl SickLms2xx {
             angle_deg: self.stored.variant.angle_deg,
             resolution_centideg: self.stored.variant.resolution_centideg,
             restart_mode: configuration.restart_mode(),
-            line_rate_word: self.uart.rate().status_word(),
+            line_rate_word: self.rate.status_word(),
             evaluation_number: 1,
             permanent_rate: u8::from(self.stored.keeps_rate),
             address: self.settings.address,

@@ -23,14 +23,13 @@ mod stream;
 mod telegrams;
 #[cfg(test)]
 mod tests;
-mod uart;
 
 use self::capture::{Belongs, Capture};
 use self::hearing::{Heard, Hearing};
 use self::mirror::{Mirror, Pattern};
 use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
-use self::uart::Uart;
+use super::uart::Uart;
 use super::{Device, Transmit};
 use crate::config::sick_lms2xx::{
     PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
@@ -58,6 +57,8 @@ pub struct SickLms2xx {
     starting: Option<SimTime>,
     mode: Mode,
     uart: Uart,
+    /// How the line runs, or will when all is sent.
+    rate: LineRate,
     hearing: Hearing,
     task: Option<Task>,
     stream: Option<Stream>,
@@ -122,7 +123,8 @@ impl SickLms2xx {
             stored,
             starting: None,
             mode: Mode::OnRequest,
-            uart: Uart::new(settings.rate),
+            uart: Uart::new(settings.rate.baud(), usize::MAX),
+            rate: settings.rate,
             hearing: Hearing::new(settings.address, profile.timing.byte_gap_ns),
             task: None,
             stream: None,
@@ -181,7 +183,7 @@ impl SickLms2xx {
             None => self.hearing.next_at().map(|at| (at, Event::CommandTaken)),
         };
         let scan = self.stream.as_ref().filter(|_| self.task.is_none());
-        let scan = scan.and_then(|stream| stream.next_due(&self.mirror, self.uart.free()));
+        let scan = scan.and_then(|stream| stream.next_due(&self.mirror, self.uart.free_at()));
         let scan = scan.map(|at| (at, Event::ScanDue));
         [given_up, task, scan].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
@@ -198,17 +200,17 @@ impl SickLms2xx {
     fn go_on(&mut self, at: SimTime) {
         match self.task.take() {
             Some(Task::Acknowledge { heard: Heard::Spoilt, .. }) => {
-                self.uart.send(at, vec![NAK], 0);
+                self.uart.send(at, vec![NAK]);
                 self.finish();
             }
             Some(Task::Acknowledge { heard: Heard::Command(command), .. }) => {
-                self.uart.send(at, vec![ACK], 0);
+                self.uart.send(at, vec![ACK]);
                 let timing = &self.profile.timing;
                 let delay_ns = match command {
                     Command::Configure(_) => timing.configure_ns,
                     _ => timing.reply_ns,
                 };
-                let at = SimTime(self.uart.free().0 + delay_ns);
+                let at = SimTime(self.uart.free_at().0 + delay_ns);
                 self.task = Some(Task::Answer { at, command });
             }
             Some(Task::Answer { command, .. }) => self.answer(at, command),
@@ -224,7 +226,7 @@ impl SickLms2xx {
     fn finish(&mut self) {
         self.task = None;
         if let Some(stream) = &mut self.stream {
-            stream.resume(&self.mirror, self.uart.free());
+            stream.resume(&self.mirror, self.uart.free_at());
         }
     }
 
@@ -251,7 +253,7 @@ impl SickLms2xx {
         let status = status_byte::FAMILY | self.settings.error_level | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
-        self.uart.send(at, bytes, points);
+        self.uart.send_points(at, bytes, points);
     }
 
     fn started(&mut self, at: SimTime) {
@@ -278,7 +280,7 @@ impl SickLms2xx {
             let telegram = self.encoder().telegram_len(&pattern, &format);
             let telegram_ns = self.uart.duration_ns(telegram);
             let start = self.profile.transmission_start;
-            Stream::new(&self.mirror, pattern, format, start, telegram_ns, self.uart.free())
+            Stream::new(&self.mirror, pattern, format, start, telegram_ns, self.uart.free_at())
         });
         self.mode = mode;
     }
@@ -308,7 +310,7 @@ impl SickLms2xx {
 
     /// The rate after the next power-on.
     fn power_on_rate(&self) -> LineRate {
-        if self.stored.keeps_rate { self.uart.rate() } else { self.profile.rates[0] }
+        if self.stored.keeps_rate { self.rate } else { self.profile.rates[0] }
     }
 
     /// Twenty characters and a zero.
@@ -379,6 +381,6 @@ impl Device for SickLms2xx {
     }
 
     fn line(&self) -> Option<LineSettings> {
-        Some(Uart::settings(self.settings.rate))
+        Some(LineSettings::eight_n_one(self.settings.rate.baud()))
     }
 }

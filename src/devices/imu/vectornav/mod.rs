@@ -171,8 +171,8 @@ impl VectorNavUnit {
                     return Err(error::INSUFFICIENT_BAUD_RATE);
                 }
                 unit.reply(now, self.line(format!("VNWRG,{id:02},{}", values[1..].join(","))));
-                if self.registers.baud_rate != unit.port.baud() {
-                    unit.port.set_baud(now, self.registers.baud_rate);
+                if self.registers.baud_rate != unit.port.line().baud {
+                    unit.port.change_rate(now, self.registers.baud_rate);
                 }
                 self.retime(unit);
                 Ok(None)
@@ -227,8 +227,8 @@ impl VectorNavUnit {
         self.latest = None;
         self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
         unit.restart(self.silent_until);
-        if self.registers.baud_rate != unit.port.baud() {
-            unit.port.set_baud(now, self.registers.baud_rate);
+        if self.registers.baud_rate != unit.port.line().baud {
+            unit.port.change_rate(now, self.registers.baud_rate);
         }
         self.retime(unit);
     }

@@ -1,0 +1,128 @@
+//! A unit's serial transmitter: one byte after another at the line's rate, from a buffer that ends.
+
+use std::collections::VecDeque;
+
+use super::{Output, Transmit};
+use crate::links::line::LineSettings;
+use crate::time::SimTime;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Uart {
+    line: LineSettings,
+    buffer_bytes: usize,
+    free_at: SimTime,
+    ready: VecDeque<Transmit>,
+    lost: u64,
+}
+
+impl Uart {
+    /// A line that idles at `baud`, 8N1; up to `buffer_bytes` wait for it.
+    pub fn new(baud: u32, buffer_bytes: usize) -> Self {
+        Self {
+            line: LineSettings::eight_n_one(baud),
+            buffer_bytes,
+            free_at: SimTime::ZERO,
+            ready: VecDeque::new(),
+            lost: 0,
+        }
+    }
+
+    /// How the line runs, or will when all is sent.
+    pub fn line(&self) -> LineSettings {
+        self.line
+    }
+
+    /// When the last bit so far has gone out.
+    pub fn free_at(&self) -> SimTime {
+        self.free_at
+    }
+
+    /// How long `bytes` are on the line, nanoseconds.
+    pub fn duration_ns(&self, bytes: usize) -> u64 {
+        self.line.duration_ns(bytes)
+    }
+
+    /// Sends `bytes` at `at`, or when the line is free. They are lost if the buffer cannot hold them
+    /// behind what waits already; says whether they were taken.
+    pub fn send(&mut self, at: SimTime, bytes: Vec<u8>) -> bool {
+        self.send_points(at, bytes, 0)
+    }
+
+    /// As [`Uart::send`], with points in the bytes for the status view.
+    pub fn send_points(&mut self, at: SimTime, bytes: Vec<u8>, points: u32) -> bool {
+        let waiting = self.waiting_bytes(at);
+        if waiting > 0 && waiting + bytes.len() > self.buffer_bytes {
+            self.lost += 1;
+            return false;
+        }
+        let due = at.max(self.free_at);
+        self.free_at = SimTime(due.0 + self.duration_ns(bytes.len()));
+        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes) });
+        true
+    }
+
+    /// The line runs at `baud` from `at` on, or once all before has gone out.
+    pub fn change_rate(&mut self, at: SimTime, baud: u32) {
+        let due = at.max(self.free_at);
+        self.free_at = due;
+        self.line = LineSettings::eight_n_one(baud);
+        self.ready.push_back(Transmit { due, points: 0, output: Output::Line(self.line) });
+    }
+
+    /// Bytes that wait for the line at `at`.
+    pub fn waiting_bytes(&self, at: SimTime) -> usize {
+        let left_ns = self.free_at.0.saturating_sub(at.0);
+        usize::try_from(left_ns / self.duration_ns(1).max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// How many times bytes found no room.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// When the first of what waits is due.
+    pub fn next_due(&self) -> Option<SimTime> {
+        self.ready.front().map(|transmit| transmit.due)
+    }
+
+    /// What goes out next.
+    pub fn poll(&mut self) -> Option<Transmit> {
+        self.ready.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dues_us(uart: &mut Uart) -> Vec<u64> {
+        std::iter::from_fn(|| uart.poll()).map(|transmit| transmit.due.0 / 1000).collect()
+    }
+
+    #[test]
+    fn bytes_queue_up_and_overflow() {
+        let mut uart = Uart::new(10_000, 24);
+        let taken = [(); 4].map(|()| uart.send(SimTime(1_000), vec![0; 8]));
+        // 1 ms a byte: the first leaves at once, the next waits 8 ms, the last finds no room.
+        assert_eq!(taken, [true, true, true, false]);
+        assert_eq!((uart.lost(), uart.waiting_bytes(SimTime(1_000))), (1, 24));
+        assert_eq!(dues_us(&mut uart), [1, 8_001, 16_001]);
+        // What is longer than the buffer leaves when nothing waits.
+        assert!(uart.send(SimTime(900_000_000), vec![0; 80]));
+    }
+
+    #[test]
+    fn another_rate_waits_for_the_bytes_before() {
+        let mut uart = Uart::new(9600, 4096);
+        uart.send(SimTime(0), vec![0; 96]); // 100 ms
+        uart.send(SimTime(10_000_000), vec![0; 96]);
+        uart.change_rate(SimTime(20_000_000), 38_400);
+        uart.send(SimTime(30_000_000), vec![0; 96]); // 25 ms
+        uart.send(SimTime(500_000_000), vec![0; 1]);
+        let all: Vec<Transmit> = std::iter::from_fn(|| uart.poll()).collect();
+        let due_ms: Vec<u64> = all.iter().map(|t| t.due.0 / 1_000_000).collect();
+        assert_eq!(due_ms, [0, 100, 200, 200, 500]);
+        assert_eq!(all[2].output, Output::Line(LineSettings::eight_n_one(38_400)));
+    }
+}
