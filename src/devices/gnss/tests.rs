@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::gnss::ErrorPreset;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::frames::{GeoOrigin, Geodetic, Transform};
 use crate::sensors::lidar::Scratch;
@@ -10,19 +11,11 @@ use crate::wire::ubx::cfg::*;
 use crate::wire::ubx::mon::MonVer;
 use crate::wire::ubx::nav::{NavDop, NavPvt, NavSat};
 use crate::wire::ubx::{Message, Payload};
-use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
+use crate::world::raycast::OpenSky;
 use crate::world::trajectory::Trajectory;
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
-
-struct OpenSky;
-
-impl RayCaster for OpenSky {
-    fn cast(&self, _: &Stencil, _: &[Pulse], hits: &mut [Hit]) {
-        hits.fill(Hit::MISS);
-    }
-}
 
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
 struct Bench {
@@ -193,7 +186,7 @@ fn an_epoch_has_the_captures_order() {
 #[test]
 fn sentences_agree_with_another_reader_and_with_the_truth() {
     let mut bench = Bench::new(F9P, |settings| {
-        settings.apply(crate::config::gnss::ErrorPreset::None);
+        settings.apply(ErrorPreset::None);
         settings.grades.iter_mut().for_each(|grade| grade.velocity_std_m_s = 0.0);
         settings.baud = 115_200;
     });
@@ -584,5 +577,45 @@ proptest! {
         bench.run_by(1.0, 100 * MS);
         // 16 kB at the fastest rate are well above what any buffer holds.
         prop_assert!(bench.device.slots.len() < 300);
+    }
+}
+
+/// A fix is of the middle of the window that ends at its epoch; a lag holds its bytes back and leaves
+/// its time alone.
+#[test]
+fn a_window_looks_back_and_a_lag_holds_back() {
+    let fixes = |window_ns: u64, lag_ns: u64| -> Vec<(u64, u32, f64)> {
+        let mut bench = Bench::new("ublox-zed-f9p-hpg1.11", |settings| {
+            settings.apply(ErrorPreset::None);
+            settings.baud = 921_600;
+            settings.sentences = Vec::new();
+            settings.messages = vec!["NAV-PVT".into()];
+            (settings.window_ns, settings.lag_ns) = (window_ns, lag_ns);
+        });
+        bench.run(15.0);
+        let is_fix = |pvt: &NavPvt| pvt.fix_type == 3;
+        let frames =
+            bench.bytes().filter_map(|(due, bytes)| Some((due, Frame::parse(bytes).ok()?)));
+        let pvts = frames
+            .filter(|(_, frame)| frame.id == NavPvt::ID)
+            .map(|(due, frame)| (due, NavPvt::parse(&frame.payload).unwrap()));
+        pvts.filter(|(_, pvt)| is_fix(pvt))
+            .map(|(due, pvt)| {
+                let place = Geodetic {
+                    latitude_deg: f64::from(pvt.lat_1e7_deg) * 1e-7,
+                    longitude_deg: f64::from(pvt.lon_1e7_deg) * 1e-7,
+                    altitude_m: f64::from(pvt.height_mm) * 1e-3,
+                };
+                (due, pvt.itow_ms, bench.origin.world_from_geodetic(place).x)
+            })
+            .collect()
+    };
+    let (plain, late) = (fixes(0, 0), fixes(400 * MS, 150 * MS));
+    assert!(plain.len() >= 8, "{plain:?}");
+    for ((due, itow_ms, east_m), (late_due, late_itow_ms, late_east_m)) in plain.iter().zip(&late) {
+        assert_eq!(late_itow_ms, itow_ms);
+        assert_eq!(late_due - due, 150 * MS);
+        // 1.5 m/s for 0.2 s, in steps of 1e-7 degrees.
+        assert!((east_m - late_east_m - 0.3).abs() < 0.02, "{east_m} {late_east_m}");
     }
 }

@@ -1,0 +1,208 @@
+//! A receiver under a sky that the world hides: beside a wall, beside a tree, and past them.
+
+use std::path::Path;
+
+use menura::config::rig::{Override, Rig};
+use menura::devices::Output;
+use menura::engine::{LiveWorld, build_devices, load_scene};
+use menura::sensors::Outcome;
+use menura::sensors::gnss::SkyView;
+use menura::sensors::lidar::Scratch;
+use menura::time::{Epoch, SimTime};
+use menura::wire::gnss_stream::{PieceKind, Splitter};
+use menura::wire::ubx::nav::{NavDop, NavPvt, NavSat};
+use menura::wire::ubx::{Frame, Payload};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// The antenna's height over the ground.
+const ANTENNA_M: f64 = 1.0;
+
+/// A wall south of the way, from 20 m to 40 m, 30 m high, 3 m away.
+const WALL: &str = "\
+v 20 -3 0\nv 40 -3 0\nv 40 -3 30\nv 20 -3 30\n\
+v 20 -4 0\nv 40 -4 0\nv 40 -4 30\nv 20 -4 30\n\
+f 1 2 3 4\nf 5 6 7 8\nf 1 5 8 4\nf 2 6 7 3\nf 4 3 7 8\n";
+/// The same as a box: least and greatest x, y, z.
+const WALL_M: [[f64; 2]; 3] = [[20.0, 40.0], [-4.0, -3.0], [0.0, 30.0]];
+/// Half of the angle of the rays towards a satellite.
+const SPREAD_DEG: f64 = 2.0;
+
+fn rig(scene: &str, robot: &str, folder: &Path, overrides: &[Override]) -> Rig {
+    let text = format!(
+        r#"
+seed = 9
+start_utc = 2026-11-21T09:27:25Z
+origin = {{ latitude_deg = 47.285, longitude_deg = 8.565, altitude_m = 547.6 }}
+[world]
+{scene}
+[robot]
+{robot}
+[[device]]
+name = "gnss"
+profile = "ublox-zed-f9p-hpg1.32"
+mount = {{ translation_m = [0.0, 0.0, {ANTENNA_M}] }}
+link = {{ pty = "gnss" }}
+settings = {{ rate_hz = 1, baud = 921600, sentences = [], messages = ["NAV-PVT", "NAV-DOP", "NAV-SAT"] }}
+"#
+    );
+    Rig::parse("test rig", &text, folder, overrides).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+/// What a receiver said of an epoch, and what was true.
+struct Heard {
+    view: SkyView,
+    pvt: NavPvt,
+    dop: NavDop,
+    sat: NavSat,
+}
+
+impl Heard {
+    fn hdop(&self) -> f64 {
+        f64::from(self.dop.h_dop_centi) / 100.0
+    }
+}
+
+/// Drives for `seconds` and hears the receiver once a second.
+fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
+    let world = LiveWorld::load(rig).unwrap_or_else(|error| panic!("{error}"));
+    let epoch = Epoch::new(rig.start_utc.expect("a stated start"));
+    let mut gnss = build_devices(rig, epoch).remove(0);
+    let around = world.surroundings(&rig.devices[0].body_from_sensor);
+    let (mut views, mut bytes) = (Vec::new(), Splitter::default());
+    let mut scratch = Scratch::default();
+    for second in 1..=seconds {
+        let now = SimTime(second * SECOND_NS);
+        while let Some(request) = gnss.device.poll_request(now) {
+            let measurement = gnss.sensor.measure(request, &around, &mut scratch);
+            if let Outcome::Sky(view) = &measurement.outcome {
+                views.push((**view).clone());
+            }
+            gnss.device.handle_measurement(&measurement);
+        }
+        gnss.device.advance(now);
+        while let Some(transmit) = gnss.device.poll_transmit() {
+            if let Output::Bytes(sent) = transmit.output {
+                bytes.push(&sent);
+            }
+        }
+    }
+    let frames: Vec<Frame> = std::iter::from_fn(|| bytes.next_piece())
+        .filter(|piece| piece.kind == PieceKind::Ubx)
+        .map(|piece| Frame::parse(&piece.bytes).unwrap())
+        .collect();
+    fn all<T: Payload>(frames: &[Frame]) -> impl Iterator<Item = T> {
+        frames.iter().filter(|f| f.id == T::ID).map(|f| T::parse(&f.payload).unwrap())
+    }
+    let said = all::<NavPvt>(&frames).zip(all::<NavDop>(&frames)).zip(all::<NavSat>(&frames));
+    let heard: Vec<_> = views
+        .into_iter()
+        .zip(said)
+        .map(|(view, ((pvt, dop), sat))| Heard { view, pvt, dop, sat })
+        .collect();
+    assert_eq!(heard.len() as u64, seconds, "a message of each kind a second");
+    heard
+}
+
+/// Whether the wall stands before a satellite seen from `x_m` on the way, by plane geometry; none
+/// where a ray of the bundle may pass an edge.
+fn is_behind_the_wall(x_m: f64, elevation_rad: f64, azimuth_rad: f64) -> Option<bool> {
+    let from = [x_m, 0.0, ANTENNA_M];
+    let is_behind = |elevation: f64, azimuth: f64| {
+        let (sin_e, cos_e) = libm::sincos(elevation);
+        let (sin_a, cos_a) = libm::sincos(azimuth);
+        let towards = [cos_e * sin_a, cos_e * cos_a, sin_e];
+        // Between which distances the line is within the box, axis by axis.
+        let (mut enters, mut leaves) = (0.0_f64, f64::INFINITY);
+        for axis in 0..3 {
+            let ends = WALL_M[axis].map(|end| (end - from[axis]) / towards[axis]);
+            enters = enters.max(ends[0].min(ends[1]));
+            leaves = leaves.min(ends[0].max(ends[1]));
+        }
+        enters < leaves
+    };
+    let centre = is_behind(elevation_rad, azimuth_rad);
+    let spread = (SPREAD_DEG + 0.5).to_radians();
+    let is_clear = (0..96).all(|i| {
+        let (sin, cos) = libm::sincos(f64::from(i) * std::f64::consts::TAU / 32.0);
+        let aside = spread * f64::from(i / 32 + 1) / 3.0;
+        let azimuth = azimuth_rad + aside * cos / libm::cos(elevation_rad).max(0.05);
+        is_behind(elevation_rad + aside * sin, azimuth) == centre
+    });
+    is_clear.then_some(centre)
+}
+
+#[test]
+fn a_wall_hides_satellites_where_it_stands_and_no_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("wall.obj"), WALL).unwrap();
+    let way = "trajectory = { kind = \"line\", start_m = [0.0, 0.0, 0.0], speed_m_s = 1.5 }";
+    let rig = rig("scene = \"wall.obj\"", way, folder.path(), &[]);
+    let heard = drive(&rig, 60);
+    let mut told = [0; 2];
+    for (second, heard) in heard.iter().enumerate() {
+        let x_m = 1.5 * second as f64;
+        for seen in &heard.view.satellites {
+            if let Some(is_hidden) = is_behind_the_wall(x_m, seen.elevation_rad, seen.azimuth_rad) {
+                told[usize::from(is_hidden)] += 1;
+                let expected = if is_hidden { 0.0 } else { 1.0 };
+                assert_eq!(seen.open_share, expected, "second {second}: {seen:?}");
+            }
+        }
+        // What the receiver says of a satellite: unused and without a signal if it is hidden.
+        for said in &heard.sat.satellites {
+            let elevation = f64::from(said.elevation_deg).to_radians();
+            let azimuth = f64::from(said.azimuth_deg).to_radians();
+            if second > 5 && is_behind_the_wall(x_m, elevation, azimuth) == Some(true) {
+                assert_eq!((said.cno_dbhz, said.flags & 8), (0, 0), "second {second}: {said:?}");
+            }
+        }
+    }
+    assert!(told[0] > 500 && told[1] > 100, "{told:?}");
+    let (before, beside, after) = (&heard[8], &heard[20], &heard[55]);
+    assert!(f64::from(beside.pvt.num_sv) < 0.8 * f64::from(before.pvt.num_sv));
+    assert!(beside.hdop() > 1.3 * before.hdop(), "{} {}", before.hdop(), beside.hdop());
+    assert!(beside.pvt.h_acc_mm > before.pvt.h_acc_mm);
+    assert!((after.hdop() / before.hdop() - 1.0).abs() < 0.1, "{}", after.hdop());
+    assert_eq!(after.pvt.fix_type, 3);
+}
+
+#[test]
+fn a_tree_dims_the_sky_where_it_stands() {
+    let scene = "scene = \"courtyard\"\nparameters = { grass_blades = 0, trees = 20 }";
+    let still = |x: f64, y: f64| {
+        format!(
+            "trajectory = {{ kind = \"still\", position_m = [{x}, {y}, 0.0] }}\nfollow_ground = true"
+        )
+    };
+    let at = |place: [f64; 2], overrides: &[Override]| {
+        rig(scene, &still(place[0], place[1]), Path::new("."), overrides)
+    };
+    let loaded = load_scene(&at([0.0, 0.0], &[])).unwrap_or_else(|error| panic!("{error}"));
+    let tree = loaded
+        .scene
+        .instances
+        .iter()
+        .find(|instance| loaded.scene.meshes[instance.mesh as usize].name == "tree")
+        .expect("a courtyard has trees");
+    let trunk = tree.world_from_mesh.translation;
+    let beside = [trunk.x + 1.5, trunk.y];
+    let bare: Override = "world.parameters.trees=0".parse().unwrap();
+    // A receiver that wants strong signals loses what a ZED-F9P keeps.
+    let wants: Override = "device.gnss.settings.sky.min_cno_dbhz=36".parse().unwrap();
+    let with = drive(&at(beside, std::slice::from_ref(&wants)), 10).pop().unwrap();
+    let without = drive(&at(beside, &[wants, bare]), 10).pop().unwrap();
+    let share = |heard: &Heard| {
+        let shares = heard.view.satellites.iter().map(|seen| seen.open_share);
+        shares.sum::<f64>() / heard.view.satellites.len() as f64
+    };
+    assert!(share(&with) < share(&without) - 0.1, "{} {}", share(&with), share(&without));
+    // Leaves let some of the rays through: satellites that are dimmed and not lost.
+    let dimmed = with.view.satellites.iter().filter(|s| s.open_share > 0.0 && s.open_share < 1.0);
+    assert!(dimmed.count() >= 3);
+    let signal = |heard: &Heard| -> u32 {
+        heard.sat.satellites.iter().map(|said| u32::from(said.cno_dbhz)).sum()
+    };
+    assert!(signal(&with) < signal(&without));
+    assert!(with.pvt.num_sv + 5 < without.pvt.num_sv);
+    assert!(with.hdop() > 1.1 * without.hdop(), "{} {}", with.hdop(), without.hdop());
+}
