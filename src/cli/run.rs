@@ -56,7 +56,7 @@ struct Report<'a> {
 
 #[derive(Clone, Serialize)]
 struct GrantRow {
-    wish: &'static str,
+    wish: String,
     granted: bool,
     refused_because: Option<String>,
 }
@@ -87,7 +87,7 @@ impl Cmd {
             run.run(self.duration, &stop, |granted| {
                 tell_refusals(granted);
                 let rows = granted.iter().map(|grant| GrantRow {
-                    wish: grant.wish,
+                    wish: grant.wish.clone(),
                     granted: grant.refused.is_none(),
                     refused_because: grant.refused.clone(),
                 });

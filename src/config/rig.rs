@@ -261,6 +261,43 @@ pub struct EngineConfig {
     pub miss_threshold_ns: u64,
     /// Rate of `truth.csv`, Hz.
     pub truth_rate_hz: f64,
+    /// How long before each due time the sender stops sleeping and watches the clock, nanoseconds.
+    pub spin_ns: u64,
+    /// How the kernel schedules the sender.
+    pub scheduler: SchedulerChoice,
+    /// The core that the sender has to itself; any core when left out.
+    pub send_core: Option<usize>,
+    /// Give datagrams to the kernel ahead of time, with the instant at which they are to leave.
+    pub launch_time: bool,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            caster: CasterChoice::Menura,
+            workers: None,
+            render_ahead_ns: 100_000_000,
+            late: LatePolicy::Send,
+            miss_threshold_ns: 1_000_000,
+            truth_rate_hz: 100.0,
+            spin_ns: 100_000,
+            scheduler: SchedulerChoice::Fifo,
+            send_core: None,
+            launch_time: false,
+        }
+    }
+}
+
+/// How the kernel schedules the sending thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchedulerChoice {
+    /// `SCHED_FIFO`: before every ordinary thread.
+    #[default]
+    Fifo,
+    /// `SCHED_DEADLINE`: a reserved share of a core.
+    Deadline,
+    /// `SCHED_OTHER`, as any thread.
+    Normal,
 }
 
 /// What traces rays.

@@ -16,6 +16,7 @@ use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::rig::{
     CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Rig, RigPlaces,
+    SchedulerChoice,
 };
 use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -125,14 +126,7 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
 
 /// `[engine]`; every key has a default. Also says where the caster is named.
 fn engine(table: Option<TableReader<'_>>) -> (EngineConfig, Option<Place>) {
-    let mut all = EngineConfig {
-        caster: CasterChoice::Menura,
-        workers: None,
-        render_ahead_ns: 100_000_000,
-        late: LatePolicy::Send,
-        miss_threshold_ns: 1_000_000,
-        truth_rate_hz: 100.0,
-    };
+    let mut all = EngineConfig::default();
     let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
     let casters = [("menura", CasterChoice::Menura), ("embree", CasterChoice::Embree)];
@@ -151,8 +145,30 @@ fn engine(table: Option<TableReader<'_>>) -> (EngineConfig, Option<Place>) {
     }
     let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
     all.truth_rate_hz = table.optional("truth_rate_hz").number(&rate).unwrap_or(all.truth_rate_hz);
+    sending(&mut table, &mut all, origin);
     table.finish();
     (all, caster.place())
+}
+
+/// How packets are brought to leave on time.
+fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static str) {
+    if let Some(us) = table.optional("spin_us").number(&Limit::new(0.0..=10_000.0, "us", origin)) {
+        all.spin_ns = (us * 1e3).round() as u64;
+    }
+    let words = [
+        ("fifo", SchedulerChoice::Fifo),
+        ("deadline", SchedulerChoice::Deadline),
+        ("normal", SchedulerChoice::Normal),
+    ];
+    all.scheduler = table.optional("scheduler").choice(&words, origin).unwrap_or(all.scheduler);
+    let core = table.optional("send_core");
+    all.send_core = core.integer(&Limit::new(0..=1023, "", origin));
+    if let (Some(place), SchedulerChoice::Deadline) = (core.place(), all.scheduler) {
+        let label = "leave it out, or take scheduler = \"fifo\"";
+        let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);
+        core.fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
+    }
+    all.launch_time = table.optional("launch_time").boolean().unwrap_or(all.launch_time);
 }
 
 fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {

@@ -29,6 +29,29 @@ impl MonotonicClock {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
+    /// Sleeps until `spin` before `at` and watches the clock from there; returns at once if `at`
+    /// has passed. What is left of the system's wake-up latency is what exceeds `spin`.
+    pub fn wait_until(&self, at: SimTime, spin: Duration) {
+        let wake = at - spin;
+        if self.now() < wake {
+            self.sleep_until(wake);
+        }
+        let due_ns = self.origin_ns + at.0;
+        while monotonic_ns() < due_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Sleeps for about `duration`.
+    pub fn rest(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+
+    /// This clock's first instant on the kernel's monotonic clock, nanoseconds.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
     /// Sleeps until `at`; returns at once if it has passed.
     pub fn sleep_until(&self, at: SimTime) {
         let due_ns = self.origin_ns + at.0;
@@ -64,7 +87,45 @@ pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))
 }
 
+/// What other clocks of the kernel show when the monotonic one shows 0, nanoseconds. Not constant:
+/// they are steered and set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// Other clock minus monotonic clock.
+    pub offset_ns: i64,
+    /// Half of the time the comparison took.
+    pub uncertainty_ns: u64,
+}
+
+/// The real-time clock (`CLOCK_REALTIME`, which stamps packets) against the monotonic one.
+pub fn realtime_offset() -> ClockOffset {
+    offset_of(ReadableClock::Realtime)
+}
+
+/// International atomic time (`CLOCK_TAI`, the clock of launch times) against the monotonic one.
+pub fn tai_offset() -> ClockOffset {
+    offset_of(ReadableClock::Tai)
+}
+
+/// The best of a few comparisons: an interruption between two readings spoils one.
+fn offset_of(clock: ReadableClock) -> ClockOffset {
+    let compare = |_| {
+        let before = monotonic_ns();
+        let other = nanos(rustix::time::clock_gettime(clock));
+        let after = monotonic_ns();
+        let middle = before + (after - before) / 2;
+        ClockOffset {
+            offset_ns: other as i64 - middle as i64,
+            uncertainty_ns: (after - before).div_ceil(2),
+        }
+    };
+    (0..5).map(compare).min_by_key(|c| c.uncertainty_ns).expect("five comparisons")
+}
+
 fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ReadableClock::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    nanos(rustix::time::clock_gettime(ReadableClock::Monotonic))
+}
+
+fn nanos(time: Timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -13,11 +13,13 @@
 pub mod clock;
 pub mod faults;
 pub mod host;
+pub mod launch;
 pub mod os;
 pub mod record;
 pub mod render;
 pub mod run;
 pub mod stats;
+pub mod timing;
 pub mod wakeups;
 
 use std::io;
@@ -229,10 +231,20 @@ impl Link {
     }
 }
 
-/// Opens the link of a device whose serial port, if it has one, starts at `line`.
-pub fn open_link(device: &DeviceConfig, line: LineSettings) -> Result<Link, SetupError> {
+/// Opens the link of a device whose serial port, if it has one, starts at `line`. With
+/// `launch_time`, datagrams are to leave at instants given to the kernel.
+pub fn open_link(
+    device: &DeviceConfig,
+    line: LineSettings,
+    launch_time: bool,
+) -> Result<Link, SetupError> {
     let opened: io::Result<Link> = match &device.link {
-        LinkConfig::Udp(udp) => open_udp(device, udp).map(Link::Udp),
+        LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
+            if launch_time {
+                launch::prepare(&mut link, udp)?;
+            }
+            Ok(Link::Udp(link))
+        }),
         LinkConfig::Pty(options) => {
             PtyLink::open(options.clone(), line).map(|link| Link::Line(Arc::new(link)))
         }

@@ -3,50 +3,179 @@
 //! Each wish is asked for and the answer reported; a refusal is never fatal. Rights: root, or
 //! `CAP_SYS_NICE` for the priority and `CAP_IPC_LOCK` (or a large `ulimit -l`) for the memory.
 
+use std::fs::File;
+use std::io::Write;
 use std::num::NonZeroU64;
+use std::time::Duration;
 
+use rustix::mm::MlockAllFlags;
+use rustix::process::{Resource, getrlimit};
+use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
+
+use crate::config::rig::{EngineConfig, SchedulerChoice};
 
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
 const SENDER_PRIORITY: u8 = 40;
 /// How much the kernel may round a sleep up, nanoseconds. The default is 50 000.
 const TIMER_SLACK_NS: u64 = 1;
+/// What SCHED_DEADLINE reserves: so much of a core in every period.
+const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
+const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
+/// Cores may not sleep so deeply that waking takes longer than this, microseconds.
+const WAKE_LATENCY_US: i32 = 10;
+/// Stack of the sending thread that is touched before it is needed.
+const STACK_BYTES: usize = 64 << 10;
 
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// What was asked for.
-    pub wish: &'static str,
+    pub wish: String,
     /// Why it was refused.
     pub refused: Option<String>,
 }
 
-/// Asks for precise wake-ups of the calling thread.
-pub fn favour_this_thread() -> Vec<Grant> {
+impl Grant {
+    fn of<T>(wish: impl Into<String>, answer: Result<T, impl ToString>) -> Self {
+        Self { wish: wish.into(), refused: answer.err().map(|error| error.to_string()) }
+    }
+}
+
+/// Asks for precise wake-ups of the calling thread, on a core of its own where `engine` names one.
+pub fn favour_this_thread(engine: &EngineConfig) -> Vec<Grant> {
     let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(TIMER_SLACK_NS));
+    let mut grants = vec![Grant::of("timer slack of 1 ns", slack)];
+    if let Some(core) = engine.send_core {
+        grants.push(Grant::of(format!("core {core} for the sender"), pin_to(core)));
+    }
+    match engine.scheduler {
+        SchedulerChoice::Fifo => grants.push(fifo()),
+        SchedulerChoice::Normal => {}
+        SchedulerChoice::Deadline => {
+            let reserved = deadline();
+            let is_refused = reserved.refused.is_some();
+            grants.push(reserved);
+            if is_refused {
+                grants.push(fifo());
+            }
+        }
+    }
+    grants
+}
+
+fn fifo() -> Grant {
+    let wish = "real-time priority (SCHED_FIFO 40)";
     let priority = ThreadPriorityValue::try_from(SENDER_PRIORITY)
-        .map_err(|e| e.to_string())
+        .map_err(|error| error.to_string())
         .and_then(|value| {
             set_thread_priority_and_policy(
                 thread_native_id(),
                 ThreadPriority::Crossplatform(value),
                 ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
             )
-            .map_err(|e| e.to_string())
+            .map_err(|error| error.to_string())
         });
-    vec![
-        Grant { wish: "timer slack of 1 ns", refused: slack.err().map(|e| e.to_string()) },
-        Grant { wish: "real-time priority (SCHED_FIFO 40)", refused: priority.err() },
-    ]
+    Grant::of(wish, priority)
 }
 
-/// Asks for the memory in use now to stay in RAM. Memory allocated later is not locked: where the
-/// limit is low, that would make allocations fail.
+fn deadline() -> Grant {
+    let priority = ThreadPriority::Deadline {
+        runtime: DEADLINE_RUNTIME,
+        deadline: DEADLINE_PERIOD,
+        period: DEADLINE_PERIOD,
+        flags: thread_priority::DeadlineFlags::default(),
+    };
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Deadline);
+    // The kernel knows this thread by 0; its other name for threads is not pthread's.
+    let answer = set_thread_priority_and_policy(0, priority, policy);
+    Grant::of("a reserved share of a core (SCHED_DEADLINE, 400 of 500 us)", answer)
+}
+
+fn pin_to(core: usize) -> Result<(), String> {
+    if core >= CpuSet::MAX_CPU {
+        return Err(format!("cores are numbered below {}", CpuSet::MAX_CPU));
+    }
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only).map_err(|error| match error {
+        rustix::io::Errno::INVAL => "there is no such core, or it is not ours to use".to_owned(),
+        other => other.to_string(),
+    })
+}
+
+/// Keeps the calling thread, and those it starts, off a core until this is dropped.
+#[derive(Debug)]
+pub struct KeptOff {
+    before: CpuSet,
+}
+
+impl KeptOff {
+    /// Leaves `core` to others; `None` where that is not possible, as on a single core.
+    pub fn core(core: usize) -> Option<Self> {
+        let before = sched_getaffinity(None).ok()?;
+        let mut others = before;
+        if core < CpuSet::MAX_CPU {
+            others.unset(core);
+        }
+        (others.count() > 0 && sched_setaffinity(None, &others).is_ok()).then_some(Self { before })
+    }
+}
+
+impl Drop for KeptOff {
+    fn drop(&mut self) {
+        // Was allowed before.
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+/// Asks for the memory in use now to stay in RAM, every page of it touched, and where no limit
+/// stands against it for what is allocated later too. Where the limit is low, locking later memory
+/// would make allocations fail.
 pub fn lock_memory() -> Grant {
-    let locked = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
-    Grant { wish: "locked memory", refused: locked.err().map(|e| e.to_string()) }
+    touch_stack();
+    let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);
+    let is_privileged =
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
+    if locked.is_ok() && (is_privileged || getrlimit(Resource::Memlock).current.is_none()) {
+        // Pages are locked as they are touched: nothing is brought in that nobody needs.
+        let later = rustix::mm::mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
+        return Grant::of("locked memory, later memory included", later);
+    }
+    Grant::of("locked memory", locked)
+}
+
+#[inline(never)]
+fn touch_stack() {
+    std::hint::black_box([0_u8; STACK_BYTES]);
+}
+
+/// Forbids cores to sleep so deeply that they wake slowly, until this is dropped.
+#[derive(Debug)]
+pub struct LightSleep {
+    _held_open: File,
+}
+
+impl LightSleep {
+    /// Asks for it; `None` with the refusal where the system does not allow it, and no grant where
+    /// it has no such thing.
+    pub fn ask() -> (Option<Self>, Option<Grant>) {
+        let wish = "cores that wake within 10 us";
+        let opened = File::options().write(true).open("/dev/cpu_dma_latency");
+        let asked = opened.and_then(|mut file| {
+            file.write_all(&WAKE_LATENCY_US.to_ne_bytes())?;
+            Ok(Self { _held_open: file })
+        });
+        match asked {
+            Ok(held) => (Some(held), Some(Grant { wish: wish.into(), refused: None })),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, None),
+            Err(error) => {
+                (None, Some(Grant { wish: wish.into(), refused: Some(error.to_string()) }))
+            }
+        }
+    }
 }

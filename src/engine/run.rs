@@ -1,11 +1,13 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and comes from its firings. One thread sends (`sender.rs`); a
-//! thread for each serial line and each server listens (`listen.rs`); the conductor passes
-//! measurements, host bytes and the time to the devices.
+//! A packet's due time is absolute and comes from its firings. One thread sends (`sender.rs`) and
+//! one writes down what it did (`ledger.rs`); a thread for each serial line and each server listens
+//! (`listen.rs`); the conductor passes measurements, host bytes and the time to the devices.
 
+pub mod departure;
+pub mod ledger;
 mod listen;
-mod sender;
+pub mod sender;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +18,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 use super::clock::MonotonicClock;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
-use super::os::{self, Grant};
+use super::os::{Grant, KeptOff};
 use super::render::{Rendered, Renderer};
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
 use super::{Link, LiveWorld, SetupError, build_devices, default_workers, open_link};
@@ -27,7 +29,9 @@ use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::sensors::MeasurementRequest;
 use crate::time::{Epoch, SimTime};
+use ledger::TimingBook;
 use listen::{Heard, News};
+use sender::{Outlet, Packet};
 
 /// Time between deciding on the first instant and that instant: what is rendered ahead before it.
 const START_DELAY: Duration = Duration::from_millis(250);
@@ -36,7 +40,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Devices are this far ahead of the clock, so that what they decide to send is with the sender
 /// before it is due. Twice what passes between two looks.
 const LEAD: Duration = Duration::from_millis(2);
-/// Packets on their way to the sender; far more than any render-ahead holds.
+/// Packets that wait for their due times, beside what is rendered ahead.
 const SEND_QUEUE: usize = 4096;
 /// Pieces of host bytes on their way to the devices. When it is full, hosts wait.
 const HEARD_QUEUE: usize = 256;
@@ -47,6 +51,8 @@ pub struct RealTimeRun<'a> {
     world: &'a LiveWorld,
     links: Vec<Link>,
     stats: Vec<DeviceStats>,
+    /// One a device, if a certificate is wanted.
+    books: Option<Vec<Mutex<TimingBook>>>,
     nominal_rates_hz: Vec<f64>,
     /// How each serial port runs at power-on; anything for network devices.
     lines: Vec<LineSettings>,
@@ -67,21 +73,30 @@ impl<'a> RealTimeRun<'a> {
         let lines: Vec<_> = devices()
             .map(|device| device.line().unwrap_or(LineSettings::eight_n_one(9600)))
             .collect();
-        let links: Result<Vec<_>, _> =
-            rig.devices.iter().zip(&lines).map(|(device, line)| open_link(device, *line)).collect();
+        let launch_time = rig.engine.launch_time;
+        let links: Result<Vec<_>, _> = rig
+            .devices
+            .iter()
+            .zip(&lines)
+            .map(|(device, line)| open_link(device, *line, launch_time))
+            .collect();
         let links = links?;
-        let nominal_rates_hz = devices().map(|device| device.nominal_rate_hz()).collect();
+        let nominal_rates_hz: Vec<_> = devices().map(|device| device.nominal_rate_hz()).collect();
         let (clock, host_utc) = MonotonicClock::starting_in(START_DELAY);
         let epoch = Epoch::new(rig.start_utc.unwrap_or(host_utc));
         Ok(Self {
             rig,
             world,
             stats: links.iter().map(|_| DeviceStats::default()).collect(),
+            books: None,
             links,
             nominal_rates_hz,
             lines,
             render: RenderStats::default(),
-            workers: rig.engine.workers.unwrap_or_else(default_workers),
+            workers: rig.engine.workers.unwrap_or_else(|| match rig.engine.send_core {
+                Some(_) => default_workers().saturating_sub(1).max(1),
+                None => default_workers(),
+            }),
             clock,
             epoch,
             fault_log: Mutex::new(None),
@@ -91,6 +106,16 @@ impl<'a> RealTimeRun<'a> {
     /// Has the truth about faults written to `log`.
     pub fn log_faults(&mut self, log: FaultLog) {
         self.fault_log = Mutex::new(Some(log));
+    }
+
+    /// Writes down the timing of every packet, for [`RealTimeRun::books`].
+    pub fn keep_books(&mut self) {
+        self.books = Some(self.links.iter().map(|_| Mutex::default()).collect());
+    }
+
+    /// The timing of each device's packets, if it is written down.
+    pub fn books(&self) -> Option<&[Mutex<TimingBook>]> {
+        self.books.as_deref()
     }
 
     /// Threads that cast rays.
@@ -144,6 +169,8 @@ impl<'a> RealTimeRun<'a> {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
         // Set when the conductor is done: nobody is left to hear then.
         let over = &AtomicBool::new(false);
+        // This thread and those it starts; the sender goes there by itself.
+        let kept_off = self.rig.engine.send_core.and_then(KeptOff::core);
         std::thread::scope(|scope| {
             let devices = build_devices(self.rig, self.epoch);
             let renderer = Renderer::start(
@@ -154,7 +181,8 @@ impl<'a> RealTimeRun<'a> {
                 devices,
                 &self.render,
             );
-            let (packets, queue) = bounded(SEND_QUEUE);
+            let capacity = self.most_waiting();
+            let (packets, queue) = bounded(capacity);
             let (mouth, heard) = bounded(HEARD_QUEUE);
             for (unit, link) in self.links.iter().enumerate() {
                 let (mouth, clock) = (mouth.clone(), self.clock);
@@ -171,15 +199,25 @@ impl<'a> RealTimeRun<'a> {
                     }
                 }
             }
-            scope.spawn(move || {
-                let mut grants = os::favour_this_thread();
-                grants.push(os::lock_memory());
-                on_start(&grants);
-                sender::Sender::new(self).send_all(&queue, stop);
-            });
-            self.conduct(renderer, &packets, &heard, end, stop);
+            let outlet = Outlet {
+                clock: self.clock,
+                links: &self.links,
+                stats: &self.stats,
+                lines: &self.lines,
+                engine: &self.rig.engine,
+            };
+            departure::start(scope, outlet, self.books(), capacity, queue, stop, on_start);
+            self.conduct(renderer, packets, &heard, end, stop);
             over.store(true, Ordering::Relaxed);
         });
+        drop(kept_off);
+    }
+
+    /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.
+    fn most_waiting(&self) -> usize {
+        let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
+        let rate_hz: f64 = self.nominal_rates_hz.iter().sum();
+        SEND_QUEUE + (2.0 * ahead_s * rate_hz) as usize
     }
 
     /// When the link of a device is down.
@@ -194,7 +232,7 @@ impl<'a> RealTimeRun<'a> {
     fn conduct(
         &self,
         mut renderer: Renderer<'_>,
-        packets: &Sender<(usize, Transmit)>,
+        packets: Sender<Packet>,
         heard: &Receiver<Heard>,
         end: SimTime,
         stop: &AtomicBool,
@@ -208,8 +246,10 @@ impl<'a> RealTimeRun<'a> {
         };
         let mut faults = WireFaults::new(self.rig);
         let mut log = self.fault_log.lock().expect("no holder panics").take();
-        // Fails only when the sender has stopped, and then so do we.
-        let send = |unit, transmit| drop(packets.send((unit, transmit)));
+        let send = |unit: usize, transmit: Transmit| {
+            // Fails only when the sender has stopped, and then so do we.
+            let _ = packets.send(Packet { unit, transmit });
+        };
         let mut pass_on = |rendered: Rendered| match rendered {
             Rendered::Transmit(unit, transmit) => {
                 faults.pass(unit, transmit, &mut |transmit| send(unit, transmit));

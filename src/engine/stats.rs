@@ -10,7 +10,8 @@ use serde::Serialize;
 /// Longest lateness told apart, nanoseconds; what is later counts as this.
 const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
 
-/// Counters of one device, written by the sender.
+/// Counters of one device. The sender writes them without waiting for anybody; only the lateness,
+/// which the ledger writes, has a lock.
 #[derive(Debug)]
 pub struct DeviceStats {
     sent: AtomicU64,
@@ -20,6 +21,7 @@ pub struct DeviceStats {
     dropped: AtomicU64,
     send_errors: AtomicU64,
     faulted: AtomicU64,
+    unrecorded: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
 }
 
@@ -60,6 +62,8 @@ pub struct DeviceFigures {
     pub send_errors: u64,
     /// Packets that a fault of the rig did something to.
     pub faulted: u64,
+    /// Packets whose lateness nobody had time to write down; they are in all counts.
+    pub unrecorded: u64,
     /// Time from due to handed to the system, microseconds.
     pub lateness_us: Lateness,
 }
@@ -86,6 +90,8 @@ pub enum Outcome {
     Late,
     /// The system refused it.
     Refused,
+    /// Not sent because it was too late.
+    Dropped,
 }
 
 impl Default for DeviceStats {
@@ -101,17 +107,22 @@ impl Default for DeviceStats {
             dropped: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             faulted: AtomicU64::new(0),
+            unrecorded: AtomicU64::new(0),
             lateness_ns: Mutex::new(lateness),
         }
     }
 }
 
 impl DeviceStats {
-    /// Counts a packet that was handed to the system `lateness` after its due time.
-    pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, lateness: Duration) {
+    /// Counts a packet of `points` and `bytes` that the sender has turned to.
+    pub fn count(&self, outcome: Outcome, points: u32, bytes: usize) {
         match outcome {
             Outcome::Refused => {
                 self.send_errors.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            Outcome::Dropped => {
+                self.count_dropped();
                 return;
             }
             Outcome::Late => {
@@ -122,6 +133,10 @@ impl DeviceStats {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.points.fetch_add(points.into(), Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Records how late a packet was that was sent.
+    pub fn record_lateness(&self, lateness: Duration) {
         let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
         self.lateness_ns.lock().expect("no holder panics").saturating_record(nanos.max(1));
     }
@@ -134,6 +149,11 @@ impl DeviceStats {
     /// Counts a packet that a fault of the rig did something to.
     pub fn count_faulted(&self) {
         self.faulted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a packet whose lateness is not recorded.
+    pub fn count_unrecorded(&self) {
+        self.unrecorded.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The figures after `elapsed` of run time.
@@ -164,6 +184,7 @@ impl DeviceStats {
             dropped,
             send_errors: self.send_errors.load(Ordering::Relaxed),
             faulted: self.faulted.load(Ordering::Relaxed),
+            unrecorded: self.unrecorded.load(Ordering::Relaxed),
             lateness_us: Lateness {
                 p50: micros(histogram.value_at_quantile(0.5)),
                 p99: micros(histogram.value_at_quantile(0.99)),
@@ -211,10 +232,11 @@ mod tests {
         let stats = DeviceStats::default();
         for micros in 1..=100 {
             let late = if micros > 98 { Outcome::Late } else { Outcome::OnTime };
-            stats.count(late, 384, 1206, Duration::from_micros(micros));
+            stats.count(late, 384, 1206);
+            stats.record_lateness(Duration::from_micros(micros));
         }
-        stats.count_dropped();
-        stats.count(Outcome::Refused, 384, 1206, Duration::ZERO);
+        stats.count(Outcome::Dropped, 384, 1206);
+        stats.count(Outcome::Refused, 384, 1206);
         let figures = stats.figures("a", "b", "c", 50.0, Duration::from_secs(2));
         assert_eq!((figures.packets, figures.points), (100, 38_400));
         assert_eq!((figures.misses, figures.sent_late, figures.dropped), (3, 2, 1));

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::clock::MonotonicClock;
 use super::os::{self, Grant};
+use crate::config::rig::EngineConfig;
 use crate::time::SimTime;
 
 /// Between two wake-ups, nanoseconds.
@@ -34,7 +35,7 @@ pub struct WakeUps {
 pub fn measure(duration: Duration) -> WakeUps {
     let count = (duration.as_nanos() as u64 / PERIOD_NS).max(1);
     let measuring = std::thread::spawn(move || {
-        let grants = os::favour_this_thread();
+        let grants = os::favour_this_thread(&EngineConfig::default());
         let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(5));
         let mut lateness_ns: Vec<u64> = (0..count)
             .map(|index| {

@@ -9,6 +9,7 @@ pub mod serial;
 pub mod serial_record;
 pub mod tcp;
 pub mod tcp_server;
+pub mod timestamps;
 pub mod udp;
 
 use std::io;

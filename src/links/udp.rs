@@ -5,13 +5,21 @@
 //! don't-fragment, as the products do) and leave the UDP checksum out. No driver looks at either;
 //! recordings have both right.
 
-use std::io;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+use rustix::cmsg_space;
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover, set_txtime};
+use rustix::net::{
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, TxTimeFlags, sendmsg_addr,
+};
+use rustix::thread::ClockId;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::timestamps::{self, DepartureStamp, StampReader};
 
 /// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
 /// sender.
@@ -38,9 +46,24 @@ pub struct UdpOptions {
 #[derive(Debug)]
 pub struct UdpLink {
     socket: Socket,
-    to: Mutex<(SocketAddr, SockAddr)>,
+    to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
     refused: AtomicU64,
+    /// Datagrams sent; the kernel counts the same to name its stamps.
+    sent: AtomicU32,
+    launch_clock: Option<LaunchClock>,
+}
+
+/// Room for the stamps of a tenth of a second of the fastest device and more.
+const STAMP_BUFFER_BYTES: usize = 8 << 20;
+
+/// The clock that tells when a datagram is to be launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaunchClock {
+    /// `CLOCK_MONOTONIC`, which the packet scheduler `fq` follows.
+    Monotonic,
+    /// `CLOCK_TAI`, which `etf` follows; needs `CAP_NET_ADMIN`.
+    Tai,
 }
 
 impl UdpLink {
@@ -91,24 +114,93 @@ impl UdpLink {
         if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
             tracing::debug!("the send buffer to {to} stays small: {error}");
         }
-        let to = Mutex::new((*to, (*to).into()));
+        let to = Mutex::new(*to);
         let broadcast = AtomicBool::new(broadcast);
-        Ok(Self { socket, to, broadcast, refused: AtomicU64::new(0) })
+        Ok(Self {
+            socket,
+            to,
+            broadcast,
+            refused: AtomicU64::new(0),
+            sent: AtomicU32::new(0),
+            launch_clock: None,
+        })
     }
 
-    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing.
+    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the
+    /// datagram's key: how many this socket has sent before it, as [`DepartureStamp`] tells them
+    /// apart.
     ///
     /// That nobody listens at the destination is no error, as it is none to a product; it is
     /// counted. For other errors see [`UdpLink::explain`].
-    pub fn send(&self, payload: &[u8]) -> io::Result<()> {
-        match self.socket.send_to(payload, &self.target().1) {
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(error) => Err(error),
+    pub fn send(&self, payload: &[u8]) -> io::Result<u32> {
+        self.send_to(payload, self.to())
+    }
+
+    /// As [`UdpLink::send`], but to `to`, so that the lock of the link's own address is left alone.
+    pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
+        let to = SockAddr::from(to);
+        self.counted(|| self.socket.send_to(payload, &to).map(drop))
+    }
+
+    /// As [`UdpLink::send_to`], but the packet scheduler holds the datagram until `launch_ns` on the
+    /// clock that [`UdpLink::set_launch_clock`] was given.
+    pub fn send_at(&self, payload: &[u8], to: SocketAddr, launch_ns: u64) -> io::Result<u32> {
+        self.counted(|| {
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(TxTime(1))];
+            let mut control = SendAncillaryBuffer::new(&mut space);
+            control.push(SendAncillaryMessage::TxTime(launch_ns));
+            let payload = [IoSlice::new(payload)];
+            let flags = SendFlags::empty();
+            Ok(sendmsg_addr(&self.socket, &to, &payload, &mut control, flags).map(drop)?)
+        })
+    }
+
+    fn counted(&self, send: impl Fn() -> io::Result<()>) -> io::Result<u32> {
+        let mut outcome = send();
+        // The system answers with what became of an earlier datagram instead of sending this one.
+        while outcome.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            outcome = send();
         }
+        outcome.map(|()| self.sent.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Lets datagrams be sent with a launch time. Whether it is kept is up to the packet scheduler
+    /// of the network interface.
+    pub fn set_launch_clock(&mut self, clock: LaunchClock) -> io::Result<()> {
+        let clock_id = match clock {
+            LaunchClock::Monotonic => ClockId::Monotonic,
+            LaunchClock::Tai => ClockId::Tai,
+        };
+        set_txtime(&self.socket, clock_id, TxTimeFlags::empty()).map_err(|error| {
+            let hint = match clock {
+                LaunchClock::Tai => ": on the clock TAI they need CAP_NET_ADMIN",
+                LaunchClock::Monotonic => "",
+            };
+            told(&error.into(), &format!("launch times are refused{hint}"))
+        })?;
+        self.launch_clock = Some(clock);
+        Ok(())
+    }
+
+    /// The clock of launch times, if datagrams are sent with them.
+    pub fn launch_clock(&self) -> Option<LaunchClock> {
+        self.launch_clock
+    }
+
+    /// Has the kernel stamp every datagram when it leaves; before the first is sent.
+    pub fn stamp_departures(&self) -> io::Result<()> {
+        timestamps::enlarge_receive_buffer(&self.socket, STAMP_BUFFER_BYTES);
+        timestamps::stamp_departures(&self.socket)
+    }
+
+    /// Adds the stamps that are there to `stamps`.
+    pub fn departures(
+        &self,
+        reader: &mut StampReader,
+        stamps: &mut Vec<DepartureStamp>,
+    ) -> io::Result<()> {
+        reader.departures(&self.socket, stamps)
     }
 
     /// An error of [`UdpLink::send`] in words, with what to do about it.
@@ -138,17 +230,17 @@ impl UdpLink {
             self.socket.set_broadcast(true)?;
             self.broadcast.store(true, Ordering::Relaxed);
         }
-        *self.target() = (to, to.into());
+        *self.target() = to;
         Ok(())
     }
 
-    fn target(&self) -> MutexGuard<'_, (SocketAddr, SockAddr)> {
+    fn target(&self) -> MutexGuard<'_, SocketAddr> {
         self.to.lock().expect("no holder panics")
     }
 
     /// Where the datagrams go.
     pub fn to(&self) -> SocketAddr {
-        self.target().0
+        *self.target()
     }
 
     /// How often the destination answered that nobody listens.
@@ -274,6 +366,26 @@ mod tests {
         assert_eq!(link.socket.ttl_v4().unwrap(), 64);
         let discovery = rustix::net::sockopt::ip_mtu_discover(&link.socket).unwrap();
         assert_eq!(discovery, Ipv4PathMtuDiscovery::DO);
+    }
+
+    #[test]
+    fn a_launch_time_is_taken_and_departures_are_stamped() {
+        let listener = listener();
+        let mut link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
+        link.set_launch_clock(LaunchClock::Monotonic).unwrap();
+        link.stamp_departures().unwrap();
+        // The loopback interface has no scheduler, so this leaves at once.
+        assert_eq!(link.send_at(b"first", link.to(), 1).unwrap(), 0);
+        assert_eq!(link.send(b"second").unwrap(), 1);
+        let mut buffer = [0; 64];
+        for expected in [b"first".as_slice(), b"second"] {
+            let length = listener.recv(&mut buffer).unwrap();
+            assert_eq!(&buffer[..length], expected);
+        }
+        let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
+        link.departures(&mut reader, &mut stamps).unwrap();
+        assert_eq!(stamps.iter().map(|stamp| stamp.key).collect::<Vec<_>>(), [0, 1]);
+        assert!(stamps[0].unix_ns > 0 && stamps[0].unix_ns <= stamps[1].unix_ns);
     }
 
     #[test]

@@ -5,106 +5,179 @@
 //! first start bit is due and takes its time by itself; to a line that moves them at once they are
 //! given in pieces, each when its last bit would have arrived.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, TryRecvError};
 
-use super::{LONGEST_SLEEP, RealTimeRun, SEND_QUEUE};
-use crate::config::rig::LatePolicy;
+use super::LONGEST_SLEEP;
+use super::ledger::{Entry, Handed};
+use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::devices::{Output, Transmit};
 use crate::engine::Link;
-use crate::engine::stats::Outcome;
+use crate::engine::clock::{MonotonicClock, tai_offset};
+use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::ByteLink;
 use crate::links::line::LineSettings;
+use crate::links::udp::{LaunchClock, UdpLink};
 use crate::time::SimTime;
 
 /// A piece of a serial transmission lasts no longer than this on the line, if it has more than one
 /// byte: well below the gaps that drivers take for the end of a telegram.
 const LONGEST_PIECE_NS: u64 = 1_000_000;
+/// A datagram with a launch time is given to the kernel this much before it.
+const LAUNCH_LEAD: Duration = Duration::from_millis(1);
+/// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
+/// thrown away.
+const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
-/// What is to be sent, and how the lines run.
+/// Where packets go and how.
+#[derive(Clone, Copy)]
+pub struct Outlet<'a> {
+    /// Tells when they are due.
+    pub clock: MonotonicClock,
+    /// Each device's link.
+    pub links: &'a [Link],
+    /// Each device's counters.
+    pub stats: &'a [DeviceStats],
+    /// How each device's serial port runs at first; meaningless for network devices.
+    pub lines: &'a [LineSettings],
+    /// When to stop sleeping, and what becomes of late packets.
+    pub engine: &'a EngineConfig,
+}
+
+/// Something to send.
+#[derive(Debug)]
+pub struct Packet {
+    /// The device's place in the rig.
+    pub unit: usize,
+    /// What, and when.
+    pub transmit: Transmit,
+}
+
+/// What is to be sent, and how the lines run. Once it is made, it asks the allocator for nothing,
+/// frees nothing and takes no lock but those of serial lines and servers: what it is done with, it
+/// hands to the ledger. One system call sends one packet: several in one call would leave together.
 pub struct Sender<'a> {
-    run: &'a RealTimeRun<'a>,
+    outlet: Outlet<'a>,
+    ledger: crossbeam_channel::Sender<Entry>,
     waiting: BinaryHeap<Reverse<Pending>>,
+    capacity: usize,
     order: u64,
-    /// How each device's serial port runs now; meaningless for network devices.
+    spin: Duration,
     lines: Vec<LineSettings>,
+    /// Where each device's datagrams go; here as well as in the link, which has a lock.
+    targets: Vec<Option<SocketAddr>>,
+    /// Packets of each device that were turned to.
+    numbers: Vec<Cell<u64>>,
 }
 
 impl<'a> Sender<'a> {
-    /// Nothing waits yet. `lines` start as the devices' ports do.
-    pub fn new(run: &'a RealTimeRun<'a>) -> Self {
-        let waiting = BinaryHeap::with_capacity(SEND_QUEUE);
-        Self { run, waiting, order: 0, lines: run.lines.clone() }
+    /// Nothing waits yet; no more than `capacity` packets ever do.
+    pub fn new(
+        outlet: Outlet<'a>,
+        capacity: usize,
+        ledger: crossbeam_channel::Sender<Entry>,
+    ) -> Self {
+        Self {
+            outlet,
+            ledger,
+            waiting: BinaryHeap::with_capacity(capacity),
+            capacity,
+            order: 0,
+            spin: Duration::from_nanos(outlet.engine.spin_ns),
+            lines: outlet.lines.to_vec(),
+            targets: outlet.links.iter().map(target).collect(),
+            numbers: vec![Cell::new(0); outlet.links.len()],
+        }
     }
 
-    /// Sends each packet when it is due, until the conductor has gone and nothing is left.
-    pub fn send_all(mut self, queue: &Receiver<(usize, Transmit)>, stop: &AtomicBool) {
+    /// Sends each packet when it is due, until whoever fills `queue` has gone and nothing is left.
+    pub fn send_all(mut self, queue: &Receiver<Packet>, stop: &AtomicBool) {
         let mut is_open = true;
         while !stop.load(Ordering::Relaxed) {
-            for (unit, transmit) in queue.try_iter() {
-                self.take(unit, transmit);
-            }
-            let clock = self.run.clock;
+            is_open &= self.take(queue);
+            let clock = self.outlet.clock;
             let latest_wake = clock.now() + LONGEST_SLEEP;
             match self.waiting.peek() {
-                Some(Reverse(first)) if first.due > latest_wake => clock.sleep_until(latest_wake),
+                Some(Reverse(first)) if first.act > latest_wake => clock.sleep_until(latest_wake),
                 Some(Reverse(first)) => {
-                    clock.sleep_until(first.due);
+                    clock.wait_until(first.act, self.spin);
                     if let Some(Reverse(pending)) = self.waiting.pop() {
                         self.send(pending);
                     }
                 }
-                None if is_open => match queue.recv_timeout(LONGEST_SLEEP) {
-                    Ok((unit, transmit)) => self.take(unit, transmit),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => is_open = false,
-                },
+                // To be woken by the queue would mean a lock.
+                None if is_open => clock.sleep_until(latest_wake),
                 None => break,
             }
         }
     }
 
-    fn take(&mut self, unit: usize, transmit: Transmit) {
-        let due = transmit.due;
-        if transmit.output == Output::Withdraw {
-            self.waiting.retain(|Reverse(pending)| {
-                let is_bytes = matches!(pending.transmit.output, Output::Bytes(_));
-                !(pending.unit == unit && pending.due >= due && is_bytes)
-            });
-            return;
+    /// Takes what waits in `queue` as far as there is room; whether more may come.
+    fn take(&mut self, queue: &Receiver<Packet>) -> bool {
+        while self.waiting.len() < self.capacity {
+            match queue.try_recv() {
+                Ok(Packet { unit, transmit }) if transmit.output == Output::Withdraw => {
+                    self.withdraw(unit, transmit.due);
+                }
+                Ok(Packet { unit, transmit }) => {
+                    self.order += 1;
+                    let (due, order) = (transmit.due, self.order);
+                    let act = match &self.outlet.links[unit] {
+                        Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
+                        _ => due,
+                    };
+                    let pending = Pending { act, due, order, unit, transmit, piece: None };
+                    self.waiting.push(Reverse(pending));
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
         }
-        self.order += 1;
-        self.waiting.push(Reverse(Pending { due, order: self.order, unit, transmit, piece: None }));
+        true
+    }
+
+    /// Takes back the bytes of a device that are due at `due` or later.
+    fn withdraw(&mut self, unit: usize, due: SimTime) {
+        // Taken apart and put together again within the same memory.
+        let mut all = std::mem::take(&mut self.waiting).into_vec();
+        let mut place = 0;
+        while let Some(Reverse(pending)) = all.get(place) {
+            let is_bytes = matches!(pending.transmit.output, Output::Bytes(_));
+            if pending.unit == unit && pending.due >= due && is_bytes {
+                let Reverse(pending) = all.swap_remove(place);
+                self.give_back(pending);
+            } else {
+                place += 1;
+            }
+        }
+        self.waiting = all.into();
     }
 
     fn send(&mut self, pending: Pending) {
-        let run = self.run;
-        match (&run.links[pending.unit], &pending.transmit.output) {
+        match (&self.outlet.links[pending.unit], &pending.transmit.output) {
             (Link::Udp(link), Output::Bytes(bytes)) => {
-                self.hand_over(&pending, || match link.send(bytes) {
-                    Ok(()) => true,
-                    Err(error) => {
-                        tracing::debug!("{}", link.explain(&error));
-                        false
-                    }
-                });
+                let to = self.targets[pending.unit].unwrap_or_else(|| link.to());
+                self.hand_over(&pending, || self.send_datagram(link, bytes, to, pending.due));
             }
             (Link::Udp(link), Output::Host(host)) => {
-                if let Err(error) = link.set_to(SocketAddr::new(host.ip, host.data_port)) {
-                    tracing::warn!("{error}");
+                let to = SocketAddr::new(host.ip, host.data_port);
+                match link.set_to(to) {
+                    Ok(()) => self.targets[pending.unit] = Some(to),
+                    Err(error) => tracing::warn!("{error}"),
                 }
             }
             (Link::Line(line), Output::Bytes(bytes)) => {
                 let line = line.as_ref();
-                if line.paces_itself() {
-                    self.hand_over(&pending, || send_on(line, bytes));
-                } else {
-                    self.send_piece(pending, line);
+                if !line.paces_itself() {
+                    return self.send_piece(pending, line);
                 }
+                self.hand_over(&pending, || Sent::on_line(send_on(line, bytes)));
             }
             (Link::Line(line), Output::Line(settings)) => {
                 self.lines[pending.unit] = *settings;
@@ -112,11 +185,11 @@ impl<'a> Sender<'a> {
             }
             (Link::Line(line), Output::PulsePerSecond(high)) => line.set_pulse_per_second(*high),
             (Link::Server(server), Output::BytesTo(peer, bytes)) => {
-                self.hand_over(&pending, || server.send_to(*peer, bytes));
+                self.hand_over(&pending, || Sent::on_line(server.send_to(*peer, bytes)));
             }
             // What a server says to nobody in particular is heard by nobody.
             (Link::Server(_), Output::Bytes(_)) => {
-                self.hand_over(&pending, || true);
+                self.hand_over(&pending, || Sent::on_line(true));
             }
             (Link::Line(_), Output::BytesTo(..))
             | (Link::Udp(_), Output::BytesTo(..) | Output::Line(_) | Output::PulsePerSecond(_))
@@ -124,6 +197,7 @@ impl<'a> Sender<'a> {
             | (Link::Line(_) | Link::Server(_), Output::Host(_))
             | (_, Output::Withdraw) => {}
         }
+        self.give_back(pending);
     }
 
     /// Sends the piece whose last bit has arrived by now and waits for that of the next.
@@ -132,47 +206,101 @@ impl<'a> Sender<'a> {
         let done = match pending.piece {
             None => 0,
             Some(Piece { start, end }) => {
-                let send = || send_on(link, &bytes[start..end]);
+                let send = || Sent::on_line(send_on(link, &bytes[start..end]));
                 // A telegram is counted once; what its receiver has no room for is lost.
                 if start > 0 {
                     send();
                 } else if !self.hand_over(&pending, send) {
-                    return;
+                    return self.give_back(pending);
                 }
                 end
             }
         };
         if done == bytes.len() {
-            return;
+            return self.give_back(pending);
         }
         let line = self.lines[pending.unit];
         let fitting = (LONGEST_PIECE_NS / line.duration_ns(1)).max(1) as usize;
         let end = bytes.len().min(done + fitting);
         // From the start of the whole, so that no rounding adds up.
         pending.due = SimTime(pending.transmit.due.0 + line.duration_ns(end));
+        pending.act = pending.due;
         pending.piece = Some(Piece { start: done, end });
         self.waiting.push(Reverse(pending));
     }
 
     /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
-    fn hand_over(&self, pending: &Pending, send: impl Fn() -> bool) -> bool {
-        let engine = &self.run.rig.engine;
-        let stats = &self.run.stats[pending.unit];
-        let Transmit { points, output, .. } = &pending.transmit;
-        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = output else { return false };
-        let lateness = self.run.clock.now().saturating_since(pending.due);
-        let is_late = lateness.as_nanos() > u128::from(engine.miss_threshold_ns);
-        if is_late && engine.late == LatePolicy::Drop {
-            stats.count_dropped();
+    fn hand_over(&self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
+        let Outlet { engine, clock, .. } = self.outlet;
+        let Pending { unit, due, ref transmit, .. } = *pending;
+        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = &transmit.output else {
             return false;
-        }
-        let outcome = match (send(), is_late) {
-            (false, _) => Outcome::Refused,
-            (true, true) => Outcome::Late,
-            (true, false) => Outcome::OnTime,
         };
-        stats.count(outcome, *points, bytes.len(), lateness);
-        true
+        let packet = self.numbers[unit].replace(self.numbers[unit].get() + 1);
+        let at = clock.now();
+        let is_late = at.0.saturating_sub(due.0) > engine.miss_threshold_ns;
+        let is_dropped = is_late && engine.late == LatePolicy::Drop;
+        let sent = if is_dropped { Sent { is_whole: false, key: None } } else { send() };
+        let outcome = match (is_dropped, sent.is_whole, is_late) {
+            (true, _, _) => Outcome::Dropped,
+            (_, false, _) => Outcome::Refused,
+            (_, true, true) => Outcome::Late,
+            (_, true, false) => Outcome::OnTime,
+        };
+        self.outlet.stats[unit].count(outcome, transmit.points, bytes.len());
+        let handed = Handed { unit, packet, due, at, outcome, key: sent.key };
+        let entry = Entry { handed: Some(handed), spent: None };
+        if self.ledger.try_send(entry).is_err() {
+            self.outlet.stats[unit].count_unrecorded();
+        }
+        !is_dropped
+    }
+
+    fn send_datagram(&self, link: &UdpLink, bytes: &[u8], to: SocketAddr, due: SimTime) -> Sent {
+        let sent = match link.launch_clock() {
+            None => link.send_to(bytes, to),
+            Some(clock) => {
+                let launch = due.max(self.outlet.clock.now() + SOONEST_LAUNCH);
+                let monotonic_ns = self.outlet.clock.origin_ns() + launch.0;
+                let launch_ns = match clock {
+                    LaunchClock::Monotonic => monotonic_ns,
+                    LaunchClock::Tai => monotonic_ns.wrapping_add_signed(tai_offset().offset_ns),
+                };
+                link.send_at(bytes, to, launch_ns)
+            }
+        };
+        match sent {
+            Ok(key) => Sent { is_whole: true, key: Some(key) },
+            Err(error) => {
+                tracing::debug!("{}", link.explain(&error));
+                Sent { is_whole: false, key: None }
+            }
+        }
+    }
+
+    /// Has the packet's buffer freed elsewhere. Only if the ledger is far behind it is freed here.
+    fn give_back(&self, pending: Pending) {
+        let _ = self.ledger.try_send(Entry { handed: None, spent: Some(pending.transmit) });
+    }
+}
+
+/// What came of handing bytes to the system.
+struct Sent {
+    is_whole: bool,
+    /// What the kernel calls the datagram.
+    key: Option<u32>,
+}
+
+impl Sent {
+    fn on_line(is_whole: bool) -> Self {
+        Self { is_whole, key: None }
+    }
+}
+
+fn target(link: &Link) -> Option<SocketAddr> {
+    match link {
+        Link::Udp(link) => Some(link.to()),
+        Link::Line(_) | Link::Server(_) => None,
     }
 }
 
@@ -187,9 +315,11 @@ fn send_on(link: &dyn ByteLink, bytes: &[u8]) -> bool {
     }
 }
 
-/// A transmission, or the rest of one, that waits for its due time; of equal due times the first to
+/// A transmission, or the rest of one, that waits for its due time; of equal times the first to
 /// come goes first.
 struct Pending {
+    /// When the sender acts: when it is due, or earlier where the kernel launches it.
+    act: SimTime,
     due: SimTime,
     order: u64,
     unit: usize,
@@ -205,7 +335,7 @@ struct Piece {
 
 impl PartialEq for Pending {
     fn eq(&self, other: &Self) -> bool {
-        (self.due, self.order) == (other.due, other.order)
+        (self.act, self.order) == (other.act, other.order)
     }
 }
 impl Eq for Pending {}
@@ -216,6 +346,6 @@ impl PartialOrd for Pending {
 }
 impl Ord for Pending {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.due, self.order).cmp(&(other.due, other.order))
+        (self.act, self.order).cmp(&(other.act, other.order))
     }
 }

@@ -1,0 +1,147 @@
+//! Launch times: the packet scheduler of a network interface holds a datagram until its instant, so
+//! that nothing that happens to the sending thread in the last millisecond moves it.
+//!
+//! Two schedulers do it: `etf`, with the network card's help where it has the means, and `fq`. With
+//! any other a launch time is ignored without a word, so the scheduler is looked at first.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::config::rig::UdpConfig;
+use crate::links::udp::{LaunchClock, UdpLink};
+
+/// Lets `link` send with launch times.
+///
+/// # Errors
+/// Why that cannot be had here, and what would change it.
+pub fn prepare(link: &mut UdpLink, config: &UdpConfig) -> io::Result<()> {
+    let interface = match &config.interface {
+        Some(name) => name.clone(),
+        None => interface_to(config.to)?,
+    };
+    let clock = clock_of(&interface, &schedulers_of(&interface)?).map_err(io::Error::other)?;
+    link.set_launch_clock(clock)
+}
+
+/// The network interface that datagrams to `to` leave by.
+fn interface_to(to: SocketAddr) -> io::Result<String> {
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
+        SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
+    };
+    let probe = UdpSocket::bind(any)?;
+    probe.set_broadcast(true)?;
+    probe.connect(to)?;
+    let ours = probe.local_addr()?.ip();
+    let is_ours = |address: &nix::ifaddrs::InterfaceAddress| {
+        address.address.as_ref().is_some_and(|storage| {
+            storage.as_sockaddr_in().is_some_and(|a| ours == a.ip())
+                || storage.as_sockaddr_in6().is_some_and(|a| ours == a.ip())
+        })
+    };
+    nix::ifaddrs::getifaddrs()?
+        .find(is_ours)
+        .map(|address| address.interface_name)
+        .ok_or_else(|| io::Error::other(format!("no network interface has the address {ours}")))
+}
+
+/// What `tc` says of the packet schedulers of `interface`, as JSON.
+///
+/// # Errors
+/// `tc` is not there or refuses.
+pub fn schedulers_of(interface: &str) -> io::Result<String> {
+    let answer = Command::new("tc").args(["-json", "qdisc", "show", "dev", interface]).output();
+    let answer = answer.map_err(|error| {
+        io::Error::new(error.kind(), format!("`tc` (iproute2), which tells the qdisc: {error}"))
+    })?;
+    if !answer.status.success() {
+        let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+        return Err(io::Error::other(format!("`tc qdisc show dev {interface}`: {said}")));
+    }
+    Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
+}
+
+/// A row of `tc -json qdisc show`.
+#[derive(Deserialize)]
+struct Row {
+    kind: String,
+    #[serde(default)]
+    root: bool,
+    #[serde(default)]
+    options: RowOptions,
+}
+
+#[derive(Default, Deserialize)]
+struct RowOptions {
+    clockid: Option<String>,
+}
+
+/// The names of the schedulers in what [`schedulers_of`] returned, the root's first.
+///
+/// # Errors
+/// The text is not what `tc` writes.
+pub fn kinds(json: &str) -> Result<Vec<String>, String> {
+    Ok(rows(json)?.into_iter().map(|row| row.kind).collect())
+}
+
+fn rows(json: &str) -> Result<Vec<Row>, String> {
+    let mut rows: Vec<Row> = serde_json::from_str(json).map_err(|error| format!("tc: {error}"))?;
+    rows.sort_by_key(|row| !row.root);
+    Ok(rows)
+}
+
+/// The clock of launch times on an interface with these packet schedulers.
+fn clock_of(interface: &str, json: &str) -> Result<LaunchClock, String> {
+    let rows = rows(json)?;
+    let queues = || rows.iter().filter(|row| !matches!(row.kind.as_str(), "mq" | "mqprio"));
+    if let Some(etf) = queues().find(|row| row.kind == "etf") {
+        return match etf.options.clockid.as_deref() {
+            Some("TAI" | "CLOCK_TAI") => Ok(LaunchClock::Tai),
+            other => Err(format!(
+                "the etf qdisc of {interface} runs on the clock {}; give it `clockid CLOCK_TAI`",
+                other.unwrap_or("?"),
+            )),
+        };
+    }
+    if queues().count() > 0 && queues().all(|row| row.kind == "fq") {
+        return Ok(LaunchClock::Monotonic);
+    }
+    let present: Vec<_> = rows.iter().map(|row| row.kind.as_str()).collect();
+    Err(format!(
+        "`engine.launch_time`: {interface} sends through {}, which ignores launch times; `tc qdisc \
+         replace dev {interface} root fq`, or etf where the card supports it, or leave the key out",
+        if present.is_empty() { "no qdisc".to_owned() } else { present.join(", ") },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_follows_the_scheduler() {
+        let etf = r#"[{"kind":"mqprio","handle":"100:","root":true,"options":{}},
+            {"kind":"etf","handle":"1:","parent":"100:1",
+             "options":{"clockid":"TAI","delta":200000,"offload":true}},
+            {"kind":"fq_codel","parent":"100:2"}]"#;
+        assert_eq!(clock_of("eth0", etf), Ok(LaunchClock::Tai));
+        let wrong = etf.replace("TAI", "REALTIME");
+        assert!(clock_of("eth0", &wrong).unwrap_err().contains("clockid CLOCK_TAI"));
+        let fq = r#"[{"kind":"mq","root":true},{"kind":"fq","parent":":1"},{"kind":"fq"}]"#;
+        assert_eq!(clock_of("eth0", fq), Ok(LaunchClock::Monotonic));
+        let none = r#"[{"kind":"noqueue","handle":"0:","root":true,"refcnt":2,"options":{}}]"#;
+        let told = clock_of("lo", none).unwrap_err();
+        assert!(told.contains("lo sends through noqueue"), "{told}");
+        assert!(clock_of("lo", "[]").unwrap_err().contains("no qdisc"));
+        assert!(clock_of("lo", "?").unwrap_err().starts_with("tc: "));
+        assert_eq!(kinds(fq).unwrap(), ["mq", "fq", "fq"]);
+    }
+
+    #[test]
+    fn the_interface_is_found() {
+        assert_eq!(interface_to("127.0.0.1:2368".parse().unwrap()).unwrap(), "lo");
+    }
+}

@@ -1,0 +1,240 @@
+//! The ledger: a thread that writes down what the sender did, so that the sender needs neither a
+//! lock nor the allocator. It also frees the packets' buffers, and reads the kernel's stamps of
+//! departures and assigns them to packets.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, TryRecvError};
+
+use crate::devices::Transmit;
+use crate::engine::Link;
+use crate::engine::clock::{self, MonotonicClock};
+use crate::engine::stats::{DeviceStats, Outcome};
+use crate::engine::timing::ErrorRecord;
+use crate::links::timestamps::{DepartureStamp, StampReader};
+use crate::time::SimTime;
+
+/// Time between two looks. The sender never waits for the ledger, so it is not told of news.
+const REST: Duration = Duration::from_millis(2);
+/// How long the last stamps are waited for when the sender is done.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Entries on their way from the sender.
+pub const ENTRY_QUEUE: usize = 16_384;
+/// Packets that wait for their stamp, at most; older ones are without.
+const MOST_UNSTAMPED: usize = 65_536;
+
+/// What the sender hands over: what it did, and what it does not need any more.
+#[derive(Debug, Default)]
+pub struct Entry {
+    /// What was done with a packet.
+    pub handed: Option<Handed>,
+    /// To be freed.
+    pub spent: Option<Transmit>,
+}
+
+/// A packet that the sender has handed to the kernel, or has not.
+#[derive(Clone, Copy, Debug)]
+pub struct Handed {
+    /// The device's place in the rig.
+    pub unit: usize,
+    /// How many packets of the device the sender had turned to before.
+    pub packet: u64,
+    /// When it was due.
+    pub due: SimTime,
+    /// When the sender turned to it.
+    pub at: SimTime,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What the kernel calls it when it tells of its departure.
+    pub key: Option<u32>,
+}
+
+/// The timing of one device's packets, written by the ledger.
+#[derive(Debug, Default)]
+pub struct TimingBook {
+    /// From due to handed to the kernel.
+    pub handed: ErrorRecord,
+    /// From due to the kernel's transmit timestamp.
+    pub departed: ErrorRecord,
+    /// From handed over to the transmit timestamp.
+    pub in_kernel: ErrorRecord,
+    /// Whether the kernel stamps this device's packets.
+    pub is_stamped: bool,
+    /// Packets whose stamp never came.
+    pub unstamped: u64,
+    /// Stamps that no packet was found for.
+    pub unclaimed: u64,
+    waiting: VecDeque<Handed>,
+}
+
+/// The ledger and what it writes to.
+pub struct Ledger<'a> {
+    /// Tells how late packets are.
+    pub clock: MonotonicClock,
+    /// Where stamps come from.
+    pub links: &'a [Link],
+    /// Lateness for the status view.
+    pub stats: &'a [DeviceStats],
+    /// Timing for a certificate, if one is wanted; a book for each device.
+    pub books: Option<&'a [Mutex<TimingBook>]>,
+}
+
+impl Ledger<'_> {
+    /// Has the kernel stamp what leaves by datagram links, if a certificate is wanted.
+    pub fn ask_for_stamps(&self) {
+        for (link, book) in self.links.iter().zip(self.books.into_iter().flatten()) {
+            let Link::Udp(udp) = link else { continue };
+            match udp.stamp_departures() {
+                Ok(()) => book.lock().expect("no holder panics").is_stamped = true,
+                Err(error) => tracing::warn!("the kernel does not stamp what leaves: {error}"),
+            }
+        }
+    }
+
+    /// Writes down what comes from the sender until it has gone and the last stamp is there.
+    pub fn keep(&self, entries: &Receiver<Entry>) {
+        let mut reader = StampReader::default();
+        let mut stamps: Vec<Vec<DepartureStamp>> = self.links.iter().map(|_| Vec::new()).collect();
+        let mut last_look = None;
+        loop {
+            // Stamps first: what they belong to is in the queue by the next look at the latest.
+            self.read_stamps(&mut reader, &mut stamps);
+            let is_over = self.read_entries(entries);
+            let is_waiting = self.assign(&mut stamps);
+            let now = self.clock.now();
+            if is_over {
+                let until = *last_look.get_or_insert(now + PATIENCE);
+                if !is_waiting || now >= until {
+                    break;
+                }
+            }
+            self.clock.rest(REST);
+        }
+        for book in self.books.into_iter().flatten() {
+            let mut book = book.lock().expect("no holder panics");
+            book.unstamped += book.waiting.len() as u64;
+            book.waiting.clear();
+        }
+    }
+
+    /// Whether the sender has gone.
+    fn read_entries(&self, entries: &Receiver<Entry>) -> bool {
+        loop {
+            match entries.try_recv() {
+                Ok(entry) => {
+                    if let Some(handed) = entry.handed {
+                        self.write(handed);
+                    }
+                }
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return true,
+            }
+        }
+    }
+
+    fn write(&self, handed: Handed) {
+        if !matches!(handed.outcome, Outcome::OnTime | Outcome::Late) {
+            return;
+        }
+        self.stats[handed.unit].record_lateness(handed.at.saturating_since(handed.due));
+        let Some(books) = self.books else { return };
+        let mut book = books[handed.unit].lock().expect("no holder panics");
+        let error_ns = difference_ns(handed.at.0, handed.due.0);
+        book.handed.record(handed.packet, handed.due, error_ns);
+        if book.is_stamped && handed.key.is_some() {
+            if book.waiting.len() == MOST_UNSTAMPED {
+                book.waiting.pop_front();
+                book.unstamped += 1;
+            }
+            book.waiting.push_back(handed);
+        }
+    }
+
+    fn read_stamps(&self, reader: &mut StampReader, stamps: &mut [Vec<DepartureStamp>]) {
+        if self.books.is_none() {
+            return;
+        }
+        for (link, stamps) in self.links.iter().zip(stamps) {
+            if let Link::Udp(udp) = link
+                && let Err(error) = udp.departures(reader, stamps)
+            {
+                tracing::debug!("cannot read stamps of {}: {error}", udp.to());
+            }
+        }
+    }
+
+    /// Gives stamps to the packets they are of; whether any packet still waits for its own.
+    fn assign(&self, stamps: &mut [Vec<DepartureStamp>]) -> bool {
+        let Some(books) = self.books else { return false };
+        // The clocks are compared anew each time: the one that stamps is steered.
+        let offset_ns = clock::realtime_offset().offset_ns;
+        let mut is_waiting = false;
+        for (book, stamps) in books.iter().zip(stamps) {
+            let mut book = book.lock().expect("no holder panics");
+            stamps.retain(|stamp| {
+                let at_ns = stamp.unix_ns as i64 - offset_ns - self.clock.origin_ns() as i64;
+                !book.claim(stamp.key, at_ns)
+            });
+            is_waiting |= !book.waiting.is_empty();
+        }
+        is_waiting
+    }
+}
+
+impl TimingBook {
+    /// Writes the departure of the packet that the kernel calls `key`, `at_ns` after the first
+    /// instant; `false` if that packet is still to come.
+    fn claim(&mut self, key: u32, at_ns: i64) -> bool {
+        // Keys count up and wrap. Packets before this one have lost their stamps.
+        while let Some(first) = self.waiting.front().copied() {
+            let ahead = key.wrapping_sub(first.key.unwrap_or(key)) as i32;
+            if ahead < 0 {
+                self.unclaimed += 1;
+                return true;
+            }
+            self.waiting.pop_front();
+            if ahead > 0 {
+                self.unstamped += 1;
+                continue;
+            }
+            self.departed.record(first.packet, first.due, at_ns.saturating_sub(first.due.0 as i64));
+            self.in_kernel.record(first.packet, first.due, at_ns.saturating_sub(first.at.0 as i64));
+            return true;
+        }
+        false
+    }
+}
+
+fn difference_ns(later: u64, earlier: u64) -> i64 {
+    later.wrapping_sub(earlier) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handed(packet: u64, key: u32) -> Handed {
+        let due = SimTime(packet * 1000);
+        let at = SimTime(due.0 + 10);
+        Handed { unit: 0, packet, due, at, outcome: Outcome::OnTime, key: Some(key) }
+    }
+
+    #[test]
+    fn stamps_find_their_packets_although_some_are_lost_and_keys_wrap() {
+        let mut book = TimingBook { is_stamped: true, ..TimingBook::default() };
+        let first = u32::MAX - 1;
+        book.waiting.extend((0..4).map(|n| handed(n, first.wrapping_add(n as u32))));
+        assert!(book.claim(first, 25));
+        // The second's stamp is lost; the third's key has wrapped to 0.
+        assert!(book.claim(0, 2027));
+        assert!(book.claim(first, 25), "a stamp that comes twice is thrown away");
+        assert!(book.claim(1, 3020));
+        assert!(!book.claim(2, 4020), "its packet has not been written down yet");
+        assert_eq!((book.departed.count(), book.unstamped, book.unclaimed), (3, 1, 1));
+        let worst = book.departed.figures().worst[0];
+        assert_eq!((worst.packet, worst.error_ns), (2, 27));
+        assert_eq!(book.in_kernel.figures().worst[0].error_ns, 17);
+    }
+}

@@ -1,0 +1,207 @@
+//! A record of time errors in constant memory: histogram, worst cases, course.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::drift::{Timeline, Window};
+use crate::time::SimTime;
+
+/// Longest error told apart, nanoseconds; what is longer counts as this in percentiles.
+const LIMIT_NS: u64 = 60_000_000_000;
+/// Significant digits of percentiles.
+const DIGITS: u8 = 3;
+/// Worst cases kept.
+const WORST_KEPT: usize = 10;
+
+/// Errors of instants: positive is late.
+#[derive(Clone, Debug)]
+pub struct ErrorRecord {
+    sizes_ns: Histogram<u64>,
+    early: u64,
+    earliest_ns: u64,
+    sum_ns: f64,
+    worst: Vec<Worst>,
+    timeline: Timeline,
+}
+
+/// One of the largest errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worst {
+    /// The packet: how many of its device's were before it, those that were dropped included.
+    pub packet: u64,
+    /// When it should have been, nanoseconds since the first instant.
+    pub due_ns: u64,
+    /// How far off it was, nanoseconds; positive is late.
+    pub error_ns: i64,
+}
+
+/// What a record came to. Percentiles are of the size of the error, early or late.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorFigures {
+    /// Instants.
+    pub count: u64,
+    /// Mean, microseconds; early ones count negative.
+    pub mean_us: f64,
+    /// Half are no larger, microseconds.
+    pub p50_us: f64,
+    /// 90 %.
+    pub p90_us: f64,
+    /// 99 %.
+    pub p99_us: f64,
+    /// 99.9 %.
+    pub p99_9_us: f64,
+    /// 99.99 %.
+    pub p99_99_us: f64,
+    /// The largest.
+    pub max_us: f64,
+    /// Instants before their time.
+    pub early: u64,
+    /// The earliest of them, microseconds before its time.
+    pub earliest_us: f64,
+    /// Growth of the least error, microseconds in a second; see [`Timeline::drift`].
+    pub drift_us_per_s: f64,
+    /// The histogram: upper bound in nanoseconds and count of each value that occurred.
+    pub histogram: Vec<(u64, u64)>,
+    /// The largest, largest first.
+    pub worst: Vec<Worst>,
+    /// Least, mean and largest in the course of time.
+    pub timeline: Vec<Window>,
+}
+
+impl Default for ErrorRecord {
+    fn default() -> Self {
+        let sizes_ns = Histogram::new_with_bounds(1, LIMIT_NS, DIGITS)
+            .expect("constant bounds that hdrhistogram allows");
+        Self {
+            sizes_ns,
+            early: 0,
+            earliest_ns: 0,
+            sum_ns: 0.0,
+            worst: Vec::with_capacity(WORST_KEPT + 1),
+            timeline: Timeline::default(),
+        }
+    }
+}
+
+impl ErrorRecord {
+    /// Records that packet number `packet`, due at `due`, was `error_ns` late (or early).
+    pub fn record(&mut self, packet: u64, due: SimTime, error_ns: i64) {
+        let size_ns = error_ns.unsigned_abs();
+        self.sizes_ns.saturating_record(size_ns.max(1));
+        if error_ns < 0 {
+            self.early += 1;
+            self.earliest_ns = self.earliest_ns.max(size_ns);
+        }
+        self.sum_ns += error_ns as f64;
+        self.timeline.record(due, error_ns);
+        let is_bad = |worst: &Worst| worst.error_ns.unsigned_abs() >= size_ns;
+        let place = self.worst.partition_point(is_bad);
+        if place < WORST_KEPT {
+            self.worst.insert(place, Worst { packet, due_ns: due.0, error_ns });
+            self.worst.truncate(WORST_KEPT);
+        }
+    }
+
+    /// Instants recorded.
+    pub fn count(&self) -> u64 {
+        self.sizes_ns.len()
+    }
+
+    /// What it came to.
+    pub fn figures(&self) -> ErrorFigures {
+        let quantile = |q| self.sizes_ns.value_at_quantile(q) as f64 / 1e3;
+        let count = self.count();
+        let bars = self.sizes_ns.iter_recorded();
+        ErrorFigures {
+            count,
+            mean_us: if count == 0 { 0.0 } else { self.sum_ns / count as f64 / 1e3 },
+            p50_us: quantile(0.5),
+            p90_us: quantile(0.9),
+            p99_us: quantile(0.99),
+            p99_9_us: quantile(0.999),
+            p99_99_us: quantile(0.9999),
+            max_us: self.worst.first().map_or(0.0, |w| w.error_ns.unsigned_abs() as f64 / 1e3),
+            early: self.early,
+            earliest_us: self.earliest_ns as f64 / 1e3,
+            drift_us_per_s: self.timeline.drift() * 1e-3,
+            histogram: bars.map(|b| (b.value_iterated_to(), b.count_at_value())).collect(),
+            worst: self.worst.clone(),
+            timeline: self.timeline.windows(),
+        }
+    }
+}
+
+impl ErrorFigures {
+    /// The size that a share `quantile` (0 to 1) of the errors does not exceed, microseconds, from
+    /// the histogram.
+    pub fn quantile_us(&self, quantile: f64) -> f64 {
+        if quantile >= 1.0 {
+            return self.max_us;
+        }
+        let wanted = ((quantile * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (size_ns, count) in &self.histogram {
+            seen += count;
+            if seen >= wanted {
+                return *size_ns as f64 / 1e3;
+            }
+        }
+        self.max_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn figures_are_those_of_the_errors() {
+        let mut record = ErrorRecord::default();
+        for n in 1..=1000_u64 {
+            record.record(n - 1, SimTime(n * 1_000_000), n as i64 * 1000);
+        }
+        record.record(1000, SimTime(1_001_000_000), -5_000_000);
+        let figures = record.figures();
+        assert_eq!((figures.count, figures.early), (1001, 1));
+        assert!((figures.p50_us - 501.0).abs() < 1.0, "{}", figures.p50_us);
+        assert!((figures.p99_us - 991.0).abs() < 1.5, "{}", figures.p99_us);
+        assert_eq!((figures.max_us, figures.earliest_us), (5000.0, 5000.0));
+        assert_eq!(figures.worst.len(), 10);
+        assert_eq!(figures.worst[0].packet, 1000);
+        assert_eq!(
+            figures.worst[1],
+            Worst { packet: 999, due_ns: 1_000_000_000, error_ns: 1_000_000 }
+        );
+        assert_eq!(figures.histogram.iter().map(|(_, count)| count).sum::<u64>(), 1001);
+        let text = serde_json::to_string(&figures).unwrap();
+        let read: ErrorFigures = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (read.count, read.histogram, read.worst),
+            (1001, figures.histogram, figures.worst)
+        );
+    }
+
+    #[test]
+    fn nothing_recorded_is_all_zero() {
+        assert_eq!(ErrorRecord::default().figures(), ErrorFigures::default());
+    }
+
+    proptest! {
+        #[test]
+        fn the_written_histogram_has_the_same_percentiles(
+            errors in prop::collection::vec(-100_000_000_000_i64..100_000_000_000, 1..300),
+        ) {
+            let mut record = ErrorRecord::default();
+            for (n, error) in errors.iter().enumerate() {
+                record.record(n as u64, SimTime(n as u64 * 400_000), *error);
+            }
+            let figures = record.figures();
+            prop_assert_eq!(figures.quantile_us(0.5), figures.p50_us);
+            prop_assert_eq!(figures.quantile_us(0.99), figures.p99_us);
+            prop_assert_eq!(figures.quantile_us(0.999), figures.p99_9_us);
+            let largest = errors.iter().map(|e| e.unsigned_abs()).max().unwrap();
+            prop_assert_eq!(figures.quantile_us(1.0), largest as f64 / 1e3);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): when one was given to the network
+//! interface, and when one came from it.
+//!
+//! Stamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time. A departure's
+//! stamp is taken by the interface's driver just before the hardware has the frame, and waits in
+//! the socket's error queue; an arrival's is taken when the frame is handed to the network stack.
+//! See the kernel's `Documentation/networking/timestamping.rst`.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::sockopt::{ReceiveTimestampns, Timestamping};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag as Flag, recvmsg, setsockopt,
+    sockopt,
+};
+use nix::sys::time::TimeSpec;
+
+/// `SO_EE_ORIGIN_TIMESTAMPING` of `linux/errqueue.h`.
+const ORIGIN_TIMESTAMPING: u8 = 4;
+
+/// When a datagram left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepartureStamp {
+    /// Which: the number of datagrams sent by this socket before it, since stamps were asked for.
+    pub key: u32,
+    /// When, nanoseconds of POSIX time.
+    pub unix_ns: u64,
+}
+
+/// A datagram that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Bytes of payload in the buffer.
+    pub length: usize,
+    /// The payload did not fit the buffer.
+    pub is_cut: bool,
+    /// Who sent it, if the kernel says.
+    pub from: Option<SocketAddr>,
+    /// When the kernel had it, nanoseconds of POSIX time; `None` if it was not stamped.
+    pub unix_ns: Option<u64>,
+    /// Datagrams the socket has lost for want of room since it was opened, as far as it is known.
+    pub overflowed: Option<u32>,
+}
+
+/// Asks for a stamp of every datagram that leaves `socket` from now on.
+pub fn stamp_departures(socket: &impl AsFd) -> io::Result<()> {
+    let flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
+        | Flag::SOF_TIMESTAMPING_SOFTWARE
+        | Flag::SOF_TIMESTAMPING_OPT_ID
+        | Flag::SOF_TIMESTAMPING_OPT_TSONLY;
+    Ok(setsockopt(socket, Timestamping, &flags)?)
+}
+
+/// Asks for a stamp of every datagram that arrives at `socket`, and to be told of lost ones.
+pub fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
+    setsockopt(socket, ReceiveTimestampns, &true)?;
+    Ok(setsockopt(socket, sockopt::RxqOvfl, &1)?)
+}
+
+/// Gives `socket` room for `bytes` that wait to be read, beyond the system's limit where that is
+/// allowed; how much it has now.
+pub fn enlarge_receive_buffer(socket: &impl AsFd, bytes: usize) -> usize {
+    if setsockopt(socket, sockopt::RcvBufForce, &bytes).is_err() {
+        // Without the right the system's limit is taken, and what it came to is told.
+        let _ = setsockopt(socket, sockopt::RcvBuf, &bytes);
+    }
+    nix::sys::socket::getsockopt(socket, sockopt::RcvBuf).unwrap_or(0)
+}
+
+/// Reads stamps and stamped datagrams; keeps its buffers.
+#[derive(Debug)]
+pub struct StampReader {
+    control: Vec<u8>,
+    discarded: Vec<u8>,
+}
+
+impl Default for StampReader {
+    fn default() -> Self {
+        let control = cmsg_space!([TimeSpec; 3], [libc::sock_extended_err; 2], [u32; 16]);
+        Self { control, discarded: vec![0; 2048] }
+    }
+}
+
+impl StampReader {
+    /// Adds the stamps that wait at `socket` to `stamps` without waiting for more. What anybody
+    /// has sent to the socket is thrown away: it would take the stamps' room.
+    pub fn departures(
+        &mut self,
+        socket: &impl AsFd,
+        stamps: &mut Vec<DepartureStamp>,
+    ) -> io::Result<()> {
+        while let Some((_, message)) = self.next(socket, MsgFlags::MSG_ERRQUEUE)? {
+            stamps.extend(message.departure());
+        }
+        while self.next(socket, MsgFlags::empty())?.is_some() {}
+        Ok(())
+    }
+
+    /// The next message, if one waits: its length and what came with it.
+    fn next(&mut self, socket: &impl AsFd, queue: MsgFlags) -> io::Result<Option<(usize, Extras)>> {
+        let mut payload = [IoSliceMut::new(&mut self.discarded)];
+        let arrived = receive(socket, &mut payload, &mut self.control, queue)?;
+        Ok(arrived.map(|(arrival, extras)| (arrival.length, extras)))
+    }
+
+    /// Takes the next datagram that waits at `socket` into `buffer`; `None` if none waits.
+    pub fn arrival(
+        &mut self,
+        socket: &impl AsFd,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<Arrival>> {
+        let mut payload = [IoSliceMut::new(buffer)];
+        let arrived = receive(socket, &mut payload, &mut self.control, MsgFlags::empty())?;
+        Ok(arrived.map(|(arrival, _)| arrival))
+    }
+}
+
+/// What came with a message.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extras {
+    stamp_ns: Option<u64>,
+    key: Option<u32>,
+    overflowed: Option<u32>,
+}
+
+impl Extras {
+    fn departure(self) -> Option<DepartureStamp> {
+        Some(DepartureStamp { key: self.key?, unix_ns: self.stamp_ns? })
+    }
+}
+
+fn receive(
+    socket: &impl AsFd,
+    payload: &mut [IoSliceMut<'_>],
+    control: &mut [u8],
+    queue: MsgFlags,
+) -> io::Result<Option<(Arrival, Extras)>> {
+    let fd = socket.as_fd().as_raw_fd();
+    let flags = queue | MsgFlags::MSG_DONTWAIT;
+    let message = loop {
+        match recvmsg::<SockaddrStorage>(fd, payload, Some(control), flags) {
+            Ok(message) => break message,
+            Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let mut extras = Extras::default();
+    // Control messages that did not fit are only those nobody asked for.
+    for item in message.cmsgs().into_iter().flatten() {
+        match item {
+            ControlMessageOwned::ScmTimestampsns(stamps) => {
+                extras.stamp_ns = nanoseconds(stamps.system);
+            }
+            ControlMessageOwned::ScmTimestampns(stamp) => extras.stamp_ns = nanoseconds(stamp),
+            ControlMessageOwned::Ipv4RecvErr(error, _)
+            | ControlMessageOwned::Ipv6RecvErr(error, _)
+                if error.ee_origin == ORIGIN_TIMESTAMPING =>
+            {
+                extras.key = Some(error.ee_data);
+            }
+            ControlMessageOwned::RxqOvfl(lost) => extras.overflowed = Some(lost),
+            _ => {}
+        }
+    }
+    let arrival = Arrival {
+        length: message.bytes,
+        is_cut: message.flags.contains(MsgFlags::MSG_TRUNC),
+        from: message.address.as_ref().and_then(address),
+        unix_ns: extras.stamp_ns,
+        overflowed: extras.overflowed,
+    };
+    Ok(Some((arrival, extras)))
+}
+
+fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = storage.as_sockaddr_in().map(|a| SocketAddr::from((a.ip(), a.port())));
+    v4.or_else(|| storage.as_sockaddr_in6().map(|a| SocketAddr::from((a.ip(), a.port()))))
+}
+
+/// 0 means that there is no stamp.
+fn nanoseconds(time: TimeSpec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec()).ok()?;
+    let nanos = seconds.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec() as u64)?;
+    (nanos > 0).then_some(nanos)
+}

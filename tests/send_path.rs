@@ -1,0 +1,131 @@
+//! The sending thread asks the allocator for nothing while it sends, and gives nothing back.
+
+#![allow(unsafe_code)] // a global allocator cannot be had without
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::run::RealTimeRun;
+use menura::engine::run::departure::SENDER_NAME;
+
+/// Threads told apart; a process that has few of them never puts two into one place.
+const PLACES: usize = 1 << 16;
+
+/// Counts what each thread asks of the allocator.
+struct Counting;
+
+#[allow(clippy::declare_interior_mutable_const)]
+const NONE: AtomicU64 = AtomicU64::new(0);
+static CALLS: [AtomicU64; PLACES] = [NONE; PLACES];
+
+fn count() {
+    let thread = rustix::thread::gettid().as_raw_nonzero().get() as usize;
+    CALLS[thread % PLACES].fetch_add(1, Ordering::Relaxed);
+}
+
+// SAFETY: every call is handed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are those the system's allocator wants.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The threads of this process with their names.
+fn threads() -> Vec<(usize, String)> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
+    tasks
+        .filter_map(|task| {
+            let path = task.ok()?.path();
+            let thread = path.file_name()?.to_str()?.parse().ok()?;
+            Some((thread, std::fs::read_to_string(path.join("comm")).ok()?.trim().to_owned()))
+        })
+        .collect()
+}
+
+fn calls(thread: usize) -> u64 {
+    CALLS[thread % PLACES].load(Ordering::Relaxed)
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)] // waits for a run in real time
+fn the_sender_leaves_the_allocator_alone() {
+    let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        r#"
+        [world]
+        scene = "room"
+        [robot]
+        trajectory = {{ kind = "still" }}
+        [[device]]
+        name = "lidar"
+        profile = "velodyne-hdl64e-s1"
+        mount = {{ translation_m = [0.0, 0.0, 1.5] }}
+        link = {{ udp = {{ to = "{}" }} }}
+        settings = {{ beam = {{ shape = "ray" }} }}
+        [[device]]
+        name = "imu"
+        profile = "wheeltec-n100"
+        link = {{ pty = "{}/imu" }}
+        "#,
+        robot.local_addr().unwrap(),
+        folder.path().display(),
+    );
+    let rig =
+        Rig::parse("test", &text, folder.path(), &[]).unwrap_or_else(|faults| panic!("{faults}"));
+    let world = LiveWorld::load(&rig).unwrap();
+    let mut run = RealTimeRun::new(&rig, &world).unwrap();
+    run.keep_books();
+    let stop = AtomicBool::new(false);
+    let is_over = AtomicBool::new(false);
+    let packets = || run.figures(run.elapsed()).iter().map(|f| f.packets).sum::<u64>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            run.run(None, &stop, |_| {});
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while packets() < 100 {
+            assert!(!is_over.load(Ordering::Relaxed), "the run has ended by itself");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sender = threads().into_iter().find(|(_, name)| name == SENDER_NAME);
+        let (sender, _) = sender.expect("the sending thread");
+        let of_others = |all: &[(usize, String)]| -> u64 {
+            all.iter().filter(|(thread, _)| *thread != sender).map(|(t, _)| calls(*t)).sum()
+        };
+        let others = threads();
+        let (before, others_before, packets_before) =
+            (calls(sender), of_others(&others), packets());
+        while packets() < packets_before + 1000 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let (after, others_after) = (calls(sender), of_others(&others));
+        stop.store(true, Ordering::Relaxed);
+        assert!(before > 0, "the sender has set itself up");
+        assert!(others_after > others_before + 1000, "the counting allocator counts");
+        assert_eq!(after - before, 0, "calls of the allocator while 1000 packets were sent");
+    });
+    let book = run.books().unwrap()[0].lock().unwrap();
+    assert!(book.handed.count() > 1000);
+}
