@@ -1,15 +1,21 @@
 //! The command line: one file a verb, each with a `Cmd` and its `run`.
 //!
 //! Results go to standard output, talk to standard error. Exit codes: 0 done, 1 failed while
-//! working, 2 the input is wrong and nothing was started.
+//! working, 2 the input is wrong and nothing was started, 3 done and found wanting.
 
 mod canvas;
+mod certificate_page;
+mod certify;
+mod chart;
 mod check;
 mod doctor;
 mod duration;
 pub mod inspect;
+mod out_file;
+mod probe;
 mod profiles;
 mod record;
+mod replay;
 mod rig_args;
 mod run;
 mod scenes;
@@ -44,6 +50,10 @@ enum Verb {
     Profiles(profiles::Cmd),
     /// Print what each packet of a capture, or each frame of a recording, says
     Inspect(inspect::Cmd),
+    /// Send the datagrams of a capture again, on time
+    Replay(replay::Cmd),
+    /// Receive at the robot's computer: jitter, gaps, losses, against a certificate of the sender
+    Probe(probe::Cmd),
     /// Hold an emulated unit's stream against a real one's capture
     Twin(twin::Cmd),
     /// List the built-in scenes and what each is for
@@ -60,6 +70,9 @@ pub enum CliError {
     /// The input is wrong; the text is complete and ready to print. Exit code 2.
     #[error("{0}")]
     Input(String),
+    /// The work is done, and what was required of it is not met. Exit code 3.
+    #[error("{0}")]
+    Unmet(String),
     /// Something failed while working. Exit code 1.
     #[error("{0}")]
     Failed(String),
@@ -116,6 +129,8 @@ impl Cli {
             Verb::Check(cmd) => cmd.run(),
             Verb::Profiles(cmd) => cmd.run(),
             Verb::Inspect(cmd) => cmd.run(),
+            Verb::Replay(cmd) => cmd.run(),
+            Verb::Probe(cmd) => cmd.run(),
             Verb::Twin(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
             Verb::Validate(cmd) => cmd.run(),
@@ -126,6 +141,10 @@ impl Cli {
             Err(CliError::Input(text)) => {
                 eprintln!("{}", text.trim_end());
                 ExitCode::from(2)
+            }
+            Err(CliError::Unmet(text)) => {
+                eprintln!("{}", text.trim_end());
+                ExitCode::from(3)
             }
             Err(CliError::Failed(text)) => {
                 eprintln!("error: {}", text.trim_end());

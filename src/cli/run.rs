@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::certify::CertifyArgs;
 use super::duration::parse_duration;
+use super::out_file::OutFile;
 use super::rig_args::RigArgs;
 use super::status::StatusView;
 use super::{CliError, setup, stop_on_signal};
 use crate::config::rig::Rig;
 use crate::engine::WorldSummary;
+use crate::engine::certificate::{Account, Certificate, Right, digest};
 use crate::engine::faults::log::FaultLog;
 use crate::engine::os::Grant;
 use crate::engine::run::RealTimeRun;
@@ -34,6 +37,9 @@ pub struct Cmd {
     /// Write what each [[fault]] of the rig did to which packet to this file, as CSV
     #[arg(long, value_name = "FILE")]
     fault_log: Option<PathBuf>,
+
+    #[command(flatten)]
+    certify: CertifyArgs,
 }
 
 /// What `--report` writes. Keys are stable.
@@ -50,24 +56,29 @@ struct Report<'a> {
     workers: usize,
     pulses: u64,
     real_time_factor: f64,
-    real_time_rights: Vec<GrantRow>,
+    real_time_rights: Vec<Right>,
     devices: Vec<DeviceFigures>,
-}
-
-#[derive(Clone, Serialize)]
-struct GrantRow {
-    wish: String,
-    granted: bool,
-    refused_because: Option<String>,
 }
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
-        let report = self.report.as_ref().map(|path| ReportFile::create(path)).transpose()?;
+        let names: Vec<_> = rig.devices.iter().map(|device| device.name.as_str()).collect();
+        let certifier = self.certify.open(&names)?;
+        let report =
+            self.report.as_ref().map(|path| OutFile::create("report", path)).transpose()?;
         let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig)).transpose()?;
-        let world = setup::load_world(&rig)?;
+        let mut scene_sha256 = String::new();
+        let world = setup::load_world_with(&rig, |scene| {
+            if certifier.is_wanted() {
+                scene_sha256 = digest::of_scene(scene);
+            }
+        })?;
+        let hashes = match certifier.is_wanted() {
+            true => digest::hashes(&rig, &world.summary.scene, scene_sha256),
+            false => Vec::new(),
+        };
         let stop = stop_on_signal()?;
         print_start(&rig, &world.summary);
 
@@ -75,6 +86,9 @@ impl Cmd {
             RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
         if let Some(log) = fault_log {
             run.log_faults(log);
+        }
+        if certifier.is_wanted() {
+            run.keep_books();
         }
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
@@ -86,12 +100,7 @@ impl Cmd {
             scope.spawn(|| runtime.block_on(show_status(&run, &stop, &is_over)));
             run.run(self.duration, &stop, |granted| {
                 tell_refusals(granted);
-                let rows = granted.iter().map(|grant| GrantRow {
-                    wish: grant.wish.clone(),
-                    granted: grant.refused.is_none(),
-                    refused_because: grant.refused.clone(),
-                });
-                grants.lock().expect("no holder panics").extend(rows);
+                grants.lock().expect("no holder panics").extend_from_slice(granted);
             });
             is_over.store(true, Ordering::Relaxed);
         });
@@ -99,9 +108,9 @@ impl Cmd {
         let elapsed = run.elapsed().min(self.duration.unwrap_or(Duration::MAX));
         let figures = run.figures(elapsed);
         StatusView::summary(&figures, elapsed, run.real_time_factor(), run.workers());
+        let grants: Vec<Grant> = grants.into_inner().expect("no holder panics");
         if let Some(report) = report {
-            let grants = grants.into_inner().expect("no holder panics");
-            report.write(&Report {
+            report.write_json(&Report {
                 menura: env!("CARGO_PKG_VERSION"),
                 rig: &rig.name,
                 seed: rig.seed,
@@ -113,11 +122,28 @@ impl Cmd {
                 workers: run.workers(),
                 pulses: run.pulses(),
                 real_time_factor: run.real_time_factor(),
-                real_time_rights: grants,
+                real_time_rights: grants.iter().map(Right::new).collect(),
                 devices: figures,
             })?;
         }
-        Ok(())
+        let Some(books) = run.books() else { return Ok(()) };
+        let sets = self.rig.set.iter().map(|set| format!("{}={}", set.key, set.value));
+        let certificate = Certificate::new(Account {
+            rig: rig.name.clone(),
+            overrides: sets.collect(),
+            seed: rig.seed,
+            start: run.epoch().start(),
+            host_start: run.host_start(),
+            elapsed,
+            engine: &rig.engine,
+            workers: run.workers(),
+            grants: &grants,
+            hashes,
+            figures: run.figures(elapsed),
+            books,
+            requirements: &certifier.required,
+        });
+        certifier.finish(&certificate)
     }
 }
 
@@ -133,7 +159,8 @@ fn print_start(rig: &Rig, summary: &WorldSummary) {
     );
 }
 
-fn tell_refusals(grants: &[Grant]) {
+/// Says what the system did not grant.
+pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {
             None => tracing::info!("granted: {}", grant.wish),
@@ -165,26 +192,4 @@ fn open_log(path: &std::path::Path, rig: &Rig) -> Result<FaultLog, CliError> {
     open().map_err(|error| {
         CliError::Input(format!("error: cannot write the fault log {}: {error}", path.display()))
     })
-}
-
-/// The report's file, opened before the run so that a wrong path stops it at once.
-struct ReportFile {
-    path: PathBuf,
-    file: std::fs::File,
-}
-
-impl ReportFile {
-    fn create(path: &std::path::Path) -> Result<Self, CliError> {
-        let file = std::fs::File::create(path).map_err(|error| {
-            CliError::Input(format!("error: cannot write the report {}: {error}", path.display()))
-        })?;
-        Ok(Self { path: path.to_owned(), file })
-    }
-
-    fn write(mut self, report: &Report<'_>) -> Result<(), CliError> {
-        let text = serde_json::to_string_pretty(report)
-            .map_err(|error| CliError::failed("the report", &error))?;
-        std::io::Write::write_all(&mut self.file, format!("{text}\n").as_bytes())
-            .map_err(|error| CliError::failed(self.path.display(), &error))
-    }
 }

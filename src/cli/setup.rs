@@ -9,6 +9,7 @@ use crate::config::diagnostic::Diagnostics;
 use crate::config::rig::Rig;
 use crate::engine::{LiveWorld, SetupError};
 use crate::world::moving::ObjectError;
+use crate::world::scene::Scene;
 
 /// A setup error as a message that points at the line of the rig that names the culprit.
 pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
@@ -36,11 +37,16 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
 
 /// Loads and builds the world, with a spinner on a terminal.
 pub fn load_world(rig: &Rig) -> Result<LiveWorld, CliError> {
+    load_world_with(rig, |_| ())
+}
+
+/// As [`load_world`]; `look` is shown the scene before it is built.
+pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld, CliError> {
     let style =
         ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a constant template");
     let spinner = ProgressBar::new_spinner().with_style(style).with_message("loading the world");
     spinner.enable_steady_tick(Duration::from_millis(100));
-    let world = LiveWorld::load(rig);
+    let world = LiveWorld::load_with(rig, look);
     spinner.finish_and_clear();
     world.map_err(|error| explain(rig, &error))
 }

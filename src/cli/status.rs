@@ -60,6 +60,22 @@ impl StatusView {
         }
     }
 
+    /// One device's figures on one line, without those of rendering.
+    pub fn plain(figure: &DeviceFigures, elapsed: Duration) -> String {
+        format!(
+            "{}: {} packets in {:.1} s, {:.1}/s, lateness p50 {} p99 {} max {}, {} misses, {} refused",
+            figure.name,
+            figure.packets,
+            elapsed.as_secs_f64(),
+            figure.rate_hz,
+            micros(figure.lateness_us.p50),
+            micros(figure.lateness_us.p99),
+            micros(figure.lateness_us.max),
+            figure.misses,
+            figure.send_errors,
+        )
+    }
+
     /// Prints what a finished run came to on standard output.
     pub fn summary(
         figures: &[DeviceFigures],

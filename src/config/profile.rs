@@ -21,6 +21,8 @@ pub struct Profile {
     pub name: String,
     /// The file, as messages about its limits name it.
     pub file: String,
+    /// Its text.
+    pub source: Arc<SourceFile>,
     /// One line for `menura profiles`.
     pub summary: String,
     /// Where the numbers come from: manuals, captures, drivers.

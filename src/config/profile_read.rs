@@ -52,7 +52,7 @@ fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {
 pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {
     let faults = Faults::default();
     let profile = parse_toml(source, &faults)
-        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), &source.name));
+        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), source));
     let faults = faults.into_inner();
     match profile {
         Some(profile) if faults.is_empty() => Ok(profile),
@@ -60,7 +60,8 @@ pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {
     }
 }
 
-fn profile(mut root: TableReader<'_>, file: &str) -> Option<Profile> {
+fn profile(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Profile> {
+    let file = &source.name;
     let summary = root.required("summary").text("one line for `menura profiles`");
     let driver = root.required("driver").choice(&FAMILIES, PROFILES);
     let unsure = root.required("unsure").strings("what no two sources confirm");
@@ -71,7 +72,8 @@ fn profile(mut root: TableReader<'_>, file: &str) -> Option<Profile> {
     let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Some(Profile {
         name,
-        file: file.to_string(),
+        file: file.clone(),
+        source: source.clone(),
         summary: summary?.value,
         sources: sources?,
         unsure: unsure?,

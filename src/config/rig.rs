@@ -25,6 +25,8 @@ use crate::links::serial::SerialOptions;
 pub struct Rig {
     /// The file's path as given, or `default rig`.
     pub name: String,
+    /// Its text, without overrides.
+    pub source: Arc<SourceFile>,
     /// Of every random draw.
     pub seed: u64,
     /// Device time of the first instant; `None` takes the host's clock.

@@ -41,7 +41,7 @@ pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Di
         for set in overrides {
             set.apply(&mut root, &faults);
         }
-        rig(TableReader::root(root, "a rig", &faults), &source.name)
+        rig(TableReader::root(root, "a rig", &faults), source)
     });
     let faults = faults.into_inner();
     match rig {
@@ -50,7 +50,7 @@ pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Di
     }
 }
 
-fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
+fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Rig> {
     let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
     let start_utc = start_utc(&root.optional("start_utc"));
     let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
@@ -74,7 +74,8 @@ fn rig(mut root: TableReader<'_>, name: &str) -> Option<Rig> {
     let (robot, trajectory) = robot?;
     let (engine, caster) = engine?;
     Some(Rig {
-        name: name.to_string(),
+        name: source.name.clone(),
+        source: source.clone(),
         seed,
         start_utc,
         origin: origin?,

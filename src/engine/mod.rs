@@ -9,14 +9,18 @@
 //! there are. [`run`] gives packets to one thread that sends them at their due times; [`record`]
 //! writes the same packets to files with the clock stepped by the work itself.
 
+pub mod certificate;
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;
+pub mod clock_state;
 pub mod faults;
 pub mod host;
 pub mod launch;
 pub mod os;
+pub mod probe;
 pub mod record;
 pub mod render;
+pub mod replay;
 pub mod run;
 pub mod stats;
 pub mod timing;
@@ -144,7 +148,13 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
 impl LiveWorld {
     /// Loads and builds everything `rig` names.
     pub fn load(rig: &Rig) -> Result<Self, SetupError> {
+        Self::load_with(rig, |_| ())
+    }
+
+    /// As [`LiveWorld::load`]; `look` is shown the scene before it is built.
+    pub fn load_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<Self, SetupError> {
         let LoadedWorld { scene, trajectory, objects, origin } = load_scene(rig)?;
+        look(&scene);
         let scene = Arc::new(scene);
         let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
         let summary = WorldSummary {

@@ -62,6 +62,7 @@ pub struct RealTimeRun<'a> {
     epoch: Epoch,
     /// Taken by the conductor.
     fault_log: Mutex<Option<FaultLog>>,
+    host_start: jiff::Timestamp,
 }
 
 impl<'a> RealTimeRun<'a> {
@@ -82,8 +83,8 @@ impl<'a> RealTimeRun<'a> {
             .collect();
         let links = links?;
         let nominal_rates_hz: Vec<_> = devices().map(|device| device.nominal_rate_hz()).collect();
-        let (clock, host_utc) = MonotonicClock::starting_in(START_DELAY);
-        let epoch = Epoch::new(rig.start_utc.unwrap_or(host_utc));
+        let (clock, host_start) = MonotonicClock::starting_in(START_DELAY);
+        let epoch = Epoch::new(rig.start_utc.unwrap_or(host_start));
         Ok(Self {
             rig,
             world,
@@ -100,6 +101,7 @@ impl<'a> RealTimeRun<'a> {
             clock,
             epoch,
             fault_log: Mutex::new(None),
+            host_start,
         })
     }
 
@@ -116,6 +118,16 @@ impl<'a> RealTimeRun<'a> {
     /// The timing of each device's packets, if it is written down.
     pub fn books(&self) -> Option<&[Mutex<TimingBook>]> {
         self.books.as_deref()
+    }
+
+    /// The rig.
+    pub fn rig(&self) -> &Rig {
+        self.rig
+    }
+
+    /// The host's clock at the first instant.
+    pub fn host_start(&self) -> jiff::Timestamp {
+        self.host_start
     }
 
     /// Threads that cast rays.

@@ -1,0 +1,243 @@
+//! A certificate as one HTML page that needs nothing else: tables and charts, to be attached to a
+//! report.
+
+use std::fmt::Write;
+
+use super::chart::{Axis, BLUE, Chart, ORANGE, decades, escape};
+use crate::engine::certificate::{Certificate, DeviceTiming};
+use crate::engine::timing::{ErrorFigures, Window};
+
+/// How pages look.
+pub const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;color:#1c2127;max-width:880px;\
+margin:24px auto;padding:0 12px}h1{font-size:22px;margin:0}h2{font-size:17px;margin:28px 0 6px;\
+border-bottom:2px solid #1f6fb4}h3{font-size:13px;margin:14px 0 2px;color:#555}\
+table{border-collapse:collapse;margin:6px 0}td,th{padding:2px 12px 2px 0;text-align:right;\
+vertical-align:top}td:first-child,th:first-child,table.facts td{text-align:left}\
+th{font-weight:600;border-bottom:1px solid #bbb}.met{color:#1a7f37;font-weight:600}\
+.unmet{color:#c0262d;font-weight:600}.note{color:#555}code{font-size:11px;\
+word-break:break-all}svg{max-width:100%;height:auto}";
+
+/// The page.
+pub fn page(certificate: &Certificate) -> String {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <title>Timing certificate: {rig}</title><style>{STYLE}</style></head><body>\n\
+         <h1>Timing certificate</h1>\n<p>{rig}, {:.1} s from {}, menura {}. {}</p>\n",
+        certificate.run_s,
+        escape(&certificate.host_start_utc),
+        escape(&certificate.menura),
+        verdict(certificate),
+        rig = escape(&certificate.rig),
+    );
+    requirements(certificate, &mut html);
+    for device in &certificate.devices {
+        section(device, &mut html);
+    }
+    circumstances(certificate, &mut html);
+    html + "</body></html>\n"
+}
+
+fn verdict(certificate: &Certificate) -> &'static str {
+    match (certificate.requirements.is_empty(), certificate.is_met()) {
+        (true, _) => "Nothing was required.",
+        (_, true) => "<span class=\"met\">Everything required is met.</span>",
+        (_, false) => "<span class=\"unmet\">Not everything required is met.</span>",
+    }
+}
+
+fn requirements(certificate: &Certificate, html: &mut String) {
+    if certificate.requirements.is_empty() {
+        return;
+    }
+    html.push_str("<table><tr><th>required</th><th>device</th><th>measured</th><th></th></tr>\n");
+    for verdict in &certificate.requirements {
+        let word = if verdict.is_met {
+            "<td class=\"met\">met</td>"
+        } else {
+            "<td class=\"unmet\">not met</td>"
+        };
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{}</td><td>{:.1} {}</td>{word}</tr>",
+            escape(&verdict.requirement),
+            escape(&verdict.device),
+            verdict.measured,
+            escape(&verdict.unit),
+        );
+    }
+    html.push_str("</table>\n");
+}
+
+fn section(device: &DeviceTiming, html: &mut String) {
+    let _ = writeln!(
+        html,
+        "<h2>{}</h2><p>{} on {}: {} packets, {} late, {} dropped, {} refused.</p>",
+        escape(&device.name),
+        escape(&device.profile),
+        escape(&device.link),
+        device.packets,
+        device.sent_late,
+        device.dropped,
+        device.refused,
+    );
+    let rows = [
+        ("due to handed over", &device.handed),
+        ("due to kernel timestamp", &device.departed),
+        ("handed over to kernel timestamp", &device.in_kernel),
+    ];
+    let rows: Vec<_> = rows.into_iter().filter(|(_, figures)| figures.count > 0).collect();
+    if rows.is_empty() {
+        html.push_str("<p class=\"note\">Nothing was sent.</p>\n");
+        return;
+    }
+    html.push_str(
+        "<table><tr><th>microseconds</th><th>p50</th><th>p99</th><th>p99.9</th><th>p99.99</th>\
+         <th>max</th><th>early</th><th>drift, us/s</th></tr>\n",
+    );
+    for (name, figures) in rows {
+        let _ = writeln!(
+            html,
+            "<tr><td>{name}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td>\
+             <td>{:.1}</td><td>{}</td><td>{:.4}</td></tr>",
+            figures.p50_us,
+            figures.p99_us,
+            figures.p99_9_us,
+            figures.p99_99_us,
+            figures.max_us,
+            figures.early,
+            figures.drift_us_per_s,
+        );
+    }
+    html.push_str("</table>\n");
+    match (device.stamps.as_str(), device.unstamped, device.unrecorded) {
+        ("kernel", 0, 0) => {}
+        ("kernel", unstamped, unrecorded) => {
+            let _ = writeln!(
+                html,
+                "<p class=\"note\">{unstamped} packets without a timestamp, {unrecorded} not \
+                 recorded.</p>"
+            );
+        }
+        _ => html.push_str("<p class=\"note\">This link has no transmit timestamps.</p>\n"),
+    }
+    let legend = match device.departed.count {
+        0 => "handed over",
+        _ => "orange: handed over, blue: kernel timestamp",
+    };
+    let _ = writeln!(html, "<h3>How late: packets by size of the error ({legend})</h3>");
+    html.push_str(&histogram(&[(&device.handed, ORANGE), (device.evidence(), BLUE)]));
+    html.push_str("<h3>When: least, mean and largest error in the course of the run</h3>\n");
+    html.push_str(&course(&device.evidence().timeline));
+    worst(device.evidence(), html);
+}
+
+/// Packets by size of their error; the percentiles of the last are marked.
+pub fn histogram(series: &[(&ErrorFigures, &str)]) -> String {
+    let steps: Vec<_> =
+        series.iter().map(|(figures, colour)| (decades(&figures.histogram), *colour)).collect();
+    let all = || steps.iter().flat_map(|(steps, _)| steps);
+    let least = all().map(|s| s.0).fold(1.0, f64::min);
+    let most = all().map(|s| s.1).fold(10.0, f64::max);
+    let tallest = all().map(|s| s.2).max().unwrap_or(1);
+    let across = Axis::logarithmic(least, most);
+    let up = Axis::logarithmic(1.0, tallest as f64);
+    let mut chart = Chart::new(across, "microseconds", up, "packets");
+    for (steps, colour) in &steps {
+        // From the floor to each step and back; what lies between steps is empty.
+        let mut points = Vec::new();
+        for (low, high, count) in steps {
+            let count = *count as f64 * 1.0001;
+            points.extend([(*low, 0.0), (*low, count), (*high, count), (*high, 0.0)]);
+        }
+        let area: Vec<_> = points.iter().map(|(x, y)| (*x, 0.0, *y)).collect();
+        chart.band(&area, colour);
+        chart.line(points, colour);
+    }
+    if let Some((figures, colour)) = series.last() {
+        let marks = [
+            ("p50", figures.p50_us),
+            ("p99", figures.p99_us),
+            ("p99.9", figures.p99_9_us),
+            ("max", figures.max_us),
+        ];
+        for (row, (name, value)) in marks.into_iter().enumerate() {
+            chart.mark(value, &format!("{name} {value:.1}"), row, colour);
+        }
+    }
+    chart.finish()
+}
+
+/// Least, mean and largest error in the course of time.
+pub fn course(windows: &[Window]) -> String {
+    let end = windows.last().map_or(1.0, |w| w.start_s);
+    let step = windows.windows(2).map(|w| w[1].start_s - w[0].start_s).fold(f64::MAX, f64::min);
+    let most = windows.iter().map(|w| w.largest_us).fold(10.0, f64::max);
+    let across = Axis::linear(end + if step == f64::MAX { 0.1 } else { step });
+    let mut chart = Chart::new(across, "seconds", Axis::logarithmic(1.0, most), "microseconds");
+    let band: Vec<_> = windows.iter().map(|w| (w.start_s, w.least_us, w.largest_us)).collect();
+    chart.band(&band, BLUE);
+    chart.line(windows.iter().map(|w| (w.start_s, w.mean_us)), BLUE);
+    chart.finish()
+}
+
+fn worst(figures: &ErrorFigures, html: &mut String) {
+    html.push_str(
+        "<h3>Worst packets</h3><table><tr><th>packet</th><th>due, s</th><th>error, us</th></tr>\n",
+    );
+    for worst in figures.worst.iter().take(5) {
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{:.6}</td><td>{:.1}</td></tr>",
+            worst.packet,
+            worst.due_ns as f64 * 1e-9,
+            worst.error_ns as f64 / 1e3,
+        );
+    }
+    html.push_str("</table>\n");
+}
+
+fn circumstances(certificate: &Certificate, html: &mut String) {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), escape(&value)));
+    let sending = &certificate.sending;
+    row("device time at the start", certificate.start_utc.clone());
+    row("clock", certificate.clock.describe());
+    row("scheduler", sending.scheduler.clone());
+    row("watches the clock for", format!("{} us", sending.spin_us));
+    row("core of the sender", sending.send_core.map_or("any".into(), |core| core.to_string()));
+    row("launch times", sending.launch_time.to_string());
+    row("late packets", format!("{}, later than {} us", sending.late, sending.miss_threshold_us));
+    for right in &certificate.rights {
+        let answer = match &right.refused_because {
+            None => "granted".to_owned(),
+            Some(reason) => format!("refused: {reason}"),
+        };
+        row(&right.wish, answer);
+    }
+    for setting in &certificate.overrides {
+        row("--set", setting.clone());
+    }
+    for (name, value) in certificate.host.as_object().into_iter().flatten() {
+        let value = match value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Null => continue,
+            other => other.to_string(),
+        };
+        row(&name.replace('_', " "), value);
+    }
+    html.push_str("<h2>How it ran</h2><table class=\"facts\">\n");
+    for (name, value) in rows {
+        let _ = writeln!(html, "<tr><td>{}</td><td>{value}</td></tr>", escape(&name));
+    }
+    html.push_str("</table>\n<h2>Of what</h2><table class=\"facts\">\n");
+    for hash in &certificate.hashes {
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escape(&hash.part),
+            escape(&hash.name),
+            escape(&hash.sha256),
+        );
+    }
+    html.push_str("</table>\n");
+}

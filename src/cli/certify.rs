@@ -1,0 +1,101 @@
+//! `--certificate` and `--require`: what `run` and `replay` prove about their timing.
+
+use std::path::PathBuf;
+
+use super::out_file::OutFile;
+use super::{CliError, certificate_page};
+use crate::engine::certificate::Certificate;
+use crate::engine::certificate::require::{self, Requirement};
+
+/// Whether and how a run is certified.
+#[derive(Debug, clap::Args)]
+pub struct CertifyArgs {
+    /// Record when every packet was due, handed to the kernel and stamped by it, and write it here
+    ///
+    /// JSON, or a page for people if the name ends in .html. May be given many times.
+    #[arg(long, value_name = "FILE")]
+    certificate: Vec<PathBuf>,
+
+    /// What the timing must be, as in p99.9<100us,late=0; exit code 3 if it is not
+    ///
+    /// Conditions [DEVICE:]METRIC<LIMIT (or <=, =, >=, >) with commas between. Metrics: p50, p99.9
+    /// and so on, max, mean and drift (in a second) with ns, us, ms or s; late, dropped, refused,
+    /// unstamped and packets. Measured by the kernel's transmit timestamps where there are any,
+    /// else when packets are handed to the kernel. Devices that have sent nothing are passed over
+    /// unless they are named.
+    #[arg(long, value_name = "LIST", value_parser = require::parse_list)]
+    require: Vec<Requirements>,
+}
+
+/// One `--require`. Named, or clap would take each condition for a value of its own.
+type Requirements = Vec<Requirement>;
+
+/// Open files and conditions.
+pub struct Certifier {
+    files: Vec<OutFile>,
+    /// All that is required.
+    pub required: Vec<Requirement>,
+}
+
+impl CertifyArgs {
+    /// Opens the files; every device that a condition names must be one of `devices`.
+    pub fn open(&self, devices: &[&str]) -> Result<Certifier, CliError> {
+        let required: Vec<_> = self.require.iter().flatten().cloned().collect();
+        for name in required.iter().filter_map(Requirement::device) {
+            if !devices.contains(&name) {
+                return Err(CliError::Input(format!(
+                    "error: --require names the device `{name}`; there is {}",
+                    devices.join(", "),
+                )));
+            }
+        }
+        let files = self.certificate.iter().map(|path| OutFile::create("certificate", path));
+        Ok(Certifier { files: files.collect::<Result<_, _>>()?, required })
+    }
+}
+
+impl Certifier {
+    /// Whether anybody wants to know.
+    pub fn is_wanted(&self) -> bool {
+        !self.files.is_empty() || !self.required.is_empty()
+    }
+
+    /// Writes the certificate and prints departures and verdicts.
+    ///
+    /// # Errors
+    /// A file cannot be written, or a condition is not met.
+    pub fn finish(self, certificate: &Certificate) -> Result<(), CliError> {
+        for file in self.files {
+            if file.is_page() {
+                file.write(&certificate_page::page(certificate))?;
+            } else {
+                file.write_json(certificate)?;
+            }
+        }
+        for device in certificate.devices.iter().filter(|device| device.departed.count > 0) {
+            let departed = &device.departed;
+            println!(
+                "{}: departed p50 {:.1} us p99 {:.1} us p99.9 {:.1} us max {:.1} us after they \
+                 were due, drift {:.3} us/s; {} of {} packets without timestamp",
+                device.name,
+                departed.p50_us,
+                departed.p99_us,
+                departed.p99_9_us,
+                departed.max_us,
+                departed.drift_us_per_s,
+                device.packets.saturating_sub(departed.count),
+                device.packets,
+            );
+        }
+        for verdict in &certificate.requirements {
+            println!("{verdict}");
+        }
+        match certificate.requirements.iter().filter(|verdict| !verdict.is_met).count() {
+            0 => Ok(()),
+            count => Err(CliError::Unmet(format!(
+                "{count} of {} requirements not met",
+                certificate.requirements.len()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `menura probe`: what arrives at the robot's computer, and when.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::chart::{BLUE, escape};
+use super::duration::parse_duration;
+use super::{CliError, certificate_page, stop_on_signal};
+use crate::engine::certificate::Certificate;
+use crate::engine::probe::compare::{Comparison, compare};
+use crate::engine::probe::stream::StreamFigures;
+use crate::engine::probe::{Probe, ProbeReport};
+
+/// Longest certificate that is read.
+const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;
+
+/// Arguments of `menura probe`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// Ports to listen at, or addresses with ports: 2368, 192.168.3.10:2368, 239.0.0.1:2368
+    ///
+    /// A multicast group is joined. A port can be had by one program only: stop the driver.
+    #[arg(long, required = true, num_args = 1.., value_name = "PORT", value_parser = parse_address)]
+    listen: Vec<SocketAddr>,
+
+    /// How long to listen: 10s, 1.5s, 500ms, 2min; until Ctrl-C when left out
+    #[arg(long, value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Hold what arrives against this certificate of `menura run`, read when the probe ends
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Draw the arrivals: how they are spread and when they were late, as a page (.html)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// A port of every interface, or an address with its port.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port));
+    port.or_else(|_| text.parse())
+        .ok()
+        .filter(|address| address.port() > 0)
+        .ok_or_else(|| "a port from 1 to 65535, or ADDRESS:PORT".to_owned())
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let plot = self.plot.as_deref().map(create).transpose()?;
+        let stop = stop_on_signal()?;
+        let mut probe =
+            Probe::listen(&self.listen).map_err(|error| CliError::Failed(error.to_string()))?;
+        for address in probe.addresses() {
+            eprintln!("listening at {address}");
+        }
+        let style = ProgressStyle::with_template("{msg}").expect("a constant template");
+        let line = ProgressBar::new_spinner().with_style(style);
+        let elapsed = probe.run(self.duration, &stop, |packets, elapsed| {
+            line.set_message(format!("{:.1} s: {packets} datagrams", elapsed.as_secs_f64()));
+        });
+        line.finish_and_clear();
+        let elapsed = elapsed.map_err(|error| CliError::failed("cannot listen", &error))?;
+        let mut report = probe.report(elapsed);
+        // Read now: the sender writes it when it ends, and the probe may have been started first.
+        if let Some(path) = &self.compare {
+            report.comparisons = compare(&read_certificate(path)?, &report.streams);
+        }
+        if let Some((mut file, path)) = plot {
+            std::io::Write::write_all(&mut file, page(&report).as_bytes())
+                .map_err(|error| CliError::failed(path.display(), &error))?;
+        }
+        if self.json {
+            let text = serde_json::to_string_pretty(&report)
+                .map_err(|error| CliError::failed("the report", &error))?;
+            println!("{text}");
+        } else {
+            tell(&report);
+        }
+        Ok(())
+    }
+}
+
+fn create(path: &Path) -> Result<(std::fs::File, PathBuf), CliError> {
+    let file = std::fs::File::create(path).map_err(|error| {
+        CliError::Input(format!("error: cannot write the plot {}: {error}", path.display()))
+    })?;
+    Ok((file, path.to_owned()))
+}
+
+fn read_certificate(path: &Path) -> Result<Certificate, CliError> {
+    let wrong = |why: String| CliError::Input(format!("error: {}: {why}", path.display()));
+    let length = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+    if length > MAX_CERTIFICATE_BYTES {
+        return Err(wrong(format!("larger than {} MB", MAX_CERTIFICATE_BYTES >> 20)));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    Certificate::parse(&text).map_err(wrong)
+}
+
+fn tell(report: &ProbeReport) {
+    println!("listened for {:.1} s; this host's clock: {}", report.run_s, report.clock.describe());
+    for socket in report.sockets.iter().filter(|socket| socket.overflowed > 0) {
+        println!(
+            "{}: this host lost {} datagrams: its receive buffer of {} kB was full",
+            socket.at,
+            socket.overflowed,
+            socket.buffer_bytes / 1000,
+        );
+    }
+    if report.streams.is_empty() {
+        println!("nothing arrived");
+    }
+    for stream in &report.streams {
+        println!("{}", describe(stream));
+    }
+    if report.crowded_out > 0 {
+        println!("{} datagrams of yet other senders", report.crowded_out);
+    }
+    for comparison in &report.comparisons {
+        println!("{}", describe_comparison(comparison));
+    }
+}
+
+fn describe(stream: &StreamFigures) -> String {
+    let jitter = &stream.jitter;
+    let mut text = format!(
+        "{} from {}: {}, {} packets in {:.1} s, {:.1}/s\n  arrival jitter p50 {:.1} us p99 {:.1} us \
+         p99.9 {:.1} us max {:.1} us",
+        stream.at,
+        stream.from,
+        stream.kind,
+        stream.packets,
+        stream.span_s,
+        stream.rate_hz,
+        jitter.p50_us,
+        jitter.p99_us,
+        jitter.p99_9_us,
+        jitter.max_us,
+    );
+    if let (Some(lost), Some(gaps)) = (stream.lost, stream.gaps) {
+        text += &format!(
+            "\n  {lost} lost in {gaps} gaps, the longest {:.1} ms; {} out of order, {} twice",
+            stream.longest_gap_us.unwrap_or_default() / 1e3,
+            stream.reordered.unwrap_or_default(),
+            stream.duplicates.unwrap_or_default(),
+        );
+    } else {
+        text += "\n  packets carry no time: losses show against a certificate only (--compare)";
+    }
+    if let (Some(offset), Some(drift)) = (stream.clock_offset_us, stream.clock_drift_ppm) {
+        text += &format!(
+            "\n  this clock is {:.3} ms ahead of the device's at least (the way included) and runs \
+             {drift:+.3} ppm faster",
+            offset / 1e3,
+        );
+    }
+    let oddities = [
+        (stream.restarts, "restarts"),
+        (stream.cut, "too long"),
+        (stream.unrecognised, "no data packets"),
+        (stream.unstamped, "without kernel timestamp"),
+    ];
+    for (count, what) in oddities.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!("\n  {count} {what}");
+    }
+    text
+}
+
+fn describe_comparison(comparison: &Comparison) -> String {
+    let Comparison { device, sent, received, missing, departed, arrived, .. } = comparison;
+    let Some(at) = &comparison.at else {
+        return format!("{device}: {sent} sent, nothing of it arrived where the probe listens");
+    };
+    format!(
+        "{device} at {at}: {sent} sent, {received} received, {missing} missing\n  spread of \
+         departures p50 {:.1} us p99 {:.1} us p99.9 {:.1} us max {:.1} us; of arrivals {:.1}, \
+         {:.1}, {:.1}, {:.1} us\n  the sender's clock: {}",
+        departed.p50_us,
+        departed.p99_us,
+        departed.p99_9_us,
+        departed.max_us,
+        arrived.p50_us,
+        arrived.p99_us,
+        arrived.p99_9_us,
+        arrived.max_us,
+        comparison.sender_clock,
+    )
+}
+
+/// The arrivals as a page.
+fn page(report: &ProbeReport) -> String {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Arrivals</title>\
+         <style>{}</style></head><body><h1>Arrivals</h1><p>{:.1} s; this host's clock: {}</p>\n",
+        certificate_page::STYLE,
+        report.run_s,
+        escape(&report.clock.describe()),
+    );
+    for comparison in &report.comparisons {
+        html += &format!("<p>{}</p>\n", lines(&describe_comparison(comparison)));
+    }
+    for stream in &report.streams {
+        html += &format!("<h2>{} from {}</h2>\n", escape(&stream.at), escape(&stream.from));
+        html += &format!("<p>{}</p>\n", lines(&describe(stream)));
+        if stream.jitter.count > 0 {
+            html += "<h3>Arrival jitter: packets by size</h3>\n";
+            html += &certificate_page::histogram(&[(&stream.jitter, BLUE)]);
+            html += "<h3>When: least, mean and largest</h3>\n";
+            html += &certificate_page::course(&stream.jitter.timeline);
+        }
+    }
+    html + "</body></html>\n"
+}
+
+fn lines(text: &str) -> String {
+    escape(text).replace('\n', "<br>")
+}

@@ -1,0 +1,195 @@
+//! `menura replay`: a capture's datagrams once more, on time.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::certify::CertifyArgs;
+use super::duration::parse_duration;
+use super::inspect::capture::{CaptureReader, Source};
+use super::run::tell_refusals;
+use super::status::StatusView;
+use super::{CliError, stop_on_signal};
+use crate::config::rig::{EngineConfig, SchedulerChoice};
+use crate::engine::certificate::{Account, Certificate, digest};
+use crate::engine::os::Grant;
+use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
+use crate::time::SimTime;
+use crate::wire::ethernet::Content;
+
+/// Longest capture that is held in memory.
+const MAX_CAPTURE_BYTES: u64 = 4 << 30;
+/// Destinations told apart, at most.
+const MOST_STREAMS: usize = 256;
+
+/// Arguments of `menura replay`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// A pcap or pcapng file; its UDP datagrams are sent, nothing else
+    capture: PathBuf,
+
+    /// Where they go: an address, or ADDRESS:PORT; as captured when left out
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_target)]
+    to: Option<Target>,
+
+    /// Send only datagrams to this port of the capture; may be given many times
+    #[arg(long, value_name = "PORT")]
+    port: Vec<u16>,
+
+    /// Go on for so long, the capture again and again; once through it when left out
+    #[arg(long, value_parser = parse_duration)]
+    duration: Option<Duration>,
+
+    /// Watch the clock for so many microseconds before each due time instead of sleeping
+    #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
+    spin_us: u64,
+
+    /// A core for the sending thread alone
+    #[arg(long, value_name = "CORE")]
+    send_core: Option<usize>,
+
+    /// How the kernel schedules the sending thread
+    #[arg(long, value_enum, default_value_t = Scheduler::Fifo)]
+    scheduler: Scheduler,
+
+    /// The kernel lets datagrams go at their due times: needs the qdisc etf or fq
+    #[arg(long)]
+    launch_time: bool,
+
+    #[command(flatten)]
+    certify: CertifyArgs,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Scheduler {
+    Fifo,
+    Deadline,
+    Normal,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    ip: IpAddr,
+    port: Option<u16>,
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    if let Ok(ip) = text.parse() {
+        return Ok(Target { ip, port: None });
+    }
+    let address: SocketAddr = text.parse().map_err(|_| "an address, or ADDRESS:PORT".to_owned())?;
+    Ok(Target { ip: address.ip(), port: Some(address.port()) })
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let replay = self.read()?;
+        let names: Vec<_> = replay.streams.iter().map(|(name, _)| name.as_str()).collect();
+        let certifier = self.certify.open(&names)?;
+        let engine = EngineConfig {
+            spin_ns: self.spin_us * 1000,
+            send_core: self.send_core,
+            scheduler: match self.scheduler {
+                Scheduler::Fifo => SchedulerChoice::Fifo,
+                Scheduler::Deadline => SchedulerChoice::Deadline,
+                Scheduler::Normal => SchedulerChoice::Normal,
+            },
+            launch_time: self.launch_time,
+            ..EngineConfig::default()
+        };
+        let hashes = digest::of_replay(&self.capture)
+            .map_err(|error| CliError::failed(self.capture.display(), &error))?;
+        let stop = stop_on_signal()?;
+        let run = ReplayRun::new(&replay, &engine)
+            .map_err(|error| CliError::Failed(error.to_string()))?;
+        let end = self.duration.unwrap_or(replay.cycle());
+        eprintln!(
+            "{}: {} datagrams of {} streams, {:.3} s a pass",
+            self.capture.display(),
+            replay.packets.len(),
+            replay.streams.len(),
+            replay.cycle().as_secs_f64(),
+        );
+        let grants = Mutex::new(Vec::<Grant>::new());
+        run.run(SimTime(end.as_nanos() as u64), &stop, |granted| {
+            tell_refusals(granted);
+            grants.lock().expect("no holder panics").extend_from_slice(granted);
+        });
+        let elapsed = run.elapsed().min(end);
+        for line in run.figures(elapsed) {
+            println!("{}", StatusView::plain(&line, elapsed));
+        }
+        if !certifier.is_wanted() {
+            return Ok(());
+        }
+        let grants = grants.into_inner().expect("no holder panics");
+        let certificate = Certificate::new(Account {
+            rig: self.capture.display().to_string(),
+            overrides: Vec::new(),
+            seed: 0,
+            start: run.host_start(),
+            host_start: run.host_start(),
+            elapsed,
+            engine: &engine,
+            workers: 0,
+            grants: &grants,
+            hashes,
+            figures: run.figures(elapsed),
+            books: run.books(),
+            requirements: &certifier.required,
+        });
+        certifier.finish(&certificate)
+    }
+
+    fn read(&self) -> Result<Replay, CliError> {
+        let wrong = |why: String| {
+            CliError::Input(format!("error: cannot replay {}: {why}", self.capture.display()))
+        };
+        let bytes = std::fs::metadata(&self.capture).map_err(|e| wrong(e.to_string()))?.len();
+        if bytes > MAX_CAPTURE_BYTES {
+            return Err(wrong("it is larger than 4 GB; cut it first".into()));
+        }
+        let mut reader =
+            CaptureReader::open(Source::File(&self.capture)).map_err(|e| wrong(e.to_string()))?;
+        let mut streams: BTreeMap<SocketAddr, usize> = BTreeMap::new();
+        let mut replay = Replay::default();
+        let mut first_ns = None;
+        let mut latest = SimTime::ZERO;
+        while let Some(frame) = reader.next_frame() {
+            let frame = frame.map_err(|error| wrong(error.to_string()))?;
+            let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else {
+                continue;
+            };
+            let captured = datagram.destination;
+            let is_chosen = self.port.is_empty() || self.port.contains(&captured.port());
+            if !is_chosen || datagram.missing > 0 || captured.port() == 0 {
+                continue;
+            }
+            let to = self.to.map_or(captured, |target| {
+                SocketAddr::new(target.ip, target.port.unwrap_or(captured.port()))
+            });
+            let count = streams.len();
+            let stream = *streams.entry(to).or_insert(count);
+            if stream == count {
+                if count == MOST_STREAMS {
+                    return Err(wrong(format!(
+                        "more than {MOST_STREAMS} destinations; use --port"
+                    )));
+                }
+                replay.streams.push((to.to_string(), to));
+            }
+            let since_ns = frame.unix_ns - *first_ns.get_or_insert(frame.unix_ns);
+            // A capture's times go back where the clock was set; the order is kept.
+            latest = latest.max(SimTime(u64::try_from(since_ns).unwrap_or(0)));
+            let payload = datagram.payload.to_vec();
+            replay.packets.push(ReplayPacket { stream, at: latest, payload });
+        }
+        if replay.packets.is_empty() {
+            return Err(wrong("it holds no whole UDP datagrams of the ports asked for".into()));
+        }
+        Ok(replay)
+    }
+}

@@ -1,0 +1,160 @@
+//! SHA-256 of what a run is made of.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::Hash;
+use crate::config::rig::Rig;
+use crate::world::scene::{Instance, Scene};
+
+/// The running program's file.
+const BINARY: &str = "/proc/self/exe";
+
+/// The rig's text, each profile's, the program, and the scene whose digest is `scene_sha256`.
+pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
+    let text = |part: &str, name: &str, text: &str| Hash {
+        part: part.to_owned(),
+        name: name.to_owned(),
+        sha256: hex(Sha256::digest(text)),
+    };
+    let mut all = vec![text("rig", &rig.name, &rig.source.text)];
+    // By name, so that each is there once.
+    let profiles: BTreeMap<_, _> =
+        rig.devices.iter().map(|device| (&device.profile.name, &device.profile)).collect();
+    all.extend(profiles.values().map(|p| text("profile", &p.file, &p.source.text)));
+    let of = |part: &str, name: &str, sha256: String| Hash {
+        part: part.to_owned(),
+        name: name.to_owned(),
+        sha256,
+    };
+    all.push(of("scene", scene, scene_sha256));
+    match of_file(Path::new(BINARY)) {
+        Ok(sha256) => all.push(of("binary", "menura", sha256)),
+        Err(error) => tracing::warn!("the program cannot read itself to be hashed: {error}"),
+    }
+    all
+}
+
+/// The capture and the program.
+pub fn of_replay(capture: &Path) -> io::Result<Vec<Hash>> {
+    let hash = |part: &str, name: String, sha256| Hash { part: part.to_owned(), name, sha256 };
+    Ok(vec![
+        hash("capture", capture.display().to_string(), of_file(capture)?),
+        hash("binary", "menura".to_owned(), of_file(Path::new(BINARY))?),
+    ])
+}
+
+fn of_file(path: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match io::Read::read(&mut file, &mut buffer)? {
+            0 => return Ok(hex(hasher.finalize())),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
+
+/// Of everything that rays can meet, as it was loaded: meshes, materials and placement. The same on
+/// every machine.
+pub fn of_scene(scene: &Scene) -> String {
+    let mut hasher = Sha256::new();
+    let length = |hasher: &mut Sha256, length: usize| hasher.update((length as u64).to_le_bytes());
+    length(&mut hasher, scene.meshes.len());
+    for mesh in &scene.meshes {
+        length(&mut hasher, mesh.positions.len());
+        update(&mut hasher, mesh.positions.iter().flatten().map(|x| x.to_le_bytes()));
+        length(&mut hasher, mesh.uvs.len());
+        update(&mut hasher, mesh.uvs.iter().flatten().map(|x| x.to_le_bytes()));
+        length(&mut hasher, mesh.triangles.len());
+        update(&mut hasher, mesh.triangles.iter().flatten().map(|n| n.to_le_bytes()));
+        update(&mut hasher, mesh.triangle_materials.iter().map(|m| m.to_le_bytes()));
+    }
+    length(&mut hasher, scene.materials.len());
+    for material in &scene.materials {
+        hasher.update(material.reflectance.to_le_bytes());
+        for texture in [&material.reflectance_map, &material.opacity_mask] {
+            let (width, height) = texture.as_ref().map_or((0, 0), |t| (t.width, t.height));
+            update(&mut hasher, [width, height].iter().map(|n| n.to_le_bytes()));
+            hasher.update(texture.as_ref().map_or(&[][..], |t| &t.texels));
+        }
+    }
+    for instances in [&scene.instances, &scene.ground] {
+        length(&mut hasher, instances.len());
+        for Instance { mesh, world_from_mesh } in instances {
+            hasher.update(mesh.to_le_bytes());
+            let placed = world_from_mesh.to_cols_array();
+            update(&mut hasher, placed.iter().map(|x| x.to_le_bytes()));
+        }
+    }
+    hex(hasher.finalize())
+}
+
+/// In pieces large enough to be hashed at full speed.
+fn update<const N: usize>(hasher: &mut Sha256, values: impl Iterator<Item = [u8; N]>) {
+    let mut piece = [0; 4096];
+    let mut filled = 0;
+    for value in values {
+        piece[filled..filled + N].copy_from_slice(&value);
+        filled += N;
+        if filled + N > piece.len() {
+            hasher.update(&piece[..filled]);
+            filled = 0;
+        }
+    }
+    hasher.update(&piece[..filled]);
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::overrides::Override;
+    use crate::engine::load_scene;
+
+    fn rig(sets: &[&str]) -> Rig {
+        let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        Rig::default_rig(&sets).unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_texts() {
+        assert_eq!(
+            hex(Sha256::digest("abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        );
+        let all = hashes(&rig(&["world.scene=room"]), "room", "x".into());
+        let parts: Vec<_> = all.iter().map(|hash| hash.part.as_str()).collect();
+        let profiles = ["profile"; 4];
+        assert_eq!(parts, [&["rig"], &profiles[..], &["scene", "binary"]].concat());
+        assert_eq!(all[0].sha256, hex(Sha256::digest(Rig::default_text())));
+        assert!(all.iter().all(|hash| hash.part == "scene" || hash.sha256.len() == 64));
+    }
+
+    #[test]
+    fn a_scene_has_one_hash_and_another_scene_another() {
+        let of = |sets: &[&str]| of_scene(&load_scene(&rig(sets)).unwrap().scene);
+        let room = of(&["world.scene=room"]);
+        assert_eq!(room, of(&["world.scene=room"]));
+        let darker = ["world.scene=room", "world.parameters.reflectance=0.1"];
+        assert_ne!(room, of(&darker));
+        let larger = ["world.scene=room", "world.parameters.size_m=[9.0, 9.0, 3.0]"];
+        assert_ne!(room, of(&larger));
+    }
+
+    #[test]
+    fn pieces_do_not_change_the_hash() {
+        let values: Vec<[u8; 4]> = (0..5000_u32).map(u32::to_le_bytes).collect();
+        let mut hasher = Sha256::new();
+        update(&mut hasher, values.iter().copied());
+        assert_eq!(hasher.finalize(), Sha256::digest(values.concat()));
+    }
+}

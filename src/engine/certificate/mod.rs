@@ -1,0 +1,280 @@
+//! A run's certificate: when every packet was due, was handed to the kernel and left, on which host
+//! and by which clock, and of what exactly: hashes of rig, profiles, scene and program.
+
+pub mod digest;
+pub mod require;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::clock;
+use super::clock_state::ClockState;
+use super::os::Grant;
+use super::run::ledger::TimingBook;
+use super::stats::DeviceFigures;
+use super::timing::ErrorFigures;
+use crate::config::rig::{EngineConfig, LatePolicy, SchedulerChoice};
+use require::{Requirement, Verdict};
+
+/// The layout of the file; a reader refuses others.
+pub const FORMAT: &str = "menura-certificate-1";
+
+/// What a run proves about its timing. Keys are stable within a [`FORMAT`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Version of the program.
+    pub menura: String,
+    /// The rig's file.
+    pub rig: String,
+    /// What the command line changed in it.
+    pub overrides: Vec<String>,
+    /// Of every random draw.
+    pub seed: u64,
+    /// Device time of the first instant, UTC.
+    pub start_utc: String,
+    /// The host's clock at the first instant, UTC.
+    pub host_start_utc: String,
+    /// How long the run took, seconds.
+    pub run_s: f64,
+    /// How packets were sent.
+    pub sending: Sending,
+    /// What the system granted.
+    pub rights: Vec<Right>,
+    /// SHA-256 of what the run was made of.
+    pub hashes: Vec<Hash>,
+    /// The host's clock.
+    pub clock: ClockState,
+    /// The host.
+    pub host: serde_json::Value,
+    /// Each device's packets.
+    pub devices: Vec<DeviceTiming>,
+    /// What was required, and whether it was met.
+    pub requirements: Vec<Verdict>,
+}
+
+/// How packets were sent: the settings of `[engine]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sending {
+    /// `engine.spin_us`
+    pub spin_us: f64,
+    /// `engine.scheduler`
+    pub scheduler: String,
+    /// `engine.send_core`
+    pub send_core: Option<usize>,
+    /// `engine.launch_time`
+    pub launch_time: bool,
+    /// `engine.late`
+    pub late: String,
+    /// `engine.miss_threshold_us`
+    pub miss_threshold_us: f64,
+    /// `engine.render_ahead_ms`
+    pub render_ahead_ms: f64,
+    /// Threads that cast rays.
+    pub workers: usize,
+}
+
+/// A wish and the system's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Right {
+    /// What was asked for.
+    pub wish: String,
+    /// Whether it was given.
+    pub granted: bool,
+    /// Why not.
+    pub refused_because: Option<String>,
+}
+
+/// SHA-256 of a part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hash {
+    /// `rig`, `profile`, `scene`, `binary`.
+    pub part: String,
+    /// Its name.
+    pub name: String,
+    /// Of the file's bytes; of a scene, of what was loaded.
+    pub sha256: String,
+}
+
+/// The timing of one device's packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceTiming {
+    /// The device.
+    pub name: String,
+    /// Its profile.
+    pub profile: String,
+    /// Where its bytes went.
+    pub link: String,
+    /// Packets sent, late ones too.
+    pub packets: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Packets a second of the real device.
+    pub nominal_rate_hz: f64,
+    /// Packets handed over later than `engine.miss_threshold_us`.
+    pub sent_late: u64,
+    /// Packets not sent because they were too late.
+    pub dropped: u64,
+    /// Packets the system refused.
+    pub refused: u64,
+    /// Packets sent whose timing nobody had time to write down.
+    pub unrecorded: u64,
+    /// Who says when packets left: `kernel`, or `none` for links without timestamps.
+    pub stamps: String,
+    /// Packets whose transmit timestamp never came.
+    pub unstamped: u64,
+    /// From due to handed to the kernel.
+    pub handed: ErrorFigures,
+    /// From due to the kernel's transmit timestamp.
+    pub departed: ErrorFigures,
+    /// From handed over to the transmit timestamp.
+    pub in_kernel: ErrorFigures,
+}
+
+impl DeviceTiming {
+    /// The best evidence of when packets left: the kernel's stamps, else the hand-over.
+    pub fn evidence(&self) -> &ErrorFigures {
+        if self.departed.count > 0 { &self.departed } else { &self.handed }
+    }
+
+    fn new(figures: DeviceFigures, book: &Mutex<TimingBook>) -> Self {
+        let book = book.lock().expect("no holder panics");
+        Self {
+            name: figures.name,
+            profile: figures.profile,
+            link: figures.link,
+            packets: figures.packets,
+            bytes: figures.bytes,
+            nominal_rate_hz: figures.nominal_rate_hz,
+            sent_late: figures.sent_late,
+            dropped: figures.dropped,
+            refused: figures.send_errors,
+            unrecorded: figures.unrecorded,
+            stamps: if book.is_stamped { "kernel" } else { "none" }.to_owned(),
+            unstamped: book.unstamped,
+            handed: book.handed.figures(),
+            departed: book.departed.figures(),
+            in_kernel: book.in_kernel.figures(),
+        }
+    }
+}
+
+/// What is known of a run that is over.
+pub struct Account<'a> {
+    /// The rig's file, or the capture's.
+    pub rig: String,
+    /// What the command line changed in the rig.
+    pub overrides: Vec<String>,
+    /// Of every random draw.
+    pub seed: u64,
+    /// Device time of the first instant.
+    pub start: jiff::Timestamp,
+    /// The host's clock at the first instant.
+    pub host_start: jiff::Timestamp,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// How packets were sent.
+    pub engine: &'a EngineConfig,
+    /// Threads that cast rays.
+    pub workers: usize,
+    /// What the system granted.
+    pub grants: &'a [Grant],
+    /// SHA-256 of what the run was made of.
+    pub hashes: Vec<Hash>,
+    /// Each device's counters.
+    pub figures: Vec<DeviceFigures>,
+    /// The timing of each device's packets.
+    pub books: &'a [Mutex<TimingBook>],
+    /// What is required.
+    pub requirements: &'a [Requirement],
+}
+
+impl Certificate {
+    /// The certificate of a run that is over.
+    pub fn new(account: Account<'_>) -> Self {
+        let devices: Vec<_> = account
+            .figures
+            .into_iter()
+            .zip(account.books)
+            .map(|(figures, book)| DeviceTiming::new(figures, book))
+            .collect();
+        let verdicts = account.requirements.iter().flat_map(|r| r.judge(&devices)).collect();
+        Self {
+            format: FORMAT.to_owned(),
+            menura: env!("CARGO_PKG_VERSION").to_owned(),
+            rig: account.rig,
+            overrides: account.overrides,
+            seed: account.seed,
+            start_utc: account.start.to_string(),
+            host_start_utc: account.host_start.to_string(),
+            run_s: account.elapsed.as_secs_f64(),
+            sending: Sending::new(account.engine, account.workers),
+            rights: account.grants.iter().map(Right::new).collect(),
+            hashes: account.hashes,
+            clock: ClockState::now(&clock::realtime_offset()),
+            host: serde_json::to_value(super::host::facts()).unwrap_or_default(),
+            devices,
+            requirements: verdicts,
+        }
+    }
+
+    /// Reads a certificate from its JSON.
+    ///
+    /// # Errors
+    /// The text is none, or of another format.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+        }
+        let head: Head = serde_json::from_str(text)
+            .map_err(|error| format!("not a certificate of `menura run`: {error}"))?;
+        if head.format != FORMAT {
+            return Err(format!("its format is \"{}\"; allowed: \"{FORMAT}\"", head.format));
+        }
+        serde_json::from_str(text).map_err(|error| format!("a damaged certificate: {error}"))
+    }
+
+    /// Whether everything that was required is met.
+    pub fn is_met(&self) -> bool {
+        self.requirements.iter().all(|verdict| verdict.is_met)
+    }
+}
+
+impl Sending {
+    fn new(engine: &EngineConfig, workers: usize) -> Self {
+        let scheduler = match engine.scheduler {
+            SchedulerChoice::Fifo => "fifo",
+            SchedulerChoice::Deadline => "deadline",
+            SchedulerChoice::Normal => "normal",
+        };
+        let late = match engine.late {
+            LatePolicy::Send => "send",
+            LatePolicy::Drop => "drop",
+        };
+        Self {
+            spin_us: engine.spin_ns as f64 / 1e3,
+            scheduler: scheduler.to_owned(),
+            send_core: engine.send_core,
+            launch_time: engine.launch_time,
+            late: late.to_owned(),
+            miss_threshold_us: engine.miss_threshold_ns as f64 / 1e3,
+            render_ahead_ms: engine.render_ahead_ns as f64 / 1e6,
+            workers,
+        }
+    }
+}
+
+impl Right {
+    /// The answer to a wish.
+    pub fn new(grant: &Grant) -> Self {
+        Self {
+            wish: grant.wish.clone(),
+            granted: grant.refused.is_none(),
+            refused_because: grant.refused.clone(),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Requirements on a run's timing, as `p99.9<100us,late=0`, and verdicts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::DeviceTiming;
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// The device it is about; all that have sent something when left out.
+    device: Option<String>,
+    metric: Metric,
+    comparison: Comparison,
+    /// Microseconds, microseconds a second, or packets.
+    limit: f64,
+    /// As it was written.
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Metric {
+    /// Of the size of the error, 0 to 100.
+    Percentile(f64),
+    Mean,
+    /// Of the least error, early or late, microseconds a second.
+    Drift,
+    Late,
+    Dropped,
+    Refused,
+    Unstamped,
+    Packets,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    LessOrEqual,
+    Equal,
+    GreaterOrEqual,
+    Greater,
+}
+
+/// Whether a requirement is met by a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// As it was written.
+    pub requirement: String,
+    /// The device; empty when none has sent anything.
+    pub device: String,
+    /// What was measured: microseconds, microseconds a second, or packets.
+    pub measured: f64,
+    /// Unit of `measured`.
+    pub unit: String,
+    /// Whether the requirement is met.
+    pub is_met: bool,
+}
+
+const ALLOWED: &str = "allowed: [DEVICE:]METRIC COMPARISON NUMBER[UNIT], several with commas; \
+     metrics p50, p99.9 and so on, max, mean, drift (in a second) with ns, us, ms or s; late, \
+     dropped, refused, unstamped, packets without unit; comparisons <, <=, =, >=, >";
+
+/// Reads a list as `p99.9<100us,late=0,roof-lidar:max<=1ms`.
+pub fn parse_list(text: &str) -> Result<Vec<Requirement>, String> {
+    text.split(',').map(str::parse).collect()
+}
+
+impl FromStr for Requirement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let wrong = |what: &str| format!("`{text}`: {what}; {ALLOWED}");
+        let start = text.find(['<', '=', '>']).ok_or_else(|| wrong("no comparison"))?;
+        let (left, rest) = text.split_at(start);
+        let signs = [
+            ("<=", Comparison::LessOrEqual),
+            (">=", Comparison::GreaterOrEqual),
+            ("<", Comparison::Less),
+            (">", Comparison::Greater),
+            ("=", Comparison::Equal),
+        ];
+        let (right, comparison) = signs
+            .iter()
+            .find_map(|(sign, comparison)| Some((rest.strip_prefix(sign)?, *comparison)))
+            .ok_or_else(|| wrong("no comparison"))?;
+        let (device, metric) = match left.rsplit_once(':') {
+            Some((device, metric)) => (Some(device.trim().to_owned()), metric),
+            None => (None, left),
+        };
+        let metric = metric.trim();
+        let metric = Metric::parse(metric).ok_or_else(|| wrong("no such metric"))?;
+        let limit = if metric.is_time() { micros(right) } else { number(right.trim()) };
+        let limit = limit.ok_or_else(|| match metric.is_time() {
+            true => wrong("the limit is a time with its unit, as 100us"),
+            false => wrong("the limit is a number"),
+        })?;
+        Ok(Self { device, metric, comparison, limit, text: text.to_owned() })
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)
+}
+
+/// A time with its unit; negative is allowed for nobody.
+fn micros(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let units = [("ns", 1e-3), ("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let (value, scale) =
+        units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
+    Some(number(value.trim())? * scale)
+}
+
+impl Metric {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "max" => Self::Percentile(100.0),
+            "mean" => Self::Mean,
+            "drift" => Self::Drift,
+            "late" => Self::Late,
+            "dropped" => Self::Dropped,
+            "refused" => Self::Refused,
+            "unstamped" => Self::Unstamped,
+            "packets" => Self::Packets,
+            _ => {
+                let share = number(text.strip_prefix('p')?)?;
+                Some(share).filter(|s| *s <= 100.0).map(Self::Percentile)?
+            }
+        })
+    }
+
+    fn is_time(self) -> bool {
+        matches!(self, Self::Percentile(_) | Self::Mean | Self::Drift)
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Self::Drift => "us/s",
+            Self::Percentile(_) | Self::Mean => "us",
+            _ => "packets",
+        }
+    }
+
+    fn of(self, device: &DeviceTiming) -> f64 {
+        let evidence = device.evidence();
+        match self {
+            Self::Percentile(share) => evidence.quantile_us(share / 100.0),
+            Self::Mean => evidence.mean_us.abs(),
+            Self::Drift => evidence.drift_us_per_s.abs(),
+            Self::Late => device.sent_late as f64,
+            Self::Dropped => device.dropped as f64,
+            Self::Refused => device.refused as f64,
+            Self::Unstamped => device.unstamped as f64,
+            Self::Packets => device.packets as f64,
+        }
+    }
+}
+
+impl Requirement {
+    /// The device it names.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// The verdict for each device that it is about. A time is never met by a device that has sent
+    /// nothing, nor where no device has sent anything, nor where packets went unrecorded.
+    pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
+        let is_meant = |device: &&DeviceTiming| match &self.device {
+            Some(name) => device.name == *name,
+            // A scanner that no driver has started has nothing to be late with.
+            None => device.packets + device.dropped + device.refused > 0,
+        };
+        let verdicts: Vec<_> =
+            devices.iter().filter(is_meant).map(|device| self.judge_one(device)).collect();
+        if verdicts.is_empty() {
+            return vec![self.verdict(String::new(), 0.0, false)];
+        }
+        verdicts
+    }
+
+    fn judge_one(&self, device: &DeviceTiming) -> Verdict {
+        let measured = self.metric.of(device);
+        let is_known =
+            !self.metric.is_time() || device.evidence().count > 0 && device.unrecorded == 0;
+        let is_met = is_known
+            && match self.comparison {
+                Comparison::Less => measured < self.limit,
+                Comparison::LessOrEqual => measured <= self.limit,
+                Comparison::Equal => measured == self.limit,
+                Comparison::GreaterOrEqual => measured >= self.limit,
+                Comparison::Greater => measured > self.limit,
+            };
+        self.verdict(device.name.clone(), measured, is_met)
+    }
+
+    fn verdict(&self, device: String, measured: f64, is_met: bool) -> Verdict {
+        let unit = self.metric.unit().to_owned();
+        Verdict { requirement: self.text.clone(), device, measured, unit, is_met }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.is_met { "met" } else { "NOT MET" };
+        if self.device.is_empty() {
+            return write!(f, "{word}: {}: no such device has sent anything", self.requirement);
+        }
+        let Self { requirement, device, measured, unit, .. } = self;
+        let measured = (measured * 1000.0).round() / 1000.0;
+        write!(f, "{word}: {requirement}: {device} has {measured} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::timing::ErrorRecord;
+    use crate::time::SimTime;
+    use proptest::prelude::*;
+
+    fn device(name: &str, errors_us: &[i64]) -> DeviceTiming {
+        let mut record = ErrorRecord::default();
+        for (n, error) in errors_us.iter().enumerate() {
+            record.record(n as u64, SimTime(n as u64 * 1_000_000), error * 1000);
+        }
+        DeviceTiming {
+            name: name.into(),
+            profile: "p".into(),
+            link: "udp".into(),
+            packets: errors_us.len() as u64,
+            bytes: 0,
+            nominal_rate_hz: 1000.0,
+            sent_late: 1,
+            dropped: 0,
+            refused: 0,
+            unrecorded: 0,
+            stamps: "kernel".into(),
+            unstamped: 0,
+            handed: ErrorRecord::default().figures(),
+            departed: record.figures(),
+            in_kernel: ErrorRecord::default().figures(),
+        }
+    }
+
+    fn verdicts(text: &str, devices: &[DeviceTiming]) -> Vec<bool> {
+        let all = parse_list(text).unwrap();
+        all.iter().flat_map(|r| r.judge(devices)).map(|verdict| verdict.is_met).collect()
+    }
+
+    #[test]
+    fn verdicts_follow_the_figures() {
+        let errors: Vec<i64> = (1..=1000).collect();
+        let devices = [device("a", &errors), device("idle", &[])];
+        assert_eq!(
+            verdicts("p50<510us, p50<400us,max<=1ms,max<1ms", &devices),
+            [true, false, true, false]
+        );
+        assert_eq!(
+            verdicts("late=0,late<=1,packets=1000,dropped=0", &devices),
+            [false, true, true, true]
+        );
+        assert_eq!(verdicts("a:p99<1ms,idle:p99<1s,nobody:late=0", &devices), [true, false, false]);
+        assert_eq!(verdicts("p99<1s", &devices[1..]), [false]);
+        let unrecorded = DeviceTiming { unrecorded: 1, ..device("a", &errors) };
+        assert_eq!(verdicts("p50<1s", &[unrecorded]), [false]);
+        let verdict = &parse_list("p50<400us").unwrap()[0].judge(&devices)[0];
+        assert_eq!(verdict.to_string(), "NOT MET: p50<400us: a has 500.223 us");
+    }
+
+    #[test]
+    fn what_cannot_be_required_is_told() {
+        for (text, what) in [
+            ("p99.9", "no comparison"),
+            ("p101<1us", "no such metric"),
+            ("jitter<1us", "no such metric"),
+            ("p99<100", "a time with its unit"),
+            ("late=0us", "the limit is a number"),
+            ("late=-1", "the limit is a number"),
+            ("max<nanus", "a time with its unit"),
+            ("", "no comparison"),
+            ("late=0,", "no comparison"),
+        ] {
+            let told = parse_list(text).unwrap_err();
+            assert!(told.contains(what) && told.contains("allowed: "), "{text}: {told}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text: String) {
+            let _ = parse_list(&text);
+        }
+    }
+}

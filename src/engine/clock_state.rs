@@ -1,0 +1,85 @@
+//! The host's clock: what it is read from, and whether anything keeps it right.
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::ClockOffset;
+
+/// `TIME_ERROR` of `timex.h`: the clock is not synchronised.
+const TIME_ERROR: i32 = 5;
+
+/// What is known of the host's clock at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockState {
+    /// The counter it is read from.
+    pub source: Option<String>,
+    /// Whether something (NTP, PTP by phc2sys) keeps it right, as the kernel was told.
+    pub is_synchronised: Option<bool>,
+    /// How far it may be off, as the kernel was told, microseconds.
+    pub max_error_us: Option<f64>,
+    /// How far it is estimated to be off, microseconds.
+    pub estimated_error_us: Option<f64>,
+    /// How much faster it is made to run, parts per million.
+    pub frequency_ppm: Option<f64>,
+    /// TAI minus UTC as the kernel was told, seconds; 0 if it was not.
+    pub tai_minus_utc_s: Option<i32>,
+    /// Uncertainty of a comparison of the real-time clock with the monotonic one, microseconds.
+    pub comparison_us: f64,
+}
+
+impl ClockState {
+    /// The state now; `offset` is a comparison made now.
+    pub fn now(offset: &ClockOffset) -> Self {
+        let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let source = std::fs::read_to_string(source).ok().map(|text| text.trim().to_owned());
+        let comparison_us = offset.uncertainty_ns as f64 / 1e3;
+        let Some((state, timex)) = kernel_state() else {
+            return Self { source, comparison_us, ..Self::default() };
+        };
+        Self {
+            source,
+            is_synchronised: Some(state != TIME_ERROR),
+            max_error_us: Some(timex.maxerror as f64),
+            estimated_error_us: Some(timex.esterror as f64),
+            // Scaled by 65536.
+            frequency_ppm: Some(timex.freq as f64 / 65_536.0),
+            tai_minus_utc_s: Some(timex.tai),
+            comparison_us,
+        }
+    }
+
+    /// In a few words.
+    pub fn describe(&self) -> String {
+        let source = self.source.as_deref().unwrap_or("unknown source");
+        let synchronised = match (self.is_synchronised, self.max_error_us) {
+            (Some(true), Some(error)) => format!("synchronised within {:.1} ms", error / 1e3),
+            (Some(true), None) => "synchronised".to_owned(),
+            (Some(false), _) => "not synchronised (no NTP, no PTP)".to_owned(),
+            (None, _) => "of unknown synchronisation".to_owned(),
+        };
+        format!("{source}, {synchronised}")
+    }
+}
+
+/// What the kernel was told about its clock by whoever keeps it right. Changes nothing.
+#[allow(unsafe_code)] // one system call that no library has
+fn kernel_state() -> Option<(i32, nix::libc::timex)> {
+    // SAFETY: all of `timex` is numbers, for which zero is a value; `modes` 0 asks to change
+    // nothing.
+    let mut timex: nix::libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes into the struct that is ours, and keeps no pointer to it.
+    let state = unsafe { nix::libc::adjtimex(&raw mut timex) };
+    (state >= 0).then_some((state, timex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_answers() {
+        let state = ClockState::now(&ClockOffset { offset_ns: 0, uncertainty_ns: 150 });
+        assert!(state.is_synchronised.is_some() && state.max_error_us.is_some());
+        assert_eq!(state.comparison_us, 0.15);
+        assert!(state.describe().contains("synchronised"));
+    }
+}

@@ -1,0 +1,116 @@
+//! What arrived, against the certificate of what left.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::stream::StreamFigures;
+use crate::engine::certificate::{Certificate, DeviceTiming};
+use crate::engine::timing::ErrorFigures;
+
+/// A device's departures beside their arrivals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The device of the certificate.
+    pub device: String,
+    /// Where its packets arrived; `None` if nothing came from it.
+    pub at: Option<String>,
+    /// Who sent them.
+    pub from: Option<String>,
+    /// Packets sent, by the certificate.
+    pub sent: u64,
+    /// Packets received; those that came twice included.
+    pub received: u64,
+    /// Packets that did not arrive; negative if more came than were sent.
+    pub missing: i64,
+    /// Departure over its own least error, microseconds.
+    pub departed: Spread,
+    /// Arrival over its straight line, microseconds.
+    pub arrived: Spread,
+    /// How well the sender's clock was kept, by the certificate.
+    pub sender_clock: String,
+}
+
+/// How far instants are spread, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Half are no larger.
+    pub p50_us: f64,
+    /// 99 %.
+    pub p99_us: f64,
+    /// 99.9 %.
+    pub p99_9_us: f64,
+    /// The largest.
+    pub max_us: f64,
+}
+
+impl Spread {
+    /// Of `figures` over their least error, so that a constant delay does not count.
+    fn over_least(figures: &ErrorFigures) -> Self {
+        let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
+        // Early instants have sizes, too: their least is then none of the percentiles.
+        let least_us = if figures.count == 0 || figures.early > 0 { 0.0 } else { least_us };
+        let over = |us: f64| (us - least_us).max(0.0);
+        Self {
+            p50_us: over(figures.p50_us),
+            p99_us: over(figures.p99_us),
+            p99_9_us: over(figures.p99_9_us),
+            max_us: over(figures.max_us),
+        }
+    }
+}
+
+/// Every device of `certificate` that sends datagrams, with the stream of its port. Of several
+/// senders at a port the one with the most packets is taken for the device.
+pub fn compare(certificate: &Certificate, streams: &[StreamFigures]) -> Vec<Comparison> {
+    let datagrams = certificate.devices.iter().filter_map(|device| Some((device, port(device)?)));
+    datagrams
+        .map(|(device, port)| {
+            let stream = streams
+                .iter()
+                .filter(|stream| address(&stream.at).is_some_and(|at| at.port() == port))
+                .max_by_key(|stream| stream.packets);
+            let received = stream.map_or(0, |stream| stream.packets);
+            let jitter = stream.map(|stream| Spread::over_least(&stream.jitter));
+            Comparison {
+                device: device.name.clone(),
+                at: stream.map(|stream| stream.at.clone()),
+                from: stream.map(|stream| stream.from.clone()),
+                sent: device.packets,
+                received,
+                missing: device.packets as i64 - received as i64,
+                departed: Spread::over_least(device.evidence()),
+                arrived: jitter.unwrap_or_default(),
+                sender_clock: certificate.clock.describe(),
+            }
+        })
+        .collect()
+}
+
+fn port(device: &DeviceTiming) -> Option<u16> {
+    Some(address(device.link.strip_prefix("udp ")?)?.port())
+}
+
+fn address(text: &str) -> Option<SocketAddr> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::timing::ErrorRecord;
+    use crate::time::SimTime;
+
+    #[test]
+    fn a_constant_delay_is_no_spread() {
+        let mut record = ErrorRecord::default();
+        for n in 0..1000_u64 {
+            let late_us = if n == 500 { 900 } else { 100 + n as i64 % 10 };
+            record.record(n, SimTime(n * 1_000_000), late_us * 1000);
+        }
+        let spread = Spread::over_least(&record.figures());
+        assert!((spread.p50_us - 4.0).abs() < 1.1, "{spread:?}");
+        assert_eq!(spread.max_us, 800.0);
+        assert_eq!(Spread::over_least(&ErrorFigures::default()), Spread::default());
+    }
+}

@@ -1,0 +1,250 @@
+//! The far end: what arrives at a robot's computer, when, and what is missing.
+//!
+//! [`Probe`] receives with kernel timestamps; a [`Stream`] works out what one sender's datagrams
+//! say. [`compare`] holds that against the sender's certificate.
+
+pub mod compare;
+pub mod stream;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
+
+use super::clock::{self, Stopwatch};
+use super::clock_state::ClockState;
+use crate::links::timestamps::{self, StampReader};
+use compare::Comparison;
+use stream::{Stream, StreamFigures};
+
+/// The layout of the report.
+pub const FORMAT: &str = "menura-probe-1";
+/// Senders told apart, at most; what comes from more is counted together.
+const MOST_STREAMS: usize = 64;
+/// Room asked for what waits to be read: seconds of the fastest device.
+const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
+/// How long the end may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// No datagram of any product is longer.
+const LONGEST_DATAGRAM: usize = 9216;
+
+/// Open sockets and what has arrived at them.
+pub struct Probe {
+    sockets: Vec<Listener>,
+    streams: BTreeMap<(SocketAddr, SocketAddr), Stream>,
+    /// From senders beyond [`MOST_STREAMS`].
+    crowded_out: u64,
+}
+
+struct Listener {
+    socket: UdpSocket,
+    at: SocketAddr,
+    buffer_bytes: usize,
+    overflowed: u32,
+}
+
+/// What a probe has seen. Keys are stable within a [`FORMAT`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReport {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Version of the program.
+    pub menura: String,
+    /// How long it listened, seconds.
+    pub run_s: f64,
+    /// This host's clock.
+    pub clock: ClockState,
+    /// Where it listened.
+    pub sockets: Vec<SocketFigures>,
+    /// Each sender at each port.
+    pub streams: Vec<StreamFigures>,
+    /// Datagrams of senders beyond those told apart.
+    pub crowded_out: u64,
+    /// Against the sender's certificate, if there is one.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A socket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SocketFigures {
+    /// Its address.
+    pub at: String,
+    /// Room for what waits to be read, bytes.
+    pub buffer_bytes: usize,
+    /// Datagrams this host has lost for want of that room.
+    pub overflowed: u32,
+}
+
+impl Probe {
+    /// Listens at every address; a multicast group is joined.
+    ///
+    /// # Errors
+    /// The system's, with the address and what to do about it.
+    pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let sockets = addresses.iter().map(|at| Listener::open(*at)).collect::<io::Result<_>>()?;
+        Ok(Self { sockets, streams: BTreeMap::new(), crowded_out: 0 })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.sockets.iter().map(|listener| listener.at)
+    }
+
+    /// Takes what arrives for `duration`, or until `stop` is set; `progress` is told how many
+    /// datagrams there are and how long it has listened, now and then.
+    pub fn run(
+        &mut self,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        mut progress: impl FnMut(u64, Duration),
+    ) -> io::Result<Duration> {
+        let watch = Stopwatch::start();
+        let mut reader = StampReader::default();
+        let mut buffer = vec![0; LONGEST_DATAGRAM];
+        let mut taken = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let elapsed = watch.elapsed();
+            if duration.is_some_and(|duration| elapsed >= duration) {
+                break;
+            }
+            let left = duration.map_or(PATIENCE, |duration| PATIENCE.min(duration - elapsed));
+            self.wait(left)?;
+            for place in 0..self.sockets.len() {
+                taken += self.drain(place, &mut reader, &mut buffer)?;
+            }
+            progress(taken, elapsed);
+        }
+        Ok(watch.elapsed())
+    }
+
+    fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let of = |listener| PollFd::from_borrowed_fd(listener, PollFlags::IN);
+        let mut waits: Vec<_> = self.sockets.iter().map(|l| of(l.socket.as_fd())).collect();
+        let timeout =
+            Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut waits, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn drain(
+        &mut self,
+        place: usize,
+        reader: &mut StampReader,
+        buffer: &mut [u8],
+    ) -> io::Result<u64> {
+        let listener = &mut self.sockets[place];
+        let mut taken = 0;
+        // Not for ever: others want to be read too, and the end to be noticed.
+        while taken < 4096 {
+            let Some(arrival) = reader.arrival(&listener.socket, buffer)? else { break };
+            taken += 1;
+            listener.overflowed = arrival.overflowed.unwrap_or(listener.overflowed);
+            let from = arrival.from.unwrap_or(SocketAddr::from(([0, 0, 0, 0], 0)));
+            let key = (listener.at, from);
+            if self.streams.len() >= MOST_STREAMS && !self.streams.contains_key(&key) {
+                self.crowded_out += 1;
+                continue;
+            }
+            let stream = self.streams.entry(key).or_default();
+            let payload = &buffer[..arrival.length];
+            stream.take(arrival.unix_ns, payload, arrival.is_cut);
+        }
+        Ok(taken)
+    }
+
+    /// What has been seen in `elapsed`.
+    pub fn report(&mut self, elapsed: Duration) -> ProbeReport {
+        let streams = self.streams.iter_mut();
+        ProbeReport {
+            format: FORMAT.to_owned(),
+            menura: env!("CARGO_PKG_VERSION").to_owned(),
+            run_s: elapsed.as_secs_f64(),
+            clock: ClockState::now(&clock::realtime_offset()),
+            sockets: self.sockets.iter().map(Listener::figures).collect(),
+            streams: streams.map(|((at, from), stream)| stream.figures(*at, *from)).collect(),
+            crowded_out: self.crowded_out,
+            comparisons: Vec::new(),
+        }
+    }
+}
+
+impl Listener {
+    fn open(at: SocketAddr) -> io::Result<Self> {
+        let told = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    "; another program has this port: stop the driver while the probe listens"
+                }
+                io::ErrorKind::AddrNotAvailable => "; no network interface has this address",
+                io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
+                _ => "",
+            };
+            io::Error::new(error.kind(), format!("cannot listen at {at}: {error}{hint}"))
+        };
+        let socket = UdpSocket::bind(at).map_err(told)?;
+        match at.ip() {
+            IpAddr::V4(group) if group.is_multicast() => {
+                socket.join_multicast_v4(&group, &[0, 0, 0, 0].into()).map_err(told)?;
+            }
+            IpAddr::V6(group) if group.is_multicast() => {
+                socket.join_multicast_v6(&group, 0).map_err(told)?;
+            }
+            _ => {}
+        }
+        let buffer_bytes = timestamps::enlarge_receive_buffer(&socket, RECEIVE_BUFFER_BYTES);
+        timestamps::stamp_arrivals(&socket).map_err(told)?;
+        let at = socket.local_addr().map_err(told)?;
+        Ok(Self { socket, at, buffer_bytes, overflowed: 0 })
+    }
+
+    fn figures(&self) -> SocketFigures {
+        let Self { at, buffer_bytes, overflowed, .. } = self;
+        let at = at.to_string();
+        SocketFigures { at, buffer_bytes: *buffer_bytes, overflowed: *overflowed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_arrives_is_stamped_and_told_apart() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut probe = Probe::listen(&[any, any]).unwrap();
+        let addresses: Vec<_> = probe.addresses().collect();
+        let senders: Vec<_> = (0..70).map(|_| UdpSocket::bind(any).unwrap()).collect();
+        for sender in &senders {
+            sender.send_to(&[0; 1206], addresses[0]).unwrap();
+        }
+        senders[0].send_to(b"", addresses[1]).unwrap();
+        senders[0].send_to(&[7; 9300], addresses[0]).unwrap();
+        let elapsed = probe
+            .run(Some(Duration::from_millis(200)), &AtomicBool::new(false), |_, _| ())
+            .unwrap();
+        let report = probe.report(elapsed);
+        assert_eq!(report.streams.len(), MOST_STREAMS);
+        let packets: u64 = report.streams.iter().map(|stream| stream.packets).sum();
+        assert_eq!(packets + report.crowded_out, 72);
+        let cut: u64 = report.streams.iter().map(|stream| stream.cut).sum();
+        let unstamped: u64 = report.streams.iter().map(|stream| stream.unstamped).sum();
+        assert_eq!((cut <= 1, unstamped), (true, 0));
+        assert_eq!(report.sockets[0].overflowed, 0);
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<ProbeReport>(&text).unwrap().streams.len(), 64);
+    }
+
+    #[test]
+    fn a_taken_port_is_explained() {
+        let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let Err(error) = Probe::listen(&[taken.local_addr().unwrap()]) else { panic!("taken") };
+        assert!(error.to_string().contains("stop the driver"), "{error}");
+    }
+}

@@ -1,0 +1,495 @@
+//! One sender's datagrams: arrival jitter, gaps, losses, order, the clocks' difference.
+//!
+//! Every packet has a time of its own: the stamp that a Velodyne writes into it, or, where there is
+//! none, its number times the period. Arrival minus that time, less the straight line under it
+//! (offset and rate of the two clocks, the least delay on the way), is the jitter.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::timing::{ErrorFigures, ErrorRecord, Timeline};
+use crate::time::SimTime;
+use crate::wire::velodyne::{DATA_PACKET_LEN, DataPacket, HOUR_US};
+
+/// Packets by which a stream's kind and period are judged.
+const SAMPLE: usize = 32;
+/// Packets whose jitter is worked out together: their least delay is its zero.
+const CHUNK: usize = 65_536;
+/// Stamps remembered to know a packet that comes twice.
+const REMEMBERED: usize = 64;
+/// A gap of more periods than this is none, nor is a way back of more packets than are remembered:
+/// the sender was started anew.
+const LONGEST_GAP: f64 = 1e6;
+
+/// What has come from one sender.
+#[derive(Debug, Default)]
+pub struct Stream {
+    packets: u64,
+    bytes: u64,
+    cut: u64,
+    unrecognised: u64,
+    unstamped: u64,
+    sample: Vec<Seen>,
+    judged: Option<Judged>,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+/// A datagram: when it arrived and what it says of its own time.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    arrival_ns: u64,
+    stamp_us: Option<u32>,
+}
+
+/// A stream whose kind is known.
+#[derive(Debug)]
+struct Judged {
+    is_stamped: bool,
+    period_ns: f64,
+    start_ns: u64,
+    /// The last stamp in order, and its own time since the first, nanoseconds.
+    last_stamp_us: u32,
+    own_ns: i64,
+    highest_ns: i64,
+    taken: u64,
+    remembered: Vec<u32>,
+    lost: u64,
+    gaps: u64,
+    longest_gap_ns: i64,
+    reordered: u64,
+    duplicates: u64,
+    restarts: u64,
+    least_offset_us: Option<i64>,
+    course: Timeline,
+    chunk: Vec<(u64, i64, i64)>,
+    jitter: ErrorRecord,
+}
+
+/// What one sender's datagrams came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamFigures {
+    /// Where they arrived.
+    pub at: String,
+    /// Who sent them.
+    pub from: String,
+    /// `velodyne`, whose packets carry their time; `velodyne-s1`, whose do not; `other`.
+    pub kind: String,
+    /// Datagrams.
+    pub packets: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Datagrams longer than any product's.
+    pub cut: u64,
+    /// Datagrams that are no Velodyne data packets.
+    pub unrecognised: u64,
+    /// Datagrams that the kernel did not stamp.
+    pub unstamped: u64,
+    /// From the first to the last, seconds.
+    pub span_s: f64,
+    /// Packets a second.
+    pub rate_hz: f64,
+    /// Time between two packets by their own times, microseconds; 0 where it is not known.
+    pub period_us: f64,
+    /// Packets missing by the stamps; `None` where packets carry no time.
+    pub lost: Option<u64>,
+    /// Gaps that they leave.
+    pub gaps: Option<u64>,
+    /// The longest, microseconds.
+    pub longest_gap_us: Option<f64>,
+    /// Packets that came after a later one.
+    pub reordered: Option<u64>,
+    /// Packets that came again.
+    pub duplicates: Option<u64>,
+    /// Jumps of the packets' time that no loss explains.
+    pub restarts: u64,
+    /// Arrival minus own time over its straight line.
+    pub jitter: ErrorFigures,
+    /// This host's clock minus the device's, least delay included, microseconds, if packets carry
+    /// the time past the hour.
+    pub clock_offset_us: Option<f64>,
+    /// How much faster this host's clock runs than the device's, parts per million.
+    pub clock_drift_ppm: Option<f64>,
+}
+
+impl Stream {
+    /// Takes a datagram that the kernel stamped with `arrival_ns`, nanoseconds of POSIX time.
+    pub fn take(&mut self, arrival_ns: Option<u64>, payload: &[u8], is_cut: bool) {
+        self.packets += 1;
+        self.bytes += payload.len() as u64;
+        self.cut += u64::from(is_cut);
+        let data = (payload.len() == DATA_PACKET_LEN && !is_cut)
+            .then(|| DataPacket::parse(payload).ok())
+            .flatten();
+        if data.is_none() {
+            self.unrecognised += 1;
+        }
+        let Some(arrival_ns) = arrival_ns else {
+            self.unstamped += 1;
+            return;
+        };
+        if self.first_ns == 0 {
+            self.first_ns = arrival_ns;
+        }
+        self.last_ns = arrival_ns;
+        let stamp_us = data.map(|data| data.timestamp_us()).filter(|us| *us < HOUR_US);
+        let seen = Seen { arrival_ns, stamp_us };
+        if let Some(judged) = &mut self.judged {
+            return judged.take(seen);
+        }
+        self.sample.push(seen);
+        if self.sample.len() == SAMPLE {
+            self.judge();
+        }
+    }
+
+    fn judge(&mut self) {
+        self.judged = Judged::by(&self.sample);
+        if let Some(judged) = &mut self.judged {
+            self.sample.drain(..).for_each(|seen| judged.take(seen));
+        } else {
+            self.sample.clear();
+        }
+    }
+
+    /// What it came to. More may come afterwards.
+    pub fn figures(&mut self, at: SocketAddr, from: SocketAddr) -> StreamFigures {
+        if self.judged.is_none() && self.sample.len() >= 2 {
+            self.judge();
+        }
+        let span_s = self.last_ns.saturating_sub(self.first_ns) as f64 * 1e-9;
+        let stamped = self.packets - self.unstamped;
+        let kind = match &self.judged {
+            _ if self.unrecognised > self.packets / 2 => "other",
+            Some(judged) if judged.is_stamped => "velodyne",
+            _ => "velodyne-s1",
+        };
+        let mut figures = StreamFigures {
+            at: at.to_string(),
+            from: from.to_string(),
+            kind: kind.to_owned(),
+            packets: self.packets,
+            bytes: self.bytes,
+            cut: self.cut,
+            unrecognised: self.unrecognised,
+            unstamped: self.unstamped,
+            span_s,
+            rate_hz: if span_s > 0.0 { (stamped - 1) as f64 / span_s } else { 0.0 },
+            period_us: 0.0,
+            lost: None,
+            gaps: None,
+            longest_gap_us: None,
+            reordered: None,
+            duplicates: None,
+            restarts: 0,
+            jitter: ErrorFigures::default(),
+            clock_offset_us: None,
+            clock_drift_ppm: None,
+        };
+        if let Some(judged) = &mut self.judged {
+            judged.tell(&mut figures);
+        }
+        figures
+    }
+}
+
+impl Judged {
+    /// What the first packets of a stream show; `None` if they show no progress at all.
+    fn by(sample: &[Seen]) -> Option<Self> {
+        let first = sample.first()?;
+        let arrivals = sample.windows(2).map(|w| w[1].arrival_ns.saturating_sub(w[0].arrival_ns));
+        let arrival_ns = median(arrivals.map(|ns| ns as f64))?;
+        let steps: Vec<f64> = sample
+            .windows(2)
+            .filter_map(|w| Some(step_ns(w[0].stamp_us?, w[1].stamp_us?)))
+            .filter(|ns| *ns > 0)
+            .map(|ns| ns as f64)
+            .collect();
+        // Stamps that run as arrivals do. What an S1 writes there runs in no way.
+        let stamps_ns = median(steps.iter().copied());
+        let span_ns = sample.last()?.arrival_ns.saturating_sub(first.arrival_ns) as f64;
+        let is_stamped = steps.len() * 4 >= (sample.len() - 1) * 3
+            && stamps_ns.is_some_and(|ns| {
+                let stamped_ns = ns * (sample.len() - 1) as f64;
+                stamped_ns < span_ns * 2.0 + 1e7 && stamped_ns > span_ns * 0.1
+            });
+        let period_ns = if is_stamped { stamps_ns? } else { arrival_ns };
+        (period_ns > 0.0).then(|| Self {
+            is_stamped,
+            period_ns,
+            start_ns: first.arrival_ns,
+            last_stamp_us: first.stamp_us.unwrap_or_default(),
+            own_ns: 0,
+            highest_ns: -1,
+            taken: 0,
+            remembered: Vec::with_capacity(REMEMBERED),
+            lost: 0,
+            gaps: 0,
+            longest_gap_ns: 0,
+            reordered: 0,
+            duplicates: 0,
+            restarts: 0,
+            least_offset_us: None,
+            course: Timeline::default(),
+            chunk: Vec::new(),
+            jitter: ErrorRecord::default(),
+        })
+    }
+
+    fn take(&mut self, seen: Seen) {
+        let number = self.taken;
+        if self.is_stamped {
+            let Some(stamp_us) = seen.stamp_us else { return };
+            if !self.follow(stamp_us) {
+                return;
+            }
+            self.compare_clocks(seen.arrival_ns, stamp_us);
+        } else {
+            self.own_ns = (number as f64 * self.period_ns) as i64;
+        }
+        self.taken += 1;
+        let since_start = seen.arrival_ns.wrapping_sub(self.start_ns) as i64;
+        let late_ns = since_start.saturating_sub(self.own_ns);
+        self.course.record(SimTime(self.own_ns.max(0) as u64), late_ns);
+        self.chunk.push((number, self.own_ns, late_ns));
+        if self.chunk.len() == CHUNK {
+            self.work_out();
+        }
+    }
+
+    /// Follows the packets' own time and counts what is wrong with it; whether the packet is new.
+    fn follow(&mut self, stamp_us: u32) -> bool {
+        if self.remembered.contains(&stamp_us) {
+            self.duplicates += 1;
+            return false;
+        }
+        if self.remembered.len() == REMEMBERED {
+            self.remembered.remove(0);
+        }
+        self.remembered.push(stamp_us);
+        let mut step_ns = step_ns(self.last_stamp_us, stamp_us);
+        let periods = step_ns as f64 / self.period_ns;
+        if !(-(REMEMBERED as f64)..=LONGEST_GAP).contains(&periods) {
+            self.restarts += 1;
+            self.remembered.clear();
+            // Goes on from the latest.
+            self.own_ns = self.highest_ns;
+            step_ns = self.period_ns as i64;
+        }
+        self.last_stamp_us = stamp_us;
+        self.own_ns = self.own_ns.saturating_add(step_ns);
+        let ahead_ns = self.own_ns.saturating_sub(self.highest_ns);
+        if self.highest_ns < 0 {
+            self.highest_ns = self.own_ns;
+        } else if ahead_ns <= 0 {
+            self.reordered += 1;
+            // It had been given up for lost.
+            self.lost = self.lost.saturating_sub(1);
+        } else {
+            let periods = (ahead_ns as f64 / self.period_ns).round() as u64;
+            if periods > 1 {
+                self.lost = self.lost.saturating_add(periods - 1);
+                self.gaps += 1;
+                self.longest_gap_ns = self.longest_gap_ns.max(ahead_ns);
+            }
+            self.highest_ns = self.own_ns;
+        }
+        true
+    }
+
+    fn compare_clocks(&mut self, arrival_ns: u64, stamp_us: u32) {
+        let past_hour_us = (arrival_ns / 1000 % u64::from(HOUR_US)) as u32;
+        let offset_us = step_ns(stamp_us, past_hour_us) / 1000;
+        let least = self.least_offset_us.get_or_insert(offset_us);
+        *least = offset_us.min(*least);
+    }
+
+    /// The jitter of what waits in the chunk.
+    fn work_out(&mut self) {
+        // Below a few windows a slope says nothing.
+        let slope = self.course.drift() * 1e-9;
+        let flat =
+            |own_ns: i64, late_ns: i64| late_ns.saturating_sub((slope * own_ns as f64) as i64);
+        let least = self.chunk.iter().map(|(_, own, late)| flat(*own, *late)).min().unwrap_or(0);
+        for (number, own_ns, late_ns) in self.chunk.drain(..) {
+            let jitter_ns = flat(own_ns, late_ns).saturating_sub(least);
+            self.jitter.record(number, SimTime(own_ns.max(0) as u64), jitter_ns);
+        }
+    }
+
+    fn tell(&mut self, figures: &mut StreamFigures) {
+        self.work_out();
+        let drift_ppm = self.course.drift() * 1e-3;
+        figures.jitter = self.jitter.figures();
+        figures.period_us = self.period_ns * 1e-3;
+        figures.restarts = self.restarts;
+        if self.is_stamped {
+            figures.lost = Some(self.lost);
+            figures.gaps = Some(self.gaps);
+            figures.longest_gap_us = Some(self.longest_gap_ns as f64 * 1e-3);
+            figures.reordered = Some(self.reordered);
+            figures.duplicates = Some(self.duplicates);
+            figures.clock_offset_us = self.least_offset_us.map(|us| us as f64);
+            figures.clock_drift_ppm = Some(drift_ppm);
+        } else {
+            // The period was a guess; its error is the slope.
+            figures.period_us *= 1.0 + drift_ppm * 1e-6;
+        }
+    }
+}
+
+/// From one time past the hour to another, the shorter way round, nanoseconds.
+fn step_ns(from_us: u32, to_us: u32) -> i64 {
+    let hour = i64::from(HOUR_US);
+    let step = (i64::from(to_us) - i64::from(from_us)).rem_euclid(hour);
+    1000 * if step >= hour / 2 { step - hour } else { step }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    let middle = all.len() / 2;
+    (!all.is_empty()).then(|| *all.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const AT: &str = "127.0.0.1:2368";
+    /// 2026-06-01 12:59:59.9 UTC: the hour is over after a tenth of a second.
+    const START_NS: u64 = 1_780_318_799_900_000_000;
+
+    /// A packet with a stamp; `None` writes what an S1 writes.
+    fn packet(stamp_us: Option<u32>) -> Vec<u8> {
+        let mut bytes = vec![0; DATA_PACKET_LEN];
+        for block in 0..12 {
+            bytes[block * 100..block * 100 + 2].copy_from_slice(&[0xff, 0xee]);
+        }
+        bytes[1200..1204].copy_from_slice(&stamp_us.map_or(*b"\x00V 1", u32::to_le_bytes));
+        bytes
+    }
+
+    fn stamp(own_ns: u64) -> Option<u32> {
+        Some(((START_NS + own_ns) / 1000 % u64::from(HOUR_US)) as u32)
+    }
+
+    fn figures(stream: &mut Stream) -> StreamFigures {
+        stream.figures(AT.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
+    }
+
+    /// 5000 packets each 288 us apart on clocks that differ by 3 ms and 20 ppm.
+    fn stream(arrivals: impl Fn(u64) -> Vec<u64>) -> StreamFigures {
+        let mut stream = Stream::default();
+        for number in 0..5000 {
+            for late_us in arrivals(number) {
+                let own_ns = number * 288_000;
+                let drift_ns = own_ns / 50_000;
+                let at_ns = START_NS + own_ns + drift_ns + 3_000_000 + late_us * 1000;
+                stream.take(Some(at_ns), &packet(stamp(own_ns)), false);
+            }
+        }
+        figures(&mut stream)
+    }
+
+    #[test]
+    fn an_even_stream_has_no_jitter_and_clocks_are_compared() {
+        let seen = stream(|_| vec![0]);
+        assert_eq!((seen.kind.as_str(), seen.packets), ("velodyne", 5000));
+        assert_eq!(
+            (seen.lost, seen.gaps, seen.reordered, seen.duplicates),
+            (Some(0), Some(0), Some(0), Some(0))
+        );
+        assert!(seen.jitter.max_us < 3.0, "{}", seen.jitter.max_us);
+        assert!((seen.clock_offset_us.unwrap() - 3000.0).abs() < 2.0);
+        assert!((seen.clock_drift_ppm.unwrap() - 20.0).abs() < 1.0, "{:?}", seen.clock_drift_ppm);
+        assert!((seen.period_us - 288.0).abs() < 1e-6);
+        assert!((seen.rate_hz - 3472.2).abs() < 1.0);
+    }
+
+    #[test]
+    fn losses_repeats_and_order_are_counted() {
+        let seen = stream(|number| match number {
+            1000..1003 | 2000 => vec![],
+            3000 => vec![0, 50],
+            n if n % 100 == 7 => vec![150],
+            _ => vec![0],
+        });
+        assert_eq!((seen.lost, seen.gaps, seen.duplicates), (Some(4), Some(2), Some(1)));
+        assert_eq!(seen.longest_gap_us, Some(1152.0));
+        assert!((seen.jitter.p99_9_us - 150.0).abs() < 3.0, "{}", seen.jitter.p99_9_us);
+        assert!(seen.jitter.p50_us < 3.0);
+    }
+
+    #[test]
+    fn a_packet_that_comes_after_a_later_one_is_not_lost() {
+        let mut stream = Stream::default();
+        for number in 0..200_u64 {
+            let swapped = if (100..102).contains(&number) { 201 - number } else { number };
+            let at_ns = START_NS + number * 288_000;
+            stream.take(Some(at_ns), &packet(stamp(swapped * 288_000)), false);
+        }
+        let seen = figures(&mut stream);
+        assert_eq!((seen.lost, seen.reordered), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn a_stream_without_stamps_is_held_against_its_period() {
+        let mut stream = Stream::default();
+        for number in 0..5000_u64 {
+            let late_ns = if number % 500 == 499 { 700_000 } else { 0 };
+            let at_ns = START_NS + number * 384_615 + late_ns;
+            stream.take(Some(at_ns), &packet(None), false);
+        }
+        let seen = figures(&mut stream);
+        assert_eq!((seen.kind.as_str(), seen.lost), ("velodyne-s1", None));
+        assert!((seen.period_us - 384.615).abs() < 0.01, "{}", seen.period_us);
+        assert!((seen.jitter.max_us - 700.0).abs() < 10.0, "{}", seen.jitter.max_us);
+        assert!(seen.jitter.p99_us < 5.0);
+    }
+
+    #[test]
+    fn a_sender_that_starts_anew_is_no_loss() {
+        let mut stream = Stream::default();
+        for number in 0..300_u64 {
+            // Once the clock is set ahead, once a capture begins again.
+            let own_ns = match number {
+                0..100 => number * 288_000,
+                100..200 => number * 288_000 + 1_000_000_000_000,
+                _ => (number - 200) * 288_000 + 1_000_000_000_000,
+            };
+            stream.take(Some(START_NS + number * 288_000), &packet(stamp(own_ns)), false);
+        }
+        let seen = figures(&mut stream);
+        assert_eq!((seen.restarts, seen.lost, seen.reordered), (2, Some(0), Some(0)));
+        assert!(seen.jitter.max_us < 1.0, "{}", seen.jitter.max_us);
+    }
+
+    #[test]
+    fn few_or_no_packets_are_answered() {
+        assert_eq!(figures(&mut Stream::default()).packets, 0);
+        let mut one = Stream::default();
+        one.take(Some(START_NS), b"", false);
+        assert_eq!(figures(&mut one).kind, "other");
+        one.take(Some(START_NS), &packet(None), true);
+        one.take(None, &packet(None), false);
+        assert_eq!((figures(&mut one).cut, figures(&mut one).unstamped), (1, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_datagrams_are_answered(
+            seen in prop::collection::vec((any::<Option<u64>>(), any::<Option<u32>>(), any::<bool>()), 0..200),
+        ) {
+            let mut stream = Stream::default();
+            for (at, stamp, is_data) in &seen {
+                let bytes = if *is_data { packet(*stamp) } else { vec![1; 7] };
+                stream.take(*at, &bytes, false);
+            }
+            let figures = figures(&mut stream);
+            prop_assert_eq!(figures.packets, seen.len() as u64);
+            prop_assert!(figures.jitter.count <= figures.packets);
+        }
+    }
+}

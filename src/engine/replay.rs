@@ -1,0 +1,213 @@
+//! Sends the datagrams of a capture again, at the times between them, by the sender of the
+//! real-time loop.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::bounded;
+
+use super::clock::MonotonicClock;
+use super::os::{Grant, KeptOff};
+use super::run::departure;
+use super::run::ledger::TimingBook;
+use super::run::sender::{Outlet, Packet};
+use super::stats::{DeviceFigures, DeviceStats};
+use super::{Link, SetupError, launch};
+use crate::config::rig::{EngineConfig, UdpConfig};
+use crate::devices::{Output, Transmit};
+use crate::links::line::LineSettings;
+use crate::links::udp::{UdpLink, UdpOptions};
+use crate::time::SimTime;
+
+/// Time between deciding on the first instant and that instant.
+const START_DELAY: Duration = Duration::from_millis(250);
+/// Packets are with the sender so long before they are due.
+const AHEAD: Duration = Duration::from_millis(200);
+/// Time between two looks at what is due next.
+const REST: Duration = Duration::from_millis(10);
+/// Packets with the sender at most: [`AHEAD`] of twenty times the fastest device.
+const SEND_QUEUE: usize = 32_768;
+
+/// What is sent again.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// Where datagrams go, with the name of each stream.
+    pub streams: Vec<(String, SocketAddr)>,
+    /// The datagrams in the order of their times.
+    pub packets: Vec<ReplayPacket>,
+}
+
+/// A datagram.
+#[derive(Clone, Debug)]
+pub struct ReplayPacket {
+    /// Place of its stream.
+    pub stream: usize,
+    /// When, since the first of all.
+    pub at: SimTime,
+    /// What.
+    pub payload: Vec<u8>,
+}
+
+impl Replay {
+    /// How long one pass takes: to the last datagram, and then one mean interval to the next pass.
+    pub fn cycle(&self) -> Duration {
+        let span_ns = self.packets.last().map_or(0, |packet| packet.at.0);
+        let intervals = self.packets.len().saturating_sub(1).max(1) as u64;
+        Duration::from_nanos((span_ns + span_ns / intervals).max(1_000))
+    }
+}
+
+/// A capture on its links, not yet running.
+pub struct ReplayRun<'a> {
+    replay: &'a Replay,
+    engine: &'a EngineConfig,
+    links: Vec<Link>,
+    lines: Vec<LineSettings>,
+    stats: Vec<DeviceStats>,
+    books: Vec<Mutex<TimingBook>>,
+    clock: MonotonicClock,
+    host_start: jiff::Timestamp,
+}
+
+impl<'a> ReplayRun<'a> {
+    /// Opens a socket for every stream; the first instant is a quarter of a second from now.
+    pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
+        let open = |(name, to): &(String, SocketAddr)| {
+            let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|mut link| {
+                if engine.launch_time {
+                    let config = UdpConfig {
+                        to: *to,
+                        from: None,
+                        interface: None,
+                        ttl: None,
+                        broadcast: false,
+                    };
+                    launch::prepare(&mut link, &config)?;
+                }
+                Ok(Link::Udp(link))
+            });
+            opened.map_err(|error| SetupError::Link { device: name.clone(), error })
+        };
+        let links = replay.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let (clock, host_start) = MonotonicClock::starting_in(START_DELAY);
+        Ok(Self {
+            replay,
+            engine,
+            lines: links.iter().map(|_| LineSettings::eight_n_one(9600)).collect(),
+            stats: links.iter().map(|_| DeviceStats::default()).collect(),
+            books: links.iter().map(|_| Mutex::default()).collect(),
+            links,
+            clock,
+            host_start,
+        })
+    }
+
+    /// The host's clock at the first instant.
+    pub fn host_start(&self) -> jiff::Timestamp {
+        self.host_start
+    }
+
+    /// Time since the first instant.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.clock.now().0)
+    }
+
+    /// The timing of each stream's packets.
+    pub fn books(&self) -> &[Mutex<TimingBook>] {
+        &self.books
+    }
+
+    /// Each stream's figures, were `elapsed` of the run over.
+    pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
+        let streams = self.replay.streams.iter().enumerate();
+        streams
+            .map(|(place, (name, _))| {
+                let of_stream = self.replay.packets.iter().filter(|p| p.stream == place).count();
+                let rate_hz = of_stream as f64 / self.replay.cycle().as_secs_f64();
+                let link = self.links[place].describe();
+                self.stats[place].figures(name, "capture", &link, rate_hz, elapsed)
+            })
+            .collect()
+    }
+
+    /// Sends everything that is due before `end`, pass after pass, or until `stop` is set.
+    /// `on_start` learns what the system granted.
+    pub fn run(&self, end: SimTime, stop: &AtomicBool, on_start: impl FnOnce(&[Grant]) + Send) {
+        if self.replay.packets.is_empty() {
+            return;
+        }
+        let kept_off = self.engine.send_core.and_then(KeptOff::core);
+        std::thread::scope(|scope| {
+            let (packets, queue) = bounded(SEND_QUEUE);
+            let outlet = Outlet {
+                clock: self.clock,
+                links: &self.links,
+                stats: &self.stats,
+                lines: &self.lines,
+                engine: self.engine,
+            };
+            departure::start(scope, outlet, Some(&self.books), SEND_QUEUE, queue, stop, on_start);
+            self.feed(end, stop, &packets);
+            // The sender ends when it has sent what it has.
+            drop(packets);
+        });
+        drop(kept_off);
+    }
+
+    fn feed(&self, end: SimTime, stop: &AtomicBool, packets: &crossbeam_channel::Sender<Packet>) {
+        let cycle_ns = self.replay.cycle().as_nanos() as u64;
+        for pass in 0_u64.. {
+            for ReplayPacket { stream, at, payload } in &self.replay.packets {
+                let due = SimTime(pass * cycle_ns + at.0);
+                if due >= end {
+                    return;
+                }
+                while due > self.clock.now() + AHEAD {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    self.clock.rest(REST);
+                }
+                let transmit = Transmit { due, points: 0, output: Output::Bytes(payload.clone()) };
+                if packets.send(Packet { unit: *stream, transmit }).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn passes_follow_one_another_without_a_seam() {
+        let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
+        robot.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let packet =
+            |n: u64| ReplayPacket { stream: 0, at: SimTime(n * 1_000_000), payload: vec![n as u8] };
+        let replay = Replay {
+            streams: vec![("lidar".into(), robot.local_addr().unwrap())],
+            packets: (0..5).map(packet).collect(),
+        };
+        assert_eq!(replay.cycle(), Duration::from_millis(5));
+        let engine = EngineConfig::default();
+        let run = ReplayRun::new(&replay, &engine).unwrap();
+        run.run(SimTime(12_000_000), &AtomicBool::new(false), |_| ());
+        let mut heard = Vec::new();
+        for _ in 0..12 {
+            let mut buffer = [0; 16];
+            let length = robot.recv(&mut buffer).unwrap();
+            heard.extend_from_slice(&buffer[..length]);
+        }
+        assert_eq!(heard, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]);
+        let book = run.books()[0].lock().unwrap();
+        assert_eq!((book.handed.count(), book.departed.count(), book.unstamped), (12, 12, 0));
+        let figures = &run.figures(Duration::from_millis(12))[0];
+        assert_eq!((figures.packets, figures.nominal_rate_hz), (12, 1000.0));
+    }
+}

@@ -1,0 +1,237 @@
+//! Certificates, requirements, the probe and the replay, by the real binary. Nothing here asserts a
+//! speed: counts, hashes, verdicts and exit codes do not depend on the machine's mood.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn menura(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    command.env_remove("MENURA_LOG").args(arguments);
+    command
+}
+
+fn output(arguments: &[&str]) -> Output {
+    menura(arguments).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// An HDL-64E S2 alone in a room, one ray a pulse: 3472 packets a second.
+fn rig(folder: &Path, to: &str) -> String {
+    let path = folder.join("rig.toml");
+    let text = format!(
+        "seed = 3\n[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"lidar\"\nprofile = \"velodyne-hdl64e-s2\"\n\
+         mount = {{ translation_m = [0.0, 0.0, 1.5] }}\nlink = {{ udp = {{ to = \"{to}\" }} }}\n\
+         settings = {{ beam = {{ shape = \"ray\" }} }}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A port that nobody has, most likely for as long as the test takes.
+fn free_port() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_certificate_accounts_for_every_packet() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let rig = rig(folder.path(), &robot.local_addr().unwrap().to_string());
+    let (first, page) = (at("first.json"), at("first.html"));
+    let run = output(&[
+        "run",
+        &rig,
+        "--duration",
+        "400ms",
+        "--certificate",
+        &first,
+        "--certificate",
+        &page,
+        "--require",
+        "packets=1389,dropped=0",
+        "--require",
+        "lidar:refused=0",
+    ]);
+    assert!(run.status.success(), "{}{}", text(&run.stdout), text(&run.stderr));
+    assert!(text(&run.stdout).contains("met: packets=1389: lidar has 1389 packets"));
+    let certificate = json(Path::new(&first));
+    assert_eq!(certificate["format"], "menura-certificate-1");
+    let device = &certificate["devices"][0];
+    assert_eq!(device["stamps"], "kernel");
+    for series in ["handed", "departed", "in_kernel"] {
+        assert_eq!(device[series]["count"], 1389, "{series}");
+        let bars = device[series]["histogram"].as_array().unwrap();
+        let counts: u64 = bars.iter().map(|bar| bar[1].as_u64().unwrap()).sum();
+        assert_eq!(counts, 1389, "{series}");
+    }
+    // What left cannot have left before it was handed over; the clocks agree to that.
+    assert_eq!(device["in_kernel"]["early"], 0);
+    assert!(certificate["clock"]["source"].is_string());
+    assert_eq!(certificate["requirements"].as_array().unwrap().len(), 3);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("Everything required is met") && !page.contains("NaN"));
+
+    let second = at("second.json");
+    let run =
+        output(&["run", &rig, "--duration", "100ms", "--certificate", &second, "--seed", "4"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let again = json(Path::new(&second));
+    assert_eq!(again["hashes"], certificate["hashes"]);
+    let parts: Vec<_> =
+        again["hashes"].as_array().unwrap().iter().map(|hash| &hash["part"]).collect();
+    assert_eq!(parts, ["rig", "profile", "scene", "binary"]);
+    assert_eq!(again["seed"], 4);
+}
+
+#[test]
+fn a_requirement_that_is_not_met_is_exit_code_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = rig(folder.path(), &format!("127.0.0.1:{}", free_port()));
+    let run = output(&["run", &rig, "--duration", "50ms", "--require", "max<1ns,late<=9999"]);
+    assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("NOT MET: max<1ns: lidar has"), "{}", text(&run.stdout));
+    assert!(text(&run.stdout).contains("met: late<=9999"));
+    assert!(text(&run.stderr).contains("1 of 2 requirements not met"));
+}
+
+#[test]
+fn wrong_requirements_and_files_stop_before_anything_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = rig(folder.path(), "127.0.0.1:9");
+    let nowhere = folder.path().join("no/such/folder.json");
+    let nowhere = nowhere.to_str().unwrap();
+    for (arguments, expected) in [
+        (&["run", &rig, "--require", "p99"][..], "no comparison"),
+        (&["run", &rig, "--require", "p99<100"], "a time with its unit"),
+        (&["run", &rig, "--require", "imu:late=0"], "there is lidar"),
+        (&["run", &rig, "--certificate", nowhere], "cannot write the certificate"),
+        (&["replay", &rig], "cannot replay"),
+        (&["replay", nowhere], "cannot replay"),
+        (&["probe", "--listen", "0"], "a port from 1 to 65535"),
+        (&["probe", "--listen", "70000"], "a port from 1 to 65535"),
+        (&["probe"], "--listen"),
+    ] {
+        let told = output(arguments);
+        assert_eq!(told.status.code(), Some(2), "{arguments:?}: {}", text(&told.stderr));
+        assert!(text(&told.stderr).contains(expected), "{arguments:?}: {}", text(&told.stderr));
+    }
+}
+
+fn probe(port: u16, arguments: &[&str]) -> Child {
+    menura(&["probe", "--listen", &port.to_string(), "--json"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until somebody has the port.
+#[allow(clippy::disallowed_methods)] // another process opens it
+fn wait_for(port: u16) {
+    for _ in 0..500 {
+        if UdpSocket::bind(("0.0.0.0", port)).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("nobody listens at {port}");
+}
+
+/// Ends the probe and reads its report.
+fn report(probe: Child) -> Value {
+    let ended = Command::new("kill").args(["-INT", &probe.id().to_string()]).status().unwrap();
+    assert!(ended.success());
+    let output = probe.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_probe_sees_what_a_run_and_a_replay_send() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let port = free_port();
+    let to = format!("127.0.0.1:{port}");
+    let rig = rig(folder.path(), &to);
+
+    let (certificate, plot) = (at("certificate.json"), at("arrivals.html"));
+    let listening = probe(port, &["--compare", &certificate, "--plot", &plot]);
+    wait_for(port);
+    let run = output(&["run", &rig, "--duration", "400ms", "--certificate", &certificate]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let seen = report(listening);
+    let stream = &seen["streams"][0];
+    assert_eq!((&stream["kind"], &stream["packets"]), (&Value::from("velodyne"), &1389.into()));
+    for none in ["lost", "gaps", "reordered", "duplicates", "unstamped", "unrecognised"] {
+        assert_eq!(stream[none], 0, "{none}");
+    }
+    let period_us = stream["period_us"].as_f64().unwrap();
+    assert!((period_us - 288.0).abs() < 1.0, "{period_us}");
+    let comparison = &seen["comparisons"][0];
+    assert_eq!((&comparison["sent"], &comparison["missing"]), (&1389.into(), &0.into()));
+    let page = std::fs::read_to_string(&plot).unwrap();
+    assert!(page.matches("<svg").count() == 2 && page.contains("0 missing"));
+
+    let recorded = output(&["record", &rig, "--duration", "100ms", "--out", &at("out")]);
+    assert!(recorded.status.success(), "{}", text(&recorded.stderr));
+    let listening = probe(port, &[]);
+    wait_for(port);
+    let capture = at("out/lidar.pcap");
+    let certified = at("replay.json");
+    let replay = output(&[
+        "replay",
+        &capture,
+        "--to",
+        &to,
+        "--duration",
+        "250ms",
+        "--certificate",
+        &certified,
+        "--require",
+        "unstamped=0",
+    ]);
+    assert!(replay.status.success(), "{}", text(&replay.stderr));
+    let sent = &json(Path::new(&certified))["devices"][0]["packets"];
+    let stream = &report(listening)["streams"][0];
+    assert_eq!((&stream["packets"], &stream["lost"]), (sent, &0.into()));
+    // Two and a half passes: the packets' own time goes back twice.
+    assert_eq!((&stream["restarts"], &stream["reordered"]), (&2.into(), &0.into()));
+}
+
+#[test]
+fn a_probe_holds_out_against_anything() {
+    let port = free_port();
+    let listening = probe(port, &[]);
+    wait_for(port);
+    let hostile = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = ("127.0.0.1", port);
+    for length in [0, 1, 4, 1205, 1206, 1207, 9000, 60_000] {
+        for fill in [0x00, 0xff, 0xee] {
+            hostile.send_to(&vec![fill; length], to).unwrap();
+        }
+    }
+    let seen = report_after(Duration::from_millis(300), listening);
+    let stream = &seen["streams"][0];
+    assert_eq!((&stream["packets"], &stream["cut"]), (&24.into(), &3.into()));
+}
+
+#[allow(clippy::disallowed_methods)] // lets another process read what was sent
+fn report_after(pause: Duration, probe: Child) -> Value {
+    std::thread::sleep(pause);
+    report(probe)
+}
