@@ -58,10 +58,10 @@ pub enum Variant {
     /// AirSim's falling HDOP, no error of the position
     #[value(name = "airsim")]
     Airsim,
-    /// Both
+    /// Chrono's Gaussian error and AirSim's HDOP
     #[value(name = "ch-gauss+airsim")]
     ChGaussAirsim,
-    /// Both
+    /// Chrono's random walk and AirSim's HDOP
     #[value(name = "ch-rw+airsim")]
     ChRwAirsim,
 }

@@ -80,7 +80,7 @@ pub struct Cmd {
     /// Radius of the circle, m
     #[arg(long, default_value_t = 5.0, value_parser = in_range::<100, 1_000_000>)]
     radius: f64,
-    /// Switched on and at rest before it moves, s
+    /// Switched on and at rest before it moves, s; AirSim's HDOP allows a fix after about 3
     #[arg(long, default_value_t = 3.0, value_parser = in_range::<0, 3_600_000>)]
     still: f64,
     /// From rest to its speed, s

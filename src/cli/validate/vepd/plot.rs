@@ -11,9 +11,9 @@ use super::{Cmd, Drives, Findings, Group, recorded, table};
 const WIDTH: i32 = 1320;
 const LEFT: i32 = 60;
 const HEAD: i32 = 140;
-const SPEEDS: (i32, i32) = (400, 240);
-const BARS: (i32, i32) = (540, 70);
-const GAP: i32 = 40;
+const SPEEDS: (i32, i32) = (370, 240);
+const BARS: (i32, i32) = (520, 70);
+const GAP: i32 = 50;
 const LABEL: i32 = 160;
 const PAPER: Rgb888 = Rgb888::new(250, 250, 247);
 const INK: Rgb888 = Rgb888::new(40, 40, 45);
@@ -69,7 +69,7 @@ pub fn draw(cmd: &Cmd, findings: &Findings) -> RgbImage {
     let groups: Vec<(&Group, Rgb888)> =
         findings.groups.iter().zip(COLOURS).chain([(&findings.reference, REFERENCE)]).collect();
     let rows_from = HEAD + SPEEDS.1 + 90;
-    let height = rows_from + groups.len() as i32 * (BARS.1 + GAP) + 20;
+    let height = rows_from + groups.len() as i32 * (BARS.1 + GAP);
     let mut canvas = Canvas::new(WIDTH as u32, height as u32, PAPER);
     canvas.text("Speed as the judge estimates it", (LEFT, 20), LARGE, INK, Alignment::Left);
     for (line, text) in (0..).zip(table::preamble(cmd, findings)) {
@@ -143,7 +143,7 @@ fn histograms(
         groups.iter().map(|(group, _)| group.all(&findings.courses, of)).collect();
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let high = (most * 1.02).max(1e-6);
-    let digits = (2.0 - libm::log10(high)).ceil().clamp(0.0, 6.0) as usize;
+    let digits = (1.5 - libm::log10(high)).ceil().clamp(0.0, 6.0) as usize;
     for (row, (values, (_, colour))) in (0..).zip(values.iter().zip(groups)) {
         let mut counts = [0u32; BINS];
         for value in values {

@@ -32,7 +32,8 @@ pub fn name_of(course: Course) -> &'static str {
 pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
     let shown = path.display();
     let mut files: Vec<PathBuf> = Vec::new();
-    if path.is_dir() {
+    let what = std::fs::metadata(path).map_err(|why| format!("cannot read {shown}: {why}"))?;
+    if what.is_dir() {
         let entries =
             std::fs::read_dir(path).map_err(|why| format!("cannot read {shown}: {why}"))?;
         for entry in entries {

@@ -43,7 +43,7 @@ pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
             "simulated: {} at {} Hz with fixed RTK under an open sky, {} at {} Hz",
             RECEIVER.0, RECEIVER.1, IMU.0, IMU.1
         ),
-        format!("courses: {}; {} drives each, seed {}", courses.join(", "), cmd.runs, cmd.seed),
+        format!("courses: {}; drives of each: {}; seed {}", courses.join(", "), cmd.runs, cmd.seed),
         format!(
             "motion: {} s still, within {} s to {} m/s, judged for {} s",
             m.still_s, m.ramp_s, m.speed_m_s, m.duration_s
@@ -63,7 +63,8 @@ pub fn text(cmd: &Cmd, findings: &Findings) -> String {
     let _ = writeln!(out, "\nVEPD against {}, and its rank", findings.reference.name);
     distances(&mut out, findings);
     out.push_str("  W1: distance of RMSE, m/s; W2: of entropy; VEPD: their mean\n");
-    out
+    // Columns are filled with blanks; lines need not end in them.
+    out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 fn width(findings: &Findings) -> usize {
