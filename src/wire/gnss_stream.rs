@@ -127,7 +127,7 @@ fn ubx_frame(bytes: &[u8]) -> Head {
     }
     let Some(frame) = bytes.get(..length + ubx::OVERHEAD) else { return Head::Unknown };
     let (body, sums) = frame[2..].split_at(length + 4);
-    if ubx::checksum(body) == sums {
+    if checksum::fletcher8(body) == sums {
         Head::Piece(PieceKind::Ubx, frame.len())
     } else {
         Head::Piece(PieceKind::Noise, 1)

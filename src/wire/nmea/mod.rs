@@ -21,6 +21,7 @@ pub use sentences::{
 };
 
 use super::ParseError;
+use super::checksum::xor8;
 
 /// No sentence is longer, `$` and CR LF included. The standard says 82; receivers in
 /// high-precision mode send more.
@@ -66,7 +67,7 @@ impl RawSentence {
                 });
             }
         }
-        let expected = format!("*{:02X}", checksum(body));
+        let expected = format!("*{:02X}", xor8(body));
         if tail != expected.as_bytes() {
             return Err(ParseError::Value {
                 field: "checksum",
@@ -92,7 +93,7 @@ impl RawSentence {
             out.push(b',');
             out.extend_from_slice(field.as_bytes());
         }
-        let sum = checksum(&out[start..]);
+        let sum = xor8(&out[start..]);
         out.extend_from_slice(format!("*{sum:02X}\r\n").as_bytes());
     }
 
@@ -102,10 +103,6 @@ impl RawSentence {
         self.emit(&mut bytes);
         bytes
     }
-}
-
-fn checksum(body: &[u8]) -> u8 {
-    body.iter().fold(0, |sum, byte| sum ^ byte)
 }
 
 #[cfg(test)]

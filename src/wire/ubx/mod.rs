@@ -16,6 +16,7 @@ pub mod nav;
 use serde::Serialize;
 
 use super::ParseError;
+use super::checksum::fletcher8;
 
 /// The first two bytes of a frame.
 pub const SYNC: [u8; 2] = [0xb5, 0x62];
@@ -88,7 +89,7 @@ impl Frame {
             return Err(wrong_length(length + OVERHEAD));
         }
         let (body, sums) = bytes[2..].split_at(length + 4);
-        if checksum(body) != sums {
+        if fletcher8(body) != sums {
             return Err(ParseError::Value {
                 field: "checksum",
                 value: u64::from(sums[0]) << 8 | u64::from(sums[1]),
@@ -109,7 +110,7 @@ impl Frame {
         out.extend_from_slice(&[self.id.class, self.id.id]);
         out.extend_from_slice(&(self.payload.len() as u16).to_le_bytes());
         out.extend_from_slice(&self.payload);
-        let sums = checksum(&out[start..]);
+        let sums = fletcher8(&out[start..]);
         out.extend_from_slice(&sums);
     }
 
@@ -119,14 +120,6 @@ impl Frame {
         self.emit(&mut bytes);
         bytes
     }
-}
-
-/// Fletcher's two sums, as UBX uses them.
-pub fn checksum(body: &[u8]) -> [u8; 2] {
-    body.iter().fold([0, 0], |[a, b], byte| {
-        let a: u8 = a.wrapping_add(*byte);
-        [a, a.wrapping_add(b)]
-    })
 }
 
 /// A message that can stand in a frame.
