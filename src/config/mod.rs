@@ -13,6 +13,7 @@ pub mod diagnostic;
 mod fault_read;
 pub mod faults;
 pub mod gnss;
+mod gnss_errors_read;
 mod gnss_read;
 pub mod hdl64e;
 mod hdl64e_read;
