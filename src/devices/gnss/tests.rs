@@ -17,6 +17,8 @@ use crate::world::trajectory::Trajectory;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
+mod timing;
+
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
 struct Bench {
     device: Gnss,
@@ -279,29 +281,6 @@ fn steps_of_time_do_not_change_the_bytes() {
 }
 
 #[test]
-fn the_pulse_comes_before_its_sentences() {
-    let mut bench = Bench::new(F9P, |_| {});
-    bench.run(10.0);
-    let edges: Vec<(u64, bool)> = bench
-        .sent
-        .iter()
-        .filter_map(|transmit| match transmit.output {
-            Output::PulsePerSecond(high) => Some((transmit.due.0, high)),
-            _ => None,
-        })
-        .collect();
-    assert!(edges.len() >= 8, "{edges:?}");
-    for pair in edges.chunks_exact(2) {
-        let [(rise, true), (fall, false)] = pair else { panic!("{edges:?}") };
-        assert_eq!(fall - rise, 100 * MS);
-        let second = (rise + SECOND / 2) / SECOND * SECOND;
-        assert!(rise.abs_diff(second) < 100, "{rise}");
-        let sentence = bench.bytes().map(|(due, _)| due).find(|due| due > rise).unwrap();
-        assert_eq!(sentence - second, 60 * MS);
-    }
-}
-
-#[test]
 fn valset_changes_the_stream() {
     let mut bench = Bench::new(F9P, |settings| settings.baud = 460_800);
     bench.run(6.0);
@@ -331,6 +310,25 @@ fn valset_changes_the_stream() {
     assert!(bench.ask(&asked).contains(&answer.to_frame()));
     let asked = CfgValget::Request { layer: 2, position: 0, keys: vec![key::RATE_MEAS] };
     assert!(!is_ack(&bench.ask(&asked), CfgValget::ID));
+}
+
+#[test]
+fn valdel_forgets_a_layer() {
+    let mut bench = Bench::new(F9P, |_| {});
+    bench.run(1.0);
+    let asked = CfgValget::Request { layer: 2, position: 0, keys: vec![key::RATE_MEAS] };
+    let in_flash = CfgValset { layers: 4, ..valset(&[item(key::RATE_MEAS, 200)]) };
+    assert!(is_ack(&bench.ask(&in_flash), CfgValset::ID));
+    let answer =
+        CfgValget::Answer { layer: 2, position: 0, items: vec![item(key::RATE_MEAS, 200)] };
+    assert!(bench.ask(&asked).contains(&answer.to_frame()));
+    // What is in flash alone is not in force.
+    assert_eq!(bench.device.period_ns, SECOND);
+    let delete = CfgValdel { layers: 4, keys: vec![key::RATE_MEAS], ..CfgValdel::default() };
+    assert!(is_ack(&bench.ask(&delete), CfgValdel::ID));
+    assert!(!is_ack(&bench.ask(&asked), CfgValget::ID));
+    let unknown = CfgValdel { keys: vec![Key(0x3021_7777)], ..delete };
+    assert!(!is_ack(&bench.ask(&unknown), CfgValdel::ID));
 }
 
 #[test]
@@ -577,45 +575,5 @@ proptest! {
         bench.run_by(1.0, 100 * MS);
         // 16 kB at the fastest rate are well above what any buffer holds.
         prop_assert!(bench.device.slots.len() < 300);
-    }
-}
-
-/// A fix is of the middle of the window that ends at its epoch; a lag holds its bytes back and leaves
-/// its time alone.
-#[test]
-fn a_window_looks_back_and_a_lag_holds_back() {
-    let fixes = |window_ns: u64, lag_ns: u64| -> Vec<(u64, u32, f64)> {
-        let mut bench = Bench::new("ublox-zed-f9p-hpg1.11", |settings| {
-            settings.apply(ErrorPreset::None);
-            settings.baud = 921_600;
-            settings.sentences = Vec::new();
-            settings.messages = vec!["NAV-PVT".into()];
-            (settings.window_ns, settings.lag_ns) = (window_ns, lag_ns);
-        });
-        bench.run(15.0);
-        let is_fix = |pvt: &NavPvt| pvt.fix_type == 3;
-        let frames =
-            bench.bytes().filter_map(|(due, bytes)| Some((due, Frame::parse(bytes).ok()?)));
-        let pvts = frames
-            .filter(|(_, frame)| frame.id == NavPvt::ID)
-            .map(|(due, frame)| (due, NavPvt::parse(&frame.payload).unwrap()));
-        pvts.filter(|(_, pvt)| is_fix(pvt))
-            .map(|(due, pvt)| {
-                let place = Geodetic {
-                    latitude_deg: f64::from(pvt.lat_1e7_deg) * 1e-7,
-                    longitude_deg: f64::from(pvt.lon_1e7_deg) * 1e-7,
-                    altitude_m: f64::from(pvt.height_mm) * 1e-3,
-                };
-                (due, pvt.itow_ms, bench.origin.world_from_geodetic(place).x)
-            })
-            .collect()
-    };
-    let (plain, late) = (fixes(0, 0), fixes(400 * MS, 150 * MS));
-    assert!(plain.len() >= 8, "{plain:?}");
-    for ((due, itow_ms, east_m), (late_due, late_itow_ms, late_east_m)) in plain.iter().zip(&late) {
-        assert_eq!(late_itow_ms, itow_ms);
-        assert_eq!(late_due - due, 150 * MS);
-        // 1.5 m/s for 0.2 s, in steps of 1e-7 degrees.
-        assert!((east_m - late_east_m - 0.3).abs() < 0.02, "{east_m} {late_east_m}");
     }
 }
