@@ -10,6 +10,7 @@ use glam::DVec3;
 use crate::config::hdl64e::{
     FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
 };
+use crate::config::profile::{DriverProfile, Profile};
 use crate::wire::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
 
@@ -164,74 +165,21 @@ fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     f64::from(step.unwrap_or(0)) / 200.0
 }
 
-/// VLP-16 elevations, degrees, by laser id.
-const VLP16_DEG: [f64; 16] =
-    [-15.0, 1.0, -13.0, 3.0, -11.0, 5.0, -9.0, 7.0, -7.0, 9.0, -5.0, 11.0, -3.0, 13.0, -1.0, 15.0];
-/// Puck Hi-Res elevations, degrees, by laser id.
-const PUCK_HI_RES_DEG: [f64; 16] = [
-    -10.0, 0.67, -8.67, 2.0, -7.33, 3.33, -6.0, 4.67, -4.67, 6.0, -3.33, 7.33, -2.0, 8.67, -0.67,
-    10.0,
-];
-/// HDL-32E elevations, degrees, by laser id.
-const HDL32E_DEG: [f64; 32] = [
-    -30.67, -9.33, -29.33, -8.0, -28.0, -6.67, -26.67, -5.33, -25.33, -4.0, -24.0, -2.67, -22.67,
-    -1.33, -21.33, 0.0, -20.0, 1.33, -18.67, 2.67, -17.33, 4.0, -16.0, 5.33, -14.67, 6.67, -13.33,
-    8.0, -12.0, 9.33, -10.67, 10.67,
-];
-/// VLP-32C elevations and the azimuth to be added, degrees, by laser id.
-const VLP32C_DEG: [(f64, f64); 32] = [
-    (-25.0, 1.4),
-    (-1.0, -4.2),
-    (-1.667, 1.4),
-    (-15.639, -1.4),
-    (-11.31, 1.4),
-    (0.0, -1.4),
-    (-0.667, 4.2),
-    (-8.843, -1.4),
-    (-7.254, 1.4),
-    (0.333, -4.2),
-    (-0.333, 1.4),
-    (-6.148, -1.4),
-    (-5.333, 4.2),
-    (1.333, -1.4),
-    (0.667, 4.2),
-    (-4.0, -1.4),
-    (-4.667, 1.4),
-    (1.667, -4.2),
-    (1.0, 1.4),
-    (-3.667, -4.2),
-    (-3.333, 4.2),
-    (3.333, -1.4),
-    (2.333, 1.4),
-    (-2.667, -1.4),
-    (-3.0, 1.4),
-    (7.0, -1.4),
-    (4.667, 1.4),
-    (-2.333, -4.2),
-    (-2.0, 4.2),
-    (15.0, -1.4),
-    (10.333, 1.4),
-    (-1.333, -1.4),
-];
-
+/// The lasers of the first profile of this model; firmwares differ in times alone.
 fn fixed_table(model: Model) -> Option<LaserTable> {
-    // By model: beams and the distance from the axis to the optical centre, metres.
-    let (beams, focal_m): (Vec<(f64, f64)>, f64) = match model {
-        Model::Vlp16 => (VLP16_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.041_91),
-        Model::PuckHiRes => (PUCK_HI_RES_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.041_91),
-        Model::Hdl32e => (HDL32E_DEG.map(|deg| (deg, 0.0)).to_vec(), 0.028_83),
-        Model::Vlp32c => (VLP32C_DEG.to_vec(), 0.042_4),
-        _ => return None,
-    };
-    let lasers = beams.into_iter().map(|(vertical_deg, add_deg)| {
-        let vertical_rad = vertical_deg.to_radians();
-        LaserCalibration {
-            vertical_rad,
-            rotational_rad: -add_deg.to_radians(),
-            vertical_offset_m: -focal_m * libm::tan(vertical_rad),
-            max_intensity: 255,
-            ..LaserCalibration::default()
+    let lasers = Profile::embedded().iter().find_map(|profile| match &profile.driver {
+        DriverProfile::Velodyne(driver) => {
+            let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
+            is_it.then_some(&driver.lasers)
         }
+        _ => None,
+    })?;
+    let lasers = lasers.iter().map(|laser| LaserCalibration {
+        vertical_rad: laser.elevation_rad,
+        rotational_rad: -laser.azimuth_offset_rad,
+        vertical_offset_m: laser.vertical_offset_m,
+        max_intensity: 255,
+        ..LaserCalibration::default()
     });
     Some(LaserTable { two_point_correction: false, lasers: lasers.collect() })
 }
@@ -312,7 +260,12 @@ mod tests {
         let mut packet = packet(Bank::Upper, 0, 5, 19.907);
         packet.blocks[0].points[5].distance = 3087;
         close(&only_point(&vlp32c, &packet, 0), [-6.556_23, -10.463_7, 0.0], 0.02);
-        assert!(CloudDecoder::fixed(Model::Vls128).is_none());
+        packet.blocks[0].points[5].distance = 0;
+        let vls128 = CloudDecoder::fixed(Model::Vls128).unwrap();
+        packet.blocks[2].flag = Bank::Third.flag();
+        packet.blocks[2].azimuth_centideg = 12_345;
+        packet.blocks[2].points[6].distance = 3087;
+        close(&only_point(&vls128, &packet, 2), [-5.963_06, -10.801_17, -0.497_48], 0.02);
     }
 
     #[test]
