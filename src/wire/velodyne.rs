@@ -121,11 +121,10 @@ impl Block {
     fn emit(&self, out: &mut [u8]) {
         out[block::FLAG].copy_from_slice(&self.flag.to_le_bytes());
         out[block::AZIMUTH].copy_from_slice(&self.azimuth_centideg.to_le_bytes());
-        for (point, out) in
-            self.points.iter().zip(out[block::POINTS].chunks_exact_mut(block::POINT_LEN))
-        {
-            out[..2].copy_from_slice(&point.distance.to_le_bytes());
-            out[2] = point.intensity;
+        let (slots, _) = out[block::POINTS].as_chunks_mut::<{ block::POINT_LEN }>();
+        for (point, slot) in self.points.iter().zip(slots) {
+            let [low, high] = point.distance.to_le_bytes();
+            *slot = [low, high, point.intensity];
         }
     }
 

@@ -128,12 +128,13 @@ impl Velodyne {
             intensity: noise.whole(firing, Quantity::DarkIntensity, low, high),
         };
         let Some(echo) = echo else { return dark() };
-        let counts = (f64::from(echo.range_m) / self.packet.distance_unit_m).round();
-        if !(1.0..=65_535.0).contains(&counts) {
+        // A half more and cut off: without SSE4.1 `f64::round` is a call, two for each point.
+        let counts = f64::from(echo.range_m) / self.packet.distance_unit_m + 0.5;
+        if !(1.0..65_536.0).contains(&counts) {
             return dark();
         }
         let full = f64::from(self.packet.diffuse_full_scale);
-        let intensity = (f64::from(echo.intensity) * full).round().clamp(0.0, 255.0);
+        let intensity = f64::from(echo.intensity) * full + 0.5;
         Point { distance: counts as u16, intensity: intensity as u8 }
     }
 
