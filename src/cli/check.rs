@@ -71,6 +71,9 @@ fn device(device: &DeviceConfig) -> String {
             format!("{}, power-on stream {stream}", mode_words(&settings.mode))
         }
     };
-    let link = device.link.describe();
+    let mut link = device.link.describe();
+    if let Some(control) = &device.control {
+        link += &format!(", {}", control.describe());
+    }
     format!("{}: {}, {settings}, {link}", device.name, device.profile.name)
 }

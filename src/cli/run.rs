@@ -90,6 +90,9 @@ impl Cmd {
         if certifier.is_wanted() {
             run.keep_books();
         }
+        for (device, control) in run.controls() {
+            eprintln!("{device}: controlled by {control}");
+        }
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
         let runtime = tokio::runtime::Builder::new_current_thread()

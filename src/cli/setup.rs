@@ -14,6 +14,9 @@ use crate::world::scene::Scene;
 /// A setup error as a message that points at the line of the rig that names the culprit.
 pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     let (place, title) = match error {
+        SetupError::Control { .. } => {
+            return CliError::Input(format!("error: {error}\n"));
+        }
         SetupError::Link { .. } => return CliError::Failed(error.to_string()),
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
         SetupError::Embree(_) => match &rig.places.caster {

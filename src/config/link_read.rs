@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use super::diagnostic::Place;
-use super::profile::{Interface, Profile};
+use super::profile::{Control, Interface, Profile};
 use super::reader::{Field, Limit, TableReader};
-use super::rig::{LinkConfig, UdpConfig};
+use super::rig::{ControlConfig, LinkConfig, UdpConfig};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::{PulseLine, SerialOptions};
 
@@ -15,7 +15,10 @@ const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 const MAX_SERVER_PORTS: usize = 2;
 
 /// Reads `link`, which must be of a kind that the product has, as far as the product is known.
-pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<LinkConfig> {
+pub(super) fn link(
+    mut table: TableReader<'_>,
+    profile: Option<&Profile>,
+) -> Option<(LinkConfig, Option<ControlConfig>)> {
     let place = table.place().clone();
     let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
     if let [first, second, ..] = written[..] {
@@ -58,6 +61,57 @@ pub(super) fn link(mut table: TableReader<'_>, profile: Option<&Profile>) -> Opt
             .table("a UDP link")
             .and_then(udp)
             .map(LinkConfig::Udp),
+    };
+    let control = control(&mut table, profile);
+    table.finish();
+    Some((link?, control?))
+}
+
+/// Reads the second way that a device of this profile has, if one is written: `Some(None)` if not.
+fn control(
+    table: &mut TableReader<'_>,
+    profile: Option<&Profile>,
+) -> Option<Option<ControlConfig>> {
+    match profile.map(Profile::control) {
+        // Of a product that is not known neither can be judged.
+        None => {
+            let _ = (table.optional("web"), table.optional("control"));
+            Some(None)
+        }
+        Some(None) => Some(None),
+        Some(Some(Control::Web)) => {
+            let field = table.optional("web");
+            if !field.is_written() {
+                return Some(None);
+            }
+            socket(&field).map(|(address, _)| Some(ControlConfig::Web(address)))
+        }
+        Some(Some(Control::Line)) => {
+            let field = table.optional("control").such_as("{ pty = \"/tmp/menura/control\" }");
+            if !field.is_written() {
+                return Some(None);
+            }
+            let line = field.table("a serial line").and_then(line);
+            line.map(|line| Some(ControlConfig::Line(line)))
+        }
+    }
+}
+
+/// Reads a serial line, whatever carries it.
+fn line(mut table: TableReader<'_>) -> Option<LinkConfig> {
+    let kinds = kinds_of(Interface::Line);
+    let written: Vec<_> = kinds.iter().filter(|kind| table.has(kind)).collect();
+    let link = match written[..] {
+        [&"serial"] => serial(&mut table).map(LinkConfig::Serial),
+        [&"tcp"] => tcp(&mut table).map(LinkConfig::Tcp),
+        [&"pty"] | [] => pty(&mut table).map(LinkConfig::Pty),
+        _ => {
+            let fault = table
+                .place()
+                .fault("a line goes one way", format!("allowed: one of {}", kinds.join(", ")));
+            table.fault(fault);
+            return None;
+        }
     };
     table.finish();
     link

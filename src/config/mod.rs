@@ -41,4 +41,5 @@ mod sick_lms2xx_read;
 pub mod velodyne;
 pub mod velodyne_motor;
 mod velodyne_read;
+pub mod velodyne_web;
 mod world_read;

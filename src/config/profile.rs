@@ -167,6 +167,14 @@ impl Profile {
         }
     }
 
+    /// The second way to a device of it, if it has one.
+    pub fn control(&self) -> Option<Control> {
+        match &self.driver {
+            DriverProfile::Velodyne(_) => Some(Control::Web),
+            _ => None,
+        }
+    }
+
     /// The profiles that are part of the program, by name.
     pub fn embedded() -> &'static [Arc<Profile>] {
         static PROFILES: LazyLock<Vec<Arc<Profile>>> = LazyLock::new(|| {
@@ -241,6 +249,15 @@ pub enum Interface {
     Line,
     /// Hosts connect to it by TCP.
     Server,
+}
+
+/// How hosts talk to a product that sends datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// It has a web interface.
+    Web,
+    /// It takes commands from a serial line.
+    Line,
 }
 
 /// The data of each family. The variant is what a profile's `driver` key says.

@@ -332,6 +332,8 @@ pub struct DeviceConfig {
     pub body_from_sensor: Transform<Body, Sensor>,
     /// Where its bytes go.
     pub link: LinkConfig,
+    /// Where else it listens to its host.
+    pub control: Option<ControlConfig>,
     /// Its family, with the firmware's data and this unit's settings.
     pub family: DeviceFamily,
 }
@@ -389,6 +391,25 @@ impl LinkConfig {
                 let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
                 format!("tcp {}", addresses.join(", "))
             }
+        }
+    }
+}
+
+/// A second way to a device that sends datagrams.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlConfig {
+    /// `link = { udp = { … }, web = "ADDRESS:PORT" }`: where its web interface is.
+    Web(SocketAddr),
+    /// `link = { udp = { … }, control = { pty = "PATH" } }`: the serial line it takes commands from.
+    Line(LinkConfig),
+}
+
+impl ControlConfig {
+    /// The link in messages.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Web(address) => format!("http://{address}"),
+            Self::Line(line) => line.describe(),
         }
     }
 }

@@ -228,7 +228,8 @@ fn device(
             name: name.as_ref()?.value.clone(),
             profile: profile?,
             body_from_sensor: mount?,
-            link: link?,
+            link: link.clone()?.0,
+            control: link?.1,
             family: family?,
         })
     };

@@ -4,6 +4,7 @@ use super::hdl64e::ReturnMode;
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
 use super::velodyne_motor::MotorSettings;
+use super::velodyne_web::WebProfile;
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct VelodyneProfile {
     pub sequence_ns: u64,
     /// By laser id: 16, 32 or 128.
     pub lasers: Vec<VelodyneLaser>,
+    /// What its web interface says of it.
+    pub web: WebProfile,
     /// Values a rig may override.
     pub defaults: VelodyneSettings,
 }

@@ -9,6 +9,7 @@ use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
 use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use super::velodyne_motor as motor;
+use super::velodyne_web as web;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
@@ -20,6 +21,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
+    let web = root.required("web").table("[web]").and_then(web::profile);
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
     let beam = root.required("beam").table("[beam]");
@@ -37,6 +39,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
         packet: packet.packet,
         sequence_ns,
         lasers,
+        web: web?,
         defaults: VelodyneSettings {
             rotation_rate_rpm: rotation.default_rpm,
             return_mode: *return_modes.first()?,

@@ -16,16 +16,21 @@ pub mod sick_lms2xx;
 mod uart;
 pub mod velodyne;
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::config::rig::{Configured, DeviceConfig, DeviceFamily};
+use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
+use crate::links::http::{HttpRequest, HttpResponse};
 use crate::links::line::LineSettings;
 use crate::sensors::gnss::SkySensor;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
+
+/// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
+/// such packets may be with the operating system already.
+pub const REACTION_NS: u64 = 20_000_000;
 
 /// What leaves a device at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +118,11 @@ pub trait Device: Send {
     /// Bytes that arrived from one of the connected hosts at `now`, in pieces of any length.
     fn handle_peer_input(&mut self, _now: SimTime, _peer: Peer, _bytes: &[u8]) {}
 
+    /// The answer to a request that arrived at `now` at its web interface.
+    fn handle_http(&mut self, _now: SimTime, _request: &HttpRequest) -> HttpResponse {
+        HttpResponse::text(404, "this device has no web interface")
+    }
+
     /// The time has come to `now`: what falls due until then is to be done, in its order. The
     /// result must not depend on how many steps lead there.
     fn advance(&mut self, _now: SimTime) {}
@@ -152,7 +162,8 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::Velodyne(Configured { profile, settings }) => {
-            let device = velodyne::Velodyne::new(profile, settings, noise, epoch);
+            let host = host_of(config);
+            let device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
@@ -171,5 +182,13 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             let device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
             Built { device: Box::new(device), sensor }
         }
+    }
+}
+
+/// Where the link of a network device goes.
+fn host_of(config: &DeviceConfig) -> Option<SocketAddr> {
+    match &config.link {
+        LinkConfig::Udp(udp) => Some(udp.to),
+        _ => None,
     }
 }

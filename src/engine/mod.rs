@@ -30,10 +30,13 @@ use std::io;
 use std::sync::Arc;
 
 use crate::config::objects::ObjectConfig;
-use crate::config::rig::{CasterChoice, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig};
+use crate::config::rig::{
+    CasterChoice, ControlConfig, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig,
+};
 use crate::devices::{self, Built};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
 use crate::links::ByteLink;
+use crate::links::http::HttpServer;
 use crate::links::line::LineSettings;
 use crate::links::pty::PtyLink;
 use crate::links::serial::SerialLink;
@@ -72,6 +75,14 @@ pub enum SetupError {
         object: Box<ObjectConfig>,
         /// Why.
         error: ObjectError,
+    },
+    /// A device's second link cannot be had.
+    #[error("device `{device}`: {error}")]
+    Control {
+        /// The device whose link it is.
+        device: String,
+        /// The system's answer.
+        error: io::Error,
     },
     /// A link cannot be opened.
     #[error("device `{device}`: {error}")]
@@ -241,6 +252,41 @@ impl Link {
     }
 }
 
+/// A device's second link, which is only heard.
+pub enum ControlLink {
+    /// A web interface.
+    Web(HttpServer),
+    /// A serial line.
+    Line(Arc<dyn ByteLink>),
+}
+
+impl ControlLink {
+    /// The link in the status view.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Web(server) => format!("http://{}", server.address()),
+            Self::Line(line) => line.describe(),
+        }
+    }
+}
+
+/// Opens the second link of a device, if it has one; its serial port starts at `line`.
+pub fn open_control(
+    device: &DeviceConfig,
+    line: LineSettings,
+) -> Result<Option<ControlLink>, SetupError> {
+    let opened = match &device.control {
+        None => return Ok(None),
+        Some(ControlConfig::Web(address)) => HttpServer::listen(*address).map(ControlLink::Web),
+        Some(ControlConfig::Line(link)) => match open(link, device, line, false) {
+            Ok(Link::Line(line)) => Ok(ControlLink::Line(line)),
+            Ok(Link::Udp(_) | Link::Server(_)) => unreachable!("it is read as a serial line"),
+            Err(error) => Err(error),
+        },
+    };
+    opened.map(Some).map_err(|error| SetupError::Control { device: device.name.clone(), error })
+}
+
 /// Opens the link of a device whose serial port, if it has one, starts at `line`. With
 /// `launch_time`, datagrams are to leave at instants given to the kernel.
 pub fn open_link(
@@ -248,7 +294,17 @@ pub fn open_link(
     line: LineSettings,
     launch_time: bool,
 ) -> Result<Link, SetupError> {
-    let opened: io::Result<Link> = match &device.link {
+    open(&device.link, device, line, launch_time)
+        .map_err(|error| SetupError::Link { device: device.name.clone(), error })
+}
+
+fn open(
+    link: &LinkConfig,
+    device: &DeviceConfig,
+    line: LineSettings,
+    launch_time: bool,
+) -> io::Result<Link> {
+    match link {
         LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
             if launch_time {
                 launch::prepare(&mut link, udp)?;
@@ -265,8 +321,7 @@ pub fn open_link(
             TcpLink::listen(*address).map(|link| Link::Line(Arc::new(link)))
         }
         LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
-    };
-    opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
+    }
 }
 
 fn open_udp(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<UdpLink> {

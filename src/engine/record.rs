@@ -154,6 +154,7 @@ pub fn render<E>(
                 break;
             }
         }
+        renderer.finish(&mut pass_on);
         faults.finish(&mut |unit, transmit| queues[unit].push(transmit));
         for (unit, queue) in queues.iter_mut().enumerate() {
             while let Some(next) = queue.pop_until(SimTime(u64::MAX)) {

@@ -1,6 +1,6 @@
 //! Measuring ahead: the conductor's half of the engine and the workers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,10 @@ use super::LiveWorld;
 use super::clock::Stopwatch;
 use super::stats::RenderStats;
 use crate::config::rig::DeviceConfig;
-use crate::devices::{Built, Device, Transmit};
+use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::links::Peer;
+use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::SimTime;
@@ -44,6 +45,34 @@ struct Unit {
     rendered_ns: u64,
     /// How far the device's time has come.
     now: SimTime,
+    /// What a device whose host can change it has given out and may yet take back.
+    held: Option<Held>,
+}
+
+/// By due time, then in the order in which it was given out.
+#[derive(Default)]
+struct Held {
+    waiting: BTreeMap<(SimTime, u64), Transmit>,
+    count: u64,
+}
+
+impl Held {
+    /// Takes what a device gives out; a withdrawal has what it concerns forgotten.
+    fn take(&mut self, transmit: Transmit) {
+        if transmit.output == Output::Withdraw {
+            self.waiting
+                .retain(|(due, _), held| *due < transmit.due || held.output.bytes().is_none());
+            return;
+        }
+        self.count += 1;
+        self.waiting.insert((transmit.due, self.count), transmit);
+    }
+
+    /// The next one that is due before `limit`.
+    fn next_before(&mut self, limit: SimTime) -> Option<Transmit> {
+        let entry = self.waiting.first_entry()?;
+        (entry.key().0 < limit).then(|| entry.remove())
+    }
 }
 
 impl Unit {
@@ -110,6 +139,7 @@ impl<'scope> Renderer<'scope> {
             oldest: 0,
             rendered_ns: 0,
             now: SimTime::ZERO,
+            held: config.control.is_some().then(Held::default),
         });
         Self { units: units.collect(), jobs, done, in_flight: 0, capacity, stats }
     }
@@ -237,6 +267,28 @@ impl<'scope> Renderer<'scope> {
         pass_on(index, unit, out);
     }
 
+    /// A device's answer to a request that arrived at its web interface at `at`.
+    pub fn ask(
+        &mut self,
+        index: usize,
+        at: SimTime,
+        request: &HttpRequest,
+        out: &mut dyn FnMut(Rendered),
+    ) -> HttpResponse {
+        let unit = &mut self.units[index];
+        unit.now = unit.now.max(at);
+        let response = unit.device.handle_http(unit.now, request);
+        pass_on(index, unit, out);
+        response
+    }
+
+    /// Hands on what is still held back when no host will say anything more.
+    pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            release(index, unit, SimTime(u64::MAX), out);
+        }
+    }
+
     /// Lets the time of every device come to `now`, answered requests or not.
     pub fn advance(&mut self, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         for (index, unit) in self.units.iter_mut().enumerate() {
@@ -272,6 +324,19 @@ impl<'scope> Renderer<'scope> {
 
 fn pass_on(index: usize, unit: &mut Unit, out: &mut dyn FnMut(Rendered)) {
     while let Some(transmit) = unit.device.poll_transmit() {
+        match &mut unit.held {
+            Some(held) => held.take(transmit),
+            None => out(Rendered::Transmit(index, transmit)),
+        }
+    }
+    // What is due sooner cannot be taken back any more.
+    release(index, unit, SimTime(unit.now.0 + REACTION_NS), out);
+}
+
+/// Hands on what has been held back and is due before `limit`.
+fn release(index: usize, unit: &mut Unit, limit: SimTime, out: &mut dyn FnMut(Rendered)) {
+    let Some(held) = &mut unit.held else { return };
+    while let Some(transmit) = held.next_before(limit) {
         out(Rendered::Transmit(index, transmit));
     }
 }

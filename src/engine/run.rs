@@ -21,7 +21,10 @@ use super::faults::{Row, WireFaults};
 use super::os::{Grant, KeptOff};
 use super::render::{Rendered, Renderer};
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
-use super::{Link, LiveWorld, SetupError, build_devices, default_workers, open_link};
+use super::{
+    ControlLink, Link, LiveWorld, SetupError, build_devices, default_workers, open_control,
+    open_link,
+};
 use crate::config::faults::FaultKind;
 use crate::config::rig::{LatePolicy, Rig};
 use crate::config::schedule::Schedule;
@@ -50,6 +53,7 @@ pub struct RealTimeRun<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
     links: Vec<Link>,
+    controls: Vec<Option<ControlLink>>,
     stats: Vec<DeviceStats>,
     /// One a device, if a certificate is wanted.
     books: Option<Vec<Mutex<TimingBook>>>,
@@ -82,6 +86,10 @@ impl<'a> RealTimeRun<'a> {
             .map(|(device, line)| open_link(device, *line, launch_time))
             .collect();
         let links = links?;
+        let controls = rig.devices.iter().zip(&lines);
+        let controls: Result<_, _> =
+            controls.map(|(device, line)| open_control(device, *line)).collect();
+        let controls = controls?;
         let nominal_rates_hz: Vec<_> = devices().map(|device| device.nominal_rate_hz()).collect();
         let (clock, host_start) = MonotonicClock::starting_in(START_DELAY);
         let epoch = Epoch::new(rig.start_utc.unwrap_or(host_start));
@@ -91,6 +99,7 @@ impl<'a> RealTimeRun<'a> {
             stats: links.iter().map(|_| DeviceStats::default()).collect(),
             books: None,
             links,
+            controls,
             nominal_rates_hz,
             lines,
             render: RenderStats::default(),
@@ -138,6 +147,14 @@ impl<'a> RealTimeRun<'a> {
     /// The UTC of the first instant, as the devices know it.
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// Where each device that has a second link is controlled: its name and the link.
+    pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
+        let named = self.rig.devices.iter().zip(&self.controls);
+        named.filter_map(|(device, control)| {
+            control.as_ref().map(|control| (device.name.as_str(), control.describe()))
+        })
     }
 
     /// Time since the first instant.
@@ -208,6 +225,23 @@ impl<'a> RealTimeRun<'a> {
                     Link::Server(server) => {
                         scope
                             .spawn(move || listen::serve(unit, server, clock, &down, &mouth, over));
+                    }
+                }
+            }
+            for (unit, control) in self.controls.iter().enumerate() {
+                let (mouth, clock) = (mouth.clone(), self.clock);
+                match control {
+                    None => {}
+                    Some(ControlLink::Web(server)) => {
+                        let down = self.link_down(unit);
+                        scope.spawn(move || {
+                            listen::answer(unit, server, clock, down, &mouth, over);
+                        });
+                    }
+                    Some(ControlLink::Line(line)) => {
+                        let line = line.as_ref();
+                        // The faults are those of the link, not of this line.
+                        scope.spawn(move || listen::listen(unit, line, clock, &[], &mouth, over));
                     }
                 }
             }
@@ -302,6 +336,11 @@ impl<'a> RealTimeRun<'a> {
                             News::PeerBytes(peer, bytes) => {
                                 renderer.hear_peer(unit, at, peer, &bytes, &mut pass_on);
                             }
+                            News::Request(request, reply) => {
+                                let response = renderer.ask(unit, at, &request, &mut pass_on);
+                                // The client may have lost its patience.
+                                let _ = reply.send(response);
+                            }
                             News::Peer(peer, connected) => {
                                 renderer.meet(unit, at, peer, connected, &mut pass_on);
                             }
@@ -314,6 +353,7 @@ impl<'a> RealTimeRun<'a> {
                 renderer.collect(done, &mut pass_on);
             }
         }
+        renderer.finish(&mut pass_on);
         faults.finish(&mut |unit, transmit| send(unit, transmit));
         if let Some(log) = log
             && let Err(error) = log.finish(self.clock.now().min(end))

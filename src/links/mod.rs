@@ -1,5 +1,6 @@
 //! Where bytes go: sockets, serial lines, and recordings of what would have left.
 
+pub mod http;
 pub mod line;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;

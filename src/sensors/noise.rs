@@ -45,6 +45,8 @@ pub enum Quantity {
     GnssResidual,
     /// Edge of a time pulse.
     GnssPulse,
+    /// Speed of a motor as it is told.
+    Tachometer,
     /// Range of a pulse's third echo.
     ThirdRange = 32,
     /// Intensity of a pulse's third echo.

@@ -1,6 +1,6 @@
 //! What can be changed while a unit runs, and how a change comes into the stream.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
 
 use super::Velodyne;
 use super::program::{Mode, View};
@@ -56,9 +56,24 @@ pub struct NetConfiguration {
     pub dhcp: bool,
 }
 
+/// What a model allows.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Lowest and highest speed, rpm; 0 is allowed too.
+    pub rpm: [u32; 2],
+    /// Speeds are multiples of this.
+    pub rpm_step: u32,
+    /// Return modes that it has.
+    pub returns: Vec<ReturnMode>,
+}
+
 impl Configuration {
-    /// What a rig and its profile say.
-    pub fn at_power_on(settings: &VelodyneSettings, network: &NetworkIdentity) -> Self {
+    /// What a rig, which may name a host, and its profile say.
+    pub fn at_power_on(
+        settings: &VelodyneSettings,
+        network: &NetworkIdentity,
+        host: Option<SocketAddr>,
+    ) -> Self {
         let [a, b, c, _] = network.source_ip.octets();
         Self {
             rpm: settings.rotation_rate_rpm,
@@ -67,8 +82,8 @@ impl Configuration {
             laser_on: true,
             phase_lock: PhaseLock::default(),
             host: HostAddress {
-                ip: network.destination_ip.into(),
-                data_port: network.destination_port,
+                ip: host.map_or(network.destination_ip.into(), |host| host.ip()),
+                data_port: host.map_or(network.destination_port, |host| host.port()),
                 telemetry_port: TELEMETRY_PORT,
             },
             net: NetConfiguration {
@@ -112,14 +127,14 @@ impl Velodyne {
     }
 
     /// From `at` on packets go to `host`.
-    fn send_to(&mut self, at: SimTime, host: HostAddress) {
+    pub(super) fn send_to(&mut self, at: SimTime, host: HostAddress) {
         if host != self.configuration.host {
             self.ready.push_back(Transmit { due: at, points: 0, output: Output::Host(host) });
         }
     }
 
     /// The phase that the rotor is to keep, if it is to keep one.
-    fn wanted_phase(&self) -> Option<Phase> {
+    pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,

@@ -12,12 +12,15 @@ pub mod layout;
 pub mod planner;
 pub mod program;
 pub mod rotor;
+mod web;
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use super::{Device, Output, Transmit};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::pattern::LaserGeometry;
@@ -26,10 +29,11 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{
     self as wire, Block, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point,
 };
-use control::Configuration;
+use control::{Configuration, Limits};
 use layout::{BlockPlan, Holds, Layout};
 use planner::{PacketPlan, Planner};
 use program::{Program, View};
+use web::Web;
 
 /// One unit.
 pub struct Velodyne {
@@ -38,6 +42,8 @@ pub struct Velodyne {
     lasers: Vec<VelodyneLaser>,
     sequence_ns: u64,
     configuration: Configuration,
+    limits: Limits,
+    web: Web,
     program: Program,
     planner: Planner,
     noise: NoiseSource,
@@ -51,14 +57,15 @@ pub struct Velodyne {
 
 impl Velodyne {
     /// A unit that has been running at its set speed since before the first instant, unless its
-    /// settings say that it starts at rest.
+    /// settings say that it starts at rest. It sends to `host`, or where the factory's go.
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
+        host: Option<SocketAddr>,
         noise: NoiseSource,
         epoch: Epoch,
     ) -> Self {
-        let configuration = Configuration::at_power_on(settings, &profile.network);
+        let configuration = Configuration::at_power_on(settings, &profile.network, host);
         let rotor = rotor::at_power_on(
             &settings.motor,
             settings.rotation_rate_rpm,
@@ -67,6 +74,16 @@ impl Velodyne {
         Self {
             packet: profile.packet.clone(),
             program: Program::new(configuration.mode(), rotor, settings.rotation_rate_rpm),
+            limits: Limits {
+                rpm: [profile.min_rotation_rate_rpm, profile.max_rotation_rate_rpm],
+                rpm_step: profile.rotation_rate_step_rpm,
+                returns: profile.return_modes.clone(),
+            },
+            web: Web {
+                profile: profile.web.clone(),
+                saved: configuration.clone(),
+                up_at: SimTime::ZERO,
+            },
             configuration,
             planner: Planner::new(profile.lasers.clone(), profile.sequence_ns, &settings.motor),
             settings: settings.clone(),
@@ -216,6 +233,10 @@ impl Device for Velodyne {
             points: points.count() as u32,
             output: Output::Bytes(payload),
         });
+    }
+
+    fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
+        self.answer(now, request)
     }
 
     fn advance(&mut self, now: SimTime) {

@@ -6,11 +6,9 @@
 
 use super::rotor::{Phase, Rotor};
 use crate::config::hdl64e::ReturnMode;
+use crate::devices::REACTION_NS;
 use crate::time::SimTime;
 
-/// From a command's arrival to the earliest instant at which it shows, nanoseconds. Packets that
-/// are due sooner may be with the operating system already.
-pub const REACTION_NS: u64 = 20_000_000;
 /// No change waits longer than this for the rotor, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 

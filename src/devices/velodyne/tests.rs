@@ -12,7 +12,7 @@ fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     change(&mut settings);
     // 1 234 567 890 us past the hour.
     let epoch = Epoch::new("2026-06-01T12:20:34.56789Z".parse().unwrap());
-    Velodyne::new(driver, &settings, NoiseSource::new(1, name), epoch)
+    Velodyne::new(driver, &settings, None, NoiseSource::new(1, name), epoch)
 }
 
 fn dual(settings: &mut VelodyneSettings) {
@@ -162,3 +162,4 @@ fn what_was_given_up_leaves_a_gap() {
 }
 
 mod changes;
+mod web;

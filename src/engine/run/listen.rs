@@ -1,12 +1,15 @@
 //! The ears: one thread for each serial line and each server waits for what hosts send.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
+use tokio::sync::oneshot;
 
 use crate::config::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
+use crate::links::http::{HttpRequest, HttpResponse, HttpServer};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::links::{ByteLink, Peer};
 use crate::time::SimTime;
@@ -36,6 +39,8 @@ pub enum News {
     PeerBytes(Peer, Vec<u8>),
     /// A client has connected (`true`) or gone.
     Peer(Peer, bool),
+    /// A request at a web interface, and where the answer goes.
+    Request(HttpRequest, oneshot::Sender<HttpResponse>),
 }
 
 /// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
@@ -63,6 +68,31 @@ pub fn listen(
             }
             Err(error) => health.complain(&line.describe(), &error),
         }
+    }
+}
+
+/// Answers the requests at a device's web interface until `over` is set; while the link is `down`
+/// they are refused.
+pub fn answer(
+    unit: usize,
+    server: &HttpServer,
+    clock: MonotonicClock,
+    down: Vec<Schedule>,
+    heard: &Sender<Heard>,
+    over: &AtomicBool,
+) {
+    let heard = heard.clone();
+    let ask = move |request| {
+        let at = clock.now();
+        if is_in(&down, at) {
+            return None;
+        }
+        let (reply, answer) = oneshot::channel();
+        let news = News::Request(request, reply);
+        heard.try_send(Heard { unit, at, news }).ok().map(|()| answer)
+    };
+    if let Err(error) = server.serve(Arc::new(ask), over) {
+        tracing::warn!("the web interface at {} has ended: {error}", server.address());
     }
 }
 

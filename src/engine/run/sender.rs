@@ -122,9 +122,6 @@ impl<'a> Sender<'a> {
     fn take(&mut self, queue: &Receiver<Packet>) -> bool {
         while self.waiting.len() < self.capacity {
             match queue.try_recv() {
-                Ok(Packet { unit, transmit }) if transmit.output == Output::Withdraw => {
-                    self.withdraw(unit, transmit.due);
-                }
                 Ok(Packet { unit, transmit }) => {
                     self.order += 1;
                     let (due, order) = (transmit.due, self.order);
@@ -140,23 +137,6 @@ impl<'a> Sender<'a> {
             }
         }
         true
-    }
-
-    /// Takes back the bytes of a device that are due at `due` or later.
-    fn withdraw(&mut self, unit: usize, due: SimTime) {
-        // Taken apart and put together again within the same memory.
-        let mut all = std::mem::take(&mut self.waiting).into_vec();
-        let mut place = 0;
-        while let Some(Reverse(pending)) = all.get(place) {
-            let is_bytes = matches!(pending.transmit.output, Output::Bytes(_));
-            if pending.unit == unit && pending.due >= due && is_bytes {
-                let Reverse(pending) = all.swap_remove(place);
-                self.give_back(pending);
-            } else {
-                place += 1;
-            }
-        }
-        self.waiting = all.into();
     }
 
     fn send(&mut self, pending: Pending) {

@@ -47,6 +47,11 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "one",
         r#"{"PathToMeshes":"./","Objects":[{"Mesh":"a.obj","Instances":[{"Position":[1,2,3],"YawPitchRoll":[1,0,0],"Scale":[1,2,1]}]},{"Mesh":"a.obj","Random":{"Number":3,"Polygon":[[0,0],[9,0],[9,9]],"Minimum Spacing":1}}]}"#,
     ),
+    (
+        "velodyne_web",
+        "session",
+        "aGET /cgi/settings.json\nbPOST /cgi/setting rpm=300&returns=Dual&laser=off\n\u{7f}POST /cgi/setting/fov start=0&end=90\n!POST /cgi/setting/phaselock enabled=on&offset=27000\naPOST /cgi/setting/host addr=10.0.0.1&dport=1\naPOST /cgi/save data=submit\naPOST /cgi/reset reset_system\naGET /",
+    ),
     ("trajectory", "tum", "\0# t x y z q\n0 0 0 0 0 0 0 1\n1 1 0 0 0 0 0 1\n"),
     ("trajectory", "csv", "\u{1}time_s,x_m,y_m,z_m,yaw_deg\n0,0,0,0,10\n1,1,0,0,12\n"),
     ("trajectory", "vprp", "\u{2}@Data\n0:0 0 0:1 0 0 0\n0.01:1 0 0:1 0 0 0\n@END\n"),

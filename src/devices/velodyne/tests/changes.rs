@@ -10,25 +10,25 @@ use crate::devices::velodyne::control::PhaseLock;
 use crate::sensors::Sweep;
 use crate::wire::velodyne::DataPacket;
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
 /// A unit whose packets are asked for `ahead_ns` before they are due, and what it has sent.
-struct Run {
-    unit: Velodyne,
+pub(super) struct Run {
+    pub unit: Velodyne,
     ahead_ns: u64,
-    now: u64,
+    pub now: u64,
     sent: BTreeMap<SimTime, Vec<u8>>,
     hosts: Vec<(SimTime, HostAddress)>,
 }
 
 impl Run {
-    fn new(unit: Velodyne, ahead_ms: u64) -> Self {
+    pub fn new(unit: Velodyne, ahead_ms: u64) -> Self {
         let (sent, hosts) = (BTreeMap::new(), Vec::new());
         Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, hosts }
     }
 
     /// Lets time pass in steps of `step_ms`.
-    fn until(&mut self, end_ms: u64, step_ms: u64) {
+    pub fn until(&mut self, end_ms: u64, step_ms: u64) {
         while self.now < end_ms * MS {
             self.now = (self.now + step_ms * MS).min(end_ms * MS);
             while let Some(request) = self.unit.poll_request(SimTime(self.now + self.ahead_ns)) {
@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         while let Some(Transmit { due, output, .. }) = self.unit.poll_transmit() {
             match output {
                 Output::Bytes(bytes) => assert!(self.sent.insert(due, bytes).is_none(), "{due}"),
@@ -64,7 +64,7 @@ impl Run {
     }
 
     /// When they are due, in milliseconds, and what they say.
-    fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
+    pub fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
         self.sent.iter().map(|(due, bytes)| {
             let packet = DataPacket::parse(bytes).expect("a packet");
             (due.0 as f64 / MS as f64, packet)

@@ -1,0 +1,97 @@
+//! The unit's web interface: its state as JSON, forms that change it, and a page with both.
+//!
+//! Sources: VLS-128 manual (status, diagnosis), Autoware's and Nebula's clients (info, settings,
+//! snapshot), MRPT and public configuration scripts (forms).
+
+mod forms;
+mod page;
+mod state;
+
+use super::Velodyne;
+use super::control::Configuration;
+use super::program::Mode;
+use crate::config::velodyne_web::WebProfile;
+use crate::devices::REACTION_NS;
+use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
+use crate::time::SimTime;
+
+/// What the web interface knows beside the configuration.
+#[derive(Clone, Debug)]
+pub(super) struct Web {
+    /// Model and serial number.
+    pub profile: WebProfile,
+    /// What a reset goes back to.
+    pub saved: Configuration,
+    /// When the unit is up again, while it starts anew.
+    pub up_at: SimTime,
+}
+
+impl Velodyne {
+    /// The answer to a client's request that arrived at `now`.
+    pub(super) fn answer(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
+        self.now = self.now.max(now);
+        if self.now < self.web.up_at {
+            return HttpResponse::text(503, "the unit starts anew");
+        }
+        let path = request.path.trim_end_matches('/');
+        match (request.method, path) {
+            (HttpMethod::Get, "" | "/index.html") => page::page(self),
+            (HttpMethod::Get, path) => match state::document(self, path) {
+                Some(json) => HttpResponse {
+                    status: 200,
+                    content_type: "application/json",
+                    body: json.to_string().into_bytes(),
+                },
+                None => not_there(path, forms::is_form(path)),
+            },
+            (HttpMethod::Post, "/cgi/save") => {
+                self.web.saved = self.configuration.clone();
+                done()
+            }
+            (HttpMethod::Post, "/cgi/reset") => {
+                self.reset();
+                done()
+            }
+            (HttpMethod::Post, path) if forms::is_form(path) => {
+                match forms::apply(path, &request.body, &self.configuration, &self.limits) {
+                    Ok(wanted) => {
+                        self.configure(self.now, wanted);
+                        done()
+                    }
+                    Err(why) => HttpResponse::text(400, &why),
+                }
+            }
+            (HttpMethod::Post, path) => not_there(path, state::document(self, path).is_some()),
+            (HttpMethod::Other, _) => HttpResponse::text(405, "GET and POST only"),
+        }
+    }
+
+    /// Starts anew with what has been saved: the stream ends, the rotor runs down, and after a while
+    /// it all begins again.
+    fn reset(&mut self) {
+        let down_at = SimTime(self.now.0 + REACTION_NS);
+        let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);
+        let saved = self.web.saved.clone();
+        self.send_to(up_at, saved.host);
+        self.configuration = saved;
+        self.web.up_at = up_at;
+        let mode = self.configuration.mode();
+        self.program.set_mode(down_at, Mode { is_up: false, ..mode });
+        self.program.set_mode(up_at, mode);
+        self.program.set_drive(down_at, 0, None);
+        self.program.set_drive(up_at, self.configuration.rpm, self.wanted_phase());
+        self.plan_anew(down_at);
+    }
+}
+
+/// The answer to a form that was accepted.
+fn done() -> HttpResponse {
+    HttpResponse { status: 204, content_type: "text/plain", body: Vec::new() }
+}
+
+fn not_there(path: &str, is_there_otherwise: bool) -> HttpResponse {
+    match is_there_otherwise {
+        true => HttpResponse::text(405, "not by this method"),
+        false => HttpResponse::text(404, &format!("there is no {path}")),
+    }
+}

@@ -1,0 +1,173 @@
+//! The page of the web interface: what the documents say, and the forms.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{forms, state};
+use crate::devices::velodyne::Velodyne;
+use crate::links::http::HttpResponse;
+
+const HEAD: &str = r#"<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
+<style>
+body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 46em; padding: 0 1em; color: #222; }
+h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin: 1.6em 0 .4em; }
+p.note { background: #fff4d0; padding: .6em .8em; border-left: 4px solid #d9a400; }
+table { border-collapse: collapse; } td { padding: .1em 1.2em .1em 0; vertical-align: top; }
+td:first-child { color: #666; }
+form { margin: .5em 0; } label { margin-right: 1em; white-space: nowrap; }
+input[type=number] { width: 6em; } #problem { color: #b00020; }
+</style>
+"#;
+
+/// Without the script the forms work too; what they did shows when the page is loaded again.
+const TAIL: &str = r#"<p id="problem" role="alert"></p>
+<script>
+for (const form of document.forms) form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form));
+  const reply = await fetch(form.action, { method: "POST", body });
+  if (reply.ok) location.reload();
+  else document.getElementById("problem").textContent = await reply.text();
+});
+</script>
+</body></html>
+"#;
+
+/// The page.
+pub fn page(unit: &Velodyne) -> HttpResponse {
+    let model = escape(&unit.web.profile.model);
+    let settings = state::settings(unit);
+    let mut html = format!(
+        "{HEAD}<title>{model}</title></head><body>\n<h1>{model}, emulated by Menura</h1>\n\
+         <p class=\"note\">This is not a real {model}. The fields are those of its web interface; \
+         what is saved lasts until this run of Menura ends.</p>\n"
+    );
+    for (title, path, value) in [
+        ("Unit", "info.json", &state::info(unit)),
+        ("Status", "status.json", &state::status(unit)),
+        ("Settings", "settings.json", &settings),
+        ("Diagnosis, raw counts", "diag.json", &state::diagnosis(unit)),
+    ] {
+        html += &format!("<h2>{title} (<a href=\"/cgi/{path}\">{path}</a>)</h2>\n<table>\n");
+        rows(&mut html, "", value);
+        html += "</table>\n";
+    }
+    html += "<h2>Change</h2>\n";
+    forms(&mut html, unit, &settings);
+    html += TAIL;
+    HttpResponse { status: 200, content_type: "text/html; charset=utf-8", body: html.into_bytes() }
+}
+
+/// A row for each leaf of a document.
+fn rows(html: &mut String, name: &str, value: &Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                rows(html, &name, value);
+            }
+        }
+        Value::String(text) => row(html, name, text),
+        other => row(html, name, &other.to_string()),
+    }
+}
+
+fn row(html: &mut String, name: &str, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(html, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(text));
+}
+
+fn forms(html: &mut String, unit: &Velodyne, settings: &Value) {
+    let words: Vec<_> = unit.limits.returns.iter().map(|mode| forms::word(*mode)).collect();
+    let speeds = [0, unit.limits.rpm[1], unit.limits.rpm_step];
+    let (fov, host) = (&settings["fov"], &settings["host"]);
+    let (net, lock) = (&settings["net"], &settings["phaselock"]);
+    let port = [1, 65_535, 1];
+    for (path, button, fields) in [
+        (
+            "setting",
+            "Set",
+            vec![
+                number("rpm", "Speed, rpm", &settings["rpm"], speeds),
+                choice("returns", "Returns", &words, &settings["returns"]),
+                choice("laser", "Laser", &["On", "Off"], &settings["laser"]),
+            ],
+        ),
+        (
+            "setting/fov",
+            "Set",
+            vec![
+                number("start", "View from", &fov["start"], [0, 359, 1]),
+                number("end", "to, degrees", &fov["end"], [0, 359, 1]),
+            ],
+        ),
+        (
+            "setting/phaselock",
+            "Set",
+            vec![
+                choice("enabled", "Phase lock", &["On", "Off"], &lock["enabled"]),
+                number("offset", "Offset, 0.01 degrees", &lock["offset"], [0, 35_999, 1]),
+            ],
+        ),
+        (
+            "setting/host",
+            "Set",
+            vec![
+                text("addr", "Host", &host["addr"]),
+                number("dport", "Data port", &host["dport"], port),
+                number("tport", "Telemetry port", &host["tport"], port),
+            ],
+        ),
+        (
+            "setting/net",
+            "Note (the rig's link is used)",
+            vec![
+                text("addr", "Own address", &net["addr"]),
+                text("mask", "Mask", &net["mask"]),
+                text("gateway", "Gateway", &net["gateway"]),
+                choice("dhcp", "DHCP", &["On", "Off"], &net["dhcp"]),
+            ],
+        ),
+        ("save", "Save", vec![hidden("data", "submit")]),
+        ("reset", "Start anew", vec![hidden("reset_system", "")]),
+    ] {
+        let fields = fields.join("\n");
+        *html += &format!(
+            "<form method=\"post\" action=\"/cgi/{path}\">{fields} <button>{button}</button></form>\n"
+        );
+    }
+}
+
+fn number(key: &str, label: &str, value: &Value, [low, high, step]: [u32; 3]) -> String {
+    format!(
+        "<label>{label} <input type=\"number\" name=\"{key}\" value=\"{value}\" \
+         min=\"{low}\" max=\"{high}\" step=\"{step}\"></label>"
+    )
+}
+
+fn text(key: &str, label: &str, value: &Value) -> String {
+    let value = escape(value.as_str().unwrap_or_default());
+    format!("<label>{label} <input name=\"{key}\" value=\"{value}\" size=\"15\"></label>")
+}
+
+fn choice(key: &str, label: &str, words: &[&str], value: &Value) -> String {
+    let option = |word: &&str| {
+        let chosen = if value == *word { " selected" } else { "" };
+        format!("<option{chosen}>{word}</option>")
+    };
+    let options: String = words.iter().map(option).collect();
+    format!("<label>{label} <select name=\"{key}\">{options}</select></label>")
+}
+
+fn hidden(key: &str, value: &str) -> String {
+    format!("<input type=\"hidden\" name=\"{key}\" value=\"{value}\">")
+}
+
+fn escape(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;")
+}

@@ -1,0 +1,182 @@
+//! The unit's state as the web interface tells it.
+
+use serde_json::{Map, Value, json};
+
+use super::forms::word;
+use crate::devices::velodyne::Velodyne;
+use crate::sensors::noise::Quantity;
+use crate::time::SimTime;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// The measured speed is told with an error of so much either way, rpm.
+const TACHOMETER_RPM: u8 = 3;
+
+// What the converters read is that of a unit in good health; nothing warms up.
+const HV_V: f64 = -141.0;
+const TOP_TEMPERATURE_C: f64 = 47.0;
+const BOTTOM_TEMPERATURE_C: f64 = 40.0;
+const SUPPLY_V: f64 = 12.2;
+const CURRENT_A: f64 = 0.65;
+
+/// The document at `path`, if there is one.
+pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
+    Some(match path {
+        "/cgi/status.json" => status(unit),
+        "/cgi/settings.json" => settings(unit),
+        "/cgi/info.json" => info(unit),
+        "/cgi/diag.json" => diagnosis(unit),
+        "/cgi/snapshot.hdl" => json!({
+            "config": settings(unit),
+            "status": status(unit),
+            "info": info(unit),
+            "diag": diagnosis(unit),
+        }),
+        _ => return None,
+    })
+}
+
+/// `status.json`.
+pub fn status(unit: &Velodyne) -> Value {
+    let rotor = unit.program.rotor();
+    let speed = rotor.rpm(unit.now);
+    let phase_centideg = (rotor.turn(unit.last_second()) * 36_000.0).round() as u32 % 36_000;
+    json!({
+        "gps": { "pps_state": unit.pps_word(), "position": unit.position_text() },
+        "motor": {
+            "state": switch(unit.configuration.rpm > 0),
+            "rpm": tachometer(unit, speed),
+            "lock": switch(unit.is_in_phase()),
+            "phase": phase_centideg,
+        },
+        "laser": { "state": laser_state(unit, speed) },
+    })
+}
+
+fn laser_state(unit: &Velodyne, speed: f64) -> &'static str {
+    match unit.program.mode(unit.now).laser_on {
+        false => "Off",
+        true if speed < f64::from(unit.settings.motor.interlock_rpm) => "Disabled",
+        true => "On",
+    }
+}
+
+fn tachometer(unit: &Velodyne, speed: f64) -> u32 {
+    if speed == 0.0 {
+        return 0;
+    }
+    let noise = unit.noise.request(unit.now.0 / SECOND_NS);
+    let error = noise.whole(0, Quantity::Tachometer, 0, 2 * TACHOMETER_RPM);
+    (speed + f64::from(error) - f64::from(TACHOMETER_RPM)).round().max(0.0) as u32
+}
+
+/// `settings.json`.
+pub fn settings(unit: &Velodyne) -> Value {
+    let c = &unit.configuration;
+    json!({
+        "returns": word(c.returns),
+        "rpm": c.rpm,
+        "laser": switch(c.laser_on),
+        "fov": { "start": c.view.0[0], "end": c.view.0[1] },
+        "host": {
+            "addr": c.host.ip.to_string(),
+            "dport": c.host.data_port,
+            "tport": c.host.telemetry_port,
+        },
+        "net": {
+            "addr": c.net.addr.to_string(),
+            "mask": c.net.mask.to_string(),
+            "gateway": c.net.gateway.to_string(),
+            "dhcp": switch(c.net.dhcp),
+        },
+        "phaselock": {
+            "enabled": switch(c.phase_lock.is_on),
+            "offset": c.phase_lock.offset_centideg,
+        },
+    })
+}
+
+/// `info.json`.
+pub fn info(unit: &Velodyne) -> Value {
+    json!({ "model": unit.web.profile.model, "serial": unit.web.profile.serial })
+}
+
+/// `diag.json`: what the converters read.
+pub fn diagnosis(unit: &Velodyne) -> Value {
+    let has_16_lasers = unit.lasers.len() == 16;
+    let mut top = Map::new();
+    let mut put = |key: &str, volts: f64| {
+        top.insert(key.into(), counts(volts).into());
+    };
+    put("hv", HV_V / 101.0 + 5.0);
+    if !has_16_lasers {
+        put("ad_temp", thermometer_v(TOP_TEMPERATURE_C));
+    }
+    put("lm20_temp", thermometer_v(TOP_TEMPERATURE_C));
+    put("pwr_5v", 5.0 / 2.0);
+    put("pwr_2_5v", 2.5);
+    put("pwr_3_3v", 3.3);
+    put(if has_16_lasers { "pwr_5v_raw" } else { "pwr_raw" }, 5.0 / 2.0);
+    put("pwr_vccint", 1.2);
+    json!({
+        "volt_temp": {
+            "top": top,
+            "bot": {
+                "i_out": counts(CURRENT_A / 10.0 + 2.5),
+                "pwr_1_2v": counts(1.2),
+                "lm20_temp": counts(thermometer_v(BOTTOM_TEMPERATURE_C)),
+                "pwr_5v": counts(5.0 / 2.0),
+                "pwr_2_5v": counts(2.5),
+                "pwr_3_3v": counts(3.3),
+                "pwr_v_in": counts(SUPPLY_V / 11.0),
+                "pwr_1_25v": counts(1.25),
+            },
+        },
+        "vhv": counts(HV_V / 101.0 + 5.0),
+        "adc_nf": 0,
+        "adc_stats": 0,
+        "ixe": 0,
+        "adctp_stat": 0,
+    })
+}
+
+fn switch(is_on: bool) -> &'static str {
+    if is_on { "On" } else { "Off" }
+}
+
+/// A converter of 12 bits over 5 V.
+fn counts(volts: f64) -> u16 {
+    (volts * 4096.0 / 5.0).round().clamp(0.0, 4095.0) as u16
+}
+
+/// What an LM20 gives at a temperature (its data sheet's parabola).
+fn thermometer_v(celsius: f64) -> f64 {
+    let root = celsius + 1481.96;
+    1.8639 - 3.88e-6 * (root * root - 2.1962e6)
+}
+
+impl Velodyne {
+    /// The state of the pulse per second.
+    fn pps_word(&self) -> &'static str {
+        "Absent"
+    }
+
+    /// Where the receiver says that it is.
+    fn position_text(&self) -> String {
+        String::new()
+    }
+
+    /// Whether the rotor keeps the phase that it is to keep.
+    fn is_in_phase(&self) -> bool {
+        let second = self.last_second();
+        self.wanted_phase().is_some_and(|phase| {
+            let off = self.program.rotor().turn(second) - phase.turn;
+            self.configuration.rpm > 0 && ((off + 0.5).rem_euclid(1.0) - 0.5).abs() < 0.01
+        })
+    }
+
+    /// The last whole second of UTC.
+    fn last_second(&self) -> SimTime {
+        let past_ns = self.epoch.unix_ns(self.now).rem_euclid(i128::from(SECOND_NS)) as u64;
+        SimTime(self.now.0.saturating_sub(past_ns))
+    }
+}

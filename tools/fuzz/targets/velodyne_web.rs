@@ -1,0 +1,57 @@
+//! Clients that say anything to a Velodyne's web interface: every request is answered, and the unit
+//! goes on sending packets whose due times only go back as far as it takes packets back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::profile::{DriverProfile, Profile};
+use menura::devices::velodyne::Velodyne;
+use menura::devices::{Device, Output};
+use menura::links::http::{HttpMethod, HttpRequest};
+use menura::sensors::noise::NoiseSource;
+use menura::sensors::{Measurement, Outcome};
+use menura::time::{Epoch, SimTime};
+
+/// A request is a line of method, path and body, divided by blanks, after a byte that says how many
+/// milliseconds later it comes.
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(profile) = Profile::find("velodyne-vlp16-3.0") else { return };
+    let DriverProfile::Velodyne(driver) = &profile.driver else { return };
+    let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
+    let noise = NoiseSource::new(1, "puck");
+    let mut unit = Velodyne::new(driver, &driver.defaults, None, noise, Epoch::new(start));
+    let mut now = SimTime::ZERO;
+    let mut last_due = SimTime::ZERO;
+    for line in bytes.split(|byte| *byte == b'\n').take(8) {
+        let Some((wait, line)) = line.split_first() else { continue };
+        now = SimTime(now.0 + u64::from(*wait) * 1_000_000);
+        let mut parts = line.splitn(3, |byte| *byte == b' ');
+        let method = match parts.next() {
+            Some(b"GET") => HttpMethod::Get,
+            Some(b"POST") => HttpMethod::Post,
+            _ => HttpMethod::Other,
+        };
+        let path = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+        let body = parts.next().unwrap_or_default().to_vec();
+        let response = unit.handle_http(now, &HttpRequest { method, path, body });
+        assert!((200..600).contains(&response.status));
+        for _ in 0..40 {
+            let Some(request) = unit.poll_request(SimTime(now.0 + 100_000_000)) else { break };
+            unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(Vec::new()) });
+        }
+        unit.advance(now);
+        while let Some(transmit) = unit.poll_transmit() {
+            match transmit.output {
+                Output::Withdraw => {
+                    assert!(transmit.due > now);
+                    last_due = transmit.due;
+                }
+                Output::Bytes(bytes) => {
+                    assert_eq!(bytes.len(), 1206);
+                    assert!(transmit.due >= last_due);
+                    last_due = transmit.due;
+                }
+                _ => assert!(transmit.due > now),
+            }
+        }
+    }
+});
