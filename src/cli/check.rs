@@ -39,10 +39,10 @@ impl Cmd {
 
 /// One line a device.
 fn summary(rig: &Rig) -> impl Iterator<Item = String> {
-    rig.devices.iter().map(device)
+    rig.devices.iter().map(|unit| device(rig, unit))
 }
 
-fn device(device: &DeviceConfig) -> String {
+fn device(rig: &Rig, device: &DeviceConfig) -> String {
     let settings = match &device.family {
         DeviceFamily::VelodyneHdl64e(Configured { profile, settings }) => {
             let rate = profile.timing_of(settings.return_mode).packets_per_second;
@@ -74,6 +74,9 @@ fn device(device: &DeviceConfig) -> String {
     let mut link = device.link.describe();
     if let Some(control) = &device.control {
         link += &format!(", {}", control.describe());
+    }
+    if let Some(source) = device.gps_cable {
+        link += &format!(", GPS input wired to {}", rig.devices[source].name);
     }
     format!("{}: {}, {settings}, {link}", device.name, device.profile.name)
 }

@@ -2,6 +2,7 @@
 
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
+use super::velodyne_clock::ClockSettings;
 use super::velodyne_motor::MotorSettings;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
@@ -123,8 +124,6 @@ pub struct Hdl64eStatus {
     pub temperature_c: u8,
     /// 'V': firmware in hex nibbles, 0x47 = 4.07. S1: the version form's number.
     pub firmware_version: u16,
-    /// 'G': b'A', b'V', b'P' or 0.
-    pub gps_status: u8,
     /// Upper and lower block threshold.
     pub thresholds: [u8; 2],
     /// Percent, reserved.
@@ -133,7 +132,7 @@ pub struct Hdl64eStatus {
     pub life_time_hours: u16,
     /// 0xA8 = internal correction, 0xA0..=0xA7 fixed power.
     pub power_level: u8,
-    /// Warning bits.
+    /// Warning bits; those of pulse and GPS time come from the clock.
     pub warnings: u8,
     /// Year - 2000, month, day, hour, minute, second of the calibration; all 0xff for none.
     pub calibration_time: [u8; 6],
@@ -164,6 +163,8 @@ pub struct Hdl64eSettings {
     pub lag_ns: u64,
     /// How the head is driven.
     pub motor: MotorSettings,
+    /// The clock and the GPS input; the S1 has neither.
+    pub clock: Option<ClockSettings>,
     /// The unit's calibration, 64 lasers by id.
     pub calibration: LaserTable,
     /// Whose reading of the calibration the raw distances undo.

@@ -10,23 +10,18 @@ use super::network::network;
 use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader, Value};
+use super::velodyne_clock;
 use super::velodyne_motor as motor;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
-/// Words of the 'G' status byte.
-const GPS_STATUS: &[(&str, u8)] =
-    &[("pps-and-nmea", b'A'), ("nmea", b'V'), ("pps", b'P'), ("none", 0)];
-
-/// Words of the warning bits.
+/// Words of the warning bits that a profile sets.
 const WARNINGS: &[(&str, u8)] = &[
     ("lens-contaminated", 1 << 0),
     ("too-hot", 1 << 1),
     ("too-cold", 1 << 2),
     ("voltage-low", 1 << 3),
     ("voltage-high", 1 << 4),
-    ("pps-present", 1 << 5),
-    ("gps-time-present", 1 << 6),
 ];
 
 /// Reads what a profile says besides its name and sources.
@@ -48,6 +43,15 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         .and_then(|table| timings(table, generation?, has_dual));
     let status =
         root.required("status").table("[status]").and_then(|table| status(table, generation?));
+    // The S1 tells no time. Of a generation that is not known the table cannot be judged.
+    let clock = match generation {
+        Some(Hdl64eGeneration::S1) => Some(None),
+        Some(_) => {
+            let table = root.required("clock").table("[clock]");
+            table.and_then(velodyne_clock::profile).map(Some)
+        }
+        None => root.optional("clock").table("[clock]").and(None),
+    };
     let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &reach()));
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
     let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
@@ -76,6 +80,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
             noise: noise?,
             lag_ns: packet.lag_ns,
             motor: motor?,
+            clock: clock?,
             calibration,
             calibration_reading,
         },
@@ -285,7 +290,6 @@ fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hd
             firmware_version: firmware_version?,
             s1_form_packets: s1_form_packets?,
             // The S1's six status bytes hold none of these.
-            gps_status: 0,
             thresholds: [0; 2],
             humidity_percent: 0,
             life_time_hours: 0,
@@ -294,7 +298,6 @@ fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hd
             calibration_time: [0xff; 6],
         });
     }
-    let gps_status = table.required("gps_status").choice(GPS_STATUS, "the status byte 'G'");
     let upper = table.required("upper_threshold").integer(&byte(""));
     let lower = table.required("lower_threshold").integer(&byte(""));
     let percent = Limit::new(0..=100, "percent", "the quantity itself");
@@ -308,7 +311,6 @@ fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hd
     Some(Hdl64eStatus {
         temperature_c: temperature_c?,
         firmware_version: firmware_version?,
-        gps_status: gps_status?,
         thresholds: [upper?, lower?],
         humidity_percent: humidity_percent?,
         life_time_hours: life_time_hours?,
@@ -491,6 +493,10 @@ pub(super) fn settings(
     }
     let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
     all.motor = motor::settings(&motor, &all.motor);
+    if let Some(clock) = &mut all.clock {
+        let field = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
+        *clock = velodyne_clock::settings(&field, clock);
+    }
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read =

@@ -7,6 +7,7 @@
 mod words;
 
 pub mod almanac;
+mod cable_read;
 pub mod calibration;
 mod calibration_xml;
 pub mod diagnostic;
@@ -39,6 +40,7 @@ mod sick_lms1xx_read;
 pub mod sick_lms2xx;
 mod sick_lms2xx_read;
 pub mod velodyne;
+pub mod velodyne_clock;
 pub mod velodyne_motor;
 mod velodyne_read;
 pub mod velodyne_web;

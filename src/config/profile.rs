@@ -156,6 +156,15 @@ impl Profile {
         }
     }
 
+    /// Whether the product has an input for a GPS receiver's pulse and sentences.
+    pub fn has_gps_input(&self) -> bool {
+        match &self.driver {
+            DriverProfile::VelodyneHdl64e(driver) => driver.defaults.clock.is_some(),
+            DriverProfile::Velodyne(_) => true,
+            _ => false,
+        }
+    }
+
     /// What kind of link it has.
     pub fn interface(&self) -> Interface {
         match &self.driver {

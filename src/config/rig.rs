@@ -334,6 +334,8 @@ pub struct DeviceConfig {
     pub link: LinkConfig,
     /// Where else it listens to its host.
     pub control: Option<ControlConfig>,
+    /// The receiver that its GPS input is wired to, by its place in the rig.
+    pub gps_cable: Option<usize>,
     /// Its family, with the firmware's data and this unit's settings.
     pub family: DeviceFamily,
 }

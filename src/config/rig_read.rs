@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
+use super::cable_read::{self, Cabled};
 use super::diagnostic::{Diagnostics, Place, SourceFile};
 use super::fault_read::faults;
 use super::gnss_read as gnss;
@@ -183,9 +184,10 @@ fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {
     let devices: Vec<_> = items
         .iter()
         .map(|item| {
-            let table = item.named("device").table("[[device]]")?;
+            let mut table = item.named("device").table("[[device]]")?;
+            let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
             let (name, device) = device(table, &mut profiles);
-            if let Some(name) = name {
+            if let Some(name) = name.clone() {
                 if let Some(first) = names.iter().find(|first| first.value == name.value) {
                     let title = format!("two devices are named \"{}\"", name.value);
                     let fault = name.place.fault(title, "again here");
@@ -194,10 +196,10 @@ fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {
                 }
                 names.push(name);
             }
-            device
+            Some(Cabled { name, device: device?, cable })
         })
         .collect();
-    devices.into_iter().collect()
+    cable_read::connect(devices, &names, field)
 }
 
 fn device(
@@ -230,6 +232,7 @@ fn device(
             body_from_sensor: mount?,
             link: link.clone()?.0,
             control: link?.1,
+            gps_cable: None,
             family: family?,
         })
     };

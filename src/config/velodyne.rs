@@ -3,6 +3,7 @@
 use super::hdl64e::ReturnMode;
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
+use super::velodyne_clock::ClockSettings;
 use super::velodyne_motor::MotorSettings;
 use super::velodyne_web::WebProfile;
 
@@ -80,6 +81,8 @@ pub struct VelodyneSettings {
     pub lag_ns: u64,
     /// How the head is driven.
     pub motor: MotorSettings,
+    /// The clock and the GPS input.
+    pub clock: ClockSettings,
     /// The optics.
     pub beam: BeamSettings,
     /// The errors.

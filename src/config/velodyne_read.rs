@@ -8,6 +8,7 @@ use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
 use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use super::velodyne_clock;
 use super::velodyne_motor as motor;
 use super::velodyne_web as web;
 
@@ -24,6 +25,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let web = root.required("web").table("[web]").and_then(web::profile);
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
+    let clock = root.required("clock").table("[clock]").and_then(velodyne_clock::profile);
     let beam = root.required("beam").table("[beam]");
     let beam = beam.and_then(|table| lidar::beam(table, None, &reach()));
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
@@ -48,6 +50,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
             azimuth_jitter_centideg: packet.azimuth_jitter_centideg,
             lag_ns: packet.lag_ns,
             motor: motor?,
+            clock: clock?,
             beam: beam?,
             noise: noise?,
         },
@@ -95,6 +98,8 @@ pub(super) fn settings(
     }
     let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
     all.motor = motor::settings(&motor, &all.motor);
+    let clock = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
+    all.clock = velodyne_clock::settings(&clock, &all.clock);
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read = beam.table("a beam");

@@ -97,6 +97,15 @@ impl Output {
     }
 }
 
+/// What comes down a cable from another device of the rig.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CableSignal {
+    /// The pulse-per-second line rises (`true`) or falls.
+    PulsePerSecond(bool),
+    /// Bytes, the last bit of which has just arrived, and how the other end's serial port runs.
+    Bytes(Vec<u8>, LineSettings),
+}
+
 /// One product's behaviour. Instants given to it never go back.
 pub trait Device: Send {
     /// What to measure next, if its first firing is before `horizon`. Call until `None`.
@@ -122,6 +131,9 @@ pub trait Device: Send {
     fn handle_http(&mut self, _now: SimTime, _request: &HttpRequest) -> HttpResponse {
         HttpResponse::text(404, "this device has no web interface")
     }
+
+    /// A signal that arrived at `now` from the device it is wired to.
+    fn handle_cable(&mut self, _now: SimTime, _signal: &CableSignal) {}
 
     /// The time has come to `now`: what falls due until then is to be done, in its order. The
     /// result must not depend on how many steps lead there.
@@ -152,7 +164,10 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
     let noise = NoiseSource::new(seed, &config.name);
     match &config.family {
         DeviceFamily::VelodyneHdl64e(Configured { profile, settings }) => {
-            let device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
+            let mut device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
+            if config.gps_cable.is_some() {
+                device.connect_receiver();
+            }
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
@@ -163,7 +178,10 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
         }
         DeviceFamily::Velodyne(Configured { profile, settings }) => {
             let host = host_of(config);
-            let device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
+            let mut device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
+            if config.gps_cable.is_some() {
+                device.connect_receiver();
+            }
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }

@@ -9,6 +9,7 @@
 //! there are. [`run`] gives packets to one thread that sends them at their due times; [`record`]
 //! writes the same packets to files with the clock stepped by the work itself.
 
+pub mod cables;
 pub mod certificate;
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::LiveWorld;
+use super::cables::Cables;
 use super::clock::Stopwatch;
 use super::stats::RenderStats;
 use crate::config::rig::DeviceConfig;
@@ -24,6 +25,7 @@ const IN_FLIGHT_PER_WORKER: usize = 8;
 /// The conductor's hold on the devices and the workers.
 pub struct Renderer<'scope> {
     units: Vec<Unit>,
+    cables: Cables,
     jobs: Sender<Job>,
     done: Receiver<Done>,
     in_flight: usize,
@@ -130,6 +132,8 @@ impl<'scope> Renderer<'scope> {
             let (job_queue, done_queue) = (job_queue.clone(), done_queue.clone());
             scope.spawn(move || work(world, &job_queue, &done_queue, stats));
         }
+        let sources: Vec<_> = configs.iter().map(|config| config.gps_cable).collect();
+        let lines: Vec<_> = devices.iter().map(|built| built.device.line()).collect();
         let units = configs.iter().zip(devices).map(|(config, built)| Unit {
             device: built.device,
             sensor: built.sensor,
@@ -141,7 +145,8 @@ impl<'scope> Renderer<'scope> {
             now: SimTime::ZERO,
             held: config.control.is_some().then(Held::default),
         });
-        Self { units: units.collect(), jobs, done, in_flight: 0, capacity, stats }
+        let cables = Cables::new(&sources, &lines);
+        Self { units: units.collect(), cables, jobs, done, in_flight: 0, capacity, stats }
     }
 
     /// Gives workers what is to be measured before `horizon`, earliest first, as far as they have
@@ -218,7 +223,7 @@ impl<'scope> Renderer<'scope> {
                 Waiting::Done(measurement) => {
                     unit.rendered_ns = measurement.request.start.0;
                     unit.device.handle_measurement(measurement);
-                    pass_on(index, unit, out);
+                    pass_on(index, unit, &mut self.cables, out);
                 }
             }
             unit.waiting.pop_front();
@@ -234,7 +239,7 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         unit.now = unit.now.max(at);
         unit.device.handle_input(unit.now, bytes);
-        pass_on(index, unit, out);
+        pass_on(index, unit, &mut self.cables, out);
     }
 
     /// Tells a device that one of its hosts has connected or gone.
@@ -249,7 +254,7 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         unit.now = unit.now.max(at);
         unit.device.handle_peer(unit.now, peer, connected);
-        pass_on(index, unit, out);
+        pass_on(index, unit, &mut self.cables, out);
     }
 
     /// Hands a device what one of its hosts sent at `at`.
@@ -264,7 +269,7 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         unit.now = unit.now.max(at);
         unit.device.handle_peer_input(unit.now, peer, bytes);
-        pass_on(index, unit, out);
+        pass_on(index, unit, &mut self.cables, out);
     }
 
     /// A device's answer to a request that arrived at its web interface at `at`.
@@ -278,7 +283,7 @@ impl<'scope> Renderer<'scope> {
         let unit = &mut self.units[index];
         unit.now = unit.now.max(at);
         let response = unit.device.handle_http(unit.now, request);
-        pass_on(index, unit, out);
+        pass_on(index, unit, &mut self.cables, out);
         response
     }
 
@@ -291,17 +296,16 @@ impl<'scope> Renderer<'scope> {
 
     /// Lets the time of every device come to `now`, answered requests or not.
     pub fn advance(&mut self, now: SimTime, out: &mut dyn FnMut(Rendered)) {
-        for (index, unit) in self.units.iter_mut().enumerate() {
-            if now > unit.now {
-                unit.now = now;
-                unit.device.advance(now);
-                pass_on(index, unit, out);
-            }
+        let mut place = 0;
+        while let Some(index) = self.cables.in_order(place) {
+            self.bring(index, now, out);
+            place += 1;
         }
     }
 
     /// Lets the time of each device come as far as its requests are answered, to `end` at most,
-    /// and no further than `step` beyond the slowest; whether all have come to `end`.
+    /// and no further than `step` beyond the slowest, nor beyond the device that it hears by a
+    /// cable; whether all have come to `end`.
     pub fn advance_behind(
         &mut self,
         end: SimTime,
@@ -309,21 +313,36 @@ impl<'scope> Renderer<'scope> {
         out: &mut dyn FnMut(Rendered),
     ) -> bool {
         let slowest = self.units.iter().map(|unit| unit.now).min().unwrap_or(end);
-        for (index, unit) in self.units.iter_mut().enumerate() {
-            let answered = unit.awaited().unwrap_or(end);
-            let now = (slowest + step).min(answered).min(end);
-            if now > unit.now {
-                unit.now = now;
-                unit.device.advance(now);
-                pass_on(index, unit, out);
-            }
+        let mut place = 0;
+        while let Some(index) = self.cables.in_order(place) {
+            let answered = self.units[index].awaited().unwrap_or(end);
+            let source = self.cables.source_of(index);
+            let heard = source.map_or(end, |source| self.units[source].now);
+            self.bring(index, (slowest + step).min(answered).min(heard).min(end), out);
+            place += 1;
         }
         self.units.iter().all(|unit| unit.now >= end)
     }
+
+    /// Lets the time of one device come to `now`, with what arrives at it by a cable until then.
+    fn bring(&mut self, index: usize, now: SimTime, out: &mut dyn FnMut(Rendered)) {
+        let unit = &mut self.units[index];
+        while let Some((at, signal)) = self.cables.next_arrival(index, now) {
+            unit.now = unit.now.max(at);
+            unit.device.handle_cable(unit.now, &signal);
+            pass_on(index, unit, &mut self.cables, out);
+        }
+        if now > unit.now {
+            unit.now = now;
+            unit.device.advance(now);
+            pass_on(index, unit, &mut self.cables, out);
+        }
+    }
 }
 
-fn pass_on(index: usize, unit: &mut Unit, out: &mut dyn FnMut(Rendered)) {
+fn pass_on(index: usize, unit: &mut Unit, cables: &mut Cables, out: &mut dyn FnMut(Rendered)) {
     while let Some(transmit) = unit.device.poll_transmit() {
+        cables.carry(index, &transmit);
         match &mut unit.held {
             Some(held) => held.take(transmit),
             None => out(Rendered::Transmit(index, transmit)),

@@ -375,6 +375,17 @@ impl RollingStream {
         Ok(table)
     }
 
+    /// Replaces the warning bits, as [`StatusTable::set_warnings`] does.
+    pub fn set_warnings(&mut self, bits: u8) {
+        match self.format {
+            StatusFormat::S2 => self.bytes[at::SPARE] = bits,
+            StatusFormat::S3 => {
+                let gaps = self.bytes[at::LASER_0 + at::LASER_LEN..at::CALIBRATION_TIME].iter_mut();
+                gaps.step_by(at::LASER_STRIDE).for_each(|first| *first = bits);
+            }
+        }
+    }
+
     /// The stream.
     pub fn bytes(&self) -> &[u8; ROLLING_LEN] {
         &self.bytes

@@ -35,7 +35,10 @@ mod block {
     pub const POINT_LEN: usize = 3;
 }
 /// Where a data packet's blocks end and its last six bytes begin.
-const TAIL: usize = BLOCKS * block::LEN;
+pub const TAIL: usize = BLOCKS * block::LEN;
+
+/// Where a data packet of all models but the HDL-64E S1 has its timestamp.
+pub const TIMESTAMP: std::ops::Range<usize> = TAIL..TAIL + 4;
 
 /// Fields of a position packet.
 mod position {

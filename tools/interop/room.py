@@ -43,6 +43,7 @@ link = {{ udp = {{ {link} }} }}
 rotation_rate_rpm = {rpm}
 return_mode = "{return_mode}"
 noise = {{ range_std_m = 0.0, azimuth_std_deg = 0.0, elevation_std_deg = 0.0, intensity_std = 0.0 }}
+{clock}
 {settings}
 """
 
@@ -54,7 +55,9 @@ def rig(profile, return_mode, port, settings, source=None):
     return RIG.format(
         start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(SIZE_M), device=DEVICE,
         profile=profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, link=link, rpm=ROTATION_RATE_RPM,
-        return_mode=return_mode, settings=settings)
+        return_mode=return_mode, settings=settings,
+        # The S1 tells no time. The clocks of the others count from power-up unless they are set.
+        clock="" if profile == "velodyne-hdl64e-s1" else 'clock = { reference = "utc" }')
 
 
 def mounted(vectors):

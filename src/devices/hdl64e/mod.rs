@@ -13,7 +13,8 @@ pub mod schedule;
 
 use std::collections::VecDeque;
 
-use super::{Device, Output, Transmit};
+use super::velodyne::clock::DeviceClock;
+use super::{CableSignal, Device, Output, Transmit};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
@@ -24,9 +25,11 @@ use crate::sensors::{
 };
 use crate::time::{Epoch, SimTime};
 use crate::wire::hdl64e_status::{
-    LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable,
+    LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
-use crate::wire::velodyne::{BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, SLOTS};
+use crate::wire::velodyne::{
+    BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, PpsStatus, SLOTS, TAIL,
+};
 use optics::Optics;
 use schedule::Schedule;
 
@@ -40,9 +43,27 @@ pub struct Hdl64e {
     schedule: Schedule,
     optics: Optics,
     noise: NoiseSource,
-    epoch: Epoch,
+    /// S2 and S3 only.
+    clock: Option<DeviceClock>,
+    /// Whether a receiver sets the clock.
+    is_wired: bool,
+    now: SimTime,
     next_request: u64,
+    /// Measured, without the six last bytes: what the clock shows then is not known yet.
+    held: VecDeque<Held>,
     ready: VecDeque<Transmit>,
+}
+
+/// A packet that waits for its six last bytes.
+struct Held {
+    index: u64,
+    /// Its first firing: what was heard until then is what its timestamp goes by.
+    start: SimTime,
+    /// The instant that its timestamp names.
+    stamped: SimTime,
+    points: u32,
+    due: SimTime,
+    payload: Vec<u8>,
 }
 
 impl Hdl64e {
@@ -61,10 +82,18 @@ impl Hdl64e {
             schedule: Schedule::new(profile, settings),
             optics: Optics::new(&settings.calibration, settings.calibration_reading),
             noise,
-            epoch,
+            clock: settings.clock.as_ref().map(|clock| DeviceClock::new(clock, epoch)),
+            is_wired: false,
+            now: SimTime::ZERO,
             next_request: 0,
+            held: VecDeque::new(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
     }
 
     /// The physics that measures for this unit.
@@ -72,13 +101,18 @@ impl Hdl64e {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
     }
 
-    fn tail(&self, index: u64, start: SimTime, leaves: SimTime) -> [u8; 6] {
-        let Some(stream) = &self.stream else { return self.s1_tail(index) };
-        let stamped = match self.settings.timestamp_marks {
-            TimestampMarks::FirstFiring => start,
-            TimestampMarks::PacketEnd => leaves,
+    /// The six last bytes of packet `index`.
+    fn tail(&mut self, index: u64, stamped: SimTime) -> [u8; 6] {
+        let (Some(stream), Some(clock)) = (&mut self.stream, &self.clock) else {
+            return self.s1_tail(index);
         };
-        let now = self.epoch.civil(stamped);
+        let has_pulse = clock.pps(stamped) != PpsStatus::Absent;
+        let has_time = clock.hears_nmea(stamped);
+        let mut warnings = self.status.warnings;
+        warnings |= if has_pulse { warning::PPS } else { 0 };
+        warnings |= if has_time { warning::GPS_TIME } else { 0 };
+        stream.set_warnings(warnings);
+        let now = clock.civil(stamped);
         let live = LiveStatus {
             hour: now.hour() as u8,
             minute: now.minute() as u8,
@@ -86,12 +120,17 @@ impl Hdl64e {
             day: now.day() as u8,
             month: now.month() as u8,
             year: now.year().rem_euclid(100) as u8,
-            gps: self.status.gps_status,
+            gps: match (has_pulse, has_time) {
+                (true, true) => b'A',
+                (false, true) => b'V',
+                (true, false) => b'P',
+                (false, false) => 0,
+            },
             temperature_c: self.status.temperature_c,
             firmware: self.status.firmware_version as u8,
         };
         let (kind, value) = stream.status_pair(index, &live);
-        DataPacket::tail_with(self.epoch.micros_past_hour(stamped), [kind, value])
+        DataPacket::tail_with(clock.micros_past_hour(stamped), [kind, value])
     }
 
     fn s1_tail(&self, index: u64) -> [u8; 6] {
@@ -156,8 +195,17 @@ impl Hdl64e {
                 points,
             }
         });
-        let leaves = self.schedule.leaves(request.index);
-        DataPacket { blocks, tail: self.tail(request.index, request.start, leaves) }
+        DataPacket { blocks, ..DataPacket::default() }
+    }
+
+    /// Completes the packets whose time the clock knows.
+    fn release(&mut self) {
+        let (now, is_wired) = (self.now, self.is_wired);
+        while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
+            let Held { index, stamped, points, due, mut payload, .. } = held;
+            payload[TAIL..].copy_from_slice(&self.tail(index, stamped));
+            self.ready.push_back(Transmit { due, points, output: Output::Bytes(payload) });
+        }
     }
 }
 
@@ -180,11 +228,31 @@ impl Device for Hdl64e {
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         packet.emit(bytes);
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
-        self.ready.push_back(Transmit {
-            due: SimTime(self.schedule.leaves(request.index).0 + self.settings.lag_ns),
+        let leaves = self.schedule.leaves(request.index);
+        self.held.push_back(Held {
+            index: request.index,
+            start: request.start,
+            stamped: match self.settings.timestamp_marks {
+                TimestampMarks::FirstFiring => request.start,
+                TimestampMarks::PacketEnd => leaves,
+            },
             points: points.count() as u32,
-            output: Output::Bytes(payload),
+            due: SimTime(leaves.0 + self.settings.lag_ns),
+            payload,
         });
+        self.release();
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        if let Some(clock) = &mut self.clock {
+            clock.hear(now, signal);
+        }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        self.release();
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -7,6 +7,7 @@
 //! of each for what they leave out: points without return, jitter of the azimuth, packets that a
 //! narrow field of view holds open until the next turn.
 
+pub mod clock;
 pub mod control;
 pub mod layout;
 pub mod planner;
@@ -17,7 +18,7 @@ mod web;
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use super::{Device, Output, Transmit};
+use super::{CableSignal, Device, Output, Transmit};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
@@ -29,6 +30,7 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{
     self as wire, Block, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point,
 };
+use clock::DeviceClock;
 use control::{Configuration, Limits};
 use layout::{BlockPlan, Holds, Layout};
 use planner::{PacketPlan, Planner};
@@ -48,11 +50,27 @@ pub struct Velodyne {
     planner: Planner,
     noise: NoiseSource,
     epoch: Epoch,
+    clock: DeviceClock,
+    /// Whether a receiver sets the clock.
+    is_wired: bool,
     now: SimTime,
+    /// Measured, without a timestamp: what the clock shows then is not known yet.
+    held: VecDeque<Held>,
     next_request: u64,
     /// Packets that are being measured, by the index of their request.
     planned: VecDeque<(u64, PacketPlan)>,
     ready: VecDeque<Transmit>,
+}
+
+/// A packet that waits for its timestamp.
+struct Held {
+    /// Its first firing: what was heard until then is what its timestamp goes by.
+    start: SimTime,
+    /// The instant that the timestamp names.
+    stamped: SimTime,
+    points: u32,
+    due: SimTime,
+    payload: Vec<u8>,
 }
 
 impl Velodyne {
@@ -91,11 +109,19 @@ impl Velodyne {
             sequence_ns: profile.sequence_ns,
             noise,
             epoch,
+            clock: DeviceClock::new(&settings.clock, epoch),
+            is_wired: false,
             now: SimTime::ZERO,
+            held: VecDeque::new(),
             next_request: 0,
             planned: VecDeque::new(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
     }
 
     /// The physics that measures for this unit.
@@ -119,6 +145,7 @@ impl Velodyne {
         let Some(undone) = self.planner.undo(from) else { return };
         self.planned.retain(|(_, plan)| plan.number < undone.number);
         let due = self.due(undone.last_start);
+        self.held.retain(|held| held.due < due);
         self.ready
             .retain(|transmit| transmit.due < due || !matches!(transmit.output, Output::Bytes(_)));
         self.ready.push_back(Transmit { due, points: 0, output: Output::Withdraw });
@@ -196,13 +223,20 @@ impl Velodyne {
             ReturnMode::Last => wire::ReturnMode::Last,
             ReturnMode::Dual => wire::ReturnMode::Dual,
         };
-        let stamped = SimTime(plan.starts[0].0 + self.packet.timestamp_offset_ns);
         DataPacket {
             blocks: layout.blocks.map(|plan| self.block(layout, &plan, &azimuths, returns, &noise)),
-            tail: DataPacket::tail_with(
-                self.epoch.micros_past_hour(stamped),
-                [mode.byte(), self.packet.product_id],
-            ),
+            tail: DataPacket::tail_with(0, [mode.byte(), self.packet.product_id]),
+        }
+    }
+
+    /// Stamps the packets whose time the clock knows.
+    fn release(&mut self) {
+        let (now, is_wired) = (self.now, self.is_wired);
+        while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
+            let Held { stamped, points, due, mut payload, .. } = held;
+            let timestamp_us = self.clock.micros_past_hour(stamped);
+            payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
+            self.ready.push_back(Transmit { due, points, output: Output::Bytes(payload) });
         }
     }
 }
@@ -228,11 +262,19 @@ impl Device for Velodyne {
         let mut payload = vec![0; DATA_PACKET_LEN];
         packet.emit(payload.first_chunk_mut().expect("the packet's length"));
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
-        self.ready.push_back(Transmit {
-            due: self.due(plan.starts[plan.starts.len() - 1]),
+        self.held.push_back(Held {
+            start: plan.starts[0],
+            stamped: SimTime(plan.starts[0].0 + self.packet.timestamp_offset_ns),
             points: points.count() as u32,
-            output: Output::Bytes(payload),
+            due: self.due(plan.starts[plan.starts.len() - 1]),
+            payload,
         });
+        self.release();
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        self.clock.hear(now, signal);
     }
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
@@ -241,6 +283,7 @@ impl Device for Velodyne {
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
+        self.release();
         self.planner.forget(self.now);
         let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.starts[0]);
         self.program.forget(self.now.min(planned).min(self.planner.position()));

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::profile::{DriverProfile, Profile};
+use crate::config::velodyne_clock::ClockReference;
 use crate::sensors::FiringSlot;
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
@@ -9,6 +10,7 @@ fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     let DriverProfile::Velodyne(driver) = &profile.driver else { panic!("{name}") };
     let mut settings = driver.defaults.clone();
     settings.azimuth_jitter_centideg = 0.0;
+    settings.clock.reference = ClockReference::Utc;
     change(&mut settings);
     // 1 234 567 890 us past the hour.
     let epoch = Epoch::new("2026-06-01T12:20:34.56789Z".parse().unwrap());

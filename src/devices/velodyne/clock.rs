@@ -1,0 +1,239 @@
+//! A Velodyne's clock: a counter of microseconds past the hour, driven by an oscillator, that a
+//! receiver's pulse and sentences set right.
+//!
+//! The counter has two parts. While the pulse per second is locked, each rising edge takes the
+//! part below a second to zero; each sentence with a time sets minutes and seconds (and the date,
+//! which only the HDL-64E tells). Neither needs the other, and without both the oscillator counts
+//! on: from power-up, or from wherever the receiver left it. A pulse is locked once it has been
+//! steady for the qualifier's number of seconds, and lost with the first one that is not.
+//!
+//! The hour's 3600 s have no room for a leap second: 23:59:60 counts like the 0:00:00 that follows.
+//!
+//! Sources: VLP-16 manual 63-9243, section 7.4 and appendix G; HDL-64E S3 manual, page 19.
+
+use jiff::civil::DateTime;
+
+use crate::config::velodyne_clock::{ClockReference, ClockSettings, TimeSentence};
+use crate::devices::CableSignal;
+use crate::links::line::{LineSettings, received};
+use crate::time::{Epoch, SimTime};
+use crate::wire::nmea::RawSentence;
+use crate::wire::velodyne::PpsStatus;
+
+const SECOND_NS: i128 = 1_000_000_000;
+const DAY_NS: i128 = 86_400 * SECOND_NS;
+/// POSIX time of what a unit believes it is at power-up, 2000-01-01T00:00:00Z.
+const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
+/// Where a position packet has room for a sentence; longer ones are not taken.
+const LONGEST_SENTENCE: usize = 306;
+
+/// One unit's clock and GPS input.
+#[derive(Clone, Debug)]
+pub struct DeviceClock {
+    settings: ClockSettings,
+    epoch: Epoch,
+    /// Oscillator ticks, one a nanosecond, when the clock was last set.
+    set_at_ticks: i128,
+    /// What it was set to, nanoseconds of POSIX time.
+    set_to_ns: i128,
+    pulse: Pulse,
+    /// Bytes of the sentence that is being heard.
+    line: Vec<u8>,
+    sentence: Vec<u8>,
+    sentence_at: Option<SimTime>,
+}
+
+/// What is known of the pulse per second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pulse {
+    last_ticks: Option<i128>,
+    /// Seconds in a row that were as long as they should be.
+    steady: u32,
+    is_wrong: bool,
+}
+
+impl DeviceClock {
+    /// A clock that is switched on before the first instant, by the setting `power_up_us`.
+    pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
+        Self {
+            epoch,
+            set_at_ticks: 0,
+            set_to_ns: POWER_UP_NS + i128::from(settings.power_up_us) * 1000,
+            pulse: Pulse::default(),
+            line: Vec::new(),
+            sentence: Vec::new(),
+            sentence_at: None,
+            settings: settings.clone(),
+        }
+    }
+
+    /// The oscillator's count at `at`, nanoseconds of its own since the first instant.
+    fn ticks(&self, at: SimTime) -> i128 {
+        let fast_ns_a_day = (self.settings.drift_s_per_day * 1e9).round() as i128;
+        let passed = i128::from(at.0);
+        passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
+    }
+
+    /// What the clock shows at `at`, nanoseconds of POSIX time.
+    fn shows_ns(&self, at: SimTime) -> i128 {
+        match self.settings.reference {
+            ClockReference::Utc => self.epoch.unix_ns(at),
+            ClockReference::FreeRunning => self.set_to_ns + self.ticks(at) - self.set_at_ticks,
+        }
+    }
+
+    fn set(&mut self, at: SimTime, to_ns: i128) {
+        self.set_at_ticks = self.ticks(at);
+        self.set_to_ns = to_ns;
+    }
+
+    /// A data or position packet's timestamp at `at`: 0..3 600 000 000.
+    pub fn micros_past_hour(&self, at: SimTime) -> u32 {
+        (self.shows_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
+    }
+
+    /// The date and time that an HDL-64E tells at `at`.
+    pub fn civil(&self, at: SimTime) -> DateTime {
+        jiff::Timestamp::from_nanosecond(self.shows_ns(at))
+            .unwrap_or(jiff::Timestamp::MAX)
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .datetime()
+    }
+
+    /// The state of the pulse at `at`.
+    pub fn pps(&self, at: SimTime) -> PpsStatus {
+        if self.settings.reference == ClockReference::Utc {
+            return PpsStatus::Locked;
+        }
+        let Some(last) = self.pulse.last_ticks else { return PpsStatus::Absent };
+        match self.ticks(at) - last {
+            since if since > i128::from(self.settings.pps_absent_after_ns) => PpsStatus::Absent,
+            _ if self.is_locked() => PpsStatus::Locked,
+            _ if self.pulse.is_wrong => PpsStatus::Error,
+            _ => PpsStatus::Synchronizing,
+        }
+    }
+
+    /// Whether sentences that name the time arrive at `at`.
+    pub fn hears_nmea(&self, at: SimTime) -> bool {
+        let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
+        self.settings.reference == ClockReference::Utc
+            || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
+    }
+
+    /// The last sentence that was understood, its line end included; empty before the first.
+    pub fn sentence(&self) -> &[u8] {
+        &self.sentence
+    }
+
+    fn is_locked(&self) -> bool {
+        let Pulse { last_ticks, steady, is_wrong } = self.pulse;
+        last_ticks.is_some() && !is_wrong && steady >= self.settings.pps_lock_s
+    }
+
+    /// What comes down the cable at `at`; instants never go back.
+    pub fn hear(&mut self, at: SimTime, signal: &CableSignal) {
+        match signal {
+            CableSignal::PulsePerSecond(true) => self.hear_pulse(at),
+            CableSignal::PulsePerSecond(false) => {}
+            CableSignal::Bytes(bytes, line) => {
+                let own = LineSettings::eight_n_one(self.settings.gps_baud);
+                for byte in received(bytes, *line, own) {
+                    self.hear_byte(at, byte);
+                }
+            }
+        }
+    }
+
+    /// The pulse rises.
+    fn hear_pulse(&mut self, at: SimTime) {
+        let now = self.ticks(at);
+        let passed = self.pulse.last_ticks.map(|last| now - last);
+        self.pulse.last_ticks = Some(now);
+        let tolerance = i128::from(self.settings.pps_tolerance_ns);
+        match passed {
+            Some(passed) if (passed - SECOND_NS).abs() <= tolerance => {
+                self.pulse.steady = self.pulse.steady.saturating_add(1);
+                self.pulse.is_wrong = false;
+            }
+            // The first, or the first after a pause.
+            None => self.pulse.steady = 0,
+            Some(passed) => {
+                self.pulse.steady = 0;
+                self.pulse.is_wrong = passed <= i128::from(self.settings.pps_absent_after_ns);
+            }
+        }
+        if self.is_locked() {
+            // To the nearer second: it counts up to half a second fast or slow.
+            let second = (self.shows_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
+            self.set(at, second * SECOND_NS);
+        }
+    }
+
+    /// Lines end in CR LF, CR or LF; what does not fit a position packet is noise.
+    fn hear_byte(&mut self, at: SimTime, byte: u8) {
+        match byte {
+            b'$' => {
+                self.line.clear();
+                self.line.push(byte);
+            }
+            b'\r' | b'\n' if !self.line.is_empty() => {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(b"\r\n");
+                self.hear_sentence(at, line);
+            }
+            _ if self.line.is_empty() => {}
+            _ if self.line.len() + 2 < LONGEST_SENTENCE => self.line.push(byte),
+            _ => self.line.clear(),
+        }
+    }
+
+    fn hear_sentence(&mut self, at: SimTime, line: Vec<u8>) {
+        let Ok(raw) = RawSentence::parse(&line) else { return };
+        let known = TimeSentence::WORDS.iter().find(|(word, _)| *word == raw.address);
+        let Some((_, kind)) = known.filter(|(_, kind)| self.settings.sentences.contains(kind))
+        else {
+            return;
+        };
+        let field = |index: usize| raw.fields.get(index).map_or("", String::as_str);
+        let (is_valid, date) = match kind {
+            TimeSentence::Rmc => (field(1) == "A", field(8)),
+            TimeSentence::Gga => (field(5).parse().is_ok_and(|quality: u8| quality > 0), ""),
+        };
+        let time = time_of_day(field(0));
+        self.sentence = line;
+        self.sentence_at = Some(at);
+        if let Some(second) = time
+            && (is_valid || !self.settings.needs_valid)
+        {
+            let shows_ns = self.shows_ns(at);
+            let day_ns = midnight_ns(date).unwrap_or(shows_ns - shows_ns.rem_euclid(DAY_NS));
+            let below_second_ns = shows_ns.rem_euclid(SECOND_NS);
+            self.set(at, day_ns + i128::from(second) * SECOND_NS + below_second_ns);
+        }
+    }
+}
+
+/// Whole seconds since midnight of `hhmmss`, with or without a fraction; a leap second is the 60th.
+fn time_of_day(text: &str) -> Option<u32> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if whole.len() != 6 || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let pair = |at: usize| whole[at..at + 2].parse::<u32>().ok();
+    let (hour, minute, second) = (pair(0)?, pair(2)?, pair(4)?);
+    (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
+}
+
+/// POSIX time of the start of the day `ddmmyy`.
+fn midnight_ns(text: &str) -> Option<i128> {
+    if text.len() != 6 || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let pair = |at: usize| text[at..at + 2].parse::<i8>().ok();
+    let date = jiff::civil::Date::new(2000 + i16::from(pair(4)?), pair(2)?, pair(0)?).ok()?;
+    Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_nanosecond())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! The clocks of Velodynes that a rig wires to a receiver, from power-up to UTC.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use menura::config::overrides::Override;
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::record::record;
+use menura::engine::run::RealTimeRun;
+use menura::wire::ethernet::FrameHeader;
+use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
+use pcap_file::pcap::PcapReader;
+
+/// A receiver that has a fix at once and pulses some seconds later; one unit hears it, another hears a
+/// receiver at a rate that it does not understand.
+const RIG: &str = r#"
+seed = 5
+start_utc = 2026-06-01T12:59:48.3Z
+[world]
+scene = "courtyard"
+parameters = { grass_blades = 0, trees = 0 }
+[robot]
+trajectory = { kind = "circle", radius_m = 3.0, speed_m_s = 1.0 }
+
+[[device]]
+name = "vlp16"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+gps_cable = "gps"
+settings = { field_of_view_deg = [0, 9], clock = { power_up_us = 3_598_000_000 } }
+
+[[device]]
+name = "gps"
+profile = "garmin-18x-lvc"
+mount = { translation_m = [0.0, 0.0, 1.5] }
+link = { tcp = "127.0.0.1:0" }
+settings = { baud = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
+
+[[device]]
+name = "slow-gps"
+profile = "garmin-18x-lvc"
+mount = { translation_m = [0.0, 0.0, 1.5] }
+link = { tcp = "127.0.0.1:0" }
+settings = { pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
+
+[[device]]
+name = "deaf"
+profile = "velodyne-vlp32c-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+gps_cable = "slow-gps"
+settings = { field_of_view_deg = [0, 9] }
+"#;
+
+/// An HDL-64E with a receiver that pulses with its first fix.
+const HDL64E: &str = r#"
+start_utc = 2026-06-01T12:59:55.1Z
+[world]
+scene = "courtyard"
+parameters = { grass_blades = 0, trees = 0 }
+[robot]
+trajectory = { kind = "still" }
+
+[[device]]
+name = "hdl64e"
+profile = "velodyne-hdl64e-s2"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+gps_cable = "gps"
+settings = { beam = { shape = "ray" }, clock = { pps_lock_s = 0 } }
+
+[[device]]
+name = "gps"
+profile = "garmin-18x-lvc"
+mount = { translation_m = [0.0, 0.0, 1.5] }
+link = { tcp = "127.0.0.1:0" }
+settings = { baud = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup_s = 0.0 } }
+"#;
+
+/// 12:59:48.3, microseconds past the hour.
+const START_US: f64 = (59.0 * 60.0 + 48.3) * 1e6;
+const HOUR_US: f64 = 3.6e9;
+
+fn rig(overrides: &[(&str, &str)]) -> Rig {
+    let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
+    let overrides: Vec<Override> = overrides.iter().map(set).collect();
+    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A frame's payload and when it left, seconds after the start.
+type Left = (f64, Vec<u8>);
+
+/// What the recordings of these devices hold.
+fn recorded<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<Left>; N] {
+    let folder = tempfile::tempdir().unwrap();
+    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+    record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
+    let start_s = rig.start_utc.unwrap().as_nanosecond() as f64 / 1e9;
+    names.map(|name| {
+        let bytes = std::fs::read(folder.path().join(format!("{name}.pcap"))).unwrap();
+        let mut reader = PcapReader::new(bytes.as_slice()).unwrap();
+        let mut frames = Vec::new();
+        while let Some(packet) = reader.next_packet() {
+            let packet = packet.unwrap();
+            let (_, payload) = FrameHeader::parse(&packet.data).unwrap();
+            frames.push((packet.timestamp.as_secs_f64() - start_s, payload.to_vec()));
+        }
+        frames
+    })
+}
+
+fn data_packets(frames: &[Left]) -> Vec<(f64, DataPacket)> {
+    let data = frames.iter().filter(|(_, payload)| payload.len() == DATA_PACKET_LEN);
+    data.map(|(at, payload)| (*at, DataPacket::parse(payload).unwrap())).collect()
+}
+
+/// How far timestamps are ahead of UTC, microseconds, of packets whose firings take `span_us` and
+/// that left within these seconds.
+fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range<f64>) -> Vec<f64> {
+    let ahead = |(at, packet): &(f64, DataPacket)| {
+        let utc_us = (START_US + at * 1e6 - span_us).rem_euclid(HOUR_US);
+        let ahead = f64::from(packet.timestamp_us()) - utc_us;
+        (ahead + HOUR_US / 2.0).rem_euclid(HOUR_US) - HOUR_US / 2.0
+    };
+    let chosen = packets.iter().filter(|(at, _)| within.contains(at));
+    chosen.map(ahead).collect()
+}
+
+/// Of a narrow view, packets that were not held open until the next turn are the least ahead.
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::MIN, f64::max)
+}
+
+#[test]
+fn a_receiver_on_the_cable_sets_the_clock_of_who_hears_it() {
+    let rig = rig(&[]);
+    let [vlp16, deaf] = recorded(&rig, Duration::from_secs(13), ["vlp16", "deaf"]);
+    let vlp16 = data_packets(&vlp16);
+    // The count begins at 3598 s, at 3588.3 s past the hour.
+    let first = ahead_us(&vlp16, 1327.104, 0.0..0.1);
+    assert!((most(&first) - 9.7e6).abs() < 10.0, "{first:?}");
+    // Until the lock what is below a second is its own: 0.7 s off and drifting.
+    let is_set = |(at, _): &&(f64, DataPacket)| {
+        let ahead = ahead_us(&vlp16, 1327.104, *at..*at + 1e-6);
+        ahead[0].abs() < 1000.0
+    };
+    let (locked_at, _) = vlp16.iter().find(is_set).unwrap();
+    // The lock comes with the sixth pulse; a turn takes 0.1 s, and some packets two.
+    let after_pulse = (locked_at - 0.7).fract();
+    assert!((8.7..11.1).contains(locked_at) && after_pulse < 0.31, "{locked_at}");
+    // Locked: no more ahead than a second's drift, across the top of the hour at 11.7 s.
+    let locked = ahead_us(&vlp16, 1327.104, 11.2..13.0);
+    assert!(locked.iter().all(|ahead| *ahead < 59.0), "{locked:?}");
+    assert!(most(&locked) > 20.0, "drifts between pulses: {}", most(&locked));
+
+    // The other counts on, though it feels a pulse: a rate of 4800 baud is noise.
+    let deaf = ahead_us(&data_packets(&deaf), 663.552, 12.0..13.0);
+    assert!(most(&deaf).abs() > 1e6, "{}", most(&deaf));
+}
+
+#[test]
+fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
+    let rig = Rig::parse("test rig", HDL64E, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let [frames] = recorded(&rig, Duration::from_millis(5600), ["hdl64e"]);
+    let packets = data_packets(&frames);
+    let status = |kind: u8, within: std::ops::Range<f64>| {
+        let found = packets.iter().filter(|(at, _)| within.contains(at));
+        let mut values: Vec<u8> = found
+            .filter(|(_, packet)| packet.status_bytes()[0] == kind)
+            .map(|(_, packet)| packet.status_bytes()[1])
+            .collect();
+        values.dedup();
+        values
+    };
+    // At power-up it is midnight of the first day of 2000, and nothing is heard.
+    let date = |within: std::ops::Range<f64>| {
+        [b'D', b'N', b'Y', b'H', b'M', b'G'].map(|kind| status(kind, within.clone()))
+    };
+    assert_eq!(date(0.0..0.5), [1, 1, 0, 0, 0, 0].map(|value| vec![value]));
+    // 13:00:00 is at 4.9 s; the sentence of that second comes 0.2 s later.
+    assert_eq!(date(5.2..5.6), [1, 6, 26, 13, 0, b'A'].map(|value| vec![value]));
+    assert_eq!(status(b'S', 5.2..5.6), [0]);
+    let utc_us = |at: f64| (59.0 * 60.0 + 55.1) * 1e6 + at * 1e6 - 288.0 - HOUR_US;
+    for (at, packet) in packets.iter().filter(|(at, _)| *at > 5.2) {
+        let ahead = f64::from(packet.timestamp_us()) - utc_us(*at);
+        assert!((-2.0..59.0).contains(&ahead), "{at}: {ahead}");
+    }
+    // An S2 tells its warnings once a round of 1.2 s.
+    let warnings: Vec<u8> = packets
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| number % 4160 == 259 * 16 + 12)
+        .map(|(_, (_, packet))| packet.status_bytes()[1])
+        .collect();
+    assert_eq!(warnings.last(), Some(&0x60));
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_workers() {
+    let duration = Duration::from_millis(3500);
+    let names = ["vlp16", "deaf"];
+    let quick = [("device.vlp16.settings.clock.pps_lock_s", "0")];
+    let one = rig(&[quick[0], ("engine.workers", "1")]);
+    let three = rig(&[quick[0], ("engine.workers", "3")]);
+    let one = recorded(&one, duration, names);
+    assert!(one == recorded(&three, duration, names));
+    let jumps = data_packets(&one[0]);
+    assert!(jumps.windows(2).any(|pair| pair[1].1.timestamp_us() < pair[0].1.timestamp_us()));
+}
+
+#[test]
+fn a_live_run_hears_the_cable_as_a_recording_does() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let address = format!("\"{}\"", socket.local_addr().unwrap());
+    let rig = rig(&[
+        ("device.vlp16.link.udp.to", &address),
+        ("device.vlp16.settings.clock.pps_lock_s", "0"),
+        ("device.gps.settings.pulse.after_fix_s", "0.0"),
+    ]);
+    let duration = Duration::from_millis(1500);
+    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    let is_over = AtomicBool::new(false);
+    let live = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
+            loop {
+                match socket.recv(&mut buffer) {
+                    Ok(length) => received.push(buffer[..length].to_vec()),
+                    Err(_) if is_over.load(Ordering::Relaxed) => break received,
+                    Err(_) => {}
+                }
+            }
+        });
+        run.run(Some(duration), &AtomicBool::new(false), |_| {});
+        is_over.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    let [recorded] = recorded(&rig, duration, ["vlp16"]);
+    let data = |payload: &&Vec<u8>| payload.len() == DATA_PACKET_LEN;
+    let live: Vec<_> = live.iter().filter(data).collect();
+    let recorded: Vec<_> = recorded.iter().map(|(_, payload)| payload).filter(data).collect();
+    assert_eq!(live.len(), recorded.len());
+    assert!(live == recorded, "live bytes differ from recorded ones");
+}
