@@ -30,8 +30,8 @@ mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:9" } }
 
 [[device]]
-name = "gnss"
-profile = "garmin-18x-lvc"
+name = "imu"
+profile = "wheeltec-n100"
 link = { pty = "/tmp/menura-faults-test" }
 
 [[fault]]
@@ -63,12 +63,12 @@ after_us = 300
 
 [[fault]]
 name = "bad-cable"
-device = "gnss"
+device = "imu"
 kind = "line-noise"
 start_s = 0.0
 rate = 0.002
 "#;
-const DURATION: Duration = Duration::from_millis(1500);
+const DURATION: Duration = Duration::from_millis(400);
 
 fn rig(overrides: &[&str]) -> Rig {
     let overrides: Vec<Override> = overrides.iter().map(|set| set.parse().unwrap()).collect();
@@ -151,12 +151,12 @@ fn the_log_explains_every_difference() {
     let expected: Vec<_> =
         expected.iter().map(|p| (p.0, clean_packets[number(p)].1.clone())).collect();
     assert!(packets(&faulty["lidar.pcap"]) == expected, "the recording is not what the log says");
-    assert_ne!(clean["gnss.bin"], faulty["gnss.bin"]);
+    assert_ne!(clean["imu.bin"], faulty["imu.bin"]);
     assert!(rows.iter().any(|row| row.fault == "bad-cable" && row.effect == "flipped_bits"));
     assert_eq!(clean["truth.csv"], faulty["truth.csv"]);
-    // 0.02 + 0.06 k: 25 windows within 1.5 s, and two others that end before.
-    assert_eq!(rows.iter().filter(|row| row.effect == "begins").count(), 25 + 3);
-    assert_eq!(rows.iter().filter(|row| row.effect == "ends").count(), 25 + 2);
+    // 0.02 + 0.06 k: seven windows within 0.4 s, six of which end; of the others two do.
+    assert_eq!(rows.iter().filter(|row| row.effect == "begins").count(), 7 + 3);
+    assert_eq!(rows.iter().filter(|row| row.effect == "ends").count(), 6 + 2);
 }
 
 #[test]

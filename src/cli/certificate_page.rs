@@ -71,13 +71,14 @@ fn requirements(certificate: &Certificate, html: &mut String) {
 fn section(device: &DeviceTiming, html: &mut String) {
     let _ = writeln!(
         html,
-        "<h2>{}</h2><p>{} on {}: {} packets, {} late, {} dropped, {} refused.</p>",
+        "<h2>{}</h2><p>{} on {}: {} packets, {} late, {} dropped, {} thinned, {} refused.</p>",
         escape(&device.name),
         escape(&device.profile),
         escape(&device.link),
         device.packets,
         device.sent_late,
         device.dropped,
+        device.thinned,
         device.refused,
     );
     let rows = [

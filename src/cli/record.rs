@@ -35,6 +35,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
+        setup::refuse_feeds(&rig)?;
         let world = setup::load_world(&rig)?;
         let stop = stop_on_signal()?;
         let style = ProgressStyle::with_template(

@@ -17,8 +17,10 @@ use crate::engine::WorldSummary;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
 use crate::engine::faults::log::FaultLog;
 use crate::engine::os::Grant;
+use crate::engine::responses::ResponseFigures;
 use crate::engine::run::RealTimeRun;
 use crate::engine::stats::DeviceFigures;
+use crate::world::trajectory::feed::FeedCounts;
 
 /// Arguments of `menura run`.
 #[derive(Debug, clap::Args)]
@@ -58,6 +60,18 @@ struct Report<'a> {
     real_time_factor: f64,
     real_time_rights: Vec<Right>,
     devices: Vec<DeviceFigures>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    feeds: Vec<FeedRow<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    responses: Vec<ResponseFigures>,
+}
+
+/// What came of one feed.
+#[derive(Serialize)]
+struct FeedRow<'a> {
+    of: &'a str,
+    #[serde(flatten)]
+    counts: FeedCounts,
 }
 
 impl Cmd {
@@ -112,6 +126,8 @@ impl Cmd {
         let figures = run.figures(elapsed);
         StatusView::summary(&figures, elapsed, run.real_time_factor(), run.workers());
         let grants: Vec<Grant> = grants.into_inner().expect("no holder panics");
+        StatusView::feeds(&run.feeds());
+        StatusView::responses(&run.responses());
         if let Some(report) = report {
             report.write_json(&Report {
                 menura: env!("CARGO_PKG_VERSION"),
@@ -127,6 +143,8 @@ impl Cmd {
                 real_time_factor: run.real_time_factor(),
                 real_time_rights: grants.iter().map(Right::new).collect(),
                 devices: figures,
+                responses: run.responses(),
+                feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
             })?;
         }
         let Some(books) = run.books() else { return Ok(()) };

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
 use crate::config::diagnostic::Diagnostics;
-use crate::config::rig::Rig;
+use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::{LiveWorld, SetupError};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;
@@ -17,7 +17,9 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         SetupError::Control { .. } => {
             return CliError::Input(format!("error: {error}\n"));
         }
-        SetupError::Link { .. } => return CliError::Failed(error.to_string()),
+        SetupError::Link { .. } | SetupError::Feed { .. } | SetupError::Response { .. } => {
+            return CliError::Failed(error.to_string());
+        }
         SetupError::Scene(_) | SetupError::Build(_) => (&rig.places.scene, "cannot load the scene"),
         SetupError::Embree(_) => match &rig.places.caster {
             Some(place) => (place, "cannot cast with Embree"),
@@ -36,6 +38,21 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
         fault = fault.note(line);
     }
     Diagnostics::from(fault).into()
+}
+
+/// Refuses a rig whose robot or object is moved from outside, which only a run can be.
+pub fn refuse_feeds(rig: &Rig) -> Result<(), CliError> {
+    let objects = rig.world.objects.iter().map(|o| (&o.motion.trajectory, &o.trajectory_place));
+    let all = std::iter::once((&rig.robot.trajectory, &rig.places.trajectory)).chain(objects);
+    let mut faults = Diagnostics::default();
+    for (trajectory, place) in all {
+        if let TrajectoryConfig::Feed(_) = trajectory {
+            let fault = place.fault("a recording cannot follow a feed", "moved from outside");
+            let why = "a recording is not made in real time: nobody can send it poses";
+            faults.push(fault.note(why).help("record a way that is known: kind = \"file\""));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
 }
 
 /// Loads and builds the world, with a spinner on a terminal.

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use crate::engine::responses::ResponseFigures;
 use crate::engine::stats::DeviceFigures;
+use crate::world::trajectory::feed::FeedCounts;
 
 const TERMINAL_PERIOD: Duration = Duration::from_millis(250);
 const PLAIN_PERIOD: Duration = Duration::from_secs(1);
@@ -107,7 +109,50 @@ impl StatusView {
                 figure.sent_late,
                 figure.dropped,
                 figure.send_errors,
-                faulted(figure),
+                extras(figure),
+            );
+        }
+    }
+
+    /// Prints what came of feeds on standard output.
+    pub fn feeds(feeds: &[(&str, FeedCounts)]) {
+        for (of, counts) in feeds {
+            println!(
+                "feed of {of}: {} poses, {} missing, {} outdated, {} refused, {} from others, \
+                 {} holds, {} clock jumps",
+                counts.poses,
+                counts.missing,
+                counts.outdated,
+                counts.refused,
+                counts.strangers,
+                counts.holds,
+                counts.clock_jumps,
+            );
+        }
+    }
+
+    /// Prints what came of responses on standard output.
+    pub fn responses(responses: &[ResponseFigures]) {
+        for response in responses {
+            println!(
+                "{} to {}: {} of {} answered, {} too late or never, {} repeated, {} unexpected{}",
+                response.name,
+                response.stimulus,
+                response.answered,
+                response.stimuli,
+                response.timeouts,
+                response.repeated,
+                response.unexpected,
+                match (response.min_us, response.latency_us) {
+                    (Some(min_us), Some(latency)) => format!(
+                        "; after min {} p50 {} p99 {} max {}",
+                        micros(min_us),
+                        micros(latency.p50),
+                        micros(latency.p99),
+                        micros(latency.max)
+                    ),
+                    _ => String::new(),
+                },
             );
         }
     }
@@ -130,16 +175,23 @@ fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> Str
         micros(figure.lateness_us.p99),
         micros(figure.lateness_us.max),
         figure.misses,
-        faulted(figure),
+        extras(figure),
     )
 }
 
-/// Of a rig that has faults.
-fn faulted(figure: &DeviceFigures) -> String {
-    match figure.faulted {
-        0 => String::new(),
-        packets => format!(", {packets} faulted"),
+/// What not every run has: faults, a feed, rays that were left out.
+fn extras(figure: &DeviceFigures) -> String {
+    let mut text = String::new();
+    for (count, what) in [(figure.thinned, "thinned"), (figure.faulted, "faulted")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
     }
+    if let Some(latency) = figure.pose_to_wire_us {
+        let (p50, max) = (micros(latency.p50), micros(latency.max));
+        text.push_str(&format!(", pose to wire p50 {p50} max {max}"));
+    }
+    text
 }
 
 fn micros(value: f64) -> String {

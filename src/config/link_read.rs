@@ -205,7 +205,7 @@ fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
     Some(UdpConfig { to, from: from.map(|(from, _)| from), interface, ttl, broadcast })
 }
 
-fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
+pub(super) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
     let text = field.text(expected)?;
     match text.value.parse() {

@@ -31,6 +31,8 @@ pub mod overrides;
 pub mod profile;
 mod profile_read;
 mod reader;
+mod response_read;
+pub mod responses;
 pub mod rig;
 mod rig_read;
 pub mod scenes;

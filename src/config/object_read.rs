@@ -6,7 +6,7 @@ use super::objects::{ObjectBody, ObjectConfig, ObjectShape};
 use super::reader::{Field, Limit, TableReader, Text, nearest};
 use super::rig::RobotConfig;
 use super::rig_read::file_name;
-use super::world_read::{dotted, has_extension, trajectory};
+use super::world_read::{dotted, follow_ground, has_extension, trajectory};
 use crate::frames::quat_from_rpy;
 
 const FORMAT: &str = "the rig format, [[world.object]]";
@@ -51,7 +51,7 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
         .such_as(TRAJECTORY_EXAMPLE)
         .table("a trajectory")
         .and_then(trajectory);
-    let follow_ground = table.optional("follow_ground").boolean().unwrap_or(false);
+    let follow_ground = follow_ground(&mut table, motion.as_ref());
     table.finish();
     let object = || {
         let (body, body_place) = body?;

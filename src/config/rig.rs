@@ -12,6 +12,7 @@ use super::imu::{ImuProfile, ImuSettings};
 use super::objects::ObjectConfig;
 pub use super::overrides::Override;
 use super::profile::Profile;
+use super::responses::{ResponseConfig, StimulusConfig};
 use super::rig_read;
 use super::sick_lms1xx::{SickLms1xxProfile, SickLms1xxSettings};
 use super::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
@@ -43,6 +44,10 @@ pub struct Rig {
     pub devices: Vec<DeviceConfig>,
     /// What goes wrong, in the rig's order.
     pub faults: Vec<FaultConfig>,
+    /// What the robot is to notice.
+    pub stimuli: Vec<StimulusConfig>,
+    /// How it says that it has.
+    pub responses: Vec<ResponseConfig>,
     /// Where things were written, for faults that show only when a file is loaded.
     pub places: RigPlaces,
 }
@@ -246,6 +251,21 @@ pub enum TrajectoryConfig {
         /// Start again at the end.
         closed: bool,
     },
+    /// As another simulator says while the run goes on.
+    Feed(FeedConfig),
+}
+
+/// `trajectory = { kind = "feed", … }`: see [`crate::wire::feed`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedConfig {
+    /// Where datagrams are taken.
+    pub listen: SocketAddr,
+    /// After this long without one the body is held, nanoseconds.
+    pub hold_after_ns: u64,
+    /// Before the first one: x, y, z, metres.
+    pub position_m: [f64; 3],
+    /// Before the first one: heading, radians.
+    pub yaw_rad: f64,
 }
 
 /// `[engine]`
@@ -319,6 +339,9 @@ pub enum LatePolicy {
     Send,
     /// Not sent, counted.
     Drop,
+    /// Cast with fewer rays a pulse while rendering falls behind, counted; sent as soon as it is
+    /// ready.
+    Thin,
 }
 
 /// `[[device]]`

@@ -15,9 +15,10 @@ use super::link_read::link;
 use super::overrides::Override;
 use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use super::response_read::{Named, responses, stimuli};
 use super::rig::{
     CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Rig, RigPlaces,
-    SchedulerChoice,
+    RobotConfig, SchedulerChoice, TrajectoryConfig,
 };
 use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -62,14 +63,23 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Rig> {
     };
     let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
     let robot = root.required("robot").table("[robot]").and_then(robot);
+    let is_fed =
+        matches!(&robot, Some((RobotConfig { trajectory: TrajectoryConfig::Feed(_), .. }, _)));
     let engine_field = root.optional("engine");
     let engine = if engine_field.is_written() {
-        engine_field.table("[engine]").map(|table| engine(Some(table)))
+        engine_field.table("[engine]").map(|table| engine(Some(table), is_fed))
     } else {
-        Some(engine(None))
+        Some(engine(None, is_fed))
     };
     let devices = devices(&root.required("device"));
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed);
+    let named = Named {
+        devices: devices.as_deref(),
+        faults: faults.as_deref(),
+        objects: world.as_ref().map(|(world, _)| &world.objects[..]),
+    };
+    let stimuli = stimuli(&root.optional("stimulus"), named);
+    let responses = responses(&root.optional("response"), stimuli.as_deref(), named);
     root.finish();
     let (world, scene) = world?;
     let (robot, trajectory) = robot?;
@@ -85,6 +95,8 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Rig> {
         engine,
         devices: devices?,
         faults: faults?,
+        stimuli: stimuli?,
+        responses: responses?,
         places: RigPlaces { scene, trajectory, caster },
     })
 }
@@ -126,9 +138,13 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// `[engine]`; every key has a default. Also says where the caster is named.
-fn engine(table: Option<TableReader<'_>>) -> (EngineConfig, Option<Place>) {
+/// `[engine]`; every key has a default, which for rendering ahead is a short time if the robot is
+/// fed from outside. Also says where the caster is named.
+fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
+    if is_fed {
+        all.render_ahead_ns = 5_000_000;
+    }
     let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
     let casters = [("menura", CasterChoice::Menura), ("embree", CasterChoice::Embree)];
@@ -139,7 +155,12 @@ fn engine(table: Option<TableReader<'_>>) -> (EngineConfig, Option<Place>) {
     if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
         all.render_ahead_ns = (ms * 1e6).round() as u64;
     }
-    let words = [("send", LatePolicy::Send), ("drop", LatePolicy::Drop)];
+    let words = [
+        ("late", LatePolicy::Send),
+        ("send", LatePolicy::Send),
+        ("drop", LatePolicy::Drop),
+        ("thin", LatePolicy::Thin),
+    ];
     all.late = table.optional("late").choice(&words, origin).unwrap_or(all.late);
     let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
     if let Some(us) = table.optional("miss_threshold_us").number(&miss) {

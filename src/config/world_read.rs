@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::diagnostic::Place;
+use super::link_read::socket;
 use super::object_read::objects;
 use super::reader::{Field, Limit, TableReader, Text, nearest};
 use super::rig::{
-    CourtyardParameters, RobotConfig, RoomParameters, RootStepParameters, SceneSource,
+    CourtyardParameters, FeedConfig, RobotConfig, RoomParameters, RootStepParameters, SceneSource,
     TrajectoryConfig, WorldConfig,
 };
 use super::scenes::{self, ParameterHelp};
@@ -194,10 +195,26 @@ pub fn robot(mut table: TableReader<'_>) -> Option<(RobotConfig, Place)> {
         .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }")
         .table("a trajectory")
         .and_then(trajectory);
-    let follow_ground = table.optional("follow_ground").boolean().unwrap_or(false);
+    let follow_ground = follow_ground(&mut table, trajectory.as_ref());
     table.finish();
     let (trajectory, place) = trajectory?;
     Some((RobotConfig { trajectory, follow_ground }, place))
+}
+
+/// Reads `follow_ground` of what moves as `trajectory` says.
+pub(super) fn follow_ground(
+    table: &mut TableReader<'_>,
+    trajectory: Option<&(TrajectoryConfig, Place)>,
+) -> bool {
+    let field = table.optional("follow_ground");
+    let follows = field.boolean().unwrap_or(false);
+    if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
+        (follows, trajectory, field.place())
+    {
+        let label = "allowed: false; the sender of a feed says z, roll and pitch itself";
+        field.fault(place.fault("a feed cannot follow the ground", label));
+    }
+    follows
 }
 
 #[derive(Clone, Copy)]
@@ -208,6 +225,7 @@ enum Kind {
     HalfSine,
     Waypoints,
     File,
+    Feed,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -217,6 +235,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("half-sine", Kind::HalfSine),
     ("waypoints", Kind::Waypoints),
     ("file", Kind::File),
+    ("feed", Kind::Feed),
 ];
 
 /// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
@@ -230,6 +249,7 @@ pub(super) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig
         Kind::Circle => circle(t),
         Kind::HalfSine => half_sine(t),
         Kind::Waypoints => waypoints(t),
+        Kind::Feed => feed(t),
         Kind::File => {
             let file = file(t);
             table.finish();
@@ -301,6 +321,17 @@ fn half_sine(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
         amplitude_m: amplitude_m?,
         speed_m_s: speed_m_s?,
     })
+}
+
+fn feed(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let listen = socket(&table.required("listen"));
+    let hold = Limit::new(10.0..=60_000.0, "ms", "the rig format, trajectories");
+    let hold_after_ms = table.optional("hold_after_ms").number(&hold).unwrap_or(500.0);
+    let position_m = position(table, "position_m");
+    let yaw_rad = angle(table, "yaw_deg");
+    let (listen, _) = listen?;
+    let hold_after_ns = (hold_after_ms * 1e6).round() as u64;
+    Some(TrajectoryConfig::Feed(FeedConfig { listen, hold_after_ns, position_m, yaw_rad }))
 }
 
 fn waypoints(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {

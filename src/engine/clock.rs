@@ -52,6 +52,11 @@ impl MonotonicClock {
         self.origin_ns
     }
 
+    /// How long it is until `at`, also before the first instant; zero if it has passed.
+    pub fn left_until(&self, at: SimTime) -> Duration {
+        Duration::from_nanos((self.origin_ns + at.0).saturating_sub(monotonic_ns()))
+    }
+
     /// Sleeps until `at`; returns at once if it has passed.
     pub fn sleep_until(&self, at: SimTime) {
         let due_ns = self.origin_ns + at.0;

@@ -22,15 +22,18 @@ pub mod probe;
 pub mod record;
 pub mod render;
 pub mod replay;
+pub mod responses;
 pub mod run;
 pub mod stats;
 pub mod timing;
 pub mod wakeups;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::config::objects::ObjectConfig;
+use crate::config::responses::StimulusCause;
 use crate::config::rig::{
     CasterChoice, ControlConfig, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig,
 };
@@ -45,6 +48,7 @@ use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::links::udp::{UdpLink, UdpOptions};
 use crate::sensors::Surroundings;
+use crate::sensors::lidar::Watch;
 use crate::time::Epoch;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders::{self, SceneError};
@@ -85,6 +89,24 @@ pub enum SetupError {
         /// The system's answer.
         error: io::Error,
     },
+    /// The port of a feed cannot be opened.
+    #[error("cannot listen at {listen} for the motion of `{of}`: {error}")]
+    Feed {
+        /// Whose motion it is.
+        of: String,
+        /// Where it was to come.
+        listen: SocketAddr,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The port of a response cannot be opened.
+    #[error("cannot listen for the response `{response}`: {error}")]
+    Response {
+        /// Which.
+        response: String,
+        /// The system's answer.
+        error: io::Error,
+    },
     /// A link cannot be opened.
     #[error("device `{device}`: {error}")]
     Link {
@@ -103,6 +125,8 @@ pub struct LiveWorld {
     pub trajectory: Trajectory,
     /// What else moves, in the rig's order.
     pub objects: Arc<[MovingObject]>,
+    /// Which objects are looked out for.
+    pub watch: Watch,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,
     /// What was loaded, for people.
@@ -153,7 +177,12 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
         MovingObject::new(config, &origin, ground)
             .map_err(|error| SetupError::Object { object: Box::new(config.clone()), error })
     };
-    let objects = rig.world.objects.iter().map(object).collect::<Result<_, _>>()?;
+    let mut objects = rig.world.objects.iter().map(object).collect::<Result<Vec<_>, _>>()?;
+    for stimulus in &rig.stimuli {
+        if let StimulusCause::Object { object, schedule } = stimulus.cause {
+            objects[object].shown.push(schedule);
+        }
+    }
     Ok(LoadedWorld { scene, trajectory, objects, origin })
 }
 
@@ -180,7 +209,12 @@ impl LiveWorld {
         if !objects.is_empty() {
             caster = Box::new(MovingCaster::new(caster, scene.instances.len(), objects.clone()));
         }
-        Ok(Self { caster, trajectory, objects, origin, summary })
+        let watched = objects.iter().take(64).enumerate().filter(|(_, o)| !o.shown.is_empty());
+        let watch = Watch {
+            first_instance: scene.instances.len() as u32,
+            objects: watched.fold(0, |mask, (index, _)| mask | 1 << index),
+        };
+        Ok(Self { caster, trajectory, objects, watch, origin, summary })
     }
 
     /// What a sensor at `body_from_sensor` finds itself in.

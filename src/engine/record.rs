@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
-use super::render::{Rendered, Renderer};
+use super::render::{Rendered, Renderer, Treatment};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
+use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 use crate::world::trajectory::Trajectory;
 use crate::world::trajectory::truth::TruthWriter;
@@ -134,7 +135,7 @@ pub fn render<E>(
             }
         };
         let mut pass_on = |rendered: Rendered| {
-            let Rendered::Transmit(unit, transmit) = rendered else { return };
+            let Rendered::Transmit(unit, transmit, _) = rendered else { return };
             let queue = &mut queues[unit];
             let settled = transmit.due;
             faults.pass(unit, transmit, &mut |transmit| queue.push(transmit));
@@ -144,7 +145,7 @@ pub fn render<E>(
             }
         };
         while !stop.load(Ordering::Relaxed) {
-            renderer.dispatch(end, |_| false);
+            renderer.dispatch(end, |_, _| Treatment::Measure(Thinning::None));
             let all_at_end = renderer.advance_behind(end, STEP, &mut pass_on);
             if renderer.is_busy() {
                 // Fails only when every worker has ended, which only a panic there brings about.

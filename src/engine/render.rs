@@ -15,9 +15,10 @@ use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};
-use crate::sensors::lidar::Scratch;
+use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::SimTime;
+use crate::world::trajectory::feed::ShownPose;
 
 /// Measurements under way at once, per worker: enough that none waits for the conductor.
 const IN_FLIGHT_PER_WORKER: usize = 8;
@@ -49,40 +50,55 @@ struct Unit {
     now: SimTime,
     /// What a device whose host can change it has given out and may yet take back.
     held: Option<Held>,
+    /// What the next bytes will show that none before did.
+    shows: Marks,
 }
 
 /// By due time, then in the order in which it was given out.
 #[derive(Default)]
 struct Held {
-    waiting: BTreeMap<(SimTime, u64), Transmit>,
+    waiting: BTreeMap<(SimTime, u64), (Transmit, Marks)>,
     count: u64,
 }
 
 impl Held {
     /// Takes what a device gives out; a withdrawal has what it concerns forgotten.
-    fn take(&mut self, transmit: Transmit) {
+    fn take(&mut self, transmit: Transmit, shows: Marks) {
         if transmit.output == Output::Withdraw {
             self.waiting
-                .retain(|(due, _), held| *due < transmit.due || held.output.bytes().is_none());
+                .retain(|(due, _), (held, _)| *due < transmit.due || held.output.bytes().is_none());
             return;
         }
         self.count += 1;
-        self.waiting.insert((transmit.due, self.count), transmit);
+        self.waiting.insert((transmit.due, self.count), (transmit, shows));
     }
 
     /// The next one that is due before `limit`.
-    fn next_before(&mut self, limit: SimTime) -> Option<Transmit> {
+    fn next_before(&mut self, limit: SimTime) -> Option<(Transmit, Marks)> {
         let entry = self.waiting.first_entry()?;
         (entry.key().0 < limit).then(|| entry.remove())
     }
 }
 
 impl Unit {
+    /// What `transmit` is the first to show.
+    fn marks_of(&mut self, transmit: &Transmit) -> Marks {
+        if transmit.output.bytes().is_none() {
+            return Marks::default();
+        }
+        let mut shows = std::mem::take(&mut self.shows);
+        if transmit.points == 0 {
+            // Nobody sees an object in bytes without points.
+            self.shows.seen = shows.seen.take();
+        }
+        shows
+    }
+
     /// The start of the oldest request that has no answer yet.
     fn awaited(&self) -> Option<SimTime> {
         let under_way = self.waiting.iter().find_map(|waiting| match waiting {
             Waiting::UnderWay(start) => Some(*start),
-            Waiting::Done(_) | Waiting::Skipped => None,
+            Waiting::Done(..) | Waiting::Skipped => None,
         });
         under_way.or(self.peeked.as_ref().map(|request| request.start))
     }
@@ -90,7 +106,7 @@ impl Unit {
 
 enum Waiting {
     UnderWay(SimTime),
-    Done(Box<Measurement>),
+    Done(Box<Measurement>, Marks),
     Skipped,
 }
 
@@ -99,20 +115,69 @@ struct Job {
     request: MeasurementRequest,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
+    thinning: Thinning,
+}
+
+/// What is done about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// It is measured, perhaps with fewer rays.
+    Measure(Thinning),
+    /// It is not measured: its packet would come too late to be sent.
+    GiveUp,
 }
 
 /// A finished measurement on its way back.
 pub struct Done {
     unit: usize,
     measurement: Measurement,
+    shows: Marks,
+    is_thinned: bool,
+}
+
+/// What bytes show, for who waits for the first that do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The latest pose of the robot's feed.
+    pub pose: Option<ShownPose>,
+    /// Watched objects with returns in it.
+    pub seen: Option<Seen>,
+    /// Stimuli that it is the first to carry, a bit each.
+    pub stimuli: u32,
+}
+
+/// Objects that a lidar had returns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// A bit an object.
+    pub objects: u64,
+    /// The first firing.
+    pub from: SimTime,
+    /// The last.
+    pub to: SimTime,
+}
+
+impl Marks {
+    fn merge(&mut self, later: Marks) {
+        self.pose = later.pose.or(self.pose);
+        self.seen = match (self.seen, later.seen) {
+            (Some(first), Some(then)) => {
+                Some(Seen { objects: first.objects | then.objects, to: then.to, ..first })
+            }
+            (first, then) => then.or(first),
+        };
+        self.stimuli |= later.stimuli;
+    }
 }
 
 /// What [`Renderer::collect`] hands on.
 pub enum Rendered {
-    /// Bytes of the device with this place in the rig.
-    Transmit(usize, Transmit),
+    /// Bytes of the device with this place in the rig, and what they show.
+    Transmit(usize, Transmit, Marks),
     /// A packet of that device that was given up.
     Skipped(usize),
+    /// A measurement for that device was made with fewer rays than its sensor has.
+    Thinned(usize),
 }
 
 impl<'scope> Renderer<'scope> {
@@ -144,17 +209,18 @@ impl<'scope> Renderer<'scope> {
             rendered_ns: 0,
             now: SimTime::ZERO,
             held: config.control.is_some().then(Held::default),
+            shows: Marks::default(),
         });
         let cables = Cables::new(&sources, &lines);
         Self { units: units.collect(), cables, jobs, done, in_flight: 0, capacity, stats }
     }
 
     /// Gives workers what is to be measured before `horizon`, earliest first, as far as they have
-    /// room. Requests for which `is_given_up` holds are not measured.
+    /// room. `treat` decides about each request; it is also told whether workers have a backlog.
     pub fn dispatch(
         &mut self,
         horizon: SimTime,
-        is_given_up: impl Fn(&MeasurementRequest) -> bool,
+        treat: impl Fn(&MeasurementRequest, bool) -> Treatment,
     ) {
         while self.in_flight < self.capacity {
             for unit in &mut self.units {
@@ -169,10 +235,11 @@ impl<'scope> Renderer<'scope> {
             let Some((_, index)) = earliest else { break };
             let unit = &mut self.units[index];
             let Some(request) = unit.peeked.take() else { break };
-            if is_given_up(&request) {
+            let has_backlog = 2 * self.in_flight >= self.capacity;
+            let Treatment::Measure(thinning) = treat(&request, has_backlog) else {
                 unit.waiting.push_back(Waiting::Skipped);
                 continue;
-            }
+            };
             unit.waiting.push_back(Waiting::UnderWay(request.start));
             self.in_flight += 1;
             let job = Job {
@@ -180,6 +247,7 @@ impl<'scope> Renderer<'scope> {
                 request,
                 sensor: unit.sensor.clone(),
                 body_from_sensor: unit.body_from_sensor,
+                thinning,
             };
             if self.jobs.send(job).is_err() {
                 break; // every worker has ended, which only a panic there brings about
@@ -201,9 +269,12 @@ impl<'scope> Renderer<'scope> {
     /// order.
     pub fn collect(&mut self, done: Done, out: &mut dyn FnMut(Rendered)) {
         self.in_flight -= 1;
+        if done.is_thinned {
+            out(Rendered::Thinned(done.unit));
+        }
         let unit = &mut self.units[done.unit];
         let place = (done.measurement.request.index - unit.oldest) as usize;
-        unit.waiting[place] = Waiting::Done(Box::new(done.measurement));
+        unit.waiting[place] = Waiting::Done(Box::new(done.measurement), done.shows);
         self.flush(done.unit, out);
     }
 
@@ -220,7 +291,8 @@ impl<'scope> Renderer<'scope> {
             match front {
                 Waiting::UnderWay(_) => break,
                 Waiting::Skipped => out(Rendered::Skipped(index)),
-                Waiting::Done(measurement) => {
+                Waiting::Done(measurement, shows) => {
+                    unit.shows.merge(*shows);
                     unit.rendered_ns = measurement.request.start.0;
                     unit.device.handle_measurement(measurement);
                     pass_on(index, unit, &mut self.cables, out);
@@ -343,9 +415,10 @@ impl<'scope> Renderer<'scope> {
 fn pass_on(index: usize, unit: &mut Unit, cables: &mut Cables, out: &mut dyn FnMut(Rendered)) {
     while let Some(transmit) = unit.device.poll_transmit() {
         cables.carry(index, &transmit);
+        let shows = unit.marks_of(&transmit);
         match &mut unit.held {
-            Some(held) => held.take(transmit),
-            None => out(Rendered::Transmit(index, transmit)),
+            Some(held) => held.take(transmit, shows),
+            None => out(Rendered::Transmit(index, transmit, shows)),
         }
     }
     // What is due sooner cannot be taken back any more.
@@ -355,15 +428,19 @@ fn pass_on(index: usize, unit: &mut Unit, cables: &mut Cables, out: &mut dyn FnM
 /// Hands on what has been held back and is due before `limit`.
 fn release(index: usize, unit: &mut Unit, limit: SimTime, out: &mut dyn FnMut(Rendered)) {
     let Some(held) = &mut unit.held else { return };
-    while let Some(transmit) = held.next_before(limit) {
-        out(Rendered::Transmit(index, transmit));
+    while let Some((transmit, shows)) = held.next_before(limit) {
+        out(Rendered::Transmit(index, transmit, shows));
     }
 }
 
 fn work(world: &LiveWorld, jobs: &Receiver<Job>, done: &Sender<Done>, stats: &RenderStats) {
     let mut scratch = Scratch::default();
-    for Job { unit, request, sensor, body_from_sensor } in jobs {
+    scratch.set_watch(world.watch);
+    for Job { unit, request, sensor, body_from_sensor, thinning } in jobs {
+        scratch.set_thinning(thinning);
         let watch = Stopwatch::start();
+        // Before it is measured: what comes meanwhile may be seen or not.
+        let pose = world.trajectory.feed().and_then(|feed| feed.shown_at(request.end()));
         let surroundings = world.surroundings(&body_from_sensor);
         let measurement = sensor.measure(request, &surroundings, &mut scratch);
         let pulses = match &measurement.request.subject {
@@ -371,7 +448,12 @@ fn work(world: &LiveWorld, jobs: &Receiver<Job>, done: &Sender<Done>, stats: &Re
             Subject::Sweep(sweep) => sweep.firings.len(),
         };
         stats.count(watch.elapsed(), pulses);
-        if done.send(Done { unit, measurement }).is_err() {
+        let objects = scratch.take_seen();
+        let (from, to) = (measurement.request.start, measurement.request.end());
+        let seen = (objects != 0).then_some(Seen { objects, from, to });
+        let shows = Marks { pose, seen, stimuli: 0 };
+        let is_thinned = scratch.is_thinned();
+        if done.send(Done { unit, measurement, shows, is_thinned }).is_err() {
             break; // the conductor has stopped
         }
     }

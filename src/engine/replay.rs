@@ -10,6 +10,7 @@ use crossbeam_channel::bounded;
 
 use super::clock::MonotonicClock;
 use super::os::{Grant, KeptOff};
+use super::render::Marks;
 use super::run::departure;
 use super::run::ledger::TimingBook;
 use super::run::sender::{Outlet, Packet};
@@ -147,6 +148,7 @@ impl<'a> ReplayRun<'a> {
                 stats: &self.stats,
                 lines: &self.lines,
                 engine: self.engine,
+                answers: None,
             };
             departure::start(scope, outlet, Some(&self.books), SEND_QUEUE, queue, stop, on_start);
             self.feed(end, stop, &packets);
@@ -171,7 +173,10 @@ impl<'a> ReplayRun<'a> {
                     self.clock.rest(REST);
                 }
                 let transmit = Transmit { due, points: 0, output: Output::Bytes(payload.clone()) };
-                if packets.send(Packet { unit: *stream, transmit }).is_err() {
+                if packets
+                    .send(Packet { unit: *stream, transmit, shows: Marks::default() })
+                    .is_err()
+                {
                     return;
                 }
             }

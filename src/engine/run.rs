@@ -4,22 +4,25 @@
 //! one writes down what it did (`ledger.rs`); a thread for each serial line and each server listens
 //! (`listen.rs`); the conductor passes measurements, host bytes and the time to the devices.
 
+pub mod answers;
 pub mod departure;
 pub mod ledger;
 mod listen;
 pub mod sender;
 
-use std::sync::Mutex;
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 
 use super::clock::MonotonicClock;
 use super::faults::log::FaultLog;
-use super::faults::{Row, WireFaults};
+use super::faults::{Effect, Row, WireFaults};
 use super::os::{Grant, KeptOff};
-use super::render::{Rendered, Renderer};
+use super::render::{Marks, Rendered, Renderer, Treatment};
+use super::responses::ResponseFigures;
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
 use super::{
     ControlLink, Link, LiveWorld, SetupError, build_devices, default_workers, open_control,
@@ -31,7 +34,10 @@ use crate::config::schedule::Schedule;
 use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::sensors::MeasurementRequest;
+use crate::sensors::lidar::Thinning;
 use crate::time::{Epoch, SimTime};
+use crate::world::trajectory::feed::{Feed, FeedCounts};
+use answers::{Answers, Carried};
 use ledger::TimingBook;
 use listen::{Heard, News};
 use sender::{Outlet, Packet};
@@ -47,6 +53,14 @@ const LEAD: Duration = Duration::from_millis(2);
 const SEND_QUEUE: usize = 4096;
 /// Pieces of host bytes on their way to the devices. When it is full, hosts wait.
 const HEARD_QUEUE: usize = 256;
+
+/// A feed with the socket it comes by.
+struct FeedPort {
+    /// Whose motion it is.
+    name: String,
+    feed: Arc<Feed>,
+    socket: UdpSocket,
+}
 
 /// A rig on its links, not yet running.
 pub struct RealTimeRun<'a> {
@@ -64,6 +78,8 @@ pub struct RealTimeRun<'a> {
     workers: usize,
     clock: MonotonicClock,
     epoch: Epoch,
+    feeds: Vec<FeedPort>,
+    answers: Answers,
     /// Taken by the conductor.
     fault_log: Mutex<Option<FaultLog>>,
     host_start: jiff::Timestamp,
@@ -109,6 +125,8 @@ impl<'a> RealTimeRun<'a> {
             }),
             clock,
             epoch,
+            feeds: open_feeds(world)?,
+            answers: Answers::open(rig)?,
             fault_log: Mutex::new(None),
             host_start,
         })
@@ -187,6 +205,16 @@ impl<'a> RealTimeRun<'a> {
             .collect()
     }
 
+    /// What came of each feed: whose motion it is, and counts.
+    pub fn feeds(&self) -> Vec<(&str, FeedCounts)> {
+        self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
+    }
+
+    /// What came of each response so far.
+    pub fn responses(&self) -> Vec<ResponseFigures> {
+        self.answers.figures()
+    }
+
     /// Runs until everything that is due before `duration`, and every packet whose first firing is,
     /// has left, or `stop` is set. `on_start` learns what the system granted.
     pub fn run(
@@ -245,12 +273,22 @@ impl<'a> RealTimeRun<'a> {
                     }
                 }
             }
+            let (answers, clock) = (&self.answers, self.clock);
+            scope.spawn(move || answers.keep_board(clock, over));
+            for source in answers.sources() {
+                scope.spawn(move || source.listen(answers, clock, over));
+            }
+            for port in &self.feeds {
+                let clock = self.clock;
+                scope.spawn(move || listen::follow(&port.feed, &port.socket, clock, over));
+            }
             let outlet = Outlet {
                 clock: self.clock,
                 links: &self.links,
                 stats: &self.stats,
                 lines: &self.lines,
                 engine: &self.rig.engine,
+                answers: Some(&self.answers),
             };
             departure::start(scope, outlet, self.books(), capacity, queue, stop, on_start);
             self.conduct(renderer, packets, &heard, end, stop);
@@ -264,6 +302,28 @@ impl<'a> RealTimeRun<'a> {
         let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
         let rate_hz: f64 = self.nominal_rates_hz.iter().sum();
         SEND_QUEUE + (2.0 * ahead_s * rate_hz) as usize
+    }
+
+    /// What the rig's policy does about a request, by the time that is left until its last firing.
+    fn treat(&self, request: &MeasurementRequest, has_backlog: bool) -> Treatment {
+        let engine = &self.rig.engine;
+        let end = request.end();
+        match engine.late {
+            LatePolicy::Send => Treatment::Measure(Thinning::None),
+            LatePolicy::Drop => {
+                // A packet this late cannot be sent any more; casting its rays would delay the next.
+                let is_too_late = end.0 + engine.miss_threshold_ns < self.clock.now().0;
+                if is_too_late { Treatment::GiveUp } else { Treatment::Measure(Thinning::None) }
+            }
+            LatePolicy::Thin => {
+                let left_ns = self.clock.left_until(end).as_nanos() as u64;
+                Treatment::Measure(match (has_backlog, 4 * left_ns / engine.render_ahead_ns) {
+                    (true, 0) => Thinning::Single,
+                    (true, 1) => Thinning::Half,
+                    _ => Thinning::None,
+                })
+            }
+        }
     }
 
     /// When the link of a device is down.
@@ -284,30 +344,41 @@ impl<'a> RealTimeRun<'a> {
         stop: &AtomicBool,
     ) {
         let ahead = Duration::from_nanos(self.rig.engine.render_ahead_ns);
-        let is_given_up_at = |now: SimTime| {
-            let drops = self.rig.engine.late == LatePolicy::Drop;
-            // A packet this late cannot be sent any more; casting its rays would delay the next.
-            let limit_ns = now.0.saturating_sub(self.rig.engine.miss_threshold_ns);
-            move |request: &MeasurementRequest| drops && request.end().0 < limit_ns
-        };
         let mut faults = WireFaults::new(self.rig);
         let mut log = self.fault_log.lock().expect("no holder panics").take();
-        let send = |unit: usize, transmit: Transmit| {
+        let send = |unit: usize, transmit: Transmit, shows: Marks| {
             // Fails only when the sender has stopped, and then so do we.
-            let _ = packets.send(Packet { unit, transmit });
+            let _ = packets.send(Packet { unit, transmit, shows });
         };
+        let mut latest_poses = vec![0; self.links.len()];
+        let mut carried = Carried::new(self.rig);
+        let mut ears = self.answers.ears();
         let mut pass_on = |rendered: Rendered| match rendered {
-            Rendered::Transmit(unit, transmit) => {
-                faults.pass(unit, transmit, &mut |transmit| send(unit, transmit));
+            Rendered::Transmit(unit, transmit, mut shows) => {
+                let latest = &mut latest_poses[unit];
+                shows.pose = shows.pose.filter(|pose| pose.serial > *latest);
+                *latest = shows.pose.map_or(*latest, |pose| pose.serial);
+                shows.stimuli = carried.by_objects(shows.seen);
+                let mut batch = Vec::new();
+                faults.pass(unit, transmit, &mut |transmit| batch.push(transmit));
                 let mut last = None;
                 for row in faults.rows() {
+                    let stimuli = carried.by_fault(row.fault, row.window);
+                    match row.effect {
+                        Effect::Lost => self.answers.tell_all(stimuli, row.at),
+                        _ => shows.stimuli |= stimuli,
+                    }
                     if row.packet.is_some() && last != row.packet {
                         self.stats[unit].count_faulted();
                         last = row.packet;
                     }
                     note(&mut log, row);
                 }
+                for transmit in batch {
+                    send(unit, transmit, std::mem::take(&mut shows));
+                }
             }
+            Rendered::Thinned(unit) => self.stats[unit].count_thinned(),
             Rendered::Skipped(unit) => {
                 self.stats[unit].count_dropped();
                 faults.skip(unit);
@@ -316,7 +387,7 @@ impl<'a> RealTimeRun<'a> {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let horizon = (now + ahead).min(end);
-            renderer.dispatch(horizon, is_given_up_at(now));
+            renderer.dispatch(horizon, |request, has_backlog| self.treat(request, has_backlog));
             renderer.flush_all(&mut pass_on);
             let device_now = (now + LEAD).min(end);
             renderer.advance(device_now, &mut pass_on);
@@ -332,8 +403,12 @@ impl<'a> RealTimeRun<'a> {
                 recv(heard) -> piece => {
                     if let Ok(Heard { unit, at, news }) = piece {
                         match news {
-                            News::Bytes(bytes) => renderer.hear(unit, at, &bytes, &mut pass_on),
+                            News::Bytes(bytes) => {
+                                self.answers.hear_device(&mut ears, unit, at, &bytes);
+                                renderer.hear(unit, at, &bytes, &mut pass_on);
+                            }
                             News::PeerBytes(peer, bytes) => {
+                                self.answers.hear_device(&mut ears, unit, at, &bytes);
                                 renderer.hear_peer(unit, at, peer, &bytes, &mut pass_on);
                             }
                             News::Request(request, reply) => {
@@ -354,13 +429,31 @@ impl<'a> RealTimeRun<'a> {
             }
         }
         renderer.finish(&mut pass_on);
-        faults.finish(&mut |unit, transmit| send(unit, transmit));
+        faults.finish(&mut |unit, transmit| send(unit, transmit, Marks::default()));
         if let Some(log) = log
             && let Err(error) = log.finish(self.clock.now().min(end))
         {
             tracing::error!("cannot write the fault log: {error}");
         }
     }
+}
+
+/// Opens the sockets of what is moved from outside.
+fn open_feeds(world: &LiveWorld) -> Result<Vec<FeedPort>, SetupError> {
+    let robot = std::iter::once(("robot", &world.trajectory));
+    let objects = world.objects.iter().map(|object| (object.name.as_str(), &object.trajectory));
+    let mut ports = Vec::new();
+    for (name, trajectory) in robot.chain(objects) {
+        let Some(feed) = trajectory.feed() else { continue };
+        let listen = feed.config().listen;
+        let socket = UdpSocket::bind(listen).map_err(|error| SetupError::Feed {
+            of: name.to_owned(),
+            listen,
+            error,
+        })?;
+        ports.push(FeedPort { name: name.to_owned(), feed: feed.clone(), socket });
+    }
+    Ok(ports)
 }
 
 /// Writes a row while there is a log; gives up after the first error.

@@ -22,7 +22,9 @@ pub struct DeviceStats {
     send_errors: AtomicU64,
     faulted: AtomicU64,
     unrecorded: AtomicU64,
+    thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
+    pose_to_wire_ns: Mutex<Histogram<u64>>,
 }
 
 /// Counters of the workers.
@@ -64,8 +66,15 @@ pub struct DeviceFigures {
     pub faulted: u64,
     /// Packets whose lateness nobody had time to write down; they are in all counts.
     pub unrecorded: u64,
+    /// Measurements made with fewer rays a pulse because rendering fell behind: a packet of a
+    /// Velodyne, a scan of a SICK. Their bytes are not those of a recording.
+    pub thinned: u64,
     /// Time from due to handed to the system, microseconds.
     pub lateness_us: Lateness,
+    /// Time from the arrival of a pose of the robot's feed to the first packet that shows it being
+    /// handed to the system, microseconds; none without a feed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pose_to_wire_us: Option<Lateness>,
 }
 
 /// Percentiles of a lateness.
@@ -108,6 +117,8 @@ impl Default for DeviceStats {
             send_errors: AtomicU64::new(0),
             faulted: AtomicU64::new(0),
             unrecorded: AtomicU64::new(0),
+            thinned: AtomicU64::new(0),
+            pose_to_wire_ns: Mutex::new(lateness.clone()),
             lateness_ns: Mutex::new(lateness),
         }
     }
@@ -137,8 +148,7 @@ impl DeviceStats {
 
     /// Records how late a packet was that was sent.
     pub fn record_lateness(&self, lateness: Duration) {
-        let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
-        self.lateness_ns.lock().expect("no holder panics").saturating_record(nanos.max(1));
+        record(&self.lateness_ns, lateness);
     }
 
     /// Counts a packet that was not sent because it was too late.
@@ -156,6 +166,17 @@ impl DeviceStats {
         self.unrecorded.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a measurement made with fewer rays than it should have had.
+    pub fn count_thinned(&self) {
+        self.thinned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a pose that was first shown by a packet handed to the system `latency` after the
+    /// pose arrived.
+    pub fn count_pose(&self, latency: Duration) {
+        record(&self.pose_to_wire_ns, latency);
+    }
+
     /// The figures after `elapsed` of run time.
     pub fn figures(
         &self,
@@ -165,8 +186,6 @@ impl DeviceStats {
         nominal_rate_hz: f64,
         elapsed: Duration,
     ) -> DeviceFigures {
-        let histogram = self.lateness_ns.lock().expect("no holder panics");
-        let micros = |ns: u64| ns as f64 / 1000.0;
         let sent = self.sent.load(Ordering::Relaxed);
         let sent_late = self.sent_late.load(Ordering::Relaxed);
         let dropped = self.dropped.load(Ordering::Relaxed);
@@ -185,12 +204,30 @@ impl DeviceStats {
             send_errors: self.send_errors.load(Ordering::Relaxed),
             faulted: self.faulted.load(Ordering::Relaxed),
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
-            lateness_us: Lateness {
-                p50: micros(histogram.value_at_quantile(0.5)),
-                p99: micros(histogram.value_at_quantile(0.99)),
-                p99_9: micros(histogram.value_at_quantile(0.999)),
-                max: micros(histogram.max()),
+            thinned: self.thinned.load(Ordering::Relaxed),
+            lateness_us: Lateness::of(&self.lateness_ns.lock().expect("no holder panics")),
+            pose_to_wire_us: {
+                let histogram = self.pose_to_wire_ns.lock().expect("no holder panics");
+                (!histogram.is_empty()).then(|| Lateness::of(&histogram))
             },
+        }
+    }
+}
+
+fn record(histogram: &Mutex<Histogram<u64>>, time: Duration) {
+    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    histogram.lock().expect("no holder panics").saturating_record(nanos.max(1));
+}
+
+impl Lateness {
+    /// Of times in nanoseconds.
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        Self {
+            p50: micros(histogram.value_at_quantile(0.5)),
+            p99: micros(histogram.value_at_quantile(0.99)),
+            p99_9: micros(histogram.value_at_quantile(0.999)),
+            max: micros(histogram.max()),
         }
     }
 }

@@ -5,7 +5,7 @@ use glam::DMat3;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{
-    FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
+    Echoes, FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
     Surroundings, Sweep, beam,
 };
 use crate::config::lidar::{BeamSettings, NoiseSettings};
@@ -19,7 +19,8 @@ pub struct Lidar {
     lasers: Vec<LaserGeometry>,
     /// Sine and cosine of each laser's elevation.
     elevations: Vec<(f64, f64)>,
-    stencil: Stencil,
+    /// Of all rays, and of fewer: see [`Thinning`].
+    stencils: [Stencil; 3],
     half_axes_m: [f64; 2],
     beam: BeamSettings,
     errors: NoiseSettings,
@@ -38,6 +39,63 @@ pub struct Scratch {
     /// When each of `pulses` is fired.
     fired: Vec<SimTime>,
     hits: Vec<Hit>,
+    thinning: Thinning,
+    is_thinned: bool,
+    watch: Watch,
+    seen: u64,
+}
+
+/// Which moving objects are looked out for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    /// The instance that hits of the first object have.
+    pub first_instance: u32,
+    /// A bit an object, the first is the lowest; the 65th and later cannot be watched.
+    pub objects: u64,
+}
+
+/// What a receiver makes of a pulse.
+pub(super) trait Received {
+    /// Whether it tells a return within `within_m` of `range_m`.
+    fn tells(&self, range_m: f32, within_m: f32) -> bool;
+}
+
+impl Received for PulseReturns {
+    fn tells(&self, range_m: f32, within_m: f32) -> bool {
+        let both = self.first.iter().chain(&self.second);
+        both.into_iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
+    }
+}
+
+impl Received for Echoes {
+    fn tells(&self, range_m: f32, within_m: f32) -> bool {
+        self.as_slice().iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
+    }
+}
+
+/// How many rays of a pulse are cast when there is no time for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Thinning {
+    /// All.
+    #[default]
+    None,
+    /// The middle one and the four nearest the stencil's beginning: nine become five.
+    Half,
+    /// The middle one.
+    Single,
+}
+
+impl Thinning {
+    const ALL: [Self; 3] = [Self::None, Self::Half, Self::Single];
+
+    fn of(self, whole: &Stencil) -> Stencil {
+        let rays = match self {
+            Self::None => whole.len(),
+            Self::Half => whole.len().min(5),
+            Self::Single => 1,
+        };
+        Stencil::new(whole.offsets()[..rays].to_vec()).expect("a part of a stencil")
+    }
 }
 
 impl Lidar {
@@ -51,7 +109,7 @@ impl Lidar {
         Self {
             elevations: lasers.iter().map(|laser| libm::sincos(laser.elevation_rad)).collect(),
             lasers,
-            stencil: beam::stencil(beam.shape),
+            stencils: Thinning::ALL.map(|thinning| thinning.of(&beam::stencil(beam.shape))),
             half_axes_m: beam::half_axes_m(beam),
             beam: beam.clone(),
             errors: errors.clone(),
@@ -66,7 +124,7 @@ impl Lidar {
     /// motion during the scan).
     ///
     /// `receive` makes of a firing's hits, and of the firing's index, what its receiver tells.
-    pub(super) fn fire<T: Clone + Default>(
+    pub(super) fn fire<T>(
         &self,
         start: SimTime,
         sweep: &Sweep,
@@ -74,7 +132,10 @@ impl Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
         receive: impl Fn(&[Hit], usize) -> T,
-    ) -> Vec<T> {
+    ) -> Vec<T>
+    where
+        T: Clone + Default + Received,
+    {
         let span_ns = sweep.span_ns();
         let start_pose = surroundings.world_from_sensor(start);
         let end_pose = surroundings.world_from_sensor(SimTime(start.0 + u64::from(span_ns)));
@@ -93,21 +154,35 @@ impl Lidar {
             scratch.pulses.push(pulse);
             scratch.fired.push(SimTime(start.0 + u64::from(firing.offset_ns)));
         }
+        let stencil = &self.stencils[scratch.thinning as usize];
+        scratch.is_thinned = stencil.len() < self.stencils[0].len();
         // What was in `hits` does not matter: casters write every hit.
-        scratch.hits.resize(scratch.pulses.len() * self.stencil.len(), Hit::MISS);
-        surroundings.caster.cast_at(
-            &self.stencil,
-            &scratch.pulses,
-            &scratch.fired,
-            &mut scratch.hits,
-        );
+        scratch.hits.resize(scratch.pulses.len() * stencil.len(), Hit::MISS);
+        surroundings.caster.cast_at(stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
 
         let mut received = vec![T::default(); sweep.firings.len()];
-        let hits = scratch.hits.chunks_exact(self.stencil.len());
+        let mut seen = 0;
+        let hits = scratch.hits.chunks_exact(stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
             received[index as usize] = receive(hits, index as usize);
+            if scratch.watch.objects != 0 {
+                seen |= self.watched(&scratch.watch, hits, &received[index as usize]);
+            }
         }
+        scratch.seen = seen;
         received
+    }
+
+    /// Which of the watched objects were hit where the receiver tells a return.
+    fn watched(&self, watch: &Watch, hits: &[Hit], received: &impl Received) -> u64 {
+        // A return's range is the mean of what lies within the cutoff, with an error.
+        let within_m = (self.beam.signal_cutoff_m + 5.0 * self.errors.range_std_m) as f32;
+        let objects = hits.iter().filter(|hit| hit.range_m.is_finite()).map(|hit| {
+            let object = hit.instance.wrapping_sub(watch.first_instance);
+            let bit = 1u64.checked_shl(object).unwrap_or(0) & watch.objects;
+            if bit != 0 && received.tells(hit.range_m, within_m) { bit } else { 0 }
+        });
+        objects.fold(0, |seen, object| seen | object)
     }
 
     /// The random draws of a sweep.
@@ -202,6 +277,27 @@ impl super::Sensor for Lidar {
 }
 
 impl Scratch {
+    /// How many rays pulses get from here on.
+    pub fn set_thinning(&mut self, thinning: Thinning) {
+        self.thinning = thinning;
+        self.is_thinned = false;
+    }
+
+    /// Which objects are looked out for in what is measured from here on.
+    pub fn set_watch(&mut self, watch: Watch) {
+        self.watch = watch;
+    }
+
+    /// Which of them there were returns from since the last call, a bit each.
+    pub fn take_seen(&mut self) -> u64 {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Whether the last measurement was made with fewer rays than the sensor has.
+    pub fn is_thinned(&self) -> bool {
+        self.is_thinned
+    }
+
     /// Room for rays that are no lidar's, emptied.
     pub(super) fn rays(&mut self) -> (&mut Vec<Pulse>, &mut Vec<Hit>) {
         self.pulses.clear();

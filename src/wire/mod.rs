@@ -7,6 +7,7 @@ pub mod checksum;
 pub mod cola;
 pub mod ethernet;
 pub mod fdilink;
+pub mod feed;
 pub mod fields;
 pub mod gnss_stream;
 pub mod hdl64e_status;

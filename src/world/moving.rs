@@ -12,6 +12,7 @@ use super::scene::Scene;
 use super::trajectory::{Trajectory, TrajectoryError};
 use crate::config::objects::{ObjectBody, ObjectConfig};
 use crate::config::rig::SceneSource;
+use crate::config::schedule::Schedule;
 use crate::frames::{Body, GeoOrigin, Transform, World};
 use crate::time::SimTime;
 
@@ -21,6 +22,8 @@ pub struct MovingObject {
     pub name: String,
     /// Where it is.
     pub trajectory: Trajectory,
+    /// When it is there; always if there is nothing here.
+    pub shown: Vec<Schedule>,
     /// Traces its body, in the body's frame.
     pub(super) caster: BvhCaster,
     /// A ball around the body, in its frame.
@@ -73,12 +76,17 @@ impl MovingObject {
     pub fn of(name: &str, scene: Scene, trajectory: Trajectory) -> Result<Self, BuildError> {
         let (centre, radius_m) = ball(&scene);
         let caster = BvhCaster::new(Arc::new(scene))?;
-        Ok(Self { name: name.to_owned(), trajectory, caster, centre, radius_m })
+        Ok(Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m })
     }
 
     /// Where it is at `at`.
     pub fn pose(&self, at: SimTime) -> Transform<World, Body> {
         self.trajectory.pose(at)
+    }
+
+    /// Whether it is there at `at`.
+    pub fn is_there(&self, at: SimTime) -> bool {
+        self.shown.is_empty() || self.shown.iter().any(|shown| shown.window_at(at).is_some())
     }
 
     /// Its body, in the body's frame.

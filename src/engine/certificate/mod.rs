@@ -118,6 +118,9 @@ pub struct DeviceTiming {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
+    /// Measurements made with fewer rays a pulse because rendering fell behind.
+    #[serde(default)]
+    pub thinned: u64,
     /// Packets the system refused.
     pub refused: u64,
     /// Packets sent whose timing nobody had time to write down.
@@ -151,6 +154,7 @@ impl DeviceTiming {
             nominal_rate_hz: figures.nominal_rate_hz,
             sent_late: figures.sent_late,
             dropped: figures.dropped,
+            thinned: figures.thinned,
             refused: figures.send_errors,
             unrecorded: figures.unrecorded,
             stamps: if book.is_stamped { "kernel" } else { "none" }.to_owned(),
@@ -254,6 +258,7 @@ impl Sending {
         let late = match engine.late {
             LatePolicy::Send => "send",
             LatePolicy::Drop => "drop",
+            LatePolicy::Thin => "thin",
         };
         Self {
             spin_us: engine.spin_ns as f64 / 1e3,

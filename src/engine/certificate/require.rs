@@ -29,6 +29,8 @@ enum Metric {
     Drift,
     Late,
     Dropped,
+    /// Measurements with fewer rays.
+    Thinned,
     Refused,
     Unstamped,
     Packets,
@@ -60,7 +62,7 @@ pub struct Verdict {
 
 const ALLOWED: &str = "allowed: [DEVICE:]METRIC COMPARISON NUMBER[UNIT], several with commas; \
      metrics p50, p99.9 and so on, max, mean, drift (in a second) with ns, us, ms or s; late, \
-     dropped, refused, unstamped, packets without unit; comparisons <, <=, =, >=, >";
+     dropped, thinned, refused, unstamped, packets without unit; comparisons <, <=, =, >=, >";
 
 /// Reads a list as `p99.9<100us,late=0,roof-lidar:max<=1ms`.
 pub fn parse_list(text: &str) -> Result<Vec<Requirement>, String> {
@@ -122,6 +124,7 @@ impl Metric {
             "drift" => Self::Drift,
             "late" => Self::Late,
             "dropped" => Self::Dropped,
+            "thinned" => Self::Thinned,
             "refused" => Self::Refused,
             "unstamped" => Self::Unstamped,
             "packets" => Self::Packets,
@@ -152,6 +155,7 @@ impl Metric {
             Self::Drift => evidence.drift_us_per_s.abs(),
             Self::Late => device.sent_late as f64,
             Self::Dropped => device.dropped as f64,
+            Self::Thinned => device.thinned as f64,
             Self::Refused => device.refused as f64,
             Self::Unstamped => device.unstamped as f64,
             Self::Packets => device.packets as f64,
@@ -235,6 +239,7 @@ mod tests {
             nominal_rate_hz: 1000.0,
             sent_late: 1,
             dropped: 0,
+            thinned: 0,
             refused: 0,
             unrecorded: 0,
             stamps: "kernel".into(),

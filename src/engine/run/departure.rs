@@ -25,8 +25,8 @@ pub fn start<'scope, 'env: 'scope>(
     on_start: impl FnOnce(&[Grant]) + Send + 'scope,
 ) {
     let (pen, entries) = bounded(ENTRY_QUEUE);
-    let Outlet { clock, links, stats, engine, .. } = outlet;
-    let ledger = Ledger { clock, links, stats, books };
+    let Outlet { clock, links, stats, engine, answers, .. } = outlet;
+    let ledger = Ledger { clock, links, stats, books, answers };
     ledger.ask_for_stamps();
     Builder::new()
         .name("menura-ledger".to_owned())

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, TryRecvError};
 
+use super::answers::Answers;
 use crate::devices::Transmit;
 use crate::engine::Link;
 use crate::engine::clock::{self, MonotonicClock};
+use crate::engine::render::Marks;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::engine::timing::ErrorRecord;
 use crate::links::timestamps::{DepartureStamp, StampReader};
@@ -49,6 +51,8 @@ pub struct Handed {
     pub outcome: Outcome,
     /// What the kernel calls it when it tells of its departure.
     pub key: Option<u32>,
+    /// What it is the first to show.
+    pub shows: Marks,
 }
 
 /// The timing of one device's packets, written by the ledger.
@@ -79,6 +83,8 @@ pub struct Ledger<'a> {
     pub stats: &'a [DeviceStats],
     /// Timing for a certificate, if one is wanted; a book for each device.
     pub books: Option<&'a [Mutex<TimingBook>]>,
+    /// Who waits for packets that carry a stimulus.
+    pub answers: Option<&'a Answers>,
 }
 
 impl Ledger<'_> {
@@ -139,6 +145,12 @@ impl Ledger<'_> {
             return;
         }
         self.stats[handed.unit].record_lateness(handed.at.saturating_since(handed.due));
+        if let Some(pose) = handed.shows.pose {
+            self.stats[handed.unit].count_pose(handed.at.saturating_since(pose.arrived));
+        }
+        if let Some(answers) = self.answers {
+            answers.tell_all(handed.shows.stimuli, handed.at);
+        }
         let Some(books) = self.books else { return };
         let mut book = books[handed.unit].lock().expect("no holder panics");
         let error_ns = difference_ns(handed.at.0, handed.due.0);
@@ -218,7 +230,15 @@ mod tests {
     fn handed(packet: u64, key: u32) -> Handed {
         let due = SimTime(packet * 1000);
         let at = SimTime(due.0 + 10);
-        Handed { unit: 0, packet, due, at, outcome: Outcome::OnTime, key: Some(key) }
+        Handed {
+            unit: 0,
+            packet,
+            due,
+            at,
+            outcome: Outcome::OnTime,
+            key: Some(key),
+            shows: Marks::default(),
+        }
     }
 
     #[test]

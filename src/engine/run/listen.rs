@@ -1,5 +1,7 @@
 //! The ears: one thread for each serial line and each server waits for what hosts send.
 
+use std::io::ErrorKind;
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,6 +15,8 @@ use crate::links::http::{HttpRequest, HttpResponse, HttpServer};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::links::{ByteLink, Peer};
 use crate::time::SimTime;
+use crate::wire::feed::DATAGRAM_LEN;
+use crate::world::trajectory::feed::Feed;
 
 /// How long the end of a run may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -124,6 +128,34 @@ pub fn serve(
         match server.receive(&mut buffer, PATIENCE, &mut happened) {
             Ok(()) => health.is_ill = false,
             Err(error) => health.complain(&server.describe(), &error),
+        }
+    }
+}
+
+/// Takes the poses that arrive on `socket` until `over` is set, and says when they stop.
+pub fn follow(feed: &Feed, socket: &UdpSocket, clock: MonotonicClock, over: &AtomicBool) {
+    let patience = PATIENCE.min(Duration::from_nanos(feed.config().hold_after_ns));
+    // One byte more than a pose has, so that what is longer is seen to be.
+    let mut buffer = [0; DATAGRAM_LEN + 1];
+    let mut health = Health::default();
+    let name = format!("the feed at {}", feed.config().listen);
+    if let Err(error) = socket.set_read_timeout(Some(patience)) {
+        health.complain(&name, &error);
+    }
+    while !over.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut buffer) {
+            Ok((count, sender)) => {
+                health.is_ill = false;
+                if let Err(refusal) = feed.take(clock.now(), sender, &buffer[..count]) {
+                    tracing::debug!("{name}: from {sender}: {refusal}");
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => health.complain(&name, &error),
+        }
+        if feed.has_just_stopped(clock.now()) {
+            tracing::warn!("{name} has stopped: what it moves is held");
         }
     }
 }

@@ -15,11 +15,13 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, TryRecvError};
 
 use super::LONGEST_SLEEP;
+use super::answers::Answers;
 use super::ledger::{Entry, Handed};
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::devices::{Output, Transmit};
 use crate::engine::Link;
 use crate::engine::clock::{MonotonicClock, tai_offset};
+use crate::engine::render::Marks;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::ByteLink;
 use crate::links::line::LineSettings;
@@ -48,6 +50,8 @@ pub struct Outlet<'a> {
     pub lines: &'a [LineSettings],
     /// When to stop sleeping, and what becomes of late packets.
     pub engine: &'a EngineConfig,
+    /// Who waits for packets that carry a stimulus.
+    pub answers: Option<&'a Answers>,
 }
 
 /// Something to send.
@@ -57,6 +61,8 @@ pub struct Packet {
     pub unit: usize,
     /// What, and when.
     pub transmit: Transmit,
+    /// What it is the first to show.
+    pub shows: Marks,
 }
 
 /// What is to be sent, and how the lines run. Once it is made, it asks the allocator for nothing,
@@ -122,14 +128,14 @@ impl<'a> Sender<'a> {
     fn take(&mut self, queue: &Receiver<Packet>) -> bool {
         while self.waiting.len() < self.capacity {
             match queue.try_recv() {
-                Ok(Packet { unit, transmit }) => {
+                Ok(Packet { unit, transmit, shows }) => {
                     self.order += 1;
                     let (due, order) = (transmit.due, self.order);
                     let act = match &self.outlet.links[unit] {
                         Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
                         _ => due,
                     };
-                    let pending = Pending { act, due, order, unit, transmit, piece: None };
+                    let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
                     self.waiting.push(Reverse(pending));
                 }
                 Err(TryRecvError::Empty) => return true,
@@ -212,7 +218,7 @@ impl<'a> Sender<'a> {
     /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
     fn hand_over(&self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
         let Outlet { engine, clock, .. } = self.outlet;
-        let Pending { unit, due, ref transmit, .. } = *pending;
+        let Pending { unit, due, ref transmit, shows, .. } = *pending;
         let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = &transmit.output else {
             return false;
         };
@@ -228,7 +234,7 @@ impl<'a> Sender<'a> {
             (_, true, false) => Outcome::OnTime,
         };
         self.outlet.stats[unit].count(outcome, transmit.points, bytes.len());
-        let handed = Handed { unit, packet, due, at, outcome, key: sent.key };
+        let handed = Handed { unit, packet, due, at, outcome, key: sent.key, shows };
         let entry = Entry { handed: Some(handed), spent: None };
         if self.ledger.try_send(entry).is_err() {
             self.outlet.stats[unit].count_unrecorded();
@@ -304,6 +310,8 @@ struct Pending {
     order: u64,
     unit: usize,
     transmit: Transmit,
+    /// What it is the first to show.
+    shows: Marks,
     /// The bytes that have arrived at `due`; `None` until the first bit is due.
     piece: Option<Piece>,
 }

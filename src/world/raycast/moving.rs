@@ -121,6 +121,9 @@ impl<'a> Call<'a> {
         let mut chosen = Vec::new();
         let mut pulses = Vec::new();
         for (index, (pulse, fired)) in self.pulses.iter().zip(self.fired).enumerate() {
+            if !object.is_there(*fired) {
+                continue;
+            }
             let slice = (fired.0 / SLICE_NS - first) as usize;
             let share = (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64;
             let (before, after) = (&poses[slice], &poses[slice + 1]);

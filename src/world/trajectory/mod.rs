@@ -3,6 +3,7 @@
 //! ```text
 //! curve over a parameter u        path.rs        line, circle, sine, spline over arc length
 //!                                 recorded.rs    splines of poses over the file's time
+//!                                 feed.rs        from outside, while the run goes on
 //! u over time                     progress.rs    constant rate, or to a stop at the end
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
@@ -40,6 +41,7 @@
 //! pose must be within 1 m of its first, or within 1.5 times the usual step.
 
 pub mod error;
+pub mod feed;
 pub mod files;
 mod gpx;
 pub mod ground_following;

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
 use super::error::{FileFault, TrajectoryError};
+use super::feed::Feed;
 use super::files::{self, Format, MAX_COORDINATE_M, Pose};
 use super::ground_following::{GroundProfile, Stance, stance};
 use super::path::{AngleJet, Extent, Path, PathFault, SinePath, fit_path};
@@ -85,6 +87,7 @@ enum Base {
     Still { position_m: DVec3, yaw_rad: f64, stance: Stance },
     Path(Path),
     Recorded(Box<Recorded>),
+    Feed(Arc<Feed>),
 }
 
 impl Trajectory {
@@ -140,6 +143,7 @@ impl Trajectory {
                     angular_rate_rad_s: DVec3::ZERO,
                 };
             }
+            Base::Feed(feed) => return feed.state(t),
             Base::Path(path) => {
                 let position = path.at(u);
                 let (yaw, pitch) = path.heading(&position);
@@ -189,6 +193,14 @@ impl Trajectory {
     /// The pose at `t`.
     pub fn pose(&self, t: SimTime) -> Transform<World, Body> {
         self.state(t).world_from_body
+    }
+
+    /// Whence the motion comes, if from outside.
+    pub fn feed(&self) -> Option<&Arc<Feed>> {
+        match &self.base {
+            Base::Feed(feed) => Some(feed),
+            Base::Still { .. } | Base::Path(_) | Base::Recorded(_) => None,
+        }
     }
 
     /// What the trajectory came to be.
@@ -246,6 +258,11 @@ impl Trajectory {
                         let (problem, allowed) = explain(&fault, |i| format!("points_m[{i}]"));
                         TrajectoryError::parameter("trajectory.points_m", problem, allowed)
                     })
+            }
+            TrajectoryConfig::Feed(config) => {
+                let base = Base::Feed(Arc::new(Feed::new(config.clone())));
+                let name = format!("feed at {}", config.listen);
+                Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, &name))
             }
             TrajectoryConfig::File { path, speed_m_s, closed } => {
                 let speed = speed_m_s.map(checked_speed).transpose()?;
@@ -402,6 +419,13 @@ impl Trajectory {
             )
         };
         let profile = match &mut self.base {
+            Base::Feed(_) => {
+                return Err(TrajectoryError::parameter(
+                    "follow_ground",
+                    "a feed says z, roll and pitch itself",
+                    "false",
+                ));
+            }
             Base::Still { position_m, yaw_rad, stance: stands } => {
                 *stands =
                     stance(ground, position_m.x, position_m.y, *yaw_rad).ok_or_else(nowhere)?;
@@ -449,7 +473,7 @@ impl Trajectory {
     /// Fills in what only the finished motion shows.
     fn survey(&mut self) {
         let (extent, spans) = match &self.base {
-            Base::Still { .. } => return,
+            Base::Still { .. } | Base::Feed(_) => return,
             Base::Path(path) => (path.extent(), path.spans()),
             Base::Recorded(recorded) => match self.progress {
                 Progress::Steady { .. } => (Extent::Closed(recorded.length_s()), recorded.spans()),

@@ -1,0 +1,222 @@
+//! Reads `[[stimulus]]` and `[[response]]`.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::fault_read::device_named;
+use super::faults::FaultConfig;
+use super::link_read::socket;
+use super::objects::ObjectConfig;
+use super::profile::Interface;
+use super::reader::{Field, Limit, TableReader, Text, nearest};
+use super::responses::{ResponseConfig, ResponseSource, StimulusCause, StimulusConfig};
+use super::rig::DeviceConfig;
+use super::rig_read::file_name;
+use super::schedule::schedule;
+
+const STIMULUS: &str = "the rig format, [[stimulus]]";
+const RESPONSE: &str = "the rig format, [[response]]";
+/// Larger patterns are no messages.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// A device, and what is shown of it, marks packets with as many bits.
+const MAX_STIMULI: usize = 32;
+
+/// What stimuli and responses may name; `None` where it could not be read.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    /// The rig's devices.
+    pub devices: Option<&'a [DeviceConfig]>,
+    /// The rig's faults.
+    pub faults: Option<&'a [FaultConfig]>,
+    /// The world's objects.
+    pub objects: Option<&'a [ObjectConfig]>,
+}
+
+/// Reads all stimuli; none when the key is not written.
+pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig>> {
+    let stimuli = tables(field, "stimulus", "a stimulus's", |table, name| {
+        Some(StimulusConfig { name: name?, cause: cause(table, named)? })
+    })?;
+    if let (true, Some(place)) = (stimuli.len() > MAX_STIMULI, field.place()) {
+        let label = format!("allowed: at most {MAX_STIMULI}");
+        field.fault(place.fault(format!("{} stimuli", stimuli.len()), label));
+    }
+    Some(stimuli)
+}
+
+/// Reads all responses; none when the key is not written.
+pub fn responses(
+    field: &Field<'_>,
+    stimuli: Option<&[StimulusConfig]>,
+    named: Named<'_>,
+) -> Option<Vec<ResponseConfig>> {
+    tables(field, "response", "a response's", |table, name| {
+        let to = table.required("to");
+        let to_name = to.text("the name of a [[stimulus]]");
+        let names = stimuli.map(|all| all.iter().map(|s| s.name.as_str()).collect::<Vec<_>>());
+        let stimulus =
+            to_name.zip(names).and_then(|(text, names)| place_of(&to, &text, "stimulus", &names));
+        let source = source(table, named);
+        let pattern = pattern(table);
+        let longest = Limit::new(0.001..=3600.0, "s", RESPONSE);
+        let timeout_s = table.optional("timeout_s").number(&longest).unwrap_or(1.0);
+        Some(ResponseConfig {
+            name: name?,
+            stimulus: stimulus?,
+            source: source?,
+            pattern: pattern?,
+            timeout_ns: (timeout_s * 1e9).round() as u64,
+        })
+    })
+}
+
+/// Reads each table of an array with `read`, which is given its name if that is a good one.
+fn tables<T>(
+    field: &Field<'_>,
+    what: &str,
+    whose: &str,
+    mut read: impl FnMut(&mut TableReader<'_>, Option<String>) -> Option<T>,
+) -> Option<Vec<T>> {
+    if !field.is_written() {
+        return Some(Vec::new());
+    }
+    let (items, _) = field.array(&format!("any number of [[{what}]]"))?;
+    let mut names: Vec<Text> = Vec::new();
+    let read: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let mut table = item.named(what).table(&format!("[[{what}]]"))?;
+            let name = file_name(&table.required("name"), whose);
+            if let Some(name) = &name {
+                if let Some(first) = names.iter().find(|first| first.value == name.value) {
+                    let title = format!("\"{}\" is named twice", name.value);
+                    let fault = name.place.fault(title, "again here");
+                    field.fault(fault.related(&first.place, "first here"));
+                }
+                names.push(name.clone());
+            }
+            let made = read(&mut table, name.map(|name| name.value));
+            table.finish();
+            made
+        })
+        .collect();
+    read.into_iter().collect()
+}
+
+/// The place of `text` among `names`; told if it is none of them.
+fn place_of(field: &Field<'_>, text: &Text, what: &str, names: &[&str]) -> Option<usize> {
+    let found = names.iter().position(|name| *name == text.value);
+    if found.is_none() {
+        let near = nearest(&text.value, names.iter().copied());
+        let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let all = if names.is_empty() { "none".into() } else { names.join(", ") };
+        let title = format!("there is no {what} \"{}\"", text.value);
+        field.fault(text.place.fault(title, format!("{mean}there are: {all}")));
+    }
+    found
+}
+
+/// Exactly one of `words` must be a key of `table`.
+fn one_of(table: &TableReader<'_>, what: &str, words: [&'static str; 3]) -> Option<&'static str> {
+    let written: Vec<_> = words.into_iter().filter(|word| table.has(word)).collect();
+    if let [one] = written[..] {
+        return Some(one);
+    }
+    let words = words.into_iter().filter(|word| !word.is_empty());
+    let list = words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let title = if written.is_empty() { "is missing" } else { "is said more than once" };
+    let label = format!("allowed: one of {list}");
+    table.fault(table.place().fault(format!("{what} {title}"), label));
+    None
+}
+
+fn cause(table: &mut TableReader<'_>, named: Named<'_>) -> Option<StimulusCause> {
+    let which = one_of(table, "what happens", ["object", "fault", ""]);
+    let (fault, object) = (table.optional("fault"), table.optional("object"));
+    match which? {
+        "fault" => {
+            let text = fault.text("the name of a [[fault]]")?;
+            let names: Vec<_> = named.faults?.iter().map(|fault| fault.name.as_str()).collect();
+            place_of(&fault, &text, "fault", &names).map(StimulusCause::Fault)
+        }
+        _ => {
+            let schedule = schedule(table, STIMULUS);
+            let text = object.text("the name of a [[world.object]]")?;
+            let names: Vec<_> = named.objects?.iter().map(|object| object.name.as_str()).collect();
+            let place = place_of(&object, &text, "object", &names)?;
+            Some(StimulusCause::Object { object: place, schedule: schedule? })
+        }
+    }
+}
+
+fn source(table: &mut TableReader<'_>, named: Named<'_>) -> Option<ResponseSource> {
+    let which = one_of(table, "where the response is heard", ["udp", "tcp", "device"]);
+    let (udp, tcp) = (table.optional("udp"), table.optional("tcp"));
+    let device = table.optional("device");
+    match which? {
+        "udp" => socket(&udp).map(|(address, _)| ResponseSource::Udp(address)),
+        "tcp" => socket(&tcp).map(|(address, _)| ResponseSource::Tcp(address)),
+        _ => {
+            let text = device.text("the name of a device of this rig")?;
+            let (place, config) = device_named(&device, &text, named.devices?)?;
+            if config.profile.interface() == Interface::Datagrams {
+                let label = "allowed: a device with a serial line, or that hosts connect to";
+                let title = format!("`{}` hears nothing from its host", config.name);
+                device.fault(text.place.fault(title, label).help("use `udp` or `tcp`"));
+                return None;
+            }
+            Some(ResponseSource::Device(place))
+        }
+    }
+}
+
+/// `text`, `hex` or `regex`: all are expressions in the end.
+fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
+    let which = one_of(table, "the response's pattern", ["text", "hex", "regex"]);
+    let [text, hex, regex] = ["text", "hex", "regex"].map(|word| table.optional(word));
+    let (field, written, expression) = match which? {
+        "text" => {
+            let written = text.text("what the response contains")?;
+            let expression = regex::escape(&written.value);
+            (text, written, expression)
+        }
+        "hex" => {
+            let expected = "bytes in hexadecimal, such as \"aa 55 01\"";
+            let written = hex.text(expected)?;
+            let digits: String = written.value.split_whitespace().collect();
+            let is_hex =
+                digits.len().is_multiple_of(2) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+            if !is_hex {
+                let title = format!("\"{}\" is not hexadecimal", written.value);
+                hex.fault(written.place.fault(title, format!("allowed: {expected}")));
+                return None;
+            }
+            let bytes = digits.as_bytes().chunks(2);
+            let bytes = bytes.map(|byte| format!("\\x{}", String::from_utf8_lossy(byte)));
+            let expression = bytes.collect();
+            (hex, written, expression)
+        }
+        _ => {
+            let written = regex.text("a regular expression over bytes")?;
+            let expression = written.value.clone();
+            (regex, written, expression)
+        }
+    };
+    let built = RegexBuilder::new(&expression)
+        .unicode(false)
+        .dot_matches_new_line(true)
+        .size_limit(MAX_PATTERN_BYTES)
+        .build();
+    match built {
+        Ok(built) if built.is_match(b"") => {
+            let label = "allowed: a pattern that needs at least one byte";
+            field.fault(written.place.fault("this pattern matches nothing at all", label));
+            None
+        }
+        Ok(built) => Some(built),
+        Err(error) => {
+            let last = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
+            field.fault(written.place.fault("not a pattern", last));
+            None
+        }
+    }
+}

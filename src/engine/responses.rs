@@ -1,0 +1,299 @@
+//! From stimulus to response: how long the robot takes.
+//!
+//! The sender says when the first packet that carries a stimulus left, listeners say when a response
+//! was heard; [`Board`] puts the two together.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use regex::bytes::Regex;
+use serde::Serialize;
+
+use super::stats::Lateness;
+use crate::config::responses::{ResponseConfig, StimulusConfig};
+use crate::time::SimTime;
+
+/// A response may be heard of this long before it is known that its stimulus has left.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// No message is longer.
+const LONGEST_MESSAGE: usize = 4096;
+
+/// What is said to the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first packet that carries a stimulus was handed to the system, or would have been, had
+    /// the fault not swallowed it.
+    Left {
+        /// Its place in the rig.
+        stimulus: usize,
+        /// When.
+        at: SimTime,
+    },
+    /// Bytes that match a response's pattern have arrived.
+    Heard {
+        /// Its place in the rig.
+        response: usize,
+        /// When.
+        at: SimTime,
+    },
+}
+
+/// What came of a response.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResponseFigures {
+    /// The response.
+    pub name: String,
+    /// What it answers.
+    pub stimulus: String,
+    /// Stimuli that left.
+    pub stimuli: u64,
+    /// Stimuli that were answered in time.
+    pub answered: u64,
+    /// Stimuli that were not.
+    pub timeouts: u64,
+    /// Responses to a stimulus that was answered already, within its timeout.
+    pub repeated: u64,
+    /// Responses without a stimulus.
+    pub unexpected: u64,
+    /// The quickest answer, microseconds after the stimulus left; none without answers.
+    pub min_us: Option<f64>,
+    /// All answers.
+    pub latency_us: Option<Lateness>,
+}
+
+/// Puts responses and stimuli together.
+pub struct Board {
+    open: Vec<Open>,
+}
+
+/// A response and what it waits for.
+struct Open {
+    config: ResponseConfig,
+    stimulus_name: String,
+    stimuli: u64,
+    /// Departures without an answer, the oldest first.
+    waiting: VecDeque<SimTime>,
+    /// Answers whose stimulus is not known yet.
+    early: VecDeque<SimTime>,
+    last_answered: Option<SimTime>,
+    timeouts: u64,
+    repeated: u64,
+    unexpected: u64,
+    latency_ns: Histogram<u64>,
+}
+
+impl Board {
+    /// Nothing has happened yet.
+    pub fn new(stimuli: &[StimulusConfig], responses: &[ResponseConfig]) -> Self {
+        let open = |config: &ResponseConfig| Open {
+            config: config.clone(),
+            stimulus_name: stimuli[config.stimulus].name.clone(),
+            stimuli: 0,
+            waiting: VecDeque::new(),
+            early: VecDeque::new(),
+            last_answered: None,
+            timeouts: 0,
+            repeated: 0,
+            unexpected: 0,
+            latency_ns: Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
+                .expect("constant bounds that hdrhistogram allows"),
+        };
+        Self { open: responses.iter().map(open).collect() }
+    }
+
+    /// Takes what has happened.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Left { stimulus, at } => {
+                self.open
+                    .iter_mut()
+                    .filter(|open| open.config.stimulus == stimulus)
+                    .for_each(|open| open.left(at));
+            }
+            Event::Heard { response, at } => self.open[response].heard(at),
+        }
+    }
+
+    /// Gives up what was not answered by `now`.
+    pub fn look(&mut self, now: SimTime) {
+        self.open.iter_mut().for_each(|open| open.give_up(now));
+    }
+
+    /// What came of each response; stimuli whose time is not over are not counted as missed.
+    pub fn figures(&self) -> Vec<ResponseFigures> {
+        self.open.iter().map(Open::figures).collect()
+    }
+}
+
+impl Open {
+    fn left(&mut self, at: SimTime) {
+        self.stimuli += 1;
+        let in_time = |heard: &SimTime| *heard >= at && self.is_in_time(at, *heard);
+        match self.early.iter().position(in_time) {
+            Some(place) => {
+                let heard = self.early.remove(place).unwrap_or(at);
+                self.answer(at, heard);
+            }
+            None => self.waiting.push_back(at),
+        }
+    }
+
+    fn heard(&mut self, at: SimTime) {
+        self.give_up(at);
+        match self.waiting.iter().position(|left| *left <= at) {
+            Some(place) => {
+                let left = self.waiting.remove(place).unwrap_or(at);
+                self.answer(left, at);
+            }
+            None if self.last_answered.is_some_and(|left| self.is_in_time(left, at)) => {
+                self.repeated += 1;
+            }
+            None => self.early.push_back(at),
+        }
+    }
+
+    fn is_in_time(&self, left: SimTime, heard: SimTime) -> bool {
+        heard.saturating_since(left) <= Duration::from_nanos(self.config.timeout_ns)
+    }
+
+    fn answer(&mut self, left: SimTime, heard: SimTime) {
+        let nanos = heard.saturating_since(left).as_nanos() as u64;
+        self.latency_ns.saturating_record(nanos.max(1));
+        self.last_answered = Some(left);
+    }
+
+    fn give_up(&mut self, now: SimTime) {
+        let is_over = |since: &SimTime, ns: u64| since.0.saturating_add(ns) < now.0;
+        while self.waiting.front().is_some_and(|left| is_over(left, self.config.timeout_ns)) {
+            self.waiting.pop_front();
+            self.timeouts += 1;
+        }
+        while self.early.front().is_some_and(|heard| is_over(heard, PATIENCE_NS)) {
+            self.early.pop_front();
+            self.unexpected += 1;
+        }
+    }
+
+    fn figures(&self) -> ResponseFigures {
+        let is_answered = !self.latency_ns.is_empty();
+        ResponseFigures {
+            name: self.config.name.clone(),
+            stimulus: self.stimulus_name.clone(),
+            stimuli: self.stimuli,
+            answered: self.latency_ns.len(),
+            timeouts: self.timeouts,
+            repeated: self.repeated,
+            unexpected: self.unexpected,
+            min_us: is_answered.then(|| self.latency_ns.min() as f64 / 1000.0),
+            latency_us: is_answered.then(|| Lateness::of(&self.latency_ns)),
+        }
+    }
+}
+
+/// Finds a pattern in a stream that comes in pieces.
+pub struct Matcher {
+    pattern: Regex,
+    kept: Vec<u8>,
+}
+
+impl Matcher {
+    /// Nothing has come yet.
+    pub fn new(pattern: &Regex) -> Self {
+        Self { pattern: pattern.clone(), kept: Vec::new() }
+    }
+
+    /// Takes the next bytes; how many times the pattern has ended in them.
+    pub fn push(&mut self, bytes: &[u8]) -> usize {
+        self.kept.extend_from_slice(bytes);
+        let mut found = 0;
+        let mut end = 0;
+        while let Some(place) = self.pattern.find_at(&self.kept, end) {
+            found += 1;
+            end = place.end();
+        }
+        self.kept.drain(..end);
+        let excess = self.kept.len().saturating_sub(LONGEST_MESSAGE);
+        self.kept.drain(..excess);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::responses::{ResponseSource, StimulusCause};
+
+    const MS: u64 = 1_000_000;
+
+    fn board() -> Board {
+        let stimulus = StimulusConfig { name: "child".into(), cause: StimulusCause::Fault(0) };
+        let response = ResponseConfig {
+            name: "stop".into(),
+            stimulus: 0,
+            source: ResponseSource::Device(0),
+            pattern: Regex::new("STOP").unwrap(),
+            timeout_ns: 500 * MS,
+        };
+        Board::new(&[stimulus], &[response])
+    }
+
+    fn left(ms: u64) -> Event {
+        Event::Left { stimulus: 0, at: SimTime(ms * MS) }
+    }
+
+    fn heard(ms: u64) -> Event {
+        Event::Heard { response: 0, at: SimTime(ms * MS) }
+    }
+
+    fn counts(events: &[Event]) -> [u64; 5] {
+        let mut board = board();
+        events.iter().for_each(|event| board.take(*event));
+        board.look(SimTime(100_000 * MS));
+        let f = board.figures().remove(0);
+        [f.stimuli, f.answered, f.timeouts, f.repeated, f.unexpected]
+    }
+
+    #[test]
+    fn every_stimulus_and_every_answer_is_counted_once() {
+        assert_eq!(counts(&[left(100), heard(130)]), [1, 1, 0, 0, 0]);
+        assert_eq!(counts(&[left(100), heard(130), heard(140)]), [1, 1, 0, 1, 0]);
+        assert_eq!(counts(&[left(100), heard(601)]), [1, 0, 1, 0, 1]);
+        assert_eq!(counts(&[left(100)]), [1, 0, 1, 0, 0]);
+        assert_eq!(counts(&[heard(90), left(100)]), [1, 0, 1, 0, 1]);
+        // Two threads tell: the order is not that of time.
+        assert_eq!(counts(&[heard(130), left(100)]), [1, 1, 0, 0, 0]);
+        // Known beforehand, as a fault that swallows a packet is.
+        assert_eq!(counts(&[left(200), heard(130), heard(220)]), [1, 1, 0, 0, 1]);
+        assert_eq!(
+            counts(&[left(0), heard(30), left(1000), left(2000), heard(2030)]),
+            [3, 2, 1, 0, 0]
+        );
+    }
+
+    #[test]
+    fn the_distribution_is_that_of_the_answers() {
+        let mut board = board();
+        for n in 0..10 {
+            board.take(left(1000 * n));
+            board.take(heard(1000 * n + 10 + n));
+        }
+        let figures = board.figures().remove(0);
+        let latency = figures.latency_us.unwrap();
+        assert!((figures.min_us.unwrap() - 10_000.0).abs() < 20.0);
+        assert!((latency.p50 - 14_000.0).abs() < 20.0, "{latency:?}");
+        assert!((latency.max - 19_000.0).abs() < 20.0, "{latency:?}");
+    }
+
+    #[test]
+    fn a_pattern_is_found_across_pieces_and_memory_is_bounded() {
+        let mut matcher = Matcher::new(&Regex::new("(?-u)\\xaa\\x55.").unwrap());
+        assert_eq!(matcher.push(&[1, 0xaa]), 0);
+        assert_eq!(matcher.push(&[0x55]), 0);
+        assert_eq!(matcher.push(&[9, 0xaa, 0x55, 1, 0xaa]), 2);
+        for _ in 0..100 {
+            assert_eq!(matcher.push(&[0; 1000]), 0);
+        }
+        assert!(matcher.kept.len() <= LONGEST_MESSAGE);
+    }
+}

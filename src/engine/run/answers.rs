@@ -1,0 +1,233 @@
+//! What a run does about stimuli and responses: which packet is the first to carry a stimulus, who
+//! listens for responses, and the thread that puts both together.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::config::responses::{ResponseConfig, ResponseSource, StimulusCause};
+use crate::config::rig::Rig;
+use crate::engine::SetupError;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::render::Seen;
+use crate::engine::responses::{Board, Event, Matcher, ResponseFigures};
+use crate::links::Peer;
+use crate::links::tcp_server::{ServerEvent, TcpServer};
+use crate::time::SimTime;
+
+/// How long the end of a run may go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Events on their way to the board; what does not fit is lost, and said so.
+const QUEUE: usize = 4096;
+/// A datagram's bytes that are looked at.
+const LONGEST: usize = 65_536;
+
+/// Stimuli that no packet has carried yet.
+pub struct Carried {
+    causes: Vec<StimulusCause>,
+    /// Of each, the window that was carried last.
+    windows: Vec<Option<u64>>,
+}
+
+impl Carried {
+    /// None has been carried.
+    pub fn new(rig: &Rig) -> Self {
+        let causes: Vec<_> = rig.stimuli.iter().map(|stimulus| stimulus.cause).collect();
+        Self { windows: vec![None; causes.len()], causes }
+    }
+
+    /// The stimuli that a packet with these objects is the first to carry, a bit each.
+    pub fn by_objects(&mut self, seen: Option<Seen>) -> u32 {
+        let Some(Seen { objects, from, to }) = seen else { return 0 };
+        self.first(|cause| match cause {
+            StimulusCause::Object { object, schedule } if objects >> object & 1 == 1 => {
+                schedule.window_between(from, to)
+            }
+            _ => None,
+        })
+    }
+
+    /// The stimuli that are new with this fault in this window, a bit each.
+    pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
+        self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
+    }
+
+    fn first(&mut self, window_of: impl Fn(StimulusCause) -> Option<u64>) -> u32 {
+        let mut first = 0;
+        for (index, (cause, last)) in self.causes.iter().zip(&mut self.windows).enumerate() {
+            let window = window_of(*cause);
+            if window.is_some() && window > *last {
+                *last = window;
+                first |= 1 << index;
+            }
+        }
+        first
+    }
+}
+
+/// Where responses are heard, and what came of them.
+pub struct Answers {
+    responses: Vec<ResponseConfig>,
+    sources: Vec<Source>,
+    board: Mutex<Board>,
+    events: Sender<Event>,
+    queue: Receiver<Event>,
+}
+
+/// A port where one response is heard.
+pub struct Source {
+    response: usize,
+    port: Port,
+}
+
+enum Port {
+    Udp(UdpSocket),
+    Tcp(TcpServer),
+}
+
+/// What the hosts of devices have said so far, for each response that is heard there.
+pub type Ears = Vec<(usize, usize, Matcher)>;
+
+impl Answers {
+    /// Opens the ports where the responses of `rig` are heard.
+    pub fn open(rig: &Rig) -> Result<Self, SetupError> {
+        let mut sources = Vec::new();
+        for (response, config) in rig.responses.iter().enumerate() {
+            let port = match config.source {
+                ResponseSource::Udp(address) => UdpSocket::bind(address).map(Port::Udp),
+                ResponseSource::Tcp(address) => TcpServer::listen(&[address]).map(Port::Tcp),
+                ResponseSource::Device(_) => continue,
+            };
+            let name = || config.name.clone();
+            let port = port.map_err(|error| SetupError::Response { response: name(), error })?;
+            sources.push(Source { response, port });
+        }
+        let (events, queue) = bounded(QUEUE);
+        let board = Mutex::new(Board::new(&rig.stimuli, &rig.responses));
+        Ok(Self { responses: rig.responses.clone(), sources, board, events, queue })
+    }
+
+    /// What came of each response so far.
+    pub fn figures(&self) -> Vec<ResponseFigures> {
+        let mut board = self.board.lock().expect("no holder panics");
+        self.queue.try_iter().for_each(|event| board.take(event));
+        board.figures()
+    }
+
+    /// The ports to listen at.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Says what happened; waits for nobody.
+    pub fn tell(&self, event: Event) {
+        if self.events.try_send(event).is_err() {
+            tracing::warn!("too much at once: a stimulus or response is not counted");
+        }
+    }
+
+    /// Says that these stimuli, a bit each, left at `at`, or would have if a fault had not
+    /// swallowed them.
+    pub fn tell_all(&self, stimuli: u32, at: SimTime) {
+        for stimulus in (0..u32::BITS as usize).filter(|bit| stimuli >> bit & 1 == 1) {
+            self.tell(Event::Left { stimulus, at });
+        }
+    }
+
+    /// Takes what is told until `over` is set.
+    pub fn keep_board(&self, clock: MonotonicClock, over: &AtomicBool) {
+        if self.responses.is_empty() {
+            return;
+        }
+        while !over.load(Ordering::Relaxed) {
+            let event = self.queue.recv_timeout(PATIENCE);
+            let mut board = self.board.lock().expect("no holder panics");
+            event.into_iter().chain(self.queue.try_iter()).for_each(|event| board.take(event));
+            board.look(clock.now());
+        }
+    }
+
+    /// Nothing has been said to devices yet.
+    pub fn ears(&self) -> Ears {
+        let device = |(response, config): (usize, &ResponseConfig)| match config.source {
+            ResponseSource::Device(unit) => Some((unit, response, Matcher::new(&config.pattern))),
+            ResponseSource::Udp(_) | ResponseSource::Tcp(_) => None,
+        };
+        self.responses.iter().enumerate().filter_map(device).collect()
+    }
+
+    /// Looks for responses in what the host of a device said.
+    pub fn hear_device(&self, ears: &mut Ears, unit: usize, at: SimTime, bytes: &[u8]) {
+        for (_, response, matcher) in ears.iter_mut().filter(|(device, ..)| *device == unit) {
+            for _ in 0..matcher.push(bytes) {
+                self.tell(Event::Heard { response: *response, at });
+            }
+        }
+    }
+}
+
+impl Source {
+    /// Tells of responses that arrive until `over` is set.
+    pub fn listen(&self, answers: &Answers, clock: MonotonicClock, over: &AtomicBool) {
+        let config = &answers.responses[self.response];
+        let heard = || answers.tell(Event::Heard { response: self.response, at: clock.now() });
+        let outcome = match &self.port {
+            Port::Udp(socket) => listen_udp(socket, config, heard, over),
+            Port::Tcp(server) => listen_tcp(server, config, heard, over),
+        };
+        if let Err(error) = outcome {
+            tracing::error!("response `{}` is not heard any more: {error}", config.name);
+        }
+    }
+}
+
+fn listen_udp(
+    socket: &UdpSocket,
+    config: &ResponseConfig,
+    heard: impl Fn(),
+    over: &AtomicBool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; LONGEST];
+    socket.set_read_timeout(Some(PATIENCE))?;
+    while !over.load(Ordering::Relaxed) {
+        match socket.recv(&mut buffer) {
+            Ok(count) if config.pattern.is_match(&buffer[..count]) => heard(),
+            Ok(_) => {}
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn listen_tcp(
+    server: &TcpServer,
+    config: &ResponseConfig,
+    heard: impl Fn(),
+    over: &AtomicBool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; LONGEST];
+    let mut talks: HashMap<Peer, Matcher> = HashMap::new();
+    while !over.load(Ordering::Relaxed) {
+        server.receive(&mut buffer, PATIENCE, &mut |event| match event {
+            ServerEvent::Connected(peer) => {
+                talks.insert(peer, Matcher::new(&config.pattern));
+            }
+            ServerEvent::Disconnected(peer) => {
+                talks.remove(&peer);
+            }
+            ServerEvent::Bytes(peer, bytes) => {
+                let found = talks.get_mut(&peer).map_or(0, |talk| talk.push(bytes));
+                (0..found).for_each(|_| heard());
+            }
+        })?;
+    }
+    Ok(())
+}

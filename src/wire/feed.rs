@@ -1,0 +1,166 @@
+//! Poses and twists from another simulator, one datagram each: what `kind = "feed"` listens to.
+//!
+//! The bincode wire form with fixed integers (`wincode`'s default): fields one after another,
+//! little-endian, nothing between them. `docs/FEED.md` has the table of offsets.
+
+use wincode::{SchemaRead, SchemaWrite};
+
+/// Bytes of a datagram.
+pub const DATAGRAM_LEN: usize = 128;
+/// The first four bytes.
+pub const MAGIC: [u8; 4] = *b"MNFD";
+/// The version described here.
+pub const VERSION: u32 = 1;
+
+/// Farthest from the origin along an axis, metres.
+pub const MAX_POSITION_M: f64 = 1e5;
+/// Fastest, m/s.
+pub const MAX_SPEED_M_S: f64 = 1e3;
+/// Fastest turn, rad/s.
+pub const MAX_RATE_RAD_S: f64 = 1e2;
+
+/// Where a body is and how it moves, as its sender knows it.
+#[derive(Clone, Copy, Debug, PartialEq, SchemaRead, SchemaWrite)]
+pub struct PoseTwist {
+    /// [`MAGIC`].
+    pub magic: [u8; 4],
+    /// [`VERSION`].
+    pub version: u32,
+    /// Counts the sender's datagrams.
+    pub sequence: u64,
+    /// When the pose is true, by the sender's clock, nanoseconds from any origin.
+    pub time_ns: u64,
+    /// Of the body, World, metres.
+    pub position_m: [f64; 3],
+    /// World from Body, a unit quaternion x, y, z, w.
+    pub orientation_xyzw: [f64; 4],
+    /// Of the body's origin against World, in the Body frame, m/s.
+    pub velocity_m_s: [f64; 3],
+    /// Of the body against World, in the Body frame, rad/s.
+    pub angular_rate_rad_s: [f64; 3],
+}
+
+/// Why a datagram is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeedFault {
+    /// Of another length.
+    #[error("a datagram of the feed has {DATAGRAM_LEN} bytes")]
+    Length,
+    /// Another magic or version.
+    #[error("not version {VERSION} of the feed")]
+    Version,
+    /// Something is not finite, or too large to be a robot's.
+    #[error("a value is out of range")]
+    Value,
+    /// The quaternion is not of unit length.
+    #[error("the orientation is not a unit quaternion")]
+    Orientation,
+}
+
+impl PoseTwist {
+    /// Reads a datagram. The quaternion is within a hundredth of unit length.
+    ///
+    /// # Errors
+    /// Whatever it is that cannot be a pose.
+    pub fn decode(datagram: &[u8]) -> Result<Self, FeedFault> {
+        if datagram.len() != DATAGRAM_LEN {
+            return Err(FeedFault::Length);
+        }
+        let read: Self = wincode::deserialize(datagram).map_err(|_| FeedFault::Length)?;
+        if (read.magic, read.version) != (MAGIC, VERSION) {
+            return Err(FeedFault::Version);
+        }
+        // Not a number is in no range.
+        let within = |values: &[f64], most: f64| values.iter().all(|v| v.abs() <= most);
+        let is_sane = within(&read.position_m, MAX_POSITION_M)
+            && within(&read.velocity_m_s, MAX_SPEED_M_S)
+            && within(&read.angular_rate_rad_s, MAX_RATE_RAD_S)
+            && within(&read.orientation_xyzw, 1.1);
+        if !is_sane {
+            return Err(FeedFault::Value);
+        }
+        let norm = read.orientation_xyzw.iter().map(|q| q * q).sum::<f64>().sqrt();
+        if (norm - 1.0).abs() > 0.01 {
+            return Err(FeedFault::Orientation);
+        }
+        Ok(read)
+    }
+
+    /// The datagram.
+    pub fn encode(&self) -> Vec<u8> {
+        wincode::serialize(self).expect("plain fields fit into memory")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As `examples/feed.py` packs it: `struct.pack("<4sIQQ13d", ...)`.
+    #[test]
+    fn the_layout_is_that_of_the_table() {
+        let pose = PoseTwist {
+            magic: MAGIC,
+            version: VERSION,
+            sequence: 0x0102_0304_0506_0708,
+            time_ns: 9,
+            position_m: [1.0, 2.0, 3.0],
+            orientation_xyzw: [0.0, 0.0, 0.6, 0.8],
+            velocity_m_s: [4.0, 5.0, 6.0],
+            angular_rate_rad_s: [7.0, 8.0, 9.0],
+        };
+        let bytes = pose.encode();
+        assert_eq!(bytes.len(), DATAGRAM_LEN);
+        assert_eq!(bytes[..8], *b"MNFD\x01\0\0\0");
+        assert_eq!(bytes[8..24], [8, 7, 6, 5, 4, 3, 2, 1, 9, 0, 0, 0, 0, 0, 0, 0]);
+        let numbers = [1.0, 2.0, 3.0, 0.0, 0.0, 0.6, 0.8, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0f64];
+        let expected: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert_eq!(bytes[24..], expected);
+        assert_eq!(PoseTwist::decode(&bytes), Ok(pose));
+    }
+
+    #[test]
+    fn what_is_no_pose_is_refused() {
+        let pose = PoseTwist {
+            magic: MAGIC,
+            version: VERSION,
+            sequence: 0,
+            time_ns: 0,
+            position_m: [0.0; 3],
+            orientation_xyzw: [0.0, 0.0, 0.0, 1.0],
+            velocity_m_s: [0.0; 3],
+            angular_rate_rad_s: [0.0; 3],
+        };
+        let refused = |change: &dyn Fn(&mut PoseTwist)| {
+            let mut changed = pose;
+            change(&mut changed);
+            PoseTwist::decode(&changed.encode()).unwrap_err()
+        };
+        assert_eq!(refused(&|p| p.magic[3] = b'E'), FeedFault::Version);
+        assert_eq!(refused(&|p| p.version = 2), FeedFault::Version);
+        assert_eq!(refused(&|p| p.position_m[1] = f64::NAN), FeedFault::Value);
+        assert_eq!(refused(&|p| p.velocity_m_s[2] = f64::INFINITY), FeedFault::Value);
+        assert_eq!(refused(&|p| p.angular_rate_rad_s[0] = -101.0), FeedFault::Value);
+        assert_eq!(refused(&|p| p.orientation_xyzw = [0.0; 4]), FeedFault::Orientation);
+        let good = pose.encode();
+        assert_eq!(PoseTwist::decode(&good[..127]), Err(FeedFault::Length));
+        assert_eq!(PoseTwist::decode(&[good, vec![0]].concat()), Err(FeedFault::Length));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(
+            bytes in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..200),
+                prop::collection::vec(any::<u8>(), 120).prop_map(|rest| {
+                    [&MAGIC[..], &1u32.to_le_bytes(), &rest].concat()
+                }),
+            ],
+        ) {
+            if let Ok(pose) = PoseTwist::decode(&bytes) {
+                prop_assert_eq!(pose.encode(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! A motion that another simulator decides: poses and twists that arrive while the run goes on.
+//!
+//! Between datagrams the body goes on as its last twist says: constant in its own frame, so the way
+//! is a screw. A pose counts from the instant at which it was true, not from that of its arrival:
+//! the sender's clock is laid over the run's so that the quickest datagrams took no time at all, and
+//! what arrives later than usual is carried on by as much. When nothing comes for
+//! [`FeedConfig::hold_after_ns`], the body is held where the last twist took it by then.
+//!
+//! Nothing here opens a socket: whoever runs the rig hands in what arrives.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::RwLock;
+
+use glam::{DQuat, DVec3};
+use serde::Serialize;
+
+use super::BodyState;
+use crate::config::rig::FeedConfig;
+use crate::frames::{Body, Transform, World, quat_about};
+use crate::time::SimTime;
+use crate::wire::feed::{FeedFault, PoseTwist};
+
+/// Poses that are kept: a firing that was to be rendered some time ago finds the pose of then.
+const KEPT: usize = 64;
+/// How fast two clocks may drift apart.
+const DRIFT: f64 = 2e-4;
+
+/// The latest poses of a sender. Written by one thread, read by any.
+#[derive(Debug)]
+pub struct Feed {
+    config: FeedConfig,
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    kept: VecDeque<Sample>,
+    sender: Option<Sender>,
+    is_held: bool,
+    counts: FeedCounts,
+}
+
+/// A pose and the motion from there on.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// Counts what was accepted.
+    serial: u64,
+    /// When it is true.
+    at: SimTime,
+    arrived: SimTime,
+    pose: Transform<World, Body>,
+    /// Body frame.
+    velocity_m_s: DVec3,
+    /// Body frame.
+    rate_rad_s: DVec3,
+}
+
+/// Who is listened to.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    address: SocketAddr,
+    sequence: u64,
+    /// Of the run's clock before the sender's, nanoseconds, as the quickest datagrams say.
+    ahead_ns: i128,
+}
+
+/// What became of datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FeedCounts {
+    /// Poses taken.
+    pub poses: u64,
+    /// Datagrams that are no pose.
+    pub refused: u64,
+    /// Datagrams from others than the sender that was heard first.
+    pub strangers: u64,
+    /// Poses that came after a later one, or twice.
+    pub outdated: u64,
+    /// Poses that never came, by their numbers.
+    pub missing: u64,
+    /// How often the feed stopped and the body was held.
+    pub holds: u64,
+    /// How often the sender's clock jumped.
+    pub clock_jumps: u64,
+}
+
+/// Why a datagram was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeedRefusal {
+    /// It is no pose.
+    #[error(transparent)]
+    Fault(#[from] FeedFault),
+    /// Another sender has the feed.
+    #[error("another sender has the feed")]
+    Stranger,
+    /// A later one has come before.
+    #[error("a later pose has come before")]
+    Outdated,
+}
+
+/// The pose that is shown, for who measures how long that takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownPose {
+    /// Counts the poses that were taken.
+    pub serial: u64,
+    /// When its datagram came.
+    pub arrived: SimTime,
+}
+
+impl Feed {
+    /// Nothing has come yet: the body stands at the start.
+    pub fn new(config: FeedConfig) -> Self {
+        Self { config, state: RwLock::default() }
+    }
+
+    /// What the rig says of it.
+    pub fn config(&self) -> &FeedConfig {
+        &self.config
+    }
+
+    /// What became of datagrams so far.
+    pub fn counts(&self) -> FeedCounts {
+        self.state.read().expect("no holder panics").counts
+    }
+
+    /// Takes a datagram that came from `sender` at `arrived`. The first sender is the one that is
+    /// listened to, until the feed has stopped.
+    ///
+    /// # Errors
+    /// Why it was not taken; it is counted.
+    pub fn take(
+        &self,
+        arrived: SimTime,
+        sender: SocketAddr,
+        datagram: &[u8],
+    ) -> Result<(), FeedRefusal> {
+        let read = PoseTwist::decode(datagram);
+        let mut state = self.state.write().expect("no holder panics");
+        let state = &mut *state;
+        let read = read.inspect_err(|_| state.counts.refused += 1)?;
+        // A sender that was silent for so long may have started again.
+        let known = state.sender.filter(|_| !state.is_held);
+        if known.is_some_and(|known| known.address != sender) {
+            state.counts.strangers += 1;
+            return Err(FeedRefusal::Stranger);
+        }
+        if known.is_some_and(|known| read.sequence <= known.sequence) {
+            state.counts.outdated += 1;
+            return Err(FeedRefusal::Outdated);
+        }
+        let newest_ns = i128::from(arrived.0) - i128::from(read.time_ns);
+        let ahead_ns = match known {
+            None => newest_ns,
+            Some(known) => {
+                state.counts.missing += read.sequence - known.sequence - 1;
+                self.ahead(known.ahead_ns, newest_ns, arrived, state)
+            }
+        };
+        state.sender = Some(Sender { address: sender, sequence: read.sequence, ahead_ns });
+        state.is_held = false;
+        state.counts.poses += 1;
+        if known.is_none() {
+            state.kept.clear();
+        }
+        let at = (i128::from(read.time_ns) + ahead_ns).clamp(0, arrived.0.into()) as u64;
+        let turn = DQuat::from_array(read.orientation_xyzw);
+        state.kept.push_back(Sample {
+            serial: state.counts.poses,
+            at: SimTime(at),
+            arrived,
+            pose: Transform::new(DVec3::from_array(read.position_m), turn),
+            velocity_m_s: DVec3::from_array(read.velocity_m_s),
+            rate_rad_s: DVec3::from_array(read.angular_rate_rad_s),
+        });
+        if state.kept.len() > KEPT {
+            state.kept.pop_front();
+        }
+        Ok(())
+    }
+
+    /// How far the run's clock is before the sender's once `newest_ns` is known of it.
+    fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
+        let last = state.kept.back().map_or(arrived, |sample| sample.arrived);
+        let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
+        let limit_ns = i128::from(self.config.hold_after_ns);
+        if (newest_ns - known_ns).abs() > limit_ns {
+            // A simulator that paused, or jumped in its own time.
+            state.counts.clock_jumps += 1;
+            state.kept.clear();
+            return newest_ns;
+        }
+        newest_ns.min(known_ns + drift_ns as i128)
+    }
+
+    /// Looks whether the feed has stopped at `now`: whether it has just done so.
+    pub fn has_just_stopped(&self, now: SimTime) -> bool {
+        let last = |state: &State| state.kept.back().map(|sample| sample.arrived);
+        let is_over = |state: &State| {
+            let silent = last(state).map(|last| now.saturating_since(last).as_nanos());
+            !state.is_held && silent.is_some_and(|ns| ns > self.config.hold_after_ns.into())
+        };
+        if !is_over(&self.state.read().expect("no holder panics")) {
+            return false;
+        }
+        let mut state = self.state.write().expect("no holder panics");
+        if !is_over(&state) {
+            return false;
+        }
+        state.is_held = true;
+        state.counts.holds += 1;
+        true
+    }
+
+    /// The latest pose that a firing at `t` shows; none before the first has come.
+    pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
+        let sample = self.sample_at(t)?;
+        Some(ShownPose { serial: sample.serial, arrived: sample.arrived })
+    }
+
+    fn sample_at(&self, t: SimTime) -> Option<Sample> {
+        let state = self.state.read().expect("no holder panics");
+        let latest = state.kept.iter().rev().find(|sample| sample.at <= t);
+        latest.or(state.kept.front()).copied()
+    }
+
+    /// Position, orientation and their rates at `t`.
+    pub fn state(&self, t: SimTime) -> BodyState {
+        let Some(sample) = self.sample_at(t) else {
+            let [x, y, z] = self.config.position_m;
+            let pose = Transform::from_rpy(DVec3::new(x, y, z), 0.0, 0.0, self.config.yaw_rad);
+            return at_rest(pose);
+        };
+        let since_ns = t.0.saturating_sub(sample.at.0);
+        let is_held = since_ns > self.config.hold_after_ns;
+        let since_s = since_ns.min(self.config.hold_after_ns) as f64 * 1e-9;
+        let pose = sample.pose * screw(sample.velocity_m_s, sample.rate_rad_s, since_s);
+        if is_held {
+            return at_rest(pose);
+        }
+        BodyState {
+            world_from_body: pose,
+            velocity_m_s: pose.direction(sample.velocity_m_s),
+            acceleration_m_s2: pose.direction(sample.rate_rad_s.cross(sample.velocity_m_s)),
+            angular_rate_rad_s: sample.rate_rad_s,
+        }
+    }
+}
+
+fn at_rest(world_from_body: Transform<World, Body>) -> BodyState {
+    BodyState {
+        world_from_body,
+        velocity_m_s: DVec3::ZERO,
+        acceleration_m_s2: DVec3::ZERO,
+        angular_rate_rad_s: DVec3::ZERO,
+    }
+}
+
+/// The motion of a body whose twist stays the same in its own frame for `dt` seconds: the
+/// exponential of the twist.
+fn screw(velocity: DVec3, rate: DVec3, dt: f64) -> Transform<Body, Body> {
+    let turn = rate * dt;
+    let angle = turn.length();
+    let way = velocity * dt;
+    if angle < 1e-9 {
+        return Transform::new(way + 0.5 * turn.cross(way), quat_about(DVec3::X, 0.0));
+    }
+    let (sin, cos) = libm::sincos(angle);
+    let axis = turn / angle;
+    let across = axis.cross(way);
+    let bent = way + across * ((1.0 - cos) / angle) + axis.cross(across) * ((angle - sin) / angle);
+    Transform::new(bent, quat_about(axis, angle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::feed::{MAGIC, VERSION};
+
+    const SENDER: &str = "127.0.0.1:5000";
+    const MS: u64 = 1_000_000;
+
+    fn feed() -> Feed {
+        Feed::new(FeedConfig {
+            listen: "127.0.0.1:7000".parse().unwrap(),
+            hold_after_ns: 500 * MS,
+            position_m: [7.0, 0.0, 0.0],
+            yaw_rad: 1.0,
+        })
+    }
+
+    /// At the origin, facing east, driving on at 10 m/s and turning left at 1 rad/s.
+    fn pose(sequence: u64, time_ms: u64) -> PoseTwist {
+        PoseTwist {
+            magic: MAGIC,
+            version: VERSION,
+            sequence,
+            time_ns: time_ms * MS,
+            position_m: [0.0; 3],
+            orientation_xyzw: [0.0, 0.0, 0.0, 1.0],
+            velocity_m_s: [10.0, 0.0, 0.0],
+            angular_rate_rad_s: [0.0, 0.0, 1.0],
+        }
+    }
+
+    fn take(feed: &Feed, arrived_ms: u64, pose: PoseTwist) -> Result<(), FeedRefusal> {
+        feed.take(SimTime(arrived_ms * MS), SENDER.parse().unwrap(), &pose.encode())
+    }
+
+    #[test]
+    fn a_constant_twist_is_a_circle() {
+        let feed = feed();
+        take(&feed, 100, pose(1, 9000)).unwrap();
+        let state = feed.state(SimTime(400 * MS));
+        let (sin, cos) = libm::sincos(0.3);
+        let expected = DVec3::new(10.0 * sin, 10.0 * (1.0 - cos), 0.0);
+        assert!((state.world_from_body.translation - expected).length() < 1e-9);
+        assert!((state.velocity_m_s - DVec3::new(10.0 * cos, 10.0 * sin, 0.0)).length() < 1e-9);
+        assert!(
+            (state.acceleration_m_s2 - DVec3::new(-10.0 * sin, 10.0 * cos, 0.0)).length() < 1e-9
+        );
+        // A small step forward is what the velocity says.
+        let step = feed.state(SimTime(400 * MS + 1000)).world_from_body.translation;
+        let way = (step - state.world_from_body.translation) / 1e-6;
+        assert!((way - state.velocity_m_s).length() < 1e-4, "{way}");
+        // Straight on, the limit of ever wider circles.
+        let straight = screw(DVec3::X, DVec3::Z * 1e-10, 1.0).translation;
+        assert!((straight - screw(DVec3::X, DVec3::Z * 1e-8, 1.0).translation).length() < 1e-8);
+    }
+
+    #[test]
+    fn a_late_datagram_is_carried_on_from_when_it_was_true() {
+        let feed = feed();
+        let still = |n, ms, x| PoseTwist {
+            position_m: [x, 0.0, 0.0],
+            angular_rate_rad_s: [0.0; 3],
+            ..pose(n, ms)
+        };
+        take(&feed, 100, still(1, 9000, 0.0)).unwrap();
+        // 10 ms later by the sender's clock, 25 ms later here.
+        take(&feed, 125, still(2, 9010, 0.1)).unwrap();
+        let x = |ms: u64| feed.state(SimTime(ms * MS)).world_from_body.translation.x;
+        assert!((x(130) - 0.3).abs() < 1e-4, "{}", x(130));
+        // What was to be seen before it came is seen as it was known to be at the time.
+        assert!((x(105) - 0.05).abs() < 1e-4);
+        assert_eq!(feed.shown_at(SimTime(105 * MS)).unwrap().serial, 1);
+        assert_eq!(feed.shown_at(SimTime(130 * MS)).unwrap().serial, 2);
+    }
+
+    #[test]
+    fn a_feed_that_stops_is_held_and_counted_once() {
+        let feed = feed();
+        assert_eq!(feed.state(SimTime::ZERO).world_from_body.translation.x, 7.0);
+        assert!(!feed.has_just_stopped(SimTime(10_000 * MS)), "it has not begun");
+        take(&feed, 0, PoseTwist { angular_rate_rad_s: [0.0; 3], ..pose(1, 0) }).unwrap();
+        let held = feed.state(SimTime(501 * MS));
+        assert_eq!(held.velocity_m_s, DVec3::ZERO);
+        assert!((held.world_from_body.translation.x - 5.0).abs() < 1e-9);
+        assert_eq!(feed.state(SimTime(9000 * MS)), held);
+        assert!(!feed.has_just_stopped(SimTime(500 * MS)));
+        assert!(feed.has_just_stopped(SimTime(501 * MS)));
+        assert!(!feed.has_just_stopped(SimTime(502 * MS)));
+        // It may begin again, with numbers and a clock of its own.
+        take(&feed, 9000, pose(1, 0)).unwrap();
+        assert_eq!(feed.counts(), FeedCounts { poses: 2, holds: 1, ..FeedCounts::default() });
+    }
+
+    #[test]
+    fn strangers_and_the_outdated_are_refused() {
+        let feed = feed();
+        take(&feed, 10, pose(5, 10)).unwrap();
+        let stranger = "127.0.0.1:5001".parse().unwrap();
+        let refused = feed.take(SimTime(11 * MS), stranger, &pose(6, 11).encode());
+        assert_eq!(refused, Err(FeedRefusal::Stranger));
+        assert_eq!(take(&feed, 12, pose(5, 12)), Err(FeedRefusal::Outdated));
+        assert_eq!(take(&feed, 12, pose(4, 9)), Err(FeedRefusal::Outdated));
+        take(&feed, 14, pose(8, 14)).unwrap();
+        let worse = PoseTwist { position_m: [f64::NAN; 3], ..pose(9, 15) };
+        assert!(matches!(take(&feed, 15, worse), Err(FeedRefusal::Fault(FeedFault::Value))));
+        let counts = feed.counts();
+        assert_eq!((counts.poses, counts.refused, counts.strangers), (2, 1, 1));
+        assert_eq!((counts.outdated, counts.missing), (2, 2));
+    }
+
+    #[test]
+    fn a_sender_that_pauses_in_its_own_time_is_followed() {
+        let feed = feed();
+        take(&feed, 0, pose(1, 1000)).unwrap();
+        take(&feed, 400, pose(2, 1010)).unwrap();
+        take(&feed, 800, pose(3, 1020)).unwrap();
+        assert_eq!(feed.counts().clock_jumps, 1);
+        assert_eq!(feed.state(SimTime(800 * MS)).world_from_body.translation, DVec3::ZERO);
+    }
+}

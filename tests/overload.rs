@@ -1,0 +1,83 @@
+//! A machine that is too slow, on purpose: each policy does what it says and counts it.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::run::RealTimeRun;
+use menura::engine::stats::DeviceFigures;
+use menura::time::SimTime;
+use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
+
+/// Takes two microseconds for a ray: with nine rays a VLP-16's packets, 384 pulses every 1.3 ms, take
+/// five times as long as there is, with one ray less.
+struct Slow;
+
+impl RayCaster for Slow {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+        std::thread::park_timeout(Duration::from_micros(2) * (stencil.len() * pulses.len()) as u32);
+    }
+
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], _: &[SimTime], hits: &mut [Hit]) {
+        self.cast(stencil, pulses, hits);
+    }
+}
+
+const DURATION: Duration = Duration::from_millis(300);
+/// Packets whose first firing is within it: 24 firings of 55.296 us each.
+const PACKETS: u64 = 227;
+
+fn overloaded(late: &str) -> DeviceFigures {
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let text = format!(
+        r#"
+[world]
+scene = "room"
+[robot]
+trajectory = {{ kind = "still" }}
+[engine]
+workers = 1
+late = "{late}"
+render_ahead_ms = 40
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+link = {{ udp = {{ to = "{}" }} }}
+"#,
+        receiver.local_addr().unwrap()
+    );
+    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    world.caster = Box::new(Slow);
+    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    run.run(Some(DURATION), &AtomicBool::new(false), |_| {});
+    run.figures(DURATION).remove(0)
+}
+
+#[test]
+fn late_packets_all_leave_and_are_counted() {
+    for word in ["late", "send"] {
+        let figures = overloaded(word);
+        assert_eq!((figures.packets, figures.dropped, figures.thinned), (PACKETS, 0, 0));
+        assert!(figures.sent_late > 0 && figures.misses == figures.sent_late, "{figures:?}");
+    }
+}
+
+#[test]
+fn dropped_packets_are_counted() {
+    let figures = overloaded("drop");
+    assert!(figures.dropped > 0, "{figures:?}");
+    assert_eq!((figures.packets + figures.dropped, figures.sent_late), (PACKETS, 0));
+    assert_eq!((figures.misses, figures.thinned), (figures.dropped, 0));
+}
+
+#[test]
+fn thinned_packets_all_leave_and_are_counted() {
+    let figures = overloaded("thin");
+    assert_eq!((figures.packets, figures.dropped), (PACKETS, 0));
+    assert!(figures.thinned > 0 && figures.thinned < PACKETS, "{figures:?}");
+}
