@@ -204,6 +204,42 @@ fn what_is_wrong_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn an_hdl64e_obeys_its_serial_line() {
+    let host = listener();
+    let folder = tempfile::tempdir().unwrap();
+    let (rig, line) = (folder.path().join("rig.toml"), folder.path().join("line"));
+    let text = format!(
+        "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"roof\"\nprofile = \"velodyne-hdl64e-s3\"\n\
+         link = {{ udp = {{ to = \"{}\" }}, control = {{ pty = \"{}\" }} }}\n\
+         [device.settings]\nbeam = {{ shape = \"ray\" }}\nmotor = {{ acceleration_rpm_s = 5000, interlock_rpm = 6000 }}\n",
+        host.local_addr().unwrap(),
+        line.display()
+    );
+    std::fs::write(&rig, text).unwrap();
+    let menura = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .arg("run")
+        .arg(&rig)
+        .args(["--duration", "120s"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let web = host.local_addr().unwrap(); // it has none
+    let bench = Bench { menura, web, host };
+    bench.expect("600 rpm", |packets| steps(packets).iter().all(|step| (103..=105).contains(step)));
+    let mut port = std::fs::OpenOptions::new().write(true).open(&line).unwrap();
+    port.write_all(b"#HDLRPM1200$").unwrap();
+    bench
+        .expect("1200 rpm", |packets| steps(packets).iter().all(|step| (206..=209).contains(step)));
+    port.write_all(b"#HDLRETD$").unwrap();
+    bench.expect("two returns", |packets| {
+        packets
+            .iter()
+            .all(|packet| packet.blocks[0].azimuth_centideg == packet.blocks[2].azimuth_centideg)
+    });
+}
+
+#[test]
 fn a_port_in_use_ends_the_run_before_it_begins() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let rig = tempfile::NamedTempFile::with_suffix(".toml").unwrap();

@@ -1,5 +1,6 @@
 //! The Velodyne HDL-64E: what its firmwares differ in and what a rig may set.
 
+use super::hdl64e_serial::SerialProfile;
 use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
 use super::velodyne_clock::ClockSettings;
@@ -70,6 +71,8 @@ pub struct Hdl64eProfile {
     pub timing: PacketTiming,
     /// Firing times with dual return, where there is one.
     pub dual_timing: Option<PacketTiming>,
+    /// The serial line it takes commands from.
+    pub serial: SerialProfile,
     /// Values of the status bytes.
     pub status: Hdl64eStatus,
     /// Values a rig may override; see [`Hdl64eSettings`].

@@ -5,6 +5,7 @@ use super::hdl64e::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
     LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
 };
+use super::hdl64e_serial as serial;
 use super::lidar_read as lidar;
 use super::network::network;
 use super::profile::Profile;
@@ -28,6 +29,7 @@ const WARNINGS: &[(&str, u8)] = &[
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let serial = root.required("serial").table("[serial]").and_then(serial::profile);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let packet = root.required("packet").table("[packet]");
     let (generation, packet) = packet.map_or((None, None), packet_table);
@@ -68,6 +70,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         max_rotation_rate_rpm: rotation.max_rpm,
         timing,
         dual_timing,
+        serial: serial?,
         status: status?,
         defaults: Hdl64eSettings {
             rotation_rate_rpm: rotation.default_rpm,

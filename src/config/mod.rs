@@ -18,6 +18,7 @@ mod gnss_errors_read;
 mod gnss_read;
 pub mod hdl64e;
 mod hdl64e_read;
+pub mod hdl64e_serial;
 pub mod imu;
 pub mod imu_answers;
 mod imu_read;

@@ -180,6 +180,7 @@ impl Profile {
     pub fn control(&self) -> Option<Control> {
         match &self.driver {
             DriverProfile::Velodyne(_) => Some(Control::Web),
+            DriverProfile::VelodyneHdl64e(_) => Some(Control::Line),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ pub mod fdilink;
 pub mod feed;
 pub mod fields;
 pub mod gnss_stream;
+pub mod hdl64e_command;
 pub mod hdl64e_status;
 pub mod mip;
 pub mod nmea;

@@ -2,28 +2,35 @@
 //!
 //! Packs firings into 1206-byte packets in the order the generation's manual gives
 //! ([`schedule`]), undoes the unit's calibration so that a driver with the same table gets true
-//! ranges ([`optics`]), and fills the six status bytes.
+//! ranges ([`optics`]), and fills the six status bytes. Commands on its serial line change speed,
+//! view, returns and power while it runs ([`planner`]).
 //!
 //! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for what
 //! receivers do; captures of other Velodyne models for what the manuals leave out: a point
 //! without return has distance zero and a small intensity.
 
 pub mod optics;
+pub mod planner;
 pub mod schedule;
 
 use std::collections::VecDeque;
 
 use super::velodyne::clock::DeviceClock;
-use super::{CableSignal, Device, Output, Transmit};
+use super::velodyne::program::{Mode, Program, View};
+use super::velodyne::rotor;
+use super::{CableSignal, Device, Output, REACTION_NS, Transmit};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
+use crate::config::hdl64e_serial::SerialProfile;
+use crate::links::line::LineSettings;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
 };
 use crate::time::{Epoch, SimTime};
+use crate::wire::hdl64e_command::{Command, CommandReader};
 use crate::wire::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
@@ -31,7 +38,7 @@ use crate::wire::velodyne::{
     BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, PpsStatus, SLOTS, TAIL,
 };
 use optics::Optics;
-use schedule::Schedule;
+use planner::{PacketPlan, Planner};
 
 /// One unit.
 pub struct Hdl64e {
@@ -39,8 +46,18 @@ pub struct Hdl64e {
     status: Hdl64eStatus,
     dark_intensity: [u8; 2],
     /// S2 and S3 only.
+    table: Option<StatusTable>,
+    /// What `table` makes, with its mode and speed.
     stream: Option<RollingStream>,
-    schedule: Schedule,
+    told: (Mode, u16),
+    program: Program,
+    planner: Planner,
+    /// What commands have asked for.
+    wanted: Mode,
+    limits: Limits,
+    commands: CommandReader,
+    /// Packets that are being measured, by the index of their request.
+    planned: VecDeque<(u64, PacketPlan)>,
     optics: Optics,
     noise: NoiseSource,
     /// S2 and S3 only.
@@ -54,9 +71,16 @@ pub struct Hdl64e {
     ready: VecDeque<Transmit>,
 }
 
+/// What commands a unit can follow.
+struct Limits {
+    serial: SerialProfile,
+    rpm: std::ops::RangeInclusive<u32>,
+    returns: Vec<ReturnMode>,
+}
+
 /// A packet that waits for its six last bytes.
 struct Held {
-    index: u64,
+    plan: PacketPlan,
     /// Its first firing: what was heard until then is what its timestamp goes by.
     start: SimTime,
     /// The instant that its timestamp names.
@@ -74,12 +98,33 @@ impl Hdl64e {
         noise: NoiseSource,
         epoch: Epoch,
     ) -> Self {
+        let mode = Mode {
+            returns: settings.return_mode,
+            view: View::ALL,
+            laser_on: true,
+            is_up: true,
+            power_level: profile.status.power_level,
+        };
+        let rpm = settings.rotation_rate_rpm;
+        let rotor = rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
+        let table = status_table(profile, settings);
         Self {
+            program: Program::new(mode, rotor, rpm),
+            planner: Planner::new(profile, settings),
+            wanted: mode,
+            limits: Limits {
+                serial: profile.serial.clone(),
+                rpm: profile.min_rotation_rate_rpm..=profile.max_rotation_rate_rpm,
+                returns: profile.return_modes.clone(),
+            },
+            commands: CommandReader::default(),
+            planned: VecDeque::new(),
+            stream: table.as_ref().map(RollingStream::emit),
+            told: (mode, rpm as u16),
+            table,
             settings: settings.clone(),
             status: profile.status.clone(),
             dark_intensity: profile.dark_intensity,
-            stream: rolling_stream(profile, settings),
-            schedule: Schedule::new(profile, settings),
             optics: Optics::new(&settings.calibration, settings.calibration_reading),
             noise,
             clock: settings.clock.as_ref().map(|clock| DeviceClock::new(clock, epoch)),
@@ -101,10 +146,11 @@ impl Hdl64e {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
     }
 
-    /// The six last bytes of packet `index`.
-    fn tail(&mut self, index: u64, stamped: SimTime) -> [u8; 6] {
+    /// The six last bytes of a packet.
+    fn tail(&mut self, plan: &PacketPlan, stamped: SimTime) -> [u8; 6] {
+        self.tell(plan);
         let (Some(stream), Some(clock)) = (&mut self.stream, &self.clock) else {
-            return self.s1_tail(index);
+            return self.s1_tail(plan.number);
         };
         let has_pulse = clock.pps(stamped) != PpsStatus::Absent;
         let has_time = clock.hears_nmea(stamped);
@@ -129,8 +175,25 @@ impl Hdl64e {
             temperature_c: self.status.temperature_c,
             firmware: self.status.firmware_version as u8,
         };
-        let (kind, value) = stream.status_pair(index, &live);
+        let (kind, value) = stream.status_pair(plan.number, &live);
         DataPacket::tail_with(clock.micros_past_hour(stamped), [kind, value])
+    }
+
+    /// Has the stream of settings say what a packet was made with.
+    fn tell(&mut self, plan: &PacketPlan) {
+        let (Some(table), Some(stream)) = (&mut self.table, &mut self.stream) else { return };
+        if self.told == (plan.mode, plan.rpm) {
+            return;
+        }
+        self.told = (plan.mode, plan.rpm);
+        table.motor_rpm = plan.rpm as i16;
+        if plan.mode.view != View::ALL {
+            let [first, last] = plan.mode.view.0;
+            (table.fov_start_centideg, table.fov_end_centideg) = (first * 100, last * 100);
+        }
+        table.return_mode = return_mode_byte(plan.mode.returns);
+        table.power_level = plan.mode.power_level;
+        *stream = RollingStream::emit(table);
     }
 
     fn s1_tail(&self, index: u64) -> [u8; 6] {
@@ -171,24 +234,23 @@ impl Hdl64e {
         })
     }
 
-    fn packet(
-        &self,
-        request: &MeasurementRequest,
-        sweep: &Sweep,
-        returns: &[PulseReturns],
-    ) -> DataPacket {
-        let noise = self.noise.request(request.index);
-        let layout = self.schedule.layout(request.index);
+    fn packet(&self, plan: &PacketPlan, sweep: &Sweep, returns: &[PulseReturns]) -> DataPacket {
+        let noise = self.noise.request(plan.number);
+        let layout = self.planner.layout(plan);
         let blocks: [Block; BLOCKS] = std::array::from_fn(|index| {
             let block = &layout[index];
+            let turns = sweep.azimuth_at(block.start_ns) / std::f64::consts::TAU;
+            let is_in_view = plan.mode.view.contains(turns.rem_euclid(1.0));
             let points: [Point; SLOTS] = std::array::from_fn(|slot| {
                 let firing = block.first_firing + slot;
-                let slot_azimuth_rad = sweep.azimuth_at(sweep.firings[firing].offset_ns.into());
-                let seen = &returns[firing];
+                // Nothing was fired when nothing was measured.
+                let fired = sweep.firings.get(firing).filter(|_| is_in_view);
+                let slot_azimuth_rad =
+                    fired.map_or(0.0, |fired| sweep.azimuth_at(fired.offset_ns.into()));
+                let seen = fired.and_then(|_| returns.get(firing).copied()).unwrap_or_default();
                 let echo = if block.is_second_return { seen.second } else { seen.first };
                 self.point(block.bank.first_laser() + slot, slot_azimuth_rad, echo, firing, &noise)
             });
-            let turns = sweep.azimuth_at(block.start_ns) / std::f64::consts::TAU;
             Block {
                 flag: block.bank.flag(),
                 azimuth_centideg: ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000,
@@ -198,12 +260,55 @@ impl Hdl64e {
         DataPacket { blocks, ..DataPacket::default() }
     }
 
+    /// Does what a command says, if the unit can.
+    fn obey(&mut self, command: Command) {
+        let mut mode = self.wanted;
+        match command {
+            // The motor is told at once.
+            Command::Rpm(rpm) if self.limits.rpm.contains(&rpm) => {
+                let at = SimTime(self.now.0 + REACTION_NS);
+                self.program.set_drive(at, rpm, None);
+                return self.plan_anew(at);
+            }
+            Command::View([first, last]) => mode.view = View([first % 360, last % 360]),
+            Command::Strongest => mode.returns = ReturnMode::Strongest,
+            Command::Last => mode.returns = ReturnMode::Last,
+            Command::Dual => mode.returns = ReturnMode::Dual,
+            Command::Power(level) => mode.power_level = 0xA0 + level,
+            // New addresses hold from the next power-on on, which a run does not see.
+            Command::Addresses(_) | Command::Rpm(_) => {}
+        }
+        if mode == self.wanted || !self.limits.returns.contains(&mode.returns) {
+            tracing::info!("{command:?} changes nothing");
+            return;
+        }
+        let at = self.program.takes_effect(self.now);
+        self.wanted = mode;
+        self.program.set_mode(at, mode);
+        self.plan_anew(at);
+    }
+
+    /// Plans anew what leaves after `from`, and takes back what has been given out of it.
+    fn plan_anew(&mut self, from: SimTime) {
+        let Some(undone) = self.planner.undo(from) else { return };
+        self.planned.retain(|(_, plan)| plan.number < undone.number);
+        let due = self.due(undone.last_start);
+        self.held.retain(|held| held.due < due);
+        self.ready.retain(|transmit| transmit.due < due);
+        self.ready.push_back(Transmit { due, points: 0, output: Output::Withdraw });
+    }
+
+    /// When a packet is due that leaves at `leaves`, lag aside.
+    fn due(&self, leaves: SimTime) -> SimTime {
+        SimTime(leaves.0 + self.settings.lag_ns)
+    }
+
     /// Completes the packets whose time the clock knows.
     fn release(&mut self) {
         let (now, is_wired) = (self.now, self.is_wired);
         while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
-            let Held { index, stamped, points, due, mut payload, .. } = held;
-            payload[TAIL..].copy_from_slice(&self.tail(index, stamped));
+            let Held { plan, stamped, points, due, mut payload, .. } = held;
+            payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
             self.ready.push_back(Transmit { due, points, output: Output::Bytes(payload) });
         }
     }
@@ -211,11 +316,11 @@ impl Hdl64e {
 
 impl Device for Hdl64e {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let request = self.schedule.request(self.next_request);
-        (request.start < horizon).then(|| {
-            self.next_request += 1;
-            request
-        })
+        let (plan, sweep) = self.planner.next(&self.program, horizon)?;
+        let (index, start) = (self.next_request, plan.start);
+        self.next_request += 1;
+        self.planned.push_back((index, plan));
+        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
@@ -223,21 +328,26 @@ impl Device for Hdl64e {
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
-        let packet = self.packet(request, sweep, returns);
+        // Those before it were given up; it is not there when it was planned anew.
+        while self.planned.pop_front_if(|(asked, _)| *asked < request.index).is_some() {}
+        let Some((_, plan)) = self.planned.pop_front_if(|(asked, _)| *asked == request.index)
+        else {
+            return;
+        };
+        let packet = self.packet(&plan, sweep, returns);
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         packet.emit(bytes);
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
-        let leaves = self.schedule.leaves(request.index);
         self.held.push_back(Held {
-            index: request.index,
-            start: request.start,
+            plan,
+            start: plan.start,
             stamped: match self.settings.timestamp_marks {
-                TimestampMarks::FirstFiring => request.start,
-                TimestampMarks::PacketEnd => leaves,
+                TimestampMarks::FirstFiring => plan.start,
+                TimestampMarks::PacketEnd => plan.leaves,
             },
             points: points.count() as u32,
-            due: SimTime(leaves.0 + self.settings.lag_ns),
+            due: self.due(plan.leaves),
             payload,
         });
         self.release();
@@ -253,6 +363,24 @@ impl Device for Hdl64e {
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         self.release();
+        self.planner.forget(self.now);
+        let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.start);
+        self.program.forget(self.now.min(planned).min(self.planner.position()));
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        for byte in bytes {
+            let Some(text) = self.commands.feed(*byte) else { continue };
+            match Command::parse(&text, &self.limits.serial.words) {
+                Some(command) => self.obey(command),
+                None => tracing::info!("no command of this unit: {text}"),
+            }
+        }
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        Some(LineSettings::eight_n_one(self.limits.serial.baud))
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
@@ -260,12 +388,12 @@ impl Device for Hdl64e {
     }
 
     fn nominal_rate_hz(&self) -> f64 {
-        self.schedule.packets_per_second()
+        self.planner.packets_per_second(self.settings.return_mode)
     }
 }
 
-/// The stream of calibration and settings that S2 and S3 send in their status bytes.
-fn rolling_stream(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<RollingStream> {
+/// The calibration and settings that S2 and S3 send in their status bytes.
+fn status_table(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<StatusTable> {
     let format = match profile.generation {
         Hdl64eGeneration::S1 => return None,
         Hdl64eGeneration::S2 => StatusFormat::S2,
@@ -298,12 +426,19 @@ fn rolling_stream(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<
     table.life_time_hours = status.life_time_hours;
     table.source_ip = profile.network.source_ip.octets();
     table.destination_ip = profile.network.destination_ip.octets();
-    table.return_mode = match settings.return_mode {
+    table.return_mode = return_mode_byte(settings.return_mode);
+    table.power_level = status.power_level;
+    table.set_warnings(status.warnings);
+    Some(table)
+}
+
+fn return_mode_byte(mode: ReturnMode) -> u8 {
+    match mode {
         ReturnMode::Strongest => 0,
         ReturnMode::Last => 1,
         ReturnMode::Dual => 2,
-    };
-    table.power_level = status.power_level;
-    table.set_warnings(status.warnings);
-    Some(RollingStream::emit(&table))
+    }
 }
+
+#[cfg(test)]
+mod tests;

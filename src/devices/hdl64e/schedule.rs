@@ -1,17 +1,13 @@
 //! When each laser of an HDL-64E fires, and where its return goes in the packet.
 //!
-//! Times are whole nanoseconds computed from the packet's number, so nothing drifts. The rotor
-//! turns evenly; its angle at an instant is computed from the instant.
+//! Times are whole nanoseconds computed from the packet's number, so nothing drifts.
 
-use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use crate::config::hdl64e::{
-    CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, ReturnMode,
-    S1Grouping,
+    CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, S1Grouping,
 };
-use crate::sensors::beam::EchoSelection;
-use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
+use crate::sensors::FiringSlot;
 use crate::time::SimTime;
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
@@ -33,20 +29,16 @@ pub struct BlockSource {
 pub struct Schedule {
     generation: Hdl64eGeneration,
     timing: PacketTiming,
-    selection: EchoSelection,
     is_dual: bool,
     s1_start_phase: u64,
     s1_grouping: S1Grouping,
-    rotation_rate_rpm: u64,
-    start_azimuth_rad: f64,
     /// The same firings for every packet, where they are.
     constant_firings: Option<Arc<[FiringSlot]>>,
 }
 
 impl Schedule {
-    /// The pattern of `profile` with `settings`.
-    pub fn new(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Self {
-        let is_dual = settings.return_mode == ReturnMode::Dual;
+    /// The pattern of `profile` with `settings`, with two returns if `is_dual`.
+    pub fn new(profile: &Hdl64eProfile, settings: &Hdl64eSettings, is_dual: bool) -> Self {
         let timing = match (&profile.dual_timing, is_dual) {
             (Some(dual), true) => dual.clone(),
             _ => profile.timing.clone(),
@@ -54,16 +46,9 @@ impl Schedule {
         let mut schedule = Self {
             generation: profile.generation,
             timing,
-            selection: match settings.return_mode {
-                ReturnMode::Strongest => EchoSelection::Strongest,
-                ReturnMode::Last => EchoSelection::Last,
-                ReturnMode::Dual => EchoSelection::StrongestAndLast,
-            },
             is_dual,
             s1_start_phase: settings.s1_start_phase.into(),
             s1_grouping: settings.s1_grouping,
-            rotation_rate_rpm: settings.rotation_rate_rpm.into(),
-            start_azimuth_rad: settings.start_azimuth_rad,
             constant_firings: None,
         };
         if profile.generation != Hdl64eGeneration::S1 {
@@ -77,24 +62,11 @@ impl Schedule {
         self.timing.packets_per_second
     }
 
-    /// What packet `index` needs measured.
-    pub fn request(&self, index: u64) -> MeasurementRequest {
-        let start = self.start(index);
-        MeasurementRequest { index, start, subject: Subject::Sweep(self.sweep(index)) }
-    }
-
-    fn sweep(&self, index: u64) -> Sweep {
-        Sweep {
-            number: index,
-            rotor: RotorMotion::even(
-                self.rotor_azimuth_rad(self.start(index)),
-                self.rotation_rate_rpm as f64 / 60.0 * TAU,
-            ),
-            selection: self.selection,
-            firings: match &self.constant_firings {
-                Some(firings) => firings.clone(),
-                None => self.firings(index),
-            },
+    /// What packet `index` fires.
+    pub fn firings_of(&self, index: u64) -> Arc<[FiringSlot]> {
+        match &self.constant_firings {
+            Some(firings) => firings.clone(),
+            None => self.firings(index),
         }
     }
 
@@ -131,7 +103,8 @@ impl Schedule {
         })
     }
 
-    fn start(&self, index: u64) -> SimTime {
+    /// The first firing of packet `index`.
+    pub fn start(&self, index: u64) -> SimTime {
         SimTime(match self.timing.cycles {
             CycleStarts::Grid { grid_ns } => self.grid_start_ns(grid_ns, index, 0),
             CycleStarts::Listed { .. } => {
@@ -177,12 +150,6 @@ impl Schedule {
             })
             .collect()
     }
-
-    fn rotor_azimuth_rad(&self, at: SimTime) -> f64 {
-        const NS_PER_MINUTE: u128 = 60_000_000_000;
-        let turned = u128::from(at.0) * u128::from(self.rotation_rate_rpm) % NS_PER_MINUTE;
-        self.start_azimuth_rad + turned as f64 / NS_PER_MINUTE as f64 * TAU
-    }
 }
 
 /// S2 and S3: upper and lower blocks take turns.
@@ -193,6 +160,7 @@ fn bank_of(block: usize) -> Bank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::hdl64e::ReturnMode;
     use crate::config::profile::{DriverProfile, Profile};
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
@@ -200,7 +168,8 @@ mod tests {
         let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("{name}") };
         let mut settings = driver.defaults.clone();
         change(&mut settings);
-        Schedule::new(driver, &settings)
+        let is_dual = settings.return_mode == ReturnMode::Dual;
+        Schedule::new(driver, &settings, is_dual)
     }
 
     fn banks(schedule: &Schedule, index: u64) -> String {
@@ -223,8 +192,8 @@ mod tests {
         let s1 = schedule("velodyne-hdl64e-s1", |_| {});
         let mut starts = Vec::new();
         for index in 0..2600 {
-            let request = s1.request(index);
-            starts.extend(s1.layout(index).map(|block| request.start.0 + block.start_ns));
+            let start = s1.start(index);
+            starts.extend(s1.layout(index).map(|block| start.0 + block.start_ns));
         }
         let steps: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         assert!(steps.iter().all(|&step| step == 24_810 || step == 49_620));
@@ -237,10 +206,10 @@ mod tests {
     fn s2_and_s3_alternate_and_dual_repeats_each_firing() {
         let s2 = schedule("velodyne-hdl64e-s2", |_| {});
         assert_eq!(banks(&s2, 7), "ULULULULULUL");
-        assert_eq!(s2.sweep(0).firings.len(), 384);
+        assert_eq!(s2.firings_of(0).len(), 384);
         let dual = schedule("velodyne-hdl64e-s3", |s| s.return_mode = ReturnMode::Dual);
         assert_eq!(banks(&dual, 7), "ULULULULULUL");
-        assert_eq!(dual.sweep(0).firings.len(), 192);
+        assert_eq!(dual.firings_of(0).len(), 192);
         let layout = dual.layout(0);
         for k in 0..3 {
             let (first, second) = (layout[4 * k], layout[4 * k + 2]);
@@ -255,20 +224,9 @@ mod tests {
     #[test]
     fn nothing_drifts() {
         let s2 = schedule("velodyne-hdl64e-s2", |_| {});
-        // 12 500 packets of 288 us are 3.6 s, and 36 turns at 600 rpm.
+        // 12 500 packets of 288 us are 3.6 s.
         let day = 86_400 / 36 * 10 * 12_500;
-        let request = s2.request(day);
-        assert!(request.start.0.abs_diff(86_400_000_000_000) <= 1_000, "{}", request.start);
-        let turns = s2.sweep(day).azimuth_at(0) / TAU;
-        assert!((turns - turns.round()).abs() < 1e-5, "{turns}");
-    }
-
-    #[test]
-    fn azimuth_steps_follow_the_rotation_rate() {
-        for rpm in [300u32, 600, 1200] {
-            let s2 = schedule("velodyne-hdl64e-s2", |s| s.rotation_rate_rpm = rpm);
-            let step = s2.sweep(1).azimuth_at(0) - s2.sweep(0).azimuth_at(0);
-            assert!((step.to_degrees() - f64::from(rpm) * 6.0 * 288e-6).abs() < 1e-5);
-        }
+        let start = s2.start(day);
+        assert!(start.0.abs_diff(86_400_000_000_000) <= 1_000, "{start}");
     }
 }

@@ -10,6 +10,7 @@ use crate::config::network::NetworkIdentity;
 use crate::config::velodyne::VelodyneSettings;
 use crate::devices::{HostAddress, Output, Transmit};
 use crate::time::{Epoch, SimTime};
+use crate::wire::velodyne::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
 /// Where position packets go at the factory.
@@ -97,7 +98,13 @@ impl Configuration {
 
     /// What it makes lasers and packets do.
     pub fn mode(&self) -> Mode {
-        Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
+        Mode {
+            returns: self.returns,
+            view: self.view,
+            laser_on: self.laser_on,
+            is_up: true,
+            power_level: 0,
+        }
     }
 }
 
@@ -121,6 +128,7 @@ impl Velodyne {
         if self.program.is_to_do(&mode, rpm, phase) {
             return;
         }
+        let at = at.max(self.web.up_at);
         self.program.set_mode(at, mode);
         self.program.set_drive(at, rpm, phase);
         self.plan_anew(at);
@@ -136,6 +144,8 @@ impl Velodyne {
     /// The phase that the rotor is to keep, if it is to keep one.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
+        // Without a pulse there is nothing to follow.
+        let is_on = is_on && self.clock.pps(self.now) == PpsStatus::Locked;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,
             second: first_second(self.epoch),

@@ -275,6 +275,8 @@ impl Device for Velodyne {
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         self.advance(now);
         self.clock.hear(now, signal);
+        // The pulse may just have been locked, or lost.
+        self.follow_configuration(self.program.takes_effect(self.now));
     }
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {

@@ -23,6 +23,8 @@ pub struct Mode {
     pub laser_on: bool,
     /// Whether the unit runs; it does not while it starts anew.
     pub is_up: bool,
+    /// The laser power's status byte, of an HDL-64E.
+    pub power_level: u8,
 }
 
 /// First and last whole degree in which lasers fire; `[0, 359]` is the whole turn. Runs through 0
@@ -123,8 +125,13 @@ impl Program {
 mod tests {
     use super::*;
 
-    const MODE: Mode =
-        Mode { returns: ReturnMode::Strongest, view: View::ALL, laser_on: true, is_up: true };
+    const MODE: Mode = Mode {
+        returns: ReturnMode::Strongest,
+        view: View::ALL,
+        laser_on: true,
+        is_up: true,
+        power_level: 0,
+    };
 
     #[test]
     fn changes_wait_for_the_next_turn() {

@@ -47,6 +47,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "one",
         r#"{"PathToMeshes":"./","Objects":[{"Mesh":"a.obj","Instances":[{"Position":[1,2,3],"YawPitchRoll":[1,0,0],"Scale":[1,2,1]}]},{"Mesh":"a.obj","Random":{"Number":3,"Polygon":[[0,0],[9,0],[9,9]],"Minimum Spacing":1}}]}"#,
     ),
+    ("hdl64e_command", "commands", "\u{2}#HDLRPM0900$#HDLRETD$#HDLFOV090180$#HDLLPW3$#HDLRPN0300$"),
     (
         "velodyne_web",
         "session",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::velodyne_clock::ClockReference;
 use crate::devices::HostAddress;
 use crate::devices::velodyne::control::PhaseLock;
 use crate::sensors::Sweep;
@@ -196,7 +197,7 @@ fn the_view_narrows_and_opens() {
 
 #[test]
 fn a_phase_lock_points_the_rotor_at_each_second() {
-    let mut run = vlp16(|_| {});
+    let mut run = vlp16(|settings| settings.clock.reference = ClockReference::Utc);
     run.until(130, 1);
     run.change(|c| c.phase_lock = PhaseLock { is_on: true, offset_centideg: 27_000 });
     run.until(3500, 1);

@@ -6,6 +6,7 @@ use super::forms::word;
 use crate::devices::velodyne::Velodyne;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
+use crate::wire::velodyne::PpsStatus;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The measured speed is told with an error of so much either way, rpm.
@@ -157,12 +158,28 @@ fn thermometer_v(celsius: f64) -> f64 {
 impl Velodyne {
     /// The state of the pulse per second.
     fn pps_word(&self) -> &'static str {
-        "Absent"
+        match self.clock.pps(self.now) {
+            PpsStatus::Absent => "Absent",
+            PpsStatus::Synchronizing => "Synchronizing",
+            PpsStatus::Locked => "Locked",
+            PpsStatus::Error => "Error",
+        }
     }
 
     /// Where the receiver says that it is.
     fn position_text(&self) -> String {
-        String::new()
+        let sentence = String::from_utf8_lossy(self.clock.sentence());
+        let fields: Vec<_> = sentence.split(',').collect();
+        let first = if fields[0].ends_with("RMC") { 3 } else { 2 };
+        let Some([latitude, north, longitude, east]) = fields.get(first..first + 4) else {
+            return String::new();
+        };
+        match (latitude.split_at_checked(2), longitude.split_at_checked(3)) {
+            (Some((lat, lat_min)), Some((lon, lon_min))) => {
+                format!("{lat} {lat_min}{north} {lon} {lon_min}{east}")
+            }
+            _ => String::new(),
+        }
     }
 
     /// Whether the rotor keeps the phase that it is to keep.

@@ -1,0 +1,54 @@
+//! The serial line of an HDL-64E: what a profile says of it.
+
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader};
+use crate::wire::hdl64e_command::CommandWords;
+
+/// How an HDL-64E's serial line runs and what is said on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SerialProfile {
+    /// Bits a second; eight data bits, no parity, one stop bit.
+    pub baud: u32,
+    /// What differs between firmwares.
+    pub words: CommandWords,
+}
+
+/// Reads `[serial]` of a profile.
+pub(super) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
+    let baud = table.required("baud").integer(&Limit::new(300..=921_600, "baud", PROFILES));
+    let digits = Limit::new(3..=4, "", "the manuals: S1 three, S2 and S3 four");
+    let rpm_digits = table.required("rpm_digits").integer(&digits);
+    let unstored_rpm = word(&table.required("unstored_rpm"));
+    let view = word(&table.required("view"));
+    let addresses = word(&table.required("addresses"));
+    let strongest = word(&table.required("strongest"));
+    let last = word(&table.required("last"));
+    let dual = word(&table.required("dual"));
+    let power = word(&table.required("power"));
+    table.finish();
+    Some(SerialProfile {
+        baud: baud?,
+        words: CommandWords {
+            rpm_digits: rpm_digits?,
+            unstored_rpm: unstored_rpm?,
+            view: view?,
+            addresses: addresses?,
+            strongest: strongest?,
+            last: last?,
+            dual: dual?,
+            power: power?,
+        },
+    })
+}
+
+/// A command's word; empty where there is no such command.
+fn word(field: &Field<'_>) -> Option<String> {
+    let expected = "up to 8 capital letters, none for a command that there is not";
+    let text = field.text(expected)?;
+    if text.value.len() > 8 || !text.value.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        let title = format!("\"{}\" cannot be a command's word", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    Some(text.value)
+}

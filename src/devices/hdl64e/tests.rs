@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::wire::hdl64e_status::{StatusDecoder, StatusEvent};
+
+const MS: u64 = 1_000_000;
+
+/// A unit whose packets are asked for `ahead_ms` before they are due, and what it has sent.
+struct Run {
+    unit: Hdl64e,
+    ahead_ms: u64,
+    now: u64,
+    sent: BTreeMap<SimTime, Vec<u8>>,
+}
+
+impl Run {
+    fn new(name: &str, ahead_ms: u64) -> Self {
+        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("{name}") };
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let noise = NoiseSource::new(1, name);
+        let unit = Hdl64e::new(driver, &driver.defaults, noise, epoch);
+        Self { unit, ahead_ms, now: 0, sent: BTreeMap::new() }
+    }
+
+    fn until(&mut self, end_ms: u64, step_ms: u64) {
+        while self.now < end_ms {
+            self.now = (self.now + step_ms).min(end_ms);
+            let horizon = SimTime((self.now + self.ahead_ms) * MS);
+            while let Some(request) = self.unit.poll_request(horizon) {
+                let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+                let echo = Return { range_m: 20.0, intensity: 0.5 };
+                let seen = PulseReturns { first: Some(echo), second: Some(echo) };
+                let outcome = Outcome::Returns(vec![seen; sweep.firings.len()]);
+                self.unit.handle_measurement(&Measurement { request, outcome });
+            }
+            self.unit.advance(SimTime(self.now * MS));
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(Transmit { due, output, .. }) = self.unit.poll_transmit() {
+            match output {
+                Output::Bytes(bytes) => assert!(self.sent.insert(due, bytes).is_none(), "{due}"),
+                Output::Withdraw => {
+                    assert!(due.0 > self.now * MS, "what has left cannot be taken back");
+                    self.sent.split_off(&due);
+                }
+                _ => panic!("a lidar says no such thing"),
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.unit.handle_input(SimTime(self.now * MS), text.as_bytes());
+        self.collect();
+    }
+
+    fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
+        self.sent.iter().map(|(due, bytes)| {
+            (due.0 as f64 / MS as f64, DataPacket::parse(bytes).expect("a packet"))
+        })
+    }
+
+    /// The set speed that steps from packet to packet around a time show, rpm.
+    fn rpm_around(&self, ms: f64) -> f64 {
+        let near: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 10.0).collect();
+        let turned: i32 = near
+            .windows(2)
+            .map(|pair| {
+                let azimuth = |packet: &DataPacket| i32::from(packet.blocks[0].azimuth_centideg);
+                (azimuth(&pair[1].1) - azimuth(&pair[0].1)).rem_euclid(36_000)
+            })
+            .sum();
+        let took_ms = near[near.len() - 1].0 - near[0].0;
+        f64::from(turned) / 36_000.0 / took_ms * 60_000.0
+    }
+}
+
+#[test]
+fn speed_changes_at_once_and_with_inertia() {
+    for (name, command) in
+        [("velodyne-hdl64e-s1", "#HDLRPM900$"), ("velodyne-hdl64e-s2", "#HDLRPM0900$")]
+    {
+        let mut run = Run::new(name, 100);
+        run.until(50, 1);
+        run.say(command);
+        run.until(2000, 1);
+        // 300 rpm more at 200 rpm a second.
+        for (ms, rpm) in [(50.0, 600.0), (820.0, 750.0), (1900.0, 900.0)] {
+            let shown = run.rpm_around(ms);
+            assert!((shown - rpm).abs() < 4.0, "{name} {ms} ms: {shown}");
+        }
+    }
+}
+
+#[test]
+fn commands_that_a_unit_has_not_change_nothing() {
+    let mut run = Run::new("velodyne-hdl64e-s1", 100);
+    run.until(50, 1);
+    for text in ["#HDLRPM0900$", "#HDLRPM250$", "#HDLFOV000180$", "#HDLRETD$", "HDLRPM900$", "#$"] {
+        run.say(text);
+    }
+    run.until(500, 1);
+    let mut quiet = Run::new("velodyne-hdl64e-s1", 100);
+    quiet.until(500, 1);
+    assert_eq!(run.sent, quiet.sent);
+}
+
+#[test]
+fn returns_change_the_pace_without_a_gap() {
+    let mut run = Run::new("velodyne-hdl64e-s3", 100);
+    run.until(50, 1);
+    run.say("#HDLRETD$");
+    run.until(300, 1);
+    run.say("#HDLRETS$");
+    run.until(600, 1);
+    let is_dual = |packet: &DataPacket| {
+        packet.blocks[0].azimuth_centideg == packet.blocks[2].azimuth_centideg
+    };
+    let packets: Vec<_> = run.packets().collect();
+    for pair in packets.windows(2) {
+        let step_us = ((pair[1].0 - pair[0].0) * 1000.0).round();
+        // The one before decides when the next begins, the next how long it takes.
+        assert_eq!(step_us, if is_dual(&pair[1].1) { 173.0 } else { 288.0 }, "{}", pair[0].0);
+    }
+    let changes: Vec<_> =
+        packets.windows(2).filter(|pair| is_dual(&pair[0].1) != is_dual(&pair[1].1)).collect();
+    assert_eq!(changes.len(), 2);
+    assert!((100.0..100.8).contains(&changes[0][1].0), "{}", changes[0][1].0);
+}
+
+#[test]
+fn the_view_and_the_status_bytes_follow() {
+    let mut run = Run::new("velodyne-hdl64e-s2", 100);
+    run.until(50, 1);
+    run.say("#HDLFOV090180$#HDLRPN0300$#HDLLPW3$");
+    run.until(4500, 10);
+    let mut decoder = StatusDecoder::new();
+    let mut tables = Vec::new();
+    for (due, packet) in run.packets() {
+        for block in packet.blocks.iter().filter(|_| due > 101.0) {
+            let is_seen = block.points.iter().any(|point| point.distance != 0);
+            // Blocks begin in or out of view; a hundredth of a degree is rounding.
+            let azimuth = block.azimuth_centideg;
+            let is_clear = azimuth.abs_diff(9_000) > 1 && azimuth.abs_diff(18_000) > 1;
+            if is_clear {
+                assert_eq!(is_seen, (9_000..18_000).contains(&azimuth), "{due} {azimuth}");
+            }
+        }
+        let [kind, value] = packet.status_bytes();
+        if let Some(StatusEvent::Table(table)) = decoder.feed(kind, value) {
+            tables.push((due, table));
+        }
+    }
+    let (_, table) = tables.last().expect("a whole table");
+    assert_eq!((table.motor_rpm, table.power_level), (300, 0xA3));
+    assert_eq!((table.fov_start_centideg, table.fov_end_centideg), (9_000, 18_000));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #[test]
+    fn commands_alone_decide(
+        commands in prop::collection::vec(
+            (1u64..120, prop::sample::select(vec![
+                "#HDLRPM1200$", "#HDLRPN0300$", "#HDLRETD$", "#HDLRETL$", "#HDLRETS$",
+                "#HDLFOV010200$", "#HDLFOV000359$", "#HDLLPW5$",
+            ])),
+            1..4,
+        ),
+    ) {
+        let sent = |ahead_ms: u64, step_ms: u64| {
+            let mut run = Run::new("velodyne-hdl64e-s3", ahead_ms);
+            let mut at = 0;
+            for (wait, text) in &commands {
+                at += wait;
+                run.until(at, step_ms);
+                run.say(text);
+            }
+            run.until(at + 250, step_ms);
+            run.sent.retain(|due, _| *due < SimTime((at + 250) * MS));
+            run.sent
+        };
+        prop_assert_eq!(sent(100, 1), sent(30, 7));
+    }
+}

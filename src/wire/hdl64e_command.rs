@@ -1,0 +1,202 @@
+//! The commands an HDL-64E takes on its serial line: `#HDL`, a word, digits, `$`.
+//!
+//! Sources: HDL-64E S2 and S3 manuals, public controllers of the S1 (`#HDLRPM600$`) and
+//! installation guides (`#HDLIPA192168020013192168020255$`). Words that no source at hand confirms
+//! are data, [`CommandWords`].
+
+use core::net::Ipv4Addr;
+
+/// What every command begins with.
+const BEGINNING: &str = "#HDL";
+/// What it ends with.
+const END: u8 = b'$';
+/// No command is longer.
+const LONGEST: usize = 64;
+
+/// Words that differ between firmwares; an empty one is a command that there is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandWords {
+    /// Digits of a speed.
+    pub rpm_digits: usize,
+    /// A speed that is not stored, `RPN`.
+    pub unstored_rpm: String,
+    /// The view: three digits each for its first and last degree, `FOV`.
+    pub view: String,
+    /// The addresses: twelve digits each for its own and its host's, `IPA`.
+    pub addresses: String,
+    /// The strongest return.
+    pub strongest: String,
+    /// The last.
+    pub last: String,
+    /// Both.
+    pub dual: String,
+    /// The laser power: a digit 0 to 7, or 8 for the unit's own choice.
+    pub power: String,
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Turn at this speed.
+    Rpm(u32),
+    /// Fire between these degrees, 0..=360.
+    View([u16; 2]),
+    /// From the next power-on on, have the first address and send to the second.
+    Addresses([Ipv4Addr; 2]),
+    /// Report the strongest return.
+    Strongest,
+    /// Report the last return.
+    Last,
+    /// Report both.
+    Dual,
+    /// Fixed laser power, 0..=7, or 8 for the unit's own choice.
+    Power(u8),
+}
+
+impl Command {
+    /// Reads a command, from `#` to `$`.
+    pub fn parse(text: &str, words: &CommandWords) -> Option<Self> {
+        let text = text.strip_prefix(BEGINNING)?.strip_suffix(char::from(END))?;
+        let after = |word: &str| text.strip_prefix(word).filter(|_| !word.is_empty());
+        if let Some(digits) = after("RPM").or_else(|| after(&words.unstored_rpm)) {
+            return (digits.len() == words.rpm_digits)
+                .then(|| number(digits).map(Self::Rpm))
+                .flatten();
+        }
+        if let Some(digits) = after(&words.view) {
+            let [first, last] = halves(digits, 3)?;
+            let degree = |digits| number(digits).filter(|degree| *degree <= 360);
+            return Some(Self::View([degree(first)? as u16, degree(last)? as u16]));
+        }
+        if let Some(digits) = after(&words.addresses) {
+            let [own, host] = halves(digits, 12)?;
+            return Some(Self::Addresses([address(own)?, address(host)?]));
+        }
+        if let Some(digit) = after(&words.power) {
+            let level = number(digit).filter(|level| digit.len() == 1 && *level <= 8)?;
+            return Some(Self::Power(level as u8));
+        }
+        [(&words.strongest, Self::Strongest), (&words.last, Self::Last), (&words.dual, Self::Dual)]
+            .into_iter()
+            .find_map(|(word, command)| (after(word) == Some("")).then_some(command))
+    }
+}
+
+fn number(digits: &str) -> Option<u32> {
+    let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| digits.parse().ok()).flatten()
+}
+
+/// Two halves of `length` bytes.
+fn halves(text: &str, length: usize) -> Option<[&str; 2]> {
+    let (first, second) = text.split_at_checked(length)?;
+    (second.len() == length).then_some([first, second])
+}
+
+/// Four octets of three digits.
+fn address(digits: &str) -> Option<Ipv4Addr> {
+    let octet = |index: usize| {
+        let digits = digits.get(3 * index..3 * index + 3)?;
+        u8::try_from(number(digits)?).ok()
+    };
+    Some(Ipv4Addr::new(octet(0)?, octet(1)?, octet(2)?, octet(3)?))
+}
+
+/// Finds commands among what arrives.
+#[derive(Clone, Debug, Default)]
+pub struct CommandReader {
+    /// The command that has begun.
+    begun: Vec<u8>,
+}
+
+impl CommandReader {
+    /// Takes a byte; the whole text of a command when it was its last.
+    pub fn feed(&mut self, byte: u8) -> Option<String> {
+        if byte == b'#' {
+            self.begun.clear();
+        } else if self.begun.is_empty() {
+            return None; // between commands
+        }
+        self.begun.push(byte);
+        if byte == END {
+            return String::from_utf8(std::mem::take(&mut self.begun)).ok();
+        }
+        if self.begun.len() == LONGEST {
+            self.begun.clear();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words() -> CommandWords {
+        CommandWords {
+            rpm_digits: 4,
+            unstored_rpm: "RPN".into(),
+            view: "FOV".into(),
+            addresses: "IPA".into(),
+            strongest: "RETS".into(),
+            last: "RETL".into(),
+            dual: "RETD".into(),
+            power: "LPW".into(),
+        }
+    }
+
+    #[test]
+    fn the_manuals_commands_are_read() {
+        let own = Ipv4Addr::new(192, 168, 20, 13);
+        let host = Ipv4Addr::new(192, 168, 20, 255);
+        for (text, command) in [
+            ("#HDLRPM0600$", Some(Command::Rpm(600))),
+            ("#HDLRPN1200$", Some(Command::Rpm(1200))),
+            ("#HDLFOV090270$", Some(Command::View([90, 270]))),
+            ("#HDLIPA192168020013192168020255$", Some(Command::Addresses([own, host]))),
+            ("#HDLRETD$", Some(Command::Dual)),
+            ("#HDLLPW8$", Some(Command::Power(8))),
+            ("#HDLRPM600$", None),
+            ("#HDLRPM06000$", None),
+            ("#HDLRPM+600$", None),
+            ("#hdlrpm0600$", None),
+            ("#HDLFOV361000$", None),
+            ("#HDLIPA192168020256192168020255$", None),
+            ("#HDLRETX$", None),
+            ("#HDLRETDD$", None),
+            ("#HDLLPW9$", None),
+            ("#HDL$", None),
+            ("#HDLFOV\u{e4}0270$", None),
+        ] {
+            assert_eq!(Command::parse(text, &words()), command, "{text}");
+        }
+        let s1 = CommandWords { rpm_digits: 3, ..CommandWords::default() };
+        assert_eq!(Command::parse("#HDLRPM600$", &s1), Some(Command::Rpm(600)));
+        for text in ["#HDLRPM0600$", "#HDLRPN600$", "#HDLFOV000180$", "#HDL$"] {
+            assert_eq!(Command::parse(text, &s1), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn commands_are_found_in_pieces_and_noise() {
+        let mut reader = CommandReader::default();
+        let heard = b"$x\r\n#HDLRPM#HDLRPM0600$\xff\x00#\xff$#HDLRETS$";
+        let found: Vec<_> = heard.iter().filter_map(|byte| reader.feed(*byte)).collect();
+        assert_eq!(found, ["#HDLRPM0600$", "#HDLRETS$"]);
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_heard_without_harm(bytes: Vec<u8>) {
+            let mut reader = CommandReader::default();
+            for byte in bytes {
+                if let Some(text) = reader.feed(byte) {
+                    let _ = Command::parse(&text, &words());
+                }
+                prop_assert!(reader.begun.len() < LONGEST);
+            }
+        }
+    }
+}

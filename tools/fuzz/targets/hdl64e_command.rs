@@ -1,0 +1,37 @@
+//! A host that says anything on an HDL-64E's serial line: what has left is never taken back, and the
+//! unit goes on.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::profile::{DriverProfile, Profile};
+use menura::devices::hdl64e::Hdl64e;
+use menura::devices::{Device, Output};
+use menura::sensors::noise::NoiseSource;
+use menura::sensors::{Measurement, Outcome};
+use menura::time::{Epoch, SimTime};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&first, said)) = bytes.split_first() else { return };
+    let names = ["velodyne-hdl64e-s1", "velodyne-hdl64e-s2", "velodyne-hdl64e-s3"];
+    let Ok(profile) = Profile::find(names[usize::from(first) % names.len()]) else { return };
+    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { return };
+    let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
+    let noise = NoiseSource::new(1, "roof");
+    let mut unit = Hdl64e::new(driver, &driver.defaults, noise, Epoch::new(start));
+    for (step, piece) in said.chunks(16).take(32).enumerate() {
+        let now = SimTime(step as u64 * 30_000_000);
+        unit.handle_input(now, piece);
+        for _ in 0..40 {
+            let Some(request) = unit.poll_request(SimTime(now.0 + 100_000_000)) else { break };
+            unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(Vec::new()) });
+        }
+        unit.advance(now);
+        while let Some(transmit) = unit.poll_transmit() {
+            match transmit.output {
+                Output::Bytes(bytes) => assert_eq!(bytes.len(), 1206),
+                Output::Withdraw => assert!(transmit.due > now),
+                _ => unreachable!("it says no such thing"),
+            }
+        }
+    }
+});
