@@ -18,35 +18,28 @@
 //! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | so many scans arrive, each within TIME of the one before, with these channels (`/8`: of 8 bits); their ranges are those of the room |
 //! | `poll COUNT TIME ...` | as `scans`, each asked for |
 
+#[path = "common/scanner.rs"]
+mod scanner;
+
 use std::collections::VecDeque;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 
-use menura::config::rig::Rig;
-use menura::devices::{Device, Output};
-use menura::engine::{LiveWorld, build_devices};
+use menura::devices::Output;
 use menura::links::Peer;
-use menura::sensors::Sensor;
-use menura::sensors::lidar::Scratch;
-use menura::time::{Epoch, SimTime};
+use menura::time::SimTime;
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::{self, Next};
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
+use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 500_000;
-/// Half of the room's length and width; the scanner looks along the length.
-const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];
 
 /// A scanner and its hosts.
 struct Bench {
-    world: LiveWorld,
-    rig: Rig,
-    device: Box<dyn Device>,
-    sensor: Arc<dyn Sensor>,
-    scratch: Scratch,
+    scanner: Scanner,
     now: u64,
     hosts: u64,
     speaker: Option<Peer>,
@@ -57,26 +50,9 @@ struct Bench {
 
 impl Bench {
     fn new(profile: &str, settings: &str) -> Self {
-        let text = format!(
-            "[world]\nscene = \"room\"\nparameters = {{ size_m = [12.0, 8.0, 3.0] }}\n\
-             [robot]\ntrajectory = {{ kind = \"still\" }}\n\
-             [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
-             mount = {{ translation_m = [0.0, 0.0, 1.0] }}\n\
-             link = {{ tcp = [\"127.0.0.1:2111\", \"127.0.0.1:2112\"] }}\n\
-             [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
-             noise = {{ range_std_m = 0.0, intensity_std = 0.0 }}\n{settings}\n"
-        );
-        let rig = Rig::parse("dialogue", &text, Path::new("."), &[])
-            .unwrap_or_else(|faults| panic!("{faults}"));
-        let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
-        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-        let built = build_devices(&rig, epoch).remove(0);
+        let link = "tcp = [\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
         Self {
-            world,
-            rig,
-            device: built.device,
-            sensor: built.sensor,
-            scratch: Scratch::default(),
+            scanner: Scanner::new(profile, link, settings),
             now: 0,
             hosts: 0,
             speaker: None,
@@ -93,20 +69,20 @@ impl Bench {
         };
         let peer = Peer { connection: self.hosts, port };
         self.hosts += 1;
-        self.device.handle_peer(SimTime(self.now), peer, true);
+        self.scanner.device.handle_peer(SimTime(self.now), peer, true);
         self.speaker = Some(peer);
         self.unread.clear();
     }
 
     fn disconnect(&mut self) {
         let peer = self.speaker.take().expect("a host");
-        self.device.handle_peer(SimTime(self.now), peer, false);
+        self.scanner.device.handle_peer(SimTime(self.now), peer, false);
         self.unread.clear();
     }
 
     fn send_bytes(&mut self, bytes: &[u8]) {
         let peer = self.speaker.expect("a host");
-        self.device.handle_peer_input(SimTime(self.now), peer, bytes);
+        self.scanner.device.handle_peer_input(SimTime(self.now), peer, bytes);
         self.collect();
     }
 
@@ -132,22 +108,14 @@ impl Bench {
                 return false;
             }
             self.now = (self.now + STEP_NS).min(end);
-            self.measure();
-            self.device.advance(SimTime(self.now));
+            self.scanner.measure(self.now + 50_000_000);
+            self.scanner.device.advance(SimTime(self.now));
             self.collect();
         }
     }
 
-    fn measure(&mut self) {
-        let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
-        while let Some(request) = self.device.poll_request(SimTime(self.now + 50_000_000)) {
-            let measurement = self.sensor.measure(request, &surroundings, &mut self.scratch);
-            self.device.handle_measurement(&measurement);
-        }
-    }
-
     fn collect(&mut self) {
-        while let Some(transmit) = self.device.poll_transmit() {
+        while let Some(transmit) = self.scanner.device.poll_transmit() {
             let Output::BytesTo(peer, bytes) = transmit.output else { panic!("to nobody") };
             let Next::Frame { dialect, content, length } = frame::next(&bytes, 1 << 20) else {
                 panic!("no telegram: {bytes:02x?}")
@@ -250,8 +218,7 @@ impl Expected {
         let step_deg = 360.0 / (360.0 / self.step_deg).round();
         for (index, value) in channel.values.iter().enumerate() {
             let angle = (self.start_deg + index as f64 * step_deg - 90.0).to_radians();
-            let (x, y) = (libm::cos(angle).abs(), libm::sin(angle).abs());
-            let range_m = (HALF_ROOM_M[0] / x).min(HALF_ROOM_M[1] / y);
+            let range_m = wall_m(angle);
             let said_m = f64::from(*value) * f64::from(channel.scale_factor()) / 1000.0;
             assert!(
                 (said_m - range_m).abs() <= 0.000_6,
@@ -259,14 +226,6 @@ impl Expected {
             );
         }
     }
-}
-
-fn time_ns(word: &str) -> u64 {
-    let (number, unit) = match word.strip_suffix("ms") {
-        Some(number) => (number, 1e6),
-        None => (word.strip_suffix('s').expect("a time in s or ms"), 1e9),
-    };
-    (number.parse::<f64>().expect("a time") * unit) as u64
 }
 
 fn play(text: &str) {

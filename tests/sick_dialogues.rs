@@ -19,34 +19,28 @@
 //! | `scans COUNT TIME CODE values=N unit=cm mode=0x00 [first=N] [partial]` | so many telegrams with this code, each within TIME of the one before; their ranges are those of the room |
 //! | `same-scanner` | the host closes its port and another opens it |
 
+#[path = "common/scanner.rs"]
+mod scanner;
+
 use std::collections::VecDeque;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use menura::config::rig::Rig;
-use menura::devices::{Device, Output, Transmit};
-use menura::engine::{LiveWorld, build_devices};
+use menura::devices::{Output, Transmit};
 use menura::links::line::{LineSettings, received};
-use menura::sensors::Sensor;
-use menura::sensors::lidar::Scratch;
-use menura::time::{Epoch, SimTime};
+use menura::time::SimTime;
 use menura::wire::sick_lms::data::{MeasuringMode, Range, Unit, Values};
 use menura::wire::sick_lms::frame::{self, FrameReader, Item};
 use menura::wire::sick_lms::reply::{Body, Reply};
 use menura::wire::sick_lms::{ACK, NAK, SpecialValue};
+use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 250_000;
-/// Half of the room's length and width; the scanner looks along the length.
-const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];
 
 /// A scanner on a line, and what the host has of it.
 struct Bench {
-    world: LiveWorld,
-    rig: Rig,
-    device: Box<dyn Device>,
-    sensor: std::sync::Arc<dyn Sensor>,
-    scratch: Scratch,
+    scanner: Scanner,
     now: u64,
     scanner_line: LineSettings,
     host_line: LineSettings,
@@ -61,26 +55,10 @@ struct Bench {
 
 impl Bench {
     fn new(profile: &str, settings: &str) -> Self {
-        let text = format!(
-            "[world]\nscene = \"room\"\nparameters = {{ size_m = [12.0, 8.0, 3.0] }}\n\
-             [robot]\ntrajectory = {{ kind = \"still\" }}\n\
-             [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
-             mount = {{ translation_m = [0.0, 0.0, 1.0] }}\nlink = {{ pty = \"scanner\" }}\n\
-             [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
-             noise = {{ range_std_m = 0.0, intensity_std = 0.0 }}\n{settings}\n"
-        );
-        let rig = Rig::parse("dialogue", &text, Path::new("."), &[])
-            .unwrap_or_else(|faults| panic!("{faults}"));
-        let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
-        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
-        let built = build_devices(&rig, epoch).remove(0);
-        let line = built.device.line().expect("a serial line");
+        let scanner = Scanner::new(profile, "pty = \"scanner\"", settings);
+        let line = scanner.device.line().expect("a serial line");
         Self {
-            world,
-            rig,
-            device: built.device,
-            sensor: built.sensor,
-            scratch: Scratch::default(),
+            scanner,
             now: 0,
             scanner_line: line,
             host_line: LineSettings::eight_n_one(9600),
@@ -101,23 +79,15 @@ impl Bench {
                 return false;
             }
             self.now = (self.now + STEP_NS).min(end);
-            self.measure();
-            self.device.advance(SimTime(self.now));
+            self.scanner.measure(self.now + 20_000_000);
+            self.scanner.device.advance(SimTime(self.now));
             self.carry();
-        }
-    }
-
-    fn measure(&mut self) {
-        let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
-        while let Some(request) = self.device.poll_request(SimTime(self.now + 20_000_000)) {
-            let measurement = self.sensor.measure(request, &surroundings, &mut self.scratch);
-            self.device.handle_measurement(&measurement);
         }
     }
 
     /// Moves bytes along the line from the scanner to the host.
     fn carry(&mut self) {
-        self.leaving.extend(std::iter::from_fn(|| self.device.poll_transmit()));
+        self.leaving.extend(std::iter::from_fn(|| self.scanner.device.poll_transmit()));
         while self.leaving.front().is_some_and(|transmit| transmit.due.0 <= self.now) {
             let Some(Transmit { due, output, .. }) = self.leaving.pop_front() else { break };
             match output {
@@ -143,12 +113,12 @@ impl Bench {
             let heard = received(bytes, self.host_line, self.scanner_line);
             let took_ns = self.host_line.duration_ns(bytes.len());
             self.run(self.now + took_ns, |_| false);
-            self.device.handle_input(SimTime(self.now), &heard);
+            self.scanner.device.handle_input(SimTime(self.now), &heard);
         } else {
             for byte in bytes {
                 self.run(self.now + self.byte_gap_ns, |_| false);
                 let heard = received(&[*byte], self.host_line, self.scanner_line);
-                self.device.handle_input(SimTime(self.now), &heard);
+                self.scanner.device.handle_input(SimTime(self.now), &heard);
             }
         }
         self.carry();
@@ -281,9 +251,7 @@ impl Expected {
         let right_deg = 90.0 - self.angle_deg / 2.0;
         let place = (index + self.first - 1) as f64;
         let heading = (right_deg + shift_deg + place * step_deg - 90.0).to_radians();
-        let [length, width] = HALF_ROOM_M;
-        let truth_m = (length / libm::cos(heading).abs()).min(width / libm::sin(heading).abs());
-        let units = truth_m / self.unit.metres();
+        let units = wall_m(heading) / self.unit.metres();
         match range {
             Range::Units(said) => {
                 // Half a unit by rounding; single precision on the way.
@@ -329,17 +297,6 @@ fn matches(payload: &[u8], pattern: &str) -> bool {
     }
 }
 
-fn nanoseconds(word: &str) -> u64 {
-    let (digits, scale) = if let Some(digits) = word.strip_suffix("us") {
-        (digits, 1e3)
-    } else if let Some(digits) = word.strip_suffix("ms") {
-        (digits, 1e6)
-    } else {
-        (word.strip_suffix('s').expect("us, ms or s"), 1e9)
-    };
-    (digits.parse::<f64>().expect("a time") * scale) as u64
-}
-
 fn play(file: &Path) {
     let text = fs::read_to_string(file).expect("readable");
     let name = file.file_stem().unwrap().to_string_lossy();
@@ -368,13 +325,13 @@ fn play(file: &Path) {
         }
     }
     let bench = bench.expect("a conversation");
-    assert!(bench.device.line().is_some());
+    assert!(bench.scanner.device.line().is_some());
 }
 
 fn step(bench: &mut Bench, verb: &str, rest: &str) -> Result<(), String> {
     let words: Vec<_> = rest.split_whitespace().collect();
     let check = |holds: bool, why: &str| if holds { Ok(()) } else { Err(why.to_owned()) };
-    let within_ns = || nanoseconds(words[0]);
+    let within_ns = || time_ns(words[0]);
     match verb {
         "host" => bench.host_line = LineSettings::eight_n_one(rest.parse().expect("a rate")),
         "byte-gap" => bench.byte_gap_ns = within_ns(),
@@ -407,7 +364,7 @@ fn step(bench: &mut Bench, verb: &str, rest: &str) -> Result<(), String> {
             let count: usize = words[0].parse().expect("a count");
             let expected = Expected::parse(&words[2..]);
             for index in 0..count {
-                let payload = bench.telegram(nanoseconds(words[1]));
+                let payload = bench.telegram(time_ns(words[1]));
                 let payload = payload.ok_or_else(|| format!("{index} scans only"))?;
                 let reply = Reply::parse(&payload).map_err(|error| error.to_string())?;
                 expected.check(&reply);

@@ -10,6 +10,42 @@ use std::path::{Path, PathBuf};
 
 use crate::time::SimTime;
 
+/// When the writes of a recording began.
+#[derive(Debug, Default)]
+pub struct SerialIndex {
+    /// Offset in the `.bin` and seconds; offsets rise.
+    rows: Vec<(u64, f64)>,
+}
+
+impl SerialIndex {
+    /// Reads `NAME.idx.csv` beside `NAME.bin`; without one no time is known. Errors name the file.
+    pub fn beside(bytes_path: &Path) -> io::Result<Self> {
+        let path = bytes_path.with_extension("idx.csv");
+        if !path.exists() {
+            return Ok(Self::default());
+        }
+        let read = || -> csv::Result<Vec<(u64, f64)>> {
+            let mut reader = csv::Reader::from_path(&path)?;
+            let rows = reader.deserialize::<(f64, u64, u64)>();
+            rows.map(|row| row.map(|(time_s, offset, _)| (offset, time_s))).collect()
+        };
+        let mut rows = read().map_err(|error| told("read", &path, &error.into()))?;
+        rows.sort_by_key(|(offset, _)| *offset);
+        Ok(Self { rows })
+    }
+
+    /// When the write that holds the byte at `offset` began, seconds.
+    pub fn time_s(&self, offset: u64) -> Option<f64> {
+        let after = self.rows.partition_point(|(start, _)| *start <= offset);
+        after.checked_sub(1).map(|row| self.rows[row].1)
+    }
+
+    /// From the first write to the last, seconds.
+    pub fn span_s(&self) -> Option<f64> {
+        self.rows.first().zip(self.rows.last()).map(|(first, last)| last.1 - first.1)
+    }
+}
+
 /// Writes one device's bytes to a pair of files.
 #[derive(Debug)]
 pub struct SerialRecorder {
@@ -81,6 +117,20 @@ mod tests {
             String::from_utf8(read("gnss.idx.csv")).unwrap(),
             "time_s,offset,length\n0.000000001,0,8\n12.345678901,8,0\n13.000000000,8,2\n"
         );
+        let index = SerialIndex::beside(&folder.path().join("gnss.bin")).unwrap();
+        let times = [0, 7, 8, 9].map(|offset| index.time_s(offset));
+        assert_eq!(times, [1e-9, 1e-9, 13.0, 13.0].map(Some));
+        assert_eq!(index.span_s(), Some(13.0 - 1e-9));
+    }
+
+    #[test]
+    fn without_an_index_no_time_is_known_and_a_broken_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = folder.path().join("gnss.bin");
+        assert_eq!(SerialIndex::beside(&bytes).unwrap().time_s(0), None);
+        std::fs::write(bytes.with_extension("idx.csv"), "time_s,offset,length\n1,x,2\n").unwrap();
+        let error = SerialIndex::beside(&bytes).unwrap_err().to_string();
+        assert!(error.contains("gnss.idx.csv"), "{error}");
     }
 
     #[test]

@@ -10,38 +10,16 @@ Needs only the standard library. Exit code 0 when all is well, 1 when a check fa
 itself did not run.
 """
 
-import argparse
 import math
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOM_SIZE_M = (12.0, 8.0, 5.0)
-# The robot in the room, and the scanner on it.
-ROBOT_M, ROBOT_YAW_DEG = (1.0, -0.5), 20.0
-MOUNT_M, MOUNT_YAW_DEG = (0.4, 0.1, 2.5), -35.0
+from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, truth_m
+
 DIVERGENCE_RAD = 0.0129
 SIGNAL_CUTOFF_M = 1.6
-
-RIG = """\
-seed = 5
-[world]
-scene = "room"
-parameters = {{ size_m = {room}, reflectance = 0.9 }}
-[robot]
-trajectory = {{ kind = "still", position_m = [{robot[0]}, {robot[1]}, 0.0], yaw_deg = {yaw} }}
-[[device]]
-name = "scanner"
-profile = "{profile}"
-mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0.0, 0.0, {mount_yaw}] }}
-link = {{ pty = "{port}" }}
-settings = {{ {settings} }}
-"""
-EXACT = 'beam = { shape = "ray" }, noise = { range_std_m = 0.0, intensity_std = 0.0 }'
 
 
 @dataclass(frozen=True)
@@ -73,102 +51,16 @@ CASES = [
 ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--menura", default="target/release/menura", help="the binary")
-    parser.add_argument("--driver", required=True, help="sick_mrpt, built from sick_mrpt.cpp")
-    parser.add_argument("--only", choices=[case.name for case in CASES], help="one case")
-    parser.add_argument("--self-test", action="store_true",
-                        help="spoil the scans and expect that to be found")
-    arguments = parser.parse_args()
-    failures = 0
-    for case in CASES:
-        if arguments.only not in (None, case.name):
-            continue
-        try:
-            scans = conversation(case, arguments.menura, arguments.driver)
-        except (OSError, subprocess.SubprocessError, RuntimeError) as error:
-            print(f"{case.name}: {error}", file=sys.stderr)
-            return 2
-        if arguments.self_test:
-            failures += self_test(case, scans)
-        else:
-            faults = compare(case, scans)
-            for fault in faults[:10]:
-                print(f"{case.name}: {fault}")
-            failures += len(faults)
-            print(f"{case.name}: {len(scans)} scans of {len(scans[0][2]) if scans else 0} values,",
-                  f"{len(faults)} faults")
-    print("sick_check:", f"{failures} failed" if failures else "all compared, none failed")
-    return 1 if failures else 0
-
-
 def conversation(case, menura, driver):
     """What the driver makes of one run: first angle, aperture, ranges of each scan."""
     with tempfile.TemporaryDirectory(prefix="menura-sick-") as folder:
-        port, rig = Path(folder) / "scanner", Path(folder) / "rig.toml"
-        rig.write_text(RIG.format(
-            room=list(ROOM_SIZE_M), robot=ROBOT_M, yaw=ROBOT_YAW_DEG, profile=case.profile,
-            mount=list(MOUNT_M), mount_yaw=MOUNT_YAW_DEG, port=port, settings=case.settings))
-        with open(Path(folder) / "log", "w+") as log:
-            running = subprocess.Popen([menura, "run", str(rig)], stdout=log, stderr=log)
-            try:
-                deadline = time.monotonic() + 30
-                while not port.exists():
-                    if running.poll() is not None or time.monotonic() > deadline:
-                        log.seek(0)
-                        raise RuntimeError("menura opened no port:\n" + log.read())
-                    time.sleep(0.05)
-                words = [port, case.baud, int(case.millimetres), case.angle_deg,
-                         case.resolution_centideg, case.scans]
-                done = subprocess.run([driver, *map(str, words)], capture_output=True, text=True,
-                                      timeout=120)
-                if done.returncode != 0:
-                    print(f"{case.name}: the driver ended with {done.returncode}: {done.stderr}")
-                if running.poll() is not None:
-                    log.seek(0)
-                    raise RuntimeError("menura ended:\n" + log.read())
-            finally:
-                running.terminate()
-                running.wait(timeout=10)
-    lines = [line for line in done.stdout.splitlines() if line and line[0] in "-0123456789"]
+        port = Path(folder) / "scanner"
+        with menura_runs(menura, case.profile, f'pty = "{port}"', case.settings, port.exists):
+            lines = driver_says(case, driver, port, case.baud, int(case.millimetres), case.angle_deg,
+                                case.resolution_centideg, case.scans)
+    lines = [line for line in lines if line and line[0] in "-0123456789"]
     numbers = [[float(word) for word in line.split()] for line in lines]
     return [(row[0], row[1], row[2:]) for row in numbers]
-
-
-def pose():
-    """The scanner's place in the room and its heading."""
-    yaw = math.radians(ROBOT_YAW_DEG)
-    x = ROBOT_M[0] + MOUNT_M[0] * math.cos(yaw) - MOUNT_M[1] * math.sin(yaw)
-    y = ROBOT_M[1] + MOUNT_M[0] * math.sin(yaw) + MOUNT_M[1] * math.cos(yaw)
-    return (x, y, MOUNT_M[2]), yaw + math.radians(MOUNT_YAW_DEG)
-
-
-def wall(origin, direction):
-    """Metres from inside the room to its surface, along a unit vector."""
-    low = (-ROOM_SIZE_M[0] / 2, -ROOM_SIZE_M[1] / 2, 0.0)
-    high = (ROOM_SIZE_M[0] / 2, ROOM_SIZE_M[1] / 2, ROOM_SIZE_M[2])
-    return min(((high if d > 0 else low)[axis] - origin[axis]) / d
-               for axis, d in enumerate(direction) if d)
-
-
-def truth_m(case, angle):
-    """The range that a scanner reports at `angle`, counter-clockwise from its heading."""
-    origin, heading = pose()
-    along = (math.cos(heading + angle), math.sin(heading + angle), 0.0)
-    left, up = (-along[1], along[0], 0.0), (0.0, 0.0, 1.0)
-    half = math.tan(DIVERGENCE_RAD / 2) / math.sqrt(2) if case.range_std_m else 0.0
-    # Goodin et al. 2018: centre, four on the axes, four half as far on the diagonals.
-    stencil = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1),
-               (0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)]
-    ranges = []
-    for u, v in stencil:
-        ray = [a + half * (u * b + v * c) for a, b, c in zip(along, left, up)]
-        length = math.sqrt(sum(part * part for part in ray))
-        ranges.append(wall(origin, [part / length for part in ray]))
-    near = min(ranges)
-    ranges = [one for one in ranges if one - near <= SIGNAL_CUTOFF_M]
-    return sum(ranges) / len(ranges)
 
 
 def compare(case, scans):
@@ -178,6 +70,9 @@ def compare(case, scans):
     faults, errors = [], []
     count = case.angle_deg * 100 // case.resolution_centideg + 1
     aperture = math.radians(case.angle_deg)
+    divergence_rad = DIVERGENCE_RAD if case.range_std_m else 0.0
+    truth = [truth_m(-aperture / 2 + index * aperture / (count - 1), divergence_rad, SIGNAL_CUTOFF_M)
+             for index in range(count)]
     limit = case.unit_m / 2 + 5 * case.range_std_m + 1e-4
     for number, (first, span, ranges) in enumerate(scans, 1):
         if len(ranges) != count:
@@ -187,46 +82,15 @@ def compare(case, scans):
         if abs(span - math.pi) > 1e-6 or abs(first + math.pi / 2) > 1e-6:
             faults.append(f"scan {number} goes from {first} over {span} rad")
         for index, said in enumerate(ranges):
-            angle = -aperture / 2 + index * aperture / (count - 1)
-            error = said - truth_m(case, angle)
+            error = said - truth[index]
             errors.append(error)
             if abs(error) > limit:
                 faults.append(f"scan {number}, value {index}: {said} m, {error:+.4f} from the truth")
     if case.range_std_m and not faults:
-        mean = sum(errors) / len(errors)
-        spread = math.sqrt(sum((error - mean) ** 2 for error in errors) / len(errors))
-        expected = math.hypot(case.range_std_m, case.unit_m / math.sqrt(12))
-        if abs(mean) > 5 * expected / math.sqrt(len(errors)) + 1e-4:
-            faults.append(f"ranges are {mean:+.5f} m off on average")
-        if abs(spread / expected - 1) > 0.05:
-            faults.append(f"ranges spread by {spread:.5f} m instead of {expected:.5f}")
+        faults += noise_faults(errors, case.range_std_m, case.unit_m)
     return faults
 
 
-def self_test(case, scans):
-    """How many spoilt scans go unnoticed."""
-    def with_ranges(change):
-        return [(first, span, change(list(ranges))) for first, span, ranges in scans]
-
-    def one_off(ranges):
-        ranges[len(ranges) // 3] += case.unit_m + 6 * case.range_std_m
-        return ranges
-
-    spoilt = {
-        "one value off": with_ranges(one_off),
-        "turned round": with_ranges(lambda ranges: ranges[::-1]),
-        "shifted by one value": with_ranges(lambda ranges: ranges[1:] + ranges[-1:]),
-        "a value missing": with_ranges(lambda ranges: ranges[1:]),
-        "a scan missing": scans[1:],
-    }
-    missed = 0
-    for what, changed in spoilt.items():
-        if not compare(case, changed):
-            print(f"{case.name}: {what}: not noticed")
-            missed += 1
-    print(f"{case.name}: {len(spoilt) - missed} of {len(spoilt)} spoilt versions noticed")
-    return missed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_all(__doc__, CASES, conversation, compare,
+                       lambda case: case.unit_m + 6 * case.range_std_m))

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::cli::CliError;
+use crate::links::serial_record::SerialIndex;
 use crate::wire::cola::Dialect;
 use crate::wire::cola::frame::{self, Next};
 use crate::wire::cola::scan_data::{ScanData, ScanDataError};
@@ -61,10 +62,10 @@ enum ReportError {
 fn report(request: &Request<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let file = File::open(request.file).map_err(ReportError::Input)?;
     let mut stream = Stream::new(BufReader::new(file));
-    let mut times = Times::beside(request.file);
+    let index = SerialIndex::beside(request.file).map_err(ReportError::Input)?;
     let mut summary = Summary::default();
     while let Some(found) = stream.next().map_err(ReportError::Input)? {
-        let time_s = times.as_mut().and_then(|times| times.at(found.offset));
+        let time_s = index.time_s(found.offset);
         let scan =
             ScanData::is_in(&found.content).then(|| ScanData::parse(found.dialect, &found.content));
         summary.see(&found, scan.as_ref(), time_s);
@@ -142,27 +143,6 @@ impl<R: Read> Stream<R> {
     fn skip(&mut self, length: usize) {
         self.buffer.drain(..length);
         self.offset += length as u64;
-    }
-}
-
-/// The index that a recording has beside its bytes.
-struct Times {
-    rows: csv::DeserializeRecordsIntoIter<File, (f64, u64, u64)>,
-    next: Option<(f64, u64, u64)>,
-}
-
-impl Times {
-    fn beside(file: &Path) -> Option<Self> {
-        let rows = csv::Reader::from_path(file.with_extension("idx.csv")).ok()?.into_deserialize();
-        Some(Self { rows, next: None })
-    }
-
-    /// When the bytes at `offset` were written; offsets must rise.
-    fn at(&mut self, offset: u64) -> Option<f64> {
-        while self.next.is_none_or(|(_, start, _)| start < offset) {
-            self.next = Some(self.rows.next()?.ok()?);
-        }
-        self.next.filter(|(_, start, _)| *start == offset).map(|(time_s, ..)| time_s)
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::super::CliError;
 use crate::config::imu::ImuProtocol;
+use crate::links::serial_record::SerialIndex;
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::mip::Mip;
 use crate::wire::phone::Phone;
@@ -39,7 +40,7 @@ fn report(
     most: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let index = Index::beside(file);
+    let index = SerialIndex::beside(file)?;
     let mut input = File::open(file)?;
     let mut decoder = StreamDecoder::new();
     let mut portion = vec![0; 1 << 16];
@@ -80,7 +81,7 @@ fn report(
     }
     writeln!(out, "\n{name}: {}, {bytes} bytes, {frames} frames", protocol.word())?;
     for (kind, count) in &kinds {
-        let rate = index.span_s.filter(|s| *s > 0.0);
+        let rate = index.span_s().filter(|s| *s > 0.0);
         let rate = rate.map(|s| format!(", {:.1} a second", *count as f64 / s)).unwrap_or_default();
         writeln!(out, "  {kind}: {count}{rate}")?;
     }
@@ -118,33 +119,6 @@ impl Shown<'_> {
             write!(out, "  {key} {value}")?;
         }
         writeln!(out)
-    }
-}
-
-/// When the bytes of a recording left, if `<name>.idx.csv` lies beside `<name>.bin`.
-#[derive(Default)]
-struct Index {
-    /// Offset, seconds.
-    rows: Vec<(u64, f64)>,
-    span_s: Option<f64>,
-}
-
-impl Index {
-    fn beside(file: &Path) -> Self {
-        let path: PathBuf = file.with_extension("idx.csv");
-        let Ok(mut reader) = csv::Reader::from_path(path) else { return Self::default() };
-        let rows: Vec<(u64, f64)> = reader
-            .records()
-            .map_while(Result::ok)
-            .filter_map(|row| Some((row.get(1)?.parse().ok()?, row.get(0)?.parse().ok()?)))
-            .collect();
-        let span_s = rows.first().zip(rows.last()).map(|(first, last)| last.1 - first.1);
-        Self { rows, span_s }
-    }
-
-    fn time_s(&self, offset: u64) -> Option<f64> {
-        let after = self.rows.partition_point(|(start, _)| *start <= offset);
-        self.rows.get(after.checked_sub(1)?).map(|(_, time_s)| *time_s)
     }
 }
 

@@ -10,27 +10,20 @@
 //!
 //! The summary: `file`, `bytes`, `messages` (how many of each) and `noise_bytes`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::links::serial_record::SerialIndex;
 use crate::wire::gnss_stream::{Piece, PieceKind, Splitter};
 use crate::wire::nmea::{RawSentence, Sentence};
 use crate::wire::ubx::{Frame, Message};
 
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
-
-/// When writes of a recording began: offset in the file and seconds.
-#[derive(Default)]
-struct Times {
-    /// Those that are still to come.
-    rows: VecDeque<(u64, String)>,
-    present: Option<String>,
-}
 
 /// Why a recording cannot be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +49,7 @@ pub fn inspect(
         out,
         is_json,
         limit,
-        times: Times::beside(path)?,
+        index: SerialIndex::beside(path).map_err(input)?,
         number: 0,
         offset: 0,
         noise_bytes: 0,
@@ -82,37 +75,11 @@ pub fn inspect(
     Ok(())
 }
 
-impl Times {
-    /// From the `.idx.csv` beside `path`; without one no time is known.
-    fn beside(path: &Path) -> Result<Self, SerialError> {
-        let index = path.with_extension("idx.csv");
-        if !index.exists() {
-            return Ok(Self::default());
-        }
-        let told = |error: csv::Error| SerialError::Input(format!("{}: {error}", index.display()));
-        let mut reader = csv::Reader::from_path(&index).map_err(told)?;
-        let mut rows = VecDeque::new();
-        for row in reader.deserialize::<(String, u64, u64)>() {
-            let (time_s, offset, _) = row.map_err(told)?;
-            rows.push_back((offset, time_s));
-        }
-        Ok(Self { rows, present: None })
-    }
-
-    /// When the write that holds the byte at `offset` began.
-    fn at(&mut self, offset: u64) -> Option<&str> {
-        while self.rows.front().is_some_and(|(start, _)| *start <= offset) {
-            self.present = self.rows.pop_front().map(|(_, time_s)| time_s);
-        }
-        self.present.as_deref()
-    }
-}
-
 struct Report<'a> {
     out: &'a mut dyn Write,
     is_json: bool,
     limit: u64,
-    times: Times,
+    index: SerialIndex,
     number: u64,
     offset: u64,
     noise_bytes: u64,
@@ -140,12 +107,13 @@ impl Report<'_> {
         }
         let offset = self.offset;
         self.offset += piece.bytes.len() as u64;
-        let time_s = self.times.at(offset).map(str::to_string);
+        let time_s = self.index.time_s(offset);
         if self.number > self.limit {
             return Ok(());
         }
         if !self.is_json {
-            let time = time_s.map_or_else(|| format!("@{offset}"), |time| format!("{time} s"));
+            let time =
+                time_s.map_or_else(|| format!("@{offset}"), |time_s| format!("{time_s:.9} s"));
             return writeln!(self.out, "{time:>16}  {:5}  {}", said.kind, said.text);
         }
         let mut line = Map::new();
@@ -153,7 +121,6 @@ impl Report<'_> {
         line.insert("number".into(), self.number.into());
         line.insert("offset".into(), offset.into());
         line.insert("length".into(), piece.bytes.len().into());
-        let time_s = time_s.and_then(|time| time.parse::<f64>().ok());
         line.insert("time_s".into(), time_s.into());
         line.insert("kind".into(), said.kind.into());
         line.extend(said.keys);

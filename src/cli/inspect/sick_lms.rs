@@ -13,11 +13,12 @@ mod words;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::super::CliError;
+use crate::links::serial_record::SerialIndex;
 use crate::wire::sick_lms::command::Command;
 use crate::wire::sick_lms::configuration::Configuration;
 use crate::wire::sick_lms::data::{MeasuringMode, Range, Values};
@@ -96,7 +97,7 @@ struct Told {
     /// Angle and resolution, if a telegram tells them.
     variant: Option<Variant>,
     scans: Scans,
-    index: Index,
+    index: SerialIndex,
 }
 
 /// What all scans have in common.
@@ -172,7 +173,7 @@ impl Told {
             mode: MeasuringMode::FACTORY,
             variant: None,
             scans: Scans::default(),
-            index: Index::beside(file),
+            index: SerialIndex::beside(file)?,
         };
         let mut stated = None;
         let mut guessed = 0;
@@ -425,30 +426,4 @@ fn json_summary(file: &Path, told: &Told, out: &mut dyn Write) -> io::Result<()>
         },
     });
     writeln!(out, "{summary}")
-}
-
-/// When the bytes of a recording left, if `<name>.idx.csv` lies beside `<name>.bin`.
-#[derive(Default)]
-struct Index {
-    /// Offset, seconds; rising.
-    rows: Vec<(u64, f64)>,
-}
-
-impl Index {
-    fn beside(file: &Path) -> Self {
-        let path: PathBuf = file.with_extension("idx.csv");
-        let Ok(mut reader) = csv::Reader::from_path(path) else { return Self::default() };
-        let rows = reader.records().map_while(Result::ok);
-        let parsed =
-            rows.filter_map(|row| Some((row.get(1)?.parse().ok()?, row.get(0)?.parse().ok()?)));
-        let mut rows: Vec<(u64, f64)> = parsed.collect();
-        rows.sort_by_key(|(offset, _)| *offset);
-        Self { rows }
-    }
-
-    /// Of the write that the byte at `offset` belongs to.
-    fn time_s(&self, offset: u64) -> Option<f64> {
-        let after = self.rows.partition_point(|(start, _)| *start <= offset);
-        after.checked_sub(1).map(|row| self.rows[row].1)
-    }
 }

@@ -1,0 +1,130 @@
+//! What share of one core it takes to make packets of measurements, casting aside.
+//!
+//! `cargo bench --bench encoding` prints, for each Velodyne and return mode, the packets a second that
+//! the model sends, the time a packet takes from request to bytes, and the product of both. The
+//! measurements are there beforehand. All models take turns in each round and the quickest round
+//! counts, since other programs only ever add time. `-- NAME` picks the profiles whose names contain
+//! it.
+
+use std::hint::black_box;
+
+use menura::config::overrides::Override;
+use menura::config::profile::Profile;
+use menura::config::rig::Rig;
+use menura::devices::{Built, Device, Output};
+use menura::engine::build_devices;
+use menura::engine::clock::Stopwatch;
+use menura::sensors::{Measurement, Outcome, PulseReturns, Return, Subject};
+use menura::time::{Epoch, SimTime};
+
+const ROUNDS: u32 = 25;
+/// Packets a device makes in a round.
+const PACKETS: usize = 400;
+/// Every so many pulses have no return.
+const EMPTY: [Option<usize>; 2] = [None, Some(1)];
+
+/// A device, all it will be told, and the quickest round so far.
+struct Case {
+    name: String,
+    rig: Rig,
+    measurements: [Vec<Measurement>; EMPTY.len()],
+    rate_hz: f64,
+    packet_ns: [f64; EMPTY.len()],
+}
+
+impl Case {
+    fn new(profile: &str, return_mode: &str) -> Option<Self> {
+        let overrides = [
+            ("device.roof-lidar.profile", profile),
+            ("device.roof-lidar.settings.return_mode", return_mode),
+        ]
+        .map(|(key, value)| Override { key: key.into(), value: value.into() });
+        // Not every model has every return mode.
+        let rig = Rig::default_rig(&overrides).ok()?;
+        let mut built = lidar(&rig);
+        let measurements = EMPTY.map(|empty| measurements(lidar(&rig).device.as_mut(), empty));
+        Some(Self {
+            name: format!("{profile}, {return_mode}"),
+            measurements,
+            rate_hz: built.device.nominal_rate_hz(),
+            packet_ns: {
+                // Warm, and to see that it sends.
+                let request = built.device.poll_request(SimTime(1));
+                assert!(request.is_some(), "{profile} asks for nothing");
+                [f64::INFINITY; EMPTY.len()]
+            },
+            rig,
+        })
+    }
+
+    fn run_round(&mut self) {
+        for (measurements, best_ns) in self.measurements.iter().zip(&mut self.packet_ns) {
+            let mut device = lidar(&self.rig).device;
+            let watch = Stopwatch::start();
+            for measurement in measurements {
+                black_box(encode(device.as_mut(), measurement));
+            }
+            let took = watch.elapsed().as_secs_f64() * 1e9 / measurements.len() as f64;
+            *best_ns = best_ns.min(took);
+        }
+    }
+}
+
+fn lidar(rig: &Rig) -> Built {
+    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().expect("a constant"));
+    build_devices(rig, epoch).remove(0)
+}
+
+/// Answers to the first requests. Ranges differ, and second returns lie behind the first.
+fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measurement> {
+    let requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
+    let answer = |request: menura::sensors::MeasurementRequest| {
+        let pulses = match &request.subject {
+            Subject::Sweep(sweep) => sweep.firings.len(),
+            Subject::Instant | Subject::Series { .. } => 0,
+        };
+        let seen = |range_m: f32| Some(Return { range_m, intensity: 0.37 });
+        let returns = |pulse: usize| {
+            let near_m = 2.0 + ((request.index as usize * 31 + pulse * 17) % 5000) as f32 * 0.011;
+            match empty.is_some_and(|every| pulse.is_multiple_of(every)) {
+                true => PulseReturns { first: None, second: None },
+                false => PulseReturns { first: seen(near_m), second: seen(near_m + 1.3) },
+            }
+        };
+        let outcome = Outcome::Returns((0..pulses).map(returns).collect());
+        Measurement { request, outcome }
+    };
+    requests.take(PACKETS).map(answer).collect()
+}
+
+/// A packet from request to bytes.
+fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
+    black_box(device.poll_request(SimTime(u64::MAX / 4)));
+    device.handle_measurement(measurement);
+    match device.poll_transmit().map(|transmit| transmit.output) {
+        Some(Output::Bytes(bytes)) => bytes.len(),
+        other => panic!("no packet but {other:?}"),
+    }
+}
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
+    let profiles = Profile::embedded().iter().map(|profile| profile.name.as_str());
+    let mut cases: Vec<_> = profiles
+        .filter(|name| name.starts_with("velodyne-") && name.contains(&wanted))
+        .flat_map(|name| ["strongest", "dual"].map(|mode| Case::new(name, mode)))
+        .flatten()
+        .collect();
+    for _ in 0..ROUNDS {
+        for case in &mut cases {
+            case.run_round();
+        }
+    }
+    println!("{:38} {:>10} {:>17} {:>17}", "", "packets/s", "all return", "none returns");
+    for case in cases {
+        let told = case
+            .packet_ns
+            .map(|ns| format!("{:5.2} us {:6.2} %", ns / 1e3, ns * 1e-9 * case.rate_hz * 100.0));
+        println!("{:38} {:10.1} {:>17} {:>17}", case.name, case.rate_hz, told[0], told[1]);
+    }
+}

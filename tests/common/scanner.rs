@@ -1,0 +1,72 @@
+//! A scanner that stands in a room, for the tests that talk to one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use menura::config::rig::Rig;
+use menura::devices::Device;
+use menura::engine::{LiveWorld, build_devices};
+use menura::sensors::Sensor;
+use menura::sensors::lidar::Scratch;
+use menura::time::{Epoch, SimTime};
+
+/// Half of the room's length and width; the scanner looks along the length.
+const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];
+
+/// A device of its own in a room, with a single ray a pulse and no noise.
+pub struct Scanner {
+    world: LiveWorld,
+    rig: Rig,
+    /// What is talked to.
+    pub device: Box<dyn Device>,
+    sensor: Arc<dyn Sensor>,
+    scratch: Scratch,
+}
+
+impl Scanner {
+    /// `link` and `settings` are TOML of the rig.
+    pub fn new(profile: &str, link: &str, settings: &str) -> Self {
+        let text = format!(
+            "[world]\nscene = \"room\"\nparameters = {{ size_m = [12.0, 8.0, 3.0] }}\n\
+             [robot]\ntrajectory = {{ kind = \"still\" }}\n\
+             [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
+             mount = {{ translation_m = [0.0, 0.0, 1.0] }}\nlink = {{ {link} }}\n\
+             [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
+             noise = {{ range_std_m = 0.0, intensity_std = 0.0 }}\n{settings}\n"
+        );
+        let rig = Rig::parse("dialogue", &text, Path::new("."), &[])
+            .unwrap_or_else(|faults| panic!("{faults}"));
+        let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let built = build_devices(&rig, epoch).remove(0);
+        let scratch = Scratch::default();
+        Self { world, rig, device: built.device, sensor: built.sensor, scratch }
+    }
+
+    /// Measures what the device wants to know of the time before `horizon_ns`.
+    pub fn measure(&mut self, horizon_ns: u64) {
+        let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
+        while let Some(request) = self.device.poll_request(SimTime(horizon_ns)) {
+            let measurement = self.sensor.measure(request, &surroundings, &mut self.scratch);
+            self.device.handle_measurement(&measurement);
+        }
+    }
+}
+
+/// The wall's distance at an angle from the scanner's heading, metres.
+pub fn wall_m(heading_rad: f64) -> f64 {
+    let [length, width] = HALF_ROOM_M;
+    (length / libm::cos(heading_rad).abs()).min(width / libm::sin(heading_rad).abs())
+}
+
+/// Nanoseconds of `5ms`, `0.2s` or `40us`.
+pub fn time_ns(word: &str) -> u64 {
+    let (digits, scale) = if let Some(digits) = word.strip_suffix("us") {
+        (digits, 1e3)
+    } else if let Some(digits) = word.strip_suffix("ms") {
+        (digits, 1e6)
+    } else {
+        (word.strip_suffix('s').expect("us, ms or s"), 1e9)
+    };
+    (digits.parse::<f64>().expect("a time") * scale) as u64
+}

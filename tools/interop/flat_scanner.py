@@ -1,0 +1,177 @@
+"""The bench of the checks of scanners with one plane: a robot that stands in a closed room, what a
+scanner on it must see, and how to run Menura beside a driver.
+
+A scan is a tuple whose last part are its ranges in metres. Needs only the standard library.
+"""
+
+import argparse
+import contextlib
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOM_SIZE_M = (12.0, 8.0, 5.0)
+# The robot in the room, and the scanner on it.
+ROBOT_M, ROBOT_YAW_DEG = (1.0, -0.5), 20.0
+MOUNT_M, MOUNT_YAW_DEG = (0.4, 0.1, 2.5), -35.0
+# Single rays and no noise.
+EXACT = 'beam = { shape = "ray" }, noise = { range_std_m = 0.0, intensity_std = 0.0 }'
+
+RIG = """\
+seed = 5
+[world]
+scene = "room"
+parameters = {{ size_m = {room}, reflectance = 0.9 }}
+[robot]
+trajectory = {{ kind = "still", position_m = [{robot[0]}, {robot[1]}, 0.0], yaw_deg = {yaw} }}
+[[device]]
+name = "scanner"
+profile = "{profile}"
+mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0.0, 0.0, {mount_yaw}] }}
+link = {{ {link} }}
+settings = {{ {settings} }}
+"""
+
+
+def check_all(description, cases, conversation, compare, off_by):
+    """Runs the cases that the command line asks for; the exit code. A case has a `name` and `scans`.
+
+    `conversation(case, menura, driver)` gives the scans of a run, `compare(case, scans)` all that is wrong
+    with them, and `off_by(case)` how far one range must be off to be found."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--menura", default="target/release/menura", help="the binary")
+    parser.add_argument("--driver", required=True, help="the program around MRPT's driver")
+    parser.add_argument("--only", choices=[case.name for case in cases], help="one case")
+    parser.add_argument("--self-test", action="store_true",
+                        help="spoil the scans, too, and expect that to be found")
+    arguments = parser.parse_args()
+    failures = 0
+    for case in cases:
+        if arguments.only not in (None, case.name):
+            continue
+        try:
+            scans = conversation(case, arguments.menura, arguments.driver)
+        except (OSError, subprocess.SubprocessError, RuntimeError) as error:
+            print(f"{case.name}: {error}", file=sys.stderr)
+            return 2
+        faults = compare(case, scans)
+        for fault in faults[:10]:
+            print(f"{case.name}: {fault}")
+        failures += len(faults)
+        print(f"{case.name}: {len(scans)} scans of {len(scans[0][-1]) if scans else 0} values,",
+              f"{len(faults)} faults")
+        if arguments.self_test:
+            failures += self_test(case, scans, compare, off_by(case))
+    print(f"{Path(sys.argv[0]).stem}:", f"{failures} failed" if failures else "all compared, none failed")
+    return 1 if failures else 0
+
+
+@contextlib.contextmanager
+def menura_runs(menura, profile, link, settings, is_ready):
+    """Runs Menura with one scanner, from when `is_ready()` until the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="menura-scanner-") as folder:
+        rig = Path(folder) / "rig.toml"
+        rig.write_text(RIG.format(room=list(ROOM_SIZE_M), robot=ROBOT_M, yaw=ROBOT_YAW_DEG, profile=profile,
+                                  mount=list(MOUNT_M), mount_yaw=MOUNT_YAW_DEG, link=link, settings=settings))
+        with open(Path(folder) / "log", "w+") as log:
+            running = subprocess.Popen([menura, "run", str(rig)], stdout=log, stderr=log)
+
+            def said():
+                log.seek(0)
+                return log.read()
+
+            try:
+                deadline = time.monotonic() + 30
+                while not is_ready():
+                    if running.poll() is not None or time.monotonic() > deadline:
+                        raise RuntimeError("menura opened no port:\n" + said())
+                    time.sleep(0.05)
+                yield
+                if running.poll() is not None:
+                    raise RuntimeError("menura ended:\n" + said())
+            finally:
+                running.terminate()
+                running.wait(timeout=10)
+
+
+def driver_says(case, driver, *words):
+    """The lines that the driver's program prints."""
+    done = subprocess.run([driver, *map(str, words)], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        print(f"{case.name}: the driver ended with {done.returncode}: {done.stderr}")
+    return done.stdout.splitlines()
+
+
+def pose():
+    """The scanner's place in the room and its heading."""
+    yaw = math.radians(ROBOT_YAW_DEG)
+    x = ROBOT_M[0] + MOUNT_M[0] * math.cos(yaw) - MOUNT_M[1] * math.sin(yaw)
+    y = ROBOT_M[1] + MOUNT_M[0] * math.sin(yaw) + MOUNT_M[1] * math.cos(yaw)
+    return (x, y, MOUNT_M[2]), yaw + math.radians(MOUNT_YAW_DEG)
+
+
+def wall(origin, direction):
+    """Metres from inside the room to its surface, along a unit vector."""
+    low = (-ROOM_SIZE_M[0] / 2, -ROOM_SIZE_M[1] / 2, 0.0)
+    high = (ROOM_SIZE_M[0] / 2, ROOM_SIZE_M[1] / 2, ROOM_SIZE_M[2])
+    return min(((high if d > 0 else low)[axis] - origin[axis]) / d
+               for axis, d in enumerate(direction) if d)
+
+
+def truth_m(angle, divergence_rad, signal_cutoff_m):
+    """The range that a scanner reports at `angle`, counter-clockwise from its heading; without
+    divergence that of a single ray."""
+    origin, heading = pose()
+    along = (math.cos(heading + angle), math.sin(heading + angle), 0.0)
+    left, up = (-along[1], along[0], 0.0), (0.0, 0.0, 1.0)
+    half = math.tan(divergence_rad / 2) / math.sqrt(2)
+    # Goodin et al. 2018: centre, four on the axes, four half as far on the diagonals.
+    stencil = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1),
+               (0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)]
+    ranges = []
+    for u, v in stencil:
+        ray = [a + half * (u * b + v * c) for a, b, c in zip(along, left, up)]
+        length = math.sqrt(sum(part * part for part in ray))
+        ranges.append(wall(origin, [part / length for part in ray]))
+    near = min(ranges)
+    ranges = [one for one in ranges if one - near <= signal_cutoff_m]
+    return sum(ranges) / len(ranges)
+
+
+def noise_faults(errors, range_std_m, unit_m):
+    """What is wrong with the mean and the spread of the errors of many ranges."""
+    mean = sum(errors) / len(errors)
+    spread = math.sqrt(sum((error - mean) ** 2 for error in errors) / len(errors))
+    expected = math.hypot(range_std_m, unit_m / math.sqrt(12))
+    if abs(mean) > 5 * expected / math.sqrt(len(errors)) + 1e-4:
+        yield f"ranges are {mean:+.5f} m off on average"
+    if abs(spread / expected - 1) > 0.05:
+        yield f"ranges spread by {spread:.5f} m instead of {expected:.5f}"
+
+
+def self_test(case, scans, compare, off_m):
+    """How many spoilt scans go unnoticed."""
+    def with_ranges(change):
+        return [(*rest, change(list(ranges))) for *rest, ranges in scans]
+
+    def one_off(ranges):
+        ranges[len(ranges) // 3] += off_m
+        return ranges
+
+    spoilt = {
+        "one value off": with_ranges(one_off),
+        "turned round": with_ranges(lambda ranges: ranges[::-1]),
+        "shifted by one value": with_ranges(lambda ranges: ranges[1:] + ranges[-1:]),
+        "a value missing": with_ranges(lambda ranges: ranges[1:]),
+        "a scan missing": scans[1:],
+    }
+    missed = 0
+    for what, changed in spoilt.items():
+        if not compare(case, changed):
+            print(f"{case.name}: {what}: not noticed")
+            missed += 1
+    print(f"{case.name}: {len(spoilt) - missed} of {len(spoilt)} spoilt versions noticed")
+    return missed
