@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(room, of(&["world.scene=room"]));
         let darker = ["world.scene=room", "world.parameters.reflectance=0.1"];
         assert_ne!(room, of(&darker));
-        let larger = ["world.scene=room", "world.parameters.size_m=[9.0, 9.0, 3.0]"];
+        let larger = ["world.scene=room", "world.parameters.size_m=[90.0, 90.0, 8.0]"];
         assert_ne!(room, of(&larger));
     }
 
