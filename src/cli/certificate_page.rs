@@ -141,7 +141,8 @@ pub fn histogram(series: &[(&ErrorFigures, &str)]) -> String {
     let most = all().map(|s| s.1).fold(10.0, f64::max);
     let tallest = all().map(|s| s.2).max().unwrap_or(1);
     let across = Axis::logarithmic(least, most);
-    let up = Axis::logarithmic(1.0, tallest as f64);
+    // Below 1, so that a single packet shows.
+    let up = Axis::logarithmic(0.5, tallest as f64);
     let mut chart = Chart::new(across, "microseconds", up, "packets");
     for (steps, colour) in &steps {
         // From the floor to each step and back; what lies between steps is empty.
@@ -205,6 +206,7 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("clock", certificate.clock.describe());
     row("scheduler", sending.scheduler.clone());
     row("watches the clock for", format!("{} us", sending.spin_us));
+    row("hands datagrams over early by", format!("{} us", sending.lead_us));
     row("core of the sender", sending.send_core.map_or("any".into(), |core| core.to_string()));
     row("launch times", sending.launch_time.to_string());
     row("late packets", format!("{}, later than {} us", sending.late, sending.miss_threshold_us));

@@ -46,6 +46,10 @@ pub struct Cmd {
     #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
     spin_us: u64,
 
+    /// Hand datagrams to the kernel so many microseconds before they are due
+    #[arg(long, value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100))]
+    lead_us: u64,
+
     /// A core for the sending thread alone
     #[arg(long, value_name = "CORE")]
     send_core: Option<usize>,
@@ -91,6 +95,7 @@ impl Cmd {
         let certifier = self.certify.open(&names)?;
         let engine = EngineConfig {
             spin_ns: self.spin_us * 1000,
+            lead_ns: self.lead_us * 1000,
             send_core: self.send_core,
             scheduler: match self.scheduler {
                 Scheduler::Fifo => SchedulerChoice::Fifo,

@@ -285,6 +285,9 @@ pub struct EngineConfig {
     pub truth_rate_hz: f64,
     /// How long before each due time the sender stops sleeping and watches the clock, nanoseconds.
     pub spin_ns: u64,
+    /// How long before its due time a datagram is handed to the kernel, nanoseconds: what the
+    /// kernel needs to pass it on.
+    pub lead_ns: u64,
     /// How the kernel schedules the sender.
     pub scheduler: SchedulerChoice,
     /// The core that the sender has to itself; any core when left out.
@@ -303,6 +306,7 @@ impl Default for EngineConfig {
             miss_threshold_ns: 1_000_000,
             truth_rate_hz: 100.0,
             spin_ns: 100_000,
+            lead_ns: 0,
             scheduler: SchedulerChoice::Fifo,
             send_core: None,
             launch_time: false,

@@ -178,6 +178,9 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     if let Some(us) = table.optional("spin_us").number(&Limit::new(0.0..=10_000.0, "us", origin)) {
         all.spin_ns = (us * 1e3).round() as u64;
     }
+    if let Some(us) = table.optional("lead_us").number(&Limit::new(0.0..=100.0, "us", origin)) {
+        all.lead_ns = (us * 1e3).round() as u64;
+    }
     let words = [
         ("fifo", SchedulerChoice::Fifo),
         ("deadline", SchedulerChoice::Deadline),

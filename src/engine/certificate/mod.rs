@@ -61,6 +61,8 @@ pub struct Certificate {
 pub struct Sending {
     /// `engine.spin_us`
     pub spin_us: f64,
+    /// `engine.lead_us`
+    pub lead_us: f64,
     /// `engine.scheduler`
     pub scheduler: String,
     /// `engine.send_core`
@@ -262,6 +264,7 @@ impl Sending {
         };
         Self {
             spin_us: engine.spin_ns as f64 / 1e3,
+            lead_us: engine.lead_ns as f64 / 1e3,
             scheduler: scheduler.to_owned(),
             send_core: engine.send_core,
             launch_time: engine.launch_time,

@@ -33,6 +33,8 @@ use crate::time::SimTime;
 const LONGEST_PIECE_NS: u64 = 1_000_000;
 /// A datagram with a launch time is given to the kernel this much before it.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
+/// How long before a datagram the way through the kernel is gone without it.
+const REHEARSAL: Duration = Duration::from_micros(20);
 /// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
 /// thrown away.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
@@ -75,6 +77,7 @@ pub struct Sender<'a> {
     capacity: usize,
     order: u64,
     spin: Duration,
+    lead: Duration,
     lines: Vec<LineSettings>,
     /// Where each device's datagrams go; here as well as in the link, which has a lock.
     targets: Vec<Option<SocketAddr>>,
@@ -96,6 +99,7 @@ impl<'a> Sender<'a> {
             capacity,
             order: 0,
             spin: Duration::from_nanos(outlet.engine.spin_ns),
+            lead: Duration::from_nanos(outlet.engine.lead_ns),
             lines: outlet.lines.to_vec(),
             targets: outlet.links.iter().map(target).collect(),
             numbers: vec![Cell::new(0); outlet.links.len()],
@@ -112,7 +116,9 @@ impl<'a> Sender<'a> {
             match self.waiting.peek() {
                 Some(Reverse(first)) if first.act > latest_wake => clock.sleep_until(latest_wake),
                 Some(Reverse(first)) => {
-                    clock.wait_until(first.act, self.spin);
+                    let act = first.act;
+                    self.rehearse(first);
+                    clock.wait_until(act, self.spin);
                     if let Some(Reverse(pending)) = self.waiting.pop() {
                         self.send(pending);
                     }
@@ -121,6 +127,20 @@ impl<'a> Sender<'a> {
                 None if is_open => clock.sleep_until(latest_wake),
                 None => break,
             }
+        }
+    }
+
+    /// Wakes up a little before a datagram's time and goes its way without it, if there is time.
+    fn rehearse(&self, first: &Pending) {
+        let Link::Udp(link) = &self.outlet.links[first.unit] else { return };
+        let Some(to) = self.targets[first.unit] else { return };
+        let clock = self.outlet.clock;
+        if self.spin < 2 * REHEARSAL || clock.now() + REHEARSAL > first.act {
+            return;
+        }
+        clock.wait_until(first.act - REHEARSAL, self.spin - REHEARSAL);
+        if clock.now() + REHEARSAL / 2 < first.act {
+            link.rehearse(to);
         }
     }
 
@@ -133,6 +153,7 @@ impl<'a> Sender<'a> {
                     let (due, order) = (transmit.due, self.order);
                     let act = match &self.outlet.links[unit] {
                         Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
+                        Link::Udp(_) => due - self.lead,
                         _ => due,
                     };
                     let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
