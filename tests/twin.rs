@@ -35,6 +35,10 @@ fn a_vlp16_keeps_a_real_ones_time_and_steps() {
         ("device spacing, 1 %, us", 0.0),
         ("device spacing, 99 %, us", 0.0),
         ("arrival spacing, mean, us", 0.5),
+        ("position packets", 4.0),
+        ("position device spacing, mean, us", 500.0),
+        ("position device spacing, 99 %, us", 400.0),
+        ("position delay less than data's, us", 30.0),
         ("azimuth step, mean, 0.01 deg", 0.1),
         ("azimuth step, deviation, 0.01 deg", 0.1),
         ("azimuth step, 1 %, 0.01 deg", 0.0),
@@ -47,6 +51,21 @@ fn a_vlp16_keeps_a_real_ones_time_and_steps() {
     {
         let line = table.lines().find(|line| line.starts_with(field)).unwrap();
         assert!(line.ends_with("  same"), "{line}");
+    }
+    for field in [
+        "ports",
+        "TTL",
+        "don't fragment",
+        "identification",
+        "UDP checksum",
+        "first bytes",
+        "inertial units",
+        "telemetry",
+        "PPS",
+    ] {
+        let start = format!("position: {field} ");
+        let line = table.lines().find(|line| line.starts_with(&start));
+        assert!(line.is_some_and(|line| line.ends_with("  same")), "{line:?}");
     }
     assert!(image::open(plot).is_ok());
 }

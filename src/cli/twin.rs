@@ -6,6 +6,7 @@
 
 mod figures;
 mod plot;
+mod position;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -20,9 +21,9 @@ use super::inspect::capture::CaptureReader;
 use super::setup;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::Rig;
-use crate::engine::record::render;
+use crate::engine::record::{Framer, render};
 use crate::wire::ethernet::LinkType;
-use crate::wire::velodyne::ReturnMode;
+use crate::wire::velodyne::{PpsStatus, ReturnMode};
 
 /// A capture tells enough in this time.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -77,13 +78,17 @@ impl Cmd {
             Some(ReturnMode::Dual) => "dual",
             _ => "strongest",
         };
+        // A capture does not hold the minutes that its clock took to be set.
+        let pps = real.position.last.as_ref().and_then(|packet| packet.pps_status());
+        let clock = if pps == Some(PpsStatus::Locked) { "utc" } else { "free-running" };
         let start = jiff::Timestamp::from_nanosecond(span.0).unwrap_or_default();
         let rig = format!(
             "start_utc = {start}\n[world]\nscene = {:?}\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
              [[device]]\nname = \"twin\"\nprofile = {:?}\n\
              mount = {{ translation_m = [0.0, 0.0, 1.5] }}\n\
              link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n\
-             settings = {{ rotation_rate_rpm = {rate_rpm}, return_mode = {mode:?} }}\n",
+             settings = {{ rotation_rate_rpm = {rate_rpm}, return_mode = {mode:?}, \
+             clock = {{ reference = {clock:?} }} }}\n",
             self.scene, self.profile,
         );
         let rig = Rig::parse("the twin's rig", &rig, Path::new(""), &[])?;
@@ -121,12 +126,13 @@ fn read(path: &Path) -> Result<Figures, CliError> {
 
 fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
     let world = setup::load_world(rig)?;
-    let network = rig.devices[0].profile.network().expect("a device with datagrams");
-    let (header, mut frame) = (network.frame_header(), Vec::new());
+    let mut frames = Framer::new(&rig.devices[0].profile).expect("a device with datagrams");
+    let mut frame = Vec::new();
     let mut figures = Figures::default();
-    render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, bytes| {
+    render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, output| {
         frame.clear();
-        header.emit(bytes, &mut frame).map_err(std::io::Error::other)?;
+        let payload = output.bytes().unwrap_or_default();
+        frames.header(output).emit(payload, &mut frame).map_err(std::io::Error::other)?;
         figures.see(unix_ns, LinkType::ETHERNET, &frame);
         Ok(())
     })
@@ -154,11 +160,24 @@ fn table(real: &Figures, ours: &Figures) -> String {
     spread("arrival spacing", "us", &mut row, [&real.arrival_spacing_us, &ours.arrival_spacing_us]);
     let steps = [&real.azimuth_step_centideg, &ours.azimuth_step_centideg];
     spread("azimuth step", "0.01 deg", &mut row, steps);
+    row("position packets", real.position.packets as f64, ours.position.packets as f64, "");
+    if real.position.packets > 1 {
+        let [real_position, our_position] = [&real.position, &ours.position];
+        let spacing = [&real_position.device_spacing_us, &our_position.device_spacing_us];
+        spread("position device spacing", "us", &mut row, spacing);
+        let spacing = [&real_position.arrival_spacing_us, &our_position.arrival_spacing_us];
+        spread("position arrival spacing", "us", &mut row, spacing);
+        // Between a data packet's first firing and its arrival lie its firings.
+        let ahead = |figures: &Figures| {
+            figures.delay_us.quantile(0.5) - figures.position.delay_us.quantile(0.5)
+        };
+        row("position delay less than data's", ahead(real), ahead(ours), "us");
+    }
     row("points without return", 100.0 * real.empty_share(), 100.0 * ours.empty_share(), "%");
     let [seen, dark] = [0, 1].map(|kind| [&real.intensity[kind], &ours.intensity[kind]]);
     spread("their intensity", "", &mut row, dark);
     spread("intensity of returns", "", &mut row, seen);
-    text + &headers(real, ours)
+    text + &headers(real, ours) + &position::table(&real.position, &ours.position)
 }
 
 fn headers(real: &Figures, ours: &Figures) -> String {

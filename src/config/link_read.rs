@@ -59,7 +59,7 @@ pub(super) fn link(
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
             .table("a UDP link")
-            .and_then(udp)
+            .and_then(|table| udp(table, profile))
             .map(LinkConfig::Udp),
     };
     let control = control(&mut table, profile);
@@ -180,7 +180,7 @@ fn server(table: &mut TableReader<'_>) -> Option<Vec<SocketAddr>> {
     Some(found.into_iter().map(|(address, _)| address).collect())
 }
 
-fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
+fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfig> {
     let to_field = table.required("to");
     let to = socket(&to_field);
     if let Some((address, place)) = &to
@@ -189,6 +189,10 @@ fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
         let label = "allowed: the receiver's address and port";
         to_field.fault(place.fault("nobody can receive at this address", label));
     }
+    let has_position = profile.is_none_or(|profile| profile.position().is_some());
+    let position_port = has_position
+        .then(|| table.optional("position_port").integer(&Limit::new(1..=65535, "", "UDP")))
+        .flatten();
     let from_field = table.optional("from");
     let from = socket(&from_field);
     if let (Some((from, place)), Some((to, _))) = (&from, &to)
@@ -202,7 +206,14 @@ fn udp(mut table: TableReader<'_>) -> Option<UdpConfig> {
     let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
     table.finish();
     let (to, _) = to?;
-    Some(UdpConfig { to, from: from.map(|(from, _)| from), interface, ttl, broadcast })
+    Some(UdpConfig {
+        to,
+        position_port,
+        from: from.map(|(from, _)| from),
+        interface,
+        ttl,
+        broadcast,
+    })
 }
 
 pub(super) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {

@@ -45,6 +45,7 @@ mod sick_lms2xx_read;
 pub mod velodyne;
 pub mod velodyne_clock;
 pub mod velodyne_motor;
+pub mod velodyne_position;
 mod velodyne_read;
 pub mod velodyne_web;
 mod world_read;

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::reader::{Field, Limit, TableReader};
+use super::velodyne_position::PositionProfile;
 use crate::wire::ethernet::FrameHeader;
 
 /// How a product's packets look below UDP, as captures show; recorded frames carry it.
@@ -44,6 +45,21 @@ impl NetworkIdentity {
             dont_fragment: self.dont_fragment,
             identification: self.identification,
             udp_checksum: self.udp_checksum,
+        }
+    }
+}
+
+impl NetworkIdentity {
+    /// The headers of a recorded position packet, the first of which is numbered 0.
+    pub fn position_frame_header(&self, position: &PositionProfile) -> FrameHeader {
+        FrameHeader {
+            source_port: position.port,
+            destination_port: position.port,
+            ttl: position.ttl,
+            dont_fragment: position.dont_fragment,
+            identification: 0,
+            udp_checksum: position.udp_checksum,
+            ..self.frame_header()
         }
     }
 }

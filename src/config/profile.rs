@@ -13,6 +13,7 @@ use super::reader::nearest;
 use super::sick_lms1xx::SickLms1xxProfile;
 use super::sick_lms2xx::SickLms2xxProfile;
 use super::velodyne::VelodyneProfile;
+use super::velodyne_position::PositionProfile;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -153,6 +154,14 @@ impl Profile {
             DriverProfile::Imu(_) => None,
             DriverProfile::Gnss(_) => None,
             DriverProfile::SickLms1xx(_) => None,
+        }
+    }
+
+    /// Position packets, of products that send them.
+    pub fn position(&self) -> Option<&PositionProfile> {
+        match &self.driver {
+            DriverProfile::Velodyne(driver) => Some(&driver.position),
+            _ => None,
         }
     }
 

@@ -448,6 +448,8 @@ impl ControlConfig {
 pub struct UdpConfig {
     /// Destination.
     pub to: SocketAddr,
+    /// The same host's port for position packets; the profile's when left out.
+    pub position_port: Option<u16>,
     /// Source address and port; any when left out.
     pub from: Option<SocketAddr>,
     /// Network interface to leave by.

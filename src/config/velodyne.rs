@@ -5,6 +5,7 @@ use super::lidar::{BeamSettings, NoiseSettings};
 use super::network::NetworkIdentity;
 use super::velodyne_clock::ClockSettings;
 use super::velodyne_motor::MotorSettings;
+use super::velodyne_position::PositionProfile;
 use super::velodyne_web::WebProfile;
 
 /// A firmware of one model.
@@ -20,6 +21,8 @@ pub struct VelodyneProfile {
     pub rotation_rate_step_rpm: u32,
     /// Return modes this firmware has; the first is the factory's.
     pub return_modes: Vec<ReturnMode>,
+    /// When position packets leave and what they hold.
+    pub position: PositionProfile,
     /// What data packets hold.
     pub packet: VelodynePacket,
     /// From one firing sequence's start to the next, nanoseconds. In a sequence every laser fires

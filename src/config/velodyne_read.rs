@@ -8,9 +8,9 @@ use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
 use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
-use super::velodyne_clock;
 use super::velodyne_motor as motor;
 use super::velodyne_web as web;
+use super::{velodyne_clock, velodyne_position};
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
@@ -25,6 +25,8 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let web = root.required("web").table("[web]").and_then(web::profile);
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
+    let position =
+        root.required("position").table("[position]").and_then(velodyne_position::profile);
     let clock = root.required("clock").table("[clock]").and_then(velodyne_clock::profile);
     let beam = root.required("beam").table("[beam]");
     let beam = beam.and_then(|table| lidar::beam(table, None, &reach()));
@@ -38,6 +40,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
         min_rotation_rate_rpm: rotation.min_rpm,
         max_rotation_rate_rpm: rotation.max_rpm,
         rotation_rate_step_rpm: rotation.step_rpm,
+        position: position?,
         packet: packet.packet,
         sequence_ns,
         lasers,

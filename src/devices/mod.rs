@@ -55,6 +55,8 @@ impl Transmit {
 pub enum Output {
     /// One datagram, or bytes that follow one another on the line at the line's rate.
     Bytes(Vec<u8>),
+    /// A datagram to the host's second port, that of position packets.
+    Position(Vec<u8>),
     /// One telegram to one of the hosts that are connected to a device with a server.
     BytesTo(Peer, Vec<u8>),
     /// The device's serial port runs like this from now on. Due when the line is free.
@@ -83,7 +85,7 @@ impl Output {
     /// The bytes, if there are any.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
+            Self::Bytes(bytes) | Self::Position(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
             Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
         }
     }
@@ -91,7 +93,7 @@ impl Output {
     /// The bytes, if there are any.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
-            Self::Bytes(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
+            Self::Bytes(bytes) | Self::Position(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
             Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
         }
     }
@@ -139,7 +141,9 @@ pub trait Device: Send {
     /// result must not depend on how many steps lead there.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// What to send; due times never go back, but after [`Output::Withdraw`] to its own. Call until `None` after each of the above.
+    /// What to send. Bytes come in the order of their due times but for position packets, which are
+    /// not measured ahead, and what follows [`Output::Withdraw`]; nothing is due before the time that
+    /// the device was told last. Call until `None` after each of the above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
     /// Transmits a second when all goes well; 0 when that depends on the host or on what is seen.
@@ -182,7 +186,7 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             if config.gps_cable.is_some() {
                 device.connect_receiver();
             }
-            let sensor = Arc::new(device.lidar());
+            let sensor = device.sensor();
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::SickLms2xx(Configured { profile, settings }) => {

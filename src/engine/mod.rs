@@ -361,12 +361,25 @@ fn open(
 
 fn open_udp(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<UdpLink> {
     let network = device.profile.network();
-    UdpLink::open(&UdpOptions {
+    let options = UdpOptions {
         to: udp.to,
         from: udp.from,
         interface: udp.interface.clone(),
         ttl: udp.ttl.or(network.map(|network| network.ttl)),
         dont_fragment: network.map(|network| network.dont_fragment),
         broadcast: udp.broadcast,
-    })
+    };
+    let link = UdpLink::open(&options)?;
+    let Some(position) = device.profile.position() else { return Ok(link) };
+    let mut second = UdpOptions {
+        ttl: udp.ttl.or(Some(position.ttl)),
+        dont_fragment: Some(position.dont_fragment),
+        ..options
+    };
+    second.to.set_port(udp.position_port.unwrap_or(position.port));
+    // A source port that the rig leaves open is left open here too.
+    if let Some(from) = second.from.as_mut().filter(|from| from.port() != 0) {
+        from.set_port(position.port);
+    }
+    Ok(link.with_second(UdpLink::open(&second)?))
 }

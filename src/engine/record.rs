@@ -14,12 +14,14 @@ use super::faults::{Row, WireFaults};
 use super::render::{Rendered, Renderer, Treatment};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
+use crate::config::profile::Profile;
 use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
+use crate::wire::ethernet::FrameHeader;
 use crate::world::trajectory::Trajectory;
 use crate::world::trajectory::truth::TruthWriter;
 
@@ -89,9 +91,9 @@ pub fn record(
         }
     };
 
-    render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, bytes| {
+    render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, output| {
         progress(due);
-        recorders[unit].write(unix_ns, due, bytes)
+        recorders[unit].write(unix_ns, due, output)
     })?;
     log_outcome.map_err(RecordError::at(&log_path))?;
 
@@ -108,7 +110,7 @@ pub fn record(
 }
 
 /// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
-/// first byte leaves (nanoseconds of POSIX time, and since the first instant) and the bytes. Of
+/// first byte leaves (nanoseconds of POSIX time, and since the first instant) and what, which has bytes. Of
 /// one device, in the order of leaving. Ends at the first error of `sink`. `note` hears what the
 /// rig's faults did.
 pub fn render<E>(
@@ -117,7 +119,7 @@ pub fn render<E>(
     duration: Duration,
     stop: &AtomicBool,
     note: &mut dyn FnMut(Row),
-    mut sink: impl FnMut(usize, i128, SimTime, &[u8]) -> Result<(), E>,
+    mut sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
     let epoch = clock::epoch_now_or(rig.start_utc);
     let end = SimTime(duration.as_nanos() as u64);
@@ -129,15 +131,14 @@ pub fn render<E>(
         let mut outcome = Ok(());
         let mut faults = WireFaults::new(rig);
         let mut queues: Vec<_> = rig.devices.iter().map(|_| Leaving::default()).collect();
-        let mut leave = |unit: usize, (due, bytes): (SimTime, Vec<u8>)| {
+        let mut leave = |unit: usize, (due, output): (SimTime, Output)| {
             if outcome.is_ok() {
-                outcome = sink(unit, epoch.unix_ns(due), due, &bytes);
+                outcome = sink(unit, epoch.unix_ns(due), due, &output);
             }
         };
         let mut pass_on = |rendered: Rendered| {
-            let Rendered::Transmit(unit, transmit, _) = rendered else { return };
+            let Rendered::Transmit { unit, transmit, settled, .. } = rendered else { return };
             let queue = &mut queues[unit];
-            let settled = transmit.due;
             faults.pass(unit, transmit, &mut |transmit| queue.push(transmit));
             faults.rows().for_each(&mut *note);
             while let Some(first) = queue.pop_until(settled) {
@@ -169,41 +170,70 @@ pub fn render<E>(
 /// What one device gave out, in the order of due times; of equal ones, in the order it came.
 #[derive(Default)]
 struct Leaving {
-    waiting: BTreeMap<(SimTime, u64), Vec<u8>>,
+    waiting: BTreeMap<(SimTime, u64), Output>,
     order: u64,
 }
 
 impl Leaving {
     fn push(&mut self, Transmit { due, output, .. }: Transmit) {
         // The rate of a line and its pulse per second leave no bytes, and no host is connected.
-        if let Output::Bytes(bytes) = output {
-            self.waiting.insert((due, self.order), bytes);
+        if let Output::Bytes(_) | Output::Position(_) = output {
+            self.waiting.insert((due, self.order), output);
             self.order += 1;
         }
     }
 
     /// The first, if it is due by `settled`: nothing that comes later goes before it then.
-    fn pop_until(&mut self, settled: SimTime) -> Option<(SimTime, Vec<u8>)> {
+    fn pop_until(&mut self, settled: SimTime) -> Option<(SimTime, Output)> {
         let first = self.waiting.first_entry()?;
         let (due, _) = *first.key();
         (due <= settled).then(|| (due, first.remove()))
     }
 }
 
+/// The frames around what a network device sends.
+pub struct Framer {
+    data: FrameHeader,
+    position: FrameHeader,
+}
+
+impl Framer {
+    /// `None` for products that send no datagrams.
+    pub fn new(profile: &Profile) -> Option<Self> {
+        let network = profile.network()?;
+        let position = profile.position();
+        let position = position.map(|position| network.position_frame_header(position));
+        let data = network.frame_header();
+        Some(Self { position: position.unwrap_or_else(|| data.clone()), data })
+    }
+
+    /// The frame around the next output. Position packets are numbered, as the products' are.
+    pub fn header(&mut self, output: &Output) -> FrameHeader {
+        match output {
+            Output::Position(_) => {
+                let header = self.position.clone();
+                self.position.identification = header.identification.wrapping_add(1);
+                header
+            }
+            _ => self.data.clone(),
+        }
+    }
+}
+
 /// One device's files.
 enum Recorder {
-    Network { path: PathBuf, recorder: PcapRecorder },
+    Network { path: PathBuf, recorder: PcapRecorder, frames: Framer },
     Line { path: PathBuf, recorder: SerialRecorder, writes: u64 },
 }
 
 impl Recorder {
     fn create(device: &DeviceConfig, folder: &Path) -> Result<Self, RecordError> {
-        match device.profile.network() {
-            Some(network) => {
+        match Framer::new(&device.profile) {
+            Some(frames) => {
                 let path = folder.join(format!("{}.pcap", device.name));
-                let recorder = PcapRecorder::create(&path, network.frame_header())
+                let recorder = PcapRecorder::create(&path, frames.data.clone())
                     .map_err(RecordError::at(&path))?;
-                Ok(Self::Network { path, recorder })
+                Ok(Self::Network { path, recorder, frames })
             }
             None => {
                 let path = folder.join(format!("{}.bin", device.name));
@@ -214,10 +244,12 @@ impl Recorder {
         }
     }
 
-    fn write(&mut self, unix_ns: i128, due: SimTime, bytes: &[u8]) -> Result<(), RecordError> {
+    fn write(&mut self, unix_ns: i128, due: SimTime, output: &Output) -> Result<(), RecordError> {
+        let Some(bytes) = output.bytes() else { return Ok(()) };
         match self {
-            Self::Network { path, recorder } => {
-                recorder.write(unix_ns, bytes).map_err(RecordError::at(path))
+            Self::Network { path, recorder, frames } => {
+                let header = frames.header(output);
+                recorder.write_in(&header, unix_ns, bytes).map_err(RecordError::at(path))
             }
             Self::Line { path, recorder, writes } => {
                 *writes += 1;
@@ -229,7 +261,7 @@ impl Recorder {
     /// The file, and how many packets or writes it holds.
     fn finish(self) -> Result<(PathBuf, u64), RecordError> {
         match self {
-            Self::Network { path, recorder } => {
+            Self::Network { path, recorder, .. } => {
                 let packets = recorder.finish().map_err(RecordError::at(&path))?;
                 Ok((path, packets))
             }

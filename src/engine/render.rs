@@ -48,6 +48,8 @@ struct Unit {
     rendered_ns: u64,
     /// How far the device's time has come.
     now: SimTime,
+    /// All that is due before this has been handed on.
+    settled: SimTime,
     /// What a device whose host can change it has given out and may yet take back.
     held: Option<Held>,
     /// What the next bytes will show that none before did.
@@ -65,8 +67,9 @@ impl Held {
     /// Takes what a device gives out; a withdrawal has what it concerns forgotten.
     fn take(&mut self, transmit: Transmit, shows: Marks) {
         if transmit.output == Output::Withdraw {
-            self.waiting
-                .retain(|(due, _), (held, _)| *due < transmit.due || held.output.bytes().is_none());
+            self.waiting.retain(|(due, _), (held, _)| {
+                *due < transmit.due || !matches!(held.output, Output::Bytes(_))
+            });
             return;
         }
         self.count += 1;
@@ -172,8 +175,17 @@ impl Marks {
 
 /// What [`Renderer::collect`] hands on.
 pub enum Rendered {
-    /// Bytes of the device with this place in the rig, and what they show.
-    Transmit(usize, Transmit, Marks),
+    /// What the device with this place in the rig sends.
+    Transmit {
+        /// The device's place.
+        unit: usize,
+        /// What leaves, and when.
+        transmit: Transmit,
+        /// What it shows.
+        shows: Marks,
+        /// Nothing that comes later from the device is due before this.
+        settled: SimTime,
+    },
     /// A packet of that device that was given up.
     Skipped(usize),
     /// A measurement for that device was made with fewer rays than its sensor has.
@@ -208,6 +220,7 @@ impl<'scope> Renderer<'scope> {
             oldest: 0,
             rendered_ns: 0,
             now: SimTime::ZERO,
+            settled: SimTime::ZERO,
             held: config.control.is_some().then(Held::default),
             shows: Marks::default(),
         });
@@ -418,18 +431,22 @@ fn pass_on(index: usize, unit: &mut Unit, cables: &mut Cables, out: &mut dyn FnM
         let shows = unit.marks_of(&transmit);
         match &mut unit.held {
             Some(held) => held.take(transmit, shows),
-            None => out(Rendered::Transmit(index, transmit, shows)),
+            None => {
+                out(Rendered::Transmit { unit: index, transmit, shows, settled: unit.settled });
+            }
         }
     }
     // What is due sooner cannot be taken back any more.
     release(index, unit, SimTime(unit.now.0 + REACTION_NS), out);
+    unit.settled = unit.now;
 }
 
 /// Hands on what has been held back and is due before `limit`.
 fn release(index: usize, unit: &mut Unit, limit: SimTime, out: &mut dyn FnMut(Rendered)) {
     let Some(held) = &mut unit.held else { return };
+    let settled = unit.settled;
     while let Some((transmit, shows)) = held.next_before(limit) {
-        out(Rendered::Transmit(index, transmit, shows));
+        out(Rendered::Transmit { unit: index, transmit, shows, settled });
     }
 }
 

@@ -79,6 +79,7 @@ impl<'a> ReplayRun<'a> {
             let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|mut link| {
                 if engine.launch_time {
                     let config = UdpConfig {
+                        position_port: None,
                         to: *to,
                         from: None,
                         interface: None,

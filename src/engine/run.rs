@@ -354,7 +354,7 @@ impl<'a> RealTimeRun<'a> {
         let mut carried = Carried::new(self.rig);
         let mut ears = self.answers.ears();
         let mut pass_on = |rendered: Rendered| match rendered {
-            Rendered::Transmit(unit, transmit, mut shows) => {
+            Rendered::Transmit { unit, transmit, mut shows, .. } => {
                 let latest = &mut latest_poses[unit];
                 shows.pose = shows.pose.filter(|pose| pose.serial > *latest);
                 *latest = shows.pose.map_or(*latest, |pose| pose.serial);

@@ -51,6 +51,17 @@ impl PcapRecorder {
     /// Errors: the payload does not fit a datagram, the time is not within what pcap can hold
     /// (1970 to 2106), or the file cannot be written.
     pub fn write(&mut self, timestamp_unix_ns: i128, payload: &[u8]) -> io::Result<()> {
+        let header = self.header.clone();
+        self.write_in(&header, timestamp_unix_ns, payload)
+    }
+
+    /// As [`PcapRecorder::write`], in a frame of its own.
+    pub fn write_in(
+        &mut self,
+        header: &FrameHeader,
+        timestamp_unix_ns: i128,
+        payload: &[u8],
+    ) -> io::Result<()> {
         let timestamp = u64::try_from(timestamp_unix_ns)
             .ok()
             .map(Duration::from_nanos)
@@ -63,7 +74,7 @@ impl PcapRecorder {
                 );
                 io::Error::new(io::ErrorKind::InvalidInput, text)
             })?;
-        self.header
+        header
             .emit(payload, &mut self.frame)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let length = self.frame.len() as u32;

@@ -52,6 +52,7 @@ pub struct UdpLink {
     /// Datagrams sent; the kernel counts the same to name its stamps.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
+    second: Option<Box<UdpLink>>,
 }
 
 /// Room for the stamps of a tenth of a second of the fastest device and more.
@@ -123,7 +124,19 @@ impl UdpLink {
             refused: AtomicU64::new(0),
             sent: AtomicU32::new(0),
             launch_clock: None,
+            second: None,
         })
+    }
+
+    /// The same with another socket beside it, for a product that sends to two ports.
+    #[must_use]
+    pub fn with_second(self, second: UdpLink) -> Self {
+        Self { second: Some(Box::new(second)), ..self }
+    }
+
+    /// What sends to the other port.
+    pub fn second(&self) -> Option<&UdpLink> {
+        self.second.as_deref()
     }
 
     /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the

@@ -47,6 +47,8 @@ pub enum Quantity {
     GnssPulse,
     /// Speed of a motor as it is told.
     Tachometer,
+    /// How late a position packet is made.
+    PositionDelay,
     /// Range of a pulse's third echo.
     ThirdRange = 32,
     /// Intensity of a pulse's third echo.

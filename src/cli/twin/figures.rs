@@ -1,7 +1,8 @@
 //! What a stream of data packets looks like, as numbers that can be held against another's.
 
-use crate::wire::ethernet::{Content, LinkType, UdpChecksum};
-use crate::wire::velodyne::{DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, HOUR_US};
+use super::position::{PositionFigures, delay_us};
+use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
+use crate::wire::velodyne::{DataPacket, FULL_TURN_CENTIDEG, HOUR_US, PositionPacket};
 
 /// Steps and differences beyond these belong to pauses, not to the stream.
 const LONGEST_SPACING_US: f64 = 10_000.0;
@@ -14,7 +15,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn see(&mut self, value: f64) {
+    /// Takes a value.
+    pub fn see(&mut self, value: f64) {
         self.values.push(value);
     }
 
@@ -74,7 +76,22 @@ pub struct Headers {
     pub macs: Option<([u8; 6], [u8; 6])>,
 }
 
-/// Data packets, seen as a whole.
+impl Headers {
+    /// What a datagram's headers say.
+    pub fn of(datagram: &Datagram<'_>) -> Self {
+        Self {
+            source: datagram.source.to_string(),
+            destination: datagram.destination.to_string(),
+            ttl: datagram.ttl,
+            dont_fragment: datagram.ipv4.map(|fields| fields.dont_fragment),
+            identification: datagram.ipv4.map(|fields| fields.identification),
+            has_checksum: datagram.udp_checksum != UdpChecksum::Absent,
+            macs: datagram.macs,
+        }
+    }
+}
+
+/// Data packets, seen as a whole, and position packets beside them.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// How many.
@@ -97,30 +114,27 @@ pub struct Figures {
     pub first_azimuth_centideg: Option<u16>,
     /// When the first and the last came, nanoseconds of POSIX time.
     pub span_unix_ns: Option<(i128, i128)>,
+    /// From timestamp to arrival, microseconds of an hour; the two clocks' difference is in it.
+    pub delay_us: Spread,
+    /// The position packets.
+    pub position: PositionFigures,
     last: Option<(u32, i128)>,
 }
 
 impl Figures {
-    /// Takes a frame; anything but a data packet is passed over.
+    /// Takes a frame; anything but a data or position packet is passed over.
     pub fn see(&mut self, unix_ns: i128, link: LinkType, frame: &[u8]) {
         let Ok(Content::Udp(datagram)) = Content::find(link, frame) else { return };
-        if datagram.payload.len() != DATA_PACKET_LEN {
-            return;
+        if let Ok(packet) = PositionPacket::parse(datagram.payload) {
+            self.position.see(unix_ns, &datagram, packet);
         }
         let Ok(packet) = DataPacket::parse(datagram.payload) else { return };
         self.packets += 1;
         self.span_unix_ns = Some((self.span_unix_ns.map_or(unix_ns, |span| span.0), unix_ns));
-        self.headers.get_or_insert_with(|| Headers {
-            source: datagram.source.to_string(),
-            destination: datagram.destination.to_string(),
-            ttl: datagram.ttl,
-            dont_fragment: datagram.ipv4.map(|fields| fields.dont_fragment),
-            identification: datagram.ipv4.map(|fields| fields.identification),
-            has_checksum: datagram.udp_checksum != UdpChecksum::Absent,
-            macs: datagram.macs,
-        });
+        self.headers.get_or_insert_with(|| Headers::of(&datagram));
         self.factory_bytes.get_or_insert(packet.status_bytes());
         self.first_azimuth_centideg.get_or_insert(packet.blocks[0].azimuth_centideg);
+        self.delay_us.see(delay_us(unix_ns, packet.timestamp_us()));
         self.see_times(unix_ns, packet.timestamp_us());
         self.see_blocks(&packet);
     }

@@ -24,6 +24,8 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time of what a unit believes it is at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
+/// So many settings are remembered, for packets whose measurement comes late: a second or two.
+const KEPT_SETTINGS: usize = 4;
 /// Where a position packet has room for a sentence; longer ones are not taken.
 const LONGEST_SENTENCE: usize = 306;
 
@@ -32,15 +34,22 @@ const LONGEST_SENTENCE: usize = 306;
 pub struct DeviceClock {
     settings: ClockSettings,
     epoch: Epoch,
-    /// Oscillator ticks, one a nanosecond, when the clock was last set.
-    set_at_ticks: i128,
-    /// What it was set to, nanoseconds of POSIX time.
-    set_to_ns: i128,
+    /// How it was set, the last time first.
+    past: [Setting; KEPT_SETTINGS],
     pulse: Pulse,
     /// Bytes of the sentence that is being heard.
     line: Vec<u8>,
     sentence: Vec<u8>,
     sentence_at: Option<SimTime>,
+}
+
+/// From some instant on the clock was right by itself.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    /// Oscillator ticks, one a nanosecond, when it was set.
+    at_ticks: i128,
+    /// To what, nanoseconds of POSIX time.
+    to_ns: i128,
 }
 
 /// What is known of the pulse per second.
@@ -57,8 +66,10 @@ impl DeviceClock {
     pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
         Self {
             epoch,
-            set_at_ticks: 0,
-            set_to_ns: POWER_UP_NS + i128::from(settings.power_up_us) * 1000,
+            past: [Setting {
+                at_ticks: 0,
+                to_ns: POWER_UP_NS + i128::from(settings.power_up_us) * 1000,
+            }; KEPT_SETTINGS],
             pulse: Pulse::default(),
             line: Vec::new(),
             sentence: Vec::new(),
@@ -78,13 +89,19 @@ impl DeviceClock {
     fn shows_ns(&self, at: SimTime) -> i128 {
         match self.settings.reference {
             ClockReference::Utc => self.epoch.unix_ns(at),
-            ClockReference::FreeRunning => self.set_to_ns + self.ticks(at) - self.set_at_ticks,
+            ClockReference::FreeRunning => {
+                let ticks = self.ticks(at);
+                let [.., oldest] = self.past;
+                let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
+                let Setting { at_ticks, to_ns } = then.copied().unwrap_or(oldest);
+                to_ns + ticks - at_ticks
+            }
         }
     }
 
     fn set(&mut self, at: SimTime, to_ns: i128) {
-        self.set_at_ticks = self.ticks(at);
-        self.set_to_ns = to_ns;
+        self.past.rotate_right(1);
+        self.past[0] = Setting { at_ticks: self.ticks(at), to_ns };
     }
 
     /// A data or position packet's timestamp at `at`: 0..3 600 000 000.

@@ -9,31 +9,39 @@
 
 pub mod clock;
 pub mod control;
+mod inertial;
 pub mod layout;
 pub mod planner;
+mod position;
 pub mod program;
 pub mod rotor;
 mod web;
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::{CableSignal, Device, Output, Transmit};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
+use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::pattern::LaserGeometry;
-use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject};
+use crate::sensors::{
+    Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor, Subject,
+};
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{
     self as wire, Block, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point,
 };
 use clock::DeviceClock;
 use control::{Configuration, Limits};
+use inertial::{Inertial, LidarWithImu};
 use layout::{BlockPlan, Holds, Layout};
 use planner::{PacketPlan, Planner};
+use position::PositionSender;
 use program::{Program, View};
 use web::Web;
 
@@ -54,6 +62,11 @@ pub struct Velodyne {
     /// Whether a receiver sets the clock.
     is_wired: bool,
     now: SimTime,
+    position: PositionSender,
+    /// HDL-32E only.
+    inertial: Option<Inertial>,
+    /// Start of the last sweep that was asked for.
+    last_sweep: SimTime,
     /// Measured, without a timestamp: what the clock shows then is not known yet.
     held: VecDeque<Held>,
     next_request: u64,
@@ -112,6 +125,9 @@ impl Velodyne {
             clock: DeviceClock::new(&settings.clock, epoch),
             is_wired: false,
             now: SimTime::ZERO,
+            position: PositionSender::new(&profile.position, noise),
+            inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
+            last_sweep: SimTime::ZERO,
             held: VecDeque::new(),
             next_request: 0,
             planned: VecDeque::new(),
@@ -124,7 +140,41 @@ impl Velodyne {
         self.is_wired = true;
     }
 
-    /// The physics that measures for this unit.
+    /// What measures for this unit.
+    pub fn sensor(&self) -> Arc<dyn Sensor> {
+        let lidar = self.lidar();
+        match &self.inertial {
+            None => Arc::new(lidar),
+            Some(_) => Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone() }),
+        }
+    }
+
+    /// Asks for the motion of the base, if that is wanted before `horizon`.
+    fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let (start, subject) = self.inertial.as_mut()?.poll(horizon)?;
+        let index = self.next_request;
+        self.next_request += 1;
+        Some(MeasurementRequest { index, start, subject })
+    }
+
+    /// Asks for the next packet's sweep.
+    fn poll_sweep(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let (plan, sweep) = self.planner.next(&self.program, horizon)?;
+        let (index, start) = (self.next_request, plan.starts[0]);
+        self.next_request += 1;
+        self.last_sweep = start;
+        self.planned.push_back((index, plan));
+        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
+    }
+
+    /// Data packets a second when nothing is changed.
+    fn data_rate_hz(&self) -> f64 {
+        let sequences = self.planner.layout(self.settings.return_mode).sequences;
+        let view = View(self.settings.field_of_view_deg);
+        view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
+    }
+
+    /// The physics of its lasers.
     pub fn lidar(&self) -> Lidar {
         let geometry = |laser: &VelodyneLaser| LaserGeometry {
             elevation_rad: laser.elevation_rad,
@@ -243,14 +293,18 @@ impl Velodyne {
 
 impl Device for Velodyne {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let (plan, sweep) = self.planner.next(&self.program, horizon)?;
-        let (index, start) = (self.next_request, plan.starts[0]);
-        self.next_request += 1;
-        self.planned.push_back((index, plan));
-        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
+        // The base keeps up with the sweeps, so that neither is asked for long before the other.
+        let kept_up = SimTime(self.last_sweep.0 + 1).min(horizon);
+        let base = self.poll_inertial(kept_up);
+        base.or_else(|| self.poll_sweep(horizon)).or_else(|| self.poll_inertial(horizon))
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
+        if let (Outcome::Inertial(truths), Some(inertial)) =
+            (&measurement.outcome, &mut self.inertial)
+        {
+            return inertial.take(truths);
+        }
         let index = measurement.request.index;
         let Outcome::Returns(returns) = &measurement.outcome else { return };
         // Those before it were given up; it is not there when it was planned anew.
@@ -285,6 +339,8 @@ impl Device for Velodyne {
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
+        let inertial = self.inertial.as_mut();
+        self.position.advance(self.now, &self.clock, inertial, &mut self.ready);
         self.release();
         self.planner.forget(self.now);
         let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.starts[0]);
@@ -296,9 +352,7 @@ impl Device for Velodyne {
     }
 
     fn nominal_rate_hz(&self) -> f64 {
-        let sequences = self.planner.layout(self.settings.return_mode).sequences;
-        let view = View(self.settings.field_of_view_deg);
-        view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
+        self.data_rate_hz() + self.position.nominal_rate_hz()
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Sender<'a> {
     lines: Vec<LineSettings>,
     /// Where each device's datagrams go; here as well as in the link, which has a lock.
     targets: Vec<Option<SocketAddr>>,
+    /// And those of position packets.
+    seconds: Vec<Option<SocketAddr>>,
     /// Packets of each device that were turned to.
     numbers: Vec<Cell<u64>>,
 }
@@ -102,6 +104,7 @@ impl<'a> Sender<'a> {
             lead: Duration::from_nanos(outlet.engine.lead_ns),
             lines: outlet.lines.to_vec(),
             targets: outlet.links.iter().map(target).collect(),
+            seconds: outlet.links.iter().map(second_target).collect(),
             numbers: vec![Cell::new(0); outlet.links.len()],
         }
     }
@@ -178,6 +181,18 @@ impl<'a> Sender<'a> {
                     Ok(()) => self.targets[pending.unit] = Some(to),
                     Err(error) => tracing::warn!("{error}"),
                 }
+                let to = SocketAddr::new(host.ip, host.telemetry_port);
+                match link.second().map(|second| second.set_to(to)) {
+                    Some(Ok(())) => self.seconds[pending.unit] = Some(to),
+                    Some(Err(error)) => tracing::warn!("{error}"),
+                    None => {}
+                }
+            }
+            (Link::Udp(link), Output::Position(bytes)) => {
+                if let (Some(link), Some(to)) = (link.second(), self.seconds[pending.unit]) {
+                    // The ledger knows the other socket's datagrams alone by their keys.
+                    self.hand_over(&pending, || Sent::on_line(link.send_to(bytes, to).is_ok()));
+                }
             }
             (Link::Line(line), Output::Bytes(bytes)) => {
                 let line = line.as_ref();
@@ -201,7 +216,7 @@ impl<'a> Sender<'a> {
             (Link::Line(_), Output::BytesTo(..))
             | (Link::Udp(_), Output::BytesTo(..) | Output::Line(_) | Output::PulsePerSecond(_))
             | (Link::Server(_), Output::Line(_) | Output::PulsePerSecond(_))
-            | (Link::Line(_) | Link::Server(_), Output::Host(_))
+            | (Link::Line(_) | Link::Server(_), Output::Host(_) | Output::Position(_))
             | (_, Output::Withdraw) => {}
         }
         self.give_back(pending);
@@ -240,9 +255,7 @@ impl<'a> Sender<'a> {
     fn hand_over(&self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
         let Outlet { engine, clock, .. } = self.outlet;
         let Pending { unit, due, ref transmit, shows, .. } = *pending;
-        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = &transmit.output else {
-            return false;
-        };
+        let Some(bytes) = transmit.output.bytes() else { return false };
         let packet = self.numbers[unit].replace(self.numbers[unit].get() + 1);
         let at = clock.now();
         let is_late = at.0.saturating_sub(due.0) > engine.miss_threshold_ns;
@@ -307,6 +320,13 @@ impl Sent {
 fn target(link: &Link) -> Option<SocketAddr> {
     match link {
         Link::Udp(link) => Some(link.to()),
+        Link::Line(_) | Link::Server(_) => None,
+    }
+}
+
+fn second_target(link: &Link) -> Option<SocketAddr> {
+    match link {
+        Link::Udp(link) => link.second().map(UdpLink::to),
         Link::Line(_) | Link::Server(_) => None,
     }
 }

@@ -82,6 +82,13 @@ impl ImuSensor {
         Self { earth_rate: settings.earth_rate, field, date, world_model: OnceLock::new() }
     }
 
+    /// Specific force and angular rate alone: no magnetic field, and an Earth that does not turn.
+    pub fn of_motion_alone() -> Self {
+        let field = MagneticField::Stated([0.0; 3]);
+        let date = jiff::civil::Date::constant(2000, 1, 1);
+        Self { earth_rate: false, field, date, world_model: OnceLock::new() }
+    }
+
     /// The field in World, gauss.
     fn field_in_world(&self, origin: &GeoOrigin) -> DVec3 {
         let ned = match self.field {

@@ -90,6 +90,8 @@ fn main() -> io::Result<()> {
     }
     let position = position_packet()?;
     put("velodyne_position", "gprmc", &position)?;
+    let heard = b"d$GPRMC,092725,A,4717.1140,N,00833.9159,E,000.0,000.0,211126,002.9,E*7C\r\n";
+    put("velodyne_gps", "gprmc", heard)?;
 
     for (name, format) in [("s2", StatusFormat::S2), ("s3", StatusFormat::S3)] {
         let stream = RollingStream::emit(&StatusTable::new(format));

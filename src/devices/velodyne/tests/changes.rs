@@ -33,7 +33,7 @@ impl Run {
         while self.now < end_ms * MS {
             self.now = (self.now + step_ms * MS).min(end_ms * MS);
             while let Some(request) = self.unit.poll_request(SimTime(self.now + self.ahead_ns)) {
-                let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+                let Subject::Sweep(sweep) = &request.subject else { continue };
                 let returns = seen(sweep);
                 let outcome = Outcome::Returns(returns);
                 self.unit.handle_measurement(&Measurement { request, outcome });
@@ -52,6 +52,7 @@ impl Run {
                     self.sent.split_off(&due);
                 }
                 Output::Host(host) => self.hosts.push((due, host)),
+                Output::Position(_) => {}
                 _ => panic!("a lidar says no such thing"),
             }
         }

@@ -1,0 +1,171 @@
+//! What a profile says about the position packets of a Velodyne.
+
+use super::profile_read::PROFILES;
+use super::reader::{Field, Limit, TableReader};
+
+words!(Axis: "forward" => Forward, "back" => Back, "left" => Left, "right" => Right, "up" => Up,
+    "down" => Down);
+
+/// A direction of the unit's base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Where azimuth 0 points.
+    Forward,
+    /// Away from it.
+    Back,
+    /// To its left.
+    Left,
+    /// To its right.
+    Right,
+    /// Along the rotor's axis.
+    Up,
+    /// Against it.
+    Down,
+}
+
+/// Position packets: when they leave and what they hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PositionProfile {
+    /// Source and destination port.
+    pub port: u16,
+    /// IP time to live.
+    pub ttl: u8,
+    /// IP don't-fragment flag.
+    pub dont_fragment: bool,
+    /// Whether the UDP checksum is computed; zero otherwise.
+    pub udp_checksum: bool,
+    /// Periods of what has one sent, nanoseconds. What comes while one is being made is met by it.
+    pub timers_ns: Vec<u64>,
+    /// A packet is made up to this much after it was asked for, nanoseconds.
+    pub jitter_ns: u64,
+    /// And leaves this much after it was made, nanoseconds.
+    pub lag_ns: u64,
+    /// Room for the sentence, bytes.
+    pub nmea_bytes: usize,
+    /// Temperatures and calibration of the converters, in firmware that tells them.
+    pub thermal: Option<ThermalProfile>,
+    /// The inertial units of an HDL-32E.
+    pub imu: Option<PositionImu>,
+}
+
+/// How warm a unit gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThermalProfile {
+    /// At power-up, degrees C.
+    pub power_up_c: f64,
+    /// Top board in the end, degrees C.
+    pub top_c: f64,
+    /// Bottom board in the end, degrees C.
+    pub bottom_c: f64,
+    /// Time constant of getting there, seconds.
+    pub warm_up_s: f64,
+}
+
+/// Three gyros with two accelerometers each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PositionImu {
+    /// Samples a second.
+    pub sample_rate_hz: u32,
+    /// Standard deviation of an angular rate, degrees/s.
+    pub gyro_std_deg_s: f64,
+    /// Standard deviation of an acceleration, g.
+    pub accel_std_g: f64,
+    /// Of each unit: what the gyro turns about, the first and the second accelerometer point along.
+    pub axes: [[Axis; 3]; 3],
+    /// Of each unit, degrees C.
+    pub temperatures_c: [f64; 3],
+}
+
+/// Reads `[position]`.
+pub(super) fn profile(mut table: TableReader<'_>) -> Option<PositionProfile> {
+    let port = table.required("port").integer(&Limit::new(1..=65535, "", "UDP"));
+    let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));
+    let dont_fragment = table.required("dont_fragment").boolean();
+    let udp_checksum = table.required("udp_checksum").boolean();
+    let timers_ns = timers(&table.required("timers_ms"));
+    let us = Limit::new(0.0..=100_000.0, "us", PROFILES);
+    let jitter_us = table.required("jitter_us").number(&us);
+    let lag_us = table.required("lag_us").number(&us);
+    let room = Limit::new(82..=306, "bytes", "the wire format, and NMEA 0183's longest sentence");
+    let nmea_bytes = table.required("nmea_bytes").integer(&room);
+    let thermal_field = table.optional("thermal");
+    let has_thermal = thermal_field.is_written();
+    let thermal = thermal_field.table("[position.thermal]").and_then(thermal);
+    let imu_field = table.optional("imu");
+    let has_imu = imu_field.is_written();
+    let imu = imu_field.table("[position.imu]").and_then(imu);
+    table.finish();
+    let ns = |us: f64| (us * 1000.0).round() as u64;
+    Some(PositionProfile {
+        port: port?,
+        ttl: ttl?,
+        dont_fragment: dont_fragment?,
+        udp_checksum: udp_checksum?,
+        timers_ns: timers_ns?,
+        jitter_ns: ns(jitter_us?),
+        lag_ns: ns(lag_us?),
+        nmea_bytes: nmea_bytes?,
+        thermal: if has_thermal { Some(thermal?) } else { None },
+        imu: if has_imu { Some(imu?) } else { None },
+    })
+}
+
+fn timers(field: &Field<'_>) -> Option<Vec<u64>> {
+    let (items, _) = field.array("an array of periods in ms")?;
+    let period = Limit::new(0.5..=10_000.0, "ms", PROFILES);
+    let ms: Vec<_> = items.iter().map(|item| item.number(&period)).collect();
+    ms.into_iter().map(|ms| ms.map(|ms| (ms * 1e6).round() as u64)).collect()
+}
+
+fn thermal(mut table: TableReader<'_>) -> Option<ThermalProfile> {
+    let celsius = Limit::new(0.0..=125.0, "degrees C", PROFILES);
+    let power_up_c = table.required("power_up_c").number(&celsius);
+    let top_c = table.required("top_c").number(&celsius);
+    let bottom_c = table.required("bottom_c").number(&celsius);
+    let seconds = Limit::new(1.0..=100_000.0, "s", PROFILES);
+    let warm_up_s = table.required("warm_up_s").number(&seconds);
+    table.finish();
+    Some(ThermalProfile {
+        power_up_c: power_up_c?,
+        top_c: top_c?,
+        bottom_c: bottom_c?,
+        warm_up_s: warm_up_s?,
+    })
+}
+
+fn imu(mut table: TableReader<'_>) -> Option<PositionImu> {
+    let rate = Limit::new(10..=10_000, "Hz", PROFILES);
+    let sample_rate_hz = table.required("sample_rate_hz").integer(&rate);
+    let spread = Limit::new(0.0..=100.0, "degrees/s", PROFILES);
+    let gyro_std_deg_s = table.required("gyro_std_deg_s").number(&spread);
+    let accel_std_g = table.required("accel_std_g").number(&Limit::new(0.0..=1.0, "g", PROFILES));
+    let axes = axes(&table.required("axes"));
+    let celsius = Limit::new(-40.0..=125.0, "degrees C", PROFILES);
+    let temperatures_c = table.required("temperatures_c").numbers::<3>(&celsius);
+    table.finish();
+    Some(PositionImu {
+        sample_rate_hz: sample_rate_hz?,
+        gyro_std_deg_s: gyro_std_deg_s?,
+        accel_std_g: accel_std_g?,
+        axes: axes?,
+        temperatures_c: temperatures_c?,
+    })
+}
+
+fn axes(field: &Field<'_>) -> Option<[[Axis; 3]; 3]> {
+    let expected = "three rows [gyro, first accelerometer, second accelerometer] of directions";
+    let (rows, place) = field.array(expected)?;
+    let row = |row: &Field<'_>| -> Option<[Axis; 3]> {
+        let (items, _) = row.array(expected)?;
+        let words: Vec<_> =
+            items.iter().map(|item| item.choice(&Axis::WORDS, "directions of the base")).collect();
+        words.into_iter().collect::<Option<Vec<_>>>()?.try_into().ok()
+    };
+    let read: Vec<_> = rows.iter().map(row).collect();
+    let found: Option<[[Axis; 3]; 3]> =
+        read.into_iter().collect::<Option<Vec<_>>>().and_then(|rows| rows.try_into().ok());
+    if found.is_none() {
+        field.fault(place.fault("these are not three units", format!("allowed: {expected}")));
+    }
+    found
+}

@@ -1,0 +1,137 @@
+//! The inertial units in the base of an HDL-32E.
+//!
+//! Three chips, each a gyro and two accelerometers, feel the motion of the mount; a position packet
+//! holds what they felt last, in words of twelve bits with the word's place in the other four.
+
+use std::collections::VecDeque;
+
+use glam::DVec3;
+
+use crate::config::velodyne_position::{Axis, PositionImu};
+use crate::sensors::imu::{ImuSensor, InertialTruth};
+use crate::sensors::lidar::{Lidar, Scratch};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
+use crate::time::SimTime;
+use crate::wire::velodyne::ImuWords;
+
+/// Of a count of angular rate, degrees/s (VeloView).
+const GYRO_DEG_S: f64 = 0.09766;
+/// Of a count of temperature above 25 degrees C, kelvin.
+const TEMPERATURE_K: f64 = 0.1453;
+/// Of a count of acceleration, g.
+const ACCELERATION_G: f64 = 0.001221;
+const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
+/// The truth is asked for in series this long.
+const SERIES_NS: u64 = 10_000_000;
+
+/// The base's inertial units.
+pub struct Inertial {
+    profile: PositionImu,
+    noise: NoiseSource,
+    period_ns: u64,
+    next_series: SimTime,
+    /// What was measured and is not older than what was told last.
+    samples: VecDeque<InertialTruth>,
+}
+
+impl Inertial {
+    /// Samples begin at the first instant.
+    pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
+        let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
+        Self {
+            profile: profile.clone(),
+            noise,
+            period_ns,
+            next_series: SimTime::ZERO,
+            samples: VecDeque::new(),
+        }
+    }
+
+    /// What to measure next, if it begins before `horizon`: its start and what.
+    pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
+        let start = self.next_series;
+        (start < horizon).then(|| {
+            let count = (SERIES_NS / self.period_ns).max(1);
+            self.next_series = SimTime(start.0 + count * self.period_ns);
+            (start, Subject::Series { count: count as u32, period_ns: self.period_ns })
+        })
+    }
+
+    /// Takes what was measured.
+    pub fn take(&mut self, truths: &[InertialTruth]) {
+        self.samples.extend(truths);
+    }
+
+    /// What position packet `number`, made at `at`, says of the three units.
+    pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
+        while self.samples.get(1).is_some_and(|next| next.at <= at) {
+            self.samples.pop_front();
+        }
+        let truth = self.samples.front();
+        let rate = truth.map_or(DVec3::ZERO, |truth| truth.angular_rate_rad_s);
+        let force = truth.map_or(DVec3::ZERO, |truth| truth.specific_force_m_s2);
+        let draws = self.noise.request(number);
+        let mut unit = 0;
+        let PositionImu { gyro_std_deg_s, accel_std_g, .. } = self.profile;
+        [0, 1, 2].map(|_| {
+            let [gyro, x, y] = self.profile.axes[unit];
+            let error = |word| draws.standard_normal(unit * 3 + word, Quantity::White);
+            let rate_deg_s = along(gyro, rate).to_degrees() + gyro_std_deg_s * error(0);
+            let accel = |axis, which| {
+                let felt_g = along(axis, force) / STANDARD_GRAVITY_M_S2;
+                word(1 + which as u16, (felt_g + accel_std_g * error(which)) / ACCELERATION_G)
+            };
+            let above_25_k = self.profile.temperatures_c[unit] - 25.0;
+            let words = ImuWords {
+                gyro: word(0, rate_deg_s / GYRO_DEG_S),
+                temperature: word(1, above_25_k / TEMPERATURE_K),
+                acceleration_x: accel(x, 1),
+                acceleration_y: accel(y, 2),
+            };
+            unit += 1;
+            words
+        })
+    }
+}
+
+/// A word: what it is, and its value within twelve bits.
+fn word(kind: u16, counts: f64) -> u16 {
+    kind << 12 | (counts.round().clamp(-2048.0, 2047.0) as i16 as u16 & 0x0fff)
+}
+
+/// A component of a vector whose axes are forward, left and up.
+fn along(axis: Axis, vector: DVec3) -> f64 {
+    match axis {
+        Axis::Forward => vector.x,
+        Axis::Back => -vector.x,
+        Axis::Left => vector.y,
+        Axis::Right => -vector.y,
+        Axis::Up => vector.z,
+        Axis::Down => -vector.z,
+    }
+}
+
+/// A lidar with inertial units in its base: sweeps are the one's, series the others'.
+pub struct LidarWithImu {
+    /// Above.
+    pub lidar: Lidar,
+    /// Below.
+    pub imu: ImuSensor,
+}
+
+impl Sensor for LidarWithImu {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        match request.subject {
+            Subject::Sweep(_) => self.lidar.measure(request, surroundings, scratch),
+            Subject::Series { .. } | Subject::Instant => {
+                self.imu.measure(request, surroundings, scratch)
+            }
+        }
+    }
+}

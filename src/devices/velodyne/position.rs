@@ -1,0 +1,135 @@
+//! Position packets: what a unit says of its receiver, its temperatures and its motion.
+//!
+//! A capture of a VLP-16 shows two rhythms laid over one another, 10 ms and sixteen data packets,
+//! each late by up to three quarters of a millisecond; where both meet there is one packet. The
+//! timestamp is that of making the packet, which leaves a third of a millisecond later.
+//!
+//! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
+
+use super::clock::DeviceClock;
+use super::inertial::Inertial;
+use crate::config::velodyne_position::{PositionProfile, ThermalProfile};
+use crate::devices::{Output, Transmit};
+use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::time::SimTime;
+use crate::wire::velodyne::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
+use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
+
+/// What makes one unit's position packets.
+pub struct PositionSender {
+    profile: PositionProfile,
+    noise: NoiseSource,
+    /// For each timer, its next instant.
+    next: Vec<SimTime>,
+    /// When the packet is made that was asked for.
+    pending: Option<SimTime>,
+    /// Packets so far.
+    number: u64,
+}
+
+impl PositionSender {
+    /// The timers begin at the first instant.
+    pub fn new(profile: &PositionProfile, noise: NoiseSource) -> Self {
+        let next = vec![SimTime::ZERO; profile.timers_ns.len()];
+        Self { profile: profile.clone(), noise, next, pending: None, number: 0 }
+    }
+
+    /// The packets that are made until `now`, in their order.
+    pub fn advance(
+        &mut self,
+        now: SimTime,
+        clock: &DeviceClock,
+        mut inertial: Option<&mut Inertial>,
+        out: &mut impl Extend<Transmit>,
+    ) {
+        while let Some(at) = self.next_made(now) {
+            let mut packet = self.packet(at, clock);
+            if let Some(inertial) = &mut inertial {
+                packet.imu = inertial.words(at, self.number);
+            }
+            self.number += 1;
+            let mut payload = vec![0; POSITION_PACKET_LEN];
+            packet.emit(payload.first_chunk_mut().expect("the packet's length"));
+            let due = SimTime(at.0 + self.profile.lag_ns);
+            out.extend([Transmit { due, points: 0, output: Output::Position(payload) }]);
+        }
+    }
+
+    /// When the next packet is made, if that is not after `now`.
+    fn next_made(&mut self, now: SimTime) -> Option<SimTime> {
+        loop {
+            let timer = (0..self.next.len()).min_by_key(|timer| self.next[*timer]);
+            let asked = timer.map(|timer| self.next[timer]);
+            if let Some(made) = self.pending
+                && asked.is_none_or(|asked| made < asked)
+            {
+                return self.pending.take_if(|_| made <= now);
+            }
+            let (timer, asked) = (timer?, asked?);
+            if asked > now {
+                return None;
+            }
+            self.next[timer] = SimTime(asked.0 + self.profile.timers_ns[timer]);
+            if self.pending.is_none() {
+                self.pending = Some(SimTime(asked.0 + self.delay_ns()));
+            }
+        }
+    }
+
+    /// How late the next packet is made.
+    fn delay_ns(&self) -> u64 {
+        let draws = self.noise.request(self.number);
+        let byte = |which| u64::from(draws.whole(which, Quantity::PositionDelay, 0, 255));
+        (((byte(0) << 8) | byte(1)) * self.profile.jitter_ns) >> 16
+    }
+
+    fn packet(&self, at: SimTime, clock: &DeviceClock) -> PositionPacket {
+        let mut packet = PositionPacket {
+            timestamp_us: clock.micros_past_hour(at),
+            pps: match clock.pps(at) {
+                PpsStatus::Absent => 0,
+                PpsStatus::Synchronizing => 1,
+                PpsStatus::Locked => 2,
+                PpsStatus::Error => 3,
+            },
+            ..PositionPacket::default()
+        };
+        let sentence = clock.sentence();
+        if sentence.len() <= self.profile.nmea_bytes {
+            packet.nmea_area[..sentence.len()].copy_from_slice(sentence);
+        }
+        if let Some(thermal) = &self.profile.thermal {
+            packet.telemetry = telemetry(thermal, at).emit();
+            packet.power_up_temperature = celsius(thermal.power_up_c);
+        }
+        packet
+    }
+
+    /// Packets a second, were no two timers ever to meet.
+    pub fn nominal_rate_hz(&self) -> f64 {
+        self.profile.timers_ns.iter().map(|period_ns| 1e9 / *period_ns as f64).sum()
+    }
+}
+
+/// The boards warm up; their converters were calibrated at power-up.
+fn telemetry(thermal: &ThermalProfile, at: SimTime) -> Telemetry {
+    let left = libm::exp(-at.as_secs_f64() / thermal.warm_up_s);
+    let board_c = |end_c: f64| end_c + (thermal.power_up_c - end_c) * left;
+    let [top_c, bottom_c] = [thermal.top_c, thermal.bottom_c].map(board_c);
+    Telemetry {
+        top_board_c: celsius(top_c),
+        bottom_board_c: celsius(bottom_c),
+        calibrated_at_c: celsius(thermal.power_up_c),
+        change_since_calibration_c: (top_c - thermal.power_up_c).round() as i16,
+        since_calibration_s: (at.0 / 1_000_000_000) as u32,
+        calibration: AdcCalibration::PowerOn,
+        flags: 0,
+    }
+}
+
+fn celsius(temperature_c: f64) -> u8 {
+    temperature_c.round().clamp(0.0, 255.0) as u8
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! What newer firmware tells in a position packet's telemetry area: temperatures and the calibration
+//! of the converters.
+//!
+//! Source: VLP-32C manual, table 9-3; velodyne-decoder reads the same.
+
+/// Length of the area.
+pub const TELEMETRY_LEN: usize = 160;
+
+/// Offsets in the area, which begins at byte 38 of the packet.
+mod at {
+    pub const TOP: usize = 149;
+    pub const BOTTOM: usize = 150;
+    pub const CALIBRATED: usize = 151;
+    pub const CHANGE: std::ops::Range<usize> = 152..154;
+    pub const SINCE: std::ops::Range<usize> = 154..158;
+    pub const REASON: usize = 158;
+    pub const FLAGS: usize = 159;
+}
+
+/// Why the converters were calibrated last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdcCalibration {
+    /// Not yet.
+    #[default]
+    None,
+    /// At power-on.
+    PowerOn,
+    /// By hand.
+    Manual,
+    /// The temperature had changed.
+    Temperature,
+    /// It was time.
+    Periodic,
+}
+
+impl AdcCalibration {
+    const ALL: [Self; 5] =
+        [Self::None, Self::PowerOn, Self::Manual, Self::Temperature, Self::Periodic];
+
+    /// The reason in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::PowerOn => "power-on",
+            Self::Manual => "manual",
+            Self::Temperature => "temperature",
+            Self::Periodic => "periodic",
+        }
+    }
+}
+
+/// The fields of the area; all else in it is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// Degrees C.
+    pub top_board_c: u8,
+    /// Degrees C.
+    pub bottom_board_c: u8,
+    /// Temperature of the last calibration, degrees C.
+    pub calibrated_at_c: u8,
+    /// Since then, degrees C.
+    pub change_since_calibration_c: i16,
+    /// Since then, seconds.
+    pub since_calibration_s: u32,
+    /// Why it was made.
+    pub calibration: AdcCalibration,
+    /// Bit 0 it runs, bit 1 the temperature asks for one, bit 2 the time does.
+    pub flags: u8,
+}
+
+impl Telemetry {
+    /// The area.
+    pub fn emit(&self) -> [u8; TELEMETRY_LEN] {
+        let mut area = [0; TELEMETRY_LEN];
+        area[at::TOP] = self.top_board_c;
+        area[at::BOTTOM] = self.bottom_board_c;
+        area[at::CALIBRATED] = self.calibrated_at_c;
+        area[at::CHANGE].copy_from_slice(&self.change_since_calibration_c.to_le_bytes());
+        area[at::SINCE].copy_from_slice(&self.since_calibration_s.to_le_bytes());
+        area[at::REASON] = self.calibration as u8;
+        area[at::FLAGS] = self.flags;
+        area
+    }
+
+    /// Reads an area; `None` when it is all zeros, as in older firmware, or has an unknown reason.
+    pub fn parse(area: &[u8; TELEMETRY_LEN]) -> Option<Self> {
+        if area.iter().all(|byte| *byte == 0) {
+            return None;
+        }
+        let [low, high] = [area[at::CHANGE.start], area[at::CHANGE.start + 1]];
+        let since = &area[at::SINCE];
+        Some(Self {
+            top_board_c: area[at::TOP],
+            bottom_board_c: area[at::BOTTOM],
+            calibrated_at_c: area[at::CALIBRATED],
+            change_since_calibration_c: i16::from_le_bytes([low, high]),
+            since_calibration_s: u32::from_le_bytes([since[0], since[1], since[2], since[3]]),
+            calibration: *AdcCalibration::ALL.get(usize::from(area[at::REASON]))?,
+            flags: area[at::FLAGS],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_stand_where_the_manual_says() {
+        let telemetry = Telemetry {
+            top_board_c: 52,
+            bottom_board_c: 47,
+            calibrated_at_c: 25,
+            change_since_calibration_c: -2,
+            since_calibration_s: 0x0102_0304,
+            calibration: AdcCalibration::Temperature,
+            flags: 0b100,
+        };
+        let area = telemetry.emit();
+        // 187..=197 of the packet.
+        assert_eq!(area[149..], [52, 47, 25, 0xfe, 0xff, 4, 3, 2, 1, 3, 4]);
+        assert_eq!(area[..149], [0; 149]);
+        assert_eq!(Telemetry::parse(&area), Some(telemetry));
+        assert_eq!(Telemetry::parse(&[0; TELEMETRY_LEN]), None);
+        let unknown = [9; TELEMETRY_LEN];
+        assert_eq!(Telemetry::parse(&unknown), None);
+    }
+}

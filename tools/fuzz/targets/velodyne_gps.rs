@@ -1,0 +1,44 @@
+//! The GPS input of a Velodyne: whatever comes down the cable, the clock shows an instant of an hour
+//! and what it echoes is a sentence.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::profile::{DriverProfile, Profile};
+use menura::config::velodyne_clock::ClockSettings;
+use menura::devices::CableSignal;
+use menura::devices::velodyne::clock::DeviceClock;
+use menura::links::line::LineSettings;
+use menura::time::{Epoch, SimTime};
+use menura::wire::nmea::RawSentence;
+
+static EPOCH: LazyLock<Epoch> =
+    LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
+
+static CLOCKS: LazyLock<Vec<ClockSettings>> = LazyLock::new(|| {
+    let clock = |profile: &std::sync::Arc<Profile>| match &profile.driver {
+        DriverProfile::Velodyne(driver) => Some(driver.defaults.clock.clone()),
+        _ => None,
+    };
+    Profile::embedded().iter().filter_map(clock).collect()
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    for settings in CLOCKS.iter() {
+        let mut clock = DeviceClock::new(settings, *EPOCH);
+        let mut at = SimTime::ZERO;
+        for piece in bytes.chunks(80) {
+            // The first byte says how much later the piece comes, and at which rate.
+            at = SimTime(at.0 + u64::from(piece[0]) * 10_000_000);
+            let baud = if piece[0] % 8 == 0 { 4800 } else { 9600 };
+            clock.hear(at, &CableSignal::PulsePerSecond(true));
+            let line = LineSettings::eight_n_one(baud);
+            clock.hear(at, &CableSignal::Bytes(piece[1..].to_vec(), line));
+            assert!(clock.micros_past_hour(at) < 3_600_000_000);
+            clock.pps(at);
+            clock.civil(at);
+        }
+        assert!(clock.sentence().is_empty() || RawSentence::parse(clock.sentence()).is_ok());
+    }
+});
