@@ -1,6 +1,6 @@
 //! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -12,6 +12,7 @@ use menura::engine::LiveWorld;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
+use menura::wire::velodyne::DATA_PACKET_LEN;
 
 const RIG: &str = r#"
 seed = 11
@@ -89,13 +90,16 @@ fn recorded(rig: &Rig) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Stamp (nanoseconds) and payload of each packet of a capture.
+/// Stamp (nanoseconds) and payload of each data packet of a capture.
 fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut reader = pcap_file::pcap::PcapReader::new(pcap).unwrap();
     let mut packets = Vec::new();
     while let Some(packet) = reader.next_packet() {
         let packet = packet.unwrap();
-        packets.push((packet.timestamp.as_nanos() as u64, packet.data[42..].to_vec()));
+        let payload = &packet.data[42..];
+        if payload.len() == DATA_PACKET_LEN {
+            packets.push((packet.timestamp.as_nanos() as u64, payload.to_vec()));
+        }
     }
     packets
 }
@@ -103,6 +107,7 @@ fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
 struct LogRow {
     time_ns: u64,
     fault: String,
+    stream: String,
     packet: Option<usize>,
     effect: String,
 }
@@ -110,12 +115,16 @@ struct LogRow {
 fn log_rows(csv: &[u8]) -> Vec<LogRow> {
     let mut reader = csv::Reader::from_reader(csv);
     let header: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
-    assert_eq!(header, ["time_ns", "device", "fault", "kind", "packet", "effect", "amount"]);
+    assert_eq!(
+        header,
+        ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"]
+    );
     let row = |row: csv::StringRecord| LogRow {
         time_ns: row[0].parse().unwrap(),
         fault: row[2].to_owned(),
-        packet: row[4].parse().ok(),
-        effect: row[5].to_owned(),
+        stream: row[4].to_owned(),
+        packet: row[5].parse().ok(),
+        effect: row[6].to_owned(),
     };
     reader.records().map(|record| row(record.unwrap())).collect()
 }
@@ -132,7 +141,7 @@ fn the_log_explains_every_difference() {
     let mut expected: Vec<(u64, usize, usize)> =
         clean_packets.iter().enumerate().map(|(n, (at, _))| (*at, n, 0)).collect();
     let of = |effect: &str| -> Vec<usize> {
-        let rows = rows.iter().filter(|row| row.effect == effect);
+        let rows = rows.iter().filter(|row| row.stream == "data" && row.effect == effect);
         rows.map(|row| row.packet.unwrap()).collect()
     };
     let lost = of("lost");
@@ -168,7 +177,8 @@ fn a_seed_repeats_recording_and_log() {
     let own_seed = recorded(&rig(&["seed=12", "fault[0].seed=11"]));
     let lost = |files: &BTreeMap<String, Vec<u8>>| -> Vec<_> {
         let rows = log_rows(&files["faults.csv"]);
-        rows.iter().filter(|row| row.fault == "weak-radio").map(|row| row.packet).collect()
+        let of_data = rows.iter().filter(|row| row.fault == "weak-radio" && row.stream == "data");
+        of_data.map(|row| row.packet).collect()
     };
     assert_eq!(lost(&one), lost(&own_seed));
     assert_ne!(lost(&one), lost(&other));
@@ -204,8 +214,9 @@ fn a_run_suffers_as_the_recording_does() {
     let figures = run.figures(DURATION);
     let log = std::fs::read(&path).unwrap();
     let rows = log_rows(&log);
-    let mut touched: Vec<_> =
-        rows.iter().filter(|r| r.fault != "bad-cable").filter_map(|row| row.packet).collect();
-    touched.dedup();
+    let of_lidar = rows.iter().filter(|row| row.fault != "bad-cable");
+    let touched: BTreeSet<_> =
+        of_lidar.filter_map(|row| Some((&row.stream, row.packet?))).collect();
+    assert!(touched.iter().any(|(stream, _)| *stream == "position"));
     assert_eq!(figures[0].faulted, touched.len() as u64);
 }

@@ -34,7 +34,9 @@ impl FaultLog {
     /// Those of `sink`.
     pub fn new(rig: &Rig, sink: Box<dyn io::Write + Send>) -> io::Result<Self> {
         let mut table = csv::Writer::from_writer(sink);
-        table.write_record(["time_ns", "device", "fault", "kind", "packet", "effect", "amount"])?;
+        let columns =
+            ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"];
+        table.write_record(columns)?;
         let names = |fault: &crate::config::faults::FaultConfig| {
             let device = rig.devices[fault.device].name.clone();
             [device, fault.name.clone(), fault.kind.word().to_owned()]
@@ -108,10 +110,11 @@ impl FaultLog {
         self.rows += 1;
         let [device, fault, kind] = &self.names[row.fault];
         let (effect, amount) = row.effect.words();
-        let packet = row.packet.map(|packet| packet.to_string()).unwrap_or_default();
+        let stream = row.packet.map(|(stream, _)| stream.word()).unwrap_or_default();
+        let packet = row.packet.map(|(_, number)| number.to_string()).unwrap_or_default();
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
         let time = row.at.0.to_string();
-        let cells = [&time, device, fault, kind, &packet, effect, &amount];
+        let cells = [&time, device, fault, kind, stream, &packet, effect, &amount];
         self.table.write_record(cells.map(str::as_bytes))?;
         Ok(())
     }

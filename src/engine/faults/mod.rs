@@ -17,7 +17,7 @@ use crate::config::faults::{FaultConfig, FaultKind};
 use crate::config::profile::Interface;
 use crate::config::rig::Rig;
 use crate::config::schedule::Schedule;
-use crate::devices::Transmit;
+use crate::devices::{Output, Transmit};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
@@ -85,6 +85,35 @@ impl Effect {
     }
 }
 
+/// Which of a device's ports a packet goes to. Each suffers by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// The only port of most devices.
+    Data,
+    /// That of a Velodyne's position packets. They are made late, data packets are measured ahead:
+    /// one may be first in a run and the other in a recording.
+    Position,
+}
+
+impl Stream {
+    const ALL: [Self; 2] = [Self::Data, Self::Position];
+
+    fn of(transmit: &Transmit) -> Self {
+        match transmit.output {
+            Output::Position(_) => Self::Position,
+            _ => Self::Data,
+        }
+    }
+
+    /// The word for it in the log.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Position => "position",
+        }
+    }
+}
+
 /// A line of the truth about faults. Ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
@@ -92,8 +121,8 @@ pub struct Row {
     pub at: SimTime,
     /// The fault's place in the rig.
     pub fault: usize,
-    /// The packet, counted from zero as the device gave it out.
-    pub packet: Option<u64>,
+    /// The packet, counted from zero as the device gave it out to that port.
+    pub packet: Option<(Stream, u64)>,
     /// Which of the fault's windows.
     pub window: u64,
     /// What it did.
@@ -106,9 +135,15 @@ pub struct WireFaults {
     rows: Vec<Row>,
 }
 
-/// A device's way to its link.
+/// A device's way to its link, one for each port.
 #[derive(Default)]
 struct Unit {
+    lanes: [Lane; Stream::ALL.len()],
+}
+
+/// What goes to one port.
+#[derive(Default)]
+struct Lane {
     /// Counts what the device gave out.
     packet: u64,
     faults: Vec<Active>,
@@ -129,6 +164,7 @@ struct Active {
 
 /// A packet on its way through the faults of its device.
 struct Passage<'a> {
+    stream: Stream,
     packet: u64,
     at: SimTime,
     rows: &'a mut Vec<Row>,
@@ -140,7 +176,10 @@ impl WireFaults {
         let mut units: Vec<_> = rig.devices.iter().map(|_| Unit::default()).collect();
         for (index, fault) in rig.faults.iter().enumerate() {
             let interface = rig.devices[fault.device].profile.interface();
-            units[fault.device].faults.push(Active::new(index, fault, interface));
+            for stream in Stream::ALL {
+                let active = Active::new(index, fault, interface, stream);
+                units[fault.device].lanes[stream as usize].faults.push(active);
+            }
         }
         Self { units, rows: Vec::new() }
     }
@@ -148,30 +187,32 @@ impl WireFaults {
     /// Takes the next of what the device with the place `unit` gives out, and hands on to `out` what
     /// leaves because of it.
     pub fn pass(&mut self, unit: usize, transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
-        let unit = &mut self.units[unit];
-        if unit.faults.is_empty() {
+        let stream = Stream::of(&transmit);
+        let lane = &mut self.units[unit].lanes[stream as usize];
+        if lane.faults.is_empty() {
             return out(transmit);
         }
-        let mut passage = Passage { packet: unit.packet, at: transmit.due, rows: &mut self.rows };
+        let (packet, at) = (lane.packet, transmit.due);
+        let mut passage = Passage { stream, packet, at, rows: &mut self.rows };
         if transmit.output.bytes().is_some() {
-            unit.packet += 1;
+            lane.packet += 1;
         }
         let mut batch = vec![transmit];
-        for fault in &mut unit.faults {
+        for fault in &mut lane.faults {
             batch = fault.apply(batch, &mut passage);
         }
         batch.into_iter().for_each(out);
     }
 
-    /// Counts a packet of a device that was given up before it was made.
+    /// Counts a measured packet of a device that was given up before it was made.
     pub fn skip(&mut self, unit: usize) {
-        self.units[unit].packet += 1;
+        self.units[unit].lanes[Stream::Data as usize].packet += 1;
     }
 
     /// Hands on what is still held back when nothing more comes.
     pub fn finish(&mut self, out: &mut dyn FnMut(usize, Transmit)) {
         for (index, unit) in self.units.iter_mut().enumerate() {
-            for fault in &mut unit.faults {
+            for fault in unit.lanes.iter_mut().flat_map(|lane| &mut lane.faults) {
                 fault.held.drain(..).for_each(|(_, transmit)| out(index, transmit));
             }
         }
@@ -184,13 +225,17 @@ impl WireFaults {
 }
 
 impl Active {
-    fn new(index: usize, fault: &FaultConfig, interface: Interface) -> Self {
+    fn new(index: usize, fault: &FaultConfig, interface: Interface, stream: Stream) -> Self {
+        let name = match stream {
+            Stream::Data => fault.name.clone(),
+            Stream::Position => format!("{}/{}", fault.name, stream.word()),
+        };
         Self {
             index,
             kind: fault.kind.clone(),
             schedule: fault.schedule,
             interface,
-            draws: NoiseSource::new(fault.seed, &fault.name),
+            draws: NoiseSource::new(fault.seed, &name),
             held: VecDeque::new(),
             latest_due: SimTime::ZERO,
         }
@@ -206,7 +251,7 @@ impl Active {
             match window {
                 Some(window) => {
                     let (at, fault) = (passage.at, self.index);
-                    let packet = has_bytes.then_some(passage.packet);
+                    let packet = has_bytes.then_some((passage.stream, passage.packet));
                     let mut tell = |effect| {
                         passage.rows.push(Row { at, fault, packet, window, effect });
                     };

@@ -65,7 +65,8 @@ fn only_the_window_and_only_the_device_are_struck() {
     let rig = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
     let (left, rows) = passed(&rig, LIDAR, vec![packet(0), packet(1), packet(1000), packet(1001)]);
     assert_eq!(numbers(&left), [0, 1001u64 as u8]);
-    assert_eq!(rows.iter().map(|row| row.packet).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    let data = |number| Some((Stream::Data, number));
+    assert_eq!(rows.iter().map(|row| row.packet).collect::<Vec<_>>(), [data(1), data(2)]);
     assert!(rows.iter().all(|row| row.effect == Effect::Lost));
     let (left, rows) = passed(&rig, GNSS, vec![packet(1)]);
     assert_eq!((left.len(), rows.len()), (1, 0));
@@ -80,7 +81,10 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
     let (left, rows) = passed(&rig, LIDAR, (0..8).map(packet).collect());
     assert_eq!(numbers(&left), [0, 1, 3, 4, 5, 2, 6, 7]);
     assert_eq!(rows.len(), 1);
-    assert_eq!((rows[0].packet, rows[0].effect), (Some(2), Effect::HeldBack { packets: 3 }));
+    assert_eq!(
+        (rows[0].packet, rows[0].effect),
+        (Some((Stream::Data, 2)), Effect::HeldBack { packets: 3 })
+    );
     // Nothing is kept for ever.
     let (left, _) = passed(&rig, LIDAR, (0..4).map(packet).collect());
     assert_eq!(left.len(), 4);
@@ -131,7 +135,7 @@ fn cut_and_flipped_packets_are_told_to_the_byte_and_bit() {
     }
     for row in &rows {
         let Effect::Flipped { bits } = row.effect else { panic!("{row:?}") };
-        assert_eq!(flipped[row.packet.unwrap() as usize + 1], bits);
+        assert_eq!(flipped[row.packet.unwrap().1 as usize + 1], bits);
     }
     assert_eq!(rows.len(), flipped.iter().filter(|bits| **bits > 0).count());
     let all: u64 = flipped.iter().sum();
