@@ -74,9 +74,10 @@ struct Open {
     stimuli: u64,
     /// Departures without an answer, the oldest first.
     waiting: VecDeque<SimTime>,
-    /// Answers whose stimulus is not known yet.
+    /// Answers whose stimulus is not known yet: nobody says of it before the answer is heard.
     early: VecDeque<SimTime>,
-    last_answered: Option<SimTime>,
+    /// Departures with an answer that may be repeated, the oldest first.
+    answered: VecDeque<SimTime>,
     timeouts: u64,
     repeated: u64,
     unexpected: u64,
@@ -92,7 +93,7 @@ impl Board {
             stimuli: 0,
             waiting: VecDeque::new(),
             early: VecDeque::new(),
-            last_answered: None,
+            answered: VecDeque::new(),
             timeouts: 0,
             repeated: 0,
             unexpected: 0,
@@ -146,9 +147,6 @@ impl Open {
                 let left = self.waiting.remove(place).unwrap_or(at);
                 self.answer(left, at);
             }
-            None if self.last_answered.is_some_and(|left| self.is_in_time(left, at)) => {
-                self.repeated += 1;
-            }
             None => self.early.push_back(at),
         }
     }
@@ -160,7 +158,12 @@ impl Open {
     fn answer(&mut self, left: SimTime, heard: SimTime) {
         let nanos = heard.saturating_since(left).as_nanos() as u64;
         self.latency_ns.saturating_record(nanos.max(1));
-        self.last_answered = Some(left);
+        self.answered.push_back(left);
+    }
+
+    /// Whether what was heard at `heard` says an answer again.
+    fn is_repeated(&self, heard: SimTime) -> bool {
+        self.answered.iter().any(|left| *left <= heard && self.is_in_time(*left, heard))
     }
 
     fn give_up(&mut self, now: SimTime) {
@@ -170,8 +173,15 @@ impl Open {
             self.timeouts += 1;
         }
         while self.early.front().is_some_and(|heard| is_over(heard, PATIENCE_NS)) {
-            self.early.pop_front();
-            self.unexpected += 1;
+            let heard = self.early.pop_front();
+            match heard.is_some_and(|heard| self.is_repeated(heard)) {
+                true => self.repeated += 1,
+                false => self.unexpected += 1,
+            }
+        }
+        let forgotten_ns = self.config.timeout_ns.saturating_add(PATIENCE_NS);
+        while self.answered.front().is_some_and(|left| is_over(left, forgotten_ns)) {
+            self.answered.pop_front();
         }
     }
 
@@ -183,7 +193,8 @@ impl Open {
             stimuli: self.stimuli,
             answered: self.latency_ns.len(),
             timeouts: self.timeouts,
-            repeated: self.repeated,
+            repeated: self.repeated
+                + self.early.iter().filter(|heard| self.is_repeated(**heard)).count() as u64,
             unexpected: self.unexpected,
             min_us: is_answered.then(|| self.latency_ns.min() as f64 / 1000.0),
             latency_us: is_answered.then(|| Lateness::of(&self.latency_ns)),
@@ -263,6 +274,8 @@ mod tests {
         assert_eq!(counts(&[heard(90), left(100)]), [1, 0, 1, 0, 1]);
         // Two threads tell: the order is not that of time.
         assert_eq!(counts(&[heard(130), left(100)]), [1, 1, 0, 0, 0]);
+        // Even while an answer to the stimulus before might be said again.
+        assert_eq!(counts(&[left(0), heard(10), heard(430), left(400)]), [2, 2, 0, 0, 0]);
         // Known beforehand, as a fault that swallows a packet is.
         assert_eq!(counts(&[left(200), heard(130), heard(220)]), [1, 1, 0, 0, 1]);
         assert_eq!(
