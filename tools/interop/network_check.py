@@ -45,6 +45,10 @@ settings = {{ {settings} }}
 """
 
 
+# A Velodyne's second stream: 512 bytes on port 8308.
+POSITION_BYTES = 512
+
+
 @dataclass(frozen=True)
 class Sensor:
     name: str
@@ -297,15 +301,18 @@ def judge(sensor, frames, own_mac):
     pongs = [frame for frame in mine if frame.protocol == socket.IPPROTO_ICMP and frame.ports == (0,)]
     if len(pongs) != 1:
         yield f"{len(pongs)} answers to a ping"
-    datagrams = [frame for frame in mine if frame.protocol == socket.IPPROTO_UDP]
+    sent = [frame for frame in mine if frame.protocol == socket.IPPROTO_UDP]
+    datagrams = [frame for frame in sent if frame.payload_bytes != POSITION_BYTES]
     if abs(len(datagrams) - sensor.rate_hz * SECONDS) > sensor.rate_hz * SECONDS * 0.05:
         yield f"{len(datagrams)} datagrams in {SECONDS} s"
     if not datagrams:
         return
     to_ip, to_port = sensor.to
     to_mac = own_mac if to_ip == ROBOT_IP else BROADCAST_MAC
-    seen = {(frame.to_mac, frame.destination, frame.ports, frame.payload_bytes, frame.ttl) for frame in datagrams}
+    seen = {(frame.to_mac, frame.destination, frame.ports, frame.payload_bytes, frame.ttl) for frame in sent}
     expected = {(to_mac, to_ip, (sensor.port, to_port), 1206, sensor.ttl)}
+    if "vlp16" in sensor.profile:
+        expected.add((to_mac, to_ip, (8308, 8308), POSITION_BYTES, 64))
     if seen != expected:
         yield f"it sends {seen}, not {expected}"
 
