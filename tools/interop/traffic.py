@@ -7,6 +7,7 @@ import threading
 
 import velodyne_decoder as vd
 
+DATA_BYTES = 1206
 START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 
 
@@ -26,7 +27,8 @@ class Traffic:
         duration = f"{seconds}s"
         self.run("record", rig, "--duration", duration, "--out", folder / "out")
         self.pcap = folder / "out" / "lidar.pcap"
-        frames = list(vd.util.iter_pcap(str(self.pcap)))
+        # Position packets stand in the same file.
+        frames = [frame for frame in vd.util.iter_pcap(str(self.pcap)) if len(frame[1]) == DATA_BYTES]
         self.recorded = [bytes(payload) for _, payload in frames]
         self.stamps_us = [float((stamp - int(START_UTC.timestamp())) * 1_000_000) for stamp, _ in frames]
         self.live = receiver.hear(lambda: self.run("run", rig, "--duration", duration))

@@ -50,6 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
                     assert!(transmit.due >= last_due);
                     last_due = transmit.due;
                 }
+                Output::Position(bytes) => assert_eq!(bytes.len(), 512),
                 _ => assert!(transmit.due > now),
             }
         }
