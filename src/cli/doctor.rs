@@ -2,7 +2,6 @@
 
 mod findings;
 
-use std::process::Command;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
@@ -11,6 +10,7 @@ use serde::Serialize;
 use super::CliError;
 use super::duration::parse_duration;
 use crate::engine::host::{self, HostFacts};
+use crate::engine::launch;
 use crate::engine::wakeups::{self, WakeUps};
 use findings::{Finding, State};
 
@@ -46,8 +46,8 @@ impl Cmd {
         spinner.finish_and_clear();
         let mut findings = findings::of_host(&facts);
         for interface in &facts.interfaces {
-            findings
-                .push(findings::of_queue(&interface.name, queue_of(&interface.name).as_deref()));
+            let queues = launch::schedulers_of(&interface.name);
+            findings.push(findings::of_queue(&interface.name, queues));
         }
         findings.push(findings::of_wake_ups(&wake_ups));
         if self.json {
@@ -63,12 +63,6 @@ impl Cmd {
         }
         Ok(())
     }
-}
-
-/// What `tc` says of the interface's queues; `None` if it is not to be had.
-fn queue_of(interface: &str) -> Option<String> {
-    let run = Command::new("tc").args(["-j", "qdisc", "show", "dev", interface]).output().ok()?;
-    run.status.success().then(|| String::from_utf8_lossy(&run.stdout).into_owned())
 }
 
 fn page(facts: &HostFacts, findings: &[Finding]) -> String {

@@ -1,8 +1,11 @@
 //! What the facts about a host mean for sending on time, one line each.
 
-use serde::{Deserialize, Serialize};
+use std::io;
+
+use serde::Serialize;
 
 use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
+use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
 
 /// One thing that was looked at.
@@ -298,23 +301,16 @@ fn adapter(adapter: &AdapterFacts) -> Finding {
     }
 }
 
-/// What `tc -j qdisc show` said of an interface's queues.
-pub fn of_queue(interface: &str, tc: Option<&str>) -> Finding {
-    #[derive(Deserialize)]
-    struct Queue {
-        kind: String,
-    }
+/// What `tc` said of an interface's queues, as [`launch::schedulers_of`] returns it.
+pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
     let topic = format!("queue {interface}");
-    let Some(text) = tc else {
-        return note(&topic, "unknown", "`tc` (Debian: iproute2) could not be asked");
+    let kinds = match tc.map(|json| launch::kinds(&json)) {
+        Ok(Ok(kinds)) => kinds,
+        Ok(Err(why)) => return note(&topic, "unknown", &why),
+        Err(why) => return note(&topic, "unknown", &why.to_string()),
     };
-    let Ok(queues) = serde_json::from_str::<Vec<Queue>>(text) else {
-        return note(&topic, "unknown", "`tc` answered in a form of its own");
-    };
-    let mut kinds: Vec<_> = queues.iter().map(|queue| queue.kind.as_str()).collect();
-    kinds.dedup();
     let found = kinds.join(", ");
-    if kinds.contains(&"etf") {
+    if kinds.iter().any(|kind| kind == "etf") {
         return good(&topic, found);
     }
     let how = "launch times (engine.launch_time) would need the ETF queue: tc qdisc replace dev … etf \
@@ -428,12 +424,14 @@ mod tests {
 
     #[test]
     fn queues_are_read_from_tc() {
+        let of = |json: &str| of_queue("eth0", Ok(json.to_owned()));
         let etf = r#"[{"kind":"mq","handle":"8001:"},{"kind":"etf","parent":"8001:1"}]"#;
-        assert_eq!(of_queue("eth0", Some(etf)).state, State::Good);
-        let plain = of_queue("eth0", Some(r#"[{"kind":"fq_codel","handle":"0:","root":true}]"#));
+        assert_eq!(of(etf).state, State::Good);
+        let plain = of(r#"[{"kind":"fq_codel","handle":"0:","root":true}]"#);
         assert_eq!((plain.state, plain.found.as_str()), (State::Note, "fq_codel"));
-        for unknown in [None, Some(""), Some("qdisc mq 0: root")] {
-            assert_eq!(of_queue("eth0", unknown).found, "unknown");
+        let absent = of_queue("eth0", Err(io::ErrorKind::NotFound.into()));
+        for unknown in [absent, of(""), of("qdisc mq 0: root")] {
+            assert_eq!(unknown.found, "unknown");
         }
     }
 }

@@ -11,29 +11,17 @@ use super::Hash;
 use crate::config::rig::Rig;
 use crate::world::scene::{Instance, Scene};
 
-/// The running program's file.
-const BINARY: &str = "/proc/self/exe";
-
 /// The rig's text, each profile's, the program, and the scene whose digest is `scene_sha256`.
 pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
-    let text = |part: &str, name: &str, text: &str| Hash {
-        part: part.to_owned(),
-        name: name.to_owned(),
-        sha256: hex(Sha256::digest(text)),
-    };
+    let text = |part, name: &str, text: &str| Hash::new(part, name, hex(Sha256::digest(text)));
     let mut all = vec![text("rig", &rig.name, &rig.source.text)];
     // By name, so that each is there once.
     let profiles: BTreeMap<_, _> =
         rig.devices.iter().map(|device| (&device.profile.name, &device.profile)).collect();
     all.extend(profiles.values().map(|p| text("profile", &p.file, &p.source.text)));
-    let of = |part: &str, name: &str, sha256: String| Hash {
-        part: part.to_owned(),
-        name: name.to_owned(),
-        sha256,
-    };
-    all.push(of("scene", scene, scene_sha256));
-    match of_file(Path::new(BINARY)) {
-        Ok(sha256) => all.push(of("binary", "menura", sha256)),
+    all.push(Hash::new("scene", scene, scene_sha256));
+    match of_binary() {
+        Ok(binary) => all.push(binary),
         Err(error) => tracing::warn!("the program cannot read itself to be hashed: {error}"),
     }
     all
@@ -41,11 +29,19 @@ pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
 
 /// The capture and the program.
 pub fn of_replay(capture: &Path) -> io::Result<Vec<Hash>> {
-    let hash = |part: &str, name: String, sha256| Hash { part: part.to_owned(), name, sha256 };
-    Ok(vec![
-        hash("capture", capture.display().to_string(), of_file(capture)?),
-        hash("binary", "menura".to_owned(), of_file(Path::new(BINARY))?),
-    ])
+    let name = capture.display().to_string();
+    Ok(vec![Hash::new("capture", &name, of_file(capture)?), of_binary()?])
+}
+
+/// The running program.
+fn of_binary() -> io::Result<Hash> {
+    Ok(Hash::new("binary", "menura", of_file(Path::new("/proc/self/exe"))?))
+}
+
+impl Hash {
+    fn new(part: &str, name: &str, sha256: String) -> Self {
+        Self { part: part.to_owned(), name: name.to_owned(), sha256 }
+    }
 }
 
 fn of_file(path: &Path) -> io::Result<String> {
