@@ -82,7 +82,7 @@ fn what_is_left_out_has_its_default() {
         (rig.engine.render_ahead_ns, rig.engine.miss_threshold_ns),
         (100_000_000, 1_000_000)
     );
-    assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Send, 100.0));
+    assert_eq!((rig.engine.late, rig.engine.truth_rate_hz), (LatePolicy::Late, 100.0));
     assert!(!rig.robot.follow_ground);
     let LinkConfig::Udp(link) = &rig.devices[0].link else { panic!("not by UDP") };
     assert_eq!((link.from, link.ttl, link.broadcast), (None, None, false));

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use super::certify::CertifyArgs;
 use super::duration::parse_duration;
 use super::inspect::capture::{CaptureReader, Source};
@@ -55,8 +57,8 @@ pub struct Cmd {
     send_core: Option<usize>,
 
     /// How the kernel schedules the sending thread
-    #[arg(long, value_enum, default_value_t = Scheduler::Fifo)]
-    scheduler: Scheduler,
+    #[arg(long, default_value = SchedulerChoice::Fifo.word(), value_parser = scheduler_parser())]
+    scheduler: SchedulerChoice,
 
     /// The kernel lets datagrams go at their due times: needs the qdisc etf or fq
     #[arg(long)]
@@ -66,17 +68,19 @@ pub struct Cmd {
     certify: CertifyArgs,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Scheduler {
-    Fifo,
-    Deadline,
-    Normal,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Target {
     ip: IpAddr,
     port: Option<u16>,
+}
+
+/// Takes the words that rigs have for it.
+fn scheduler_parser() -> impl TypedValueParser<Value = SchedulerChoice> {
+    let words = SchedulerChoice::WORDS;
+    PossibleValuesParser::new(words.map(|(word, _)| word)).map(move |given| {
+        let chosen = words.into_iter().find(|(word, _)| *word == given);
+        chosen.map_or(SchedulerChoice::Fifo, |(_, choice)| choice)
+    })
 }
 
 fn parse_target(text: &str) -> Result<Target, String> {
@@ -97,11 +101,7 @@ impl Cmd {
             spin_ns: self.spin_us * 1000,
             lead_ns: self.lead_us * 1000,
             send_core: self.send_core,
-            scheduler: match self.scheduler {
-                Scheduler::Fifo => SchedulerChoice::Fifo,
-                Scheduler::Deadline => SchedulerChoice::Deadline,
-                Scheduler::Normal => SchedulerChoice::Normal,
-            },
+            scheduler: self.scheduler,
             launch_time: self.launch_time,
             ..EngineConfig::default()
         };

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use super::diagnostic::Place;
 use super::profile::{Control, Interface, Profile};
 use super::reader::{Field, Limit, TableReader};
-use super::rig::{ControlConfig, LinkConfig, UdpConfig};
+use super::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::{PulseLine, SerialOptions};
 
@@ -49,12 +49,10 @@ pub(super) fn link(
         None => allowed[0],
     };
     let link = match kind {
-        "pty" => pty(&mut table).map(LinkConfig::Pty),
-        "serial" => serial(&mut table).map(LinkConfig::Serial),
         "tcp" if interface == Some(Interface::Server) => {
             server(&mut table).map(LinkConfig::TcpServer)
         }
-        "tcp" => tcp(&mut table).map(LinkConfig::Tcp),
+        "pty" | "serial" | "tcp" => line_of(kind, &mut table).map(LinkConfig::Line),
         _ => table
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
@@ -98,13 +96,12 @@ fn control(
 }
 
 /// Reads a serial line, whatever carries it.
-fn line(mut table: TableReader<'_>) -> Option<LinkConfig> {
+fn line(mut table: TableReader<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written: Vec<_> = kinds.iter().filter(|kind| table.has(kind)).collect();
     let link = match written[..] {
-        [&"serial"] => serial(&mut table).map(LinkConfig::Serial),
-        [&"tcp"] => tcp(&mut table).map(LinkConfig::Tcp),
-        [&"pty"] | [] => pty(&mut table).map(LinkConfig::Pty),
+        [] => line_of(kinds[0], &mut table),
+        [kind] => line_of(kind, &mut table),
         _ => {
             let fault = table
                 .place()
@@ -115,6 +112,15 @@ fn line(mut table: TableReader<'_>) -> Option<LinkConfig> {
     };
     table.finish();
     link
+}
+
+/// Reads a line of a kind that is written in `table`, or should be.
+fn line_of(kind: &str, table: &mut TableReader<'_>) -> Option<LineConfig> {
+    match kind {
+        "serial" => serial(table).map(LineConfig::Serial),
+        "tcp" => tcp(table).map(LineConfig::Tcp),
+        _ => pty(table).map(LineConfig::Pty),
+    }
 }
 
 /// The kinds of link that fit, the usual one first.

@@ -302,7 +302,7 @@ impl Default for EngineConfig {
             caster: CasterChoice::Menura,
             workers: None,
             render_ahead_ns: 100_000_000,
-            late: LatePolicy::Send,
+            late: LatePolicy::Late,
             miss_threshold_ns: 1_000_000,
             truth_rate_hz: 100.0,
             spin_ns: 100_000,
@@ -314,6 +314,7 @@ impl Default for EngineConfig {
     }
 }
 
+words!(SchedulerChoice: "fifo" => Fifo, "deadline" => Deadline, "normal" => Normal);
 /// How the kernel schedules the sending thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchedulerChoice {
@@ -326,6 +327,7 @@ pub enum SchedulerChoice {
     Normal,
 }
 
+words!(CasterChoice: "menura" => Menura, "embree" => Embree);
 /// What traces rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
@@ -336,11 +338,12 @@ pub enum CasterChoice {
     Embree,
 }
 
+words!(LatePolicy: "late" => Late, "drop" => Drop, "thin" => Thin);
 /// What happens to a packet that is not ready when due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatePolicy {
     /// Sent as soon as it is ready, counted.
-    Send,
+    Late,
     /// Not sent, counted.
     Drop,
     /// Cast with fewer rays a pulse while rendering falls behind, counted; sent as soon as it is
@@ -398,12 +401,8 @@ pub enum DeviceFamily {
 pub enum LinkConfig {
     /// UDP datagrams.
     Udp(UdpConfig),
-    /// `link = { pty = "PATH" }`: a pseudo-terminal that behaves like a serial port.
-    Pty(PtyOptions),
-    /// `link = { serial = "PORT" }`: a real serial port.
-    Serial(SerialOptions),
-    /// `link = { tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura listens.
-    Tcp(SocketAddr),
+    /// A serial line.
+    Line(LineConfig),
     /// `link = { tcp = ["ADDRESS:PORT", "ADDRESS:PORT"] }`: where a device with a server listens.
     TcpServer(Vec<SocketAddr>),
 }
@@ -413,13 +412,33 @@ impl LinkConfig {
     pub fn describe(&self) -> String {
         match self {
             Self::Udp(udp) => format!("udp {}", udp.to),
-            Self::Pty(pty) => format!("pty {}", pty.path.display()),
-            Self::Serial(serial) => format!("serial {}", serial.port.display()),
-            Self::Tcp(address) => format!("tcp {address}"),
+            Self::Line(line) => line.describe(),
             Self::TcpServer(addresses) => {
                 let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
                 format!("tcp {}", addresses.join(", "))
             }
+        }
+    }
+}
+
+/// What a serial line goes by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LineConfig {
+    /// `{ pty = "PATH" }`: a pseudo-terminal that behaves like a serial port.
+    Pty(PtyOptions),
+    /// `{ serial = "PORT" }`: a real serial port.
+    Serial(SerialOptions),
+    /// `{ tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura listens.
+    Tcp(SocketAddr),
+}
+
+impl LineConfig {
+    /// The line in messages.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Pty(pty) => format!("pty {}", pty.path.display()),
+            Self::Serial(serial) => format!("serial {}", serial.port.display()),
+            Self::Tcp(address) => format!("tcp {address}"),
         }
     }
 }
@@ -430,7 +449,7 @@ pub enum ControlConfig {
     /// `link = { udp = { … }, web = "ADDRESS:PORT" }`: where its web interface is.
     Web(SocketAddr),
     /// `link = { udp = { … }, control = { pty = "PATH" } }`: the serial line it takes commands from.
-    Line(LinkConfig),
+    Line(LineConfig),
 }
 
 impl ControlConfig {

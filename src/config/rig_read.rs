@@ -147,20 +147,16 @@ fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option
     }
     let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
-    let casters = [("menura", CasterChoice::Menura), ("embree", CasterChoice::Embree)];
     let caster = table.optional("caster");
-    all.caster = caster.choice(&casters, origin).unwrap_or(all.caster);
+    all.caster = caster.choice(&CasterChoice::WORDS, origin).unwrap_or(all.caster);
     all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
     let ahead = Limit::new(1.0..=10_000.0, "ms", origin);
     if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
         all.render_ahead_ns = (ms * 1e6).round() as u64;
     }
-    let words = [
-        ("late", LatePolicy::Send),
-        ("send", LatePolicy::Send),
-        ("drop", LatePolicy::Drop),
-        ("thin", LatePolicy::Thin),
-    ];
+    let [late, drop, thin] = LatePolicy::WORDS;
+    // What `late` was called first.
+    let words = [late, ("send", LatePolicy::Late), drop, thin];
     all.late = table.optional("late").choice(&words, origin).unwrap_or(all.late);
     let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
     if let Some(us) = table.optional("miss_threshold_us").number(&miss) {
@@ -181,12 +177,8 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     if let Some(us) = table.optional("lead_us").number(&Limit::new(0.0..=100.0, "us", origin)) {
         all.lead_ns = (us * 1e3).round() as u64;
     }
-    let words = [
-        ("fifo", SchedulerChoice::Fifo),
-        ("deadline", SchedulerChoice::Deadline),
-        ("normal", SchedulerChoice::Normal),
-    ];
-    all.scheduler = table.optional("scheduler").choice(&words, origin).unwrap_or(all.scheduler);
+    let scheduler = table.optional("scheduler").choice(&SchedulerChoice::WORDS, origin);
+    all.scheduler = scheduler.unwrap_or(all.scheduler);
     let core = table.optional("send_core");
     all.send_core = core.integer(&Limit::new(0..=1023, "", origin));
     if let (Some(place), SchedulerChoice::Deadline) = (core.place(), all.scheduler) {

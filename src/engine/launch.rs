@@ -10,17 +10,16 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::config::rig::UdpConfig;
 use crate::links::udp::{LaunchClock, UdpLink};
 
-/// Lets `link` send with launch times.
+/// Lets `link` send with launch times, by `interface` or the one that leads to its destination.
 ///
 /// # Errors
 /// Why that cannot be had here, and what would change it.
-pub fn prepare(link: &mut UdpLink, config: &UdpConfig) -> io::Result<()> {
-    let interface = match &config.interface {
-        Some(name) => name.clone(),
-        None => interface_to(config.to)?,
+pub fn prepare(link: &mut UdpLink, interface: Option<&str>) -> io::Result<()> {
+    let interface = match interface {
+        Some(name) => name.to_owned(),
+        None => interface_to(link.to())?,
     };
     let clock = clock_of(&interface, &schedulers_of(&interface)?).map_err(io::Error::other)?;
     link.set_launch_clock(clock)

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use crate::config::objects::ObjectConfig;
 use crate::config::responses::StimulusCause;
 use crate::config::rig::{
-    CasterChoice, ControlConfig, DeviceConfig, LinkConfig, Rig, SceneSource, UdpConfig,
+    CasterChoice, ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig, SceneSource, UdpConfig,
 };
 use crate::devices::{self, Built};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
@@ -313,11 +313,7 @@ pub fn open_control(
     let opened = match &device.control {
         None => return Ok(None),
         Some(ControlConfig::Web(address)) => HttpServer::listen(*address).map(ControlLink::Web),
-        Some(ControlConfig::Line(link)) => match open(link, device, line, false) {
-            Ok(Link::Line(line)) => Ok(ControlLink::Line(line)),
-            Ok(Link::Udp(_) | Link::Server(_)) => unreachable!("it is read as a serial line"),
-            Err(error) => Err(error),
-        },
+        Some(ControlConfig::Line(config)) => open_line(config, line).map(ControlLink::Line),
     };
     opened.map(Some).map_err(|error| SetupError::Control { device: device.name.clone(), error })
 }
@@ -329,34 +325,25 @@ pub fn open_link(
     line: LineSettings,
     launch_time: bool,
 ) -> Result<Link, SetupError> {
-    open(&device.link, device, line, launch_time)
-        .map_err(|error| SetupError::Link { device: device.name.clone(), error })
-}
-
-fn open(
-    link: &LinkConfig,
-    device: &DeviceConfig,
-    line: LineSettings,
-    launch_time: bool,
-) -> io::Result<Link> {
-    match link {
+    let opened = match &device.link {
         LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
             if launch_time {
-                launch::prepare(&mut link, udp)?;
+                launch::prepare(&mut link, udp.interface.as_deref())?;
             }
             Ok(Link::Udp(link))
         }),
-        LinkConfig::Pty(options) => {
-            PtyLink::open(options.clone(), line).map(|link| Link::Line(Arc::new(link)))
-        }
-        LinkConfig::Serial(options) => {
-            SerialLink::open(options.clone(), line).map(|link| Link::Line(Arc::new(link)))
-        }
-        LinkConfig::Tcp(address) => {
-            TcpLink::listen(*address).map(|link| Link::Line(Arc::new(link)))
-        }
+        LinkConfig::Line(config) => open_line(config, line).map(Link::Line),
         LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
-    }
+    };
+    opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
+}
+
+fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn ByteLink>> {
+    Ok(match config {
+        LineConfig::Pty(options) => Arc::new(PtyLink::open(options.clone(), line)?),
+        LineConfig::Serial(options) => Arc::new(SerialLink::open(options.clone(), line)?),
+        LineConfig::Tcp(address) => Arc::new(TcpLink::listen(*address)?),
+    })
 }
 
 fn open_udp(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<UdpLink> {

@@ -16,7 +16,7 @@ use super::run::ledger::TimingBook;
 use super::run::sender::{Outlet, Packet};
 use super::stats::{DeviceFigures, DeviceStats};
 use super::{Link, SetupError, launch};
-use crate::config::rig::{EngineConfig, UdpConfig};
+use crate::config::rig::EngineConfig;
 use crate::devices::{Output, Transmit};
 use crate::links::line::LineSettings;
 use crate::links::udp::{UdpLink, UdpOptions};
@@ -78,15 +78,7 @@ impl<'a> ReplayRun<'a> {
         let open = |(name, to): &(String, SocketAddr)| {
             let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|mut link| {
                 if engine.launch_time {
-                    let config = UdpConfig {
-                        position_port: None,
-                        to: *to,
-                        from: None,
-                        interface: None,
-                        ttl: None,
-                        broadcast: false,
-                    };
-                    launch::prepare(&mut link, &config)?;
+                    launch::prepare(&mut link, None)?;
                 }
                 Ok(Link::Udp(link))
             });

@@ -309,7 +309,7 @@ impl<'a> RealTimeRun<'a> {
         let engine = &self.rig.engine;
         let end = request.end();
         match engine.late {
-            LatePolicy::Send => Treatment::Measure(Thinning::None),
+            LatePolicy::Late => Treatment::Measure(Thinning::None),
             LatePolicy::Drop => {
                 // A packet this late cannot be sent any more; casting its rays would delay the next.
                 let is_too_late = end.0 + engine.miss_threshold_ns < self.clock.now().0;

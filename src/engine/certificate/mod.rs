@@ -15,7 +15,7 @@ use super::os::Grant;
 use super::run::ledger::TimingBook;
 use super::stats::DeviceFigures;
 use super::timing::ErrorFigures;
-use crate::config::rig::{EngineConfig, LatePolicy, SchedulerChoice};
+use crate::config::rig::EngineConfig;
 use require::{Requirement, Verdict};
 
 /// The layout of the file; a reader refuses others.
@@ -252,23 +252,13 @@ impl Certificate {
 
 impl Sending {
     fn new(engine: &EngineConfig, workers: usize) -> Self {
-        let scheduler = match engine.scheduler {
-            SchedulerChoice::Fifo => "fifo",
-            SchedulerChoice::Deadline => "deadline",
-            SchedulerChoice::Normal => "normal",
-        };
-        let late = match engine.late {
-            LatePolicy::Send => "send",
-            LatePolicy::Drop => "drop",
-            LatePolicy::Thin => "thin",
-        };
         Self {
             spin_us: engine.spin_ns as f64 / 1e3,
             lead_us: engine.lead_ns as f64 / 1e3,
-            scheduler: scheduler.to_owned(),
+            scheduler: engine.scheduler.word().to_owned(),
             send_core: engine.send_core,
             launch_time: engine.launch_time,
-            late: late.to_owned(),
+            late: engine.late.word().to_owned(),
             miss_threshold_us: engine.miss_threshold_ns as f64 / 1e3,
             render_ahead_ms: engine.render_ahead_ns as f64 / 1e6,
             workers,
