@@ -3,7 +3,8 @@
 //   cola_mrpt ADDRESS PORT SCANS
 //
 // A line a scan: the ranges in metres, from the first direction on; 0 where there is none. Exit code
-// 1 when the driver gives up.
+// 1 when the driver gives up, or has asked in vain too often: it waits only 40 ms for an answer, which
+// a busy machine can take from any scanner.
 
 #include <mrpt/hwdrivers/CLMS100eth.h>
 #include <mrpt/obs/CObservation2DRangeScan.h>
@@ -13,6 +14,16 @@
 #include <cstdlib>
 #include <exception>
 #include <thread>
+
+namespace
+{
+constexpr int kMostUnanswered = 20;
+
+void pause_ms(int milliseconds)
+{
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+}  // namespace
 
 int main(int argc, char** argv)
 {
@@ -25,20 +36,25 @@ int main(int argc, char** argv)
         mrpt::hwdrivers::CLMS100Eth laser(argv[1], std::atoi(argv[2]));
         laser.setVerbosityLevel(mrpt::system::LVL_ERROR);
         laser.initialize();
-        for (int scans = 0; scans < wanted; ++scans) {
+        for (int scans = 0, unanswered = 0; scans < wanted;) {
             bool there_is_one = false, failed = false;
             mrpt::obs::CObservation2DRangeScan scan;
             laser.doProcessSimple(there_is_one, scan, failed);
-            if (failed || !there_is_one) {
-                std::fprintf(stderr, "the driver gave up after %d scans\n", scans);
-                return 1;
+            if (failed || !there_is_one || scan.getScanSize() == 0) {
+                if (++unanswered > kMostUnanswered) {
+                    std::fprintf(stderr, "asked in vain %d times, %d scans\n", unanswered, scans);
+                    return 1;
+                }
+                pause_ms(200);
+                continue;
             }
             std::printf("scan");
             for (size_t i = 0; i < scan.getScanSize(); ++i)
                 std::printf(" %.4f", scan.getScanRange(i));
             std::printf("\n");
+            ++scans;
             // A scan of 25 Hz later.
-            std::this_thread::sleep_for(std::chrono::milliseconds(40));
+            pause_ms(40);
         }
         laser.turnOff();
     } catch (const std::exception& error) {
