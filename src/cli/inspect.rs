@@ -195,7 +195,7 @@ impl Cmd {
             let text = format!("error: {name} measures nothing that `--plot` could draw");
             return Err(CliError::Input(text));
         }
-        Ok(Some(driver.protocol))
+        Ok(Some(driver.dialect.protocol()))
     }
 
     fn run_serial(&self) -> Result<(), CliError> {

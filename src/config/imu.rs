@@ -1,6 +1,6 @@
 //! IMUs as data: who they say they are, how they talk, how well they measure.
 
-use super::imu_answers::Answers;
+use super::imu_answers::Dialect;
 
 /// The protocol an IMU speaks; what a profile's `driver` key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +84,8 @@ pub const MESSAGES: [(ImuProtocol, &[&str]); 6] = [
 /// One firmware of an IMU.
 #[derive(Clone, Debug)]
 pub struct ImuProfile {
-    /// How it talks.
-    pub protocol: ImuProtocol,
+    /// How it talks, and what it answers.
+    pub dialect: Dialect,
     /// Who it says it is.
     pub identity: ImuIdentity,
     /// Baud rates it can be set to, the factory's first.
@@ -108,8 +108,6 @@ pub struct ImuProfile {
     pub magnetic_unit_gauss: f64,
     /// Messages it sends from the factory on, by the names of its protocol.
     pub messages: Vec<String>,
-    /// What it says where nobody knows better.
-    pub answers: Answers,
     /// Values a rig may override.
     pub defaults: ImuSettings,
 }

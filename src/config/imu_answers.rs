@@ -9,11 +9,11 @@ use super::reader::{Field, Limit, TableReader};
 use crate::wire::sbg_ecom::command;
 use crate::wire::xbus::mid;
 
-/// `[answers]` of a profile.
+/// A product's protocol, with `[answers]` of its profile where hosts ask.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answers {
-    /// It is never asked.
-    None,
+pub enum Dialect {
+    /// Wheeltec; it is never asked.
+    FdiLink,
     /// VectorNav: registers' contents by number.
     VectorNav(BTreeMap<u8, String>),
     /// Xsens.
@@ -22,6 +22,22 @@ pub enum Answers {
     Mip(MipAnswers),
     /// SBG.
     SbgEcom(SbgAnswers),
+    /// A phone; it is never asked.
+    Phone,
+}
+
+impl Dialect {
+    /// Which protocol it is.
+    pub fn protocol(&self) -> ImuProtocol {
+        match self {
+            Self::FdiLink => ImuProtocol::FdiLink,
+            Self::VectorNav(_) => ImuProtocol::VectorNav,
+            Self::Xbus(_) => ImuProtocol::Xbus,
+            Self::Mip(_) => ImuProtocol::Mip,
+            Self::SbgEcom(_) => ImuProtocol::SbgEcom,
+            Self::Phone => ImuProtocol::Phone,
+        }
+    }
 }
 
 /// Of an MTi.
@@ -124,21 +140,23 @@ pub const SBG_SETTINGS: [(&str, u8, usize); 9] = [
 ];
 
 /// Reads `[answers]`; protocols without commands have none.
-pub(super) fn read(root: &mut TableReader<'_>, protocol: ImuProtocol) -> Option<Answers> {
-    if matches!(protocol, ImuProtocol::FdiLink | ImuProtocol::Phone) {
-        return Some(Answers::None);
-    }
-    let mut table = root.required("answers").table("[answers]")?;
-    let answers = match protocol {
-        ImuProtocol::VectorNav => {
-            stored(&mut table, &VECTORNAV_REGISTERS, numbers).map(Answers::VectorNav)
-        }
-        ImuProtocol::Xbus => xbus(&mut table).map(Answers::Xbus),
-        ImuProtocol::Mip => mip(&mut table).map(Answers::Mip),
-        _ => sbg(&mut table).map(Answers::SbgEcom),
+pub(super) fn read(root: &mut TableReader<'_>, protocol: ImuProtocol) -> Option<Dialect> {
+    let mut answers = |read: fn(&mut TableReader<'_>) -> Option<Dialect>| {
+        let mut table = root.required("answers").table("[answers]")?;
+        let dialect = read(&mut table);
+        table.finish();
+        dialect
     };
-    table.finish();
-    answers
+    match protocol {
+        ImuProtocol::FdiLink => Some(Dialect::FdiLink),
+        ImuProtocol::VectorNav => {
+            answers(|table| stored(table, &VECTORNAV_REGISTERS, numbers).map(Dialect::VectorNav))
+        }
+        ImuProtocol::Xbus => answers(|table| xbus(table).map(Dialect::Xbus)),
+        ImuProtocol::Mip => answers(|table| mip(table).map(Dialect::Mip)),
+        ImuProtocol::SbgEcom => answers(|table| sbg(table).map(Dialect::SbgEcom)),
+        ImuProtocol::Phone => Some(Dialect::Phone),
+    }
 }
 
 fn xbus(table: &mut TableReader<'_>) -> Option<XbusAnswers> {
@@ -249,23 +267,23 @@ mod tests {
     use super::*;
     use crate::config::profile::{DriverProfile, Profile};
 
-    fn answers(name: &str) -> Answers {
+    fn dialect(name: &str) -> Dialect {
         let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
         let DriverProfile::Imu(driver) = &profile.driver else { panic!("an IMU") };
-        driver.answers.clone()
+        driver.dialect.clone()
     }
 
     #[test]
     fn each_protocol_has_its_own() {
-        assert_eq!(answers("wheeltec-n100"), Answers::None);
-        let Answers::VectorNav(registers) = answers("vectornav-vn100") else { panic!() };
+        assert_eq!(dialect("wheeltec-n100"), Dialect::FdiLink);
+        let Dialect::VectorNav(registers) = dialect("vectornav-vn100") else { panic!() };
         assert_eq!(registers[&35], "1,1,1,1");
-        let Answers::Xbus(xbus) = answers("xsens-mti30") else { panic!() };
+        let Dialect::Xbus(xbus) = dialect("xsens-mti30") else { panic!() };
         assert_eq!((xbus.self_test, xbus.filter_profiles.len()), (0x1ff, 5));
         assert_eq!(xbus.stored[&0x64], [0, 39]);
-        let Answers::Mip(mip) = answers("microstrain-3dmgx5") else { panic!() };
+        let Dialect::Mip(mip) = dialect("microstrain-3dmgx5") else { panic!() };
         assert_eq!(mip, MipAnswers { built_in_test: 0, filter_status: [2, 2, 0] });
-        let Answers::SbgEcom(sbg) = answers("sbg-ellipse2d") else { panic!() };
+        let Dialect::SbgEcom(sbg) = dialect("sbg-ellipse2d") else { panic!() };
         assert_eq!((sbg.general, sbg.solution), (0x7f, 0x0800_0ef4));
         assert_eq!(sbg.stored[&11], [201, 0, 0, 0]);
     }

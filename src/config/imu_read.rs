@@ -350,7 +350,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);
     let output = root.required("output").table("[output]").and_then(|t| output(t, protocol));
-    let answers = imu_answers::read(&mut root, protocol);
+    let dialect = imu_answers::read(&mut root, protocol);
     let gyro = root.required("gyro").table("[gyro]").and_then(|t| triad(t, &GYRO, None));
     let accel = root
         .required("accelerometer")
@@ -369,7 +369,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
     root.finish();
     let (line, output) = (line?, output?);
     Some(ImuProfile {
-        protocol,
+        dialect: dialect?,
         identity: identity?,
         sample_rate_hz: output.sample_rate_hz,
         max_rate_hz: output.max_rate_hz,
@@ -380,7 +380,6 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
         decimation: output.decimation,
         magnetic_unit_gauss: output.magnetic_unit_gauss,
         messages: output.messages,
-        answers: answers?,
         defaults: ImuSettings {
             rate_hz: output.rate_hz,
             baud_rate: *line.baud_rates.first()?,

@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::{Protocol, Unit};
-use crate::config::imu_answers::{Answers, MipAnswers};
+use crate::config::imu_answers::MipAnswers;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
@@ -129,6 +129,8 @@ struct Settings {
 
 /// See the module.
 pub struct MipUnit {
+    /// What it says when it is well.
+    answers: MipAnswers,
     decoder: StreamDecoder,
     data: [DataStream; 2],
     is_idle: bool,
@@ -147,7 +149,7 @@ type Answer = Result<Vec<Field>, u8>;
 
 impl MipUnit {
     /// A unit with the profile's fields in its formats.
-    pub fn new(unit: &Unit) -> Self {
+    pub fn new(unit: &Unit, answers: MipAnswers) -> Self {
         let divisor = unit.divisor(unit.settings.rate_hz) as u16;
         let format = |wanted: u8| {
             let listed = unit.profile.messages.iter();
@@ -166,6 +168,7 @@ impl MipUnit {
             streams: Vec::new(),
         };
         let mut made = Self {
+            answers,
             decoder: StreamDecoder::new(),
             data: [empty(set::SENSOR_DATA), empty(set::FILTER_DATA)],
             is_idle: false,
@@ -247,7 +250,7 @@ impl MipUnit {
                 Ok(vec![Field::new(base::DESCRIPTORS_REPLY, list)])
             }
             base::BUILT_IN_TEST => {
-                let result = answers(unit).built_in_test.to_be_bytes();
+                let result = self.answers.built_in_test.to_be_bytes();
                 Ok(vec![Field::new(base::TEST_REPLY, result)])
             }
             base::RESET => {
@@ -410,8 +413,10 @@ impl MipUnit {
             list.chunks(width).map(|entry| entry[0]).collect()
         };
         let (sample, measured) = self.latest.as_ref().ok_or(reply::FAILED)?;
-        let fields: Option<Vec<Field>> =
-            wanted.iter().map(|d| field(own.descriptor_set, *d, sample, measured, unit)).collect();
+        let fields: Option<Vec<Field>> = wanted
+            .iter()
+            .map(|d| field((own.descriptor_set, *d), sample, measured, unit, &self.answers))
+            .collect();
         polled.push((own.descriptor_set, fields.ok_or(reply::BAD_PARAMETER)?));
         Ok(Vec::new())
     }
@@ -464,14 +469,6 @@ impl DataStream {
     }
 }
 
-/// What this unit says when it is well.
-fn answers(unit: &Unit) -> &MipAnswers {
-    match &unit.profile.answers {
-        Answers::Mip(answers) => answers,
-        _ => unreachable!("answers are read with their protocol"),
-    }
-}
-
 /// Firmware version and five names of 16 characters, right-justified: 82 bytes.
 fn device_info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
@@ -490,11 +487,11 @@ fn device_info(unit: &Unit) -> Vec<u8> {
 
 /// A field about a sample, or `None` for a descriptor the unit does not have.
 fn field(
-    descriptor_set: u8,
-    descriptor: u8,
+    (descriptor_set, descriptor): (u8, u8),
     sample: &Sample,
     m: &Measured,
     unit: &Unit,
+    answers: &MipAnswers,
 ) -> Option<Field> {
     MESSAGES.iter().find(|(_, s, d)| (*s, *d) == (descriptor_set, descriptor))?;
     let attitude = ned_from_frd(sample.attitude);
@@ -521,7 +518,7 @@ fn field(
         (set::SENSOR_DATA, _) => of(&[(sample.pressure_pa / 100.0) as f32]),
         (_, 0x03) => valid(of(&wxyz(attitude))),
         (_, 0x05) => valid(of(&f32s(roll_pitch_yaw(attitude)))),
-        (_, 0x10) => raw(answers(unit).filter_status.map(u16::to_be_bytes).concat()),
+        (_, 0x10) => raw(answers.filter_status.map(u16::to_be_bytes).concat()),
         _ => {
             let down = DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
             valid(of(&f32s(attitude.conjugate() * down)))
@@ -554,7 +551,8 @@ impl Protocol for MipUnit {
             for ((descriptor, _), stream) in data.format.iter().zip(&mut data.streams) {
                 if let Some(measured) = stream.step(sample, dt_s, decimation) {
                     let measured = measured.in_frd();
-                    fields.extend(field(data.descriptor_set, *descriptor, sample, &measured, unit));
+                    let which = (data.descriptor_set, *descriptor);
+                    fields.extend(field(which, sample, &measured, unit, &self.answers));
                 }
             }
             if data.is_on && is_heard && !fields.is_empty() {

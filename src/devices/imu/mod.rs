@@ -28,7 +28,8 @@ use std::collections::VecDeque;
 
 use super::uart::Uart;
 use super::{Device, Transmit};
-use crate::config::imu::{ImuProfile, ImuProtocol, ImuSettings};
+use crate::config::imu::{ImuProfile, ImuSettings};
+use crate::config::imu_answers::Dialect;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::links::line::LineSettings;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
@@ -151,13 +152,13 @@ impl Imu {
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
         };
-        let protocol: Box<dyn Protocol> = match profile.protocol {
-            ImuProtocol::FdiLink => Box::new(fdilink::FdiLinkUnit::new(&unit)),
-            ImuProtocol::VectorNav => Box::new(vectornav::VectorNavUnit::new(&unit)),
-            ImuProtocol::Xbus => Box::new(xbus::XbusUnit::new(&unit)),
-            ImuProtocol::Mip => Box::new(mip::MipUnit::new(&unit)),
-            ImuProtocol::SbgEcom => Box::new(sbg_ecom::SbgUnit::new(&unit)),
-            ImuProtocol::Phone => Box::new(phone::PhoneUnit::new(&unit)),
+        let protocol: Box<dyn Protocol> = match profile.dialect.clone() {
+            Dialect::FdiLink => Box::new(fdilink::FdiLinkUnit::new(&unit)),
+            Dialect::VectorNav(stored) => Box::new(vectornav::VectorNavUnit::new(&unit, stored)),
+            Dialect::Xbus(answers) => Box::new(xbus::XbusUnit::new(&unit, answers)),
+            Dialect::Mip(answers) => Box::new(mip::MipUnit::new(&unit, answers)),
+            Dialect::SbgEcom(answers) => Box::new(sbg_ecom::SbgUnit::new(&unit, answers)),
+            Dialect::Phone => Box::new(phone::PhoneUnit::new(&unit)),
         };
         Self {
             unit,

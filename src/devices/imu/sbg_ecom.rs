@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::output::{Measured, Stream, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::xbus::gps_time_of_week_ms;
 use super::{Protocol, Unit, believed_place};
-use crate::config::imu_answers::{Answers, SbgAnswers};
+use crate::config::imu_answers::SbgAnswers;
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{
@@ -37,6 +37,8 @@ const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
 /// See the module.
 pub struct SbgUnit {
+    /// What it says when it is well.
+    answers: SbgAnswers,
     decoder: StreamDecoder,
     /// Every how many loops each log is sent; 0: not.
     divisors: BTreeMap<u8, u16>,
@@ -50,15 +52,16 @@ pub struct SbgUnit {
 
 impl SbgUnit {
     /// A unit with the profile's logs on.
-    pub fn new(unit: &Unit) -> Self {
+    pub fn new(unit: &Unit, answers: SbgAnswers) -> Self {
         let loops = unit.divisor(unit.settings.rate_hz) as u16;
         let is_listed = |name: &str| unit.profile.messages.iter().any(|m| m == name);
         let divisors: BTreeMap<u8, u16> = MESSAGES
             .iter()
             .map(|(name, id)| (*id, if is_listed(name) { loops } else { 0 }))
             .collect();
-        let stored = answers(unit).stored.clone();
+        let stored = answers.stored.clone();
         let mut made = Self {
+            answers,
             decoder: StreamDecoder::new(),
             divisors: divisors.clone(),
             streams: BTreeMap::new(),
@@ -137,7 +140,7 @@ impl SbgUnit {
                 match action {
                     1 => self.saved = (self.divisors.clone(), self.stored.clone()),
                     2 => {
-                        let new = Self::new(unit);
+                        let new = Self::new(unit, self.answers.clone());
                         (self.divisors, self.stored) = new.saved.clone();
                         self.saved = new.saved;
                         restarts = true;
@@ -165,14 +168,14 @@ impl SbgUnit {
         }
     }
 
-    fn log(id: u8, sample: &Sample, m: &Measured, unit: &Unit) -> Log {
+    fn log(&self, id: u8, sample: &Sample, m: &Measured, unit: &Unit) -> Log {
         let clock_ns = unit.clock_ns(sample);
         let timestamp_us = (clock_ns / 1000) as u32;
         let attitude = ned_from_frd(sample.attitude);
         let errors = &unit.settings.attitude;
         let (level, heading) = (errors.roll_pitch_std_rad as f32, errors.heading_std_rad as f32);
         let std_rad = [level, level, heading];
-        let healthy = answers(unit);
+        let healthy = &self.answers;
         let status = healthy.solution;
         let interval_s = m.interval_s.max(1e-9);
         match id {
@@ -187,7 +190,7 @@ impl SbgUnit {
                 uptime_s: (clock_ns / 1_000_000_000) as u32,
                 cpu_percent: healthy.cpu_percent,
             }),
-            log::UTC_TIME => utc(timestamp_us, sample.truth.at, unit),
+            log::UTC_TIME => utc(timestamp_us, sample.truth.at, unit, healthy.utc),
             log::IMU_DATA => Log::ImuData(ImuData {
                 timestamp_us,
                 status: imu_status(healthy, m),
@@ -238,14 +241,6 @@ impl SbgUnit {
     }
 }
 
-/// What this unit says when it is well.
-fn answers(unit: &Unit) -> &SbgAnswers {
-    match &unit.profile.answers {
-        Answers::SbgEcom(answers) => answers,
-        _ => unreachable!("answers are read with their protocol"),
-    }
-}
-
 fn imu_status(healthy: &SbgAnswers, m: &Measured) -> u16 {
     let mut status = healthy.imu;
     if m.clipped.accel.contains(&true) {
@@ -273,11 +268,11 @@ fn short(timestamp_us: u32, sample: &Sample, m: &Measured, healthy: &SbgAnswers)
     }
 }
 
-fn utc(timestamp_us: u32, at: SimTime, unit: &Unit) -> Log {
+fn utc(timestamp_us: u32, at: SimTime, unit: &Unit, status: u16) -> Log {
     let now = unit.epoch.civil(at);
     Log::UtcTime(UtcTime {
         timestamp_us,
-        status: answers(unit).utc,
+        status,
         year: now.year() as u16,
         month: now.month() as u8,
         day: now.day() as u8,
@@ -320,7 +315,7 @@ impl Protocol for SbgUnit {
             let Some(measured) = stream.step(sample, dt_s, decimation) else { continue };
             if is_heard {
                 let mut bytes = Vec::new();
-                Self::log(id, sample, &measured.in_frd(), unit).frame().emit(&mut bytes);
+                self.log(id, sample, &measured.in_frd(), unit).frame().emit(&mut bytes);
                 unit.report(sample, bytes);
             }
         }

@@ -4,7 +4,7 @@ use glam::DVec3;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::imu::MESSAGES;
+use crate::config::imu::{ImuProtocol, MESSAGES};
 use crate::config::profile::{DriverProfile, Profile};
 use crate::devices::Output;
 use crate::frames::quat_from_rpy;

@@ -14,7 +14,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::output::{Measured, Stream, positive};
 use super::{Protocol, Unit};
-use crate::config::imu_answers::{Answers, FilterProfile, XBUS_SETTINGS, XbusAnswers};
+use crate::config::imu_answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
 use crate::frames::rpy_from_quat;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
@@ -66,6 +66,8 @@ enum State {
 
 /// See the module.
 pub struct XbusUnit {
+    /// What it says when it is well.
+    answers: XbusAnswers,
     decoder: StreamDecoder,
     state: State,
     output: Vec<OutputItem>,
@@ -89,9 +91,10 @@ fn takes(id: u8, length: usize) -> bool {
 
 impl XbusUnit {
     /// A unit that measures, unless the rig has it wait.
-    pub fn new(unit: &Unit) -> Self {
-        let stored = answers(unit).stored.clone();
+    pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
+        let stored = answers.stored.clone();
         let mut made = Self {
+            answers,
             decoder: StreamDecoder::new(),
             state: if unit.settings.is_streaming { State::Measurement } else { State::Config },
             output: Vec::new(),
@@ -216,11 +219,12 @@ impl XbusUnit {
             mid::SET_BAUDRATE => return self.baud_rate(data, unit),
             mid::RESTORE_FACTORY_DEF => {
                 self.restore_output(unit);
-                self.stored = answers(unit).stored.clone();
+                self.stored = self.answers.stored.clone();
                 Vec::new()
             }
-            mid::RUN_SELFTEST => answers(unit).self_test.to_be_bytes().to_vec(),
-            mid::REQ_AVAILABLE_PROFILES => answers(unit)
+            mid::RUN_SELFTEST => self.answers.self_test.to_be_bytes().to_vec(),
+            mid::REQ_AVAILABLE_PROFILES => self
+                .answers
                 .filter_profiles
                 .iter()
                 .flat_map(|FilterProfile { number, version, label }| {
@@ -312,14 +316,6 @@ impl XbusUnit {
             output_mode: 0,
             output_settings: 0,
         }
-    }
-}
-
-/// What this unit says when it is well.
-fn answers(unit: &Unit) -> &XbusAnswers {
-    match &unit.profile.answers {
-        Answers::Xbus(answers) => answers,
-        _ => unreachable!("answers are read with their protocol"),
     }
 }
 

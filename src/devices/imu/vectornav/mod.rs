@@ -8,6 +8,8 @@
 
 pub mod registers;
 
+use std::collections::BTreeMap;
+
 use glam::{DMat3, DQuat, DVec3};
 
 use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw};
@@ -67,8 +69,8 @@ pub struct VectorNavUnit {
 
 impl VectorNavUnit {
     /// A unit with the profile's settings saved.
-    pub fn new(unit: &Unit) -> Self {
-        let factory = Registers::factory(unit);
+    pub fn new(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
+        let factory = Registers::factory(unit, stored);
         let mut made = Self {
             decoder: StreamDecoder::new(),
             registers: factory.clone(),

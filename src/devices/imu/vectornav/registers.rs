@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use crate::config::imu::ImuProfile;
-use crate::config::imu_answers::Answers;
 use crate::devices::imu::Unit;
 use crate::wire::vectornav::error;
 use crate::wire::vectornav_binary::{GROUPS, Layout};
@@ -57,8 +56,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// As the factory, or the rig, set them.
-    pub fn factory(unit: &Unit) -> Self {
+    /// As the factory, or the rig, set them; `stored` are those that change nothing here.
+    pub fn factory(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
         let identity = &unit.profile.identity;
         let text_type = unit
             .profile
@@ -66,9 +65,6 @@ impl Registers {
             .first()
             .and_then(|m| super::MESSAGES.iter().find(|(name, _)| name == m))
             .map_or(0, |(_, code)| *code);
-        let Answers::VectorNav(stored) = unit.profile.answers.clone() else {
-            unreachable!("answers are read with their protocol")
-        };
         let off = BinaryOutput { text: "0,1,0".into(), divisor: 1, ..BinaryOutput::default() };
         Self {
             tag: String::new(),
