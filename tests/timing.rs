@@ -28,11 +28,16 @@ fn json(path: &Path) -> Value {
 
 /// An HDL-64E S2 alone in a room, one ray a pulse: 3472 packets a second.
 fn rig(folder: &Path, to: &str) -> String {
+    rig_with(folder, "velodyne-hdl64e-s2", &format!("to = \"{to}\""))
+}
+
+/// A lidar alone in a room, one ray a pulse.
+fn rig_with(folder: &Path, profile: &str, udp: &str) -> String {
     let path = folder.join("rig.toml");
     let text = format!(
         "seed = 3\n[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
-         [[device]]\nname = \"lidar\"\nprofile = \"velodyne-hdl64e-s2\"\n\
-         mount = {{ translation_m = [0.0, 0.0, 1.5] }}\nlink = {{ udp = {{ to = \"{to}\" }} }}\n\
+         [[device]]\nname = \"lidar\"\nprofile = \"{profile}\"\n\
+         mount = {{ translation_m = [0.0, 0.0, 1.5] }}\nlink = {{ udp = {{ {udp} }} }}\n\
          settings = {{ beam = {{ shape = \"ray\" }} }}\n"
     );
     std::fs::write(&path, text).unwrap();
@@ -211,6 +216,32 @@ fn the_probe_sees_what_a_run_and_a_replay_send() {
     assert_eq!((&stream["packets"], &stream["lost"]), (sent, &0.into()));
     // Two and a half passes: the packets' own time goes back twice.
     assert_eq!((&stream["restarts"], &stream["reordered"]), (&2.into(), &0.into()));
+}
+
+#[test]
+fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = folder.path().join("certificate.json");
+    let path = certificate.to_str().unwrap();
+    let (port, positions) = (free_port(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let position_port = positions.local_addr().unwrap().port();
+    let udp = format!("to = \"127.0.0.1:{port}\", position_port = {position_port}");
+    let rig = rig_with(folder.path(), "velodyne-vlp16-3.0", &udp);
+    let listening = probe(port, &["--compare", path]);
+    wait_for(port);
+    let run = output(&["run", &rig, "--duration", "300ms", "--certificate", path]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let comparison = &report(listening)["comparisons"][0];
+    assert_eq!((&comparison["sent"], &comparison["missing"]), (&227.into(), &0.into()));
+    let device = &json(&certificate)["devices"][0];
+    let all = device["packets"].as_u64().unwrap();
+    assert_eq!(device["position_packets"], all - 227);
+    assert!(all > 227, "a unit of 600 rpm makes some within 300 ms");
+    assert_eq!((&device["departed"]["count"], &device["unstamped"]), (&all.into(), &0.into()));
+    // Files of before know nothing of it.
+    let text = std::fs::read_to_string(&certificate).unwrap();
+    let old = text.replace("\"position_packets\"", "\"something_else\"");
+    assert!(menura::engine::certificate::Certificate::parse(&old).is_ok());
 }
 
 #[test]

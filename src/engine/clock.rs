@@ -29,13 +29,8 @@ impl MonotonicClock {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// Sleeps until `spin` before `at` and watches the clock from there; returns at once if `at`
-    /// has passed. What is left of the system's wake-up latency is what exceeds `spin`.
-    pub fn wait_until(&self, at: SimTime, spin: Duration) {
-        let wake = at - spin;
-        if self.now() < wake {
-            self.sleep_until(wake);
-        }
+    /// Watches the clock until `at`; returns at once if it has passed.
+    pub fn watch_until(&self, at: SimTime) {
         let due_ns = self.origin_ns + at.0;
         while monotonic_ns() < due_ns {
             std::hint::spin_loop();
@@ -59,7 +54,12 @@ impl MonotonicClock {
 
     /// Sleeps until `at`; returns at once if it has passed.
     pub fn sleep_until(&self, at: SimTime) {
-        let due_ns = self.origin_ns + at.0;
+        self.sleep_until_before(at, Duration::ZERO);
+    }
+
+    /// Sleeps until `early` before `at`, which may be before the first instant.
+    pub fn sleep_until_before(&self, at: SimTime, early: Duration) {
+        let due_ns = self.origin_ns + at.0 - early.as_nanos() as u64;
         let request = Timespec {
             tv_sec: (due_ns / 1_000_000_000) as i64,
             tv_nsec: (due_ns % 1_000_000_000) as _,

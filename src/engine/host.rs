@@ -93,6 +93,16 @@ pub struct AdapterFacts {
     pub latency_ms: Option<u32>,
 }
 
+impl HostFacts {
+    /// Whether the kernel is of this release or a later one.
+    pub fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        let mut parts = self.kernel_release.split(|c: char| !c.is_ascii_digit());
+        let mut number = || parts.next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let release: (u32, u32) = (number(), number());
+        release >= (major, minor)
+    }
+}
+
 /// Bits of `CapEff`, from `linux/capability.h`.
 const CAP_NET_BIND_SERVICE: u32 = 10;
 const CAP_NET_ADMIN: u32 = 12;

@@ -6,12 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::bounded;
-
 use super::clock::MonotonicClock;
 use super::os::{Grant, KeptOff};
 use super::render::Marks;
-use super::run::departure;
+use super::run::departure::{self, Feeder};
 use super::run::ledger::TimingBook;
 use super::run::sender::{Outlet, Packet};
 use super::stats::{DeviceFigures, DeviceStats};
@@ -24,11 +22,12 @@ use crate::time::SimTime;
 
 /// Time between deciding on the first instant and that instant.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// Packets are with the sender so long before they are due.
-const AHEAD: Duration = Duration::from_millis(200);
+/// Packets are with the sender so long before they are due: on a machine with other work to do, the
+/// thread that hands them over may not run for hundreds of milliseconds.
+const AHEAD: Duration = Duration::from_secs(2);
 /// Time between two looks at what is due next.
 const REST: Duration = Duration::from_millis(10);
-/// Packets with the sender at most: [`AHEAD`] of twenty times the fastest device.
+/// Packets with the sender at most: [`AHEAD`] of the fastest device.
 const SEND_QUEUE: usize = 32_768;
 
 /// What is sent again.
@@ -134,7 +133,7 @@ impl<'a> ReplayRun<'a> {
         }
         let kept_off = self.engine.send_core.and_then(KeptOff::core);
         std::thread::scope(|scope| {
-            let (packets, queue) = bounded(SEND_QUEUE);
+            let (packets, queue) = departure::queue(SEND_QUEUE, self.clock);
             let outlet = Outlet {
                 clock: self.clock,
                 links: &self.links,
@@ -144,14 +143,13 @@ impl<'a> ReplayRun<'a> {
                 answers: None,
             };
             departure::start(scope, outlet, Some(&self.books), SEND_QUEUE, queue, stop, on_start);
-            self.feed(end, stop, &packets);
             // The sender ends when it has sent what it has.
-            drop(packets);
+            self.feed(end, stop, packets);
         });
         drop(kept_off);
     }
 
-    fn feed(&self, end: SimTime, stop: &AtomicBool, packets: &crossbeam_channel::Sender<Packet>) {
+    fn feed(&self, end: SimTime, stop: &AtomicBool, mut packets: Feeder) {
         let cycle_ns = self.replay.cycle().as_nanos() as u64;
         for pass in 0_u64.. {
             for ReplayPacket { stream, at, payload } in &self.replay.packets {
@@ -166,10 +164,7 @@ impl<'a> ReplayRun<'a> {
                     self.clock.rest(REST);
                 }
                 let transmit = Transmit { due, points: 0, output: Output::Bytes(payload.clone()) };
-                if packets
-                    .send(Packet { unit: *stream, transmit, shows: Marks::default() })
-                    .is_err()
-                {
+                if !packets.send(Packet { unit: *stream, transmit, shows: Marks::default() }) {
                     return;
                 }
             }

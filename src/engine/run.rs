@@ -8,6 +8,7 @@ pub mod answers;
 pub mod departure;
 pub mod ledger;
 mod listen;
+mod pauses;
 pub mod sender;
 
 use std::net::UdpSocket;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded, select};
+use crossbeam_channel::{Receiver, bounded, select};
 
 use super::clock::MonotonicClock;
 use super::faults::log::FaultLog;
@@ -38,6 +39,7 @@ use crate::sensors::lidar::Thinning;
 use crate::time::{Epoch, SimTime};
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::{Answers, Carried};
+use departure::Feeder;
 use ledger::TimingBook;
 use listen::{Heard, News};
 use sender::{Outlet, Packet};
@@ -239,7 +241,7 @@ impl<'a> RealTimeRun<'a> {
                 &self.render,
             );
             let capacity = self.most_waiting();
-            let (packets, queue) = bounded(capacity);
+            let (packets, queue) = departure::queue(capacity, self.clock);
             let (mouth, heard) = bounded(HEARD_QUEUE);
             for (unit, link) in self.links.iter().enumerate() {
                 let (mouth, clock) = (mouth.clone(), self.clock);
@@ -338,7 +340,7 @@ impl<'a> RealTimeRun<'a> {
     fn conduct(
         &self,
         mut renderer: Renderer<'_>,
-        packets: Sender<Packet>,
+        mut packets: Feeder,
         heard: &Receiver<Heard>,
         end: SimTime,
         stop: &AtomicBool,
@@ -346,9 +348,9 @@ impl<'a> RealTimeRun<'a> {
         let ahead = Duration::from_nanos(self.rig.engine.render_ahead_ns);
         let mut faults = WireFaults::new(self.rig);
         let mut log = self.fault_log.lock().expect("no holder panics").take();
-        let send = |unit: usize, transmit: Transmit, shows: Marks| {
+        let mut send = |unit: usize, transmit: Transmit, shows: Marks| {
             // Fails only when the sender has stopped, and then so do we.
-            let _ = packets.send(Packet { unit, transmit, shows });
+            packets.send(Packet { unit, transmit, shows });
         };
         let mut latest_poses = vec![0; self.links.len()];
         let mut carried = Carried::new(self.rig);

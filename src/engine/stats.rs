@@ -21,6 +21,7 @@ pub struct DeviceStats {
     dropped: AtomicU64,
     send_errors: AtomicU64,
     faulted: AtomicU64,
+    position_packets: AtomicU64,
     unrecorded: AtomicU64,
     thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
@@ -54,6 +55,8 @@ pub struct DeviceFigures {
     pub rate_hz: f64,
     /// Packets a second of the real device.
     pub nominal_rate_hz: f64,
+    /// Packets among `packets` that went to the device's second port: position packets.
+    pub position_packets: u64,
     /// Packets that missed their deadline: `sent_late + dropped`.
     pub misses: u64,
     /// Packets sent after their deadline.
@@ -116,6 +119,7 @@ impl Default for DeviceStats {
             dropped: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             faulted: AtomicU64::new(0),
+            position_packets: AtomicU64::new(0),
             unrecorded: AtomicU64::new(0),
             thinned: AtomicU64::new(0),
             pose_to_wire_ns: Mutex::new(lateness.clone()),
@@ -144,6 +148,11 @@ impl DeviceStats {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.points.fetch_add(points.into(), Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a packet that went to the second port; it is counted as any other as well.
+    pub fn count_position(&self) {
+        self.position_packets.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records how late a packet was that was sent.
@@ -198,6 +207,7 @@ impl DeviceStats {
             bytes: self.bytes.load(Ordering::Relaxed),
             rate_hz: if elapsed.is_zero() { 0.0 } else { sent as f64 / elapsed.as_secs_f64() },
             nominal_rate_hz,
+            position_packets: self.position_packets.load(Ordering::Relaxed),
             misses: sent_late + dropped,
             sent_late,
             dropped,

@@ -195,12 +195,20 @@ fn siblings(facts: &HostFacts) -> Finding {
     }
 }
 
+/// The sender leaves others a tenth of its core (`engine::run::pauses`).
 fn throttling(facts: &HostFacts) -> Finding {
     let topic = "real-time share";
+    // Since 6.12 others are served by a reservation that these settings do not touch.
+    let is_served = facts.is_at_least(6, 12);
     match (facts.rt_runtime_us, facts.rt_period_us) {
-        (Some(runtime), Some(period)) if (0..period).contains(&runtime) => {
-            let how = "a sender that spins is stopped for the rest; sudo sysctl kernel.sched_rt_runtime_us=-1";
+        _ if is_served => good(topic, "950 ms of each second; the sender takes no more than 900"),
+        (Some(runtime), Some(period)) if (0..period * 9 / 10).contains(&runtime) => {
+            let how = "a sender that spins more is stopped for the rest of each period; sudo sysctl \
+                       kernel.sched_rt_runtime_us=950000";
             change(topic, format!("{runtime} of {period} us"), how)
+        }
+        (Some(runtime), Some(period)) if (0..period).contains(&runtime) => {
+            good(topic, format!("{runtime} of {period} us; the sender takes no more than 90 %"))
         }
         (Some(_), _) => good(topic, "all of the time"),
         (None, _) => note(topic, "unknown", ""),
@@ -390,7 +398,7 @@ mod tests {
             ("frequency", |f| _ = f.governors.insert("powersave".into())),
             ("idle states", |f| f.deepest_idle_us = Some(890)),
             ("sibling threads", |f| f.has_siblings = Some(true)),
-            ("real-time share", |f| f.rt_runtime_us = Some(950_000)),
+            ("real-time share", |f| f.rt_runtime_us = Some(800_000)),
             ("clock source", |f| f.clock_source = Some("hpet".into())),
             ("huge pages", |f| f.huge_pages = Some("never".into())),
             ("receive buffers", |f| f.receive_buffer_bytes = Some(212_992)),
@@ -405,6 +413,19 @@ mod tests {
             assert_eq!(open[0].topic, topic);
             assert!(open[0].advice.as_ref().is_some_and(|advice| advice.contains("; ")));
         }
+    }
+
+    #[test]
+    fn only_a_share_below_the_senders_matters_and_on_old_kernels_alone() {
+        let host = |release: &str, runtime| HostFacts {
+            kernel_release: release.into(),
+            rt_runtime_us: Some(runtime),
+            ..best_host()
+        };
+        assert_eq!(throttling(&host("6.1.0-13-amd64", 950_000)).state, State::Good);
+        assert_eq!(throttling(&host("6.1.0-13-amd64", 800_000)).state, State::Change);
+        assert_eq!(throttling(&host("6.12.1", 800_000)).state, State::Good);
+        assert_eq!(throttling(&host("7.0-rc1", 800_000)).state, State::Good);
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub struct DeviceTiming {
     pub link: String,
     /// Packets sent, late ones too.
     pub packets: u64,
+    /// Those of them that went to the second port, as a Velodyne's position packets do.
+    #[serde(default)]
+    pub position_packets: u64,
     /// Payload bytes.
     pub bytes: u64,
     /// Packets a second of the real device.
@@ -152,6 +155,7 @@ impl DeviceTiming {
             profile: figures.profile,
             link: figures.link,
             packets: figures.packets,
+            position_packets: figures.position_packets,
             bytes: figures.bytes,
             nominal_rate_hz: figures.nominal_rate_hz,
             sent_late: figures.sent_late,

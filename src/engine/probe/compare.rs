@@ -17,7 +17,7 @@ pub struct Comparison {
     pub at: Option<String>,
     /// Who sent them.
     pub from: Option<String>,
-    /// Packets sent, by the certificate.
+    /// Packets sent to that port, by the certificate: position packets go to another.
     pub sent: u64,
     /// Packets received; those that came twice included.
     pub received: u64,
@@ -71,14 +71,15 @@ pub fn compare(certificate: &Certificate, streams: &[StreamFigures]) -> Vec<Comp
                 .filter(|stream| address(&stream.at).is_some_and(|at| at.port() == port))
                 .max_by_key(|stream| stream.packets);
             let received = stream.map_or(0, |stream| stream.packets);
+            let sent = device.packets - device.position_packets.min(device.packets);
             let jitter = stream.map(|stream| Spread::over_least(&stream.jitter));
             Comparison {
                 device: device.name.clone(),
                 at: stream.map(|stream| stream.at.clone()),
                 from: stream.map(|stream| stream.from.clone()),
-                sent: device.packets,
+                sent,
                 received,
-                missing: device.packets as i64 - received as i64,
+                missing: sent as i64 - received as i64,
                 departed: Spread::over_least(device.evidence()),
                 arrived: jitter.unwrap_or_default(),
                 sender_clock: certificate.clock.describe(),

@@ -206,14 +206,15 @@ impl Judged {
             .filter(|ns| *ns > 0)
             .map(|ns| ns as f64)
             .collect();
-        // Stamps that run as arrivals do. What an S1 writes there runs in no way.
+        // Stamps that go on evenly, and no faster than packets arrive; slower they may, since a stall
+        // is no part of their time. What an S1 writes there runs in no way.
         let stamps_ns = median(steps.iter().copied());
         let span_ns = sample.last()?.arrival_ns.saturating_sub(first.arrival_ns) as f64;
-        let is_stamped = steps.len() * 4 >= (sample.len() - 1) * 3
-            && stamps_ns.is_some_and(|ns| {
-                let stamped_ns = ns * (sample.len() - 1) as f64;
-                stamped_ns < span_ns * 2.0 + 1e7 && stamped_ns > span_ns * 0.1
-            });
+        let is_stamped = stamps_ns.is_some_and(|ns| {
+            let even = steps.iter().filter(|step| (*step - ns).abs() < 2e3 + 0.01 * ns).count();
+            let stamped_ns = ns * (sample.len() - 1) as f64;
+            even * 4 >= (sample.len() - 1) * 3 && stamped_ns < span_ns * 2.0 + 1e7
+        });
         let period_ns = if is_stamped { stamps_ns? } else { arrival_ns };
         (period_ns > 0.0).then(|| Self {
             is_stamped,
@@ -406,6 +407,13 @@ mod tests {
         assert!((seen.clock_drift_ppm.unwrap() - 20.0).abs() < 1.0, "{:?}", seen.clock_drift_ppm);
         assert!((seen.period_us - 288.0).abs() < 1e-6);
         assert!((seen.rate_hz - 3472.2).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_sender_that_stalls_at_its_start_is_known_by_its_stamps() {
+        let seen = stream(|number| vec![if number < 20 { 0 } else { 400_000 }]);
+        assert_eq!((seen.kind.as_str(), seen.lost), ("velodyne", Some(0)));
+        assert!((seen.period_us - 288.0).abs() < 1e-6);
     }
 
     #[test]

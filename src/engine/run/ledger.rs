@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, TryRecvError};
+use rtrb::Consumer;
 
 use super::answers::Answers;
 use crate::devices::Transmit;
@@ -51,6 +51,8 @@ pub struct Handed {
     pub outcome: Outcome,
     /// What the kernel calls it when it tells of its departure.
     pub key: Option<u32>,
+    /// Whether it left by the link's second socket, whose keys are its own.
+    pub is_position: bool,
     /// What it is the first to show.
     pub shows: Marks,
 }
@@ -71,6 +73,14 @@ pub struct TimingBook {
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
     waiting: VecDeque<Handed>,
+    waiting_positions: VecDeque<Handed>,
+}
+
+/// Stamps of a link's sockets whose packets are still to come.
+#[derive(Debug, Default)]
+struct Stamps {
+    data: Vec<DepartureStamp>,
+    position: Vec<DepartureStamp>,
 }
 
 /// The ledger and what it writes to.
@@ -92,22 +102,24 @@ impl Ledger<'_> {
     pub fn ask_for_stamps(&self) {
         for (link, book) in self.links.iter().zip(self.books.into_iter().flatten()) {
             let Link::Udp(udp) = link else { continue };
-            match udp.stamp_departures() {
-                Ok(()) => book.lock().expect("no holder panics").is_stamped = true,
-                Err(error) => tracing::warn!("the kernel does not stamp what leaves: {error}"),
+            for socket in [Some(udp), udp.second()].into_iter().flatten() {
+                match socket.stamp_departures() {
+                    Ok(()) => book.lock().expect("no holder panics").is_stamped = true,
+                    Err(error) => tracing::warn!("the kernel does not stamp what leaves: {error}"),
+                }
             }
         }
     }
 
     /// Writes down what comes from the sender until it has gone and the last stamp is there.
-    pub fn keep(&self, entries: &Receiver<Entry>) {
+    pub fn keep(&self, mut entries: Consumer<Entry>) {
         let mut reader = StampReader::default();
-        let mut stamps: Vec<Vec<DepartureStamp>> = self.links.iter().map(|_| Vec::new()).collect();
+        let mut stamps: Vec<Stamps> = self.links.iter().map(|_| Stamps::default()).collect();
         let mut last_look = None;
         loop {
             // Stamps first: what they belong to is in the queue by the next look at the latest.
             self.read_stamps(&mut reader, &mut stamps);
-            let is_over = self.read_entries(entries);
+            let is_over = self.read_entries(&mut entries);
             let is_waiting = self.assign(&mut stamps);
             let now = self.clock.now();
             if is_over {
@@ -120,24 +132,22 @@ impl Ledger<'_> {
         }
         for book in self.books.into_iter().flatten() {
             let mut book = book.lock().expect("no holder panics");
-            book.unstamped += book.waiting.len() as u64;
+            book.unstamped += (book.waiting.len() + book.waiting_positions.len()) as u64;
             book.waiting.clear();
+            book.waiting_positions.clear();
         }
     }
 
     /// Whether the sender has gone.
-    fn read_entries(&self, entries: &Receiver<Entry>) -> bool {
-        loop {
-            match entries.try_recv() {
-                Ok(entry) => {
-                    if let Some(handed) = entry.handed {
-                        self.write(handed);
-                    }
-                }
-                Err(TryRecvError::Empty) => return false,
-                Err(TryRecvError::Disconnected) => return true,
+    fn read_entries(&self, entries: &mut Consumer<Entry>) -> bool {
+        // Asked first: what the sender wrote before it went is still to be read.
+        let is_over = entries.is_abandoned();
+        while let Ok(entry) = entries.pop() {
+            if let Some(handed) = entry.handed {
+                self.write(handed);
             }
         }
+        is_over
     }
 
     fn write(&self, handed: Handed) {
@@ -156,57 +166,68 @@ impl Ledger<'_> {
         let error_ns = difference_ns(handed.at.0, handed.due.0);
         book.handed.record(handed.packet, handed.due, error_ns);
         if book.is_stamped && handed.key.is_some() {
-            if book.waiting.len() == MOST_UNSTAMPED {
-                book.waiting.pop_front();
-                book.unstamped += 1;
+            let waiting = book.waiting_at(handed.is_position);
+            let is_full = waiting.len() == MOST_UNSTAMPED;
+            if is_full {
+                waiting.pop_front();
             }
-            book.waiting.push_back(handed);
+            waiting.push_back(handed);
+            book.unstamped += u64::from(is_full);
         }
     }
 
-    fn read_stamps(&self, reader: &mut StampReader, stamps: &mut [Vec<DepartureStamp>]) {
+    fn read_stamps(&self, reader: &mut StampReader, stamps: &mut [Stamps]) {
         if self.books.is_none() {
             return;
         }
         for (link, stamps) in self.links.iter().zip(stamps) {
-            if let Link::Udp(udp) = link
-                && let Err(error) = udp.departures(reader, stamps)
+            let Link::Udp(udp) = link else { continue };
+            for (socket, stamps) in
+                [(Some(udp), &mut stamps.data), (udp.second(), &mut stamps.position)]
             {
-                tracing::debug!("cannot read stamps of {}: {error}", udp.to());
+                if let Some(Err(error)) = socket.map(|socket| socket.departures(reader, stamps)) {
+                    tracing::debug!("cannot read stamps of {}: {error}", udp.to());
+                }
             }
         }
     }
 
     /// Gives stamps to the packets they are of; whether any packet still waits for its own.
-    fn assign(&self, stamps: &mut [Vec<DepartureStamp>]) -> bool {
+    fn assign(&self, stamps: &mut [Stamps]) -> bool {
         let Some(books) = self.books else { return false };
         // The clocks are compared anew each time: the one that stamps is steered.
         let offset_ns = clock::realtime_offset().offset_ns;
         let mut is_waiting = false;
         for (book, stamps) in books.iter().zip(stamps) {
             let mut book = book.lock().expect("no holder panics");
-            stamps.retain(|stamp| {
-                let at_ns = stamp.unix_ns as i64 - offset_ns - self.clock.origin_ns() as i64;
-                !book.claim(stamp.key, at_ns)
-            });
-            is_waiting |= !book.waiting.is_empty();
+            let at_ns = |stamp: &DepartureStamp| {
+                stamp.unix_ns as i64 - offset_ns - self.clock.origin_ns() as i64
+            };
+            stamps.data.retain(|stamp| !book.claim(false, stamp.key, at_ns(stamp)));
+            stamps.position.retain(|stamp| !book.claim(true, stamp.key, at_ns(stamp)));
+            is_waiting |= !book.waiting.is_empty() || !book.waiting_positions.is_empty();
         }
         is_waiting
     }
 }
 
 impl TimingBook {
+    /// Packets of a socket that wait for their stamp.
+    fn waiting_at(&mut self, is_position: bool) -> &mut VecDeque<Handed> {
+        if is_position { &mut self.waiting_positions } else { &mut self.waiting }
+    }
+
     /// Writes the departure of the packet that the kernel calls `key`, `at_ns` after the first
     /// instant; `false` if that packet is still to come.
-    fn claim(&mut self, key: u32, at_ns: i64) -> bool {
+    fn claim(&mut self, is_position: bool, key: u32, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets before this one have lost their stamps.
-        while let Some(first) = self.waiting.front().copied() {
+        while let Some(first) = self.waiting_at(is_position).front().copied() {
             let ahead = key.wrapping_sub(first.key.unwrap_or(key)) as i32;
             if ahead < 0 {
                 self.unclaimed += 1;
                 return true;
             }
-            self.waiting.pop_front();
+            self.waiting_at(is_position).pop_front();
             if ahead > 0 {
                 self.unstamped += 1;
                 continue;
@@ -237,6 +258,7 @@ mod tests {
             at,
             outcome: Outcome::OnTime,
             key: Some(key),
+            is_position: false,
             shows: Marks::default(),
         }
     }
@@ -246,12 +268,13 @@ mod tests {
         let mut book = TimingBook { is_stamped: true, ..TimingBook::default() };
         let first = u32::MAX - 1;
         book.waiting.extend((0..4).map(|n| handed(n, first.wrapping_add(n as u32))));
-        assert!(book.claim(first, 25));
+        assert!(book.claim(false, first, 25));
         // The second's stamp is lost; the third's key has wrapped to 0.
-        assert!(book.claim(0, 2027));
-        assert!(book.claim(first, 25), "a stamp that comes twice is thrown away");
-        assert!(book.claim(1, 3020));
-        assert!(!book.claim(2, 4020), "its packet has not been written down yet");
+        assert!(book.claim(false, 0, 2027));
+        assert!(book.claim(false, first, 25), "a stamp that comes twice is thrown away");
+        assert!(!book.claim(true, 1, 9), "the other socket counts for itself");
+        assert!(book.claim(false, 1, 3020));
+        assert!(!book.claim(false, 2, 4020), "its packet has not been written down yet");
         assert_eq!((book.departed.count(), book.unstamped, book.unclaimed), (3, 1, 1));
         let worst = book.departed.figures().worst[0];
         assert_eq!((worst.packet, worst.error_ns), (2, 27));

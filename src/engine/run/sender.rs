@@ -5,18 +5,19 @@
 //! first start bit is due and takes its time by itself; to a line that moves them at once they are
 //! given in pieces, each when its last bit would have arrived.
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, TryRecvError};
+use rtrb::{Consumer, Producer};
 
 use super::LONGEST_SLEEP;
 use super::answers::Answers;
 use super::ledger::{Entry, Handed};
+use super::pauses::{self, Pauses};
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::devices::{Output, Transmit};
 use crate::engine::Link;
@@ -68,15 +69,19 @@ pub struct Packet {
 }
 
 /// What is to be sent, and how the lines run. Once it is made, it asks the allocator for nothing,
-/// frees nothing and takes no lock but those of serial lines and servers: what it is done with, it
-/// hands to the ledger. One system call sends one packet: several in one call would leave together.
+/// frees nothing, and waits for no other thread but for the locks of serial lines and servers: what
+/// it is done with, it hands to the ledger. Its queues are wait-free. With any that is not, a thread
+/// that was stopped in the middle of putting something in would have this one spin until it runs
+/// again, which on the same core it does not. One system call sends one packet: several in one call
+/// would leave together.
 pub struct Sender<'a> {
     outlet: Outlet<'a>,
-    ledger: crossbeam_channel::Sender<Entry>,
+    ledger: Producer<Entry>,
     waiting: BinaryHeap<Reverse<Pending>>,
     capacity: usize,
     order: u64,
     spin: Duration,
+    pauses: Pauses,
     lead: Duration,
     lines: Vec<LineSettings>,
     /// Where each device's datagrams go; here as well as in the link, which has a lock.
@@ -84,16 +89,12 @@ pub struct Sender<'a> {
     /// And those of position packets.
     seconds: Vec<Option<SocketAddr>>,
     /// Packets of each device that were turned to.
-    numbers: Vec<Cell<u64>>,
+    numbers: Vec<u64>,
 }
 
 impl<'a> Sender<'a> {
     /// Nothing waits yet; no more than `capacity` packets ever do.
-    pub fn new(
-        outlet: Outlet<'a>,
-        capacity: usize,
-        ledger: crossbeam_channel::Sender<Entry>,
-    ) -> Self {
+    pub fn new(outlet: Outlet<'a>, capacity: usize, ledger: Producer<Entry>) -> Self {
         Self {
             outlet,
             ledger,
@@ -101,70 +102,89 @@ impl<'a> Sender<'a> {
             capacity,
             order: 0,
             spin: Duration::from_nanos(outlet.engine.spin_ns),
+            pauses: Pauses::of(outlet.engine.scheduler),
             lead: Duration::from_nanos(outlet.engine.lead_ns),
             lines: outlet.lines.to_vec(),
             targets: outlet.links.iter().map(target).collect(),
             seconds: outlet.links.iter().map(second_target).collect(),
-            numbers: vec![Cell::new(0); outlet.links.len()],
+            numbers: vec![0; outlet.links.len()],
         }
     }
 
     /// Sends each packet when it is due, until whoever fills `queue` has gone and nothing is left.
-    pub fn send_all(mut self, queue: &Receiver<Packet>, stop: &AtomicBool) {
+    pub fn send_all(mut self, mut queue: Consumer<Packet>, stop: &AtomicBool) {
         let mut is_open = true;
         while !stop.load(Ordering::Relaxed) {
-            is_open &= self.take(queue);
-            let clock = self.outlet.clock;
-            let latest_wake = clock.now() + LONGEST_SLEEP;
+            is_open &= self.take(&mut queue);
+            let now = self.outlet.clock.now();
+            self.pauses.note(now, Duration::ZERO);
+            if self.pauses.must_sleep() {
+                self.sleep(now + pauses::FORCED, Duration::ZERO);
+            }
+            let latest_wake = now + LONGEST_SLEEP;
             match self.waiting.peek() {
-                Some(Reverse(first)) if first.act > latest_wake => clock.sleep_until(latest_wake),
+                Some(Reverse(first)) if first.act > latest_wake => {
+                    self.sleep(latest_wake, Duration::ZERO);
+                }
                 Some(Reverse(first)) => {
-                    let act = first.act;
-                    self.rehearse(first);
-                    clock.wait_until(act, self.spin);
+                    let (act, unit) = (first.act, first.unit);
+                    self.wait_for(act, unit);
                     if let Some(Reverse(pending)) = self.waiting.pop() {
                         self.send(pending);
                     }
                 }
                 // To be woken by the queue would mean a lock.
-                None if is_open => clock.sleep_until(latest_wake),
+                None if is_open => self.sleep(latest_wake, Duration::ZERO),
                 None => break,
             }
         }
     }
 
-    /// Wakes up a little before a datagram's time and goes its way without it, if there is time.
-    fn rehearse(&self, first: &Pending) {
-        let Link::Udp(link) = &self.outlet.links[first.unit] else { return };
-        let Some(to) = self.targets[first.unit] else { return };
+    /// Sleeps until `early` before `at`.
+    fn sleep(&mut self, at: SimTime, early: Duration) {
         let clock = self.outlet.clock;
-        if self.spin < 2 * REHEARSAL || clock.now() + REHEARSAL > first.act {
-            return;
+        let before = clock.now();
+        clock.sleep_until_before(at, early);
+        let now = clock.now();
+        self.pauses.note(now, now.saturating_since(before));
+    }
+
+    /// Sleeps until a little before `act` and watches the clock from there. A datagram's way is gone
+    /// once without it, if there is time.
+    fn wait_for(&mut self, act: SimTime, unit: usize) {
+        let clock = self.outlet.clock;
+        let wait = clock.left_until(act);
+        let spin = self.pauses.spin(wait, self.spin);
+        if spin < wait {
+            self.sleep(act, spin);
         }
-        clock.wait_until(first.act - REHEARSAL, self.spin - REHEARSAL);
-        if clock.now() + REHEARSAL / 2 < first.act {
-            link.rehearse(to);
+        if let (Link::Udp(link), Some(to)) = (&self.outlet.links[unit], self.targets[unit])
+            && spin >= 2 * REHEARSAL
+            && clock.left_until(act) > REHEARSAL
+        {
+            clock.watch_until(act - REHEARSAL);
+            if clock.left_until(act) > REHEARSAL / 2 {
+                link.rehearse(to);
+            }
         }
+        clock.watch_until(act);
     }
 
     /// Takes what waits in `queue` as far as there is room; whether more may come.
-    fn take(&mut self, queue: &Receiver<Packet>) -> bool {
+    fn take(&mut self, queue: &mut Consumer<Packet>) -> bool {
+        // Asked first: what was put in before its end was dropped is still to be taken.
+        let is_open = !queue.is_abandoned();
         while self.waiting.len() < self.capacity {
-            match queue.try_recv() {
-                Ok(Packet { unit, transmit, shows }) => {
-                    self.order += 1;
-                    let (due, order) = (transmit.due, self.order);
-                    let act = match &self.outlet.links[unit] {
-                        Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
-                        Link::Udp(_) => due - self.lead,
-                        _ => due,
-                    };
-                    let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
-                    self.waiting.push(Reverse(pending));
-                }
-                Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return false,
-            }
+            let Ok(Packet { unit, transmit, shows }) = queue.pop() else { return is_open };
+            self.order += 1;
+            let (due, order) = (transmit.due, self.order);
+            let act = match &self.outlet.links[unit] {
+                Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
+                Link::Udp(_) => due - self.lead,
+                _ => due,
+            };
+            let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
+            self.waiting.push(Reverse(pending));
         }
         true
     }
@@ -173,7 +193,8 @@ impl<'a> Sender<'a> {
         match (&self.outlet.links[pending.unit], &pending.transmit.output) {
             (Link::Udp(link), Output::Bytes(bytes)) => {
                 let to = self.targets[pending.unit].unwrap_or_else(|| link.to());
-                self.hand_over(&pending, || self.send_datagram(link, bytes, to, pending.due));
+                let clock = self.outlet.clock;
+                self.hand_over(&pending, || send_datagram(clock, link, bytes, to, pending.due));
             }
             (Link::Udp(link), Output::Host(host)) => {
                 let to = SocketAddr::new(host.ip, host.data_port);
@@ -190,8 +211,7 @@ impl<'a> Sender<'a> {
             }
             (Link::Udp(link), Output::Position(bytes)) => {
                 if let (Some(link), Some(to)) = (link.second(), self.seconds[pending.unit]) {
-                    // The ledger knows the other socket's datagrams alone by their keys.
-                    self.hand_over(&pending, || Sent::on_line(link.send_to(bytes, to).is_ok()));
+                    self.hand_over(&pending, || Sent::of(link, link.send_to(bytes, to)));
                 }
             }
             (Link::Line(line), Output::Bytes(bytes)) => {
@@ -252,11 +272,12 @@ impl<'a> Sender<'a> {
     }
 
     /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
-    fn hand_over(&self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
+    fn hand_over(&mut self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
         let Outlet { engine, clock, .. } = self.outlet;
         let Pending { unit, due, ref transmit, shows, .. } = *pending;
         let Some(bytes) = transmit.output.bytes() else { return false };
-        let packet = self.numbers[unit].replace(self.numbers[unit].get() + 1);
+        let packet = self.numbers[unit];
+        self.numbers[unit] += 1;
         let at = clock.now();
         let is_late = at.0.saturating_sub(due.0) > engine.miss_threshold_ns;
         let is_dropped = is_late && engine.late == LatePolicy::Drop;
@@ -268,40 +289,44 @@ impl<'a> Sender<'a> {
             (_, true, false) => Outcome::OnTime,
         };
         self.outlet.stats[unit].count(outcome, transmit.points, bytes.len());
-        let handed = Handed { unit, packet, due, at, outcome, key: sent.key, shows };
+        let is_position = matches!(transmit.output, Output::Position(_));
+        if is_position && sent.is_whole {
+            self.outlet.stats[unit].count_position();
+        }
+        let handed = Handed { unit, packet, due, at, outcome, key: sent.key, is_position, shows };
         let entry = Entry { handed: Some(handed), spent: None };
-        if self.ledger.try_send(entry).is_err() {
+        if self.ledger.push(entry).is_err() {
             self.outlet.stats[unit].count_unrecorded();
         }
         !is_dropped
     }
 
-    fn send_datagram(&self, link: &UdpLink, bytes: &[u8], to: SocketAddr, due: SimTime) -> Sent {
-        let sent = match link.launch_clock() {
-            None => link.send_to(bytes, to),
-            Some(clock) => {
-                let launch = due.max(self.outlet.clock.now() + SOONEST_LAUNCH);
-                let monotonic_ns = self.outlet.clock.origin_ns() + launch.0;
-                let launch_ns = match clock {
-                    LaunchClock::Monotonic => monotonic_ns,
-                    LaunchClock::Tai => monotonic_ns.wrapping_add_signed(tai_offset().offset_ns),
-                };
-                link.send_at(bytes, to, launch_ns)
-            }
-        };
-        match sent {
-            Ok(key) => Sent { is_whole: true, key: Some(key) },
-            Err(error) => {
-                tracing::debug!("{}", link.explain(&error));
-                Sent { is_whole: false, key: None }
-            }
-        }
-    }
-
     /// Has the packet's buffer freed elsewhere. Only if the ledger is far behind it is freed here.
-    fn give_back(&self, pending: Pending) {
-        let _ = self.ledger.try_send(Entry { handed: None, spent: Some(pending.transmit) });
+    fn give_back(&mut self, pending: Pending) {
+        let _ = self.ledger.push(Entry { handed: None, spent: Some(pending.transmit) });
     }
+}
+
+fn send_datagram(
+    clock: MonotonicClock,
+    link: &UdpLink,
+    bytes: &[u8],
+    to: SocketAddr,
+    due: SimTime,
+) -> Sent {
+    let sent = match link.launch_clock() {
+        None => link.send_to(bytes, to),
+        Some(launch_clock) => {
+            let launch = due.max(clock.now() + SOONEST_LAUNCH);
+            let monotonic_ns = clock.origin_ns() + launch.0;
+            let launch_ns = match launch_clock {
+                LaunchClock::Monotonic => monotonic_ns,
+                LaunchClock::Tai => monotonic_ns.wrapping_add_signed(tai_offset().offset_ns),
+            };
+            link.send_at(bytes, to, launch_ns)
+        }
+    };
+    Sent::of(link, sent)
 }
 
 /// What came of handing bytes to the system.
@@ -312,6 +337,14 @@ struct Sent {
 }
 
 impl Sent {
+    /// A datagram.
+    fn of(link: &UdpLink, sent: io::Result<u32>) -> Self {
+        if let Err(error) = &sent {
+            tracing::debug!("{}", link.explain(error));
+        }
+        Self { is_whole: sent.is_ok(), key: sent.ok() }
+    }
+
     fn on_line(is_whole: bool) -> Self {
         Self { is_whole, key: None }
     }

@@ -1,0 +1,157 @@
+//! How much of its core the sending thread may spend on watching the clock.
+//!
+//! Linux stops a real-time thread that leaves the ordinary threads of its core less than a twentieth
+//! of each second: for 50 ms, once a second (`sched_rt_runtime_us`; since 6.12 the fair server, which
+//! that setting does not turn off). A `SCHED_DEADLINE` thread is stopped when its share of a period is
+//! used up. So the sender keeps an account of its sleep, and spins less while it owes some.
+
+use std::time::Duration;
+
+use crate::config::rig::SchedulerChoice;
+use crate::time::SimTime;
+
+/// Shorter waits are not slept: falling asleep and waking take as long.
+const SHORTEST_SLEPT: Duration = Duration::from_micros(40);
+/// Sleep owed from which short waits are slept through, too.
+const PATIENCE_NS: i64 = 100_000;
+/// Sleep owed from which the sender sleeps although something is due.
+const LIMIT_NS: i64 = 1_000_000;
+/// A sleep that is taken although something is due.
+pub const FORCED: Duration = Duration::from_micros(200);
+/// Sleep that counts for later.
+const MOST_SAVED_NS: i64 = 5_000_000;
+
+/// The account of one thread's sleep.
+#[derive(Clone, Debug)]
+pub struct Pauses {
+    /// Part of the time, in hundredths, that must be slept.
+    percent: u64,
+    owed_ns: i64,
+    last: Option<SimTime>,
+}
+
+impl Pauses {
+    /// An account that is even, of a thread scheduled so.
+    pub fn of(scheduler: SchedulerChoice) -> Self {
+        let percent = match scheduler {
+            // Twice what the kernel wants for others.
+            SchedulerChoice::Fifo => 10,
+            // 400 of 500 us are reserved.
+            SchedulerChoice::Deadline => 25,
+            SchedulerChoice::Normal => 0,
+        };
+        Self { percent, owed_ns: 0, last: None }
+    }
+
+    /// It is `now`, and the thread has slept for `slept` since it was told so before.
+    pub fn note(&mut self, now: SimTime, slept: Duration) {
+        let elapsed = self.last.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        self.last = Some(now);
+        let owed_ns = elapsed.as_nanos() as u64 * self.percent / 100;
+        let balance_ns = self.owed_ns + owed_ns as i64 - slept.as_nanos() as i64;
+        self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
+    }
+
+    /// How long at the end of a wait the clock may be watched, if `wish` is what is wanted.
+    pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
+        let most = match wait {
+            _ if self.owed_ns <= 0 => wait,
+            // Twice the share, so that what is owed is paid back.
+            _ if wait >= SHORTEST_SLEPT => wait - wait * (2 * self.percent as u32) / 100,
+            _ if self.owed_ns > PATIENCE_NS => Duration::ZERO,
+            _ => wait,
+        };
+        most.min(wish)
+    }
+
+    /// Whether the thread must sleep whatever is due.
+    pub fn must_sleep(&self) -> bool {
+        self.owed_ns > LIMIT_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WAKE_UP: Duration = Duration::from_micros(5);
+
+    /// What a thread comes to that sends for `cost` every `gap` and would spin `wish`: the share of
+    /// a second that it sleeps in the worst 50 ms, and how late it is at most.
+    fn drive(
+        scheduler: SchedulerChoice,
+        gap: Duration,
+        cost: Duration,
+        wish: Duration,
+    ) -> (f64, Duration) {
+        let window = Duration::from_millis(50);
+        let mut pauses = Pauses::of(scheduler);
+        let (mut now, mut due) = (SimTime::ZERO, SimTime::ZERO);
+        let (mut asleep, mut least, mut latest) = (Duration::ZERO, f64::MAX, Duration::ZERO);
+        let mut next_window = SimTime::ZERO + window;
+        while now < SimTime(1_000_000_000) {
+            pauses.note(now, Duration::ZERO);
+            let mut sleep_until = |now: &mut SimTime, at: SimTime, pauses: &mut Pauses| {
+                let slept = (at + WAKE_UP).saturating_since(*now);
+                *now = at + WAKE_UP;
+                asleep += slept;
+                pauses.note(*now, slept);
+            };
+            if pauses.must_sleep() {
+                let until = now + FORCED;
+                sleep_until(&mut now, until, &mut pauses);
+            }
+            let wait = due.saturating_since(now);
+            let spin = pauses.spin(wait, wish);
+            if spin < wait {
+                sleep_until(&mut now, due - spin, &mut pauses);
+            }
+            now = now.max(due);
+            latest = latest.max(now.saturating_since(due));
+            now = now + cost;
+            due = due + gap;
+            if now >= next_window {
+                least = least.min(asleep.as_secs_f64() / window.as_secs_f64());
+                asleep = Duration::ZERO;
+                next_window = now + window;
+            }
+        }
+        (least, latest)
+    }
+
+    const MICROSECOND: Duration = Duration::from_micros(1);
+
+    #[test]
+    fn who_sleeps_enough_spins_as_asked() {
+        // An HDL-64E S2, as it comes.
+        let (asleep, latest) =
+            drive(SchedulerChoice::Fifo, 288 * MICROSECOND, 8 * MICROSECOND, 100 * MICROSECOND);
+        assert!((0.6..0.68).contains(&asleep), "{asleep}");
+        assert_eq!(latest, Duration::ZERO);
+    }
+
+    #[test]
+    fn who_would_never_sleep_sleeps_a_tenth_and_is_not_late() {
+        // A VLS-128, and an HDL-64E that may spin as long as it likes.
+        for gap in [79, 288] {
+            let wish = 10_000 * MICROSECOND;
+            let (asleep, latest) =
+                drive(SchedulerChoice::Fifo, gap * MICROSECOND, 8 * MICROSECOND, wish);
+            assert!((0.09..0.25).contains(&asleep), "{gap} us: {asleep}");
+            assert_eq!(latest, Duration::ZERO, "{gap} us");
+        }
+        let (asleep, _) =
+            drive(SchedulerChoice::Deadline, 288 * MICROSECOND, 8 * MICROSECOND, 300 * MICROSECOND);
+        assert!(asleep > 0.22, "{asleep}");
+    }
+
+    proptest! {
+        #[test]
+        fn others_always_get_their_share(gap_us in 1_u32..400, cost_us in 1_u32..20, wish_us in 0_u32..500) {
+            let (gap, cost, wish) = (gap_us * MICROSECOND, cost_us * MICROSECOND, wish_us * MICROSECOND);
+            let (asleep, _) = drive(SchedulerChoice::Fifo, gap, cost, wish);
+            prop_assert!(asleep > 0.07, "{asleep}");
+        }
+    }
+}
