@@ -2,7 +2,7 @@
 
 use std::net::UdpSocket;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
@@ -33,6 +33,10 @@ const DURATION: Duration = Duration::from_millis(300);
 const PACKETS: u64 = 227 + 43;
 
 fn overloaded(late: &str) -> DeviceFigures {
+    run_with(Box::new(Slow), late, 1)
+}
+
+fn run_with(caster: Box<dyn RayCaster>, late: &str, workers: usize) -> DeviceFigures {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let text = format!(
         r#"
@@ -41,7 +45,7 @@ scene = "room"
 [robot]
 trajectory = {{ kind = "still" }}
 [engine]
-workers = 1
+workers = {workers}
 late = "{late}"
 render_ahead_ms = 40
 [[device]]
@@ -53,7 +57,7 @@ link = {{ udp = {{ to = "{}" }} }}
     );
     let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
-    world.caster = Box::new(Slow);
+    world.caster = caster;
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     run.run(Some(DURATION), &AtomicBool::new(false), |_| {});
     run.figures(DURATION).remove(0)
@@ -81,4 +85,45 @@ fn thinned_packets_all_leave_and_are_counted() {
     let figures = overloaded("thin");
     assert_eq!((figures.packets, figures.dropped), (PACKETS, 0));
     assert!(figures.thinned > 0 && figures.thinned < PACKETS, "{figures:?}");
+}
+
+/// Holds the worker that comes first up until the others have cast so many pulses, for half a second at
+/// most.
+struct HoldsFirst {
+    until: u64,
+    pulses: AtomicU64,
+    /// Pulses that had been cast when the first worker went on.
+    meanwhile: &'static AtomicU64,
+}
+
+impl RayCaster for HoldsFirst {
+    fn cast(&self, _: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+        if self.pulses.fetch_add(pulses.len() as u64, Ordering::Relaxed) == 0 {
+            let cast = || self.pulses.load(Ordering::Relaxed);
+            for _ in 0..100 {
+                if cast() >= self.until {
+                    break;
+                }
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+            self.meanwhile.store(cast(), Ordering::Relaxed);
+        }
+    }
+
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], _: &[SimTime], hits: &mut [Hit]) {
+        self.cast(stencil, pulses, hits);
+    }
+}
+
+#[test]
+fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
+    static MEANWHILE: AtomicU64 = AtomicU64::new(0);
+    // 128 requests wait at most; the run has 227 of 384 pulses.
+    let until = 180 * 384;
+    let caster = HoldsFirst { until, pulses: AtomicU64::new(0), meanwhile: &MEANWHILE };
+    let figures = run_with(Box::new(caster), "late", 2);
+    assert_eq!((figures.packets, figures.dropped), (PACKETS, 0));
+    let meanwhile = MEANWHILE.load(Ordering::Relaxed);
+    assert!((1..=128 * 384).contains(&meanwhile), "{meanwhile} pulses");
 }

@@ -22,6 +22,9 @@ use crate::world::trajectory::feed::ShownPose;
 
 /// Measurements under way at once, per worker: enough that none waits for the conductor.
 const IN_FLIGHT_PER_WORKER: usize = 8;
+/// Requests of a device that wait behind one whose worker was held up, as a multiple of those under
+/// way at once. Without a limit the other workers would fill the memory meanwhile.
+const MOST_WAITING_FACTOR: usize = 8;
 
 /// The conductor's hold on the devices and the workers.
 pub struct Renderer<'scope> {
@@ -241,9 +244,13 @@ impl<'scope> Renderer<'scope> {
                     unit.peeked = unit.device.poll_request(horizon);
                 }
             }
+            let most_waiting = MOST_WAITING_FACTOR * self.capacity;
+            let has_room = |unit: &&Unit| unit.waiting.len() < most_waiting;
             let start_of = |unit: &Unit| unit.peeked.as_ref().map(|request| request.start);
             let earliest = (0..self.units.len())
-                .filter_map(|index| Some((start_of(&self.units[index])?, index)))
+                .filter_map(|index| {
+                    Some((start_of(Some(&self.units[index]).filter(has_room)?)?, index))
+                })
                 .min();
             let Some((_, index)) = earliest else { break };
             let unit = &mut self.units[index];
