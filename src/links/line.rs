@@ -43,8 +43,8 @@ impl LineSettings {
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
     }
 
-    /// The bits of `bytes` back to back, as they stand on the line.
-    fn levels(&self, bytes: &[u8]) -> Vec<bool> {
+    /// The bits of `bytes` back to back, as they stand on the line: high is `true`.
+    pub fn levels(&self, bytes: &[u8]) -> Vec<bool> {
         let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
         for &byte in bytes {
             let data = (0..self.data_bits).map(|bit| byte >> bit & 1 == 1);
@@ -63,19 +63,24 @@ impl LineSettings {
 }
 
 /// What a UART set to `receiver` makes of `bytes` that a UART set to `sender` puts on the line.
+pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> Vec<u8> {
+    if sender == receiver {
+        return bytes.to_vec();
+    }
+    sampled(&sender.levels(bytes), sender.baud, receiver)
+}
+
+/// What a UART set to `receiver` makes of a line with these levels, each of which lasts a bit of
+/// `baud`.
 ///
 /// The line idles before and after. The receiver looks for a falling edge and samples the middle
 /// of each bit, as a 16550 does. A character without stop bit is a framing error and arrives as 0,
 /// as Linux hands it to programs (`termios(3)`, neither IGNPAR nor PARMRK); one with a bad parity
 /// bit too.
-pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> Vec<u8> {
-    if sender == receiver {
-        return bytes.to_vec();
-    }
-    let levels = sender.levels(bytes);
-    // Instants in units of 1 / (2 * sender.baud * receiver.baud) s: whole numbers throughout.
+pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
+    // Instants in units of 1 / (2 * baud * receiver.baud) s: whole numbers throughout.
     let sent_bit = 2 * u64::from(receiver.baud.max(1));
-    let heard_bit = 2 * u64::from(sender.baud.max(1));
+    let heard_bit = 2 * u64::from(baud.max(1));
     let end = levels.len() as u64 * sent_bit;
     let level = |at: u64| levels.get((at / sent_bit) as usize).copied().unwrap_or(true);
 
@@ -154,7 +159,36 @@ mod tests {
         assert_ne!(heard, b"aaaa");
     }
 
+    #[test]
+    fn a_break_is_one_zero_and_costs_what_it_covers() {
+        let mut levels = SLOW.levels(b"ABC");
+        // From the middle of B to the middle of C.
+        levels[14..26].fill(false);
+        let heard = sampled(&levels, SLOW.baud, SLOW);
+        assert_eq!(heard[..2], [b'A', 0]);
+        assert!(!heard.contains(&b'C'));
+    }
+
+    #[test]
+    fn a_flipped_data_bit_changes_one_byte() {
+        let mut levels = SLOW.levels(b"AB");
+        levels[1] = !levels[1];
+        assert_eq!(sampled(&levels, SLOW.baud, SLOW), [b'A' ^ 1, b'B']);
+    }
+
     proptest! {
+        #[test]
+        fn a_quiet_line_carries_everything(bytes: Vec<u8>) {
+            prop_assert_eq!(sampled(&SLOW.levels(&bytes), SLOW.baud, SLOW), bytes);
+        }
+
+        #[test]
+        fn any_line_is_read(levels: Vec<bool>) {
+            let heard = sampled(&levels, SLOW.baud, SLOW);
+            // A character takes nine bits and a half; the last may run into the rest.
+            prop_assert!(heard.len() <= levels.len() / 9 + 1);
+        }
+
         #[test]
         fn whatever_is_sent_is_heard_as_something_bounded(
             bytes in prop::collection::vec(any::<u8>(), 0..200),

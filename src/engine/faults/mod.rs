@@ -9,7 +9,6 @@ pub mod log;
 mod strike;
 #[cfg(test)]
 mod tests;
-mod uart;
 
 use std::collections::VecDeque;
 

@@ -3,12 +3,15 @@
 use rand::Rng;
 use rand_xoshiro::SplitMix64;
 
-use super::uart::{self, BITS_PER_BYTE};
 use super::{Active, Effect};
 use crate::config::faults::FaultKind;
 use crate::config::profile::Interface;
 use crate::devices::{Output, Transmit};
+use crate::links::line::{LineSettings, sampled};
 use crate::time::SimTime;
+
+/// How a disturbed line runs at both ends; its rate does not matter then.
+const LINE: LineSettings = LineSettings::eight_n_one(9600);
 
 impl Active {
     /// Does to `transmit`, which falls into `window`, what the fault does; what is left of it goes
@@ -80,24 +83,24 @@ impl Active {
                 (bits > 0).then_some(Effect::Flipped { bits })
             }
             FaultKind::LineNoise { rate } => {
-                let mut line = uart::line_of(bytes);
-                let count = bytes.len() * BITS_PER_BYTE;
-                let bits = each_of(count, *rate, draws, |bit| line[bit] = !line[bit]);
+                let mut line = LINE.levels(bytes);
+                let bits = each_of(line.len(), *rate, draws, |bit| line[bit] = !line[bit]);
                 if bits > 0 {
-                    *bytes = uart::received(&line);
+                    *bytes = sampled(&line, LINE.baud, LINE);
                 }
                 (bits > 0).then_some(Effect::Flipped { bits })
             }
             FaultKind::FramingBreaks { probability, length_bits } => {
-                let mut line = uart::line_of(bytes);
+                let mut line = LINE.levels(bytes);
+                let bits_per_byte = LINE.bits_per_byte() as usize;
                 let times = each_of(bytes.len(), *probability, draws, |byte| {
-                    // From the middle of the byte on.
-                    let start = byte * BITS_PER_BYTE + BITS_PER_BYTE / 2;
-                    let end = (start + *length_bits as usize).min(line.len() - 1);
+                    // From the middle of the byte on; the rest behind the last is not looked at.
+                    let start = byte * bits_per_byte + bits_per_byte / 2;
+                    let end = (start + *length_bits as usize).min(line.len());
                     line[start..end].fill(false);
                 });
                 if times > 0 {
-                    *bytes = uart::received(&line);
+                    *bytes = sampled(&line, LINE.baud, LINE);
                 }
                 (times > 0).then_some(Effect::Broken { times })
             }
