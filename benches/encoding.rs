@@ -92,7 +92,7 @@ fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measuremen
             }
         };
         let outcome = Outcome::Returns((0..pulses).map(returns).collect());
-        Measurement { request, outcome }
+        Measurement::new(request, outcome)
     };
     requests.take(PACKETS).map(answer).collect()
 }

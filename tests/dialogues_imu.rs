@@ -74,8 +74,7 @@ impl Bench {
             let Subject::Series { count, period_ns } = request.subject else { panic!("a series") };
             let at = |i: u64| SimTime(request.start.0 + i * period_ns);
             let truths = (0..u64::from(count)).map(|i| at_rest(at(i))).collect();
-            self.imu
-                .handle_measurement(&Measurement { request, outcome: Outcome::Inertial(truths) });
+            self.imu.handle_measurement(&Measurement::new(request, Outcome::Inertial(truths)));
         }
         self.now.0 += MS;
         self.imu.advance(self.now);

@@ -1,18 +1,21 @@
 //! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
 
+#[path = "common/faulty.rs"]
+#[allow(dead_code, reason = "not every test file needs all of it")]
+mod faulty;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::overrides::Override;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::faults::log::FaultLog;
-use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DATA_PACKET_LEN;
+
+use faulty::log_rows;
 
 const RIG: &str = r#"
 seed = 11
@@ -72,61 +75,17 @@ rate = 0.002
 const DURATION: Duration = Duration::from_millis(400);
 
 fn rig(overrides: &[&str]) -> Rig {
-    let overrides: Vec<Override> = overrides.iter().map(|set| set.parse().unwrap()).collect();
-    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+    faulty::rig(RIG, overrides)
 }
 
 /// The files of a recording by name.
 fn recorded(rig: &Rig) -> BTreeMap<String, Vec<u8>> {
-    let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
-    record(rig, &world, DURATION, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
-    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, std::fs::read(path).unwrap())
-        })
-        .collect()
+    faulty::recorded(rig, DURATION)
 }
 
-/// Stamp (nanoseconds) and payload of each data packet of a capture.
+/// The data packets of a capture.
 fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let mut reader = pcap_file::pcap::PcapReader::new(pcap).unwrap();
-    let mut packets = Vec::new();
-    while let Some(packet) = reader.next_packet() {
-        let packet = packet.unwrap();
-        let payload = &packet.data[42..];
-        if payload.len() == DATA_PACKET_LEN {
-            packets.push((packet.timestamp.as_nanos() as u64, payload.to_vec()));
-        }
-    }
-    packets
-}
-
-struct LogRow {
-    time_ns: u64,
-    fault: String,
-    stream: String,
-    packet: Option<usize>,
-    effect: String,
-}
-
-fn log_rows(csv: &[u8]) -> Vec<LogRow> {
-    let mut reader = csv::Reader::from_reader(csv);
-    let header: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
-    assert_eq!(
-        header,
-        ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"]
-    );
-    let row = |row: csv::StringRecord| LogRow {
-        time_ns: row[0].parse().unwrap(),
-        fault: row[2].to_owned(),
-        stream: row[4].to_owned(),
-        packet: row[5].parse().ok(),
-        effect: row[6].to_owned(),
-    };
-    reader.records().map(|record| row(record.unwrap())).collect()
+    faulty::packets(pcap, DATA_PACKET_LEN)
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! Reads `[[fault]]`.
 
-use super::faults::{FaultConfig, FaultKind};
+use super::fault_details::details;
+use super::faults::FaultConfig;
 use super::profile::{DriverProfile, Interface, Profile};
-use super::reader::{Field, Limit, TableReader, Text, nearest};
+use super::reader::{Field, TableReader, Text, nearest};
 use super::rig::DeviceConfig;
 use super::rig_read::file_name;
 use super::schedule::schedule;
 use super::world_read::seed_limit;
 
-const FORMAT: &str = "the rig format, [[fault]]";
+pub(super) const FORMAT: &str = "the rig format, [[fault]]";
 
 /// What a fault can be, before its own keys are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     PacketLoss,
     Duplication,
     Reordering,
@@ -24,6 +25,13 @@ enum Kind {
     FramingBreaks,
     LinkDown,
     PpsLoss,
+    GpsCableDown,
+    GnssOutage,
+    GnssJump,
+    GnssFrozen,
+    LaserDead,
+    WindowDirty,
+    MotorStall,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -38,11 +46,19 @@ const KINDS: &[(&str, Kind)] = &[
     ("framing-breaks", Kind::FramingBreaks),
     ("link-down", Kind::LinkDown),
     ("pps-loss", Kind::PpsLoss),
+    ("gps-cable-down", Kind::GpsCableDown),
+    ("gnss-outage", Kind::GnssOutage),
+    ("gnss-jump", Kind::GnssJump),
+    ("gnss-frozen", Kind::GnssFrozen),
+    ("laser-dead", Kind::LaserDead),
+    ("window-dirty", Kind::WindowDirty),
+    ("motor-stall", Kind::MotorStall),
 ];
 
 impl Kind {
-    /// Whether a device with this profile can have it.
-    fn fits(self, profile: &Profile) -> bool {
+    /// Whether a device can have it.
+    fn fits(self, device: &DeviceConfig) -> bool {
+        let profile = &device.profile;
         let interface = profile.interface();
         match self {
             Self::PacketLoss
@@ -55,9 +71,35 @@ impl Kind {
                 interface == Interface::Line
             }
             Self::LinkDown => true,
-            Self::PpsLoss => matches!(profile.driver, DriverProfile::Gnss(_)),
+            Self::PpsLoss | Self::GnssOutage | Self::GnssJump | Self::GnssFrozen => {
+                matches!(profile.driver, DriverProfile::Gnss(_))
+            }
+            Self::GpsCableDown => device.gps_cable.is_some(),
+            Self::LaserDead | Self::MotorStall => matches!(
+                profile.driver,
+                DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_)
+            ),
+            Self::WindowDirty => {
+                !matches!(profile.driver, DriverProfile::Gnss(_) | DriverProfile::Imu(_))
+            }
         }
     }
+}
+
+/// What decides about a device's faults.
+fn nature(profile: &Profile) -> String {
+    let is = match profile.driver {
+        DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_) => "a spinning lidar",
+        DriverProfile::SickLms1xx(_) | DriverProfile::SickLms2xx(_) => "a scanner with one laser",
+        DriverProfile::Gnss(_) => "a receiver",
+        DriverProfile::Imu(_) => "an IMU",
+    };
+    let has = match profile.interface() {
+        Interface::Datagrams => "it sends datagrams",
+        Interface::Line => "it has a serial line",
+        Interface::Server => "hosts connect to it by TCP, which mends or ends what goes wrong",
+    };
+    format!("{} is {is}; {has}", profile.name)
 }
 
 /// Reads all faults of a rig; none when the key is not written. `devices` is `None` if they could
@@ -110,19 +152,19 @@ fn fault(
     let kind_field = table.required("kind");
     let kind = kind_field.choice(KINDS, FORMAT);
     if let (Some(kind), Some((_, device)), Some(place)) = (kind, device, kind_field.place())
-        && !kind.fits(&device.profile)
+        && !kind.fits(device)
     {
-        let fitting = KINDS.iter().filter(|(_, kind)| kind.fits(&device.profile));
+        let fitting = KINDS.iter().filter(|(_, kind)| kind.fits(device));
         let fitting: Vec<_> = fitting.map(|(word, _)| format!("\"{word}\"")).collect();
         let title = format!("`{}` cannot have this fault", device.name);
         let fault = place.fault(title, format!("allowed: {}", fitting.join(", ")));
-        let what = match device.profile.interface() {
-            Interface::Datagrams => "sends datagrams",
-            Interface::Line => "has a serial line",
-            Interface::Server => "is connected to by TCP, which mends or ends what goes wrong",
+        let fault = match kind {
+            Kind::GpsCableDown if device.profile.has_gps_input() => {
+                fault.note("it has no `gps_cable`")
+            }
+            _ => fault.note(format!("limit from the profile: {}", nature(&device.profile))),
         };
-        let name = &device.profile.name;
-        kind_field.fault(fault.note(format!("limit from the profile: {name} {what}")));
+        kind_field.fault(fault);
     }
     let schedule = schedule(&mut table, FORMAT);
     let seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
@@ -132,10 +174,18 @@ fn fault(
         table.finish();
         return None;
     };
-    let kind = details(kind, &mut table);
+    let word = KINDS.iter().find(|(_, known)| *known == kind)?.0;
+    let kind = details(kind, &mut table, device.map(|(_, device)| device));
     table.finish();
-    let place = device_name?.place;
-    Some(FaultConfig { name, device: device?.0, schedule: schedule?, seed, kind: kind?, place })
+    Some(FaultConfig {
+        name,
+        device: device?.0,
+        schedule: schedule?,
+        seed,
+        kind: kind?,
+        word,
+        place: device_name?.place,
+    })
 }
 
 /// A device of the rig by its name, with its place.
@@ -153,70 +203,4 @@ pub(super) fn device_named<'d>(
         field.fault(text.place.fault(title, format!("{mean}allowed: {}", names.join(", "))));
     }
     found
-}
-
-/// The keys of one kind.
-fn details(kind: Kind, table: &mut TableReader<'_>) -> Option<FaultKind> {
-    let share = Limit::new(0.0..=1.0, "", "probability: a share");
-    let noise = Limit::new(1e-12..=0.5, "", "a rate of 0.5 is random bits");
-    let nanos = |ms: f64| (ms * 1e6).round() as u64;
-    Some(match kind {
-        Kind::PacketLoss => {
-            FaultKind::PacketLoss { probability: table.required("probability").number(&share)? }
-        }
-        Kind::Duplication => {
-            let probability = table.required("probability").number(&share);
-            let after = Limit::new(0.0..=1e6, "us", FORMAT);
-            let after_us = table.optional("after_us").number(&after).unwrap_or(0.0);
-            FaultKind::Duplication {
-                probability: probability?,
-                after_ns: (after_us * 1e3).round() as u64,
-            }
-        }
-        Kind::Reordering => {
-            let probability = table.required("probability").number(&share);
-            let by = Limit::new(1..=1000, "packets", FORMAT);
-            let by_packets = table.optional("by_packets").integer(&by).unwrap_or(1);
-            FaultKind::Reordering { probability: probability?, by_packets }
-        }
-        Kind::Delay => {
-            let probability = table.optional("probability").number(&share).unwrap_or(1.0);
-            let longest = Limit::new(0.001..=60_000.0, "ms", FORMAT);
-            let delay_ms = table.required("delay_ms").number(&longest);
-            let jitter = table.optional("jitter_ms");
-            let jitter_ms = jitter.number(&Limit::new(0.0..=60_000.0, "ms", FORMAT)).unwrap_or(0.0);
-            if let (Some(delay_ms), Some(place)) = (delay_ms, jitter.place())
-                && jitter_ms > delay_ms
-            {
-                let label = format!("allowed: at most `delay_ms`, {delay_ms} ms");
-                let fault = place.fault("nothing arrives before it is sent", label);
-                jitter
-                    .fault(fault.note("`jitter_ms` is how much earlier or later than `delay_ms`"));
-            }
-            FaultKind::Delay {
-                probability,
-                delay_ns: nanos(delay_ms?),
-                jitter_ns: nanos(jitter_ms),
-            }
-        }
-        Kind::Truncation => {
-            let probability = table.required("probability").number(&share);
-            let length = Limit::new(0..=65_507, "bytes", "UDP over IPv4");
-            let to_bytes = table.optional("to_bytes").integer(&length);
-            FaultKind::Truncation { probability: probability?, to_bytes }
-        }
-        Kind::BitErrors => FaultKind::BitErrors { rate: table.required("rate").number(&noise)? },
-        Kind::LineNoise => FaultKind::LineNoise { rate: table.required("rate").number(&noise)? },
-        Kind::DroppedBytes => {
-            FaultKind::DroppedBytes { probability: table.required("probability").number(&share)? }
-        }
-        Kind::FramingBreaks => {
-            let probability = table.required("probability").number(&share);
-            let length = Limit::new(1..=1000, "bits", FORMAT);
-            let length_bits = table.optional("length_bits").integer(&length).unwrap_or(12);
-            FaultKind::FramingBreaks { probability: probability?, length_bits }
-        }
-        Kind::LinkDown => FaultKind::LinkDown,
-        Kind::PpsLoss => FaultKind::PpsLoss,
-    })
 }

@@ -11,6 +11,7 @@ mod cable_read;
 pub mod calibration;
 mod calibration_xml;
 pub mod diagnostic;
+mod fault_details;
 mod fault_read;
 pub mod faults;
 pub mod gnss;

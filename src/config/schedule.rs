@@ -34,6 +34,17 @@ impl Schedule {
         })
     }
 
+    /// When the first window opens that opens at `from` or later.
+    pub fn next_opening(&self, from: SimTime) -> Option<SimTime> {
+        let past = from.0.saturating_sub(self.start.0);
+        let window = match self.period_ns {
+            _ if past == 0 => 0,
+            Some(period) => past.div_ceil(period),
+            None => return None,
+        };
+        Some(self.window(window).0)
+    }
+
     /// When a window opens and closes; `None` if it never does.
     pub fn window(&self, window: u64) -> (SimTime, Option<SimTime>) {
         let after = window.saturating_mul(self.period_ns.unwrap_or(0));
@@ -86,6 +97,10 @@ mod tests {
         assert_eq!(once.window_between(SimTime(15), SimTime(30)), None);
         let for_ever = Schedule { duration_ns: None, ..once };
         assert_eq!(for_ever.window_at(SimTime(u64::MAX)), Some(0));
+        assert_eq!(
+            [0, 10, 11].map(|t| once.next_opening(SimTime(t))),
+            [Some(SimTime(10)), Some(SimTime(10)), None]
+        );
     }
 
     proptest! {
@@ -106,6 +121,9 @@ mod tests {
             prop_assert_eq!(
                 schedule.window_between(SimTime(from), SimTime(from + span)), counted
             );
+            let opens = |t: u64| t >= start && (t - start) % (duration + gap) == 0;
+            let next = (from..).find(|&t| opens(t)).map(SimTime);
+            prop_assert_eq!(schedule.next_opening(SimTime(from)), next);
         }
     }
 }

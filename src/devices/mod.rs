@@ -19,10 +19,12 @@ pub mod velodyne;
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use crate::config::faults::DeviceFaults;
 use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::links::line::LineSettings;
+use crate::sensors::fault::Touch;
 use crate::sensors::gnss::SkySensor;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
@@ -41,12 +43,19 @@ pub struct Transmit {
     pub points: u32,
     /// What.
     pub output: Output,
+    /// What faults within the device did to it.
+    pub touches: Vec<Touch>,
 }
 
 impl Transmit {
+    /// Something without points.
+    pub fn new(due: SimTime, output: Output) -> Self {
+        Self { due, points: 0, output, touches: Vec::new() }
+    }
+
     /// Bytes without points.
     pub fn bytes(due: SimTime, bytes: Vec<u8>) -> Self {
-        Self { due, points: 0, output: Output::Bytes(bytes) }
+        Self::new(due, Output::Bytes(bytes))
     }
 }
 
@@ -163,12 +172,13 @@ pub struct Built {
     pub sensor: Arc<dyn Sensor>,
 }
 
-/// Builds the device that `config` describes.
-pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
+/// Builds the device that `config` describes, with what will go wrong within it.
+pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
     let noise = NoiseSource::new(seed, &config.name);
     match &config.family {
         DeviceFamily::VelodyneHdl64e(Configured { profile, settings }) => {
             let mut device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
+            device.set_faults(faults);
             if config.gps_cable.is_some() {
                 device.connect_receiver();
             }
@@ -176,13 +186,15 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::SickLms1xx(Configured { profile, settings }) => {
-            let device = sick_lms1xx::SickLms1xx::new(profile, settings, noise, epoch);
+            let mut device = sick_lms1xx::SickLms1xx::new(profile, settings, noise, epoch);
+            device.set_faults(faults);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::Velodyne(Configured { profile, settings }) => {
             let host = host_of(config);
             let mut device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
+            device.set_faults(faults);
             if config.gps_cable.is_some() {
                 device.connect_receiver();
             }
@@ -190,7 +202,8 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::SickLms2xx(Configured { profile, settings }) => {
-            let device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
+            let mut device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
+            device.set_faults(faults);
             let sensor = Arc::new(device.lidar());
             Built { device: Box::new(device), sensor }
         }
@@ -200,9 +213,10 @@ pub fn build(config: &DeviceConfig, seed: u64, epoch: Epoch) -> Built {
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::Gnss(Configured { profile, settings }) => {
-            let sensor = Arc::new(SkySensor::new(settings, epoch));
-            let device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
-            Built { device: Box::new(device), sensor }
+            let sensor = SkySensor::new(settings, epoch).with_faults(&faults.gnss);
+            let mut device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
+            device.set_faults(&faults.gnss);
+            Built { device: Box::new(device), sensor: Arc::new(sensor) }
         }
     }
 }

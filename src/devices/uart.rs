@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Output, Transmit};
 use crate::links::line::LineSettings;
+use crate::sensors::fault::Touch;
 use crate::time::SimTime;
 
 /// See the module.
@@ -46,11 +47,18 @@ impl Uart {
     /// Sends `bytes` at `at`, or when the line is free. They are lost if the buffer cannot hold them
     /// behind what waits already; says whether they were taken.
     pub fn send(&mut self, at: SimTime, bytes: Vec<u8>) -> bool {
-        self.send_points(at, bytes, 0)
+        self.send_marked(at, bytes, 0, Vec::new())
     }
 
-    /// As [`Uart::send`], with points in the bytes for the status view.
-    pub fn send_points(&mut self, at: SimTime, bytes: Vec<u8>, points: u32) -> bool {
+    /// As [`Uart::send`], with points in the bytes for the status view, and what faults within the
+    /// device did to them.
+    pub fn send_marked(
+        &mut self,
+        at: SimTime,
+        bytes: Vec<u8>,
+        points: u32,
+        touches: Vec<Touch>,
+    ) -> bool {
         let waiting = self.waiting_bytes(at);
         if waiting > 0 && waiting + bytes.len() > self.buffer_bytes {
             self.lost += 1;
@@ -58,7 +66,7 @@ impl Uart {
         }
         let due = at.max(self.free_at);
         self.free_at = SimTime(due.0 + self.duration_ns(bytes.len()));
-        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes) });
+        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes), touches });
         true
     }
 
@@ -67,7 +75,7 @@ impl Uart {
         let due = at.max(self.free_at);
         self.free_at = due;
         self.line = LineSettings::eight_n_one(baud);
-        self.ready.push_back(Transmit { due, points: 0, output: Output::Line(self.line) });
+        self.ready.push_back(Transmit::new(due, Output::Line(self.line)));
     }
 
     /// Bytes that wait for the line at `at`.

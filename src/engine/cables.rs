@@ -1,10 +1,13 @@
 //! Cables between devices of a rig: what one sends on its serial line and its pulse line reaches
 //! another at the instant it would be there.
 //!
-//! Every signal between two devices passes [`Cables::carry`].
+//! Every signal between two devices passes [`Cables::carry`]; faults of cables act there.
 
 use std::collections::BTreeMap;
 
+use crate::config::faults::{FaultKind, WireFault};
+use crate::config::rig::Rig;
+use crate::config::schedule::Schedule;
 use crate::devices::{CableSignal, Output, Transmit};
 use crate::links::line::LineSettings;
 use crate::time::SimTime;
@@ -15,6 +18,22 @@ pub struct Cables {
     /// By device: what it is wired to.
     ends: Vec<End>,
     order: Vec<usize>,
+    losses: Vec<Loss>,
+}
+
+/// What a fault keeps from arriving.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    what: Lost,
+    schedule: Schedule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lost {
+    /// All that comes to this device.
+    AllTo(usize),
+    /// The rising pulses of this device.
+    PulsesOf(usize),
 }
 
 #[derive(Debug)]
@@ -29,9 +48,24 @@ struct End {
 }
 
 impl Cables {
+    /// The cables of `rig`, with their faults; `lines` says how the serial port of each device runs
+    /// at power-on.
+    pub fn of(rig: &Rig, lines: &[Option<LineSettings>]) -> Self {
+        let sources: Vec<_> = rig.devices.iter().map(|config| config.gps_cable).collect();
+        let losses = rig.faults.iter().filter_map(|fault| {
+            let what = match fault.kind {
+                FaultKind::Wire(WireFault::GpsCableDown) => Lost::AllTo(fault.device),
+                FaultKind::Wire(WireFault::PpsLoss) => Lost::PulsesOf(fault.device),
+                _ => return None,
+            };
+            Some(Loss { what, schedule: fault.schedule })
+        });
+        Self { losses: losses.collect(), ..Self::new(&sources, lines) }
+    }
+
     /// `sources` says for each device of the rig which other one it hears; `lines` how the serial
     /// port of each runs at power-on.
-    pub fn new(sources: &[Option<usize>], lines: &[Option<LineSettings>]) -> Self {
+    fn new(sources: &[Option<usize>], lines: &[Option<LineSettings>]) -> Self {
         let end = |(source, line): (&Option<usize>, &Option<LineSettings>)| End {
             source: *source,
             line: line.unwrap_or(LineSettings::eight_n_one(9600)),
@@ -40,7 +74,7 @@ impl Cables {
         };
         let mut order: Vec<_> = (0..sources.len()).collect();
         order.sort_by_key(|device| sources[*device].is_some());
-        Self { ends: sources.iter().zip(lines).map(end).collect(), order }
+        Self { ends: sources.iter().zip(lines).map(end).collect(), order, losses: Vec::new() }
     }
 
     /// The devices, those that others hear before those that hear them: by `place`, until `None`.
@@ -68,7 +102,16 @@ impl Cables {
             ),
             _ => return,
         };
-        for end in self.ends.iter_mut().filter(|end| end.source == Some(source)) {
+        let rises = signal == CableSignal::PulsePerSecond(true);
+        let on = self.losses.iter().filter(|l| l.schedule.window_at(transmit.due).is_some());
+        let lost: Vec<_> = on.map(|loss| loss.what).collect();
+        if rises && lost.contains(&Lost::PulsesOf(source)) {
+            return;
+        }
+        for (listener, end) in self.ends.iter_mut().enumerate() {
+            if end.source != Some(source) || lost.contains(&Lost::AllTo(listener)) {
+                continue;
+            }
             end.departures += 1;
             end.under_way.insert((at, end.departures), signal.clone());
         }
@@ -93,7 +136,7 @@ mod tests {
     const SLOW: LineSettings = LineSettings::eight_n_one(9600);
 
     fn pulse(due: u64) -> Transmit {
-        Transmit { due: SimTime(due), points: 0, output: Output::PulsePerSecond(true) }
+        Transmit::new(SimTime(due), Output::PulsePerSecond(true))
     }
 
     #[test]
@@ -117,7 +160,7 @@ mod tests {
     fn a_changed_rate_goes_with_the_bytes_behind_it() {
         let mut cables = Cables::new(&[None, Some(0)], &[Some(SLOW), None]);
         let fast = LineSettings::eight_n_one(38_400);
-        cables.carry(0, &Transmit { due: SimTime(0), points: 0, output: Output::Line(fast) });
+        cables.carry(0, &Transmit::new(SimTime(0), Output::Line(fast)));
         cables.carry(0, &Transmit::bytes(SimTime(0), vec![0]));
         let heard = cables.next_arrival(1, SimTime(u64::MAX)).unwrap();
         assert_eq!(heard, (SimTime(260_417), CableSignal::Bytes(vec![0], fast)));

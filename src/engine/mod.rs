@@ -32,6 +32,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::config::faults::DeviceFaults;
 use crate::config::objects::ObjectConfig;
 use crate::config::responses::StimulusCause;
 use crate::config::rig::{
@@ -263,7 +264,11 @@ pub fn default_workers() -> usize {
 
 /// Builds the devices of a rig, in its order.
 pub fn build_devices(rig: &Rig, epoch: Epoch) -> Vec<Built> {
-    rig.devices.iter().map(|device| devices::build(device, rig.seed, epoch)).collect()
+    let built = rig.devices.iter().enumerate().map(|(index, device)| {
+        let faults = DeviceFaults::of(&rig.faults, index);
+        devices::build(device, &faults, rig.seed, epoch)
+    });
+    built.collect()
 }
 
 /// An open link.

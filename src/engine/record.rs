@@ -127,7 +127,7 @@ pub fn render<E>(
     let stats = RenderStats::default();
     std::thread::scope(|scope| {
         let devices = build_devices(rig, epoch);
-        let mut renderer = Renderer::start(scope, workers, world, &rig.devices, devices, &stats);
+        let mut renderer = Renderer::start(scope, workers, world, rig, devices, &stats);
         let mut outcome = Ok(());
         let mut faults = WireFaults::new(rig);
         let mut queues: Vec<_> = rig.devices.iter().map(|_| Leaving::default()).collect();

@@ -10,7 +10,7 @@ use super::LiveWorld;
 use super::cables::Cables;
 use super::clock::Stopwatch;
 use super::stats::RenderStats;
-use crate::config::rig::DeviceConfig;
+use crate::config::rig::Rig;
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::links::Peer;
@@ -196,12 +196,13 @@ pub enum Rendered {
 }
 
 impl<'scope> Renderer<'scope> {
-    /// Starts `workers` threads in `scope`, which end when the renderer is dropped.
+    /// Starts `workers` threads in `scope`, which end when the renderer is dropped; `devices` are
+    /// those of `rig`.
     pub fn start<'env>(
         scope: &'scope std::thread::Scope<'scope, 'env>,
         workers: usize,
         world: &'scope LiveWorld,
-        configs: &[DeviceConfig],
+        rig: &Rig,
         devices: Vec<Built>,
         stats: &'scope RenderStats,
     ) -> Self {
@@ -212,9 +213,8 @@ impl<'scope> Renderer<'scope> {
             let (job_queue, done_queue) = (job_queue.clone(), done_queue.clone());
             scope.spawn(move || work(world, &job_queue, &done_queue, stats));
         }
-        let sources: Vec<_> = configs.iter().map(|config| config.gps_cable).collect();
         let lines: Vec<_> = devices.iter().map(|built| built.device.line()).collect();
-        let units = configs.iter().zip(devices).map(|(config, built)| Unit {
+        let units = rig.devices.iter().zip(devices).map(|(config, built)| Unit {
             device: built.device,
             sensor: built.sensor,
             body_from_sensor: config.body_from_sensor,
@@ -227,7 +227,7 @@ impl<'scope> Renderer<'scope> {
             held: config.control.is_some().then(Held::default),
             shows: Marks::default(),
         });
-        let cables = Cables::new(&sources, &lines);
+        let cables = Cables::of(rig, &lines);
         Self { units: units.collect(), cables, jobs, done, in_flight: 0, capacity, stats }
     }
 

@@ -163,7 +163,7 @@ impl<'a> ReplayRun<'a> {
                     }
                     self.clock.rest(REST);
                 }
-                let transmit = Transmit { due, points: 0, output: Output::Bytes(payload.clone()) };
+                let transmit = Transmit::new(due, Output::Bytes(payload.clone()));
                 if !packets.send(Packet { unit: *stream, transmit, shows: Marks::default() }) {
                     return;
                 }

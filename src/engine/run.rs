@@ -29,7 +29,7 @@ use super::{
     ControlLink, Link, LiveWorld, SetupError, build_devices, default_workers, open_control,
     open_link,
 };
-use crate::config::faults::FaultKind;
+use crate::config::faults::{FaultKind, WireFault};
 use crate::config::rig::{LatePolicy, Rig};
 use crate::config::schedule::Schedule;
 use crate::devices::Transmit;
@@ -232,14 +232,8 @@ impl<'a> RealTimeRun<'a> {
         let kept_off = self.rig.engine.send_core.and_then(KeptOff::core);
         std::thread::scope(|scope| {
             let devices = build_devices(self.rig, self.epoch);
-            let renderer = Renderer::start(
-                scope,
-                self.workers,
-                self.world,
-                &self.rig.devices,
-                devices,
-                &self.render,
-            );
+            let renderer =
+                Renderer::start(scope, self.workers, self.world, self.rig, devices, &self.render);
             let capacity = self.most_waiting();
             let (packets, queue) = departure::queue(capacity, self.clock);
             let (mouth, heard) = bounded(HEARD_QUEUE);
@@ -331,7 +325,7 @@ impl<'a> RealTimeRun<'a> {
     /// When the link of a device is down.
     fn link_down(&self, unit: usize) -> Vec<Schedule> {
         let of_unit = self.rig.faults.iter().filter(|fault| fault.device == unit);
-        let down = of_unit.filter(|fault| fault.kind == FaultKind::LinkDown);
+        let down = of_unit.filter(|fault| fault.kind == FaultKind::Wire(WireFault::LinkDown));
         down.map(|fault| fault.schedule).collect()
     }
 
@@ -370,7 +364,8 @@ impl<'a> RealTimeRun<'a> {
                         Effect::Lost => self.answers.tell_all(stimuli, row.at),
                         _ => shows.stimuli |= stimuli,
                     }
-                    if row.packet.is_some() && last != row.packet {
+                    let is_own = self.rig.faults[row.fault].device == unit;
+                    if is_own && row.packet.is_some() && last != row.packet {
                         self.stats[unit].count_faulted();
                         last = row.packet;
                     }

@@ -75,7 +75,16 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
 /// their `rho cos(theta)` over the number of rays in the stencil. Echoes below the detection
 /// threshold or outside the range limits are not seen; what they are made of still blocks the
 /// light behind it.
-pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
+///
+/// `light` is what the window lets through on both ways, 1 when it is clean: intensities fall by
+/// that factor. The threshold is that of an echo from the greatest range; a nearer one has light to
+/// spare, by the inverse square of the distance, before a dirty window loses it.
+pub fn returns(
+    hits: &[Hit],
+    beam: &BeamSettings,
+    light: f32,
+    selection: EchoSelection,
+) -> PulseReturns {
     let cutoff = beam.signal_cutoff_m as f32;
     let (mut nearest, mut farthest, mut found) = (f32::INFINITY, 0.0f32, 0usize);
     for hit in hits {
@@ -89,7 +98,7 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> P
         return PulseReturns::default();
     }
     if farthest - nearest > cutoff {
-        return several_echoes(hits, beam, selection);
+        return several_echoes(hits, beam, light, selection);
     }
     // Most pulses meet one surface: no need to sort.
     let (mut behind, mut energy) = (0.0f32, 0.0f32);
@@ -99,33 +108,43 @@ pub fn returns(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> P
             energy += hit.reflectance * hit.cos_incidence;
         }
     }
-    let echo =
-        Return { range_m: nearest + behind / found as f32, intensity: energy / hits.len() as f32 };
-    let seen = is_seen(&echo, beam).then_some(echo);
+    let echo = Return {
+        range_m: nearest + behind / found as f32,
+        intensity: light * energy / hits.len() as f32,
+    };
+    let seen = is_seen(&echo, beam, light).then_some(echo);
     PulseReturns { first: seen, second: if selection.is_dual() { seen } else { None } }
 }
 
-/// Whether the receiver notices an echo.
-fn is_seen(echo: &Return, beam: &BeamSettings) -> bool {
-    f64::from(echo.intensity) >= beam.detection_threshold
+/// Whether the receiver notices an echo that came with `light`.
+fn is_seen(echo: &Return, beam: &BeamSettings, light: f32) -> bool {
+    let share_of_range = f64::from(echo.range_m) / beam.max_range_m;
+    let least = f64::from(light).max((share_of_range * share_of_range).min(1.0));
+    light > 0.0
+        && f64::from(echo.intensity) >= beam.detection_threshold * least
         && f64::from(echo.range_m) >= beam.min_range_m
         && f64::from(echo.range_m) <= beam.max_range_m
 }
 
 /// All echoes that are seen, the nearest first; formed as [`returns`] does.
-pub fn echoes(hits: &[Hit], beam: &BeamSettings) -> Echoes {
+pub fn echoes(hits: &[Hit], beam: &BeamSettings, light: f32) -> Echoes {
     let mut all = Echoes::default();
-    each_echo(hits, beam, |echo| all.push(echo));
+    each_echo(hits, beam, light, |echo| all.push(echo));
     all
 }
 
 /// As [`returns`], for any hits.
-fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -> PulseReturns {
+fn several_echoes(
+    hits: &[Hit],
+    beam: &BeamSettings,
+    light: f32,
+    selection: EchoSelection,
+) -> PulseReturns {
     let mut nearest = None;
     let mut strongest: Option<Return> = None;
     let mut runner_up: Option<Return> = None;
     let mut last = None;
-    each_echo(hits, beam, |echo| {
+    each_echo(hits, beam, light, |echo| {
         nearest = nearest.or(Some(echo));
         if strongest.is_none_or(|s| echo.intensity > s.intensity) {
             runner_up = strongest;
@@ -147,7 +166,7 @@ fn several_echoes(hits: &[Hit], beam: &BeamSettings, selection: EchoSelection) -
 }
 
 /// Forms echoes from near to far and hands those that are seen to `seen`.
-fn each_echo(hits: &[Hit], beam: &BeamSettings, mut seen: impl FnMut(Return)) {
+fn each_echo(hits: &[Hit], beam: &BeamSettings, light: f32, mut seen: impl FnMut(Return)) {
     let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
     let mut used = 0;
     for hit in hits {
@@ -171,10 +190,12 @@ fn each_echo(hits: &[Hit], beam: &BeamSettings, mut seen: impl FnMut(Return)) {
         let (count, ranges, energy) = behind.fold((0usize, 0.0f32, 0.0f32), |sum, entry| {
             (sum.0 + 1, sum.1 + (entry.0 - order[start].0), sum.2 + entry.1)
         });
-        let echo =
-            Return { range_m: order[start].0 + ranges / count as f32, intensity: energy / rays };
+        let echo = Return {
+            range_m: order[start].0 + ranges / count as f32,
+            intensity: light * energy / rays,
+        };
         start += count;
-        if is_seen(&echo, beam) {
+        if is_seen(&echo, beam, light) {
             seen(echo);
         }
     }
@@ -222,7 +243,7 @@ mod tests {
     #[test]
     fn hits_within_the_cutoff_are_one_echo() {
         let hits = [hit(10.0, 0.4), hit(10.8, 0.4), Hit::MISS, hit(20.0, 0.8)];
-        let dual = returns(&hits, &settings(), EchoSelection::StrongestAndLast);
+        let dual = returns(&hits, &settings(), 1.0, EchoSelection::StrongestAndLast);
         let (strongest, last) = (dual.first.unwrap(), dual.second.unwrap());
         // Two rays of 0.4 and one of 0.8, all at cos 0.5, are equally bright: the nearer wins.
         assert!((strongest.range_m - 10.4).abs() < 1e-5);
@@ -233,18 +254,51 @@ mod tests {
     #[test]
     fn strongest_counts_the_energy_of_the_whole_echo() {
         let hits = [hit(5.0, 0.9), hit(9.0, 0.4), hit(9.1, 0.4), hit(9.2, 0.4)];
-        let one = |selection| returns(&hits, &settings(), selection).first.unwrap().range_m;
+        let one = |selection| returns(&hits, &settings(), 1.0, selection).first.unwrap().range_m;
         assert!((one(EchoSelection::First) - 5.0).abs() < 1e-5);
         assert!((one(EchoSelection::Strongest) - 9.1).abs() < 1e-5);
         assert!((one(EchoSelection::Last) - 9.1).abs() < 1e-5);
     }
 
     #[test]
+    fn a_dirty_window_dims_and_loses_what_is_far() {
+        let beam = BeamSettings { detection_threshold: 0.01, ..settings() };
+        let seen = |range_m, light| {
+            returns(&[hit(range_m, 0.08)], &beam, light, EchoSelection::Strongest).first
+        };
+        // 0.08 at cos 0.5 is 0.04, four times the threshold.
+        assert_eq!(seen(90.0, 1.0).unwrap().intensity, 0.04);
+        // A tenth of the light is 0.004: enough up to sqrt(0.4) of 100 m.
+        let dim = seen(63.0, 0.1).unwrap();
+        assert!((dim.intensity - 0.004).abs() < 1e-7 && dim.range_m == 63.0);
+        assert_eq!(seen(63.5, 0.1), None);
+        assert_eq!(seen(2.0, 0.0), None, "nothing comes through");
+        // What a clean window loses is not found by a dirty one.
+        let faint = [hit(2.0, 0.019)];
+        assert_eq!(returns(&faint, &beam, 1.0, EchoSelection::Strongest).first, None);
+        assert_eq!(returns(&faint, &beam, 0.5, EchoSelection::Strongest).first, None);
+    }
+
+    #[test]
+    fn of_several_echoes_the_farther_is_lost_first() {
+        let beam = BeamSettings { detection_threshold: 0.01, ..settings() };
+        let hits = [hit(10.0, 0.1), hit(90.0, 0.1)];
+        let dual = |light| returns(&hits, &beam, light, EchoSelection::StrongestAndLast);
+        let range = |echo: Option<Return>| echo.map(|echo| echo.range_m);
+        assert_eq!(range(dual(1.0).second), Some(90.0));
+        assert_eq!(range(dual(0.2).second), Some(10.0), "the last that is seen is another");
+        assert_eq!(echoes(&hits, &beam, 0.2).as_slice().len(), 1);
+    }
+
+    #[test]
     fn what_cannot_be_seen_is_left_out() {
         let hits = [hit(0.5, 0.9), hit(50.0, 0.02), hit(150.0, 0.9)];
         let dim = BeamSettings { detection_threshold: 0.01, ..settings() };
-        assert_eq!(returns(&hits, &dim, EchoSelection::StrongestAndLast), PulseReturns::default());
-        let seen = returns(&hits, &settings(), EchoSelection::StrongestAndLast);
+        assert_eq!(
+            returns(&hits, &dim, 1.0, EchoSelection::StrongestAndLast),
+            PulseReturns::default()
+        );
+        let seen = returns(&hits, &settings(), 1.0, EchoSelection::StrongestAndLast);
         assert_eq!(seen.first, seen.second);
         assert_eq!(seen.first.unwrap().range_m, 50.0);
     }

@@ -2,12 +2,15 @@
 
 use glam::DMat3;
 
+use super::fault::Touch;
+use super::lidar_faults::Ailments;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{
     Echoes, FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
     Surroundings, Sweep, beam,
 };
+use crate::config::faults::{LidarFault, Timed};
 use crate::config::lidar::{BeamSettings, NoiseSettings};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
@@ -25,6 +28,7 @@ pub struct Lidar {
     beam: BeamSettings,
     errors: NoiseSettings,
     noise: NoiseSource,
+    faults: Vec<Timed<LidarFault>>,
 }
 
 /// Room for a measurement's pulses and hits; keep one per thread.
@@ -58,9 +62,25 @@ pub struct Watch {
 pub(super) trait Received {
     /// Whether it tells a return within `within_m` of `range_m`.
     fn tells(&self, range_m: f32, within_m: f32) -> bool;
+
+    /// How many returns are missing in `other`, and how many are there but differ.
+    fn difference(&self, other: &Self) -> (u64, u64);
+}
+
+/// Adds up lost and changed returns, place by place.
+fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) -> (u64, u64) {
+    pairs.fold((0, 0), |(lost, changed), (here, there)| match (here, there) {
+        (Some(_), None) => (lost + 1, changed),
+        (Some(here), Some(there)) if here != there => (lost, changed + 1),
+        _ => (lost, changed),
+    })
 }
 
 impl Received for PulseReturns {
+    fn difference(&self, other: &Self) -> (u64, u64) {
+        differences([(self.first, other.first), (self.second, other.second)].into_iter())
+    }
+
     fn tells(&self, range_m: f32, within_m: f32) -> bool {
         let both = self.first.iter().chain(&self.second);
         both.into_iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
@@ -68,6 +88,12 @@ impl Received for PulseReturns {
 }
 
 impl Received for Echoes {
+    fn difference(&self, other: &Self) -> (u64, u64) {
+        let there = |place| other.as_slice().get(place).copied();
+        let here = self.as_slice().iter().enumerate();
+        differences(here.map(|(place, echo)| (Some(*echo), there(place))))
+    }
+
     fn tells(&self, range_m: f32, within_m: f32) -> bool {
         self.as_slice().iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
     }
@@ -114,7 +140,15 @@ impl Lidar {
             beam: beam.clone(),
             errors: errors.clone(),
             noise,
+            faults: Vec::new(),
         }
+    }
+
+    /// The same with what will go wrong.
+    #[must_use]
+    pub fn with_faults(mut self, faults: &[Timed<LidarFault>]) -> Self {
+        self.faults = faults.to_vec();
+        self
     }
 
     /// Fires every pulse of `sweep` from where the sensor is at that instant; one entry a firing.
@@ -123,7 +157,8 @@ impl Lidar {
     /// is interpolated for every firing (Elmquist et al. 2021:
     /// motion during the scan).
     ///
-    /// `receive` makes of a firing's hits, and of the firing's index, what its receiver tells.
+    /// `receive` makes of a firing's hits, of the share of its light that the window lets through on
+    /// both ways, and of the firing's index, what its receiver tells. Also answers what faults did.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -131,8 +166,8 @@ impl Lidar {
         noise: &RequestNoise,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-        receive: impl Fn(&[Hit], usize) -> T,
-    ) -> Vec<T>
+        receive: impl Fn(&[Hit], f32, usize) -> T,
+    ) -> (Vec<T>, Vec<Touch>)
     where
         T: Clone + Default + Received,
     {
@@ -162,15 +197,17 @@ impl Lidar {
 
         let mut received = vec![T::default(); sweep.firings.len()];
         let mut seen = 0;
+        let ailments = Ailments::of(&self.faults, start, sweep, &self.lasers);
         let hits = scratch.hits.chunks_exact(stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
-            received[index as usize] = receive(hits, index as usize);
+            received[index as usize] =
+                ailments.receive(index as usize, |light| receive(hits, light, index as usize));
             if scratch.watch.objects != 0 {
                 seen |= self.watched(&scratch.watch, hits, &received[index as usize]);
             }
         }
         scratch.seen = seen;
-        received
+        (received, ailments.touches())
     }
 
     /// Which of the watched objects were hit where the receiver tells a return.
@@ -261,18 +298,18 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let returns = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Vec::new(),
+        let (returns, touches) = match &request.subject {
+            Subject::Instant | Subject::Series { .. } => Default::default(),
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
-                let receive = |hits: &[Hit], index: usize| {
-                    let seen = beam::returns(hits, &self.beam, sweep.selection);
+                let receive = |hits: &[Hit], light: f32, index: usize| {
+                    let seen = beam::returns(hits, &self.beam, light, sweep.selection);
                     self.with_errors(seen, index, &noise)
                 };
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Returns(returns) }
+        Measurement { request, outcome: Outcome::Returns(returns), touches }
     }
 }
 

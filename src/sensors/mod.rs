@@ -6,9 +6,11 @@
 //! measured out of order: it is a model of this layer that the device owns and steps.
 
 pub mod beam;
+pub mod fault;
 pub mod gnss;
 pub mod imu;
 pub mod lidar;
+mod lidar_faults;
 pub mod multi_echo;
 pub mod noise;
 pub mod pattern;
@@ -16,6 +18,7 @@ pub mod pattern;
 use std::sync::Arc;
 
 use self::beam::EchoSelection;
+use self::fault::Touch;
 use self::lidar::Scratch;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
@@ -227,6 +230,15 @@ pub struct Measurement {
     pub request: MeasurementRequest,
     /// The answer.
     pub outcome: Outcome,
+    /// What faults did to it.
+    pub touches: Vec<Touch>,
+}
+
+impl Measurement {
+    /// An answer that no fault has touched.
+    pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
+        Self { request, outcome, touches: Vec::new() }
+    }
 }
 
 /// What was measured; which kind, the sensor says.

@@ -28,13 +28,13 @@ impl Sensor for MultiEchoLidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let lidar = &self.0;
-        let echoes = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Vec::new(),
+        let (echoes, touches) = match &request.subject {
+            Subject::Instant | Subject::Series { .. } => Default::default(),
             Subject::Sweep(sweep) => {
                 let noise = lidar.noise_of(sweep);
-                let receive = |hits: &[Hit], index: usize| {
+                let receive = |hits: &[Hit], light: f32, index: usize| {
                     let mut echoes = Echoes::default();
-                    let told = beam::echoes(hits, lidar.beam());
+                    let told = beam::echoes(hits, lidar.beam(), light);
                     for (echo, errors) in told.as_slice().iter().zip(ERRORS) {
                         echoes.push(lidar.with_error(*echo, index, &noise, errors));
                     }
@@ -43,6 +43,6 @@ impl Sensor for MultiEchoLidar {
                 lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Echoes(echoes) }
+        Measurement { request, outcome: Outcome::Echoes(echoes), touches }
     }
 }

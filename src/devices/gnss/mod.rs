@@ -14,6 +14,7 @@
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
 
 mod clock;
+mod frozen;
 mod garmin;
 mod items;
 mod messages;
@@ -28,10 +29,12 @@ use self::messages::Reporter;
 use self::sentences::Writer;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
+use crate::config::faults::{GnssFault, Timed};
 use crate::config::gnss::{
     GnssDialect, GnssProfile, GnssSettings, GnssSystem, NmeaVersion, UBX_OUTPUTS,
 };
 use crate::links::line::LineSettings;
+use crate::sensors::fault::Touch;
 use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -70,8 +73,9 @@ pub struct Gnss {
     is_navigating: bool,
     /// Solutions so far, for messages that come every so many.
     solutions: u64,
-    /// The latest, with its time.
+    /// The latest as it was told, with its time.
     last: Option<(Solution, Stamp)>,
+    faults: Vec<Timed<GnssFault>>,
     now: SimTime,
     started: SimTime,
     greeting_at: Option<SimTime>,
@@ -88,6 +92,7 @@ pub struct Gnss {
 struct Slot {
     index: u64,
     view: Option<Box<SkyView>>,
+    touches: Vec<Touch>,
 }
 
 impl Gnss {
@@ -115,6 +120,7 @@ impl Gnss {
             is_navigating: true,
             solutions: 0,
             last: None,
+            faults: Vec::new(),
             now: SimTime::ZERO,
             started: SimTime::ZERO,
             greeting_at: has_text.then_some(SimTime(GREETING_NS)),
@@ -133,6 +139,11 @@ impl Gnss {
         receiver.next_epoch = next_on_grid(epoch, SimTime::ZERO, receiver.period_ns);
         receiver.next_pulse = next_on_grid(epoch, SimTime::ZERO, receiver.pulse_period_ns());
         receiver
+    }
+
+    /// What will go wrong within it. Its sensor knows too.
+    pub fn set_faults(&mut self, faults: &[Timed<GnssFault>]) {
+        self.faults = faults.to_vec();
     }
 
     fn wanted_period_ns(&self) -> u64 {
@@ -240,14 +251,20 @@ impl Gnss {
             self.settings.firmware_leap_s,
             solution.time_error_ns,
         );
-        self.last = Some((solution, stamp));
+        let mut touches = slot.touches;
+        let mut told = (solution, stamp);
+        if let Some((old, touch)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
+            told = old;
+            touches.push(touch);
+        }
+        self.last = Some(told);
         // A measurement that came late cannot be sent before what was sent already.
         let due = due.max(self.now);
         if self.take_overflow(due) && self.profile.dialect.is_ublox() {
             self.send_text(due, 0, "txbuf alloc");
         }
         for bytes in self.epoch_output() {
-            self.port.send(due, bytes);
+            self.port.send_marked(due, bytes, 0, touches.clone());
         }
         self.solutions += 1;
     }
@@ -343,7 +360,7 @@ impl Gnss {
         if self.falls_at == Some(due) {
             self.falls_at = None;
             let output = Output::PulsePerSecond(false);
-            self.edges.push_back(Transmit { due, points: 0, output });
+            self.edges.push_back(Transmit::new(due, output));
             return;
         }
         let at = self.next_pulse;
@@ -359,7 +376,7 @@ impl Gnss {
         let error_ns = self.quantisation_ns(at) + jitter * self.settings.pulse.jitter_std_ns;
         let rises = SimTime(at.0.saturating_add_signed(error_ns.round() as i64)).max(self.now);
         let output = Output::PulsePerSecond(true);
-        self.edges.push_back(Transmit { due: rises, points: 0, output });
+        self.edges.push_back(Transmit::new(rises, output));
         let width_ns = width_ns.min(self.next_pulse.0 - at.0 - 1_000_000);
         self.falls_at = Some(SimTime(rises.0 + width_ns));
     }
@@ -390,7 +407,7 @@ impl Device for Gnss {
             if let std::collections::btree_map::Entry::Vacant(slot) = self.slots.entry(start) {
                 let index = self.next_index;
                 self.next_index += 1;
-                slot.insert(Slot { index, view: None });
+                slot.insert(Slot { index, view: None, touches: Vec::new() });
                 return Some(MeasurementRequest { index, start, subject: Subject::Instant });
             }
         }
@@ -405,6 +422,7 @@ impl Device for Gnss {
             && let Outcome::Sky(view) = &measurement.outcome
         {
             slot.view = Some(view.clone());
+            slot.touches = measurement.touches.clone();
         }
         self.run_until(self.now);
     }

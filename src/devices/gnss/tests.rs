@@ -17,6 +17,7 @@ use crate::world::trajectory::Trajectory;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
+mod faults;
 mod timing;
 
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.

@@ -19,11 +19,13 @@ use super::velodyne::clock::DeviceClock;
 use super::velodyne::program::{Mode, Program, View};
 use super::velodyne::rotor;
 use super::{CableSignal, Device, Output, REACTION_NS, Transmit};
+use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
 use crate::config::hdl64e_serial::SerialProfile;
 use crate::links::line::LineSettings;
+use crate::sensors::fault::Touch;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::{
@@ -69,6 +71,7 @@ pub struct Hdl64e {
     /// Measured, without the six last bytes: what the clock shows then is not known yet.
     held: VecDeque<Held>,
     ready: VecDeque<Transmit>,
+    optics_faults: Vec<Timed<LidarFault>>,
 }
 
 /// What commands a unit can follow.
@@ -88,6 +91,7 @@ struct Held {
     points: u32,
     due: SimTime,
     payload: Vec<u8>,
+    touches: Vec<Touch>,
 }
 
 impl Hdl64e {
@@ -109,7 +113,7 @@ impl Hdl64e {
         let rotor = rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
         let table = status_table(profile, settings);
         Self {
-            program: Program::new(mode, rotor, rpm),
+            program: Program::new(mode, rotor),
             planner: Planner::new(profile, settings),
             wanted: mode,
             limits: Limits {
@@ -133,7 +137,14 @@ impl Hdl64e {
             next_request: 0,
             held: VecDeque::new(),
             ready: VecDeque::new(),
+            optics_faults: Vec::new(),
         }
+    }
+
+    /// What will go wrong within it, to be said before it is asked for its sensor.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.lidar.clone();
+        self.program.suffer(&faults.stalls);
     }
 
     /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
@@ -144,6 +155,7 @@ impl Hdl64e {
     /// The physics that measures for this unit.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
+            .with_faults(&self.optics_faults)
     }
 
     /// The six last bytes of a packet.
@@ -157,6 +169,8 @@ impl Hdl64e {
         let mut warnings = self.status.warnings;
         warnings |= if has_pulse { warning::PPS } else { 0 };
         warnings |= if has_time { warning::GPS_TIME } else { 0 };
+        let is_dirty = dirt_at(&self.optics_faults, stamped).is_some();
+        warnings |= if is_dirty { warning::LENS } else { 0 };
         stream.set_warnings(warnings);
         let now = clock.civil(stamped);
         let live = LiveStatus {
@@ -295,7 +309,7 @@ impl Hdl64e {
         let due = self.due(undone.last_start);
         self.held.retain(|held| held.due < due);
         self.ready.retain(|transmit| transmit.due < due);
-        self.ready.push_back(Transmit { due, points: 0, output: Output::Withdraw });
+        self.ready.push_back(Transmit::new(due, Output::Withdraw));
     }
 
     /// When a packet is due that leaves at `leaves`, lag aside.
@@ -307,16 +321,18 @@ impl Hdl64e {
     fn release(&mut self) {
         let (now, is_wired) = (self.now, self.is_wired);
         while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
-            let Held { plan, stamped, points, due, mut payload, .. } = held;
+            let Held { plan, stamped, points, due, mut payload, touches, .. } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            self.ready.push_back(Transmit { due, points, output: Output::Bytes(payload) });
+            self.ready.push_back(Transmit { points, touches, ..Transmit::bytes(due, payload) });
         }
     }
 }
 
 impl Device for Hdl64e {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let (plan, sweep) = self.planner.next(&self.program, horizon)?;
+        let planner = &mut self.planner;
+        let (plan, sweep) =
+            self.program.planned(horizon, |program, near| planner.next(program, near))?;
         let (index, start) = (self.next_request, plan.start);
         self.next_request += 1;
         self.planned.push_back((index, plan));
@@ -324,7 +340,7 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome } = measurement;
+        let Measurement { request, outcome, touches } = measurement;
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
@@ -339,8 +355,11 @@ impl Device for Hdl64e {
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         packet.emit(bytes);
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
+        let mut touches = touches.clone();
+        touches.extend(self.program.rotor().touches(plan.start, plan.leaves));
         self.held.push_back(Held {
             plan,
+            touches,
             start: plan.start,
             stamped: match self.settings.timestamp_marks {
                 TimestampMarks::FirstFiring => plan.start,
@@ -364,6 +383,7 @@ impl Device for Hdl64e {
         self.now = self.now.max(now);
         self.release();
         self.planner.forget(self.now);
+        self.program.look_ahead(self.now);
         let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.start);
         self.program.forget(self.now.min(planned).min(self.planner.position()));
     }

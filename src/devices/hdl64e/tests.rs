@@ -35,7 +35,7 @@ impl Run {
                 let echo = Return { range_m: 20.0, intensity: 0.5 };
                 let seen = PulseReturns { first: Some(echo), second: Some(echo) };
                 let outcome = Outcome::Returns(vec![seen; sweep.firings.len()]);
-                self.unit.handle_measurement(&Measurement { request, outcome });
+                self.unit.handle_measurement(&Measurement::new(request, outcome));
             }
             self.unit.advance(SimTime(self.now * MS));
             self.collect();

@@ -70,7 +70,7 @@ impl Bench {
                 let Subject::Series { count, period_ns } = request.subject else { panic!() };
                 let instants = (0..u64::from(count)).map(|i| request.start.0 + i * period_ns);
                 let truths = instants.map(|ns| truth(SimTime(ns))).collect();
-                let measurement = Measurement { request, outcome: Outcome::Inertial(truths) };
+                let measurement = Measurement::new(request, Outcome::Inertial(truths));
                 self.imu.handle_measurement(&measurement);
             }
             self.now.0 += 1_000_000;
@@ -147,9 +147,7 @@ fn steps_of_time_do_not_matter() {
             let Subject::Series { count, period_ns } = request.subject else { panic!() };
             let instants = (0..u64::from(count)).map(|i| request.start.0 + i * period_ns);
             let truths = instants.map(|ns| truth(SimTime(ns))).collect();
-            coarse
-                .imu
-                .handle_measurement(&Measurement { request, outcome: Outcome::Inertial(truths) });
+            coarse.imu.handle_measurement(&Measurement::new(request, Outcome::Inertial(truths)));
         }
         coarse.imu.advance(SimTime(300_000_000));
         coarse.collect();
@@ -296,7 +294,7 @@ fn noise_does_not_depend_on_other_devices_or_on_order() {
         let mut all = Vec::new();
         while let Some(request) = imu.poll_request(SimTime(50_000_000)) {
             let truths = (0..4).map(|_| truth(request.start)).collect();
-            imu.handle_measurement(&Measurement { request, outcome: Outcome::Inertial(truths) });
+            imu.handle_measurement(&Measurement::new(request, Outcome::Inertial(truths)));
         }
         imu.advance(SimTime(60_000_000));
         while let Some(transmit) = imu.poll_transmit() {

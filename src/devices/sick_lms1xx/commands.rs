@@ -68,7 +68,7 @@ impl SickLms1xx {
             "FirmwareVersion" => vec![Value::text(&profile.firmware_version)],
             "SerialNumber" => vec![Value::text(&self.settings.serial_number.to_string())],
             "LocationName" => vec![Value::Text(self.location_name.clone())],
-            "SCdevicestate" => vec![Value::U8(self.device_state())],
+            "SCdevicestate" => vec![Value::U8(self.device_state(now))],
             "ODoprh" => vec![Value::U32(self.operating_time_tenth_h(now))],
             "ODpwrc" => vec![Value::U32(profile.power_on_count)],
             "STlms" => self.status(now),
@@ -95,9 +95,9 @@ impl SickLms1xx {
     }
 
     /// 0 busy, 1 ready, 2 error. Logs of LMS1xx: busy from a login on until Run.
-    fn device_state(&self) -> u8 {
+    fn device_state(&self, now: SimTime) -> u8 {
         let is_logged_in = self.clients.iter().any(|client| client.level > 0);
-        match (self.settings.status, &self.phase) {
+        match (self.condition(now), &self.phase) {
             (ScannerStatus::Error, _) => 2,
             (_, Phase::Measuring) if !is_logged_in => 1,
             _ => 0,

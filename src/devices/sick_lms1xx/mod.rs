@@ -28,10 +28,12 @@ use self::commands::{Answer, STORED};
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
 use super::{Device, Output, Transmit};
+use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::sick_lms1xx::{
-    AcceptedDialects, EchoFilter, ScanMode, SickLms1xxProfile, SickLms1xxSettings,
+    AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::links::Peer;
+use crate::sensors::fault::Touch;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -72,6 +74,7 @@ pub struct SickLms1xx {
     clock: SimTime,
     last_due: SimTime,
     ready: VecDeque<Transmit>,
+    optics_faults: Vec<Timed<LidarFault>>,
 }
 
 /// What the motor and the laser do.
@@ -140,19 +143,35 @@ impl SickLms1xx {
             clock: SimTime::ZERO,
             last_due: SimTime::ZERO,
             ready: VecDeque::new(),
+            optics_faults: Vec::new(),
             profile: profile.clone(),
             settings: settings.clone(),
         }
     }
 
+    /// What will go wrong within it, to be said before it is asked for its sensor.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.lidar.clone();
+    }
+
+    /// What it says of itself at `at`: the rig's word, or what the window looks like.
+    fn condition(&self, at: SimTime) -> ScannerStatus {
+        match (self.settings.status, dirt_at(&self.optics_faults, at)) {
+            (ScannerStatus::Ok, Some(0.0)) => ScannerStatus::PollutionError,
+            (ScannerStatus::Ok, Some(_)) => ScannerStatus::PollutionWarning,
+            (status, _) => status,
+        }
+    }
+
     /// The physics that measures for this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
-        MultiEchoLidar(Lidar::new(
+        let lidar = Lidar::new(
             vec![LaserGeometry::default()],
             &self.settings.beam,
             &self.settings.noise,
             self.noise,
-        ))
+        );
+        MultiEchoLidar(lidar.with_faults(&self.optics_faults))
     }
 
     /// Does what falls due until `until`, in its order.
@@ -249,10 +268,11 @@ impl SickLms1xx {
         self.is_measuring = wants;
     }
 
-    fn telegrams(&self) -> Telegrams<'_> {
+    fn telegrams(&self, scan: &Scan) -> Telegrams<'_> {
         Telegrams {
             profile: &self.profile,
             settings: &self.settings,
+            status: self.condition(self.mirror.zero(scan.number)),
             config: self.data,
             echo_filter: self.echo_filter,
             location_name: &self.location_name,
@@ -265,7 +285,7 @@ impl SickLms1xx {
     fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         if self.data.wants(scan.number) {
-            let (data, points) = self.telegrams().scan_data(&scan, true);
+            let (data, points) = self.telegrams(&scan).scan_data(&scan, true);
             for dialect in [Dialect::A, Dialect::B] {
                 let wants = |client: &&Client| {
                     client.stream == Some(dialect) && client.stream_from <= scan.number
@@ -279,10 +299,10 @@ impl SickLms1xx {
                 }
                 let bytes = frame::emit(dialect, &data.emit(dialect));
                 for peer in peers {
-                    self.send(at, points, Output::BytesTo(peer, bytes.clone()));
+                    self.send(at, points, Output::BytesTo(peer, bytes.clone()), &scan.touches);
                 }
                 if to_nobody {
-                    self.send(at, points, Output::Bytes(bytes));
+                    self.send(at, points, Output::Bytes(bytes), &scan.touches);
                 }
             }
         }
@@ -296,25 +316,32 @@ impl SickLms1xx {
         let Some(command) = self.clients[client].command() else { return };
         let dialect = command.dialect;
         let telegram = Telegram::parse(dialect, &command.content);
+        let mut touches = Vec::new();
         let (content, points) = match self.obey(at, client, dialect, telegram) {
             Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
             Answer::NextScan => return self.clients[client].wait_for_scan(),
             Answer::Scan => {
                 let Some(scan) = &self.latest else { return };
-                let (data, points) = self.telegrams().scan_data(scan, false);
+                let (data, points) = self.telegrams(scan).scan_data(scan, false);
+                touches.clone_from(&scan.touches);
                 (data.emit(dialect), points)
             }
         };
         let peer = self.clients[client].peer;
         let reply_ns = self.profile.reply_ns;
         self.clients[client].answered(at, reply_ns);
-        self.send(at, points, Output::BytesTo(peer, frame::emit(dialect, &content)));
+        let output = Output::BytesTo(peer, frame::emit(dialect, &content));
+        self.send(at, points, output, &touches);
     }
 
-    fn send(&mut self, at: SimTime, points: u32, output: Output) {
+    fn send(&mut self, at: SimTime, points: u32, output: Output, touches: &[Touch]) {
         // A scan that was measured too late leaves after what has left.
         self.last_due = self.last_due.max(at);
-        self.ready.push_back(Transmit { due: self.last_due, points, output });
+        self.ready.push_back(Transmit {
+            points,
+            touches: touches.to_vec(),
+            ..Transmit::new(self.last_due, output)
+        });
     }
 }
 
@@ -336,7 +363,9 @@ impl Device for SickLms1xx {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Echoes(echoes) } = measurement else { return };
+        let Measurement { request, outcome: Outcome::Echoes(echoes), touches } = measurement else {
+            return;
+        };
         while let Some((index, number)) = self.asked.front().copied() {
             if index > request.index {
                 break;
@@ -344,7 +373,8 @@ impl Device for SickLms1xx {
             self.asked.pop_front();
             if index == request.index {
                 let first_direction = self.mirror.directions(self.output_range).start;
-                self.ahead.push_back(Scan { number, first_direction, echoes: echoes.clone() });
+                let (echoes, touches) = (echoes.clone(), touches.clone());
+                self.ahead.push_back(Scan { number, first_direction, echoes, touches });
             }
         }
         self.run(self.clock);

@@ -4,6 +4,7 @@ use super::scanning::Mirror;
 use crate::config::sick_lms1xx::{
     EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
+use crate::sensors::fault::Touch;
 use crate::sensors::{Echoes, Return};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
@@ -72,6 +73,8 @@ pub struct Scan {
     pub first_direction: u32,
     /// What came back from each direction.
     pub echoes: Vec<Echoes>,
+    /// What faults did to it.
+    pub touches: Vec<Touch>,
 }
 
 /// What telegrams are made with.
@@ -80,6 +83,8 @@ pub struct Telegrams<'a> {
     pub profile: &'a SickLms1xxProfile,
     /// The unit.
     pub settings: &'a SickLms1xxSettings,
+    /// What it says of itself.
+    pub status: ScannerStatus,
     /// What they hold.
     pub config: DataConfig,
     /// Which echoes.
@@ -160,7 +165,7 @@ impl Telegrams<'_> {
             version: self.profile.telegram_version,
             device_number: self.profile.device_number,
             serial_number: self.settings.serial_number,
-            status: status_bytes(self.settings.status),
+            status: status_bytes(self.status),
             telegram_counter: scan.number as u16,
             scan_counter: scan.number as u16,
             start_us: self.clocks.uptime_us(zero),

@@ -69,7 +69,7 @@ impl Bench {
         echoes.push(Return { range_m: self.range_m, intensity: 0.5 });
         echoes.push(Return { range_m: self.range_m + 3.0, intensity: 0.25 });
         let echoes = vec![echoes; sweep.firings.len()];
-        self.unit.handle_measurement(&Measurement { request, outcome: Outcome::Echoes(echoes) });
+        self.unit.handle_measurement(&Measurement::new(request, Outcome::Echoes(echoes)));
         self.collect();
     }
 

@@ -1,7 +1,8 @@
 //! Scans on their way from the mirror to a telegram.
 
 use super::mirror::{Mirror, Pattern};
-use crate::sensors::{MeasurementRequest, PulseReturns, Return};
+use crate::sensors::fault::Touch;
+use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
 use crate::time::SimTime;
 
 /// The revolutions of one telegram: which are asked for, which are measured, and what came of it.
@@ -14,6 +15,7 @@ pub struct Capture {
     requested: u64,
     received: u64,
     samples: Vec<Sample>,
+    touches: Vec<Touch>,
 }
 
 /// What was measured at one place of a scan, summed up over the telegram's scans.
@@ -50,6 +52,7 @@ impl Capture {
             requested: 0,
             received: 0,
             samples: vec![Sample::default(); pattern.values()],
+            touches: Vec::new(),
             pattern,
         }
     }
@@ -114,9 +117,15 @@ impl Capture {
         }
     }
 
-    /// Takes the answer to its next revolution; echoes for which `is_seen` does not hold are left
-    /// out.
-    pub fn add(&mut self, returns: &[PulseReturns], is_seen: impl Fn(&Return) -> bool) {
+    /// Takes the measurement of its next revolution with its returns; echoes for which `is_seen` does
+    /// not hold are left out.
+    pub fn add(
+        &mut self,
+        measurement: &Measurement,
+        returns: &[PulseReturns],
+        is_seen: impl Fn(&Return) -> bool,
+    ) {
+        self.touches.extend(&measurement.touches);
         let number = self.first_revolution + self.received;
         for (place, returns) in self.pattern.places(number).zip(returns) {
             let Some(echo) = returns.first.filter(&is_seen) else { continue };
@@ -126,6 +135,11 @@ impl Capture {
             sample.echoes += 1;
         }
         self.received += 1;
+    }
+
+    /// What faults did to its revolutions.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
     }
 
     /// Whether all revolutions are measured.

@@ -31,10 +31,12 @@ use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
 use super::uart::Uart;
 use super::{Device, Transmit};
+use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::sick_lms2xx::{
     PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
 use crate::links::line::LineSettings;
+use crate::sensors::fault::Touch;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::pattern::LaserGeometry;
@@ -66,6 +68,7 @@ pub struct SickLms2xx {
     /// Telegrams with measured values since power-on.
     telegrams: u64,
     clock: SimTime,
+    optics_faults: Vec<Timed<LidarFault>>,
 }
 
 /// What survives power-off.
@@ -131,6 +134,7 @@ impl SickLms2xx {
             next_request: 0,
             telegrams: 0,
             clock: SimTime::ZERO,
+            optics_faults: Vec::new(),
         };
         if settings.start_up_ns > 0 {
             unit.starting = Some(SimTime(settings.start_up_ns));
@@ -138,6 +142,16 @@ impl SickLms2xx {
             unit.enter_power_on_mode();
         }
         unit
+    }
+
+    /// What will go wrong within it, to be said before it is asked for its sensor.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.lidar.clone();
+    }
+
+    /// Whether it says at `at` that its window is dirty.
+    fn is_polluted(&self, at: SimTime) -> bool {
+        self.settings.is_polluted || dirt_at(&self.optics_faults, at).is_some()
     }
 
     /// The physics that measures for this unit: one beam in the mirror's plane.
@@ -148,6 +162,7 @@ impl SickLms2xx {
             &self.settings.noise,
             self.noise,
         )
+        .with_faults(&self.optics_faults)
     }
 
     fn encoder(&self) -> Encoder<'_> {
@@ -241,19 +256,19 @@ impl SickLms2xx {
     fn send_capture(&mut self, at: SimTime, capture: &Capture, format: &Format) {
         self.telegrams += 1;
         let (body, points) = self.encoder().body(capture, format, self.telegrams);
-        self.send_with_points(at, body, points);
+        self.send_marked(at, body, points, capture.touches().to_vec());
     }
 
     fn send(&mut self, at: SimTime, body: Body) {
-        self.send_with_points(at, body, 0);
+        self.send_marked(at, body, 0, Vec::new());
     }
 
-    fn send_with_points(&mut self, at: SimTime, body: Body, points: u32) {
-        let pollution = if self.settings.is_polluted { status_byte::POLLUTION } else { 0 };
+    fn send_marked(&mut self, at: SimTime, body: Body, points: u32, touches: Vec<Touch>) {
+        let pollution = if self.is_polluted(at) { status_byte::POLLUTION } else { 0 };
         let status = status_byte::FAMILY | self.settings.error_level | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
-        self.uart.send_points(at, bytes, points);
+        self.uart.send_marked(at, bytes, points, touches);
     }
 
     fn started(&mut self, at: SimTime) {
@@ -344,7 +359,7 @@ impl Device for SickLms2xx {
         let encoder = Encoder { profile: &self.profile, configuration: &self.stored.configuration };
         if let Some(Task::Measure { capture, .. }) = &mut self.task {
             match capture.belongs(index) {
-                Belongs::Here => capture.add(returns, |echo| encoder.is_seen(echo)),
+                Belongs::Here => capture.add(measurement, returns, |echo| encoder.is_seen(echo)),
                 Belongs::Before => {}
                 Belongs::TooLate => {
                     let pattern = capture.pattern().clone();
@@ -353,7 +368,7 @@ impl Device for SickLms2xx {
             }
         }
         if let Some(stream) = &mut self.stream {
-            stream.take(index, returns, |echo| encoder.is_seen(echo));
+            stream.take(measurement, returns, |echo| encoder.is_seen(echo));
         }
         self.run(self.clock);
     }

@@ -10,7 +10,7 @@ use super::capture::{Belongs, Capture};
 use super::mirror::{Mirror, Pattern};
 use super::telegrams::Format;
 use crate::config::sick_lms2xx::TransmissionStart;
-use crate::sensors::{MeasurementRequest, PulseReturns, Return};
+use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
 use crate::time::SimTime;
 
 /// A stream of scans.
@@ -75,17 +75,18 @@ impl Stream {
         }
     }
 
-    /// Takes the answer to request `index`; echoes for which `is_seen` does not hold are left out.
+    /// Takes a measurement with its returns; echoes for which `is_seen` does not hold are left out.
     pub fn take(
         &mut self,
-        index: u64,
+        measurement: &Measurement,
         returns: &[PulseReturns],
         is_seen: impl Fn(&Return) -> bool,
     ) {
+        let index = measurement.request.index;
         self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);
         let wanted = |capture: &&mut Capture| capture.belongs(index) == Belongs::Here;
         if let Some(capture) = self.planned.iter_mut().find(wanted) {
-            capture.add(returns, is_seen);
+            capture.add(measurement, returns, is_seen);
         }
     }
 

@@ -55,7 +55,7 @@ impl Bench {
             while let Some(request) = self.unit.poll_request(SimTime(self.now + 100 * MS)) {
                 self.measured += 1;
                 let outcome = Outcome::Returns(returns(&request));
-                self.unit.handle_measurement(&Measurement { request, outcome });
+                self.unit.handle_measurement(&Measurement::new(request, outcome));
             }
             self.unit.advance(SimTime(self.now));
             self.sent.extend(std::iter::from_fn(|| self.unit.poll_transmit()));
@@ -398,7 +398,7 @@ fn a_measurement_that_was_given_up_spoils_only_its_scan() {
     assert_eq!(requests.len(), 15);
     for request in requests.into_iter().filter(|request| request.index != 3) {
         let outcome = Outcome::Returns(returns(&request));
-        bench.unit.handle_measurement(&Measurement { request, outcome });
+        bench.unit.handle_measurement(&Measurement::new(request, outcome));
     }
     bench.run_ms(200);
     let times: Vec<_> = scans(&mut bench).iter().map(|(due, _)| due / MS).collect();
@@ -448,7 +448,7 @@ proptest! {
             let mut sent = Vec::new();
             while let Some(request) = bench.unit.poll_request(SimTime(end)) {
                 let outcome = Outcome::Returns(returns(&request));
-                bench.unit.handle_measurement(&Measurement { request, outcome });
+                bench.unit.handle_measurement(&Measurement::new(request, outcome));
             }
             for step in steps.iter().cycle() {
                 now = (now + step * MS).min(end);

@@ -137,7 +137,7 @@ impl Velodyne {
     /// From `at` on packets go to `host`.
     pub(super) fn send_to(&mut self, at: SimTime, host: HostAddress) {
         if host != self.configuration.host {
-            self.ready.push_back(Transmit { due: at, points: 0, output: Output::Host(host) });
+            self.ready.push_back(Transmit::new(at, Output::Host(host)));
         }
     }
 

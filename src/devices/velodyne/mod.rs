@@ -22,9 +22,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{CableSignal, Device, Output, Transmit};
+use crate::config::faults::{DeviceFaults, LidarFault, Timed};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
+use crate::sensors::fault::Touch;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
@@ -73,6 +75,7 @@ pub struct Velodyne {
     /// Packets that are being measured, by the index of their request.
     planned: VecDeque<(u64, PacketPlan)>,
     ready: VecDeque<Transmit>,
+    optics_faults: Vec<Timed<LidarFault>>,
 }
 
 /// A packet that waits for its timestamp.
@@ -84,6 +87,7 @@ struct Held {
     points: u32,
     due: SimTime,
     payload: Vec<u8>,
+    touches: Vec<Touch>,
 }
 
 impl Velodyne {
@@ -104,7 +108,7 @@ impl Velodyne {
         );
         Self {
             packet: profile.packet.clone(),
-            program: Program::new(configuration.mode(), rotor, settings.rotation_rate_rpm),
+            program: Program::new(configuration.mode(), rotor),
             limits: Limits {
                 rpm: [profile.min_rotation_rate_rpm, profile.max_rotation_rate_rpm],
                 rpm_step: profile.rotation_rate_step_rpm,
@@ -132,7 +136,14 @@ impl Velodyne {
             next_request: 0,
             planned: VecDeque::new(),
             ready: VecDeque::new(),
+            optics_faults: Vec::new(),
         }
+    }
+
+    /// What will go wrong within it, to be said before it is asked for its sensor.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.lidar.clone();
+        self.program.suffer(&faults.stalls);
     }
 
     /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
@@ -159,7 +170,9 @@ impl Velodyne {
 
     /// Asks for the next packet's sweep.
     fn poll_sweep(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let (plan, sweep) = self.planner.next(&self.program, horizon)?;
+        let planner = &mut self.planner;
+        let (plan, sweep) =
+            self.program.planned(horizon, |program, near| planner.next(program, near))?;
         let (index, start) = (self.next_request, plan.starts[0]);
         self.next_request += 1;
         self.last_sweep = start;
@@ -188,6 +201,7 @@ impl Velodyne {
             &self.settings.noise,
             self.noise,
         )
+        .with_faults(&self.optics_faults)
     }
 
     /// Plans anew what does not start before `from`, and takes back what has been sent of it.
@@ -198,7 +212,7 @@ impl Velodyne {
         self.held.retain(|held| held.due < due);
         self.ready
             .retain(|transmit| transmit.due < due || !matches!(transmit.output, Output::Bytes(_)));
-        self.ready.push_back(Transmit { due, points: 0, output: Output::Withdraw });
+        self.ready.push_back(Transmit::new(due, Output::Withdraw));
     }
 
     /// When a packet leaves whose last sequence starts at `last_start`.
@@ -283,10 +297,10 @@ impl Velodyne {
     fn release(&mut self) {
         let (now, is_wired) = (self.now, self.is_wired);
         while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
-            let Held { stamped, points, due, mut payload, .. } = held;
+            let Held { stamped, points, due, mut payload, touches, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            self.ready.push_back(Transmit { due, points, output: Output::Bytes(payload) });
+            self.ready.push_back(Transmit { points, touches, ..Transmit::bytes(due, payload) });
         }
     }
 }
@@ -316,12 +330,16 @@ impl Device for Velodyne {
         let mut payload = vec![0; DATA_PACKET_LEN];
         packet.emit(payload.first_chunk_mut().expect("the packet's length"));
         let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
+        let last_start = plan.starts[plan.starts.len() - 1];
+        let mut touches = measurement.touches.clone();
+        touches.extend(self.program.rotor().touches(plan.starts[0], last_start));
         self.held.push_back(Held {
             start: plan.starts[0],
             stamped: SimTime(plan.starts[0].0 + self.packet.timestamp_offset_ns),
             points: points.count() as u32,
-            due: self.due(plan.starts[plan.starts.len() - 1]),
+            due: self.due(last_start),
             payload,
+            touches,
         });
         self.release();
     }
@@ -343,6 +361,7 @@ impl Device for Velodyne {
         self.position.advance(self.now, &self.clock, inertial, &mut self.ready);
         self.release();
         self.planner.forget(self.now);
+        self.program.look_ahead(self.now);
         let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.starts[0]);
         self.program.forget(self.now.min(planned).min(self.planner.position()));
     }

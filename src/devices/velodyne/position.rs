@@ -51,7 +51,7 @@ impl PositionSender {
             let mut payload = vec![0; POSITION_PACKET_LEN];
             packet.emit(payload.first_chunk_mut().expect("the packet's length"));
             let due = SimTime(at.0 + self.profile.lag_ns);
-            out.extend([Transmit { due, points: 0, output: Output::Position(payload) }]);
+            out.extend([Transmit::new(due, Output::Position(payload))]);
         }
     }
 

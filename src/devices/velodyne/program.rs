@@ -5,12 +5,16 @@
 //! than the unit's reaction time: what leaves until then has been decided.
 
 use super::rotor::{Phase, Rotor};
+use crate::config::faults::{MotorStall, Timed};
 use crate::config::hdl64e::ReturnMode;
 use crate::devices::REACTION_NS;
 use crate::time::SimTime;
 
 /// No change waits longer than this for the rotor, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// What is planned or asked for at an instant needs no later knowledge of the rotor than this,
+/// nanoseconds.
+const FORESIGHT_NS: u64 = 2 * PATIENCE_NS;
 
 /// What the lasers and the packets do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,14 +67,38 @@ pub struct Program {
     /// Since when; in the order of time, never empty.
     modes: Vec<(SimTime, Mode)>,
     rotor: Rotor,
-    /// The rotor's speed and phase as last asked for.
-    drive: (u32, Option<Phase>),
 }
 
 impl Program {
-    /// A unit that does `mode` while its rotor, told to turn at `rpm`, does what `rotor` says.
-    pub fn new(mode: Mode, rotor: Rotor, rpm: u32) -> Self {
-        Self { modes: vec![(SimTime::ZERO, mode)], rotor, drive: (rpm, None) }
+    /// A unit that does `mode` while its rotor does what `rotor` says.
+    pub fn new(mode: Mode, rotor: Rotor) -> Self {
+        Self { modes: vec![(SimTime::ZERO, mode)], rotor }
+    }
+
+    /// What will hold the rotor, before anything is planned.
+    pub fn suffer(&mut self, stalls: &[Timed<MotorStall>]) {
+        self.rotor.suffer(stalls);
+    }
+
+    /// Has `plan` plan what begins before `horizon`, no farther than is known of the rotor, until
+    /// it has planned something.
+    pub fn planned<T>(
+        &mut self,
+        horizon: SimTime,
+        mut plan: impl FnMut(&Self, SimTime) -> Option<T>,
+    ) -> Option<T> {
+        let enough = SimTime(horizon.0.saturating_add(FORESIGHT_NS));
+        loop {
+            let known_to = self.rotor.known_to();
+            if known_to >= enough {
+                return plan(self, horizon);
+            }
+            let planned = plan(self, SimTime(known_to.0.saturating_sub(FORESIGHT_NS)));
+            if planned.is_some() {
+                return planned;
+            }
+            self.rotor.look_ahead(SimTime(known_to.0 + 1));
+        }
     }
 
     /// What is in force at `at`.
@@ -96,7 +124,8 @@ impl Program {
 
     /// Whether this is what is to be done for good already.
     pub fn is_to_do(&self, mode: &Mode, rpm: u32, phase: Option<Phase>) -> bool {
-        self.modes.last().is_some_and(|(_, last)| last == mode) && self.drive == (rpm, phase)
+        self.modes.last().is_some_and(|(_, last)| last == mode)
+            && self.rotor.drive() == (rpm, phase)
     }
 
     /// `mode` is in force from `at` on, whatever was to come.
@@ -107,10 +136,14 @@ impl Program {
 
     /// From `at` on the motor drives towards `rpm` and `phase`; nothing changes if it does already.
     pub fn set_drive(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
-        if self.drive != (rpm, phase) {
-            self.drive = (rpm, phase);
+        if self.rotor.drive() != (rpm, phase) {
             self.rotor.schedule(at, rpm, phase);
         }
+    }
+
+    /// It is `now`: what is asked for comes into force soon.
+    pub fn look_ahead(&mut self, now: SimTime) {
+        self.rotor.look_ahead(SimTime(now.0.saturating_add(FORESIGHT_NS)));
     }
 
     /// Forgets what was in force before `before` only.
@@ -136,7 +169,7 @@ mod tests {
     #[test]
     fn changes_wait_for_the_next_turn() {
         let rotor = Rotor::turning(600, 0.0, 200);
-        let mut program = Program::new(MODE, rotor, 600);
+        let mut program = Program::new(MODE, rotor);
         let ms = |ms: u64| SimTime(ms * 1_000_000);
         assert_eq!(program.takes_effect(ms(10)), ms(100));
         assert_eq!(program.takes_effect(ms(90)), ms(200));
@@ -152,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_slow_rotor_is_not_waited_for() {
-        let program = Program::new(MODE, Rotor::turning(10, 0.0, 200), 10);
+        let program = Program::new(MODE, Rotor::turning(10, 0.0, 200));
         assert_eq!(program.takes_effect(SimTime(0)), SimTime(REACTION_NS + PATIENCE_NS));
     }
 

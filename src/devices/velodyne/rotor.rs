@@ -3,10 +3,16 @@
 //! The motor has inertia: speed changes by an even angular acceleration, so the angle is piecewise
 //! quadratic in time. A stretch at a set speed is computed in whole nanoseconds and never drifts.
 //! What is scheduled for later can be scheduled anew until it comes.
+//!
+//! A fault may hold the rotor: it slows down, stands, and is driven again when it is let go. Faults
+//! may return for ever, so they are laid into the schedule cell by cell as it is needed
+//! ([`Rotor::look_ahead`]), always the same cells, so that angles do not depend on who asks when.
 
 use std::f64::consts::TAU;
 
+use crate::config::faults::{MotorStall, Timed};
 use crate::config::velodyne_motor::MotorSettings;
+use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::{RotorMotion, RotorPiece};
 use crate::time::SimTime;
 
@@ -15,12 +21,20 @@ const MINUTE_NS: u128 = 60_000_000_000;
 /// Phases closer than this to the wanted one are not corrected, turns.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
+/// Stalls are laid into the schedule in cells of this length, nanoseconds.
+const CELL_NS: u64 = 4 * SECOND_NS;
+
 /// A rotor and its schedule. Angles are turns, clockwise seen from above, 0 is forward.
 #[derive(Clone, Debug)]
 pub struct Rotor {
     /// In the order of time; never empty.
     stretches: Vec<Stretch>,
     acceleration_rpm_s: u32,
+    /// The speed and phase that it is driven to.
+    drive: (u32, Option<Phase>),
+    stalls: Vec<Timed<MotorStall>>,
+    /// Stalls are part of the schedule up to here.
+    known_to: SimTime,
 }
 
 /// Where the rotor shall point at certain instants.
@@ -43,6 +57,11 @@ pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> R
     rotor
 }
 
+/// The first multiple of a cell after `at`.
+fn cell_end(at: SimTime) -> SimTime {
+    SimTime((at.0 / CELL_NS + 1).saturating_mul(CELL_NS))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stretch {
     from: SimTime,
@@ -62,7 +81,73 @@ impl Rotor {
     /// motor changes the speed by `acceleration_rpm_s` a second, which is not 0.
     pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
         let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };
-        Self { stretches: vec![first], acceleration_rpm_s: acceleration_rpm_s.max(1) }
+        Self {
+            stretches: vec![first],
+            acceleration_rpm_s: acceleration_rpm_s.max(1),
+            drive: (rpm, None),
+            stalls: Vec::new(),
+            known_to: SimTime(u64::MAX),
+        }
+    }
+
+    /// Will be held by `stalls`. To be said before anything is asked about.
+    pub fn suffer(&mut self, stalls: &[Timed<MotorStall>]) {
+        if !stalls.is_empty() {
+            self.stalls = stalls.to_vec();
+            self.known_to = SimTime::ZERO;
+        }
+    }
+
+    /// The speed and phase that it is driven to, when nothing holds it.
+    pub fn drive(&self) -> (u32, Option<Phase>) {
+        self.drive
+    }
+
+    /// What is asked about must be before this.
+    pub fn known_to(&self) -> SimTime {
+        self.known_to
+    }
+
+    /// Lays stalls into the schedule up to `to` at least.
+    pub fn look_ahead(&mut self, to: SimTime) {
+        while self.known_to < to {
+            let from = self.known_to;
+            self.known_to = cell_end(from);
+            if self.held_at(from).is_some() {
+                self.plan(from);
+            } else if let Some(opens) = self.next_opening(from) {
+                self.plan(opens);
+            }
+        }
+    }
+
+    /// What a stall that is there between two instants does to what is measured then.
+    pub fn touches(&self, from: SimTime, to: SimTime) -> Vec<Touch> {
+        let touch = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_between(from, to)?;
+            let symptom = Symptom::Stalled { rpm: self.rpm(from).round() as u64 };
+            Some(Touch { fault: stall.fault, window, symptom })
+        };
+        self.stalls.iter().filter_map(touch).collect()
+    }
+
+    /// What holds it at `at`: how fast that slows it down, rpm/s, and until when.
+    fn held_at(&self, at: SimTime) -> Option<(f64, Option<SimTime>)> {
+        let motor = f64::from(self.acceleration_rpm_s);
+        self.stalls.iter().find_map(|stall| {
+            let (_, closes) = stall.schedule.window(stall.schedule.window_at(at)?);
+            let pace = match stall.kind.stops_within_ns {
+                Some(ns) if self.drive.0 > 0 => f64::from(self.drive.0) * 1e9 / ns as f64,
+                _ => motor,
+            };
+            Some((pace, closes))
+        })
+    }
+
+    /// When it is held next, if that is known already.
+    fn next_opening(&self, from: SimTime) -> Option<SimTime> {
+        let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
+        openings.min().filter(|opens| *opens < self.known_to)
     }
 
     /// The angle at `at`, 0..1.
@@ -113,22 +198,57 @@ impl Rotor {
     /// From `at` on the motor takes the rotor to `rpm` and, with `phase`, then a little faster or
     /// slower for a while until it is in phase. What was scheduled for later is forgotten.
     pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
-        let (turn, now_rpm) = (self.turn(at), self.rpm(at));
-        self.stretches.retain(|stretch| stretch.from < at);
-        let difference = f64::from(rpm) - now_rpm;
-        let pace = f64::from(self.acceleration_rpm_s);
+        self.drive = (rpm, phase);
+        if self.stalls.is_empty() {
+            return self.plan(at);
+        }
+        self.look_ahead(at);
+        let known_to = self.known_to;
+        self.known_to = cell_end(at).min(known_to);
+        self.plan(at);
+        self.look_ahead(known_to);
+    }
+
+    /// Schedules anew from `at` on: driven where nothing holds it.
+    fn plan(&mut self, mut at: SimTime) {
+        loop {
+            let (turn, rpm) = (self.turn(at), self.rpm(at));
+            self.stretches.retain(|stretch| stretch.from < at);
+            let next = match self.held_at(at) {
+                Some((pace, closes)) => {
+                    self.change_speed(at, turn, rpm, (0, pace));
+                    closes.filter(|closes| *closes <= self.known_to)
+                }
+                None => {
+                    let (wanted_rpm, phase) = self.drive;
+                    let pace = f64::from(self.acceleration_rpm_s);
+                    let from = self.change_speed(at, turn, rpm, (wanted_rpm, pace));
+                    if let Some(phase) = phase.filter(|_| wanted_rpm > 0) {
+                        self.correct_phase(from, wanted_rpm, phase);
+                    }
+                    self.next_opening(at)
+                }
+            };
+            let Some(next) = next else { return };
+            at = next;
+        }
+    }
+
+    /// From `at` on, where it points at `turn` and has the speed `rpm`, to another speed at some
+    /// rpm/s; when it has come to that.
+    fn change_speed(&mut self, at: SimTime, turn: f64, rpm: f64, to: (u32, f64)) -> SimTime {
+        let (wanted_rpm, pace) = to;
+        let difference = f64::from(wanted_rpm) - rpm;
         let mut from = at;
         if difference != 0.0 {
             let acceleration_rpm_s = pace * difference.signum();
-            let motion = Motion::Changing { rpm: now_rpm, acceleration_rpm_s };
+            let motion = Motion::Changing { rpm, acceleration_rpm_s };
             self.stretches.push(Stretch { from, turn, motion });
             from = later(from, difference / acceleration_rpm_s);
         }
         let turn = if from == at { turn } else { self.turn(from) };
-        self.stretches.push(Stretch { from, turn, motion: Motion::Even { rpm } });
-        if let Some(phase) = phase.filter(|_| rpm > 0) {
-            self.correct_phase(from, rpm, phase);
-        }
+        self.stretches.push(Stretch { from, turn, motion: Motion::Even { rpm: wanted_rpm } });
+        from
     }
 
     /// Forgets what is not asked about any more: the time before `before`.
@@ -268,6 +388,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::config::schedule::Schedule;
 
     const S: u64 = SECOND_NS;
 
@@ -310,7 +431,97 @@ mod tests {
         }
     }
 
+    fn stall(
+        start: u64,
+        duration: u64,
+        period: Option<u64>,
+        stops_within_ns: Option<u64>,
+    ) -> Timed<MotorStall> {
+        let schedule =
+            Schedule { start: SimTime(start), duration_ns: Some(duration), period_ns: period };
+        Timed { fault: 3, schedule, kind: MotorStall { stops_within_ns } }
+    }
+
+    #[test]
+    fn a_held_rotor_stops_and_spins_up_again() {
+        let mut rotor = Rotor::turning(600, 0.0, 200);
+        rotor.suffer(&[stall(S, 2 * S, None, Some(S / 2))]);
+        rotor.look_ahead(SimTime(9 * S));
+        for (ms, rpm) in [(999, 600.0), (1250, 300.0), (1500, 0.0), (2999, 0.0), (4000, 200.0)] {
+            assert!((rotor.rpm(SimTime(ms * 1_000_000)) - rpm).abs() < 1e-6, "{ms}");
+        }
+        assert_eq!(rotor.rpm(SimTime(6 * S)), 600.0);
+        assert!(rotor.is_still(SimTime(2 * S)));
+        // Ten turns, and half a second at 300 rpm on the average.
+        assert!((rotor.turn(SimTime(2 * S)) - 0.5).abs() < 1e-9);
+        assert_eq!(rotor.touches(SimTime(0), SimTime(S - 1)), []);
+        let touches = rotor.touches(SimTime(S - 1000), SimTime(S));
+        assert_eq!(
+            touches,
+            [Touch { fault: 3, window: 0, symptom: Symptom::Stalled { rpm: 600 } }]
+        );
+    }
+
+    #[test]
+    fn a_command_waits_for_the_rotor_to_be_let_go() {
+        let mut rotor = Rotor::turning(600, 0.0, 200);
+        rotor.suffer(&[stall(S, 10 * S, None, None)]);
+        rotor.look_ahead(SimTime(6 * S));
+        rotor.schedule(SimTime(2 * S), 300, None);
+        rotor.look_ahead(SimTime(15 * S));
+        assert!((rotor.rpm(SimTime(2 * S)) - 400.0).abs() < 1e-6, "it slows down as before");
+        assert_eq!(rotor.rpm(SimTime(11 * S - 1)), 0.0);
+        assert_eq!(rotor.rpm(SimTime(13 * S)), 300.0);
+    }
+
     proptest! {
+        /// A rotor that is held again and again never jumps, and does not depend on how far it was
+        /// looked ahead, nor on commands that repeat what it does.
+        #[test]
+        fn a_held_rotor_never_jumps(
+            stalls in prop::collection::vec((0u64..6_000, 1u64..3_000, 1u64..2_000, 10u64..2_000), 1..3),
+            steps in prop::collection::vec(1u64..5_000, 1..6),
+        ) {
+            let ms = |ms: u64| ms * 1_000_000;
+            let stalls: Vec<_> = stalls.into_iter().map(|(start, duration, gap, stops)| {
+                stall(ms(start), ms(duration), Some(ms(duration + gap)), Some(ms(stops)))
+            }).collect();
+            let fresh = || {
+                let mut rotor = Rotor::turning(600, 0.25, 400);
+                rotor.suffer(&stalls);
+                rotor
+            };
+            let (mut at_once, mut by_steps) = (fresh(), fresh());
+            at_once.look_ahead(SimTime(20 * S));
+            let mut to = 0;
+            for step in steps {
+                to += ms(step);
+                by_steps.look_ahead(SimTime(to));
+                if step % 2 == 0 {
+                    by_steps.schedule(SimTime(ms(1)), 600, None);
+                    at_once.schedule(SimTime(ms(1)), 600, None);
+                }
+            }
+            by_steps.look_ahead(SimTime(20 * S));
+            let mut last = (at_once.turn(SimTime::ZERO), at_once.rpm(SimTime::ZERO));
+            for k in 1..20_000 {
+                let now = SimTime(ms(k));
+                let (turn, rpm) = (at_once.turn(now), at_once.rpm(now));
+                prop_assert_eq!(by_steps.turn(now), turn, "{}", now);
+                let moved = (turn - last.0 + 0.5).rem_euclid(1.0) - 0.5;
+                prop_assert!(moved >= -1e-6 && moved < 0.011, "{now}: {moved}");
+                let fastest = if rpm > last.1 { 0.4001 } else { 60.001 };
+                prop_assert!((rpm - last.1).abs() <= fastest, "{now}: {rpm} after {}", last.1);
+                let before = SimTime(ms(k - 1));
+                let is_held = stalls.iter().any(|stall| {
+                    let window = stall.schedule.window_at(before);
+                    window.is_some() && window == stall.schedule.window_at(now)
+                });
+                prop_assert!(!is_held || rpm <= last.1, "{now}: {rpm} after {}", last.1);
+                last = (turn, rpm);
+            }
+        }
+
         /// Whatever is asked for in whatever order, the angle never jumps or turns back, the
         /// motor's pace is kept, and the last wish comes true.
         #[test]

@@ -31,7 +31,7 @@ fn packet(
     let request = requests.find(|request| matches!(request.subject, Subject::Sweep(_))).unwrap();
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
     let returns = sweep.firings.iter().enumerate().map(|(i, slot)| returns(i, slot)).collect();
-    unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(returns) });
+    unit.handle_measurement(&Measurement::new(request, Outcome::Returns(returns)));
     let transmit = unit.poll_transmit().unwrap();
     let Output::Bytes(bytes) = transmit.output.clone() else { panic!("no bytes") };
     (transmit, bytes)
@@ -166,4 +166,5 @@ fn what_was_given_up_leaves_a_gap() {
 }
 
 mod changes;
+mod stall;
 mod web;

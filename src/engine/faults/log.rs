@@ -39,7 +39,7 @@ impl FaultLog {
         table.write_record(columns)?;
         let names = |fault: &crate::config::faults::FaultConfig| {
             let device = rig.devices[fault.device].name.clone();
-            [device, fault.name.clone(), fault.kind.word().to_owned()]
+            [device, fault.name.clone(), fault.word.to_owned()]
         };
         Ok(Self {
             table,

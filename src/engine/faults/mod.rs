@@ -2,6 +2,7 @@
 //!
 //! [`WireFaults`] takes what devices give out, in their order, and hands on what becomes of it,
 //! perhaps with other due times; whoever sends or records puts it in the order of due times again.
+//! It also notes what faults within a device did to it before.
 //! What a fault does to a packet depends on the fault's seed and name and on the packet's number
 //! alone, so a recording and a run of the same seed suffer alike.
 
@@ -12,11 +13,12 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::config::faults::{FaultConfig, FaultKind};
+use crate::config::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::profile::Interface;
 use crate::config::rig::Rig;
 use crate::config::schedule::Schedule;
 use crate::devices::{Output, Transmit};
+use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
@@ -64,6 +66,8 @@ pub enum Effect {
         /// So many times.
         times: u64,
     },
+    /// It was made under a fault within the device.
+    Within(Symptom),
 }
 
 impl Effect {
@@ -80,6 +84,7 @@ impl Effect {
             Self::Flipped { bits } => ("flipped_bits", Some(bits)),
             Self::Dropped { bytes } => ("lost_bytes", Some(bytes)),
             Self::Broken { times } => ("breaks", Some(times)),
+            Self::Within(symptom) => symptom.words(),
         }
     }
 }
@@ -92,10 +97,13 @@ pub enum Stream {
     /// That of a Velodyne's position packets. They are made late, data packets are measured ahead:
     /// one may be first in a run and the other in a recording.
     Position,
+    /// What a receiver gives out, on its way down a cable to another device.
+    GpsCable,
 }
 
 impl Stream {
-    const ALL: [Self; 2] = [Self::Data, Self::Position];
+    /// Those that are links.
+    const LINKS: [Self; 2] = [Self::Data, Self::Position];
 
     fn of(transmit: &Transmit) -> Self {
         match transmit.output {
@@ -109,6 +117,7 @@ impl Stream {
         match self {
             Self::Data => "data",
             Self::Position => "position",
+            Self::GpsCable => "gps-cable",
         }
     }
 }
@@ -131,13 +140,22 @@ pub struct Row {
 /// The faults of a rig's links.
 pub struct WireFaults {
     units: Vec<Unit>,
+    cables: Vec<CableDown>,
     rows: Vec<Row>,
+}
+
+/// A cable of a receiver that will be down. What that keeps from the other end is not told here but
+/// in [`super::cables`]; here it is noted.
+struct CableDown {
+    receiver: usize,
+    fault: usize,
+    schedule: Schedule,
 }
 
 /// A device's way to its link, one for each port.
 #[derive(Default)]
 struct Unit {
-    lanes: [Lane; Stream::ALL.len()],
+    lanes: [Lane; Stream::LINKS.len()],
 }
 
 /// What goes to one port.
@@ -151,7 +169,7 @@ struct Lane {
 /// A fault and what it remembers.
 struct Active {
     index: usize,
-    kind: FaultKind,
+    kind: WireFault,
     schedule: Schedule,
     interface: Interface,
     draws: NoiseSource,
@@ -173,29 +191,48 @@ impl WireFaults {
     /// The faults of `rig`.
     pub fn new(rig: &Rig) -> Self {
         let mut units: Vec<_> = rig.devices.iter().map(|_| Unit::default()).collect();
+        let mut cables = Vec::new();
         for (index, fault) in rig.faults.iter().enumerate() {
-            let interface = rig.devices[fault.device].profile.interface();
-            for stream in Stream::ALL {
-                let active = Active::new(index, fault, interface, stream);
+            let FaultKind::Wire(kind) = &fault.kind else { continue };
+            let device = &rig.devices[fault.device];
+            if *kind == WireFault::GpsCableDown {
+                let schedule = fault.schedule;
+                let down = |receiver| CableDown { receiver, fault: index, schedule };
+                cables.extend(device.gps_cable.map(down));
+                continue;
+            }
+            for stream in Stream::LINKS {
+                let active = Active::new(index, fault, kind, device.profile.interface(), stream);
                 units[fault.device].lanes[stream as usize].faults.push(active);
             }
         }
-        Self { units, rows: Vec::new() }
+        Self { units, cables, rows: Vec::new() }
     }
 
     /// Takes the next of what the device with the place `unit` gives out, and hands on to `out` what
     /// leaves because of it.
-    pub fn pass(&mut self, unit: usize, transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
+    pub fn pass(&mut self, unit: usize, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
         let stream = Stream::of(&transmit);
         let lane = &mut self.units[unit].lanes[stream as usize];
+        let (packet, at) = (lane.packet, transmit.due);
+        let number = transmit.output.bytes().map(|_| packet);
+        lane.packet += u64::from(number.is_some());
+        for Touch { fault, window, symptom } in std::mem::take(&mut transmit.touches) {
+            let packet = number.map(|number| (stream, number));
+            self.rows.push(Row { at, fault, packet, window, effect: Effect::Within(symptom) });
+        }
+        if goes_down_cables(&transmit.output) {
+            for cable in self.cables.iter().filter(|cable| cable.receiver == unit) {
+                let Some(window) = cable.schedule.window_at(at) else { continue };
+                let packet = number.map(|number| (Stream::GpsCable, number));
+                let fault = cable.fault;
+                self.rows.push(Row { at, fault, packet, window, effect: Effect::Lost });
+            }
+        }
         if lane.faults.is_empty() {
             return out(transmit);
         }
-        let (packet, at) = (lane.packet, transmit.due);
         let mut passage = Passage { stream, packet, at, rows: &mut self.rows };
-        if transmit.output.bytes().is_some() {
-            lane.packet += 1;
-        }
         let mut batch = vec![transmit];
         for fault in &mut lane.faults {
             batch = fault.apply(batch, &mut passage);
@@ -223,15 +260,26 @@ impl WireFaults {
     }
 }
 
+/// Whether a receiver's output is heard at the other end of a cable.
+fn goes_down_cables(output: &Output) -> bool {
+    matches!(output, Output::Bytes(_) | Output::PulsePerSecond(true))
+}
+
 impl Active {
-    fn new(index: usize, fault: &FaultConfig, interface: Interface, stream: Stream) -> Self {
+    fn new(
+        index: usize,
+        fault: &FaultConfig,
+        kind: &WireFault,
+        interface: Interface,
+        stream: Stream,
+    ) -> Self {
         let name = match stream {
             Stream::Data => fault.name.clone(),
-            Stream::Position => format!("{}/{}", fault.name, stream.word()),
+            Stream::Position | Stream::GpsCable => format!("{}/{}", fault.name, stream.word()),
         };
         Self {
             index,
-            kind: fault.kind.clone(),
+            kind: kind.clone(),
             schedule: fault.schedule,
             interface,
             draws: NoiseSource::new(fault.seed, &name),

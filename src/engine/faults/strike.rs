@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_xoshiro::SplitMix64;
 
 use super::{Active, Effect};
-use crate::config::faults::FaultKind;
+use crate::config::faults::WireFault;
 use crate::config::profile::Interface;
 use crate::devices::{Output, Transmit};
 use crate::links::line::{LineSettings, sampled};
@@ -24,7 +24,7 @@ impl Active {
         tell: &mut dyn FnMut(Effect),
         after: &mut Vec<Transmit>,
     ) {
-        if let FaultKind::LinkDown | FaultKind::PpsLoss = self.kind
+        if let WireFault::LinkDown | WireFault::PpsLoss = self.kind
             && transmit.output == Output::PulsePerSecond(true)
         {
             return tell(Effect::Lost);
@@ -33,15 +33,15 @@ impl Active {
             return after.push(transmit);
         };
         let effect = match &self.kind {
-            FaultKind::PpsLoss => None,
-            FaultKind::LinkDown => return self.wait_for_link(transmit, window, tell, after),
-            FaultKind::PacketLoss { probability } => {
+            WireFault::PpsLoss | WireFault::GpsCableDown => None,
+            WireFault::LinkDown => return self.wait_for_link(transmit, window, tell, after),
+            WireFault::PacketLoss { probability } => {
                 if happens(*probability, draws) {
                     return tell(Effect::Lost);
                 }
                 None
             }
-            FaultKind::Duplication { probability, after_ns } => {
+            WireFault::Duplication { probability, after_ns } => {
                 if happens(*probability, draws) {
                     let mut copy = transmit.clone();
                     copy.due.0 += after_ns;
@@ -51,7 +51,7 @@ impl Active {
                 }
                 None
             }
-            FaultKind::Reordering { probability, by_packets } => {
+            WireFault::Reordering { probability, by_packets } => {
                 if happens(*probability, draws) {
                     tell(Effect::HeldBack { packets: (*by_packets).into() });
                     self.held.push_back((*by_packets, transmit));
@@ -59,11 +59,11 @@ impl Active {
                 }
                 None
             }
-            FaultKind::Delay { probability, delay_ns, jitter_ns } => happens(*probability, draws)
+            WireFault::Delay { probability, delay_ns, jitter_ns } => happens(*probability, draws)
                 .then(|| Effect::Delayed {
                     by_ns: delay_ns - jitter_ns + below(2 * jitter_ns + 1, draws),
                 }),
-            FaultKind::Truncation { probability, to_bytes } => {
+            WireFault::Truncation { probability, to_bytes } => {
                 if happens(*probability, draws) {
                     let left = to_bytes.map_or_else(
                         || below((bytes.len() as u64).max(1), draws) as usize,
@@ -76,13 +76,13 @@ impl Active {
                     None
                 }
             }
-            FaultKind::BitErrors { rate } => {
+            WireFault::BitErrors { rate } => {
                 let bits = each_of(8 * bytes.len(), *rate, draws, |bit| {
                     bytes[bit / 8] ^= 1 << (bit % 8);
                 });
                 (bits > 0).then_some(Effect::Flipped { bits })
             }
-            FaultKind::LineNoise { rate } => {
+            WireFault::LineNoise { rate } => {
                 let mut line = LINE.levels(bytes);
                 let bits = each_of(line.len(), *rate, draws, |bit| line[bit] = !line[bit]);
                 if bits > 0 {
@@ -90,7 +90,7 @@ impl Active {
                 }
                 (bits > 0).then_some(Effect::Flipped { bits })
             }
-            FaultKind::FramingBreaks { probability, length_bits } => {
+            WireFault::FramingBreaks { probability, length_bits } => {
                 let mut line = LINE.levels(bytes);
                 let bits_per_byte = LINE.bits_per_byte() as usize;
                 let times = each_of(bytes.len(), *probability, draws, |byte| {
@@ -104,7 +104,7 @@ impl Active {
                 }
                 (times > 0).then_some(Effect::Broken { times })
             }
-            FaultKind::DroppedBytes { probability } => {
+            WireFault::DroppedBytes { probability } => {
                 let mut is_lost = vec![false; bytes.len()];
                 let lost = each_of(bytes.len(), *probability, draws, |byte| is_lost[byte] = true);
                 let mut is_lost = is_lost.into_iter();

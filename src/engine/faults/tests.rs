@@ -168,13 +168,9 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert_eq!((left.len(), rows[0].effect), (0, Effect::Lost));
     let given: Vec<_> = (1..3)
         .map(|n| {
-            let Transmit { due, points, output } = packet(n);
+            let Transmit { due, output, .. } = packet(n);
             let Output::Bytes(bytes) = output else { unreachable!() };
-            Transmit {
-                due,
-                points,
-                output: Output::BytesTo(Peer { connection: 1, port: 0 }, bytes),
-            }
+            Transmit::new(due, Output::BytesTo(Peer { connection: 1, port: 0 }, bytes))
         })
         .collect();
     let (left, _) = passed(&one("scanner", "kind = \"link-down\""), SCANNER, given);
@@ -184,8 +180,7 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
 
 #[test]
 fn a_lost_time_pulse_takes_no_bytes_with_it() {
-    let edge =
-        |high, at| Transmit { due: SimTime(at), points: 0, output: Output::PulsePerSecond(high) };
+    let edge = |high, at| Transmit::new(SimTime(at), Output::PulsePerSecond(high));
     let given = vec![edge(true, 1000), packet(2), edge(false, 3000), edge(true, 2_000_000)];
     let (left, rows) = passed(&one("gnss", "kind = \"pps-loss\""), GNSS, given.clone());
     assert_eq!(left, given[1..]);

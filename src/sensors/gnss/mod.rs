@@ -13,8 +13,10 @@ pub mod navigator;
 use glam::DVec3;
 
 use self::constellation::Constellation;
+use super::fault::{Symptom, Touch};
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
+use crate::config::faults::{GnssFault, Timed};
 use crate::config::gnss::GnssSettings;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::{Epoch, SimTime};
@@ -58,6 +60,7 @@ pub struct SkySensor {
     stencil: Stencil,
     ray_spread: f64,
     window_ns: u64,
+    faults: Vec<Timed<GnssFault>>,
 }
 
 impl SkySensor {
@@ -75,7 +78,38 @@ impl SkySensor {
             stencil: Stencil::new(offsets).expect("nine finite offsets"),
             ray_spread: libm::tan(settings.sky.ray_spread_rad),
             window_ns: settings.window_ns,
+            faults: Vec::new(),
         }
+    }
+
+    /// The same with what will go wrong: outages and jumps.
+    #[must_use]
+    pub fn with_faults(mut self, faults: &[Timed<GnssFault>]) -> Self {
+        self.faults = faults.to_vec();
+        self
+    }
+
+    /// Does to `view`, of the instant `at`, what faults do then.
+    fn suffer(&self, at: SimTime, view: &mut SkyView) -> Vec<Touch> {
+        let mut touches = Vec::new();
+        for fault in &self.faults {
+            let Some(window) = fault.schedule.window_at(at) else { continue };
+            let symptom = match fault.kind {
+                GnssFault::Outage => {
+                    view.satellites.iter_mut().for_each(|satellite| satellite.open_share = 0.0);
+                    Symptom::NoSatellite
+                }
+                GnssFault::Jump { offset_enu_m } => {
+                    let offset_m = DVec3::from(offset_enu_m);
+                    view.position = GeoOrigin::new(view.position).geodetic_from_world(offset_m);
+                    Symptom::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
+                }
+                // The receiver's own doing.
+                GnssFault::Frozen { .. } => continue,
+            };
+            touches.push(Touch { fault: fault.fault, window, symptom });
+        }
+        touches
     }
 
     /// The satellites.
@@ -144,8 +178,9 @@ impl Sensor for SkySensor {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let view = self.view(request.start, surroundings, scratch);
-        Measurement { request, outcome: Outcome::Sky(Box::new(view)) }
+        let mut view = self.view(request.start, surroundings, scratch);
+        let touches = self.suffer(request.start, &mut view);
+        Measurement { request, outcome: Outcome::Sky(Box::new(view)), touches }
     }
 }
 

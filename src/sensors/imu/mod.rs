@@ -152,7 +152,7 @@ impl Sensor for ImuSensor {
         };
         let instants = (0..u64::from(count)).map(|i| SimTime(request.start.0 + i * period_ns));
         let truths = instants.map(|at| self.truth(at, surroundings)).collect();
-        Measurement { request, outcome: Outcome::Inertial(truths) }
+        Measurement::new(request, Outcome::Inertial(truths))
     }
 }
 

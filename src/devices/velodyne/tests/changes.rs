@@ -16,7 +16,7 @@ pub(super) const MS: u64 = 1_000_000;
 /// A unit whose packets are asked for `ahead_ns` before they are due, and what it has sent.
 pub(super) struct Run {
     pub unit: Velodyne,
-    ahead_ns: u64,
+    pub ahead_ns: u64,
     pub now: u64,
     sent: BTreeMap<SimTime, Vec<u8>>,
     hosts: Vec<(SimTime, HostAddress)>,
@@ -36,7 +36,7 @@ impl Run {
                 let Subject::Sweep(sweep) = &request.subject else { continue };
                 let returns = seen(sweep);
                 let outcome = Outcome::Returns(returns);
-                self.unit.handle_measurement(&Measurement { request, outcome });
+                self.unit.handle_measurement(&Measurement::new(request, outcome));
             }
             self.unit.advance(SimTime(self.now));
             self.collect();
@@ -74,7 +74,7 @@ impl Run {
     }
 
     /// By how many hundredths of a degree the azimuth moves from block to block around a time.
-    fn step_around(&self, ms: f64) -> f64 {
+    pub fn step_around(&self, ms: f64) -> f64 {
         let packets: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 5.0).collect();
         let azimuths = packets.iter().flat_map(|(_, packet)| &packet.blocks);
         let azimuths: Vec<_> = azimuths.map(|block| i32::from(block.azimuth_centideg)).collect();
@@ -94,12 +94,12 @@ fn seen(sweep: &Sweep) -> Vec<PulseReturns> {
     sweep.firings.iter().map(pulse).collect()
 }
 
-fn vlp16(change: impl FnOnce(&mut VelodyneSettings)) -> Run {
+pub(super) fn vlp16(change: impl FnOnce(&mut VelodyneSettings)) -> Run {
     Run::new(unit("velodyne-vlp16-3.0", change), 100)
 }
 
 /// VLP-16: two sequences of 55.296 us a block.
-fn step_at(rpm: f64) -> f64 {
+pub(super) fn step_at(rpm: f64) -> f64 {
     rpm * 6.0 * 110.592e-6 * 100.0
 }
 

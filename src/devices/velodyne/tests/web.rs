@@ -14,7 +14,7 @@ fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpRespons
     response
 }
 
-fn get(run: &mut Run, path: &str) -> Value {
+pub(super) fn get(run: &mut Run, path: &str) -> Value {
     let response = ask(run, HttpMethod::Get, path, "");
     assert_eq!((response.status, response.content_type), (200, "application/json"), "{path}");
     serde_json::from_slice(&response.body).expect("JSON")

@@ -1,0 +1,36 @@
+//! A receiver that tells its last fix again and again.
+
+use super::clock::Stamp;
+use crate::config::faults::{GnssFault, Timed};
+use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::gnss::navigator::Solution;
+
+/// What the receiver tells instead of `now` when what it told before is `last`, and what that is
+/// due to; `None` while nothing is frozen, or nothing is there to be told again.
+pub fn told_again(
+    faults: &[Timed<GnssFault>],
+    now: &(Solution, Stamp),
+    last: Option<&(Solution, Stamp)>,
+) -> Option<((Solution, Stamp), Touch)> {
+    let at = now.0.at;
+    let (fault, window, time_goes_on) = faults.iter().find_map(|fault| match fault.kind {
+        GnssFault::Frozen { time_goes_on } => {
+            Some((fault.fault, fault.schedule.window_at(at)?, time_goes_on))
+        }
+        GnssFault::Outage | GnssFault::Jump { .. } => None,
+    })?;
+    let (old, old_stamp) = last?;
+    let touch = Touch { fault, window, symptom: Symptom::Frozen };
+    if !time_goes_on {
+        return Some(((old.clone(), *old_stamp), touch));
+    }
+    let (new, new_stamp) = now;
+    let solution = Solution {
+        at,
+        is_time_known: new.is_time_known,
+        is_leap_known: new.is_leap_known,
+        time_error_ns: new.time_error_ns,
+        ..old.clone()
+    };
+    Some(((solution, *new_stamp), touch))
+}
