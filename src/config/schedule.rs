@@ -121,7 +121,7 @@ mod tests {
             prop_assert_eq!(
                 schedule.window_between(SimTime(from), SimTime(from + span)), counted
             );
-            let opens = |t: u64| t >= start && (t - start) % (duration + gap) == 0;
+            let opens = |t: u64| t >= start && (t - start).is_multiple_of(duration + gap);
             let next = (from..).find(|&t| opens(t)).map(SimTime);
             prop_assert_eq!(schedule.next_opening(SimTime(from)), next);
         }

@@ -509,7 +509,7 @@ mod tests {
                 let (turn, rpm) = (at_once.turn(now), at_once.rpm(now));
                 prop_assert_eq!(by_steps.turn(now), turn, "{}", now);
                 let moved = (turn - last.0 + 0.5).rem_euclid(1.0) - 0.5;
-                prop_assert!(moved >= -1e-6 && moved < 0.011, "{now}: {moved}");
+                prop_assert!((-1e-6..0.011).contains(&moved), "{now}: {moved}");
                 let fastest = if rpm > last.1 { 0.4001 } else { 60.001 };
                 prop_assert!((rpm - last.1).abs() <= fastest, "{now}: {rpm} after {}", last.1);
                 let before = SimTime(ms(k - 1));
