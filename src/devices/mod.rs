@@ -16,7 +16,7 @@ pub mod sick_lms2xx;
 mod uart;
 pub mod velodyne;
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 use std::sync::Arc;
 
 use crate::config::faults::DeviceFaults;
@@ -192,7 +192,7 @@ pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epo
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::Velodyne(Configured { profile, settings }) => {
-            let host = host_of(config);
+            let host = host_of(config, profile.position.port);
             let mut device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
             device.set_faults(faults);
             if config.gps_cable.is_some() {
@@ -221,10 +221,13 @@ pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epo
     }
 }
 
-/// Where the link of a network device goes.
-fn host_of(config: &DeviceConfig) -> Option<SocketAddr> {
-    match &config.link {
-        LinkConfig::Udp(udp) => Some(udp.to),
-        _ => None,
-    }
+/// Where the link of a network device goes; position packets to `position_port`, unless the link says
+/// otherwise.
+fn host_of(config: &DeviceConfig, position_port: u16) -> Option<HostAddress> {
+    let LinkConfig::Udp(udp) = &config.link else { return None };
+    Some(HostAddress {
+        ip: udp.to.ip(),
+        data_port: udp.to.port(),
+        telemetry_port: udp.position_port.unwrap_or(position_port),
+    })
 }

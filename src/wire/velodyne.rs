@@ -20,6 +20,10 @@ pub const POSITION_PACKET_LEN: usize = 512;
 pub const BLOCKS: usize = 12;
 /// Points in a block.
 pub const SLOTS: usize = 32;
+/// Length of a block, bytes.
+pub const BLOCK_LEN: usize = 100;
+/// Length of a point, bytes.
+pub const POINT_LEN: usize = 3;
 /// Azimuths are below this, 0.01 degrees.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 /// Timestamps are below this: the microseconds of an hour.
@@ -28,14 +32,12 @@ pub const HOUR_US: u32 = 3_600_000_000;
 /// Fields of a block.
 mod block {
     use std::ops::Range;
-    pub const LEN: usize = 100;
     pub const FLAG: Range<usize> = 0..2;
     pub const AZIMUTH: Range<usize> = 2..4;
-    pub const POINTS: Range<usize> = 4..100;
-    pub const POINT_LEN: usize = 3;
+    pub const POINTS: Range<usize> = 4..super::BLOCK_LEN;
 }
 /// Where a data packet's blocks end and its last six bytes begin.
-pub const TAIL: usize = BLOCKS * block::LEN;
+pub const TAIL: usize = BLOCKS * BLOCK_LEN;
 
 /// Where a data packet of all models but the HDL-64E S1 has its timestamp.
 pub const TIMESTAMP: std::ops::Range<usize> = TAIL..TAIL + 4;
@@ -109,6 +111,30 @@ pub struct Point {
     pub intensity: u8,
 }
 
+impl Point {
+    /// The bytes of the wire.
+    pub const fn bytes(self) -> [u8; POINT_LEN] {
+        let [low, high] = self.distance.to_le_bytes();
+        [low, high, self.intensity]
+    }
+}
+
+/// The blocks of a data packet that is being written, in the order of the wire.
+pub fn blocks_mut(packet: &mut [u8; DATA_PACKET_LEN]) -> &mut [[u8; BLOCK_LEN]] {
+    packet.as_chunks_mut().0
+}
+
+/// Writes what a block begins with and gives the room for its points: [`SLOTS`] of them.
+pub fn begin_block(
+    block: &mut [u8; BLOCK_LEN],
+    flag: u16,
+    azimuth_centideg: u16,
+) -> &mut [[u8; POINT_LEN]] {
+    block[block::FLAG].copy_from_slice(&flag.to_le_bytes());
+    block[block::AZIMUTH].copy_from_slice(&azimuth_centideg.to_le_bytes());
+    block[block::POINTS].as_chunks_mut().0
+}
+
 /// One firing of 32 lasers (16-laser models: two firings of 16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
@@ -121,21 +147,16 @@ pub struct Block {
 }
 
 impl Block {
-    fn emit(&self, out: &mut [u8]) {
-        out[block::FLAG].copy_from_slice(&self.flag.to_le_bytes());
-        out[block::AZIMUTH].copy_from_slice(&self.azimuth_centideg.to_le_bytes());
-        let (slots, _) = out[block::POINTS].as_chunks_mut::<{ block::POINT_LEN }>();
+    fn emit(&self, out: &mut [u8; BLOCK_LEN]) {
+        let slots = begin_block(out, self.flag, self.azimuth_centideg);
         for (point, slot) in self.points.iter().zip(slots) {
-            let [low, high] = point.distance.to_le_bytes();
-            *slot = [low, high, point.intensity];
+            *slot = point.bytes();
         }
     }
 
     fn parse(bytes: &[u8]) -> Self {
         let mut points = [Point::default(); SLOTS];
-        for (point, bytes) in
-            points.iter_mut().zip(bytes[block::POINTS].chunks_exact(block::POINT_LEN))
-        {
+        for (point, bytes) in points.iter_mut().zip(bytes[block::POINTS].chunks_exact(POINT_LEN)) {
             *point = Point { distance: u16_le(&bytes[..2]), intensity: bytes[2] };
         }
         Self {
@@ -178,7 +199,7 @@ impl DataPacket {
 
     /// Writes all of `out`.
     pub fn emit(&self, out: &mut [u8; DATA_PACKET_LEN]) {
-        for (block, out) in self.blocks.iter().zip(out.chunks_exact_mut(block::LEN)) {
+        for (block, out) in self.blocks.iter().zip(blocks_mut(out)) {
             block.emit(out);
         }
         out[TAIL..].copy_from_slice(&self.tail);
@@ -188,7 +209,7 @@ impl DataPacket {
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let bytes: &[u8; DATA_PACKET_LEN] = exactly(bytes, "data packet")?;
         let mut packet = Self::default();
-        for (block, bytes) in packet.blocks.iter_mut().zip(bytes.chunks_exact(block::LEN)) {
+        for (block, bytes) in packet.blocks.iter_mut().zip(bytes.chunks_exact(BLOCK_LEN)) {
             *block = Block::parse(bytes);
         }
         packet.tail.copy_from_slice(&bytes[TAIL..]);
@@ -450,6 +471,27 @@ pub enum PpsStatus {
 }
 
 impl PpsStatus {
+    /// The byte of a position packet.
+    pub const fn byte(self) -> u8 {
+        match self {
+            PpsStatus::Absent => 0,
+            PpsStatus::Synchronizing => 1,
+            PpsStatus::Locked => 2,
+            PpsStatus::Error => 3,
+        }
+    }
+
+    /// The state of a position packet's byte; `None` for a value of no firmware.
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(PpsStatus::Absent),
+            1 => Some(PpsStatus::Synchronizing),
+            2 => Some(PpsStatus::Locked),
+            3 => Some(PpsStatus::Error),
+            _ => None,
+        }
+    }
+
     /// The state in lower case.
     pub const fn name(self) -> &'static str {
         match self {
@@ -503,13 +545,7 @@ impl Default for PositionPacket {
 impl PositionPacket {
     /// What [`PositionPacket::pps`] says; `None` for a value of no firmware.
     pub const fn pps_status(&self) -> Option<PpsStatus> {
-        match self.pps {
-            0 => Some(PpsStatus::Absent),
-            1 => Some(PpsStatus::Synchronizing),
-            2 => Some(PpsStatus::Locked),
-            3 => Some(PpsStatus::Error),
-            _ => None,
-        }
+        PpsStatus::from_byte(self.pps)
     }
 
     /// The NMEA sentence without its line end; `None` if there is none or it is not ASCII.
@@ -666,6 +702,14 @@ mod tests {
             block.flag = Bank::Upper.flag();
         }
         assert_eq!(packet.model(), Some(Model::Vlp16));
+    }
+
+    #[test]
+    fn states_of_the_pulse_have_the_bytes_of_the_manual() {
+        let states: Vec<_> = (0..=255).map_while(PpsStatus::from_byte).collect();
+        use PpsStatus::{Absent, Error, Locked, Synchronizing};
+        assert_eq!(states, [Absent, Synchronizing, Locked, Error]);
+        assert!(states.iter().zip(0..).all(|(state, byte)| state.byte() == byte));
     }
 
     #[test]

@@ -13,21 +13,19 @@ pub mod optics;
 pub mod planner;
 pub mod schedule;
 
-use std::collections::VecDeque;
-
+use super::velodyne::backlog::{Backlog, Held};
 use super::velodyne::clock::DeviceClock;
 use super::velodyne::program::{Mode, Program, View};
 use super::velodyne::rotor;
-use super::{CableSignal, Device, Output, REACTION_NS, Transmit};
+use super::{CableSignal, Device, REACTION_NS, Transmit};
 use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
 use crate::config::hdl64e_serial::SerialProfile;
 use crate::links::line::LineSettings;
-use crate::sensors::fault::Touch;
 use crate::sensors::lidar::Lidar;
-use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
+use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
 };
@@ -36,10 +34,8 @@ use crate::wire::hdl64e_command::{Command, CommandReader};
 use crate::wire::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
-use crate::wire::velodyne::{
-    BLOCKS, Block, DATA_PACKET_LEN, DataPacket, Point, PpsStatus, SLOTS, TAIL,
-};
-use optics::Optics;
+use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, PpsStatus, TAIL};
+use optics::{Heading, Optics};
 use planner::{PacketPlan, Planner};
 
 /// One unit.
@@ -58,8 +54,6 @@ pub struct Hdl64e {
     wanted: Mode,
     limits: Limits,
     commands: CommandReader,
-    /// Packets that are being measured, by the index of their request.
-    planned: VecDeque<(u64, PacketPlan)>,
     optics: Optics,
     noise: NoiseSource,
     /// S2 and S3 only.
@@ -67,10 +61,8 @@ pub struct Hdl64e {
     /// Whether a receiver sets the clock.
     is_wired: bool,
     now: SimTime,
-    next_request: u64,
-    /// Measured, without the six last bytes: what the clock shows then is not known yet.
-    held: VecDeque<Held>,
-    ready: VecDeque<Transmit>,
+    /// A packet that waits for its timestamp waits for all of its six last bytes.
+    backlog: Backlog<PacketPlan>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
@@ -79,19 +71,6 @@ struct Limits {
     serial: SerialProfile,
     rpm: std::ops::RangeInclusive<u32>,
     returns: Vec<ReturnMode>,
-}
-
-/// A packet that waits for its six last bytes.
-struct Held {
-    plan: PacketPlan,
-    /// Its first firing: what was heard until then is what its timestamp goes by.
-    start: SimTime,
-    /// The instant that its timestamp names.
-    stamped: SimTime,
-    points: u32,
-    due: SimTime,
-    payload: Vec<u8>,
-    touches: Vec<Touch>,
 }
 
 impl Hdl64e {
@@ -122,7 +101,6 @@ impl Hdl64e {
                 returns: profile.return_modes.clone(),
             },
             commands: CommandReader::default(),
-            planned: VecDeque::new(),
             stream: table.as_ref().map(RollingStream::emit),
             told: (mode, rpm as u16),
             table,
@@ -134,9 +112,7 @@ impl Hdl64e {
             clock: settings.clock.as_ref().map(|clock| DeviceClock::new(clock, epoch)),
             is_wired: false,
             now: SimTime::ZERO,
-            next_request: 0,
-            held: VecDeque::new(),
-            ready: VecDeque::new(),
+            backlog: Backlog::default(),
             optics_faults: Vec::new(),
         }
     }
@@ -224,54 +200,51 @@ impl Hdl64e {
         status.emit()
     }
 
-    fn point(
+    /// Writes a packet but for its six last bytes; how many of its points have a return.
+    fn write_packet(
         &self,
-        laser: usize,
-        azimuth_rad: f64,
-        echo: Option<Return>,
-        firing: usize,
-        noise: &RequestNoise,
-    ) -> Point {
-        let seen = echo.and_then(|echo| {
-            let distance = self.optics.raw_distance(laser, azimuth_rad, echo.range_m.into())?;
-            let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
-            Some(Point { distance, intensity })
-        });
-        seen.unwrap_or_else(|| Point {
-            distance: 0,
-            intensity: noise.whole(
-                firing,
-                Quantity::DarkIntensity,
-                self.dark_intensity[0],
-                self.dark_intensity[1],
-            ),
-        })
-    }
-
-    fn packet(&self, plan: &PacketPlan, sweep: &Sweep, returns: &[PulseReturns]) -> DataPacket {
+        plan: &PacketPlan,
+        sweep: &Sweep,
+        returns: &[PulseReturns],
+        out: &mut [u8; DATA_PACKET_LEN],
+    ) -> u32 {
         let noise = self.noise.request(plan.number);
-        let layout = self.planner.layout(plan);
-        let blocks: [Block; BLOCKS] = std::array::from_fn(|index| {
-            let block = &layout[index];
-            let turns = sweep.azimuth_at(block.start_ns) / std::f64::consts::TAU;
+        let mut points = 0;
+        for (block, out) in self.planner.layout(plan).iter().zip(wire::blocks_mut(out)) {
+            let azimuth_rad = sweep.azimuth_at(block.start_ns);
+            let turns = azimuth_rad / std::f64::consts::TAU;
+            let azimuth_centideg = ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000;
+            let out = wire::begin_block(out, block.bank.flag(), azimuth_centideg);
             let is_in_view = plan.mode.view.contains(turns.rem_euclid(1.0));
-            let points: [Point; SLOTS] = std::array::from_fn(|slot| {
+            let heading = Heading::of(azimuth_rad);
+            for (slot, out) in out.iter_mut().enumerate() {
                 let firing = block.first_firing + slot;
                 // Nothing was fired when nothing was measured.
                 let fired = sweep.firings.get(firing).filter(|_| is_in_view);
-                let slot_azimuth_rad =
-                    fired.map_or(0.0, |fired| sweep.azimuth_at(fired.offset_ns.into()));
-                let seen = fired.and_then(|_| returns.get(firing).copied()).unwrap_or_default();
-                let echo = if block.is_second_return { seen.second } else { seen.first };
-                self.point(block.bank.first_laser() + slot, slot_azimuth_rad, echo, firing, &noise)
-            });
-            Block {
-                flag: block.bank.flag(),
-                azimuth_centideg: ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000,
-                points,
+                let seen = fired.and_then(|_| returns.get(firing));
+                let echo = seen
+                    .and_then(|seen| if block.is_second_return { seen.second } else { seen.first });
+                let point = fired.zip(echo).and_then(|(fired, echo)| {
+                    let turned_rad = sweep.azimuth_at(fired.offset_ns.into()) - azimuth_rad;
+                    self.point(block.bank.first_laser() + slot, heading.turned(turned_rad), echo)
+                });
+                points += u32::from(point.is_some());
+                let [low, high] = self.dark_intensity;
+                let dark = || Point {
+                    distance: 0,
+                    intensity: noise.whole(firing, Quantity::DarkIntensity, low, high),
+                };
+                *out = point.unwrap_or_else(dark).bytes();
             }
-        });
-        DataPacket { blocks, ..DataPacket::default() }
+        }
+        points
+    }
+
+    /// What tells `echo`, seen by laser `laser` with the rotor at `rotor`, if anything does.
+    fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
+        let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
+        let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
+        Some(Point { distance, intensity })
     }
 
     /// Does what a command says, if the unit can.
@@ -305,11 +278,7 @@ impl Hdl64e {
     /// Plans anew what leaves after `from`, and takes back what has been given out of it.
     fn plan_anew(&mut self, from: SimTime) {
         let Some(undone) = self.planner.undo(from) else { return };
-        self.planned.retain(|(_, plan)| plan.number < undone.number);
-        let due = self.due(undone.last_start);
-        self.held.retain(|held| held.due < due);
-        self.ready.retain(|transmit| transmit.due < due);
-        self.ready.push_back(Transmit::new(due, Output::Withdraw));
+        self.backlog.withdraw(undone.number, self.due(undone.last_start));
     }
 
     /// When a packet is due that leaves at `leaves`, lag aside.
@@ -319,11 +288,12 @@ impl Hdl64e {
 
     /// Completes the packets whose time the clock knows.
     fn release(&mut self) {
-        let (now, is_wired) = (self.now, self.is_wired);
-        while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
-            let Held { plan, stamped, points, due, mut payload, touches, .. } = held;
+        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.backlog.known_by(heard) {
+            let Held { plan, stamped, points, due, mut payload, touches } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            self.ready.push_back(Transmit { points, touches, ..Transmit::bytes(due, payload) });
+            let transmit = Transmit { points, touches, ..Transmit::bytes(due, payload) };
+            self.backlog.ready.push_back(transmit);
         }
     }
 }
@@ -333,10 +303,8 @@ impl Device for Hdl64e {
         let planner = &mut self.planner;
         let (plan, sweep) =
             self.program.planned(horizon, |program, near| planner.next(program, near))?;
-        let (index, start) = (self.next_request, plan.start);
-        self.next_request += 1;
-        self.planned.push_back((index, plan));
-        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
+        let (start, subject) = (plan.start, Subject::Sweep(sweep));
+        Some(MeasurementRequest { index: self.backlog.ask(plan), start, subject })
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
@@ -344,28 +312,20 @@ impl Device for Hdl64e {
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
-        // Those before it were given up; it is not there when it was planned anew.
-        while self.planned.pop_front_if(|(asked, _)| *asked < request.index).is_some() {}
-        let Some((_, plan)) = self.planned.pop_front_if(|(asked, _)| *asked == request.index)
-        else {
-            return;
-        };
-        let packet = self.packet(&plan, sweep, returns);
+        let Some(plan) = self.backlog.answered(request.index) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
-        packet.emit(bytes);
-        let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
+        let points = self.write_packet(&plan, sweep, returns, bytes);
         let mut touches = touches.clone();
         touches.extend(self.program.rotor().touches(plan.start, plan.leaves));
-        self.held.push_back(Held {
+        self.backlog.hold(Held {
             plan,
             touches,
-            start: plan.start,
             stamped: match self.settings.timestamp_marks {
                 TimestampMarks::FirstFiring => plan.start,
                 TimestampMarks::PacketEnd => plan.leaves,
             },
-            points: points.count() as u32,
+            points,
             due: self.due(plan.leaves),
             payload,
         });
@@ -384,7 +344,7 @@ impl Device for Hdl64e {
         self.release();
         self.planner.forget(self.now);
         self.program.look_ahead(self.now);
-        let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.start);
+        let planned = self.backlog.oldest_start().unwrap_or(self.now);
         self.program.forget(self.now.min(planned).min(self.planner.position()));
     }
 
@@ -404,7 +364,7 @@ impl Device for Hdl64e {
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.ready.pop_front()
+        self.backlog.ready.pop_front()
     }
 
     fn nominal_rate_hz(&self) -> f64 {

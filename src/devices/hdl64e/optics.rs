@@ -18,6 +18,7 @@ use crate::sensors::pattern::LaserGeometry;
 
 /// Metres of one raw distance count.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
+const COUNTS_PER_M: f64 = 500.0;
 /// Raw distances from here on have no near-point corrections in velodyne-decoder.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
 
@@ -28,12 +29,73 @@ pub struct Optics {
     reading: CalibrationReading,
 }
 
+/// A laser's calibration, and what depends on nothing else.
 #[derive(Clone, Debug)]
 struct Laser {
     calibration: LaserCalibration,
     sin_vertical: f64,
     cos_vertical: f64,
-    is_two_point: bool,
+    /// Undoes the rotational correction.
+    rotation: Heading,
+    two_point: Option<TwoPoint>,
+    /// Of the intensity's correction: its slope, and its value at the focal distance.
+    focal: [f64; 2],
+}
+
+/// Near-point corrections of one laser, see the module's text.
+#[derive(Clone, Copy, Debug)]
+struct TwoPoint {
+    x: Axis,
+    y: Axis,
+    /// How much of z follows x and how much follows y, times the square of the vertical angle's sine.
+    steep: [f64; 2],
+    /// Square of the vertical angle's cosine.
+    level: f64,
+    /// The exit's place along the heading and to its left that drivers reckon with, metres.
+    exit_m: [f64; 2],
+}
+
+/// The near-point correction along x or y.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    /// Correction gained by a metre along the axis.
+    gain: f64,
+    /// The same by a metre along a beam that heads along the axis.
+    gain_along_beam: f64,
+    /// Correction at the axis' zero, the far-point correction left out, metres.
+    at_zero_m: f64,
+}
+
+/// Sine and cosine of an azimuth.
+#[derive(Clone, Copy, Debug)]
+pub struct Heading {
+    sin: f64,
+    cos: f64,
+}
+
+impl Heading {
+    /// Of `azimuth_rad`.
+    pub fn of(azimuth_rad: f64) -> Self {
+        let (sin, cos) = libm::sincos(azimuth_rad);
+        Self { sin, cos }
+    }
+
+    /// Of the sum of both azimuths.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            sin: self.sin * other.cos + self.cos * other.sin,
+            cos: self.cos * other.cos - self.sin * other.sin,
+        }
+    }
+
+    /// Of this azimuth and `small_rad`: what a rotor turns while a block is fired, at most 0.05.
+    pub fn turned(self, small_rad: f64) -> Self {
+        let square = small_rad * small_rad;
+        // Series that are exact to 1e-15 there, in place of the two functions for each point.
+        let sin = small_rad * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
+        let cos = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
+        self.plus(Self { sin, cos })
+    }
 }
 
 impl Optics {
@@ -47,7 +109,16 @@ impl Optics {
                     calibration.distance_x_m != 0.0 && calibration.distance_y_m != 0.0
                 }
             };
-            Laser { calibration: *calibration, sin_vertical, cos_vertical, is_two_point }
+            let focal = 1.0 - calibration.focal_distance_m / FOCAL_SCALE_M;
+            Laser {
+                calibration: *calibration,
+                sin_vertical,
+                cos_vertical,
+                rotation: Heading::of(-calibration.rotational_rad),
+                two_point: is_two_point
+                    .then(|| TwoPoint::new(calibration, (sin_vertical, cos_vertical), reading)),
+                focal: [calibration.focal_slope * 256.0, focal * focal],
+            }
         };
         Self { lasers: table.lasers.iter().map(laser).collect(), reading }
     }
@@ -75,75 +146,91 @@ impl Optics {
     }
 
     /// The raw distance that tells `range_m` along the beam of laser `laser` with the rotor at
-    /// `rotor_azimuth_rad`. `None` when no distance of 1..=65535 does.
-    pub fn raw_distance(&self, laser: usize, rotor_azimuth_rad: f64, range_m: f64) -> Option<u16> {
+    /// `rotor`. `None` when no distance of 1..=65535 does.
+    pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
+        /// Counts from here on are told as the far point's.
+        const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
         let laser = &self.lasers[laser];
         let counts_of =
-            |distance_m: f64| (distance_m - laser.calibration.distance_m) / DISTANCE_UNIT_M;
-        let far = counts_of(range_m);
-        let counts = if laser.is_two_point {
-            let (slope, shift) = self.two_point(laser, rotor_azimuth_rad);
-            let near = counts_of((range_m - shift) / (1.0 + slope));
-            match self.reading {
-                CalibrationReading::Ros => near,
-                CalibrationReading::VelodyneDecoder if near.round() < FAR_POINT_RAW => near,
-                CalibrationReading::VelodyneDecoder if far.round() >= FAR_POINT_RAW => far,
-                // With and without corrections do not meet at the far point; a range in the
-                // gap goes to the nearer edge.
-                CalibrationReading::VelodyneDecoder => {
-                    let last_near = FAR_POINT_RAW - 1.0;
-                    if near - last_near < FAR_POINT_RAW - far { last_near } else { FAR_POINT_RAW }
+            |distance_m: f64| (distance_m - laser.calibration.distance_m) * COUNTS_PER_M;
+        let counts = match &laser.two_point {
+            None => counts_of(range_m),
+            Some(two_point) => {
+                let (slope, shift) = two_point.along(rotor.plus(laser.rotation));
+                let near = counts_of((range_m - shift) / (1.0 + slope));
+                let (far, last_near) = (counts_of(range_m), FAR_POINT_RAW - 1.0);
+                if self.reading == CalibrationReading::Ros || near < FAR_COUNTS {
+                    near
+                } else if far >= FAR_COUNTS {
+                    far
+                // With and without corrections do not meet at the far point; a range in the gap
+                // goes to the nearer edge.
+                } else if near - last_near < FAR_POINT_RAW - far {
+                    last_near
+                } else {
+                    FAR_POINT_RAW
                 }
             }
-        } else {
-            far
         };
         // Half away from zero; how the firmware rounds is not known.
-        let raw = counts.round();
-        (1.0..=65_535.0).contains(&raw).then_some(raw as u16)
+        let raw = counts + 0.5;
+        (1.0..65_536.0).contains(&raw).then_some(raw as u16)
     }
 
     /// The intensity byte from which a driver gets `intensity` (of full scale, 0..=1) at a raw
     /// distance: the focal correction taken back.
     pub fn raw_intensity(&self, laser: usize, raw_distance: u16, intensity: f64) -> u8 {
-        let c = &self.lasers[laser].calibration;
-        let square = |x: f64| x * x;
-        let focal = square(1.0 - c.focal_distance_m / FOCAL_SCALE_M);
-        let distance = square(1.0 - f64::from(raw_distance) / 65_535.0);
-        let added = c.focal_slope * 256.0 * (focal - distance).abs();
-        (intensity * 255.0 - added).round().clamp(0.0, 255.0) as u8
+        let [slope, focal] = self.lasers[laser].focal;
+        let distance = 1.0 - f64::from(raw_distance) / 65_535.0;
+        let added = slope * (focal - distance * distance).abs();
+        // A cast ends at 0 and 255.
+        (intensity * 255.0 - added + 0.5) as u8
     }
+}
 
-    /// `slope` and `shift` of the range along the beam, see the module's text.
-    fn two_point(&self, laser: &Laser, rotor_azimuth_rad: f64) -> (f64, f64) {
-        let c = &laser.calibration;
-        let (sin_a, cos_a) = libm::sincos(rotor_azimuth_rad - c.rotational_rad);
-        let axis = |near_m: f64, near_correction_m: f64, share: f64, offset_m: f64| {
-            let k = (c.distance_m - near_correction_m) / (FAR_POINT_M - near_m);
-            // |x| = D cos(vertical) |sin a| + offset along the same axis.
-            let slope = k * laser.cos_vertical * share.abs();
-            let shift = k * (offset_m * share.signum() - near_m) + near_correction_m - c.distance_m;
-            (slope, shift)
-        };
-        let (offset_x, offset_y) = match self.reading {
-            CalibrationReading::VelodyneDecoder => (0.0, 0.0),
-            CalibrationReading::Ros => {
-                let forward = -c.vertical_offset_m * laser.sin_vertical;
-                let left = c.horizontal_offset_m;
-                (forward * sin_a - left * cos_a, forward * cos_a + left * sin_a)
+impl TwoPoint {
+    fn new(
+        c: &LaserCalibration,
+        (sin_vertical, cos_vertical): (f64, f64),
+        reading: CalibrationReading,
+    ) -> Self {
+        let axis = |near_m: f64, near_correction_m: f64| {
+            let gain = (c.distance_m - near_correction_m) / (FAR_POINT_M - near_m);
+            Axis {
+                gain,
+                gain_along_beam: gain * cos_vertical,
+                at_zero_m: near_correction_m - c.distance_m - gain * near_m,
             }
         };
-        let (slope_x, shift_x) = axis(NEAR_POINT_X_M, c.distance_x_m, sin_a, offset_x);
-        let (slope_y, shift_y) = axis(NEAR_POINT_Y_M, c.distance_y_m, cos_a, offset_y);
-        let level = laser.cos_vertical * laser.cos_vertical;
-        let steep = laser.sin_vertical * laser.sin_vertical;
-        // How much of z follows x and how much follows y.
-        let (z_x, z_y) = match self.reading {
-            CalibrationReading::VelodyneDecoder => (0.5, 0.5),
-            CalibrationReading::Ros => (0.0, 1.0),
+        let (exit_m, [z_x, z_y]) = match reading {
+            CalibrationReading::VelodyneDecoder => ([0.0; 2], [0.5, 0.5]),
+            CalibrationReading::Ros => {
+                ([-c.vertical_offset_m * sin_vertical, c.horizontal_offset_m], [0.0, 1.0])
+            }
         };
-        let share_x = level * sin_a * sin_a + steep * z_x;
-        let share_y = level * cos_a * cos_a + steep * z_y;
+        let steep = sin_vertical * sin_vertical;
+        Self {
+            x: axis(NEAR_POINT_X_M, c.distance_x_m),
+            y: axis(NEAR_POINT_Y_M, c.distance_y_m),
+            steep: [steep * z_x, steep * z_y],
+            level: cos_vertical * cos_vertical,
+            exit_m,
+        }
+    }
+
+    /// `slope` and `shift` of the range along a beam with this heading.
+    fn along(&self, Heading { sin, cos }: Heading) -> (f64, f64) {
+        let [forward, left] = self.exit_m;
+        let (offset_x, offset_y) = (forward * sin - left * cos, forward * cos + left * sin);
+        // |x| = D cos(vertical) |sin a| + offset along the same axis.
+        let correction = |axis: &Axis, share: f64, offset_m: f64| {
+            let slope = axis.gain_along_beam * share.abs();
+            (slope, axis.gain * offset_m * share.signum() + axis.at_zero_m)
+        };
+        let (slope_x, shift_x) = correction(&self.x, sin, offset_x);
+        let (slope_y, shift_y) = correction(&self.y, cos, offset_y);
+        let share_x = self.level * sin * sin + self.steep[0];
+        let share_y = self.level * cos * cos + self.steep[1];
         (share_x * slope_x + share_y * slope_y, share_x * shift_x + share_y * shift_y)
     }
 }
@@ -221,7 +308,7 @@ mod tests {
             let reading =
                 if is_ros { CalibrationReading::Ros } else { CalibrationReading::VelodyneDecoder };
             let optics = Optics::new(&table(true), reading);
-            let raw = optics.raw_distance(0, azimuth, range).unwrap();
+            let raw = optics.raw_distance(0, Heading::of(azimuth), range).unwrap();
             let [x, y, z] = driver_point(reading, raw, azimuth);
             // Device axes to forward-left-up.
             let point = glam::DVec3::new(y, -x, z);
@@ -251,16 +338,30 @@ mod tests {
     }
 
     #[test]
+    fn a_heading_turns_as_the_functions_say() {
+        for step in -50..=50 {
+            let small_rad = f64::from(step) * 1e-3;
+            let (turned, exact) =
+                (Heading::of(1.234).turned(small_rad), Heading::of(1.234 + small_rad));
+            assert!((turned.sin - exact.sin).abs() < 1e-15, "{small_rad}");
+            assert!((turned.cos - exact.cos).abs() < 1e-15, "{small_rad}");
+        }
+    }
+
+    #[test]
     fn what_a_count_cannot_tell_is_no_return() {
         let optics = Optics::new(&table(true), CalibrationReading::VelodyneDecoder);
-        assert_eq!(optics.raw_distance(0, 0.0, 1.0), None);
-        assert_eq!(optics.raw_distance(0, 0.0, 133.0), None);
+        let ahead = Heading::of(0.0);
+        assert_eq!(optics.raw_distance(0, ahead, 1.0), None);
+        assert_eq!(optics.raw_distance(0, ahead, 133.0), None);
     }
 
     #[test]
     fn the_flag_matters_to_ros_only() {
-        let range =
-            |reading, flag| Optics::new(&table(flag), reading).raw_distance(0, 1.0, 10.0).unwrap();
+        let range = |reading, flag| {
+            let optics = Optics::new(&table(flag), reading);
+            optics.raw_distance(0, Heading::of(1.0), 10.0).unwrap()
+        };
         let ros = CalibrationReading::Ros;
         let decoder = CalibrationReading::VelodyneDecoder;
         assert_ne!(range(ros, true), range(ros, false));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::schedule::{BlockSource, Schedule};
 use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings, ReturnMode};
+use crate::devices::velodyne::backlog;
 use crate::devices::velodyne::planner::Undone;
 use crate::devices::velodyne::program::{Mode, Program};
 use crate::sensors::Sweep;
@@ -30,6 +31,16 @@ pub struct PacketPlan {
     pub rpm: u16,
     /// Where in the firing pattern it stands.
     place: Place,
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.start
+    }
 }
 
 /// A packet's place in a firing pattern.

@@ -1,20 +1,17 @@
 //! What can be changed while a unit runs, and how a change comes into the stream.
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::Ipv4Addr;
 
 use super::Velodyne;
 use super::program::{Mode, View};
 use super::rotor::Phase;
 use crate::config::hdl64e::ReturnMode;
-use crate::config::network::NetworkIdentity;
-use crate::config::velodyne::VelodyneSettings;
+use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
 use crate::devices::{HostAddress, Output, Transmit};
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// Where position packets go at the factory.
-const TELEMETRY_PORT: u16 = 8308;
 
 /// What the unit's web interface sets.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,10 +68,16 @@ pub struct Limits {
 impl Configuration {
     /// What a rig, which may name a host, and its profile say.
     pub fn at_power_on(
+        profile: &VelodyneProfile,
         settings: &VelodyneSettings,
-        network: &NetworkIdentity,
-        host: Option<SocketAddr>,
+        host: Option<HostAddress>,
     ) -> Self {
+        let network = &profile.network;
+        let factory_host = HostAddress {
+            ip: network.destination_ip.into(),
+            data_port: network.destination_port,
+            telemetry_port: profile.position.port,
+        };
         let [a, b, c, _] = network.source_ip.octets();
         Self {
             rpm: settings.rotation_rate_rpm,
@@ -82,11 +85,7 @@ impl Configuration {
             view: View(settings.field_of_view_deg),
             laser_on: true,
             phase_lock: PhaseLock::default(),
-            host: HostAddress {
-                ip: host.map_or(network.destination_ip.into(), |host| host.ip()),
-                data_port: host.map_or(network.destination_port, |host| host.port()),
-                telemetry_port: TELEMETRY_PORT,
-            },
+            host: host.unwrap_or(factory_host),
             net: NetConfiguration {
                 addr: network.source_ip,
                 mask: Ipv4Addr::new(255, 255, 255, 0),
@@ -137,7 +136,8 @@ impl Velodyne {
     /// From `at` on packets go to `host`.
     pub(super) fn send_to(&mut self, at: SimTime, host: HostAddress) {
         if host != self.configuration.host {
-            self.ready.push_back(Transmit::new(at, Output::Host(host)));
+            let transmit = Transmit::new(at, Output::Host(host));
+            self.backlog.ready.push_back(transmit);
         }
     }
 

@@ -66,13 +66,9 @@ impl Layout {
         Self { lasers, sequences: groups * sequences_per_block, blocks: std::array::from_fn(block) }
     }
 
-    /// The packet's sequence and the laser that fill a slot of a block.
-    pub fn source(&self, block: &BlockPlan, slot: usize) -> (usize, usize) {
-        if self.lasers < SLOTS {
-            (block.sequence + slot / self.lasers, slot % self.lasers)
-        } else {
-            (block.sequence, block.bank.first_laser() + slot)
-        }
+    /// The packet's firing that fills a block's first slot; the others follow it.
+    pub fn first_firing(&self, block: &BlockPlan) -> usize {
+        block.sequence * self.lasers + block.bank.first_laser()
     }
 }
 
@@ -90,8 +86,7 @@ mod tests {
     #[test]
     fn sixteen_lasers_fire_twice_a_block() {
         let layout = Layout::new(16, false);
-        assert_eq!(layout.source(&layout.blocks[3], 15), (6, 15));
-        assert_eq!(layout.source(&layout.blocks[3], 16), (7, 0));
+        assert_eq!(layout.first_firing(&layout.blocks[3]), 6 * 16);
         let dual = Layout::new(16, true);
         assert_eq!(dual.blocks.map(|block| block.sequence)[..4], [0, 0, 2, 2]);
         assert_eq!(dual.blocks[0].holds, Holds::Last);
@@ -102,7 +97,7 @@ mod tests {
     fn the_big_one_fills_four_banks_and_pads_dual_packets() {
         let single = Layout::new(128, false);
         assert_eq!(single.blocks[6].bank, Bank::Third);
-        assert_eq!(single.source(&single.blocks[6], 6), (1, 70));
+        assert_eq!(single.first_firing(&single.blocks[6]), 128 + 64);
         let dual = Layout::new(128, true);
         let flags = dual.blocks.map(|block| (block.bank, block.holds));
         assert_eq!(flags[4], (Bank::Third, Holds::Last));

@@ -7,6 +7,7 @@
 //! of each for what they leave out: points without return, jitter of the azimuth, packets that a
 //! narrow field of view holds open until the next turn.
 
+pub mod backlog;
 pub mod clock;
 pub mod control;
 mod inertial;
@@ -17,16 +18,13 @@ pub mod program;
 pub mod rotor;
 mod web;
 
-use core::net::SocketAddr;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{CableSignal, Device, Output, Transmit};
+use super::{CableSignal, Device, HostAddress, Transmit};
 use crate::config::faults::{DeviceFaults, LidarFault, Timed};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
-use crate::sensors::fault::Touch;
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
@@ -35,13 +33,12 @@ use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor, Subject,
 };
 use crate::time::{Epoch, SimTime};
-use crate::wire::velodyne::{
-    self as wire, Block, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point,
-};
+use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
+use backlog::{Backlog, Held, PacketPlan as _};
 use clock::DeviceClock;
 use control::{Configuration, Limits};
 use inertial::{Inertial, LidarWithImu};
-use layout::{BlockPlan, Holds, Layout};
+use layout::Holds;
 use planner::{PacketPlan, Planner};
 use position::PositionSender;
 use program::{Program, View};
@@ -50,6 +47,8 @@ use web::Web;
 /// One unit.
 pub struct Velodyne {
     packet: VelodynePacket,
+    /// Counts of distance in a metre.
+    counts_per_m: f64,
     settings: VelodyneSettings,
     lasers: Vec<VelodyneLaser>,
     sequence_ns: u64,
@@ -69,25 +68,8 @@ pub struct Velodyne {
     inertial: Option<Inertial>,
     /// Start of the last sweep that was asked for.
     last_sweep: SimTime,
-    /// Measured, without a timestamp: what the clock shows then is not known yet.
-    held: VecDeque<Held>,
-    next_request: u64,
-    /// Packets that are being measured, by the index of their request.
-    planned: VecDeque<(u64, PacketPlan)>,
-    ready: VecDeque<Transmit>,
+    backlog: Backlog<PacketPlan>,
     optics_faults: Vec<Timed<LidarFault>>,
-}
-
-/// A packet that waits for its timestamp.
-struct Held {
-    /// Its first firing: what was heard until then is what its timestamp goes by.
-    start: SimTime,
-    /// The instant that the timestamp names.
-    stamped: SimTime,
-    points: u32,
-    due: SimTime,
-    payload: Vec<u8>,
-    touches: Vec<Touch>,
 }
 
 impl Velodyne {
@@ -96,11 +78,11 @@ impl Velodyne {
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
-        host: Option<SocketAddr>,
+        host: Option<HostAddress>,
         noise: NoiseSource,
         epoch: Epoch,
     ) -> Self {
-        let configuration = Configuration::at_power_on(settings, &profile.network, host);
+        let configuration = Configuration::at_power_on(profile, settings, host);
         let rotor = rotor::at_power_on(
             &settings.motor,
             settings.rotation_rate_rpm,
@@ -108,6 +90,7 @@ impl Velodyne {
         );
         Self {
             packet: profile.packet.clone(),
+            counts_per_m: profile.packet.distance_unit_m.recip(),
             program: Program::new(configuration.mode(), rotor),
             limits: Limits {
                 rpm: [profile.min_rotation_rate_rpm, profile.max_rotation_rate_rpm],
@@ -132,10 +115,7 @@ impl Velodyne {
             position: PositionSender::new(&profile.position, noise),
             inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
             last_sweep: SimTime::ZERO,
-            held: VecDeque::new(),
-            next_request: 0,
-            planned: VecDeque::new(),
-            ready: VecDeque::new(),
+            backlog: Backlog::default(),
             optics_faults: Vec::new(),
         }
     }
@@ -163,9 +143,7 @@ impl Velodyne {
     /// Asks for the motion of the base, if that is wanted before `horizon`.
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let (start, subject) = self.inertial.as_mut()?.poll(horizon)?;
-        let index = self.next_request;
-        self.next_request += 1;
-        Some(MeasurementRequest { index, start, subject })
+        Some(MeasurementRequest { index: self.backlog.count_request(), start, subject })
     }
 
     /// Asks for the next packet's sweep.
@@ -173,10 +151,9 @@ impl Velodyne {
         let planner = &mut self.planner;
         let (plan, sweep) =
             self.program.planned(horizon, |program, near| planner.next(program, near))?;
-        let (index, start) = (self.next_request, plan.starts[0]);
-        self.next_request += 1;
+        let start = plan.start();
         self.last_sweep = start;
-        self.planned.push_back((index, plan));
+        let index = self.backlog.ask(plan);
         Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
     }
 
@@ -207,12 +184,7 @@ impl Velodyne {
     /// Plans anew what does not start before `from`, and takes back what has been sent of it.
     fn plan_anew(&mut self, from: SimTime) {
         let Some(undone) = self.planner.undo(from) else { return };
-        self.planned.retain(|(_, plan)| plan.number < undone.number);
-        let due = self.due(undone.last_start);
-        self.held.retain(|held| held.due < due);
-        self.ready
-            .retain(|transmit| transmit.due < due || !matches!(transmit.output, Output::Bytes(_)));
-        self.ready.push_back(Transmit::new(due, Output::Withdraw));
+        self.backlog.withdraw(undone.number, self.due(undone.last_start));
     }
 
     /// When a packet leaves whose last sequence starts at `last_start`.
@@ -237,7 +209,7 @@ impl Velodyne {
         };
         let Some(echo) = echo else { return dark() };
         // A half more and cut off: without SSE4.1 `f64::round` is a call, two for each point.
-        let counts = f64::from(echo.range_m) / self.packet.distance_unit_m + 0.5;
+        let counts = f64::from(echo.range_m) * self.counts_per_m + 0.5;
         if !(1.0..65_536.0).contains(&counts) {
             return dark();
         }
@@ -246,61 +218,77 @@ impl Velodyne {
         Point { distance: counts as u16, intensity: intensity as u8 }
     }
 
-    fn block(
+    /// Writes a packet but for its timestamp; how many of its points have a return.
+    fn write_packet(
         &self,
-        layout: &Layout,
-        plan: &BlockPlan,
-        azimuths: &[u16],
+        plan: &PacketPlan,
         returns: &[PulseReturns],
-        noise: &RequestNoise,
-    ) -> Block {
-        let azimuth_centideg = azimuths[plan.sequence];
-        if plan.holds == Holds::Nothing {
-            let points = [Point { distance: 0, intensity: 0 }; wire::SLOTS];
-            return Block { flag: self.packet.filler_flag, azimuth_centideg, points };
-        }
-        let points = std::array::from_fn(|slot| {
-            let (sequence, laser) = layout.source(plan, slot);
-            let firing = sequence * self.lasers.len() + laser;
-            // Nothing was fired when nothing was measured.
-            let seen = returns.get(firing).copied().unwrap_or_default();
-            let echo = match plan.holds {
-                Holds::Last => seen.second,
-                Holds::Only | Holds::Strongest | Holds::Nothing => seen.first,
-            };
-            self.point(echo, firing, noise)
-        });
-        Block { flag: plan.bank.flag(), azimuth_centideg, points }
-    }
-
-    fn data_packet(&self, plan: &PacketPlan, returns: &[PulseReturns]) -> DataPacket {
+        out: &mut [u8; DATA_PACKET_LEN],
+    ) -> u32 {
         let noise = self.noise.request(plan.number);
-        let azimuths: Vec<_> = plan
-            .starts
-            .iter()
-            .enumerate()
-            .map(|(sequence, start)| self.azimuth_centideg(*start, &noise, sequence))
-            .collect();
         let layout = self.planner.layout(plan.mode.returns);
+        let mut points = 0;
+        let mut told = None;
+        for (block, out) in layout.blocks.iter().zip(wire::blocks_mut(out)) {
+            // Blocks of one sequence tell one azimuth.
+            let azimuth = match told {
+                Some((sequence, azimuth)) if sequence == block.sequence => azimuth,
+                _ => {
+                    let start = plan.starts.at(block.sequence);
+                    self.azimuth_centideg(start, &noise, block.sequence)
+                }
+            };
+            told = Some((block.sequence, azimuth));
+            if block.holds == Holds::Nothing {
+                wire::begin_block(out, self.packet.filler_flag, azimuth).fill([0; wire::POINT_LEN]);
+                continue;
+            }
+            let out = wire::begin_block(out, block.bank.flag(), azimuth);
+            let first = layout.first_firing(block);
+            points += match block.holds {
+                Holds::Last => self.write_points(first, returns, |seen| seen.second, &noise, out),
+                _ => self.write_points(first, returns, |seen| seen.first, &noise, out),
+            };
+        }
         let mode = match plan.mode.returns {
             ReturnMode::Strongest => wire::ReturnMode::Strongest,
             ReturnMode::Last => wire::ReturnMode::Last,
             ReturnMode::Dual => wire::ReturnMode::Dual,
         };
-        DataPacket {
-            blocks: layout.blocks.map(|plan| self.block(layout, &plan, &azimuths, returns, &noise)),
-            tail: DataPacket::tail_with(0, [mode.byte(), self.packet.product_id]),
+        let tail = DataPacket::tail_with(0, [mode.byte(), self.packet.product_id]);
+        out[wire::TAIL..].copy_from_slice(&tail);
+        points
+    }
+
+    /// Writes the points of the firings from `first` on; how many of them have a return.
+    fn write_points(
+        &self,
+        first: usize,
+        returns: &[PulseReturns],
+        which: impl Fn(&PulseReturns) -> Option<Return>,
+        noise: &RequestNoise,
+        out: &mut [[u8; wire::POINT_LEN]],
+    ) -> u32 {
+        // Nothing was fired when nothing was measured.
+        let returns = returns.get(first..).unwrap_or_default();
+        let mut points = 0;
+        for (slot, out) in out.iter_mut().enumerate() {
+            let point = self.point(returns.get(slot).and_then(&which), first + slot, noise);
+            points += u32::from(point.distance != 0);
+            *out = point.bytes();
         }
+        points
     }
 
     /// Stamps the packets whose time the clock knows.
     fn release(&mut self) {
-        let (now, is_wired) = (self.now, self.is_wired);
-        while let Some(held) = self.held.pop_front_if(|held| !is_wired || held.start <= now) {
+        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.backlog.known_by(heard) {
             let Held { stamped, points, due, mut payload, touches, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            self.ready.push_back(Transmit { points, touches, ..Transmit::bytes(due, payload) });
+            let transmit = Transmit { points, touches, ..Transmit::bytes(due, payload) };
+            self.backlog.ready.push_back(transmit);
         }
     }
 }
@@ -319,25 +307,19 @@ impl Device for Velodyne {
         {
             return inertial.take(truths);
         }
-        let index = measurement.request.index;
         let Outcome::Returns(returns) = &measurement.outcome else { return };
-        // Those before it were given up; it is not there when it was planned anew.
-        while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
-        let Some((_, plan)) = self.planned.pop_front_if(|(asked, _)| *asked == index) else {
-            return;
-        };
-        let packet = self.data_packet(&plan, returns);
+        let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
-        packet.emit(payload.first_chunk_mut().expect("the packet's length"));
-        let points = packet.blocks.iter().flat_map(|b| &b.points).filter(|p| p.distance != 0);
-        let last_start = plan.starts[plan.starts.len() - 1];
+        let bytes = payload.first_chunk_mut().expect("the packet's length");
+        let points = self.write_packet(&plan, returns, bytes);
+        let last_start = plan.starts.last();
         let mut touches = measurement.touches.clone();
-        touches.extend(self.program.rotor().touches(plan.starts[0], last_start));
-        self.held.push_back(Held {
-            start: plan.starts[0],
-            stamped: SimTime(plan.starts[0].0 + self.packet.timestamp_offset_ns),
-            points: points.count() as u32,
+        touches.extend(self.program.rotor().touches(plan.start(), last_start));
+        self.backlog.hold(Held {
+            stamped: SimTime(plan.start().0 + self.packet.timestamp_offset_ns),
+            points,
             due: self.due(last_start),
+            plan,
             payload,
             touches,
         });
@@ -358,16 +340,16 @@ impl Device for Velodyne {
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         let inertial = self.inertial.as_mut();
-        self.position.advance(self.now, &self.clock, inertial, &mut self.ready);
+        self.position.advance(self.now, &self.clock, inertial, &mut self.backlog.ready);
         self.release();
         self.planner.forget(self.now);
         self.program.look_ahead(self.now);
-        let planned = self.planned.front().map_or(self.now, |(_, plan)| plan.starts[0]);
+        let planned = self.backlog.oldest_start().unwrap_or(self.now);
         self.program.forget(self.now.min(planned).min(self.planner.position()));
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.ready.pop_front()
+        self.backlog.ready.pop_front()
     }
 
     fn nominal_rate_hz(&self) -> f64 {

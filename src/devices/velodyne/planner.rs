@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::backlog;
 use super::layout::Layout;
 use super::program::{Mode, Program};
 use crate::config::hdl64e::ReturnMode;
@@ -28,8 +29,68 @@ pub struct PacketPlan {
     pub number: u64,
     /// What is in force at its first firing.
     pub mode: Mode,
-    /// The starts of its sequences.
-    pub starts: Vec<SimTime>,
+    /// When its sequences start.
+    pub starts: Starts,
+}
+
+/// When the sequences of a packet start: one after another, but for a view that leaves gaps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Starts {
+    first: SimTime,
+    period_ns: u64,
+    /// So many of them follow one another from the first on.
+    even: usize,
+    /// Those after the first gap.
+    others: Vec<SimTime>,
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.starts.first
+    }
+}
+
+impl Starts {
+    fn new(first: SimTime, period_ns: u64) -> Self {
+        Self { first, period_ns, even: 1, others: Vec::new() }
+    }
+
+    /// So many that follow one another from the first instant on.
+    fn even(count: usize, period_ns: u64) -> Self {
+        Self { even: count, ..Self::new(SimTime::ZERO, period_ns) }
+    }
+
+    fn push(&mut self, start: SimTime) {
+        if self.others.is_empty() && start == self.at(self.even) {
+            self.even += 1;
+        } else {
+            self.others.push(start);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.even + self.others.len()
+    }
+
+    /// Start of sequence `index`, which the packet has.
+    pub fn at(&self, index: usize) -> SimTime {
+        let late = index.checked_sub(self.even).and_then(|late| self.others.get(late));
+        late.copied().unwrap_or(SimTime(self.first.0 + index as u64 * self.period_ns))
+    }
+
+    /// Start of the last.
+    pub fn last(&self) -> SimTime {
+        self.at(self.len() - 1)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = SimTime> {
+        (0..self.len()).map(|index| self.at(index))
+    }
 }
 
 /// Plans packet after packet.
@@ -45,7 +106,7 @@ pub struct Planner {
     next_sequence: u64,
     next_number: u64,
     /// A packet that lacks sequences: the number of its first, and the starts of those it has.
-    begun: Option<(u64, Vec<SimTime>)>,
+    begun: Option<(u64, Starts)>,
     /// Packets that have been asked for and may have to be planned anew, oldest first.
     asked: VecDeque<Asked>,
 }
@@ -79,8 +140,7 @@ impl Planner {
     pub fn new(lasers: Vec<VelodyneLaser>, sequence_ns: u64, motor: &MotorSettings) -> Self {
         let packing = |is_dual| {
             let layout = Layout::new(lasers.len(), is_dual);
-            let starts: Vec<_> =
-                (0..layout.sequences as u64).map(|k| SimTime(k * sequence_ns)).collect();
+            let starts = Starts::even(layout.sequences, sequence_ns);
             Packing { layout, even_firings: firings(&lasers, &starts) }
         };
         Self {
@@ -108,10 +168,10 @@ impl Planner {
             Some(begun) => begun,
             None => {
                 let start = self.next_in_view(program, horizon)?;
-                (self.next_sequence - 1, vec![start])
+                (self.next_sequence - 1, Starts::new(start, self.sequence_ns))
             }
         };
-        let mode = *program.mode(starts[0]);
+        let mode = *program.mode(starts.first);
         let sequences = self.packing(mode.returns).layout.sequences;
         let limit = SimTime(horizon.0.saturating_add(HOLD_NS));
         while starts.len() < sequences {
@@ -123,7 +183,7 @@ impl Planner {
         }
         let plan = PacketPlan { number: self.next_number, mode, starts };
         self.next_number += 1;
-        let last_start = plan.starts[sequences - 1];
+        let last_start = plan.starts.last();
         self.asked.push_back(Asked { number: plan.number, first_sequence, last_start });
         let sweep = self.sweep(program, &plan);
         Some((plan, sweep))
@@ -150,7 +210,7 @@ impl Planner {
 
     /// The start of the earliest sequence that is not part of a plan.
     pub fn position(&self) -> SimTime {
-        let begun = self.begun.as_ref().map(|(_, starts)| starts[0]);
+        let begun = self.begun.as_ref().map(|(_, starts)| starts.first);
         begun.unwrap_or(SimTime(self.next_sequence * self.sequence_ns))
     }
 
@@ -182,8 +242,7 @@ impl Planner {
 
     fn sweep(&self, program: &Program, plan: &PacketPlan) -> Sweep {
         let packing = self.packing(plan.mode.returns);
-        let (first, last) = (plan.starts[0], plan.starts[plan.starts.len() - 1]);
-        let is_even = last.0 - first.0 == (plan.starts.len() as u64 - 1) * self.sequence_ns;
+        let (first, last) = (plan.starts.first, plan.starts.last());
         Sweep {
             number: plan.number,
             rotor: program.rotor().motion(first, SimTime(last.0 + self.sequence_ns)),
@@ -194,7 +253,7 @@ impl Planner {
             },
             firings: if !self.is_lit(program, first) {
                 Arc::default() // nothing comes back of what is not fired
-            } else if is_even {
+            } else if plan.starts.others.is_empty() {
                 packing.even_firings.clone()
             } else {
                 firings(&self.lasers, &plan.starts)
@@ -204,16 +263,13 @@ impl Planner {
 }
 
 /// The firings of the sequences that start at `starts`, laser by laser within each.
-fn firings(lasers: &[VelodyneLaser], starts: &[SimTime]) -> Arc<[FiringSlot]> {
-    let first = starts.first().copied().unwrap_or_default();
-    starts
-        .iter()
-        .flat_map(|start| {
-            let after_ns = (start.0 - first.0) as u32;
-            lasers.iter().enumerate().map(move |(index, laser)| FiringSlot {
-                offset_ns: after_ns + laser.firing_offset_ns,
-                laser: index as u16,
-            })
+fn firings(lasers: &[VelodyneLaser], starts: &Starts) -> Arc<[FiringSlot]> {
+    let firings_of = |start: SimTime| {
+        let after_ns = (start.0 - starts.first.0) as u32;
+        lasers.iter().enumerate().map(move |(index, laser)| FiringSlot {
+            offset_ns: after_ns + laser.firing_offset_ns,
+            laser: index as u16,
         })
-        .collect()
+    };
+    starts.iter().flat_map(firings_of).collect()
 }

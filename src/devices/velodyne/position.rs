@@ -12,7 +12,7 @@ use crate::config::velodyne_position::{PositionProfile, ThermalProfile};
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
-use crate::wire::velodyne::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
+use crate::wire::velodyne::{POSITION_PACKET_LEN, PositionPacket};
 use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
 
 /// What makes one unit's position packets.
@@ -86,12 +86,7 @@ impl PositionSender {
     fn packet(&self, at: SimTime, clock: &DeviceClock) -> PositionPacket {
         let mut packet = PositionPacket {
             timestamp_us: clock.micros_past_hour(at),
-            pps: match clock.pps(at) {
-                PpsStatus::Absent => 0,
-                PpsStatus::Synchronizing => 1,
-                PpsStatus::Locked => 2,
-                PpsStatus::Error => 3,
-            },
+            pps: clock.pps(at).byte(),
             ..PositionPacket::default()
         };
         let sentence = clock.sentence();

@@ -31,7 +31,7 @@ pub struct Mode {
     pub power_level: u8,
 }
 
-/// First and last whole degree in which lasers fire; `[0, 359]` is the whole turn. Runs through 0
+/// First and last whole degree in which lasers fire, each 0..=359; `[0, 359]` is the whole turn. Runs through 0
 /// when the first is the greater one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View(pub [u16; 2]);
@@ -44,7 +44,7 @@ impl View {
     pub fn contains(self, turn: f64) -> bool {
         let [first, last] = self.0.map(f64::from);
         let degree = turn * 360.0;
-        if (last + 1.0 - first).rem_euclid(360.0) == 0.0 {
+        if self.is_whole() {
             true
         } else if first <= last {
             (first..last).contains(&degree)
@@ -53,11 +53,16 @@ impl View {
         }
     }
 
+    /// Whether it is the whole turn, wherever that begins.
+    pub fn is_whole(self) -> bool {
+        let [first, last] = self.0;
+        last + 1 == first || (first, last) == (0, 359)
+    }
+
     /// The share of a turn in which lasers fire.
     pub fn share(self) -> f64 {
         let [first, last] = self.0.map(f64::from);
-        let view = (last - first).rem_euclid(360.0);
-        if view == 359.0 { 1.0 } else { view / 360.0 }
+        if self.is_whole() { 1.0 } else { (last - first).rem_euclid(360.0) / 360.0 }
     }
 }
 

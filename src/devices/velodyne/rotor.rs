@@ -315,8 +315,12 @@ impl Stretch {
         match self.motion {
             Motion::Even { rpm } => {
                 // Whole numbers until the last step, so that no day is long enough to drift.
-                let past_ns = u128::from(at.0.saturating_sub(self.from.0));
-                let turned = past_ns * u128::from(rpm) % MINUTE_NS;
+                let past_ns = at.0.saturating_sub(self.from.0);
+                let turned = match past_ns.checked_mul(rpm.into()) {
+                    Some(product) => product % MINUTE_NS as u64,
+                    // After months.
+                    None => (u128::from(past_ns) * u128::from(rpm) % MINUTE_NS) as u64,
+                };
                 turned as f64 / MINUTE_NS as f64 + self.turn
             }
             Motion::Changing { rpm, acceleration_rpm_s } => {
@@ -398,6 +402,8 @@ mod tests {
         assert_eq!(rotor.turn(SimTime(86_400 * S)), 0.0);
         assert_eq!(rotor.turn(SimTime(86_400 * S + 25_000_000)), 0.25);
         assert_eq!(rotor.next_zero(SimTime(86_400 * S)), Some(SimTime(86_400 * S + 100_000_000)));
+        let centuries = u64::MAX / S;
+        assert_eq!(rotor.turn(SimTime(centuries * S + 25_000_000)), 0.25);
     }
 
     #[test]

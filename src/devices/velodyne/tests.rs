@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::velodyne_clock::ClockReference;
+use crate::devices::Output;
 use crate::sensors::FiringSlot;
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
@@ -140,16 +141,16 @@ fn a_narrow_view_holds_a_packet_open() {
     let mut last_start = SimTime::ZERO;
     let mut widest = 0;
     for _ in 0..400 {
-        let request = unit.poll_request(SimTime(u64::MAX)).unwrap();
-        let (_, plan) = unit.planned.back().unwrap();
-        for start in &plan.starts {
+        let (plan, _) = unit.planner.next(&unit.program, SimTime(u64::MAX)).unwrap();
+        let starts: Vec<_> = plan.starts.iter().collect();
+        for start in &starts {
             let degree = unit.program.rotor().turn(*start) * 360.0;
             assert!(!(91.0..270.0).contains(&degree), "{degree}");
         }
-        let gap = plan.starts.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();
+        let gap = starts.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();
         widest = widest.max(gap);
-        assert!(request.start >= last_start);
-        last_start = request.start;
+        assert!(plan.start() >= last_start);
+        last_start = plan.start();
     }
     // 179 of 360 degrees at 600 rpm, 50 ms.
     assert!((49_600_000..49_900_000).contains(&widest), "{widest}");

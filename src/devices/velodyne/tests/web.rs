@@ -1,10 +1,14 @@
 //! The web interface.
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::changes::{MS, Run};
 use super::*;
+use crate::config::rig::Rig;
+use crate::devices::build;
 use crate::links::http::HttpMethod;
 
 fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpResponse {
@@ -116,6 +120,44 @@ fn forms_set_what_they_name_or_nothing() {
         (HttpMethod::Other, "/cgi/status.json", 405),
     ] {
         assert_eq!(ask(&mut run, method, path, "").status, status, "{path}");
+    }
+}
+
+#[test]
+fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
+    let factory = |port: u16| {
+        let profile = Profile::find("velodyne-vlp16-3.0").unwrap();
+        let DriverProfile::Velodyne(driver) = &profile.driver else { panic!() };
+        let mut driver = VelodyneProfile::clone(driver);
+        driver.position.port = port;
+        let settings = driver.defaults.clone();
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        Box::new(Velodyne::new(&driver, &settings, None, NoiseSource::new(1, "puck"), epoch))
+    };
+    let linked = |link: &str| {
+        let rig = format!(
+            "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\nname = \"puck\"\nprofile = \"velodyne-vlp16-3.0\"\n\
+             link = {{ udp = {{ to = \"10.1.2.3:4000\"{link} }} }}\n"
+        );
+        let rig = Rig::parse("rig", &rig, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+        build(&rig.devices[0], &DeviceFaults::default(), 1, epoch).device
+    };
+    let units: [(Box<dyn Device>, u16); 3] =
+        [(factory(9001), 9001), (linked(""), 8308), (linked(", position_port = 9308"), 9308)];
+    for (mut unit, port) in units {
+        let body = "addr=192.168.1.77".into();
+        let request =
+            HttpRequest { method: HttpMethod::Post, path: "/cgi/setting/host".into(), body };
+        assert_eq!(unit.handle_http(SimTime(MS), &request).status, 204);
+        let sent = std::iter::from_fn(|| unit.poll_transmit());
+        let hosts: Vec<_> = sent
+            .filter_map(|transmit| match transmit.output {
+                Output::Host(host) => Some((host.ip.to_string(), host.telemetry_port)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(hosts, [("192.168.1.77".to_owned(), port)]);
     }
 }
 

@@ -1,0 +1,170 @@
+//! Packets on their way: being measured, waiting for their timestamp, ready to leave.
+
+use std::collections::VecDeque;
+
+use crate::devices::{Output, Transmit};
+use crate::sensors::fault::Touch;
+use crate::time::SimTime;
+
+/// What is known of a packet before it is measured.
+pub trait PacketPlan {
+    /// Counts packets; one that is planned anew keeps its number.
+    fn number(&self) -> u64;
+
+    /// Its first firing.
+    fn start(&self) -> SimTime;
+}
+
+/// One unit's packets, each stage in the order of their numbers.
+#[derive(Debug)]
+pub struct Backlog<P> {
+    next_request: u64,
+    /// Packets that are being measured, by the index of their request.
+    planned: VecDeque<(u64, P)>,
+    /// Measured, without what the clock shows: that is not known yet.
+    held: VecDeque<Held<P>>,
+    /// What leaves, whenever it is due.
+    pub ready: VecDeque<Transmit>,
+}
+
+/// A packet that waits for its timestamp.
+#[derive(Debug)]
+pub struct Held<P> {
+    /// What was to be measured.
+    pub plan: P,
+    /// The instant that its timestamp names.
+    pub stamped: SimTime,
+    /// Points with a return.
+    pub points: u32,
+    /// When it leaves.
+    pub due: SimTime,
+    /// All but the timestamp.
+    pub payload: Vec<u8>,
+    /// What faults did to it.
+    pub touches: Vec<Touch>,
+}
+
+impl<P: PacketPlan> Backlog<P> {
+    /// The index of the next request, which is not for a packet.
+    pub fn count_request(&mut self) -> u64 {
+        self.next_request += 1;
+        self.next_request - 1
+    }
+
+    /// The index of the request to measure what `plan` says.
+    pub fn ask(&mut self, plan: P) -> u64 {
+        let index = self.count_request();
+        self.planned.push_back((index, plan));
+        index
+    }
+
+    /// What was asked for with request `index`; `None` if it was planned anew since. What was asked
+    /// for before it has been given up.
+    pub fn answered(&mut self, index: u64) -> Option<P> {
+        while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
+        self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
+    }
+
+    /// The first firing of the oldest packet that is being measured.
+    pub fn oldest_start(&self) -> Option<SimTime> {
+        self.planned.front().map(|(_, plan)| plan.start())
+    }
+
+    /// Takes a packet that waits for its timestamp.
+    pub fn hold(&mut self, packet: Held<P>) {
+        self.held.push_back(packet);
+    }
+
+    /// The next packet that waits for its timestamp, if it began by `heard`: until then it is known
+    /// what the clock was told.
+    pub fn known_by(&mut self, heard: SimTime) -> Option<Held<P>> {
+        self.held.pop_front_if(|held| held.plan.start() <= heard)
+    }
+
+    /// Gives up the packets from `number` on, the first of which is due at `due`, and takes back what
+    /// has left the unit of them.
+    pub fn withdraw(&mut self, number: u64, due: SimTime) {
+        self.planned.retain(|(_, plan)| plan.number() < number);
+        self.held.retain(|held| held.plan.number() < number);
+        self.ready
+            .retain(|transmit| transmit.due < due || !matches!(transmit.output, Output::Bytes(_)));
+        self.ready.push_back(Transmit::new(due, Output::Withdraw));
+    }
+}
+
+impl<P> Default for Backlog<P> {
+    fn default() -> Self {
+        Self {
+            next_request: 0,
+            planned: VecDeque::new(),
+            held: VecDeque::new(),
+            ready: VecDeque::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packet `n` begins at `10 n` and is due at `10 n + 10`.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Plan(u64);
+
+    impl PacketPlan for Plan {
+        fn number(&self) -> u64 {
+            self.0
+        }
+
+        fn start(&self) -> SimTime {
+            SimTime(self.0 * 10)
+        }
+    }
+
+    fn due(number: u64) -> SimTime {
+        SimTime(number * 10 + 10)
+    }
+
+    fn hold(backlog: &mut Backlog<Plan>, plan: Plan) {
+        let (stamped, due) = (plan.start(), due(plan.0));
+        let (payload, touches) = (Vec::new(), Vec::new());
+        backlog.hold(Held { plan, stamped, points: 0, due, payload, touches });
+    }
+
+    #[test]
+    fn what_was_given_up_or_planned_anew_is_not_answered() {
+        let mut backlog = Backlog::default();
+        let asked: Vec<_> = (0..4).map(|number| backlog.ask(Plan(number))).collect();
+        assert_eq!(backlog.answered(asked[1]), Some(Plan(1)), "packet 0 was given up");
+        assert_eq!(backlog.oldest_start(), Some(SimTime(20)));
+        backlog.withdraw(3, due(3));
+        assert_eq!(backlog.ask(Plan(3)), 4);
+        assert_eq!(backlog.answered(2), Some(Plan(2)));
+        assert_eq!(backlog.answered(3), None, "it was planned anew");
+        assert_eq!(backlog.answered(4), Some(Plan(3)));
+    }
+
+    #[test]
+    fn a_withdrawal_leaves_what_came_before_and_what_is_no_packet() {
+        let mut backlog = Backlog::default();
+        hold(&mut backlog, Plan(3));
+        hold(&mut backlog, Plan(4));
+        backlog.ready.push_back(Transmit::bytes(due(1), Vec::new()));
+        backlog.ready.push_back(Transmit::bytes(due(2), Vec::new()));
+        let position = Output::Position(Vec::new());
+        backlog.ready.push_back(Transmit::new(due(2), position.clone()));
+        backlog.withdraw(2, due(2));
+        assert!(backlog.known_by(SimTime(1000)).is_none());
+        let left: Vec<_> = backlog.ready.iter().map(|t| (t.due, t.output.clone())).collect();
+        let bytes = (due(1), Output::Bytes(Vec::new()));
+        assert_eq!(left, [bytes, (due(2), position), (due(2), Output::Withdraw)]);
+    }
+
+    #[test]
+    fn a_packet_waits_until_its_first_firing_has_been_heard_of() {
+        let mut backlog = Backlog::default();
+        hold(&mut backlog, Plan(1));
+        assert!(backlog.known_by(SimTime(9)).is_none());
+        assert_eq!(backlog.known_by(SimTime(10)).map(|held| held.plan), Some(Plan(1)));
+    }
+}
