@@ -6,7 +6,7 @@ use super::network::NetworkIdentity;
 use super::velodyne_clock::ClockSettings;
 use super::velodyne_motor::MotorSettings;
 use super::velodyne_position::PositionProfile;
-use super::velodyne_web::WebProfile;
+use super::velodyne_web::{ThermalProfile, WebProfile};
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct VelodyneProfile {
     pub lasers: Vec<VelodyneLaser>,
     /// What its web interface says of it.
     pub web: WebProfile,
+    /// How warm its boards get.
+    pub thermal: ThermalProfile,
     /// Values a rig may override.
     pub defaults: VelodyneSettings,
 }

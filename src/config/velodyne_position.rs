@@ -42,23 +42,10 @@ pub struct PositionProfile {
     pub lag_ns: u64,
     /// Room for the sentence, bytes.
     pub nmea_bytes: usize,
-    /// Temperatures and calibration of the converters, in firmware that tells them.
-    pub thermal: Option<ThermalProfile>,
+    /// Whether this firmware tells the boards' temperatures and the calibration of its converters.
+    pub tells_temperatures: bool,
     /// The inertial units of an HDL-32E.
     pub imu: Option<PositionImu>,
-}
-
-/// How warm a unit gets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThermalProfile {
-    /// At power-up, degrees C.
-    pub power_up_c: f64,
-    /// Top board in the end, degrees C.
-    pub top_c: f64,
-    /// Bottom board in the end, degrees C.
-    pub bottom_c: f64,
-    /// Time constant of getting there, seconds.
-    pub warm_up_s: f64,
 }
 
 /// Three gyros with two accelerometers each.
@@ -88,9 +75,7 @@ pub(super) fn profile(mut table: TableReader<'_>) -> Option<PositionProfile> {
     let lag_us = table.required("lag_us").number(&us);
     let room = Limit::new(82..=306, "bytes", "the wire format, and NMEA 0183's longest sentence");
     let nmea_bytes = table.required("nmea_bytes").integer(&room);
-    let thermal_field = table.optional("thermal");
-    let has_thermal = thermal_field.is_written();
-    let thermal = thermal_field.table("[position.thermal]").and_then(thermal);
+    let tells_temperatures = table.required("tells_temperatures").boolean();
     let imu_field = table.optional("imu");
     let has_imu = imu_field.is_written();
     let imu = imu_field.table("[position.imu]").and_then(imu);
@@ -105,7 +90,7 @@ pub(super) fn profile(mut table: TableReader<'_>) -> Option<PositionProfile> {
         jitter_ns: ns(jitter_us?),
         lag_ns: ns(lag_us?),
         nmea_bytes: nmea_bytes?,
-        thermal: if has_thermal { Some(thermal?) } else { None },
+        tells_temperatures: tells_temperatures?,
         imu: if has_imu { Some(imu?) } else { None },
     })
 }
@@ -115,22 +100,6 @@ fn timers(field: &Field<'_>) -> Option<Vec<u64>> {
     let period = Limit::new(0.5..=10_000.0, "ms", PROFILES);
     let ms: Vec<_> = items.iter().map(|item| item.number(&period)).collect();
     ms.into_iter().map(|ms| ms.map(|ms| (ms * 1e6).round() as u64)).collect()
-}
-
-fn thermal(mut table: TableReader<'_>) -> Option<ThermalProfile> {
-    let celsius = Limit::new(0.0..=125.0, "degrees C", PROFILES);
-    let power_up_c = table.required("power_up_c").number(&celsius);
-    let top_c = table.required("top_c").number(&celsius);
-    let bottom_c = table.required("bottom_c").number(&celsius);
-    let seconds = Limit::new(1.0..=100_000.0, "s", PROFILES);
-    let warm_up_s = table.required("warm_up_s").number(&seconds);
-    table.finish();
-    Some(ThermalProfile {
-        power_up_c: power_up_c?,
-        top_c: top_c?,
-        bottom_c: bottom_c?,
-        warm_up_s: warm_up_s?,
-    })
 }
 
 fn imu(mut table: TableReader<'_>) -> Option<PositionImu> {

@@ -23,6 +23,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let web = root.required("web").table("[web]").and_then(web::profile);
+    let thermal = root.required("thermal").table("[thermal]").and_then(web::thermal);
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
     let position =
@@ -45,6 +46,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
         sequence_ns,
         lasers,
         web: web?,
+        thermal: thermal?,
         defaults: VelodyneSettings {
             rotation_rate_rpm: rotation.default_rpm,
             return_mode: *return_modes.first()?,

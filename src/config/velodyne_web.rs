@@ -1,4 +1,4 @@
-//! What a Velodyne's web interface says of the unit.
+//! What a Velodyne's web interface says of the unit, and what its converters measure.
 
 use super::profile_read::PROFILES;
 use super::reader::{Limit, TableReader};
@@ -12,6 +12,27 @@ pub struct WebProfile {
     pub serial: String,
     /// How long it takes to start anew, nanoseconds.
     pub reset_ns: u64,
+    /// The motor's speed is told with an error of so much at most, rpm.
+    pub tachometer_error_rpm: u8,
+    /// The detectors' high voltage, volts.
+    pub high_voltage_v: f64,
+    /// What the unit is fed with, volts.
+    pub supply_v: f64,
+    /// What it draws while no laser fires, and while they do, amperes.
+    pub current_a: [f64; 2],
+}
+
+/// How warm a unit's boards get.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThermalProfile {
+    /// At power-up, degrees C.
+    pub power_up_c: f64,
+    /// Top board in the end, degrees C.
+    pub top_c: f64,
+    /// Bottom board in the end, degrees C.
+    pub bottom_c: f64,
+    /// Time constant of getting there, seconds.
+    pub warm_up_s: f64,
 }
 
 /// Reads `[web]` of a profile.
@@ -20,10 +41,38 @@ pub(super) fn profile(mut table: TableReader<'_>) -> Option<WebProfile> {
     let serial = table.required("serial").text("a serial number");
     let seconds = Limit::new(0.1..=600.0, "s", PROFILES);
     let reset_s = table.required("reset_s").number(&seconds);
+    let rpm = Limit::new(0..=100, "rpm", PROFILES);
+    let tachometer_error_rpm = table.required("tachometer_error_rpm").integer(&rpm);
+    let manual = "the units' converters: 12 bits over 5 V";
+    let high_voltage = Limit::new(-505.0..=0.0, "V", manual);
+    let high_voltage_v = table.required("high_voltage_v").number(&high_voltage);
+    let supply_v = table.required("supply_v").number(&Limit::new(0.0..=55.0, "V", manual));
+    let current_a = table.required("current_a").numbers(&Limit::new(0.0..=25.0, "A", manual));
     table.finish();
     Some(WebProfile {
         model: model?.value,
         serial: serial?.value,
         reset_ns: (reset_s? * 1e9).round() as u64,
+        tachometer_error_rpm: tachometer_error_rpm?,
+        high_voltage_v: high_voltage_v?,
+        supply_v: supply_v?,
+        current_a: current_a?,
+    })
+}
+
+/// Reads `[thermal]` of a profile.
+pub(super) fn thermal(mut table: TableReader<'_>) -> Option<ThermalProfile> {
+    let celsius = Limit::new(0.0..=125.0, "degrees C", PROFILES);
+    let power_up_c = table.required("power_up_c").number(&celsius);
+    let top_c = table.required("top_c").number(&celsius);
+    let bottom_c = table.required("bottom_c").number(&celsius);
+    let seconds = Limit::new(1.0..=100_000.0, "s", PROFILES);
+    let warm_up_s = table.required("warm_up_s").number(&seconds);
+    table.finish();
+    Some(ThermalProfile {
+        power_up_c: power_up_c?,
+        top_c: top_c?,
+        bottom_c: bottom_c?,
+        warm_up_s: warm_up_s?,
     })
 }

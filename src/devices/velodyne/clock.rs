@@ -104,6 +104,16 @@ impl DeviceClock {
         self.past[0] = Setting { at_ticks: self.ticks(at), to_ns };
     }
 
+    /// The unit starts anew and counts from zero at `up_at`; nothing has been heard since. Instants
+    /// before `up_at` still show what they did.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.set(up_at, POWER_UP_NS);
+        self.pulse = Pulse::default();
+        self.line.clear();
+        self.sentence.clear();
+        self.sentence_at = None;
+    }
+
     /// A data or position packet's timestamp at `at`: 0..3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
         (self.shows_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32

@@ -8,6 +8,7 @@
 //! narrow field of view holds open until the next turn.
 
 pub mod backlog;
+mod boards;
 pub mod clock;
 pub mod control;
 mod inertial;
@@ -35,6 +36,7 @@ use crate::sensors::{
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
 use backlog::{Backlog, Held, PacketPlan as _};
+use boards::Boards;
 use clock::DeviceClock;
 use control::{Configuration, Limits};
 use inertial::{Inertial, LidarWithImu};
@@ -63,6 +65,7 @@ pub struct Velodyne {
     /// Whether a receiver sets the clock.
     is_wired: bool,
     now: SimTime,
+    boards: Boards,
     position: PositionSender,
     /// HDL-32E only.
     inertial: Option<Inertial>,
@@ -112,6 +115,7 @@ impl Velodyne {
             clock: DeviceClock::new(&settings.clock, epoch),
             is_wired: false,
             now: SimTime::ZERO,
+            boards: Boards::new(&profile.thermal),
             position: PositionSender::new(&profile.position, noise),
             inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
             last_sweep: SimTime::ZERO,
@@ -328,6 +332,9 @@ impl Device for Velodyne {
 
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         self.advance(now);
+        if self.is_down() {
+            return;
+        }
         self.clock.hear(now, signal);
         // The pulse may just have been locked, or lost.
         self.follow_configuration(self.program.takes_effect(self.now));
@@ -340,7 +347,8 @@ impl Device for Velodyne {
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         let inertial = self.inertial.as_mut();
-        self.position.advance(self.now, &self.clock, inertial, &mut self.backlog.ready);
+        let out = &mut self.backlog.ready;
+        self.position.advance(self.now, &self.clock, &self.boards, inertial, out);
         self.release();
         self.planner.forget(self.now);
         self.program.look_ahead(self.now);

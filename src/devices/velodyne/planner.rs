@@ -164,23 +164,31 @@ impl Planner {
 
     /// The next packet, if its first sequence starts before `horizon`, and what to measure for it.
     pub fn next(&mut self, program: &Program, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
-        let (first_sequence, mut starts) = match self.begun.take() {
+        let (mut first_sequence, mut starts) = match self.begun.take() {
             Some(begun) => begun,
             None => {
                 let start = self.next_in_view(program, horizon)?;
                 (self.next_sequence - 1, Starts::new(start, self.sequence_ns))
             }
         };
-        let mode = *program.mode(starts.first);
-        let sequences = self.packing(mode.returns).layout.sequences;
         let limit = SimTime(horizon.0.saturating_add(HOLD_NS));
-        while starts.len() < sequences {
+        let mode = loop {
+            let mode = *program.mode(starts.first);
+            if starts.len() == self.packing(mode.returns).layout.sequences {
+                break mode;
+            }
             let Some(start) = self.next_in_view(program, limit) else {
                 self.begun = Some((first_sequence, starts));
                 return None;
             };
-            starts.push(start);
-        }
+            if program.is_down_between(starts.last(), start) {
+                // A unit that starts anew has lost what it had begun.
+                first_sequence = self.next_sequence - 1;
+                starts = Starts::new(start, self.sequence_ns);
+            } else {
+                starts.push(start);
+            }
+        };
         let plan = PacketPlan { number: self.next_number, mode, starts };
         self.next_number += 1;
         let last_start = plan.starts.last();

@@ -6,14 +6,14 @@
 //!
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
+use super::boards::Boards;
 use super::clock::DeviceClock;
 use super::inertial::Inertial;
-use crate::config::velodyne_position::{PositionProfile, ThermalProfile};
+use crate::config::velodyne_position::PositionProfile;
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::velodyne::{POSITION_PACKET_LEN, PositionPacket};
-use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
 
 /// What makes one unit's position packets.
 pub struct PositionSender {
@@ -34,16 +34,23 @@ impl PositionSender {
         Self { profile: profile.clone(), noise, next, pending: None, number: 0 }
     }
 
+    /// The timers stop, and begin again at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.next.fill(up_at);
+        self.pending = None;
+    }
+
     /// The packets that are made until `now`, in their order.
     pub fn advance(
         &mut self,
         now: SimTime,
         clock: &DeviceClock,
+        boards: &Boards,
         mut inertial: Option<&mut Inertial>,
         out: &mut impl Extend<Transmit>,
     ) {
         while let Some(at) = self.next_made(now) {
-            let mut packet = self.packet(at, clock);
+            let mut packet = self.packet(at, clock, boards);
             if let Some(inertial) = &mut inertial {
                 packet.imu = inertial.words(at, self.number);
             }
@@ -83,7 +90,7 @@ impl PositionSender {
         (((byte(0) << 8) | byte(1)) * self.profile.jitter_ns) >> 16
     }
 
-    fn packet(&self, at: SimTime, clock: &DeviceClock) -> PositionPacket {
+    fn packet(&self, at: SimTime, clock: &DeviceClock, boards: &Boards) -> PositionPacket {
         let mut packet = PositionPacket {
             timestamp_us: clock.micros_past_hour(at),
             pps: clock.pps(at).byte(),
@@ -93,9 +100,9 @@ impl PositionSender {
         if sentence.len() <= self.profile.nmea_bytes {
             packet.nmea_area[..sentence.len()].copy_from_slice(sentence);
         }
-        if let Some(thermal) = &self.profile.thermal {
-            packet.telemetry = telemetry(thermal, at).emit();
-            packet.power_up_temperature = celsius(thermal.power_up_c);
+        if self.profile.tells_temperatures {
+            packet.telemetry = boards.telemetry(at).emit();
+            packet.power_up_temperature = boards.power_up_c();
         }
         packet
     }
@@ -104,26 +111,6 @@ impl PositionSender {
     pub fn nominal_rate_hz(&self) -> f64 {
         self.profile.timers_ns.iter().map(|period_ns| 1e9 / *period_ns as f64).sum()
     }
-}
-
-/// The boards warm up; their converters were calibrated at power-up.
-fn telemetry(thermal: &ThermalProfile, at: SimTime) -> Telemetry {
-    let left = libm::exp(-at.as_secs_f64() / thermal.warm_up_s);
-    let board_c = |end_c: f64| end_c + (thermal.power_up_c - end_c) * left;
-    let [top_c, bottom_c] = [thermal.top_c, thermal.bottom_c].map(board_c);
-    Telemetry {
-        top_board_c: celsius(top_c),
-        bottom_board_c: celsius(bottom_c),
-        calibrated_at_c: celsius(thermal.power_up_c),
-        change_since_calibration_c: (top_c - thermal.power_up_c).round() as i16,
-        since_calibration_s: (at.0 / 1_000_000_000) as u32,
-        calibration: AdcCalibration::PowerOn,
-        flags: 0,
-    }
-}
-
-fn celsius(temperature_c: f64) -> u8 {
-    temperature_c.round().clamp(0.0, 255.0) as u8
 }
 
 #[cfg(test)]

@@ -112,6 +112,11 @@ impl Program {
         &in_force.unwrap_or(&self.modes[0]).1
     }
 
+    /// Whether the unit goes down after `from` and by `to`.
+    pub fn is_down_between(&self, from: SimTime, to: SimTime) -> bool {
+        self.modes.iter().any(|(since, mode)| !mode.is_up && (from < *since && *since <= to))
+    }
+
     /// The head's motion.
     pub fn rotor(&self) -> &Rotor {
         &self.rotor

@@ -5,6 +5,10 @@ use crate::config::profile::{DriverProfile, Profile};
 use crate::config::velodyne_clock::ClockReference;
 use crate::devices::Output;
 use crate::sensors::FiringSlot;
+use crate::wire::velodyne::PositionPacket;
+
+/// 1 234 567 890 us past the hour.
+const START: &str = "2026-06-01T12:20:34.56789Z";
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     let profile: Arc<Profile> = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
@@ -13,8 +17,7 @@ fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
     settings.azimuth_jitter_centideg = 0.0;
     settings.clock.reference = ClockReference::Utc;
     change(&mut settings);
-    // 1 234 567 890 us past the hour.
-    let epoch = Epoch::new("2026-06-01T12:20:34.56789Z".parse().unwrap());
+    let epoch = Epoch::new(START.parse().unwrap());
     Velodyne::new(driver, &settings, None, NoiseSource::new(1, name), epoch)
 }
 
@@ -119,18 +122,41 @@ fn rates_are_those_of_the_manuals() {
 
 #[test]
 fn firings_keep_to_the_grid_at_every_rate() {
-    for rpm in [300, 600, 1200] {
-        let mut unit = unit("velodyne-vlp16-3.0", |settings| settings.rotation_rate_rpm = rpm);
-        let first = unit.poll_request(SimTime(u64::MAX)).unwrap();
-        let second = unit.poll_request(SimTime(u64::MAX)).unwrap();
-        assert_eq!(second.start.0 - first.start.0, 1_327_104);
-        let Subject::Sweep(sweep) = &first.subject else { panic!("no sweep") };
-        // Laser 15 of the last sequence.
-        assert_eq!(sweep.firings[383].offset_ns, 23 * 55_296 + 15 * 2304);
-        let Subject::Sweep(next) = &second.subject else { panic!("no sweep") };
-        let step = (next.azimuth_at(0) - sweep.azimuth_at(0)).to_degrees();
-        assert!((step - f64::from(rpm) * 6.0 * 1327.104e-6).abs() < 1e-9);
+    // The manuals' periods of a packet, and of firmware 5.2.3.0 and a capture of another VLS-128.
+    for (name, period_us) in [
+        ("velodyne-hdl32e-2.2", 552.96),
+        ("velodyne-vlp16-3.0", 1327.104),
+        ("velodyne-puck-hires-3.0", 1327.104),
+        ("velodyne-vlp32c-3.0", 663.552),
+        ("velodyne-vls128-5.1", 159.9),
+        ("velodyne-vls128-5.1-captured", 165.84),
+        ("velodyne-vls128-5.2", 173.4),
+    ] {
+        for rpm in (300..=1200).step_by(60) {
+            let mut unit = unit(name, |settings| settings.rotation_rate_rpm = rpm);
+            let mut sweeps = std::iter::from_fn(|| unit.poll_request(SimTime(u64::MAX)))
+                .filter_map(|request| match request.subject {
+                    Subject::Sweep(sweep) => Some((request.start, sweep)),
+                    _ => None,
+                });
+            let ((start, sweep), (next_start, next)) =
+                (sweeps.next().unwrap(), sweeps.next().unwrap());
+            let period_ns = (period_us * 1000f64).round() as u64;
+            assert_eq!(next_start.0 - start.0, period_ns, "{name} at {rpm} rpm");
+            let step = (next.azimuth_at(0) - sweep.azimuth_at(0)).to_degrees();
+            let expected = f64::from(rpm) * 6.0 * period_us * 1e-6;
+            assert!((step - expected).abs() < 1e-9, "{name} at {rpm} rpm: {step}");
+        }
     }
+}
+
+#[test]
+fn lasers_fire_when_the_manual_says() {
+    let mut unit = unit("velodyne-vlp16-3.0", |_| {});
+    let request = unit.poll_request(SimTime(u64::MAX)).unwrap();
+    let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+    // Laser 15 of the last sequence.
+    assert_eq!(sweep.firings[383].offset_ns, 23 * 55_296 + 15 * 2304);
 }
 
 #[test]
@@ -167,5 +193,6 @@ fn what_was_given_up_leaves_a_gap() {
 }
 
 mod changes;
+mod hold_over;
 mod stall;
 mod web;

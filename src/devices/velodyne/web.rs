@@ -11,7 +11,7 @@ use super::Velodyne;
 use super::control::Configuration;
 use super::program::Mode;
 use crate::config::velodyne_web::WebProfile;
-use crate::devices::REACTION_NS;
+use crate::devices::{Device as _, REACTION_NS};
 use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::time::SimTime;
 
@@ -29,8 +29,8 @@ pub(super) struct Web {
 impl Velodyne {
     /// The answer to a client's request that arrived at `now`.
     pub(super) fn answer(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
-        self.now = self.now.max(now);
-        if self.now < self.web.up_at {
+        self.advance(now);
+        if self.is_down() {
             return HttpResponse::text(503, "the unit starts anew");
         }
         let path = request.path.trim_end_matches('/');
@@ -66,8 +66,13 @@ impl Velodyne {
         }
     }
 
-    /// Starts anew with what has been saved: the stream ends, the rotor runs down, and after a while
-    /// it all begins again.
+    /// Whether the unit starts anew: it hears nothing then.
+    pub(super) fn is_down(&self) -> bool {
+        self.now < self.web.up_at
+    }
+
+    /// Starts anew with what has been saved: the streams end, the rotor runs down, and after a while
+    /// it all begins again, the clock from zero as at power-up.
     fn reset(&mut self) {
         let down_at = SimTime(self.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);
@@ -75,6 +80,9 @@ impl Velodyne {
         self.send_to(up_at, saved.host);
         self.configuration = saved;
         self.web.up_at = up_at;
+        self.clock.restart(up_at);
+        self.position.restart(up_at);
+        self.boards.restart(up_at);
         let mode = self.configuration.mode();
         self.program.set_mode(down_at, Mode { is_up: false, ..mode });
         self.program.set_mode(up_at, mode);

@@ -1,29 +1,32 @@
 use super::*;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::velodyne_clock::ClockSettings;
+use crate::config::velodyne_web::ThermalProfile;
 use crate::devices::CableSignal;
 use crate::frames::Geodetic;
 use crate::links::line::LineSettings;
 use crate::sensors::imu::InertialTruth;
 use crate::time::Epoch;
+use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
 use glam::{DQuat, DVec3};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn profile(name: &str) -> (PositionProfile, ClockSettings) {
+fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
     let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
     let DriverProfile::Velodyne(driver) = &profile.driver else { panic!("{name}") };
-    (driver.position.clone(), driver.defaults.clock.clone())
+    (driver.position.clone(), driver.defaults.clock.clone(), driver.thermal)
 }
 
 /// Packets until `until`, in steps of `step_ns`, with the times of making and leaving.
 fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket)> {
-    let (profile, clock) = profile(name);
+    let (profile, clock, thermal) = profile(name);
+    let boards = Boards::new(&thermal);
     let clock = DeviceClock::new(&clock, Epoch::new("2026-06-01T12:00:00Z".parse().unwrap()));
     let mut sender = PositionSender::new(&profile, NoiseSource::new(1, name));
     let mut sent = Vec::new();
     for now in (0..=until).step_by(step_ns as usize) {
-        sender.advance(SimTime(now), &clock, None, &mut sent);
+        sender.advance(SimTime(now), &clock, &boards, None, &mut sent);
     }
     let packet = |transmit: Transmit| {
         let Output::Position(bytes) = transmit.output else { panic!("another output") };
@@ -60,7 +63,8 @@ fn steps_of_time_change_nothing() {
 
 #[test]
 fn pulse_and_sentence_are_told() {
-    let (position, settings) = profile("velodyne-vlp16-3.0");
+    let (position, settings, thermal) = profile("velodyne-vlp16-3.0");
+    let boards = Boards::new(&thermal);
     let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
     let mut clock = DeviceClock::new(&settings, epoch);
     let text = b"$GPRMC,092725,A,4717.1140,N,00833.9159,E,000.0,000.0,211126,002.9,E*7C\r\n";
@@ -72,7 +76,7 @@ fn pulse_and_sentence_are_told() {
         clock.hear(at, &CableSignal::PulsePerSecond(true));
         clock.hear(SimTime(at.0 + SECOND / 10), &CableSignal::Bytes(text.to_vec(), line));
         let mut sent = Vec::new();
-        sender.advance(SimTime(at.0 + SECOND / 2), &clock, None, &mut sent);
+        sender.advance(SimTime(at.0 + SECOND / 2), &clock, &boards, None, &mut sent);
         let Some(Transmit { output: Output::Position(bytes), .. }) = sent.pop() else {
             panic!("nothing sent")
         };
@@ -97,7 +101,7 @@ fn newer_firmware_tells_its_temperatures() {
 
 #[test]
 fn the_base_of_an_hdl32e_feels_the_mount() {
-    let (position, _) = profile("velodyne-hdl32e-2.2");
+    let (position, ..) = profile("velodyne-hdl32e-2.2");
     let mut imu = position.imu.unwrap();
     imu.gyro_std_deg_s = 0.0;
     imu.accel_std_g = 0.0;

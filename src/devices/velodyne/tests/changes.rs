@@ -8,8 +8,9 @@ use super::*;
 use crate::config::velodyne_clock::ClockReference;
 use crate::devices::HostAddress;
 use crate::devices::velodyne::control::PhaseLock;
+use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;
-use crate::wire::velodyne::DataPacket;
+use crate::wire::velodyne::{DataPacket, PositionPacket};
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -19,13 +20,14 @@ pub(super) struct Run {
     pub ahead_ns: u64,
     pub now: u64,
     sent: BTreeMap<SimTime, Vec<u8>>,
+    pub position: BTreeMap<SimTime, PositionPacket>,
     hosts: Vec<(SimTime, HostAddress)>,
 }
 
 impl Run {
     pub fn new(unit: Velodyne, ahead_ms: u64) -> Self {
-        let (sent, hosts) = (BTreeMap::new(), Vec::new());
-        Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, hosts }
+        let (sent, position, hosts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, position, hosts }
     }
 
     /// Lets time pass in steps of `step_ms`.
@@ -52,16 +54,31 @@ impl Run {
                     self.sent.split_off(&due);
                 }
                 Output::Host(host) => self.hosts.push((due, host)),
-                Output::Position(_) => {}
+                Output::Position(bytes) => {
+                    self.position.insert(due, PositionPacket::parse(&bytes).expect("a packet"));
+                }
                 _ => panic!("a lidar says no such thing"),
             }
         }
     }
 
+    /// A unit that starts anew hears of no change.
     fn change(&mut self, change: impl FnOnce(&mut Configuration)) {
+        self.unit.advance(SimTime(self.now));
+        if self.unit.is_down() {
+            return;
+        }
         let mut wanted = self.unit.configuration.clone();
         change(&mut wanted);
         self.unit.configure(SimTime(self.now), wanted);
+        self.collect();
+    }
+
+    fn reset(&mut self) {
+        let body = b"reset_system".to_vec();
+        let request = HttpRequest { method: HttpMethod::Post, path: "/cgi/reset".into(), body };
+        self.unit.web.profile.reset_ns = 300 * MS;
+        self.unit.handle_http(SimTime(self.now), &request);
         self.collect();
     }
 
@@ -221,7 +238,7 @@ fn another_host_gets_the_packets() {
 
 /// Things that hosts do: after so many milliseconds, what.
 fn command() -> impl Strategy<Value = (u64, u8, u16)> {
-    (1u64..250, 0u8..6, 0u16..360)
+    (1u64..250, 0u8..7, 0u16..360)
 }
 
 proptest! {
@@ -241,6 +258,10 @@ proptest! {
             for (wait, what, value) in &commands {
                 at += wait;
                 run.until(at, step_ms);
+                if *what == 6 {
+                    run.reset();
+                    continue;
+                }
                 run.change(|c| match what {
                     0 => c.rpm = u32::from(value % 21) * 60,
                     1 => c.returns = ReturnMode::WORDS[usize::from(value % 3)].1,
@@ -253,7 +274,7 @@ proptest! {
             run.until(at + 800, step_ms);
             let end = SimTime((at + 800) * MS);
             run.sent.retain(|due, _| *due < end);
-            (run.sent, run.hosts)
+            (run.sent, run.position, run.hosts)
         };
         prop_assert_eq!(sent(ahead_ms, step_ms), sent(other_ahead_ms, other_step_ms));
     }

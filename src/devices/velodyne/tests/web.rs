@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::changes::{MS, Run};
 use super::*;
 use crate::config::rig::Rig;
+use crate::config::velodyne_web::ThermalProfile;
 use crate::devices::build;
 use crate::links::http::HttpMethod;
+use crate::wire::velodyne::PpsStatus;
 
 fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpResponse {
     let request = HttpRequest { method, path: path.into(), body: body.into() };
@@ -58,9 +60,38 @@ fn documents_have_the_shapes_that_clients_read() {
     let volts = |path: &str| diag.pointer(path).unwrap().as_f64().unwrap() * 5.0 / 4096.0;
     assert!((volts("/volt_temp/bot/pwr_v_in") * 11.0 - 12.2).abs() < 0.02);
     assert!((101.0 * (volts("/volt_temp/top/hv") - 5.0) + 141.0).abs() < 0.1);
-    let celsius =
-        (2.1962e6 + (1.8639 - volts("/volt_temp/top/lm20_temp")) / 3.88e-6).sqrt() - 1481.96;
-    assert!((celsius - 47.0).abs() < 0.2, "{celsius}");
+}
+
+#[test]
+fn the_converters_read_what_the_unit_does() {
+    let mut run = vlp16();
+    run.unit.boards = Boards::new(&ThermalProfile {
+        power_up_c: 25.0,
+        top_c: 55.0,
+        bottom_c: 45.0,
+        warm_up_s: 1.0,
+    });
+    // The manual's formulas.
+    let read = |run: &mut Run| {
+        let diag = get(run, "/cgi/diag.json");
+        let volts = |path: &str| diag.pointer(path).unwrap().as_f64().unwrap() * 5.0 / 4096.0;
+        let celsius = |path: &str| (2.1962e6 + (1.8639 - volts(path)) / 3.88e-6).sqrt() - 1481.96;
+        let amperes = 10.0 * (volts("/volt_temp/bot/i_out") - 2.5);
+        [celsius("/volt_temp/top/lm20_temp"), celsius("/volt_temp/bot/lm20_temp"), amperes]
+    };
+    let is_near = |told: [f64; 3], expected: [f64; 3]| {
+        // A count is a tenth of a degree, or 12 mA.
+        told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.06)
+    };
+    let told = read(&mut run);
+    assert!(is_near(told, [25.0, 25.0, 0.65]), "{told:?}");
+    run.until(1000, 10);
+    assert_eq!(post(&mut run, "/cgi/setting", "laser=Off&rpm=0"), 204);
+    run.until(8000, 10);
+    let told = read(&mut run);
+    assert!(is_near(told, [54.99, 44.99, 0.45]), "{told:?}");
+    let status = get(&mut run, "/cgi/status.json");
+    assert_eq!((&status["laser"]["state"], &status["motor"]["rpm"]), (&"Off".into(), &0.into()));
 }
 
 #[test]
@@ -183,6 +214,56 @@ fn a_reset_goes_back_to_what_was_saved() {
     let modes: Vec<_> = run.packets().map(|(_, packet)| packet.status_bytes()[0]).collect();
     assert_eq!((modes[0], modes[modes.len() - 1]), (0x37, 0x38));
     assert!(modes.contains(&0x39));
+}
+
+/// The manuals have a reset start the system anew: all that a unit sends ends, and its clock counts
+/// from zero again.
+#[test]
+fn position_packets_pause_while_a_unit_starts_anew() {
+    let mut run = Run::new(
+        unit("velodyne-vls128-5.2", |settings| {
+            settings.clock.reference = ClockReference::FreeRunning;
+            settings.clock.pps_lock_s = 0;
+        }),
+        100,
+    );
+    run.unit.web.profile.reset_ns = 500 * MS;
+    run.unit.connect_receiver();
+    let pulse = |run: &mut Run| {
+        let signal = CableSignal::PulsePerSecond(true);
+        run.unit.handle_cable(SimTime(run.now), &signal);
+        run.collect();
+    };
+    run.until(500, 7);
+    pulse(&mut run);
+    run.until(1000, 7);
+    assert_eq!(post(&mut run, "/cgi/reset", "reset_system"), 204);
+    run.until(1200, 7);
+    pulse(&mut run); // not heard
+    run.until(2600, 7);
+    let position = |from_ms: u64, to_ms: u64| {
+        let range = SimTime(from_ms * MS)..SimTime(to_ms * MS);
+        run.position.range(range).map(|(_, packet)| packet.clone()).collect::<Vec<_>>()
+    };
+    // One in 2.4276 ms. It takes 354 us to leave, and up to 0.75 ms to be made.
+    assert!((400..420).contains(&position(0, 1000).len()));
+    assert_eq!(position(1001, 1520).len(), 0);
+    let after = position(1520, 2600);
+    assert!((435..450).contains(&after.len()), "{}", after.len());
+    assert!(after[0].timestamp_us < 1000, "{}", after[0].timestamp_us);
+    assert!(after.iter().all(|packet| packet.pps_status() == Some(PpsStatus::Absent)));
+    assert_eq!(position(600, 1000)[0].pps_status(), Some(PpsStatus::Locked));
+    let seconds = |packet: &PositionPacket| {
+        let since = &packet.telemetry[154..158];
+        u32::from_le_bytes([since[0], since[1], since[2], since[3]])
+    };
+    assert_eq!((seconds(&after[0]), seconds(&after[after.len() - 1])), (0, 1));
+    // Data packets stop and begin with them.
+    let data = |from: f64, to: f64| run.packets().filter(move |(due, _)| (from..to).contains(due));
+    assert_eq!(data(1020.2, 1520.0).count(), 0);
+    let (due, first) = data(1520.0, 2600.0).next().unwrap();
+    let started_us = (due - 1520.0) * 1e3 - 3.0 * 57.8;
+    assert!((f64::from(first.timestamp_us()) - started_us - 8.7).abs() < 1.1);
 }
 
 #[test]

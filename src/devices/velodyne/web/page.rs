@@ -23,15 +23,38 @@ input[type=number] { width: 6em; } #problem { color: #b00020; }
 </style>
 "#;
 
-/// Without the script the forms work too; what they did shows when the page is loaded again.
-const TAIL: &str = r#"<p id="problem" role="alert"></p>
-<script>
+/// The script keeps the tables up to date, a request a second as units want it, and stays on the page
+/// while the unit starts anew. Without it the forms work too; what they did shows when the page is
+/// loaded again.
+const TAIL: &str = r#"<script>
+const problem = document.getElementById("problem");
+const show = (path, value) => {
+  if (value !== null && typeof value === "object") {
+    for (const [key, field] of Object.entries(value)) show(path + "." + key, field);
+  } else {
+    const cell = document.getElementById(path);
+    if (cell) cell.textContent = value;
+  }
+};
+const refresh = async () => {
+  try {
+    const reply = await fetch("/cgi/snapshot.hdl");
+    if (!reply.ok) throw await reply.text();
+    for (const [key, part] of Object.entries(await reply.json())) show(key, part);
+    if (problem.dataset.of === "refresh") problem.textContent = "";
+  } catch (why) {
+    problem.dataset.of = "refresh";
+    problem.textContent = why;
+  }
+  setTimeout(refresh, 1000);
+};
+setTimeout(refresh, 1000);
 for (const form of document.forms) form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form));
   const reply = await fetch(form.action, { method: "POST", body });
-  if (reply.ok) location.reload();
-  else document.getElementById("problem").textContent = await reply.text();
+  problem.dataset.of = "form";
+  problem.textContent = reply.ok ? "" : await reply.text();
 });
 </script>
 </body></html>
@@ -46,39 +69,41 @@ pub fn page(unit: &Velodyne) -> HttpResponse {
          <p class=\"note\">This is not a real {model}. The fields are those of its web interface; \
          what is saved lasts until this run of Menura ends.</p>\n"
     );
-    for (title, path, value) in [
-        ("Unit", "info.json", &state::info(unit)),
-        ("Status", "status.json", &state::status(unit)),
-        ("Settings", "settings.json", &settings),
-        ("Diagnosis, raw counts", "diag.json", &state::diagnosis(unit)),
-    ] {
-        html += &format!("<h2>{title} (<a href=\"/cgi/{path}\">{path}</a>)</h2>\n<table>\n");
-        rows(&mut html, "", value);
-        html += "</table>\n";
-    }
+    section(&mut html, "Unit", "info", &state::info(unit));
+    section(&mut html, "Status", "status", &state::status(unit));
+    section(&mut html, "Settings", "config", &settings);
     html += "<h2>Change</h2>\n";
     forms(&mut html, unit, &settings);
+    html += "<p id=\"problem\" role=\"alert\"></p>\n";
+    section(&mut html, "Diagnosis, raw counts", "diag", &state::diagnosis(unit));
     html += TAIL;
     HttpResponse { status: 200, content_type: "text/html; charset=utf-8", body: html.into_bytes() }
 }
 
-/// A row for each leaf of a document.
-fn rows(html: &mut String, name: &str, value: &Value) {
+/// What one document says; `part` is its key in the snapshot.
+fn section(html: &mut String, title: &str, part: &str, value: &Value) {
+    let file = if part == "config" { "settings" } else { part };
+    *html += &format!("<h2>{title} (<a href=\"/cgi/{file}.json\">{file}.json</a>)</h2>\n<table>\n");
+    rows(html, part, value);
+    *html += "</table>\n";
+}
+
+/// A row for each leaf; `path` is where it stands in the snapshot.
+fn rows(html: &mut String, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => {
-            for (key, value) in fields {
-                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-                rows(html, &name, value);
-            }
+            fields.iter().for_each(|(key, value)| rows(html, &format!("{path}.{key}"), value));
         }
-        Value::String(text) => row(html, name, text),
-        other => row(html, name, &other.to_string()),
+        Value::String(text) => row(html, path, text),
+        other => row(html, path, &other.to_string()),
     }
 }
 
-fn row(html: &mut String, name: &str, text: &str) {
+fn row(html: &mut String, path: &str, text: &str) {
+    let (_, name) = path.split_once('.').unwrap_or_default();
+    let [path, name, text] = [path, name, text].map(escape);
     // Writing to a string cannot fail.
-    let _ = writeln!(html, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(text));
+    let _ = writeln!(html, "<tr><td>{name}</td><td id=\"{path}\">{text}</td></tr>");
 }
 
 fn forms(html: &mut String, unit: &Velodyne, settings: &Value) {

@@ -3,22 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::word;
+use crate::config::velodyne_web::WebProfile;
 use crate::devices::velodyne::Velodyne;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 use crate::wire::velodyne::PpsStatus;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The measured speed is told with an error of so much either way, rpm.
-const TACHOMETER_RPM: u8 = 3;
-
-// What the converters read is that of a unit in good health; nothing warms up.
-const HV_V: f64 = -141.0;
-const TOP_TEMPERATURE_C: f64 = 47.0;
-const BOTTOM_TEMPERATURE_C: f64 = 40.0;
-const SUPPLY_V: f64 = 12.2;
-const CURRENT_A: f64 = 0.65;
-
 /// The document at `path`, if there is one.
 pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
     Some(match path {
@@ -66,8 +57,9 @@ fn tachometer(unit: &Velodyne, speed: f64) -> u32 {
         return 0;
     }
     let noise = unit.noise.request(unit.now.0 / SECOND_NS);
-    let error = noise.whole(0, Quantity::Tachometer, 0, 2 * TACHOMETER_RPM);
-    (speed + f64::from(error) - f64::from(TACHOMETER_RPM)).round().max(0.0) as u32
+    let most = unit.web.profile.tachometer_error_rpm;
+    let error = noise.whole(0, Quantity::Tachometer, 0, 2 * most);
+    (speed + f64::from(error) - f64::from(most)).round().max(0.0) as u32
 }
 
 /// `settings.json`.
@@ -101,18 +93,24 @@ pub fn info(unit: &Velodyne) -> Value {
     json!({ "model": unit.web.profile.model, "serial": unit.web.profile.serial })
 }
 
-/// `diag.json`: what the converters read.
+/// `diag.json`: what the converters read. The boards' own rails are as they should be.
 pub fn diagnosis(unit: &Velodyne) -> Value {
     let has_16_lasers = unit.lasers.len() == 16;
+    let WebProfile { high_voltage_v, supply_v, current_a: [idle_a, firing_a], .. } =
+        unit.web.profile;
+    let speed = unit.program.rotor().rpm(unit.now);
+    let current_a = if laser_state(unit, speed) == "On" { firing_a } else { idle_a };
+    let [top_c, bottom_c] = unit.boards.temperatures_c(unit.now);
+    let high_voltage = high_voltage_v / 101.0 + 5.0;
     let mut top = Map::new();
     let mut put = |key: &str, volts: f64| {
         top.insert(key.into(), counts(volts).into());
     };
-    put("hv", HV_V / 101.0 + 5.0);
+    put("hv", high_voltage);
     if !has_16_lasers {
-        put("ad_temp", thermometer_v(TOP_TEMPERATURE_C));
+        put("ad_temp", thermometer_v(top_c));
     }
-    put("lm20_temp", thermometer_v(TOP_TEMPERATURE_C));
+    put("lm20_temp", thermometer_v(top_c));
     put("pwr_5v", 5.0 / 2.0);
     put("pwr_2_5v", 2.5);
     put("pwr_3_3v", 3.3);
@@ -122,17 +120,17 @@ pub fn diagnosis(unit: &Velodyne) -> Value {
         "volt_temp": {
             "top": top,
             "bot": {
-                "i_out": counts(CURRENT_A / 10.0 + 2.5),
+                "i_out": counts(current_a / 10.0 + 2.5),
                 "pwr_1_2v": counts(1.2),
-                "lm20_temp": counts(thermometer_v(BOTTOM_TEMPERATURE_C)),
+                "lm20_temp": counts(thermometer_v(bottom_c)),
                 "pwr_5v": counts(5.0 / 2.0),
                 "pwr_2_5v": counts(2.5),
                 "pwr_3_3v": counts(3.3),
-                "pwr_v_in": counts(SUPPLY_V / 11.0),
+                "pwr_v_in": counts(supply_v / 11.0),
                 "pwr_1_25v": counts(1.25),
             },
         },
-        "vhv": counts(HV_V / 101.0 + 5.0),
+        "vhv": counts(high_voltage),
         "adc_nf": 0,
         "adc_stats": 0,
         "ixe": 0,
