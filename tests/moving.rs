@@ -1,6 +1,8 @@
 //! Things that move, and a lidar that moves past things: what a scan makes of their lengths
 //! (Elmquist et al. 2021, figure 5), worked out here from the geometry of circles and boxes.
 
+mod common;
+
 use std::f64::consts::TAU;
 use std::path::Path;
 use std::process::Command;
@@ -9,8 +11,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use menura::config::lidar::{BeamSettings, BeamShape, NoiseSettings};
-use menura::config::overrides::Override;
-use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::frames::Transform;
@@ -29,14 +29,6 @@ const TURN_S: f64 = 0.1;
 const FIRINGS: u32 = 4000;
 const SENSOR_HEIGHT_M: f64 = 1.0;
 
-fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
-    let overrides: Vec<Override> = sets
-        .iter()
-        .map(|(key, value)| Override { key: (*key).into(), value: (*value).into() })
-        .collect();
-    Rig::parse("test rig", text, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
-}
-
 /// A world with a room far away, the robot's motion, and `objects`.
 fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
     let text = format!(
@@ -44,7 +36,7 @@ fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
          [robot]\ntrajectory = {trajectory}\n[[device]]\nname = \"a\"\n\
          profile = \"velodyne-hdl64e-s2\"\nlink = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n"
     );
-    LiveWorld::load(&rig(&text, &[])).unwrap_or_else(|e| panic!("{e}"))
+    LiveWorld::load(&common::rig(&text, &[])).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What one level laser sees in its first turn: time, azimuth (counter-clockwise from forward) and
@@ -284,7 +276,7 @@ settings = { noise = { range_std_m = 0.02 } }
 "#;
 
 fn recorded(sets: &[(&str, &str)], folder: &Path) -> Vec<u8> {
-    let rig = rig(RIG, sets);
+    let rig = common::rig(RIG, sets);
     let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
     let stop = AtomicBool::new(false);
     record(&rig, &world, Duration::from_millis(100), folder, &stop, |_| {}).unwrap();

@@ -1,14 +1,13 @@
 //! Same seed, same bytes: whatever the number of workers, recorded or live.
 
+mod common;
+
 use std::net::UdpSocket;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use menura::config::overrides::Override;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
-use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
 use menura::wire::ethernet::HEADER_LEN;
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
@@ -38,21 +37,13 @@ profile = "velodyne-hdl64e-s1"
 link = { udp = { to = "127.0.0.1:9" } }
 "#;
 
-fn rig(overrides: &[(&str, &str)]) -> Rig {
-    let overrides: Vec<Override> = overrides
-        .iter()
-        .map(|(key, value)| Override { key: (*key).into(), value: (*value).into() })
-        .collect();
-    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+fn rig(sets: &[(&str, &str)]) -> Rig {
+    common::rig(RIG, sets)
 }
 
 /// Both devices' captures, `duration` long.
 fn recorded(rig: &Rig, duration: Duration) -> [Vec<u8>; 2] {
-    let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
-    let stop = AtomicBool::new(false);
-    record(rig, &world, duration, folder.path(), &stop, |_| {}).unwrap();
-    ["first", "second"].map(|n| std::fs::read(folder.path().join(format!("{n}.pcap"))).unwrap())
+    common::captures(rig, duration, ["first", "second"])
 }
 
 /// The payloads of a capture of ours.

@@ -1,14 +1,13 @@
 //! The clocks of Velodynes that a rig wires to a receiver, from power-up to UTC.
 
+mod common;
+
 use std::net::UdpSocket;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use menura::config::overrides::Override;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
-use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::velodyne::{
@@ -87,10 +86,8 @@ settings = { baud = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup
 const START_US: f64 = (59.0 * 60.0 + 48.3) * 1e6;
 const HOUR_US: f64 = 3.6e9;
 
-fn rig(overrides: &[(&str, &str)]) -> Rig {
-    let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
-    let overrides: Vec<Override> = overrides.iter().map(set).collect();
-    Rig::parse("test rig", RIG, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+fn rig(sets: &[(&str, &str)]) -> Rig {
+    common::rig(RIG, sets)
 }
 
 /// A frame's payload and when it left, seconds after the start.
@@ -98,15 +95,12 @@ type Left = (f64, Vec<u8>);
 
 /// What the recordings of these devices hold.
 fn recorded<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<Left>; N] {
-    let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
-    record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
     let start_s = rig.start_utc.unwrap().as_nanosecond() as f64 / 1e9;
-    names.map(|name| {
+    common::captures(rig, duration, names).map(|bytes| {
         // A receiver's recording is another file.
-        let Ok(bytes) = std::fs::read(folder.path().join(format!("{name}.pcap"))) else {
+        if bytes.is_empty() {
             return Vec::new();
-        };
+        }
         let mut reader = PcapReader::new(bytes.as_slice()).unwrap();
         let mut frames = Vec::new();
         while let Some(packet) = reader.next_packet() {
@@ -169,7 +163,7 @@ fn a_receiver_on_the_cable_sets_the_clock_of_who_hears_it() {
 
 #[test]
 fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
-    let rig = Rig::parse("test rig", HDL64E, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let rig = common::rig(HDL64E, &[]);
     let [frames] = recorded(&rig, Duration::from_millis(5600), ["hdl64e"]);
     let packets = data_packets(&frames);
     let status = |kind: u8, within: std::ops::Range<f64>| {
@@ -240,12 +234,7 @@ fn position_packets_tell_of_the_cable() {
 
 #[test]
 fn position_frames_are_numbered_and_have_their_own_port() {
-    let rig = rig(&[]);
-    let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
-    let duration = Duration::from_millis(300);
-    record(&rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
-    let bytes = std::fs::read(folder.path().join("vlp16.pcap")).unwrap();
+    let [bytes] = common::captures(&rig(&[]), Duration::from_millis(300), ["vlp16"]);
     let mut reader = PcapReader::new(bytes.as_slice()).unwrap();
     let mut next = 0;
     while let Some(packet) = reader.next_packet() {
@@ -291,7 +280,7 @@ fn position_packets_go_live_to_their_own_port() {
 #[test]
 fn the_base_of_an_hdl32e_feels_the_robot_turn() {
     let text = RIG.replace("velodyne-vlp16-3.0", "velodyne-hdl32e-2.2");
-    let rig = Rig::parse("test rig", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let rig = common::rig(&text, &[]);
     let [frames] = recorded(&rig, Duration::from_millis(500), ["vlp16"]);
     let packets = position_packets(&frames);
     assert!((90..102).contains(&packets.len()), "{}", packets.len());

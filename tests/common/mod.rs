@@ -1,7 +1,14 @@
 //! What several test files need.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use menura::config::overrides::Override;
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
+use menura::engine::record::record;
 
 /// A file of the reference data that lies beside a developer's checkout, or `None` when it is not
 /// there: the test then leaves itself out and says so. With `CI=true` a missing one is a failure.
@@ -25,4 +32,21 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     let text = format!("left out: {test} needs {}, which is missing\n", file.display());
     let _ = std::io::stderr().write_all(text.as_bytes());
     None
+}
+
+/// The rig that `text` describes, with some keys set otherwise.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
+    let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
+    let overrides: Vec<Override> = sets.iter().map(set).collect();
+    Rig::parse("test rig", text, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The captures of these devices in a recording, empty for a device without one.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
+    let folder = tempfile::tempdir().unwrap();
+    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+    record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
+    names.map(|name| std::fs::read(folder.path().join(format!("{name}.pcap"))).unwrap_or_default())
 }

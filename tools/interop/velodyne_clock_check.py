@@ -19,47 +19,18 @@ from pathlib import Path
 
 import velodyne_decoder as vd
 
-START_S = 1_780_318_791.7                 # 2026-06-01T12:59:51.7Z
+from gps_rig import START_S, is_elsewhere, rig
+
 SECONDS = 14
-LATITUDE_DEG, LONGITUDE_DEG = 47.285, 8.565
 # 5 s a day, and the last microsecond.
 DRIFT_US = 5e6 / 86_400 + 2
 HOUR_US = 3_600_000_000
 
-RIG = f"""\
-start_utc = 2026-06-01T12:59:51.7Z
-origin = {{ latitude_deg = {LATITUDE_DEG}, longitude_deg = {LONGITUDE_DEG}, altitude_m = 450.0 }}
-
-[world]
-scene = "courtyard"
-parameters = {{ grass_blades = 0, trees = 0 }}
-
-[robot]
-trajectory = {{ kind = "circle", radius_m = 3.0, speed_m_s = 1.0 }}
-
-[[device]]
-name = "gps"
-profile = "garmin-18x-lvc"
-mount = {{ translation_m = [0.0, 0.0, 2.0] }}
-link = {{ tcp = "127.0.0.1:0" }}
-settings = {{ baud = 9600, sentences = ["RMC"], acquisition = {{ startup_s = 0.0 }}, pulse = {{ after_fix_s = 1.0 }} }}
-
-[[device]]
-name = "vlp16"
-profile = "velodyne-vlp16-3.0"
-mount = {{ translation_m = [0.0, 0.0, 1.0] }}
-link = {{ udp = {{ to = "127.0.0.1:2368" }} }}
-gps_cable = "gps"
-settings = {{ field_of_view_deg = [0, 19], beam = {{ shape = "ray" }} }}
-
-[[device]]
-name = "vls128"
-profile = "velodyne-vls128-5.2"
-mount = {{ translation_m = [0.0, 0.0, 1.0] }}
-link = {{ udp = {{ to = "127.0.0.1:2368", position_port = 9308 }} }}
-gps_cable = "gps"
-settings = {{ field_of_view_deg = [0, 4], beam = {{ shape = "ray" }} }}
-"""
+RIG = rig(
+    ("vlp16", "velodyne-vlp16-3.0", 'to = "127.0.0.1:2368"',
+     'field_of_view_deg = [0, 19], beam = { shape = "ray" }'),
+    ("vls128", "velodyne-vls128-5.2", 'to = "127.0.0.1:2368", position_port = 9308',
+     'field_of_view_deg = [0, 4], beam = { shape = "ray" }'))
 
 
 def main():
@@ -157,7 +128,7 @@ def sentences(name, packets):
         if info is None or not text.startswith("$GPRMC,"):
             wrong.append(f"{name}: {text!r} is not understood")
             continue
-        if abs(info.latitude - LATITUDE_DEG) > 1e-3 or abs(info.longitude - LONGITUDE_DEG) > 1e-3:
+        if is_elsewhere(info.latitude, info.longitude):
             wrong.append(f"{name}: {text!r} is elsewhere")
         # It was heard within a second of the instant that it names.
         named = packet.nmea_time.replace(tzinfo=datetime.UTC)

@@ -13,38 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from gps_rig import START_S, is_elsewhere, rig
 from velodyne_drivers_check import free_ports
 
 SECONDS = 13
-START_S = 12 * 3600 + 59 * 60 + 51.7
-LATITUDE_DEG, LONGITUDE_DEG = 47.285, 8.565
-
-RIG = """\
-start_utc = 2026-06-01T12:59:51.7Z
-origin = {{ latitude_deg = {latitude}, longitude_deg = {longitude}, altitude_m = 450.0 }}
-
-[world]
-scene = "courtyard"
-parameters = {{ grass_blades = 0, trees = 0 }}
-
-[robot]
-trajectory = {{ kind = "circle", radius_m = 3.0, speed_m_s = 1.0 }}
-
-[[device]]
-name = "gps"
-profile = "garmin-18x-lvc"
-mount = {{ translation_m = [0.0, 0.0, 2.0] }}
-link = {{ tcp = "127.0.0.1:0" }}
-settings = {{ baud = 9600, sentences = ["RMC"], acquisition = {{ startup_s = 0.0 }}, pulse = {{ after_fix_s = 1.0 }} }}
-
-[[device]]
-name = "vlp16"
-profile = "velodyne-vlp16-3.0"
-mount = {{ translation_m = [0.0, 0.0, 1.0] }}
-link = {{ udp = {{ to = "127.0.0.1:{port}", position_port = {position_port} }} }}
-gps_cable = "gps"
-settings = {{ beam = {{ shape = "ray" }} }}
-"""
+# Of the day.
+FIRST_S = START_S % 86_400
 
 
 def main():
@@ -54,9 +28,9 @@ def main():
     arguments = parser.parse_args()
     port, position_port = free_ports()
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
-        rig = Path(folder) / "rig.toml"
-        rig.write_text(RIG.format(latitude=LATITUDE_DEG, longitude=LONGITUDE_DEG, port=port,
-                                  position_port=position_port))
+        file = Path(folder) / "rig.toml"
+        udp = f'to = "127.0.0.1:{port}", position_port = {position_port}'
+        file.write_text(rig(("vlp16", "velodyne-vlp16-3.0", udp, 'beam = { shape = "ray" }')))
         words = [arguments.driver, "VLP16", port, position_port, "127.0.0.1", Path(folder) / "points"]
         with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as driver:
@@ -64,7 +38,7 @@ def main():
                 line = driver.stdout.readline()
                 while line and line != "ready\n":
                     line = driver.stdout.readline()
-                run = subprocess.run([arguments.menura, "run", rig, "--duration", f"{SECONDS}s"],
+                run = subprocess.run([arguments.menura, "run", file, "--duration", f"{SECONDS}s"],
                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 said, _ = driver.communicate(timeout=60)
             finally:
@@ -90,7 +64,7 @@ def check(lines):
         if validity != "A":
             continue
         seconds.add(second)
-        if abs(float(latitude) - LATITUDE_DEG) > 1e-3 or abs(float(longitude) - LONGITUDE_DEG) > 1e-3:
+        if is_elsewhere(float(latitude), float(longitude)):
             wrong.append(f"{line} is elsewhere")
     if not seconds:
         return [*wrong, "no position with a fix"]
@@ -98,7 +72,7 @@ def check(lines):
     if seconds != {float(second) for second in range(round(first), round(last) + 1)}:
         wrong.append(f"seconds are missing or not whole: {sorted(seconds)}")
     # The last second's sentence comes within the second, the run ends 0.7 s into one.
-    if not START_S + SECONDS - 2 < last <= START_S + SECONDS:
+    if not FIRST_S + SECONDS - 2 < last <= FIRST_S + SECONDS:
         wrong.append(f"the last position is of {last} s of the day")
     scans = [line == "scan 1" for line in lines if line.startswith("scan ")]
     if len(scans) < 10 * (SECONDS - 2) or scans[0] or not scans[-1]:

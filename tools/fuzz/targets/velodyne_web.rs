@@ -2,13 +2,14 @@
 //! goes on sending packets whose due times only go back as far as it takes packets back.
 #![no_main]
 
+mod drive;
+
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
+use menura::devices::Device;
 use menura::devices::velodyne::Velodyne;
-use menura::devices::{Device, Output};
 use menura::links::http::{HttpMethod, HttpRequest};
 use menura::sensors::noise::NoiseSource;
-use menura::sensors::{Measurement, Outcome};
 use menura::time::{Epoch, SimTime};
 
 /// A request is a line of method, path and body, divided by blanks, after a byte that says how many
@@ -34,25 +35,6 @@ fuzz_target!(|bytes: &[u8]| {
         let body = parts.next().unwrap_or_default().to_vec();
         let response = unit.handle_http(now, &HttpRequest { method, path, body });
         assert!((200..600).contains(&response.status));
-        for _ in 0..40 {
-            let Some(request) = unit.poll_request(SimTime(now.0 + 100_000_000)) else { break };
-            unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(Vec::new()) });
-        }
-        unit.advance(now);
-        while let Some(transmit) = unit.poll_transmit() {
-            match transmit.output {
-                Output::Withdraw => {
-                    assert!(transmit.due > now);
-                    last_due = transmit.due;
-                }
-                Output::Bytes(bytes) => {
-                    assert_eq!(bytes.len(), 1206);
-                    assert!(transmit.due >= last_due);
-                    last_due = transmit.due;
-                }
-                Output::Position(bytes) => assert_eq!(bytes.len(), 512),
-                _ => assert!(transmit.due > now),
-            }
-        }
+        drive::go_on(&mut unit, now, &mut last_due);
     }
 });

@@ -1,0 +1,35 @@
+//! What every Velodyne does, whatever it is told.
+
+use menura::devices::{Device, Output};
+use menura::sensors::{Measurement, Outcome};
+use menura::time::SimTime;
+
+/// How far ahead packets are asked for.
+const AHEAD_NS: u64 = 100_000_000;
+/// Requests that are answered at a time.
+const REQUESTS: usize = 40;
+
+/// Has `unit` go on at `now`. What has left is never taken back, and due times go back only as far as
+/// packets are taken back; `last_due` is that of the last one.
+pub fn go_on(unit: &mut dyn Device, now: SimTime, last_due: &mut SimTime) {
+    for _ in 0..REQUESTS {
+        let Some(request) = unit.poll_request(SimTime(now.0 + AHEAD_NS)) else { break };
+        unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(Vec::new()) });
+    }
+    unit.advance(now);
+    while let Some(transmit) = unit.poll_transmit() {
+        match transmit.output {
+            Output::Withdraw => {
+                assert!(transmit.due > now);
+                *last_due = transmit.due;
+            }
+            Output::Bytes(bytes) => {
+                assert_eq!(bytes.len(), 1206);
+                assert!(transmit.due >= *last_due);
+                *last_due = transmit.due;
+            }
+            Output::Position(bytes) => assert_eq!(bytes.len(), 512),
+            _ => assert!(transmit.due > now),
+        }
+    }
+}
