@@ -14,7 +14,7 @@ const REQUESTS: usize = 40;
 pub fn go_on(unit: &mut dyn Device, now: SimTime, last_due: &mut SimTime) {
     for _ in 0..REQUESTS {
         let Some(request) = unit.poll_request(SimTime(now.0 + AHEAD_NS)) else { break };
-        unit.handle_measurement(&Measurement { request, outcome: Outcome::Returns(Vec::new()) });
+        unit.handle_measurement(&Measurement::new(request, Outcome::Returns(Vec::new())));
     }
     unit.advance(now);
     while let Some(transmit) = unit.poll_transmit() {

@@ -71,7 +71,7 @@ fn run(scanner: &mut SickLms2xx, now: &mut u64, ms: u64) -> Vec<u8> {
         while let Some(request) = scanner.poll_request(SimTime(*now)) {
             let Subject::Sweep(sweep) = &request.subject else { panic!("not a sweep") };
             let outcome = Outcome::Returns(vec![PulseReturns::default(); sweep.firings.len()]);
-            scanner.handle_measurement(&Measurement { request, outcome });
+            scanner.handle_measurement(&Measurement::new(request, outcome));
         }
         scanner.advance(SimTime(*now));
         let before = said.len();

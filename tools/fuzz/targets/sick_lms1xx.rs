@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use menura::config::faults::DeviceFaults;
 use menura::config::rig::Rig;
 use menura::devices::{Device, Output, build};
 use menura::links::Peer;
@@ -39,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which & 1)];
     let start = "2026-06-01T12:00:00Z".parse().expect("an instant");
-    let mut device = build(config, 1, Epoch::new(start)).device;
+    let mut device = build(config, &DeviceFaults::default(), 1, Epoch::new(start)).device;
     let mut now = 0u64;
     while let [head, after @ ..] = rest {
         let peer = Peer { connection: u64::from(head >> 2 & 3), port: 0 };
@@ -83,7 +84,7 @@ fn step(device: &mut dyn Device, now: u64) {
         let mut echoes = Echoes::default();
         echoes.push(Return { range_m: asked as f32, intensity: 0.5 });
         let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
-        device.handle_measurement(&Measurement { request, outcome });
+        device.handle_measurement(&Measurement::new(request, outcome));
         asked += 1;
         assert!(asked < 1000, "it asks for ever");
     }
