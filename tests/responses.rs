@@ -135,3 +135,64 @@ fn a_robot_that_answers_is_timed() {
     let never = of("never");
     assert_eq!((never.stimuli, never.answered, never.timeouts), (1, 0, 1), "{never:?}");
 }
+
+/// A receiver has its fix at once and loses the sky after a second; the robot reads its sentences.
+#[test]
+fn a_lost_sky_is_a_stimulus() {
+    let [udp, tcp] = free_ports();
+    let text = format!(
+        r#"
+[world]
+scene = "courtyard"
+parameters = {{ grass_blades = 0, trees = 0 }}
+[robot]
+trajectory = {{ kind = "still" }}
+[[device]]
+name = "gps"
+profile = "garmin-18x-lvc"
+mount = {{ translation_m = [0.0, 0.0, 1.5] }}
+link = {{ tcp = "127.0.0.1:{tcp}" }}
+settings = {{ baud = 38400, acquisition = {{ startup_s = 0.0, filtered = false }} }}
+[[fault]]
+name = "tunnel"
+device = "gps"
+kind = "gnss-outage"
+start_s = 1.5
+duration_s = 2.0
+[[stimulus]]
+name = "gps-lost"
+fault = "tunnel"
+[[response]]
+name = "dead-reckoning"
+to = "gps-lost"
+udp = "127.0.0.1:{udp}"
+text = "LOST"
+timeout_s = 2.0
+"#
+    );
+    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    let figures = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let wire = TcpStream::connect(("127.0.0.1", tcp)).unwrap();
+            let answer = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let lines = std::io::BufRead::lines(std::io::BufReader::new(wire));
+            let mut had_fix = false;
+            for line in lines.map_while(Result::ok).filter(|line| line.starts_with("$GPGGA")) {
+                let has_fix = line.split(',').nth(6) == Some("1");
+                if had_fix && !has_fix {
+                    answer.send_to(b"LOST", ("127.0.0.1", udp)).unwrap();
+                }
+                had_fix = has_fix;
+            }
+        });
+        run.run(Some(Duration::from_millis(4500)), &AtomicBool::new(false), |_| {});
+        let figures = run.responses();
+        drop(run); // hangs up
+        figures
+    });
+    let response = &figures[0];
+    assert_eq!((response.stimuli, response.answered), (1, 1), "{response:?}");
+    assert_eq!((response.timeouts, response.unexpected), (0, 0), "{response:?}");
+}

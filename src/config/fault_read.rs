@@ -75,9 +75,15 @@ impl Kind {
                 matches!(profile.driver, DriverProfile::Gnss(_))
             }
             Self::GpsCableDown => device.gps_cable.is_some(),
-            Self::LaserDead | Self::MotorStall => matches!(
+            Self::LaserDead => matches!(
                 profile.driver,
                 DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_)
+            ),
+            Self::MotorStall => matches!(
+                profile.driver,
+                DriverProfile::VelodyneHdl64e(_)
+                    | DriverProfile::Velodyne(_)
+                    | DriverProfile::SickLms1xx(_)
             ),
             Self::WindowDirty => {
                 !matches!(profile.driver, DriverProfile::Gnss(_) | DriverProfile::Imu(_))
@@ -158,12 +164,15 @@ fn fault(
         let fitting: Vec<_> = fitting.map(|(word, _)| format!("\"{word}\"")).collect();
         let title = format!("`{}` cannot have this fault", device.name);
         let fault = place.fault(title, format!("allowed: {}", fitting.join(", ")));
-        let fault = match kind {
-            Kind::GpsCableDown if device.profile.has_gps_input() => {
-                fault.note("it has no `gps_cable`")
+        let profile = &device.profile;
+        let why = match kind {
+            Kind::GpsCableDown if profile.has_gps_input() => "it has no `gps_cable`".into(),
+            Kind::MotorStall if matches!(profile.driver, DriverProfile::SickLms2xx(_)) => {
+                "what an LMS 2xx does while its mirror is held is not known".into()
             }
-            _ => fault.note(format!("limit from the profile: {}", nature(&device.profile))),
+            _ => format!("limit from the profile: {}", nature(profile)),
         };
+        let fault = fault.note(why);
         kind_field.fault(fault);
     }
     let schedule = schedule(&mut table, FORMAT);

@@ -163,6 +163,31 @@ fn the_view_and_the_status_bytes_follow() {
     assert_eq!((table.fov_start_centideg, table.fov_end_centideg), (9_000, 18_000));
 }
 
+#[test]
+fn a_dirty_window_asks_for_cleaning() {
+    use crate::config::faults::Sector;
+    use crate::config::schedule::Schedule;
+    for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
+        let mut run = Run::new(name, 100);
+        let schedule =
+            Schedule { start: SimTime::ZERO, duration_ns: Some(2000 * MS), period_ns: None };
+        let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
+        let kind = LidarFault::DirtyWindow { sector, transmission: 0.4 };
+        let lidar = vec![Timed { fault: 0, schedule, kind }];
+        run.unit.set_faults(&DeviceFaults { lidar, ..DeviceFaults::default() });
+        run.until(4500, 10);
+        let mut decoder = StatusDecoder::new();
+        let mut asks = Vec::new();
+        for (_, packet) in run.packets() {
+            let [kind, value] = packet.status_bytes();
+            if let Some(StatusEvent::Table(table)) = decoder.feed(kind, value) {
+                asks.push(table.warnings() & warning::LENS != 0);
+            }
+        }
+        assert!(asks.len() >= 2 && asks[0] && !asks[asks.len() - 1], "{name}: {asks:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
     #[test]

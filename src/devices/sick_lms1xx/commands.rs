@@ -98,7 +98,7 @@ impl SickLms1xx {
     fn device_state(&self, now: SimTime) -> u8 {
         let is_logged_in = self.clients.iter().any(|client| client.level > 0);
         match (self.condition(now), &self.phase) {
-            (ScannerStatus::Error, _) => 2,
+            (ScannerStatus::Error, _) | (_, Phase::Stalled { .. }) => 2,
             (_, Phase::Measuring) if !is_logged_in => 1,
             _ => 0,
         }
@@ -111,6 +111,7 @@ impl SickLms1xx {
 
     fn status(&self, now: SimTime) -> Vec<Value> {
         let state = match self.phase {
+            Phase::Stalled { .. } => 0,
             Phase::Starting { .. } => 1,
             Phase::Stopped => 3,
             Phase::Standby => 4,

@@ -4,6 +4,7 @@
 //! STARTING --> MEASURING <--> STOPPED      LMCstopmeas, LMCstartmeas
 //!                  ^  ^-----> STANDBY      LMCstandby, LMCstartmeas
 //!                  +--------- PREPARING    while the motor starts or changes its speed
+//!                                ^------- STALLED    a fault of the rig holds the motor
 //! ```
 //!
 //! Hosts are told apart: each has a login, a dialect and a subscription of its own. Commands are in
@@ -28,7 +29,7 @@ use self::commands::{Answer, STORED};
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
 use super::{Device, Output, Transmit};
-use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
+use crate::config::faults::{DeviceFaults, LidarFault, MotorStall, Timed, dirt_at};
 use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
@@ -75,6 +76,9 @@ pub struct SickLms1xx {
     last_due: SimTime,
     ready: VecDeque<Transmit>,
     optics_faults: Vec<Timed<LidarFault>>,
+    stalls: Vec<Timed<MotorStall>>,
+    /// What falls due before this has been done.
+    done_to: SimTime,
 }
 
 /// What the motor and the laser do.
@@ -90,12 +94,15 @@ enum Phase {
     Preparing { until: SimTime },
     /// Scans.
     Measuring,
+    /// The motor is held, until it is let go; then it starts anew.
+    Stalled { until: Option<SimTime>, standby: bool },
 }
 
 /// What happens next by itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PhaseOver,
+    Held,
     ScanOver,
     AnswerDue { client: usize },
 }
@@ -144,6 +151,8 @@ impl SickLms1xx {
             last_due: SimTime::ZERO,
             ready: VecDeque::new(),
             optics_faults: Vec::new(),
+            stalls: Vec::new(),
+            done_to: SimTime::ZERO,
             profile: profile.clone(),
             settings: settings.clone(),
         }
@@ -152,6 +161,7 @@ impl SickLms1xx {
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.lidar.clone();
+        self.stalls = faults.stalls.clone();
     }
 
     /// What it says of itself at `at`: the rig's word, or what the window looks like.
@@ -178,13 +188,39 @@ impl SickLms1xx {
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
+            self.done_to = self.done_to.max(at);
             match event {
-                Event::PhaseOver => self.begin_measuring(at),
+                Event::PhaseOver => self.end_phase(at),
+                Event::Held => self.hold(at),
                 Event::ScanOver => self.give_out_scan(at),
                 Event::AnswerDue { client } => self.answer(at, client),
             }
         }
+        self.done_to = self.clock;
         self.start_or_stop_asking();
+    }
+
+    /// When a fault next holds the motor, if that is to turn.
+    fn next_hold(&self) -> Option<SimTime> {
+        if !matches!(self.phase, Phase::Standby | Phase::Preparing { .. } | Phase::Measuring) {
+            return None;
+        }
+        let from = self.done_to;
+        let next = |stall: &Timed<MotorStall>| match stall.is_on(from) {
+            true => Some(from),
+            false => stall.schedule.next_opening(from),
+        };
+        self.stalls.iter().filter_map(next).min()
+    }
+
+    fn hold(&mut self, at: SimTime) {
+        let on = self
+            .stalls
+            .iter()
+            .filter_map(|stall| Some(stall.schedule.window(stall.schedule.window_at(at)?).1));
+        // The last to let go, if it ever does.
+        let until = on.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
     /// What happens first; of what happens at once, phases before scans before answers.
@@ -193,14 +229,27 @@ impl SickLms1xx {
             Phase::Starting { until } | Phase::Preparing { until } => {
                 Some((until, Event::PhaseOver))
             }
+            Phase::Stalled { until, .. } => until.map(|until| (until, Event::PhaseOver)),
             Phase::Stopped | Phase::Standby | Phase::Measuring => None,
         };
+        let held = self.next_hold().map(|at| (at, Event::Held));
         let scan =
             self.ahead.front().map(|scan| (self.mirror.transmission(scan.number), Event::ScanOver));
         let answers = self.clients.iter().enumerate();
         let answers = answers
             .filter_map(|(client, host)| Some((host.next_answer()?, Event::AnswerDue { client })));
-        [phase, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
+        [phase, held, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
+    }
+
+    fn end_phase(&mut self, at: SimTime) {
+        match self.phase {
+            Phase::Stalled { standby: true, .. } => self.enter(at, Phase::Standby),
+            Phase::Stalled { standby: false, .. } => {
+                let until = SimTime(at.0 + self.profile.start_ns);
+                self.enter(at, Phase::Preparing { until });
+            }
+            _ => self.begin_measuring(at),
+        }
     }
 
     fn begin_measuring(&mut self, at: SimTime) {
@@ -226,6 +275,10 @@ impl SickLms1xx {
     fn start_measuring(&mut self, now: SimTime) {
         let delay_ns = match self.phase {
             Phase::Starting { .. } | Phase::Preparing { .. } | Phase::Measuring => return,
+            Phase::Stalled { until, .. } => {
+                self.phase = Phase::Stalled { until, standby: false };
+                return;
+            }
             Phase::Stopped => self.profile.start_ns,
             Phase::Standby => self.profile.leave_standby_ns,
         };
@@ -242,7 +295,7 @@ impl SickLms1xx {
                 let until = SimTime(now.0 + self.profile.settle_ns);
                 self.enter(now, Phase::Preparing { until });
             }
-            Phase::Starting { .. } | Phase::Stopped | Phase::Standby => {}
+            Phase::Starting { .. } | Phase::Stopped | Phase::Standby | Phase::Stalled { .. } => {}
         }
         // Numbers go on from the next revolution, in whatever mode it is.
         let next = self.mirror.first_from(now);

@@ -8,6 +8,8 @@ use crate::wire::cola::frame::Splitter;
 use crate::wire::cola::scan_data::ScanData;
 use proptest::prelude::*;
 
+mod faults;
+
 const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 
 /// A scanner whose every pulse meets a wall at `range_m`, and what its hosts hear.

@@ -463,3 +463,24 @@ proptest! {
         prop_assert_eq!(sent(&steps), whole);
     }
 }
+
+#[test]
+fn a_dirty_window_sets_the_pollution_bit_while_it_is_dirty() {
+    use crate::config::faults::Sector;
+    use crate::config::schedule::Schedule;
+    let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::Continuous);
+    let schedule =
+        Schedule { start: SimTime(200 * MS), duration_ns: Some(200 * MS), period_ns: None };
+    let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
+    let kind = LidarFault::DirtyWindow { sector, transmission: 0.4 };
+    let lidar = vec![Timed { fault: 0, schedule, kind }];
+    bench.unit.set_faults(&DeviceFaults { lidar, ..DeviceFaults::default() });
+    bench.run_ms(600);
+    let replies = bench.replies();
+    assert!(replies.len() > 15);
+    for (due, reply) in replies {
+        let is_dirty = (200 * MS..400 * MS).contains(&due);
+        let is_told = reply.unwrap().status & status_byte::POLLUTION != 0;
+        assert_eq!(is_told, is_dirty, "{due}");
+    }
+}
