@@ -1,21 +1,17 @@
 //! A robot that another program moves: poses in by UDP, packets out that show them.
 
+mod common;
+
 use std::net::UdpSocket;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
+use menura::engine::feed_log::FeedLog;
 use menura::engine::run::RealTimeRun;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
-
-/// A free port, most likely still free when the run asks for it.
-fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
+use menura::world::trajectory::files::parse_csv;
 
 fn rig_text(listen: u16, to: u16) -> String {
     format!(
@@ -66,12 +62,15 @@ fn pose(sequence: u64, x: f64) -> PoseTwist {
 fn packets_show_the_poses_that_came() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     receiver.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let listen = free_port();
+    let listen = common::free_port();
     let text = rig_text(listen, receiver.local_addr().unwrap().port());
-    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let (rig, world) = common::load(&text);
     assert_eq!(rig.engine.render_ahead_ns, 5_000_000, "a feed leaves no time to render ahead");
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
-    let run = RealTimeRun::new(&rig, &world).unwrap();
+    let mut run = RealTimeRun::new(&rig, &world).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("feed.csv");
+    let sink = Box::new(std::fs::File::create(&log).unwrap());
+    run.log_feed("robot", FeedLog::new(sink).unwrap());
     let stop = AtomicBool::new(false);
     let ahead = || {
         let mut packet = [0; DATA_PACKET_LEN];
@@ -113,6 +112,19 @@ fn packets_show_the_poses_that_came() {
     assert!(counts.holds >= 1);
     let latency = run.figures(Duration::from_secs(1))[0].pose_to_wire_us;
     assert!(latency.is_some_and(|latency| latency.max > 0.0), "{latency:?}");
+    // The log tells it all, and its poses are a trajectory.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let rows: Vec<Vec<_>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let of = |event: &str| rows.iter().filter(|row| row[8] == event).collect::<Vec<_>>();
+    let firsts = of("first");
+    assert_eq!((of("start").len(), firsts.len(), firsts[0][11], firsts[1][11]), (1, 2, "1", "2"));
+    assert!(firsts.iter().all(|row| !row[19].is_empty()), "both poses were shown: {text}");
+    assert_eq!(of("hold")[0][1], "-3.000000");
+    let poses = parse_csv(&text).unwrap();
+    assert_eq!(
+        (poses.len(), poses[0].position_m.x, poses[1].position_m.x),
+        (rows.len() - 1, 2.0, -3.0)
+    );
 }
 
 #[test]
@@ -132,4 +144,25 @@ fn a_recording_cannot_follow_a_feed() {
         "{message}"
     );
     assert!(!folder.path().join("out").exists(), "nothing is half-started");
+}
+
+#[test]
+fn a_feed_log_needs_a_feed() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    let text = rig_text(7000, 2368);
+    let still = text.lines().map(|line| match line.starts_with("trajectory") {
+        true => "trajectory = { kind = \"still\" }\n".to_owned(),
+        false => format!("{line}\n"),
+    });
+    std::fs::write(&rig, still.collect::<String>()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .args(["run", "rig.toml", "--duration", "1s", "--feed-log", "feed.csv"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("nothing in this rig is moved by a feed"), "{message}");
+    assert!(!folder.path().join("feed.csv").exists());
 }

@@ -1,12 +1,11 @@
 //! A machine that is too slow, on purpose: each policy does what it says and counts it.
 
+mod common;
+
 use std::net::UdpSocket;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
 use menura::engine::run::RealTimeRun;
 use menura::engine::stats::DeviceFigures;
 use menura::time::SimTime;
@@ -55,8 +54,7 @@ link = {{ udp = {{ to = "{}" }} }}
 "#,
         receiver.local_addr().unwrap()
     );
-    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
-    let mut world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let (rig, mut world) = common::load(&text);
     world.caster = caster;
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     run.run(Some(DURATION), &AtomicBool::new(false), |_| {});

@@ -2,13 +2,13 @@
 
 #![allow(unsafe_code)] // a global allocator cannot be had without
 
+mod common;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
 use menura::engine::run::RealTimeRun;
 use menura::engine::run::departure::SENDER_NAME;
 
@@ -92,9 +92,7 @@ fn the_sender_leaves_the_allocator_alone() {
         robot.local_addr().unwrap(),
         folder.path().display(),
     );
-    let rig =
-        Rig::parse("test", &text, folder.path(), &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let world = LiveWorld::load(&rig).unwrap();
+    let (rig, world) = common::load(&text);
     let mut run = RealTimeRun::new(&rig, &world).unwrap();
     run.keep_books();
     let stop = AtomicBool::new(false);

@@ -1,11 +1,14 @@
 //! Certificates, requirements, the probe and the replay, by the real binary. Nothing here asserts a
 //! speed: counts, hashes, verdicts and exit codes do not depend on the machine's mood.
 
+mod common;
+
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use menura::engine::run::departure::SENDER_NAME;
 use serde_json::Value;
 
 fn menura(arguments: &[&str]) -> Command {
@@ -42,11 +45,6 @@ fn rig_with(folder: &Path, profile: &str, udp: &str) -> String {
     );
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
-}
-
-/// A port that nobody has, most likely for as long as the test takes.
-fn free_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]
@@ -105,7 +103,7 @@ fn a_certificate_accounts_for_every_packet() {
 #[test]
 fn a_requirement_that_is_not_met_is_exit_code_3() {
     let folder = tempfile::tempdir().unwrap();
-    let rig = rig(folder.path(), &format!("127.0.0.1:{}", free_port()));
+    let rig = rig(folder.path(), &format!("127.0.0.1:{}", common::free_port()));
     let run = output(&["run", &rig, "--duration", "50ms", "--require", "max<1ns,late<=9999"]);
     assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("NOT MET: max<1ns: lidar has"), "{}", text(&run.stdout));
@@ -170,7 +168,7 @@ fn report(probe: Child) -> Value {
 fn the_probe_sees_what_a_run_and_a_replay_send() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let port = free_port();
+    let port = common::free_port();
     let to = format!("127.0.0.1:{port}");
     let rig = rig(folder.path(), &to);
 
@@ -223,7 +221,7 @@ fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
     let folder = tempfile::tempdir().unwrap();
     let certificate = folder.path().join("certificate.json");
     let path = certificate.to_str().unwrap();
-    let (port, positions) = (free_port(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (port, positions) = (common::free_port(), UdpSocket::bind("127.0.0.1:0").unwrap());
     let position_port = positions.local_addr().unwrap().port();
     let udp = format!("to = \"127.0.0.1:{port}\", position_port = {position_port}");
     let rig = rig_with(folder.path(), "velodyne-vlp16-3.0", &udp);
@@ -244,9 +242,73 @@ fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
     assert!(menura::engine::certificate::Certificate::parse(&old).is_ok());
 }
 
+/// Of a thread in `/proc`: its name, the cores it may use, and how it is scheduled (`SCHED_FIFO` is
+/// 1, `SCHED_DEADLINE` 6).
+fn thread(path: &Path) -> Option<(String, String, u32)> {
+    let status = std::fs::read_to_string(path.join("status")).ok()?;
+    let value =
+        |key: &str| Some(status.lines().find_map(|l| l.strip_prefix(key))?.trim().to_owned());
+    let stat = std::fs::read_to_string(path.join("stat")).ok()?;
+    // The 41st, counted behind the name, which may hold blanks.
+    let policy = stat.rsplit_once(')')?.1.split_whitespace().nth(38)?.parse().ok()?;
+    Some((value("Name:")?, value("Cpus_allowed_list:")?, policy))
+}
+
+/// What is granted is in force, or it must not be said.
+#[test]
+#[allow(clippy::disallowed_methods)] // looks at another process while it runs
+fn what_the_system_grants_is_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = rig(folder.path(), &format!("127.0.0.1:{}", common::free_port()));
+    let report = folder.path().join("report.json");
+    let core = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+    for (scheduler, wish, policy) in
+        [("fifo", "SCHED_FIFO", 1), ("deadline", "SCHED_DEADLINE", 6), ("normal", "-", 0)]
+    {
+        let pinned = scheduler != "deadline" && core > 0;
+        let mut command = menura(&["run", &rig, "--duration", "300ms", "--report"]);
+        command.arg(&report).args(["--set", &format!("engine.scheduler={scheduler}")]);
+        if pinned {
+            command.args(["--set", &format!("engine.send_core={core}")]);
+        }
+        let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let tasks = format!("/proc/{}/task", run.id());
+        // The last look at which the sender was there.
+        let mut seen = Vec::new();
+        let ended = loop {
+            if let Some(ended) = run.try_wait().unwrap() {
+                break ended;
+            }
+            let entries = std::fs::read_dir(&tasks).into_iter().flatten();
+            let now: Vec<_> = entries.filter_map(|task| thread(&task.ok()?.path())).collect();
+            if now.iter().any(|(name, ..)| name == SENDER_NAME) {
+                seen = now;
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        };
+        assert!(ended.success(), "{scheduler}");
+        let granted = |word: &str| {
+            let rights = json(&report)["real_time_rights"].clone();
+            let is_meant = |right: &&Value| right["wish"].as_str().unwrap().contains(word);
+            rights.as_array().unwrap().iter().find(is_meant).is_some_and(|r| r["granted"] == true)
+        };
+        let (sender, others): (Vec<_>, Vec<_>) =
+            seen.into_iter().partition(|(name, ..)| name == SENDER_NAME);
+        let [(_, cores, is)] = &sender[..] else { panic!("one sender: {sender:?}") };
+        if policy == 0 || granted(wish) {
+            assert_eq!(*is, policy, "{scheduler}");
+        }
+        if pinned && granted("for the sender") {
+            assert_eq!(*cores, core.to_string(), "{scheduler}");
+            let kept_off = others.iter().all(|(_, cores, _)| !cores.ends_with(&core.to_string()));
+            assert!(kept_off, "{scheduler}: {others:?}");
+        }
+    }
+}
+
 #[test]
 fn a_probe_holds_out_against_anything() {
-    let port = free_port();
+    let port = common::free_port();
     let listening = probe(port, &[]);
     wait_for(port);
     let hostile = UdpSocket::bind("127.0.0.1:0").unwrap();

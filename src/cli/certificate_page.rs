@@ -58,11 +58,10 @@ fn requirements(certificate: &Certificate, html: &mut String) {
         };
         let _ = writeln!(
             html,
-            "<tr><td>{}</td><td>{}</td><td>{:.1} {}</td>{word}</tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td>{word}</tr>",
             escape(&verdict.requirement),
             escape(&verdict.device),
-            verdict.measured,
-            escape(&verdict.unit),
+            escape(&verdict.measured_text()),
         );
     }
     html.push_str("</table>\n");

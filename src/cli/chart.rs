@@ -153,7 +153,8 @@ impl Chart {
             self.svg,
             "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" \
              stroke-dasharray=\"4 3\"/><text x=\"{beside:.1}\" y=\"{y:.1}\" \
-             text-anchor=\"{anchor}\" fill=\"{colour}\">{}</text>",
+             text-anchor=\"{anchor}\" fill=\"{colour}\" stroke=\"#ffffff\" stroke-width=\"3\" \
+             paint-order=\"stroke\">{}</text>",
             HEIGHT - BOTTOM,
             escape(word),
         );

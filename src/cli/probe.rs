@@ -157,10 +157,13 @@ fn describe(stream: &StreamFigures) -> String {
         text += "\n  packets carry no time: losses show against a certificate only (--compare)";
     }
     if let (Some(offset), Some(drift)) = (stream.clock_offset_us, stream.clock_drift_ppm) {
+        let side = if offset < 0.0 { "behind" } else { "ahead of" };
+        let pace = if drift < 0.0 { "slower" } else { "faster" };
         text += &format!(
-            "\n  this clock is {:.3} ms ahead of the device's at least (the way included) and runs \
-             {drift:+.3} ppm faster",
-            offset / 1e3,
+            "\n  this clock is {:.3} ms {side} the device's (the least delay of the way included) \
+             and runs {:.3} ppm {pace}",
+            offset.abs() / 1e3,
+            drift.abs(),
         );
     }
     let oddities = [

@@ -1,6 +1,8 @@
 //! `menura run`: the rig in real time.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,10 +14,11 @@ use super::out_file::OutFile;
 use super::rig_args::RigArgs;
 use super::status::StatusView;
 use super::{CliError, setup, stop_on_signal};
-use crate::config::rig::Rig;
+use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::WorldSummary;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
 use crate::engine::faults::log::FaultLog;
+use crate::engine::feed_log::FeedLog;
 use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::RealTimeRun;
@@ -39,6 +42,11 @@ pub struct Cmd {
     /// Write what each [[fault]] of the rig did to which packet to this file, as CSV
     #[arg(long, value_name = "FILE")]
     fault_log: Option<PathBuf>,
+
+    /// Write what came by a feed, and how long it was shown, to this file, as CSV; that of an object
+    /// goes to FILE-NAME beside it
+    #[arg(long, value_name = "FILE")]
+    feed_log: Option<PathBuf>,
 
     #[command(flatten)]
     certify: CertifyArgs,
@@ -83,6 +91,8 @@ impl Cmd {
         let report =
             self.report.as_ref().map(|path| OutFile::create("report", path)).transpose()?;
         let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig)).transpose()?;
+        let feed_logs =
+            self.feed_log.as_ref().map(|path| open_feed_logs(path, &rig)).transpose()?;
         let mut scene_sha256 = String::new();
         let world = setup::load_world_with(&rig, |scene| {
             if certifier.is_wanted() {
@@ -100,6 +110,9 @@ impl Cmd {
             RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
         if let Some(log) = fault_log {
             run.log_faults(log);
+        }
+        for (name, log) in feed_logs.into_iter().flatten() {
+            run.log_feed(&name, log);
         }
         if certifier.is_wanted() {
             run.keep_books();
@@ -204,12 +217,49 @@ async fn show_status(run: &RealTimeRun<'_>, stop: &AtomicBool, is_over: &AtomicB
     view.close();
 }
 
-/// The log of faults, opened before the run so that a wrong path stops it at once.
-fn open_log(path: &std::path::Path, rig: &Rig) -> Result<FaultLog, CliError> {
-    let open = || {
-        let file = std::fs::File::create(path)?;
-        FaultLog::new(rig, Box::new(std::io::BufWriter::new(file)))
+/// A log for each feed of the rig, with whose motion it is.
+fn open_feed_logs(path: &Path, rig: &Rig) -> Result<Vec<(String, FeedLog)>, CliError> {
+    let wrong = |path: &Path, problem: &dyn std::fmt::Display| {
+        CliError::Input(format!("error: cannot write the feed log {}: {problem}", path.display()))
     };
+    let objects = rig.world.objects.iter().map(|object| (Some(&object.name), &object.motion));
+    let mut logs = Vec::new();
+    for (object, motion) in std::iter::once((None, &rig.robot)).chain(objects) {
+        if !matches!(motion.trajectory, TrajectoryConfig::Feed(_)) {
+            continue;
+        }
+        let path = match object {
+            None => path.to_owned(),
+            Some(name) => beside(path, name),
+        };
+        let open = || FeedLog::new(Box::new(BufWriter::new(File::create(&path)?)));
+        let log = open().map_err(|error| wrong(&path, &error))?;
+        logs.push((object.map_or("robot", String::as_str).to_owned(), log));
+    }
+    if logs.is_empty() {
+        return Err(wrong(path, &"nothing in this rig is moved by a feed"));
+    }
+    Ok(logs)
+}
+
+/// `folder/stem-name.suffix`.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let file = path.with_file_name(format!("{stem}-{name}"));
+    match path.extension() {
+        Some(suffix) => {
+            let mut file = file.into_os_string();
+            file.push(".");
+            file.push(suffix);
+            file.into()
+        }
+        None => file,
+    }
+}
+
+/// The log of faults, opened before the run so that a wrong path stops it at once.
+fn open_log(path: &Path, rig: &Rig) -> Result<FaultLog, CliError> {
+    let open = || FaultLog::new(rig, Box::new(BufWriter::new(File::create(path)?)));
     open().map_err(|error| {
         CliError::Input(format!("error: cannot write the fault log {}: {error}", path.display()))
     })

@@ -45,7 +45,8 @@ impl StatusView {
             return;
         }
         while self.lines.len() < figures.len() {
-            let style = ProgressStyle::with_template("{msg}").expect("a constant template");
+            // Cut to the terminal's width: a line that is folded would stay.
+            let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
             self.lines.push(self.bars.add(ProgressBar::new_spinner().with_style(style)));
         }
         for (bar, figure) in self.lines.iter().zip(figures) {
@@ -158,14 +159,13 @@ impl StatusView {
     }
 }
 
+/// What matters most comes first: a narrow terminal shows no more.
 fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
     format!(
-        "{:6.1} s  {}  {} packets  {:.2} M points  {:.0}/s{}  late p50 {} p99 {} max {}  \
-         {} misses{}  x{real_time_factor:.2}",
+        "{:6.1} s  {}  {:.0}/s{}  late p50 {} p99 {} max {}  {} misses  x{real_time_factor:.2}{}  \
+         {} packets  {:.2} M points",
         elapsed.as_secs_f64(),
         figure.name,
-        figure.packets,
-        figure.points as f64 / 1e6,
         figure.rate_hz,
         match figure.nominal_rate_hz {
             0.0 => String::new(),
@@ -176,6 +176,8 @@ fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> Str
         micros(figure.lateness_us.max),
         figure.misses,
         extras(figure),
+        figure.packets,
+        figure.points as f64 / 1e6,
     )
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock::ClockOffset;
+use super::host;
 
 /// `TIME_ERROR` of `timex.h`: the clock is not synchronised.
 const TIME_ERROR: i32 = 5;
@@ -29,8 +30,7 @@ pub struct ClockState {
 impl ClockState {
     /// The state now; `offset` is a comparison made now.
     pub fn now(offset: &ClockOffset) -> Self {
-        let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-        let source = std::fs::read_to_string(source).ok().map(|text| text.trim().to_owned());
+        let source = host::clock_source();
         let comparison_us = offset.uncertainty_ns as f64 / 1e3;
         let Some((state, timex)) = kernel_state() else {
             return Self { source, comparison_us, ..Self::default() };

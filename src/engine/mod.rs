@@ -15,6 +15,7 @@ pub mod certificate;
 pub mod clock;
 pub mod clock_state;
 pub mod faults;
+pub mod feed_log;
 pub mod host;
 pub mod launch;
 pub mod os;

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use rustix::mm::MlockAllFlags;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Pid, Resource, getrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
@@ -57,7 +57,7 @@ pub fn favour_this_thread(engine: &EngineConfig) -> Vec<Grant> {
         SchedulerChoice::Fifo => grants.push(fifo()),
         SchedulerChoice::Normal => {}
         SchedulerChoice::Deadline => {
-            let reserved = deadline();
+            let reserved = deadline(engine.send_core);
             let is_refused = reserved.refused.is_some();
             grants.push(reserved);
             if is_refused {
@@ -83,7 +83,7 @@ fn fifo() -> Grant {
     Grant::of(wish, priority)
 }
 
-fn deadline() -> Grant {
+fn deadline(core: Option<usize>) -> Grant {
     let priority = ThreadPriority::Deadline {
         runtime: DEADLINE_RUNTIME,
         deadline: DEADLINE_PERIOD,
@@ -92,7 +92,12 @@ fn deadline() -> Grant {
     };
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Deadline);
     // The kernel knows this thread by 0; its other name for threads is not pthread's.
-    let answer = set_thread_priority_and_policy(0, priority, policy);
+    let answer = set_thread_priority_and_policy(0, priority, policy).map_err(|error| match core {
+        Some(_) => "Linux reserves no share for a thread that is kept to one core: leave \
+                    `send_core` out, or keep the \"fifo\" that it has now"
+            .to_owned(),
+        None => error.to_string(),
+    });
     Grant::of("a reserved share of a core (SCHED_DEADLINE, 400 of 500 us)", answer)
 }
 
@@ -108,7 +113,7 @@ fn pin_to(core: usize) -> Result<(), String> {
     })
 }
 
-/// Keeps the calling thread, and those it starts, off a core until this is dropped.
+/// Keeps this process' threads, and those they start, off a core until this is dropped.
 #[derive(Debug)]
 pub struct KeptOff {
     before: CpuSet,
@@ -122,14 +127,29 @@ impl KeptOff {
         if core < CpuSet::MAX_CPU {
             others.unset(core);
         }
-        (others.count() > 0 && sched_setaffinity(None, &others).is_ok()).then_some(Self { before })
+        if others.count() == 0 || sched_setaffinity(None, &others).is_err() {
+            return None;
+        }
+        // Those that run already: of the scene's loader, of the signals.
+        set_all(&others);
+        Some(Self { before })
+    }
+}
+
+/// Lets every thread of this process use `cores`; one that has ended meanwhile does not matter.
+fn set_all(cores: &CpuSet) {
+    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some(thread) = thread.and_then(Pid::from_raw) {
+            let _ = sched_setaffinity(Some(thread), cores);
+        }
     }
 }
 
 impl Drop for KeptOff {
     fn drop(&mut self) {
         // Was allowed before.
-        let _ = sched_setaffinity(None, &self.before);
+        set_all(&self.before);
     }
 }
 

@@ -69,6 +69,8 @@ pub struct ReplayRun<'a> {
     books: Vec<Mutex<TimingBook>>,
     clock: MonotonicClock,
     host_start: jiff::Timestamp,
+    /// All threads but the sender, which goes to the core by itself.
+    _kept_off: Option<KeptOff>,
 }
 
 impl<'a> ReplayRun<'a> {
@@ -94,6 +96,7 @@ impl<'a> ReplayRun<'a> {
             links,
             clock,
             host_start,
+            _kept_off: engine.send_core.and_then(KeptOff::core),
         })
     }
 
@@ -131,7 +134,6 @@ impl<'a> ReplayRun<'a> {
         if self.replay.packets.is_empty() {
             return;
         }
-        let kept_off = self.engine.send_core.and_then(KeptOff::core);
         std::thread::scope(|scope| {
             let (packets, queue) = departure::queue(SEND_QUEUE, self.clock);
             let outlet = Outlet {
@@ -146,7 +148,6 @@ impl<'a> ReplayRun<'a> {
             // The sender ends when it has sent what it has.
             self.feed(end, stop, packets);
         });
-        drop(kept_off);
     }
 
     fn feed(&self, end: SimTime, stop: &AtomicBool, mut packets: Feeder) {

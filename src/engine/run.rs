@@ -21,6 +21,7 @@ use crossbeam_channel::{Receiver, bounded, select};
 use super::clock::MonotonicClock;
 use super::faults::log::FaultLog;
 use super::faults::{Effect, Row, WireFaults};
+use super::feed_log::FeedLog;
 use super::os::{Grant, KeptOff};
 use super::render::{Marks, Rendered, Renderer, Treatment};
 use super::responses::ResponseFigures;
@@ -62,6 +63,8 @@ struct FeedPort {
     name: String,
     feed: Arc<Feed>,
     socket: UdpSocket,
+    /// Taken by the thread that listens.
+    log: Mutex<Option<FeedLog>>,
 }
 
 /// A rig on its links, not yet running.
@@ -85,6 +88,8 @@ pub struct RealTimeRun<'a> {
     /// Taken by the conductor.
     fault_log: Mutex<Option<FaultLog>>,
     host_start: jiff::Timestamp,
+    /// All threads but the sender, which goes to the core by itself.
+    _kept_off: Option<KeptOff>,
 }
 
 impl<'a> RealTimeRun<'a> {
@@ -131,12 +136,21 @@ impl<'a> RealTimeRun<'a> {
             answers: Answers::open(rig)?,
             fault_log: Mutex::new(None),
             host_start,
+            _kept_off: rig.engine.send_core.and_then(KeptOff::core),
         })
     }
 
     /// Has the truth about faults written to `log`.
     pub fn log_faults(&mut self, log: FaultLog) {
         self.fault_log = Mutex::new(Some(log));
+    }
+
+    /// Has what comes by the feed of `name` written to `log`.
+    pub fn log_feed(&mut self, name: &str, log: FeedLog) {
+        if let Some(port) = self.feeds.iter_mut().find(|port| port.name == name) {
+            port.feed.keep_log();
+            port.log = Mutex::new(Some(log));
+        }
     }
 
     /// Writes down the timing of every packet, for [`RealTimeRun::books`].
@@ -228,8 +242,6 @@ impl<'a> RealTimeRun<'a> {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
         // Set when the conductor is done: nobody is left to hear then.
         let over = &AtomicBool::new(false);
-        // This thread and those it starts; the sender goes there by itself.
-        let kept_off = self.rig.engine.send_core.and_then(KeptOff::core);
         std::thread::scope(|scope| {
             let devices = build_devices(self.rig, self.epoch);
             let renderer =
@@ -276,7 +288,8 @@ impl<'a> RealTimeRun<'a> {
             }
             for port in &self.feeds {
                 let clock = self.clock;
-                scope.spawn(move || listen::follow(&port.feed, &port.socket, clock, over));
+                let log = port.log.lock().expect("no holder panics").take();
+                scope.spawn(move || listen::follow(&port.feed, &port.socket, log, clock, over));
             }
             let outlet = Outlet {
                 clock: self.clock,
@@ -290,7 +303,6 @@ impl<'a> RealTimeRun<'a> {
             self.conduct(renderer, packets, &heard, end, stop);
             over.store(true, Ordering::Relaxed);
         });
-        drop(kept_off);
     }
 
     /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.
@@ -448,7 +460,8 @@ fn open_feeds(world: &LiveWorld) -> Result<Vec<FeedPort>, SetupError> {
             listen,
             error,
         })?;
-        ports.push(FeedPort { name: name.to_owned(), feed: feed.clone(), socket });
+        let (name, feed) = (name.to_owned(), feed.clone());
+        ports.push(FeedPort { name, feed, socket, log: Mutex::new(None) });
     }
     Ok(ports)
 }

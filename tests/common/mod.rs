@@ -1,6 +1,7 @@
 //! What several test files need.
 
 use std::io::Write;
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,6 +41,20 @@ pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
     let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
     let overrides: Vec<Override> = sets.iter().map(set).collect();
     Rig::parse("test rig", text, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A rig and its world, from the rig's text.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn load(text: &str) -> (Rig, LiveWorld) {
+    let rig = rig(text, &[]);
+    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    (rig, world)
+}
+
+/// A port of this host that nobody has, most likely for as long as the test takes.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn free_port() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// The captures of these devices in a recording, empty for a device without one.

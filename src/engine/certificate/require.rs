@@ -206,15 +206,20 @@ impl Requirement {
     }
 }
 
+impl Verdict {
+    /// What was measured, with its unit, to a nanosecond.
+    pub fn measured_text(&self) -> String {
+        format!("{} {}", (self.measured * 1000.0).round() / 1000.0, self.unit)
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_met { "met" } else { "NOT MET" };
         if self.device.is_empty() {
             return write!(f, "{word}: {}: no such device has sent anything", self.requirement);
         }
-        let Self { requirement, device, measured, unit, .. } = self;
-        let measured = (measured * 1000.0).round() / 1000.0;
-        write!(f, "{word}: {requirement}: {device} has {measured} {unit}")
+        write!(f, "{word}: {}: {} has {}", self.requirement, self.device, self.measured_text())
     }
 }
 

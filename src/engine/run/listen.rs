@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::config::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
+use crate::engine::feed_log::FeedLog;
 use crate::links::http::{HttpRequest, HttpResponse, HttpServer};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::links::{ByteLink, Peer};
@@ -132,8 +133,15 @@ pub fn serve(
     }
 }
 
-/// Takes the poses that arrive on `socket` until `over` is set, and says when they stop.
-pub fn follow(feed: &Feed, socket: &UdpSocket, clock: MonotonicClock, over: &AtomicBool) {
+/// Takes the poses that arrive on `socket` until `over` is set, says when they stop, and writes `log`
+/// if there is one.
+pub fn follow(
+    feed: &Feed,
+    socket: &UdpSocket,
+    mut log: Option<FeedLog>,
+    clock: MonotonicClock,
+    over: &AtomicBool,
+) {
     let patience = PATIENCE.min(Duration::from_nanos(feed.config().hold_after_ns));
     // One byte more than a pose has, so that what is longer is seen to be.
     let mut buffer = [0; DATAGRAM_LEN + 1];
@@ -157,6 +165,16 @@ pub fn follow(feed: &Feed, socket: &UdpSocket, clock: MonotonicClock, over: &Ato
         if feed.has_just_stopped(clock.now()) {
             tracing::warn!("{name} has stopped: what it moves is held");
         }
+        note(&mut log, |log| log.write(&feed.take_log(false)));
+    }
+    note(&mut log, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
+}
+
+/// Writes to a log while there is one; gives up after the first error.
+fn note(log: &mut Option<FeedLog>, write: impl FnOnce(&mut FeedLog) -> std::io::Result<()>) {
+    if let Some(Err(error)) = log.as_mut().map(write) {
+        tracing::error!("cannot write the feed log: {error}");
+        *log = None;
     }
 }
 

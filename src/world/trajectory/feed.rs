@@ -10,7 +10,8 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
 
 use glam::{DQuat, DVec3};
 use serde::Serialize;
@@ -35,25 +36,132 @@ pub struct Feed {
 
 #[derive(Debug, Default)]
 struct State {
-    kept: VecDeque<Sample>,
+    kept: VecDeque<Arc<Sample>>,
+    /// What is still to be told, if it is wanted.
+    log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
 }
 
 /// A pose and the motion from there on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Sample {
+    event: FeedEvent,
+    source: PoseSource,
+    /// One more than the latest instant at which it was shown; 0 if it never was.
+    shown_until: AtomicU64,
     /// Counts what was accepted.
     serial: u64,
     /// When it is true.
     at: SimTime,
-    arrived: SimTime,
     pose: Transform<World, Body>,
     /// Body frame.
     velocity_m_s: DVec3,
     /// Body frame.
     rate_rad_s: DVec3,
+}
+
+/// An entry of the log that is not told yet.
+#[derive(Debug)]
+enum Logged {
+    /// A pose, which may still be shown while others hold it.
+    Pose(Arc<Sample>),
+    /// Anything else.
+    Row(Box<FeedRow>),
+}
+
+/// What an entry of a feed's log is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedEvent {
+    /// Where the body stands before the first pose.
+    Start,
+    /// The first pose of a sender.
+    First,
+    /// A pose.
+    Pose,
+    /// A pose with which the sender's clock jumped.
+    Jump,
+    /// Nothing came: from here on the body is held.
+    Hold,
+}
+
+impl FeedEvent {
+    /// As the log spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::First => "first",
+            Self::Pose => "pose",
+            Self::Jump => "jump",
+            Self::Hold => "hold",
+        }
+    }
+}
+
+/// Where a pose came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoseSource {
+    /// When its datagram came.
+    pub arrived: SimTime,
+    /// Who sent it.
+    pub sender: SocketAddr,
+    /// Its number.
+    pub sequence: u64,
+    /// When it is true by the sender's clock, nanoseconds.
+    pub time_ns: u64,
+}
+
+/// An entry of a feed's log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedRow {
+    /// What it is about.
+    pub event: FeedEvent,
+    /// From when on the body was there.
+    pub at: SimTime,
+    /// Where.
+    pub world_from_body: Transform<World, Body>,
+    /// How it went on from there, Body frame.
+    pub velocity_m_s: DVec3,
+    /// How it turned from there, Body frame.
+    pub rate_rad_s: DVec3,
+    /// None where no datagram came.
+    pub source: Option<PoseSource>,
+    /// The latest instant at which this pose was shown; none if it never was.
+    pub shown_until: Option<SimTime>,
+}
+
+impl FeedRow {
+    fn at_rest(event: FeedEvent, at: SimTime, world_from_body: Transform<World, Body>) -> Self {
+        let (velocity_m_s, rate_rad_s) = (DVec3::ZERO, DVec3::ZERO);
+        let (source, shown_until) = (None, None);
+        Self { event, at, world_from_body, velocity_m_s, rate_rad_s, source, shown_until }
+    }
+}
+
+impl Logged {
+    /// Whether nothing can be added to it any more.
+    fn is_final(&self) -> bool {
+        match self {
+            Self::Pose(sample) => Arc::strong_count(sample) == 1,
+            Self::Row(_) => true,
+        }
+    }
+
+    fn row(self) -> FeedRow {
+        match self {
+            Self::Row(row) => *row,
+            Self::Pose(sample) => FeedRow {
+                event: sample.event,
+                at: sample.at,
+                world_from_body: sample.pose,
+                velocity_m_s: sample.velocity_m_s,
+                rate_rad_s: sample.rate_rad_s,
+                source: Some(sample.source),
+                shown_until: sample.shown_until.load(Ordering::Relaxed).checked_sub(1).map(SimTime),
+            },
+        }
+    }
 }
 
 /// Who is listened to.
@@ -149,6 +257,7 @@ impl Feed {
             return Err(FeedRefusal::Outdated);
         }
         let newest_ns = i128::from(arrived.0) - i128::from(read.time_ns);
+        let jumps = state.counts.clock_jumps;
         let ahead_ns = match known {
             None => newest_ns,
             Some(known) => {
@@ -164,14 +273,30 @@ impl Feed {
         }
         let at = (i128::from(read.time_ns) + ahead_ns).clamp(0, arrived.0.into()) as u64;
         let turn = DQuat::from_array(read.orientation_xyzw);
-        state.kept.push_back(Sample {
+        let event = match known {
+            None => FeedEvent::First,
+            Some(_) if state.counts.clock_jumps > jumps => FeedEvent::Jump,
+            Some(_) => FeedEvent::Pose,
+        };
+        let PoseTwist { sequence, time_ns, .. } = read;
+        let sample = Arc::new(Sample {
+            event,
+            source: PoseSource { arrived, sender, sequence, time_ns },
+            shown_until: AtomicU64::new(0),
             serial: state.counts.poses,
             at: SimTime(at),
-            arrived,
             pose: Transform::new(DVec3::from_array(read.position_m), turn),
             velocity_m_s: DVec3::from_array(read.velocity_m_s),
             rate_rad_s: DVec3::from_array(read.angular_rate_rad_s),
         });
+        if let Some(log) = &mut state.log {
+            if state.counts.poses == 1 && at > 0 {
+                let row = FeedRow::at_rest(FeedEvent::Start, SimTime::ZERO, self.start());
+                log.push_back(Logged::Row(Box::new(row)));
+            }
+            log.push_back(Logged::Pose(sample.clone()));
+        }
+        state.kept.push_back(sample);
         if state.kept.len() > KEPT {
             state.kept.pop_front();
         }
@@ -180,7 +305,7 @@ impl Feed {
 
     /// How far the run's clock is before the sender's once `newest_ns` is known of it.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
-        let last = state.kept.back().map_or(arrived, |sample| sample.arrived);
+        let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
         let limit_ns = i128::from(self.config.hold_after_ns);
         if (newest_ns - known_ns).abs() > limit_ns {
@@ -194,7 +319,7 @@ impl Feed {
 
     /// Looks whether the feed has stopped at `now`: whether it has just done so.
     pub fn has_just_stopped(&self, now: SimTime) -> bool {
-        let last = |state: &State| state.kept.back().map(|sample| sample.arrived);
+        let last = |state: &State| state.kept.back().map(|sample| sample.source.arrived);
         let is_over = |state: &State| {
             let silent = last(state).map(|last| now.saturating_since(last).as_nanos());
             !state.is_held && silent.is_some_and(|ns| ns > self.config.hold_after_ns.into())
@@ -208,32 +333,58 @@ impl Feed {
         }
         state.is_held = true;
         state.counts.holds += 1;
+        let State { kept, log, .. } = &mut *state;
+        if let (Some(log), Some(last)) = (log, kept.back()) {
+            let hold_ns = self.config.hold_after_ns;
+            let held = last.after(hold_ns);
+            let row = FeedRow::at_rest(FeedEvent::Hold, SimTime(last.at.0 + hold_ns), held);
+            log.push_back(Logged::Row(Box::new(row)));
+        }
         true
+    }
+
+    /// Keeps a log from now on, for [`Feed::take_log`].
+    pub fn keep_log(&self) {
+        self.state.write().expect("no holder panics").log.get_or_insert_default();
+    }
+
+    /// Takes what is new in the log, in the order in which it happened: a pose when it is not shown
+    /// any more, or if the run is over.
+    pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
+        let mut state = self.state.write().expect("no holder panics");
+        let Some(log) = &mut state.log else { return Vec::new() };
+        let mut rows = Vec::new();
+        while let Some(first) = log.pop_front_if(|first| is_over || first.is_final()) {
+            rows.push(first.row());
+        }
+        rows
+    }
+
+    /// Where the body stands before the first pose.
+    fn start(&self) -> Transform<World, Body> {
+        let [x, y, z] = self.config.position_m;
+        Transform::from_rpy(DVec3::new(x, y, z), 0.0, 0.0, self.config.yaw_rad)
     }
 
     /// The latest pose that a firing at `t` shows; none before the first has come.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         let sample = self.sample_at(t)?;
-        Some(ShownPose { serial: sample.serial, arrived: sample.arrived })
+        Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
     }
 
-    fn sample_at(&self, t: SimTime) -> Option<Sample> {
+    fn sample_at(&self, t: SimTime) -> Option<Arc<Sample>> {
         let state = self.state.read().expect("no holder panics");
         let latest = state.kept.iter().rev().find(|sample| sample.at <= t);
-        latest.or(state.kept.front()).copied()
+        latest.or(state.kept.front()).cloned()
     }
 
     /// Position, orientation and their rates at `t`.
     pub fn state(&self, t: SimTime) -> BodyState {
-        let Some(sample) = self.sample_at(t) else {
-            let [x, y, z] = self.config.position_m;
-            let pose = Transform::from_rpy(DVec3::new(x, y, z), 0.0, 0.0, self.config.yaw_rad);
-            return at_rest(pose);
-        };
+        let Some(sample) = self.sample_at(t) else { return at_rest(self.start()) };
+        sample.shown_until.fetch_max(t.0.saturating_add(1), Ordering::Relaxed);
         let since_ns = t.0.saturating_sub(sample.at.0);
         let is_held = since_ns > self.config.hold_after_ns;
-        let since_s = since_ns.min(self.config.hold_after_ns) as f64 * 1e-9;
-        let pose = sample.pose * screw(sample.velocity_m_s, sample.rate_rad_s, since_s);
+        let pose = sample.after(since_ns.min(self.config.hold_after_ns));
         if is_held {
             return at_rest(pose);
         }
@@ -243,6 +394,13 @@ impl Feed {
             acceleration_m_s2: pose.direction(sample.rate_rad_s.cross(sample.velocity_m_s)),
             angular_rate_rad_s: sample.rate_rad_s,
         }
+    }
+}
+
+impl Sample {
+    /// Where the body is `since_ns` later.
+    fn after(&self, since_ns: u64) -> Transform<World, Body> {
+        self.pose * screw(self.velocity_m_s, self.rate_rad_s, since_ns as f64 * 1e-9)
     }
 }
 
@@ -362,6 +520,30 @@ mod tests {
         // It may begin again, with numbers and a clock of its own.
         take(&feed, 9000, pose(1, 0)).unwrap();
         assert_eq!(feed.counts(), FeedCounts { poses: 2, holds: 1, ..FeedCounts::default() });
+    }
+
+    #[test]
+    fn the_log_tells_what_came_and_how_long_it_was_shown() {
+        let feed = feed();
+        feed.keep_log();
+        let straight = |n, ms| PoseTwist { angular_rate_rad_s: [0.0; 3], ..pose(n, ms) };
+        take(&feed, 100, straight(1, 9000)).unwrap();
+        take(&feed, 110, straight(2, 9010)).unwrap();
+        assert_eq!(feed.take_log(false).len(), 1, "poses may still be shown; the start may not");
+        feed.state(SimTime(108 * MS));
+        feed.state(SimTime(103 * MS));
+        assert!(feed.has_just_stopped(SimTime(611 * MS)));
+        take(&feed, 700, straight(1, 0)).unwrap();
+        let rows = feed.take_log(true);
+        let told: Vec<_> = rows.iter().map(|row| (row.event, row.at.0 / MS)).collect();
+        use FeedEvent::{First, Hold, Pose};
+        assert_eq!(told, [(First, 100), (Pose, 110), (Hold, 610), (First, 700)]);
+        assert_eq!(rows[0].shown_until, Some(SimTime(108 * MS)));
+        assert_eq!(rows[1].shown_until, None);
+        assert!((rows[2].world_from_body.translation.x - 5.0).abs() < 1e-9);
+        let source = rows[1].source.unwrap();
+        assert_eq!((source.sequence, source.time_ns, source.arrived.0), (2, 9010 * MS, 110 * MS));
+        assert!(feed.take_log(true).is_empty());
     }
 
     #[test]
