@@ -123,5 +123,6 @@ fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
     let figures = run_with(Box::new(caster), "late", 2);
     assert_eq!((figures.packets, figures.dropped), (PACKETS, 0));
     let meanwhile = MEANWHILE.load(Ordering::Relaxed);
-    assert!((1..=128 * 384).contains(&meanwhile), "{meanwhile} pulses");
+    // The worker that is held may be the one with the second request: the first is no more waiting.
+    assert!((1..=129 * 384).contains(&meanwhile), "{meanwhile} pulses");
 }
