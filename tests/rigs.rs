@@ -246,6 +246,18 @@ fn a_calibration_file_replaces_the_units() {
 }
 
 #[test]
+fn examples_are_good_rigs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let rigs: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    // The meadow's scene is the user's own.
+    for path in rigs.iter().filter(|path| !path.ends_with("meadow.toml")) {
+        Rig::load(path, &[]).unwrap_or_else(|faults| panic!("{faults}"));
+    }
+    assert!(rigs.len() >= 9);
+}
+
+#[test]
 fn the_meadow_needs_only_its_scene_and_its_trail() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/meadow.toml");
     let given = [set("world.scene=a.json"), set("robot.trajectory.path=b.vprp")];

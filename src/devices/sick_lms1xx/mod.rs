@@ -34,7 +34,7 @@ use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::links::Peer;
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -223,6 +223,18 @@ impl SickLms1xx {
         self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
+    /// What a motor that is held at `at` does to what the scanner says of itself.
+    fn stall_touches(&self, at: SimTime) -> Vec<Touch> {
+        if !matches!(self.phase, Phase::Stalled { .. }) {
+            return Vec::new();
+        }
+        let touch = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_at(at)?;
+            Some(Touch { fault: stall.fault, window, symptom: Symptom::Stalled { rpm: 0 } })
+        };
+        self.stalls.iter().filter_map(touch).collect()
+    }
+
     /// What happens first; of what happens at once, phases before scans before answers.
     fn next_event(&self) -> Option<(SimTime, Event)> {
         let phase = match self.phase {
@@ -369,7 +381,10 @@ impl SickLms1xx {
         let Some(command) = self.clients[client].command() else { return };
         let dialect = command.dialect;
         let telegram = Telegram::parse(dialect, &command.content);
-        let mut touches = Vec::new();
+        let tells_state = telegram.as_ref().is_ok_and(|asked| {
+            matches!(asked.name.as_str(), "SCdevicestate" | "STlms" | "LMDscandata")
+        });
+        let mut touches = if tells_state { self.stall_touches(at) } else { Vec::new() };
         let (content, points) = match self.obey(at, client, dialect, telegram) {
             Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
             Answer::NextScan => return self.clients[client].wait_for_scan(),

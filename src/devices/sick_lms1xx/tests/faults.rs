@@ -90,6 +90,22 @@ fn a_dirty_window_is_told_and_marks_its_scans() {
 }
 
 #[test]
+fn answers_that_tell_of_a_held_motor_are_marked() {
+    let mut bench = lms111();
+    let stalls = vec![timed(100, 1000, MotorStall { stops_within_ns: None })];
+    bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    let peer = bench.connect(0);
+    bench.run_ms(300);
+    for (command, is_marked) in [("sRN SCdevicestate", true), ("sRN FirmwareVersion", false)] {
+        bench.say(peer, Dialect::A, command.as_bytes());
+        bench.unit.advance(SimTime(bench.unit.clock.0 + 100 * MS));
+        let answer = bench.unit.poll_transmit().unwrap();
+        let touch = Touch { fault: 4, window: 0, symptom: Symptom::Stalled { rpm: 0 } };
+        assert_eq!(answer.touches.contains(&touch), is_marked, "{command}");
+    }
+}
+
+#[test]
 fn what_was_done_to_a_scan_travels_with_its_telegram() {
     let mut bench = lms111();
     let peer = bench.connect(0);
