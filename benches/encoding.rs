@@ -14,7 +14,7 @@ use menura::config::rig::Rig;
 use menura::devices::{Built, Device, Output};
 use menura::engine::build_devices;
 use menura::engine::clock::Stopwatch;
-use menura::sensors::{Measurement, Outcome, PulseReturns, Return, Subject};
+use menura::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject};
 use menura::time::{Epoch, SimTime};
 
 const ROUNDS: u32 = 25;
@@ -77,8 +77,8 @@ fn lidar(rig: &Rig) -> Built {
 
 /// Answers to the first requests. Ranges differ, and second returns lie behind the first.
 fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measurement> {
-    let requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
-    let answer = |request: menura::sensors::MeasurementRequest| {
+    let requests = std::iter::from_fn(|| next_sweep(device));
+    let answer = |request: MeasurementRequest| {
         let pulses = match &request.subject {
             Subject::Sweep(sweep) => sweep.firings.len(),
             Subject::Instant | Subject::Series { .. } => 0,
@@ -97,9 +97,15 @@ fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measuremen
     requests.take(PACKETS).map(answer).collect()
 }
 
+/// The next packet's request; an HDL-32E also asks for the motion of its base.
+fn next_sweep(device: &mut dyn Device) -> Option<MeasurementRequest> {
+    let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
+    requests.find(|request| matches!(request.subject, Subject::Sweep(_)))
+}
+
 /// A packet from request to bytes.
 fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
-    black_box(device.poll_request(SimTime(u64::MAX / 4)));
+    black_box(next_sweep(device));
     device.handle_measurement(measurement);
     match device.poll_transmit().map(|transmit| transmit.output) {
         Some(Output::Bytes(bytes)) => bytes.len(),
