@@ -245,7 +245,12 @@ impl<'scope> Renderer<'scope> {
                 }
             }
             let most_waiting = MOST_WAITING_FACTOR * self.capacity;
-            let has_room = |unit: &&Unit| unit.waiting.len() < most_waiting;
+            // What was given up waits for nobody when nothing before it is under way.
+            let is_held_up = |unit: &Unit| {
+                matches!(unit.waiting.front(), Some(Waiting::UnderWay(_)))
+                    && unit.waiting.len() >= most_waiting
+            };
+            let has_room = |unit: &&Unit| !is_held_up(unit);
             let start_of = |unit: &Unit| unit.peeked.as_ref().map(|request| request.start);
             let earliest = (0..self.units.len())
                 .filter_map(|index| {
