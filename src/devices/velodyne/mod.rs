@@ -249,10 +249,16 @@ impl Velodyne {
             }
             let out = wire::begin_block(out, block.bank.flag(), azimuth);
             let first = layout.first_firing(block);
-            points += match block.holds {
-                Holds::Last => self.write_points(first, returns, |seen| seen.second, &noise, out),
-                _ => self.write_points(first, returns, |seen| seen.first, &noise, out),
-            };
+            // Nothing was fired when nothing was measured.
+            let returns = returns.get(first..).unwrap_or_default();
+            let is_second = block.holds == Holds::Last;
+            for (slot, out) in out.iter_mut().enumerate() {
+                let seen = returns.get(slot);
+                let echo = seen.and_then(|seen| if is_second { seen.second } else { seen.first });
+                let point = self.point(echo, first + slot, &noise);
+                points += u32::from(point.distance != 0);
+                *out = point.bytes();
+            }
         }
         let mode = match plan.mode.returns {
             ReturnMode::Strongest => wire::ReturnMode::Strongest,
@@ -261,26 +267,6 @@ impl Velodyne {
         };
         let tail = DataPacket::tail_with(0, [mode.byte(), self.packet.product_id]);
         out[wire::TAIL..].copy_from_slice(&tail);
-        points
-    }
-
-    /// Writes the points of the firings from `first` on; how many of them have a return.
-    fn write_points(
-        &self,
-        first: usize,
-        returns: &[PulseReturns],
-        which: impl Fn(&PulseReturns) -> Option<Return>,
-        noise: &RequestNoise,
-        out: &mut [[u8; wire::POINT_LEN]],
-    ) -> u32 {
-        // Nothing was fired when nothing was measured.
-        let returns = returns.get(first..).unwrap_or_default();
-        let mut points = 0;
-        for (slot, out) in out.iter_mut().enumerate() {
-            let point = self.point(returns.get(slot).and_then(&which), first + slot, noise);
-            points += u32::from(point.distance != 0);
-            *out = point.bytes();
-        }
         points
     }
 
