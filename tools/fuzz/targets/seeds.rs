@@ -15,6 +15,7 @@ use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::emit;
 use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::ethernet::FrameHeader;
+use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
 use menura::wire::velodyne::{
     Bank, DATA_PACKET_LEN, DataPacket, POSITION_PACKET_LEN, PositionPacket,
@@ -102,6 +103,17 @@ fn main() -> io::Result<()> {
         put("hdl64e_status", &format!("{name}-pairs"), &pairs)?;
     }
 
+    let pose = PoseTwist {
+        magic: MAGIC,
+        version: VERSION,
+        sequence: 1,
+        time_ns: 2,
+        position_m: [3.0, 4.0, 5.0],
+        orientation_xyzw: [0.0, 0.0, 0.6, 0.8],
+        velocity_m_s: [1.0, 0.0, 0.0],
+        angular_rate_rad_s: [0.0, 0.0, 0.1],
+    };
+    put("feed", "pose", &pose.encode())?;
     for (target, name, text) in TEXTS {
         put(target, name, text.as_bytes())?;
     }
