@@ -108,6 +108,8 @@ pub struct SickLms1xxProfile {
     pub leave_standby_ns: u64,
     /// Until it measures in a new scan mode, nanoseconds.
     pub settle_ns: u64,
+    /// What STlms tells while the motor is held.
+    pub stalled_state: u16,
     /// Echoes that it tells apart.
     pub echoes: u8,
     /// Whether it has `FREchoFilter`.

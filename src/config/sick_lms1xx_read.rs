@@ -31,7 +31,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
     root.finish();
     let (identity, scan, protocol) = (identity?, scan?, protocol?);
-    let ([start_ns, leave_standby_ns, settle_ns], (echoes, has_echo_filter)) = (motor?, echoes?);
+    let (motor, (echoes, has_echo_filter)) = (motor?, echoes?);
     let defaults = SickLms1xxSettings {
         mode: *scan.modes.first()?,
         output_range: scan.field,
@@ -65,9 +65,10 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
         modes: scan.modes,
         zero_index: scan.zero_index,
         transmission_delay_ns: scan.transmission_delay_ns,
-        start_ns,
-        leave_standby_ns,
-        settle_ns,
+        start_ns: motor.start_ns,
+        leave_standby_ns: motor.leave_standby_ns,
+        settle_ns: motor.settle_ns,
+        stalled_state: motor.stalled_state,
         echoes,
         has_echo_filter,
         remission_full_scale: remission?,
@@ -181,13 +182,26 @@ fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     }
 }
 
-fn motor(mut table: TableReader<'_>) -> Option<[u64; 3]> {
+struct Motor {
+    start_ns: u64,
+    leave_standby_ns: u64,
+    settle_ns: u64,
+    stalled_state: u16,
+}
+
+fn motor(mut table: TableReader<'_>) -> Option<Motor> {
     let limit = seconds_limit();
-    let times = ["start_s", "leave_standby_s", "settle_s"]
+    let [start, leave_standby, settle] = ["start_s", "leave_standby_s", "settle_s"]
         .map(|key| table.required(key).number(&limit).map(to_ns));
+    let states = Limit::new(0..=7, "", "STlms: the states of LMS1xx and LMS5xx");
+    let stalled = table.required("stalled_state").integer(&states);
     table.finish();
-    let [start, leave_standby, settle] = times;
-    Some([start?, leave_standby?, settle?])
+    Some(Motor {
+        start_ns: start?,
+        leave_standby_ns: leave_standby?,
+        settle_ns: settle?,
+        stalled_state: stalled?,
+    })
 }
 
 fn echoes(mut table: TableReader<'_>) -> Option<(u8, bool)> {

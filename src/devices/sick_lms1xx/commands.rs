@@ -111,7 +111,7 @@ impl SickLms1xx {
 
     fn status(&self, now: SimTime) -> Vec<Value> {
         let state = match self.phase {
-            Phase::Stalled { .. } => 0,
+            Phase::Stalled { .. } => self.profile.stalled_state,
             Phase::Starting { .. } => 1,
             Phase::Stopped => 3,
             Phase::Standby => 4,
