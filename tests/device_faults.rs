@@ -1,5 +1,6 @@
 //! Faults within devices: what the bytes show of them is what the log says, and a seed repeats both.
 
+mod common;
 #[path = "common/faulty.rs"]
 #[allow(dead_code, reason = "not every test file needs all of it")]
 mod faulty;
@@ -16,7 +17,8 @@ use menura::wire::velodyne::{
     DATA_PACKET_LEN, DataPacket, POSITION_PACKET_LEN, Point, PositionPacket, PpsStatus,
 };
 
-use faulty::{LogRow, log_rows, packets, recorded, rig};
+use common::{recorded, rig};
+use faulty::{LogRow, log_rows, packets};
 
 /// A lidar in a room, dirty to the right, with dead lasers and a motor that is held.
 const LIDAR: &str = r#"
@@ -84,7 +86,7 @@ fn told<'a>(rows: &'a [LogRow], fault: &str) -> BTreeMap<usize, BTreeMap<&'a str
 
 #[test]
 fn the_log_counts_every_return_that_is_lost_or_weaker() {
-    let clean = recorded(&rig(LIDAR, &["fault=[]"]), DURATION);
+    let clean = recorded(&rig(LIDAR, &[("fault", "[]")]), DURATION);
     let faulty = recorded(&rig(LIDAR, &[]), DURATION);
     let rows = log_rows(&faulty["faults.csv"]);
     let (lasers, mud, stuck) =
@@ -148,8 +150,8 @@ fn the_log_counts_every_return_that_is_lost_or_weaker() {
 
 #[test]
 fn a_seed_repeats_what_happens_within() {
-    let one = recorded(&rig(LIDAR, &["engine.workers=1"]), DURATION);
-    assert!(one == recorded(&rig(LIDAR, &["engine.workers=3"]), DURATION));
+    let one = recorded(&rig(LIDAR, &[("engine.workers", "1")]), DURATION);
+    assert!(one == recorded(&rig(LIDAR, &[("engine.workers", "3")]), DURATION));
     let again = log_rows(&one["faults.csv"]);
     assert_eq!(again.iter().filter(|row| row.effect == "begins").count(), 3);
     assert_eq!(again.iter().filter(|row| row.effect == "ends").count(), 3);
@@ -159,8 +161,8 @@ fn a_seed_repeats_what_happens_within() {
 fn a_run_shows_the_same_as_the_recording() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    let to = format!("device.lidar.link.udp.to={}", receiver.local_addr().unwrap());
-    let rig = rig(LIDAR, &[&to]);
+    let to = receiver.local_addr().unwrap().to_string();
+    let rig = rig(LIDAR, &[("device.lidar.link.udp.to", &to)]);
     let files = recorded(&rig, DURATION);
     let expected: Vec<_> = packets(&files["lidar.pcap"], DATA_PACKET_LEN);
     let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));

@@ -1,5 +1,6 @@
 //! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
 
+mod common;
 #[path = "common/faulty.rs"]
 #[allow(dead_code, reason = "not every test file needs all of it")]
 mod faulty;
@@ -74,13 +75,13 @@ rate = 0.002
 "#;
 const DURATION: Duration = Duration::from_millis(400);
 
-fn rig(overrides: &[&str]) -> Rig {
-    faulty::rig(RIG, overrides)
+fn rig(sets: &[(&str, &str)]) -> Rig {
+    common::rig(RIG, sets)
 }
 
 /// The files of a recording by name.
 fn recorded(rig: &Rig) -> BTreeMap<String, Vec<u8>> {
-    faulty::recorded(rig, DURATION)
+    common::recorded(rig, DURATION)
 }
 
 /// The data packets of a capture.
@@ -90,7 +91,7 @@ fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
 
 #[test]
 fn the_log_explains_every_difference() {
-    let clean = recorded(&rig(&["fault=[]"]));
+    let clean = recorded(&rig(&[("fault", "[]")]));
     assert!(!clean.contains_key("faults.csv"));
     let faulty = recorded(&rig(&[]));
     let rows = log_rows(&faulty["faults.csv"]);
@@ -129,11 +130,11 @@ fn the_log_explains_every_difference() {
 
 #[test]
 fn a_seed_repeats_recording_and_log() {
-    let one = recorded(&rig(&["engine.workers=1"]));
-    assert!(one == recorded(&rig(&["engine.workers=3"])), "workers change a faulty recording");
-    let other = recorded(&rig(&["seed=12"]));
+    let one = recorded(&rig(&[("engine.workers", "1")]));
+    assert!(one == recorded(&rig(&[("engine.workers", "3")])), "workers change a faulty recording");
+    let other = recorded(&rig(&[("seed", "12")]));
     assert_ne!(one["faults.csv"], other["faults.csv"]);
-    let own_seed = recorded(&rig(&["seed=12", "fault[0].seed=11"]));
+    let own_seed = recorded(&rig(&[("seed", "12"), ("fault[0].seed", "11")]));
     let lost = |files: &BTreeMap<String, Vec<u8>>| -> Vec<_> {
         let rows = log_rows(&files["faults.csv"]);
         let of_data = rows.iter().filter(|row| row.fault == "weak-radio" && row.stream == "data");
@@ -147,8 +148,8 @@ fn a_seed_repeats_recording_and_log() {
 fn a_run_suffers_as_the_recording_does() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    let to = format!("device.lidar.link.udp.to={}", receiver.local_addr().unwrap());
-    let rig = rig(&[&to]);
+    let to = receiver.local_addr().unwrap().to_string();
+    let rig = rig(&[("device.lidar.link.udp.to", &to)]);
     let expected: Vec<_> =
         packets(&recorded(&rig)["lidar.pcap"]).into_iter().map(|(_, bytes)| bytes).collect();
     let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));

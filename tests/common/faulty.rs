@@ -1,34 +1,4 @@
-//! Recordings of rigs with faults, and the logs beside them.
-
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
-use menura::config::overrides::Override;
-use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
-use menura::engine::record::record;
-
-/// The rig of `text` with some `--set`s.
-pub fn rig(text: &str, overrides: &[&str]) -> Rig {
-    let overrides: Vec<Override> = overrides.iter().map(|set| set.parse().unwrap()).collect();
-    Rig::parse("test rig", text, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// The files of a recording by name.
-pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
-    let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
-    record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
-    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .map(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            (name, std::fs::read(path).unwrap())
-        })
-        .collect()
-}
+//! What recordings of rigs with faults hold, and the logs beside them.
 
 /// Stamp (nanoseconds) and payload of each packet of `len` bytes in a capture.
 pub fn packets(pcap: &[u8], len: usize) -> Vec<(u64, Vec<u8>)> {

@@ -1,5 +1,6 @@
 //! What several test files need.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
@@ -57,11 +58,24 @@ pub fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// The captures of these devices in a recording, empty for a device without one.
+/// The files of a recording by name.
 #[allow(dead_code, reason = "not every test file needs it")]
-pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
+pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
     record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
-    names.map(|name| std::fs::read(folder.path().join(format!("{name}.pcap"))).unwrap_or_default())
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+/// The captures of these devices in a recording, empty for a device without one.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
+    let mut files = recorded(rig, duration);
+    names.map(|name| files.remove(&format!("{name}.pcap")).unwrap_or_default())
 }
