@@ -8,9 +8,8 @@ use menura::wire::hdl64e_status::{
     LaserRecord, LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder,
     StatusEvent, StatusFormat, StatusTable, warning,
 };
-use menura::wire::velodyne::{
-    Bank, DATA_PACKET_LEN, DataPacket, Model, POSITION_PACKET_LEN, Point, PositionPacket, PpsStatus,
-};
+use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Model, Point};
+use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 
 const UNWRITTEN: u8 = 0xa5;
 /// 123.45 degrees: `39 30`.

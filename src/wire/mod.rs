@@ -22,6 +22,7 @@ pub mod ubx;
 pub mod vectornav;
 pub mod vectornav_binary;
 pub mod velodyne;
+pub mod velodyne_position;
 pub mod velodyne_telemetry;
 pub mod xbus;
 

@@ -10,7 +10,8 @@ use super::capture::Captured;
 use super::data_flow::{DataFlow, Generation, Unit};
 use super::words;
 use crate::wire::hdl64e_status::{S1Status, StatusFormat, StatusTable};
-use crate::wire::velodyne::{Bank, DataPacket, ImuWords, PositionPacket, ReturnMode};
+use crate::wire::velodyne::{Bank, DataPacket, ReturnMode};
+use crate::wire::velodyne_position::{ImuWords, PositionPacket};
 
 /// Writes one packet's line.
 pub fn packet(

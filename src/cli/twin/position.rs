@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::figures::{Headers, Spread};
 use crate::wire::ethernet::Datagram;
-use crate::wire::velodyne::{HOUR_US, ImuWords, PositionPacket};
+use crate::wire::velodyne::HOUR_US;
+use crate::wire::velodyne_position::{ImuWords, PositionPacket};
 
 /// Position packets, seen as a whole.
 #[derive(Clone, Debug, Default)]

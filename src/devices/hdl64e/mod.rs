@@ -34,7 +34,8 @@ use crate::wire::hdl64e_command::{Command, CommandReader};
 use crate::wire::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
-use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, PpsStatus, TAIL};
+use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TAIL};
+use crate::wire::velodyne_position::PpsStatus;
 use optics::{Heading, Optics};
 use planner::{PacketPlan, Planner};
 

@@ -17,9 +17,8 @@ use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
-use menura::wire::velodyne::{
-    Bank, DATA_PACKET_LEN, DataPacket, POSITION_PACKET_LEN, PositionPacket,
-};
+use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
+use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket};
 
 /// Target, name, text: one of each format.
 const TEXTS: &[(&str, &str, &str)] = &[

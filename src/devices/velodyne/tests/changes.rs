@@ -10,7 +10,8 @@ use crate::devices::HostAddress;
 use crate::devices::velodyne::control::PhaseLock;
 use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;
-use crate::wire::velodyne::{DataPacket, PositionPacket};
+use crate::wire::velodyne::DataPacket;
+use crate::wire::velodyne_position::PositionPacket;
 
 pub(super) const MS: u64 = 1_000_000;
 
