@@ -172,9 +172,10 @@ pub fn histogram(series: &[(&ErrorFigures, &str)]) -> String {
 pub fn course(windows: &[Window]) -> String {
     let end = windows.last().map_or(1.0, |w| w.start_s);
     let step = windows.windows(2).map(|w| w[1].start_s - w[0].start_s).fold(f64::MAX, f64::min);
+    let least = windows.iter().map(|w| w.least_us).fold(0.0, f64::min);
     let most = windows.iter().map(|w| w.largest_us).fold(10.0, f64::max);
     let across = Axis::linear(end + if step == f64::MAX { 0.1 } else { step });
-    let mut chart = Chart::new(across, "seconds", Axis::logarithmic(1.0, most), "microseconds");
+    let mut chart = Chart::new(across, "seconds", Axis::signed(least, most), "microseconds");
     let band: Vec<_> = windows.iter().map(|w| (w.start_s, w.least_us, w.largest_us)).collect();
     chart.band(&band, BLUE);
     chart.line(windows.iter().map(|w| (w.start_s, w.mean_us)), BLUE);

@@ -18,9 +18,28 @@ const BOTTOM: f64 = 44.0;
 /// A direction of a chart.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
+    /// Where it starts and ends, in the scale's steps.
     least: f64,
     most: f64,
-    is_logarithmic: bool,
+    scale: Scale,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Scale {
+    Linear,
+    Logarithmic,
+    /// Powers of ten on either side of 0.
+    Signed,
+}
+
+impl Scale {
+    fn steps(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Logarithmic => libm::log10(value.max(1e-9)),
+            Self::Signed => libm::log10(1.0 + value.abs()).copysign(value),
+        }
+    }
 }
 
 impl Axis {
@@ -28,34 +47,45 @@ impl Axis {
     pub fn logarithmic(least: f64, most: f64) -> Self {
         let least = libm::floor(libm::log10(least.max(1e-3)));
         let most = libm::ceil(libm::log10(most.max(1e-3))).max(least + 1.0);
-        Self { least, most, is_logarithmic: true }
+        Self { least, most, scale: Scale::Logarithmic }
+    }
+
+    /// Powers of ten and 0, from 0 or below to 1 or above: nearly linear within 1 of 0. Reaches to
+    /// the power beyond `least` and beyond `most`.
+    pub fn signed(least: f64, most: f64) -> Self {
+        let reach = |size: f64| libm::pow(10.0, libm::ceil(libm::log10(size.max(1.0))));
+        let steps = |value: f64| Scale::Signed.steps(value);
+        let least = if least < 0.0 { steps(-reach(-least)) } else { 0.0 };
+        Self { least, most: steps(reach(most)), scale: Scale::Signed }
     }
 
     /// Equal steps from 0 to `most`.
     pub fn linear(most: f64) -> Self {
-        Self { least: 0.0, most: most.max(1e-9), is_logarithmic: false }
+        Self { least: 0.0, most: most.max(1e-9), scale: Scale::Linear }
     }
 
     /// 0 at the axis' start, 1 at its end.
     fn share(self, value: f64) -> f64 {
-        let value = match self.is_logarithmic {
-            true => libm::log10(value.max(1e-9)),
-            false => value,
-        };
-        ((value - self.least) / (self.most - self.least)).clamp(0.0, 1.0)
+        ((self.scale.steps(value) - self.least) / (self.most - self.least)).clamp(0.0, 1.0)
     }
 
     fn ticks(self) -> Vec<f64> {
-        if self.is_logarithmic {
-            return (self.least as i32..=self.most as i32)
-                .map(|n| libm::pow(10.0, n.into()))
-                .collect();
+        let power = |n: i32| libm::pow(10.0, n.into());
+        match self.scale {
+            Scale::Linear => {
+                let rough = self.most / 8.0;
+                let power = libm::pow(10.0, libm::floor(libm::log10(rough)));
+                let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
+                let step = steps.into_iter().find(|s| *s >= rough).unwrap_or(10.0 * power);
+                (0..=(self.most / step) as i32).map(|n| f64::from(n) * step).collect()
+            }
+            Scale::Logarithmic => (self.least as i32..=self.most as i32).map(power).collect(),
+            Scale::Signed => {
+                let down = (0..=(-self.least) as i32).rev().map(|n| -power(n));
+                let down = down.filter(|_| self.least < 0.0);
+                down.chain([0.0]).chain((0..=self.most as i32).map(power)).collect()
+            }
         }
-        let rough = self.most / 8.0;
-        let power = libm::pow(10.0, libm::floor(libm::log10(rough)));
-        let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough);
-        let step = step.unwrap_or(10.0 * power);
-        (0..=(self.most / step) as i32).map(|n| f64::from(n) * step).collect()
     }
 }
 
@@ -228,6 +258,11 @@ mod tests {
         assert_eq!(Axis::linear(10.0).ticks(), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(Axis::linear(600.0).ticks().len(), 7);
         assert!(Axis::logarithmic(0.0, 0.0).ticks().len() >= 2);
+        assert_eq!(Axis::signed(0.0, 30.0).ticks(), [0.0, 1.0, 10.0, 100.0]);
+        let signed = Axis::signed(-3.0, 0.5);
+        assert_eq!(signed.ticks(), [-10.0, -1.0, 0.0, 1.0]);
+        assert_eq!((signed.share(-10.0), signed.share(1.0)), (0.0, 1.0));
+        assert!(signed.share(-1.0) < signed.share(0.0));
     }
 
     #[test]
