@@ -414,7 +414,9 @@ mod tests {
     #[test]
     fn ipv6_works_too() {
         let Ok(listener) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) else {
-            eprintln!("left out: ipv6_works_too needs IPv6 on the loopback interface");
+            let text = "left out: ipv6_works_too needs IPv6 on the loopback interface";
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{text}");
+            eprintln!("{text}");
             return;
         };
         listener.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
