@@ -134,6 +134,23 @@ fn wrong_requirements_and_files_stop_before_anything_is_sent() {
     }
 }
 
+#[test]
+fn a_card_that_does_not_stamp_is_not_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = rig(folder.path(), "127.0.0.1:9");
+    let certificate = folder.path().join("certificate.json");
+    let told = output(&[
+        "run",
+        &rig,
+        "--set",
+        "engine.stamps=\"card\"",
+        "--certificate",
+        certificate.to_str().unwrap(),
+    ]);
+    assert!(!told.status.success());
+    assert!(text(&told.stderr).contains("lo has no clock of its own"), "{}", text(&told.stderr));
+}
+
 fn probe(port: u16, arguments: &[&str]) -> Child {
     menura(&["probe", "--listen", &port.to_string(), "--json"])
         .args(arguments)

@@ -80,10 +80,14 @@ fn section(device: &DeviceTiming, html: &mut String) {
         device.thinned,
         device.refused,
     );
+    let stamp = match device.stamps.as_str() {
+        "card" => "card's timestamp",
+        _ => "kernel timestamp",
+    };
     let rows = [
-        ("due to handed over", &device.handed),
-        ("due to kernel timestamp", &device.departed),
-        ("handed over to kernel timestamp", &device.in_kernel),
+        ("due to handed over".to_owned(), &device.handed),
+        (format!("due to {stamp}"), &device.departed),
+        (format!("handed over to {stamp}"), &device.in_kernel),
     ];
     let rows: Vec<_> = rows.into_iter().filter(|(_, figures)| figures.count > 0).collect();
     if rows.is_empty() {
@@ -109,26 +113,39 @@ fn section(device: &DeviceTiming, html: &mut String) {
         );
     }
     html.push_str("</table>\n");
-    match (device.stamps.as_str(), device.unstamped, device.unrecorded) {
-        ("kernel", 0, 0) => {}
-        ("kernel", unstamped, unrecorded) => {
-            let _ = writeln!(
-                html,
-                "<p class=\"note\">{unstamped} packets without a timestamp, {unrecorded} not \
-                 recorded.</p>"
-            );
-        }
-        _ => html.push_str("<p class=\"note\">This link has no transmit timestamps.</p>\n"),
-    }
+    notes(device, html);
     let legend = match device.departed.count {
-        0 => "handed over",
-        _ => "orange: handed over, blue: kernel timestamp",
+        0 => "handed over".to_owned(),
+        _ => format!("orange: handed over, blue: {stamp}"),
     };
     let _ = writeln!(html, "<h3>How late: packets by size of the error ({legend})</h3>");
     html.push_str(&histogram(&[(&device.handed, ORANGE), (device.evidence(), BLUE)]));
     html.push_str("<h3>When: least, mean and largest error in the course of the run</h3>\n");
     html.push_str(&course(&device.evidence().timeline));
     worst(device.evidence(), html);
+}
+
+/// Where the timestamps are not the kernel's, or not all there.
+fn notes(device: &DeviceTiming, html: &mut String) {
+    let mut note = |text: String| {
+        let _ = writeln!(html, "<p class=\"note\">{text}</p>");
+    };
+    if device.stamps == "none" {
+        return note("This link has no transmit timestamps.".to_owned());
+    }
+    if device.stamps == "card" {
+        note(format!(
+            "{} of {} timestamps are the network card's, whose clock was read within {:.1} us; the \
+             others are the kernel's.",
+            device.stamped_by_card, device.departed.count, device.card_comparison_us,
+        ));
+    }
+    if device.unstamped + device.unrecorded > 0 {
+        note(format!(
+            "{} packets without a timestamp, {} not recorded.",
+            device.unstamped, device.unrecorded,
+        ));
+    }
 }
 
 /// Packets by size of their error; the percentiles of the last are marked.
@@ -209,6 +226,7 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("hands datagrams over early by", format!("{} us", sending.lead_us));
     row("core of the sender", sending.send_core.map_or("any".into(), |core| core.to_string()));
     row("launch times", sending.launch_time.to_string());
+    row("timestamps asked of", sending.stamps.clone());
     row("late packets", format!("{}, later than {} us", sending.late, sending.miss_threshold_us));
     for right in &certificate.rights {
         let answer = match &right.refused_because {

@@ -20,9 +20,9 @@ pub struct CertifyArgs {
     ///
     /// Conditions [DEVICE:]METRIC<LIMIT (or <=, =, >=, >) with commas between. Metrics: p50, p99.9
     /// and so on, max, mean and drift (in a second) with ns, us, ms or s; late, dropped, thinned,
-    /// refused, unstamped and packets. Measured by the kernel's transmit timestamps where there are
-    /// any, else when packets are handed to the kernel. Devices that have sent nothing are passed
-    /// over unless they are named.
+    /// refused, unstamped and packets. Measured by transmit timestamps where there are any, else
+    /// when packets are handed to the kernel. Devices that have sent nothing are passed over unless
+    /// they are named.
     #[arg(long, value_name = "LIST", value_parser = require::parse_list)]
     require: Vec<Requirements>,
 }

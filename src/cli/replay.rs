@@ -14,7 +14,7 @@ use super::inspect::capture::{CaptureReader, Source};
 use super::run::tell_refusals;
 use super::status::StatusView;
 use super::{CliError, stop_on_signal};
-use crate::config::rig::{EngineConfig, SchedulerChoice};
+use crate::config::rig::{EngineConfig, SchedulerChoice, StampChoice};
 use crate::engine::certificate::{Account, Certificate, digest};
 use crate::engine::os::Grant;
 use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
@@ -57,12 +57,16 @@ pub struct Cmd {
     send_core: Option<usize>,
 
     /// How the kernel schedules the sending thread
-    #[arg(long, default_value = SchedulerChoice::Fifo.word(), value_parser = scheduler_parser())]
+    #[arg(long, default_value = SchedulerChoice::Fifo.word(), value_parser = choice_parser(SchedulerChoice::WORDS))]
     scheduler: SchedulerChoice,
 
     /// The kernel lets datagrams go at their due times: needs the qdisc etf or fq
     #[arg(long)]
     launch_time: bool,
+
+    /// Who tells when datagrams left; a network card with a clock of its own can
+    #[arg(long, default_value = StampChoice::Kernel.word(), value_parser = choice_parser(StampChoice::WORDS))]
+    stamps: StampChoice,
 
     #[command(flatten)]
     certify: CertifyArgs,
@@ -74,12 +78,13 @@ struct Target {
     port: Option<u16>,
 }
 
-/// Takes the words that rigs have for it.
-fn scheduler_parser() -> impl TypedValueParser<Value = SchedulerChoice> {
-    let words = SchedulerChoice::WORDS;
+/// Takes the words that rigs have for a choice.
+fn choice_parser<T: Copy + Send + Sync + 'static, const N: usize>(
+    words: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(words.map(|(word, _)| word)).map(move |given| {
         let chosen = words.into_iter().find(|(word, _)| *word == given);
-        chosen.map_or(SchedulerChoice::Fifo, |(_, choice)| choice)
+        chosen.expect("clap takes no other word").1
     })
 }
 
@@ -103,6 +108,7 @@ impl Cmd {
             send_core: self.send_core,
             scheduler: self.scheduler,
             launch_time: self.launch_time,
+            stamps: self.stamps,
             ..EngineConfig::default()
         };
         let hashes = digest::of_replay(&self.capture)

@@ -294,6 +294,8 @@ pub struct EngineConfig {
     pub send_core: Option<usize>,
     /// Give datagrams to the kernel ahead of time, with the instant at which they are to leave.
     pub launch_time: bool,
+    /// Who says when datagrams left.
+    pub stamps: StampChoice,
 }
 
 impl Default for EngineConfig {
@@ -310,6 +312,7 @@ impl Default for EngineConfig {
             scheduler: SchedulerChoice::Fifo,
             send_core: None,
             launch_time: false,
+            stamps: StampChoice::Kernel,
         }
     }
 }
@@ -325,6 +328,16 @@ pub enum SchedulerChoice {
     Deadline,
     /// `SCHED_OTHER`, as any thread.
     Normal,
+}
+
+words!(StampChoice: "kernel" => Kernel, "card" => Card);
+/// Who stamps datagrams when they leave, for a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampChoice {
+    /// The driver of the network interface, just before the hardware has the frame.
+    Kernel,
+    /// The network card, by its own clock, when the frame is on the wire.
+    Card,
 }
 
 words!(CasterChoice: "menura" => Menura, "embree" => Embree);

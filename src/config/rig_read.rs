@@ -18,7 +18,7 @@ use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::response_read::{Named, responses, stimuli};
 use super::rig::{
     CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Rig, RigPlaces,
-    RobotConfig, SchedulerChoice, TrajectoryConfig,
+    RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig,
 };
 use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -187,6 +187,7 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
         core.fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
     }
     all.launch_time = table.optional("launch_time").boolean().unwrap_or(all.launch_time);
+    all.stamps = table.optional("stamps").choice(&StampChoice::WORDS, origin).unwrap_or(all.stamps);
 }
 
 fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {

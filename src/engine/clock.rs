@@ -3,6 +3,7 @@
 //! The real-time clock counts from an origin on the kernel's monotonic clock and sleeps to
 //! absolute instants, so lateness never adds up.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{ClockId, Timespec};
@@ -112,19 +113,49 @@ pub fn tai_offset() -> ClockOffset {
     offset_of(ReadableClock::Tai)
 }
 
-/// The best of a few comparisons: an interruption between two readings spoils one.
 fn offset_of(clock: ReadableClock) -> ClockOffset {
-    let compare = |_| {
+    let Ok(best) = compare(|| Ok::<_, Infallible>(nanos(rustix::time::clock_gettime(clock))));
+    ClockOffset {
+        offset_ns: best.other_ns as i64 - best.monotonic_ns as i64,
+        uncertainty_ns: best.uncertainty_ns,
+    }
+}
+
+/// What two clocks show at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The kernel's monotonic clock.
+    pub monotonic_ns: u64,
+    /// The other.
+    pub other_ns: u64,
+    /// How far apart the two instants may be.
+    pub uncertainty_ns: u64,
+}
+
+/// A clock that `read` reads, nanoseconds, beside the monotonic one: the best of a few comparisons,
+/// as an interruption between two readings spoils one.
+///
+/// # Errors
+/// The first of `read`.
+pub fn compare<E>(read: impl Fn() -> Result<u64, E>) -> Result<Comparison, E> {
+    let once = || -> Result<Comparison, E> {
         let before = monotonic_ns();
-        let other = nanos(rustix::time::clock_gettime(clock));
+        let other_ns = read()?;
         let after = monotonic_ns();
-        let middle = before + (after - before) / 2;
-        ClockOffset {
-            offset_ns: other as i64 - middle as i64,
+        Ok(Comparison {
+            monotonic_ns: before + (after - before) / 2,
+            other_ns,
             uncertainty_ns: (after - before).div_ceil(2),
-        }
+        })
     };
-    (0..5).map(compare).min_by_key(|c| c.uncertainty_ns).expect("five comparisons")
+    let mut best = once()?;
+    for _ in 1..5 {
+        let next = once()?;
+        if next.uncertainty_ns < best.uncertainty_ns {
+            best = next;
+        }
+    }
+    Ok(best)
 }
 
 fn monotonic_ns() -> u64 {

@@ -5,46 +5,19 @@
 //! any other a launch time is ignored without a word, so the scheduler is looked at first.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
 
 use serde::Deserialize;
 
 use crate::links::udp::{LaunchClock, UdpLink};
 
-/// Lets `link` send with launch times, by `interface` or the one that leads to its destination.
+/// Lets `link` send with launch times by `interface`.
 ///
 /// # Errors
 /// Why that cannot be had here, and what would change it.
-pub fn prepare(link: &mut UdpLink, interface: Option<&str>) -> io::Result<()> {
-    let interface = match interface {
-        Some(name) => name.to_owned(),
-        None => interface_to(link.to())?,
-    };
-    let clock = clock_of(&interface, &schedulers_of(&interface)?).map_err(io::Error::other)?;
+pub fn prepare(link: &mut UdpLink, interface: &str) -> io::Result<()> {
+    let clock = clock_of(interface, &schedulers_of(interface)?).map_err(io::Error::other)?;
     link.set_launch_clock(clock)
-}
-
-/// The network interface that datagrams to `to` leave by.
-fn interface_to(to: SocketAddr) -> io::Result<String> {
-    let any: SocketAddr = match to {
-        SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
-        SocketAddr::V6(_) => ([0_u16; 8], 0).into(),
-    };
-    let probe = UdpSocket::bind(any)?;
-    probe.set_broadcast(true)?;
-    probe.connect(to)?;
-    let ours = probe.local_addr()?.ip();
-    let is_ours = |address: &nix::ifaddrs::InterfaceAddress| {
-        address.address.as_ref().is_some_and(|storage| {
-            storage.as_sockaddr_in().is_some_and(|a| ours == a.ip())
-                || storage.as_sockaddr_in6().is_some_and(|a| ours == a.ip())
-        })
-    };
-    nix::ifaddrs::getifaddrs()?
-        .find(is_ours)
-        .map(|address| address.interface_name)
-        .ok_or_else(|| io::Error::other(format!("no network interface has the address {ours}")))
 }
 
 /// What `tc` says of the packet schedulers of `interface`, as JSON.
@@ -137,10 +110,5 @@ mod tests {
         assert!(clock_of("lo", "[]").unwrap_err().contains("no qdisc"));
         assert!(clock_of("lo", "?").unwrap_err().starts_with("tc: "));
         assert_eq!(kinds(fq).unwrap(), ["mq", "fq", "fq"]);
-    }
-
-    #[test]
-    fn the_interface_is_found() {
-        assert_eq!(interface_to("127.0.0.1:2368".parse().unwrap()).unwrap(), "lo");
     }
 }

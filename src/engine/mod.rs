@@ -37,11 +37,12 @@ use crate::config::faults::DeviceFaults;
 use crate::config::objects::ObjectConfig;
 use crate::config::responses::StimulusCause;
 use crate::config::rig::{
-    CasterChoice, ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig, SceneSource, UdpConfig,
+    CasterChoice, ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, Rig,
+    SceneSource, StampChoice, UdpConfig,
 };
 use crate::devices::{self, Built};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
-use crate::links::ByteLink;
+use crate::links::card_clock::CardClock;
 use crate::links::http::HttpServer;
 use crate::links::line::LineSettings;
 use crate::links::pty::PtyLink;
@@ -49,6 +50,7 @@ use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::links::udp::{UdpLink, UdpOptions};
+use crate::links::{ByteLink, interface};
 use crate::sensors::Surroundings;
 use crate::sensors::lidar::Watch;
 use crate::time::Epoch;
@@ -324,24 +326,46 @@ pub fn open_control(
     opened.map(Some).map_err(|error| SetupError::Control { device: device.name.clone(), error })
 }
 
-/// Opens the link of a device whose serial port, if it has one, starts at `line`. With
-/// `launch_time`, datagrams are to leave at instants given to the kernel.
+/// Opens the link of a device whose serial port, if it has one, starts at `line`; datagrams leave
+/// and are stamped as `engine` has it.
 pub fn open_link(
     device: &DeviceConfig,
     line: LineSettings,
-    launch_time: bool,
+    engine: &EngineConfig,
 ) -> Result<Link, SetupError> {
     let opened = match &device.link {
         LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
-            if launch_time {
-                launch::prepare(&mut link, udp.interface.as_deref())?;
-            }
+            prepare(&mut link, udp.interface.as_deref(), engine)?;
             Ok(Link::Udp(link))
         }),
         LinkConfig::Line(config) => open_line(config, line).map(Link::Line),
         LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
     };
     opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
+}
+
+/// Has what `link` sends leave, and be stamped, by `interface` as `engine` has it; without one, by
+/// that which leads to its destination.
+fn prepare(link: &mut UdpLink, interface: Option<&str>, engine: &EngineConfig) -> io::Result<()> {
+    let is_by_card = engine.stamps == StampChoice::Card;
+    if !engine.launch_time && !is_by_card {
+        return Ok(());
+    }
+    let interface = match interface {
+        Some(name) => name.to_owned(),
+        None => interface::towards(link.to())?,
+    };
+    if engine.launch_time {
+        launch::prepare(link, &interface)?;
+    }
+    if is_by_card {
+        let clock = CardClock::open(&interface).map_err(|error| {
+            let text = format!("stamps by the card (`engine.stamps`, `--stamps`): {error}");
+            io::Error::new(error.kind(), text)
+        })?;
+        link.set_card_clock(clock);
+    }
+    Ok(())
 }
 
 fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn ByteLink>> {

@@ -5,6 +5,7 @@
 //! (`listen.rs`); the conductor passes measurements, host bytes and the time to the devices.
 
 pub mod answers;
+mod card_time;
 pub mod departure;
 pub mod ledger;
 mod listen;
@@ -101,12 +102,11 @@ impl<'a> RealTimeRun<'a> {
         let lines: Vec<_> = devices()
             .map(|device| device.line().unwrap_or(LineSettings::eight_n_one(9600)))
             .collect();
-        let launch_time = rig.engine.launch_time;
         let links: Result<Vec<_>, _> = rig
             .devices
             .iter()
             .zip(&lines)
-            .map(|(device, line)| open_link(device, *line, launch_time))
+            .map(|(device, line)| open_link(device, *line, &rig.engine))
             .collect();
         let links = links?;
         let controls = rig.devices.iter().zip(&lines);

@@ -1,6 +1,9 @@
 //! Where bytes go: sockets, serial lines, and recordings of what would have left.
 
+#[allow(unsafe_code)] // one ioctl that no library has
+pub mod card_clock;
 pub mod http;
+pub mod interface;
 pub mod line;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;

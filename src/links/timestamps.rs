@@ -1,10 +1,11 @@
 //! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): when one was given to the network
 //! interface, and when one came from it.
 //!
-//! Stamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time. A departure's
-//! stamp is taken by the interface's driver just before the hardware has the frame, and waits in
-//! the socket's error queue; an arrival's is taken when the frame is handed to the network stack.
-//! See the kernel's `Documentation/networking/timestamping.rst`.
+//! Stamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time, unless the
+//! network card took them: those are of its own clock. A departure's stamp is taken by the
+//! interface's driver just before the hardware has the frame, or by the card when the frame is on
+//! the wire, and waits in the socket's error queue; an arrival's is taken when the frame is handed
+//! to the network stack. See the kernel's `Documentation/networking/timestamping.rst`.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -23,13 +24,24 @@ use nix::sys::time::TimeSpec;
 /// `SO_EE_ORIGIN_TIMESTAMPING` of `linux/errqueue.h`.
 const ORIGIN_TIMESTAMPING: u8 = 4;
 
+/// Who stamps a datagram that leaves, and by whose clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamper {
+    /// The interface's driver, by the real-time clock.
+    Kernel,
+    /// The network card, by [`super::card_clock::CardClock`].
+    Card,
+}
+
 /// When a datagram left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepartureStamp {
     /// Which: the number of datagrams sent by this socket before it, since stamps were asked for.
     pub key: u32,
-    /// When, nanoseconds of POSIX time.
-    pub unix_ns: u64,
+    /// When, nanoseconds on the stamper's clock.
+    pub at_ns: u64,
+    /// Who says so.
+    pub by: Stamper,
 }
 
 /// A datagram that arrived.
@@ -47,12 +59,16 @@ pub struct Arrival {
     pub overflowed: Option<u32>,
 }
 
-/// Asks for a stamp of every datagram that leaves `socket` from now on.
-pub fn stamp_departures(socket: &impl AsFd) -> io::Result<()> {
-    let flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
+/// Asks for a stamp of every datagram that leaves `socket` from now on. What the card is asked for
+/// and does not stamp, the kernel does.
+pub fn stamp_departures(socket: &impl AsFd, by: Stamper) -> io::Result<()> {
+    let mut flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
         | Flag::SOF_TIMESTAMPING_SOFTWARE
         | Flag::SOF_TIMESTAMPING_OPT_ID
         | Flag::SOF_TIMESTAMPING_OPT_TSONLY;
+    if by == Stamper::Card {
+        flags |= Flag::SOF_TIMESTAMPING_TX_HARDWARE | Flag::SOF_TIMESTAMPING_RAW_HARDWARE;
+    }
     Ok(setsockopt(socket, Timestamping, &flags)?)
 }
 
@@ -124,13 +140,16 @@ impl StampReader {
 #[derive(Clone, Copy, Debug, Default)]
 struct Extras {
     stamp_ns: Option<u64>,
+    card_ns: Option<u64>,
     key: Option<u32>,
     overflowed: Option<u32>,
 }
 
 impl Extras {
     fn departure(self) -> Option<DepartureStamp> {
-        Some(DepartureStamp { key: self.key?, unix_ns: self.stamp_ns? })
+        let card = self.card_ns.map(|ns| (ns, Stamper::Card));
+        let (at_ns, by) = card.or(self.stamp_ns.map(|ns| (ns, Stamper::Kernel)))?;
+        Some(DepartureStamp { key: self.key?, at_ns, by })
     }
 }
 
@@ -156,6 +175,7 @@ fn receive(
         match item {
             ControlMessageOwned::ScmTimestampsns(stamps) => {
                 extras.stamp_ns = nanoseconds(stamps.system);
+                extras.card_ns = nanoseconds(stamps.hw_raw);
             }
             ControlMessageOwned::ScmTimestampns(stamp) => extras.stamp_ns = nanoseconds(stamp),
             ControlMessageOwned::Ipv4RecvErr(error, _)
@@ -188,4 +208,21 @@ fn nanoseconds(time: TimeSpec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec()).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec() as u64)?;
     (nanos > 0).then_some(nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cards_stamp_goes_before_the_kernels() {
+        let stamp = |stamp_ns, card_ns| {
+            let extras = Extras { stamp_ns, card_ns, key: Some(7), overflowed: None };
+            extras.departure().map(|stamp| (stamp.key, stamp.at_ns, stamp.by))
+        };
+        assert_eq!(stamp(None, Some(5)), Some((7, 5, Stamper::Card)));
+        assert_eq!(stamp(Some(6), Some(5)), Some((7, 5, Stamper::Card)));
+        assert_eq!(stamp(Some(6), None), Some((7, 6, Stamper::Kernel)));
+        assert_eq!(stamp(None, None), None);
+    }
 }

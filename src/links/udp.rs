@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustix::cmsg_space;
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover, set_txtime};
@@ -19,7 +19,8 @@ use rustix::net::{
 use rustix::thread::ClockId;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::timestamps::{self, DepartureStamp, StampReader};
+use super::card_clock::CardClock;
+use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
 
 /// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
 /// sender.
@@ -52,6 +53,7 @@ pub struct UdpLink {
     /// Datagrams sent; the kernel counts the same to name its stamps.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
+    card_clock: Option<Arc<CardClock>>,
     second: Option<Box<UdpLink>>,
 }
 
@@ -124,6 +126,7 @@ impl UdpLink {
             refused: AtomicU64::new(0),
             sent: AtomicU32::new(0),
             launch_clock: None,
+            card_clock: None,
             second: None,
         })
     }
@@ -209,10 +212,26 @@ impl UdpLink {
         self.launch_clock
     }
 
-    /// Has the kernel stamp every datagram when it leaves; before the first is sent.
+    /// Has departures, when they are stamped, stamped by the card of this clock; those of the
+    /// second socket too.
+    pub fn set_card_clock(&mut self, clock: CardClock) {
+        let clock = Arc::new(clock);
+        if let Some(second) = &mut self.second {
+            second.card_clock = Some(Arc::clone(&clock));
+        }
+        self.card_clock = Some(clock);
+    }
+
+    /// The clock of the card that stamps departures; none if the kernel does.
+    pub fn card_clock(&self) -> Option<&CardClock> {
+        self.card_clock.as_deref()
+    }
+
+    /// Has every datagram stamped when it leaves; before the first is sent.
     pub fn stamp_departures(&self) -> io::Result<()> {
         timestamps::enlarge_receive_buffer(&self.socket, STAMP_BUFFER_BYTES);
-        timestamps::stamp_departures(&self.socket)
+        let by = if self.card_clock.is_some() { Stamper::Card } else { Stamper::Kernel };
+        timestamps::stamp_departures(&self.socket, by)
     }
 
     /// Adds the stamps that are there to `stamps`.
@@ -408,7 +427,18 @@ mod tests {
         let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
         link.departures(&mut reader, &mut stamps).unwrap();
         assert_eq!(stamps.iter().map(|stamp| stamp.key).collect::<Vec<_>>(), [0, 1]);
-        assert!(stamps[0].unix_ns > 0 && stamps[0].unix_ns <= stamps[1].unix_ns);
+        assert!(stamps[0].at_ns > 0 && stamps[0].at_ns <= stamps[1].at_ns);
+    }
+
+    #[test]
+    fn what_no_card_stamps_the_kernel_does() {
+        let listener = listener();
+        let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
+        timestamps::stamp_departures(&link.socket, Stamper::Card).unwrap();
+        link.send(b"x").unwrap();
+        let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
+        link.departures(&mut reader, &mut stamps).unwrap();
+        assert_eq!(stamps.iter().map(|stamp| stamp.by).collect::<Vec<_>>(), [Stamper::Kernel]);
     }
 
     #[test]

@@ -287,7 +287,8 @@ fn interface(interface: &InterfaceFacts) -> Finding {
     let topic = format!("interface {}", interface.name);
     let speed = interface.speed_mbit_s.map(|mbit| format!("{mbit} Mbit/s, ")).unwrap_or_default();
     if interface.has_clock {
-        return good(&topic, format!("{speed}stamps packets with its own clock"));
+        let found = format!("{speed}stamps packets with its own clock (engine.stamps = \"card\")");
+        return good(&topic, found);
     }
     let how = "transmit times are the kernel's, not the wire's";
     note(&topic, format!("{speed}no clock of its own"), how)

@@ -69,6 +69,9 @@ pub struct Sending {
     pub send_core: Option<usize>,
     /// `engine.launch_time`
     pub launch_time: bool,
+    /// `engine.stamps`
+    #[serde(default)]
+    pub stamps: String,
     /// `engine.late`
     pub late: String,
     /// `engine.miss_threshold_us`
@@ -130,20 +133,26 @@ pub struct DeviceTiming {
     pub refused: u64,
     /// Packets sent whose timing nobody had time to write down.
     pub unrecorded: u64,
-    /// Who says when packets left: `kernel`, or `none` for links without timestamps.
+    /// Who says when packets left: `kernel`, `card`, or `none` for links without timestamps.
     pub stamps: String,
+    /// Those of the timestamps that the network card took; the kernel took the others.
+    #[serde(default)]
+    pub stamped_by_card: u64,
+    /// How far the card's clock may have been misread, microseconds: the worst.
+    #[serde(default)]
+    pub card_comparison_us: f64,
     /// Packets whose transmit timestamp never came.
     pub unstamped: u64,
     /// From due to handed to the kernel.
     pub handed: ErrorFigures,
-    /// From due to the kernel's transmit timestamp.
+    /// From due to the transmit timestamp.
     pub departed: ErrorFigures,
     /// From handed over to the transmit timestamp.
     pub in_kernel: ErrorFigures,
 }
 
 impl DeviceTiming {
-    /// The best evidence of when packets left: the kernel's stamps, else the hand-over.
+    /// The best evidence of when packets left: timestamps, else the hand-over.
     pub fn evidence(&self) -> &ErrorFigures {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
@@ -163,7 +172,14 @@ impl DeviceTiming {
             thinned: figures.thinned,
             refused: figures.send_errors,
             unrecorded: figures.unrecorded,
-            stamps: if book.is_stamped { "kernel" } else { "none" }.to_owned(),
+            stamps: match (book.is_stamped, book.by_card) {
+                (false, _) => "none",
+                (true, 0) => "kernel",
+                (true, _) => "card",
+            }
+            .to_owned(),
+            stamped_by_card: book.by_card,
+            card_comparison_us: book.card_uncertainty_ns as f64 / 1e3,
             unstamped: book.unstamped,
             handed: book.handed.figures(),
             departed: book.departed.figures(),
@@ -262,6 +278,7 @@ impl Sending {
             scheduler: engine.scheduler.word().to_owned(),
             send_core: engine.send_core,
             launch_time: engine.launch_time,
+            stamps: engine.stamps.word().to_owned(),
             late: engine.late.word().to_owned(),
             miss_threshold_us: engine.miss_threshold_ns as f64 / 1e3,
             render_ahead_ms: engine.render_ahead_ns as f64 / 1e6,

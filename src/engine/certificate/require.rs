@@ -249,6 +249,8 @@ mod tests {
             refused: 0,
             unrecorded: 0,
             stamps: "kernel".into(),
+            stamped_by_card: 0,
+            card_comparison_us: 0.0,
             unstamped: 0,
             handed: ErrorRecord::default().figures(),
             departed: record.figures(),

@@ -9,13 +9,15 @@ use std::time::Duration;
 use rtrb::Consumer;
 
 use super::answers::Answers;
+use super::card_time::CardTime;
 use crate::devices::Transmit;
 use crate::engine::Link;
 use crate::engine::clock::{self, MonotonicClock};
 use crate::engine::render::Marks;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::engine::timing::ErrorRecord;
-use crate::links::timestamps::{DepartureStamp, StampReader};
+use crate::links::card_clock::CardClock;
+use crate::links::timestamps::{DepartureStamp, StampReader, Stamper};
 use crate::time::SimTime;
 
 /// Time between two looks. The sender never waits for the ledger, so it is not told of news.
@@ -62,12 +64,16 @@ pub struct Handed {
 pub struct TimingBook {
     /// From due to handed to the kernel.
     pub handed: ErrorRecord,
-    /// From due to the kernel's transmit timestamp.
+    /// From due to the transmit timestamp.
     pub departed: ErrorRecord,
     /// From handed over to the transmit timestamp.
     pub in_kernel: ErrorRecord,
-    /// Whether the kernel stamps this device's packets.
+    /// Whether this device's packets are stamped.
     pub is_stamped: bool,
+    /// Those of the timestamps that the network card took.
+    pub by_card: u64,
+    /// How far a reading of the card's clock may be off, nanoseconds: the worst.
+    pub card_uncertainty_ns: u64,
     /// Packets whose stamp never came.
     pub unstamped: u64,
     /// Stamps that no packet was found for.
@@ -81,6 +87,7 @@ pub struct TimingBook {
 struct Stamps {
     data: Vec<DepartureStamp>,
     position: Vec<DepartureStamp>,
+    card: CardTime,
 }
 
 /// The ledger and what it writes to.
@@ -198,16 +205,47 @@ impl Ledger<'_> {
         // The clocks are compared anew each time: the one that stamps is steered.
         let offset_ns = clock::realtime_offset().offset_ns;
         let mut is_waiting = false;
-        for (book, stamps) in books.iter().zip(stamps) {
+        for ((link, book), stamps) in self.links.iter().zip(books).zip(stamps) {
+            let Link::Udp(udp) = link else { continue };
             let mut book = book.lock().expect("no holder panics");
+            let Stamps { data, position, card } = stamps;
+            if let Some(clock) = udp.card_clock() {
+                let of_card = |stamp: &DepartureStamp| stamp.by == Stamper::Card;
+                if data.iter().chain(&*position).any(of_card) {
+                    book.card_uncertainty_ns = book.card_uncertainty_ns.max(look_at(clock, card));
+                }
+            }
             let at_ns = |stamp: &DepartureStamp| {
-                stamp.unix_ns as i64 - offset_ns - self.clock.origin_ns() as i64
+                let monotonic_ns = match stamp.by {
+                    Stamper::Kernel => Some(stamp.at_ns as i64 - offset_ns),
+                    Stamper::Card => card.monotonic_ns(stamp.at_ns),
+                };
+                monotonic_ns.map(|ns| ns - self.clock.origin_ns() as i64)
             };
-            stamps.data.retain(|stamp| !book.claim(false, stamp.key, at_ns(stamp)));
-            stamps.position.retain(|stamp| !book.claim(true, stamp.key, at_ns(stamp)));
+            for (is_position, stamps) in [(false, data), (true, position)] {
+                stamps.retain(|stamp| {
+                    // A clock that cannot be read leaves its stamps without meaning.
+                    let Some(at_ns) = at_ns(stamp) else { return false };
+                    !book.claim(is_position, stamp, at_ns)
+                });
+            }
             is_waiting |= !book.waiting.is_empty() || !book.waiting_positions.is_empty();
         }
         is_waiting
+    }
+}
+
+/// Compares a card's clock; how far that may be off, nanoseconds.
+fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
+    match clock::compare(|| clock.now_ns()) {
+        Ok(comparison) => {
+            card.note(comparison);
+            comparison.uncertainty_ns
+        }
+        Err(error) => {
+            tracing::debug!("cannot read the network card's clock: {error}");
+            0
+        }
     }
 }
 
@@ -217,12 +255,12 @@ impl TimingBook {
         if is_position { &mut self.waiting_positions } else { &mut self.waiting }
     }
 
-    /// Writes the departure of the packet that the kernel calls `key`, `at_ns` after the first
-    /// instant; `false` if that packet is still to come.
-    fn claim(&mut self, is_position: bool, key: u32, at_ns: i64) -> bool {
+    /// Writes the departure of the packet that `stamp` is of, `at_ns` after the first instant;
+    /// `false` if that packet is still to come.
+    fn claim(&mut self, is_position: bool, stamp: &DepartureStamp, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets before this one have lost their stamps.
         while let Some(first) = self.waiting_at(is_position).front().copied() {
-            let ahead = key.wrapping_sub(first.key.unwrap_or(key)) as i32;
+            let ahead = stamp.key.wrapping_sub(first.key.unwrap_or(stamp.key)) as i32;
             if ahead < 0 {
                 self.unclaimed += 1;
                 return true;
@@ -232,6 +270,7 @@ impl TimingBook {
                 self.unstamped += 1;
                 continue;
             }
+            self.by_card += u64::from(stamp.by == Stamper::Card);
             self.departed.record(first.packet, first.due, at_ns.saturating_sub(first.due.0 as i64));
             self.in_kernel.record(first.packet, first.due, at_ns.saturating_sub(first.at.0 as i64));
             return true;
@@ -263,21 +302,30 @@ mod tests {
         }
     }
 
+    fn claim(book: &mut TimingBook, is_position: bool, key: u32, at_ns: i64) -> bool {
+        let stamp = DepartureStamp { key, at_ns: 0, by: Stamper::Kernel };
+        book.claim(is_position, &stamp, at_ns)
+    }
+
     #[test]
     fn stamps_find_their_packets_although_some_are_lost_and_keys_wrap() {
         let mut book = TimingBook { is_stamped: true, ..TimingBook::default() };
         let first = u32::MAX - 1;
         book.waiting.extend((0..4).map(|n| handed(n, first.wrapping_add(n as u32))));
-        assert!(book.claim(false, first, 25));
+        assert!(claim(&mut book, false, first, 25));
         // The second's stamp is lost; the third's key has wrapped to 0.
-        assert!(book.claim(false, 0, 2027));
-        assert!(book.claim(false, first, 25), "a stamp that comes twice is thrown away");
-        assert!(!book.claim(true, 1, 9), "the other socket counts for itself");
-        assert!(book.claim(false, 1, 3020));
-        assert!(!book.claim(false, 2, 4020), "its packet has not been written down yet");
+        assert!(claim(&mut book, false, 0, 2027));
+        assert!(claim(&mut book, false, first, 25), "a stamp that comes twice is thrown away");
+        assert!(!claim(&mut book, true, 1, 9), "the other socket counts for itself");
+        assert!(claim(&mut book, false, 1, 3020));
+        assert!(!claim(&mut book, false, 2, 4020), "its packet has not been written down yet");
         assert_eq!((book.departed.count(), book.unstamped, book.unclaimed), (3, 1, 1));
         let worst = book.departed.figures().worst[0];
         assert_eq!((worst.packet, worst.error_ns), (2, 27));
         assert_eq!(book.in_kernel.figures().worst[0].error_ns, 17);
+        assert_eq!(book.by_card, 0);
+        book.waiting.push_back(handed(4, 2));
+        assert!(book.claim(false, &DepartureStamp { key: 2, at_ns: 0, by: Stamper::Card }, 4020));
+        assert_eq!((book.departed.count(), book.by_card), (4, 1));
     }
 }

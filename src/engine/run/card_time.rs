@@ -1,0 +1,94 @@
+//! A network card's stamps on the monotonic clock.
+
+use crate::engine::clock::Comparison;
+
+/// Comparisons that are nearer to each other than this do not tell how fast the clocks run.
+const SHORTEST_BASE_NS: u64 = 100_000_000;
+/// The base is one to two of these.
+const BASE_NS: u64 = 1_000_000_000;
+/// Of clocks that are further apart than this, a share, one was set meanwhile.
+const MOST_APART: f64 = 1e-3;
+
+/// How a card's clock runs beside the monotonic one. Nobody keeps the two together, so a stamp is
+/// reckoned back from the last comparison at the rate of the last seconds.
+#[derive(Debug, Default)]
+pub struct CardTime {
+    base: Option<Comparison>,
+    next_base: Option<Comparison>,
+    last: Option<Comparison>,
+}
+
+impl CardTime {
+    /// Takes a new comparison into account.
+    pub fn note(&mut self, now: Comparison) {
+        let is_old = |base: Comparison| now.monotonic_ns - base.monotonic_ns >= BASE_NS;
+        if self.next_base.is_none_or(is_old) {
+            self.base = self.next_base.replace(now);
+        }
+        self.base.get_or_insert(now);
+        self.last = Some(now);
+    }
+
+    /// What the monotonic clock showed when the card's showed `card_ns`; `None` before the first
+    /// comparison.
+    pub fn monotonic_ns(&self, card_ns: u64) -> Option<i64> {
+        let last = self.last?;
+        let since_ns = card_ns.wrapping_sub(last.other_ns) as i64;
+        let stretch = self.base.map_or(0.0, |base| stretch(base, last));
+        Some(last.monotonic_ns as i64 + since_ns + (since_ns as f64 * stretch).round() as i64)
+    }
+}
+
+/// By how much the monotonic clock is faster than the card's, a share.
+fn stretch(base: Comparison, last: Comparison) -> f64 {
+    let monotonic_ns = last.monotonic_ns - base.monotonic_ns;
+    let card_ns = last.other_ns as i64 - base.other_ns as i64;
+    let apart = (monotonic_ns as i64 - card_ns) as f64 / card_ns as f64;
+    if monotonic_ns >= SHORTEST_BASE_NS && apart.abs() < MOST_APART { apart } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A card whose clock is 37 s ahead and 50 millionths fast.
+    fn card_ns(monotonic_ns: u64) -> u64 {
+        monotonic_ns + monotonic_ns / 20_000 + 37_000_000_000
+    }
+
+    fn comparison(monotonic_ns: u64) -> Comparison {
+        Comparison { monotonic_ns, other_ns: card_ns(monotonic_ns), uncertainty_ns: 500 }
+    }
+
+    #[test]
+    fn stamps_are_brought_to_the_monotonic_clock_although_the_cards_is_faster() {
+        let mut time = CardTime::default();
+        assert_eq!(time.monotonic_ns(5), None);
+        for look in 1..=2000 {
+            let now_ns = look * 2_000_000;
+            time.note(comparison(now_ns));
+            let left_ns = now_ns - 1_500_000;
+            let error_ns = time.monotonic_ns(card_ns(left_ns)).unwrap() - left_ns as i64;
+            // Without the rate it is 75 ns; the first tenth of a second has none.
+            let most_ns = if look < 60 { 76 } else { 1 };
+            assert!(error_ns.abs() <= most_ns, "{error_ns} ns at look {look}");
+        }
+        // A ledger that was held up for half a second.
+        let error_ns = time.monotonic_ns(card_ns(3_500_000_000)).unwrap() - 3_500_000_000;
+        assert!(error_ns.abs() <= 2, "{error_ns}");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_followed_at_once() {
+        let mut time = CardTime::default();
+        time.note(comparison(1_000_000_000));
+        let set =
+            |monotonic_ns| Comparison { other_ns: monotonic_ns + 5, ..comparison(monotonic_ns) };
+        time.note(set(1_500_000_000));
+        assert_eq!(time.monotonic_ns(1_499_000_005), Some(1_499_000_000));
+        for look in 0..1000 {
+            time.note(set(1_500_000_000 + look * 4_000_000));
+        }
+        assert_eq!(time.monotonic_ns(5_400_000_005), Some(5_400_000_000));
+    }
+}

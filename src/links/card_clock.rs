@@ -1,0 +1,184 @@
+//! A network card's own clock (a PTP hardware clock): has the card stamp what leaves, and reads the
+//! clock by which it does.
+//!
+//! Sources: the kernel's `Documentation/networking/timestamping.rst`, sections 2.1.1 and 3, and
+//! `Documentation/driver-api/ptp.rst`.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
+use rustix::net::{AddressFamily, SocketType};
+use rustix::time::{DynamicClockId, clock_gettime_dynamic};
+
+/// The clock of the card behind a network interface.
+#[derive(Debug)]
+pub struct CardClock {
+    file: File,
+}
+
+impl CardClock {
+    /// Has the card behind `interface` stamp what leaves, which it goes on to do until somebody
+    /// tells it otherwise, and opens its clock.
+    ///
+    /// # Errors
+    /// Why that cannot be had, and what would change it.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        let path = device_of(Path::new("/sys"), interface)?;
+        stamp_what_leaves(interface)?;
+        let file = File::open(&path).map_err(|error| told(&error, &path.display().to_string()))?;
+        Ok(Self { file })
+    }
+
+    /// What it shows, nanoseconds since an instant of its own: often the start of 1970 in
+    /// international atomic time, if somebody has set it.
+    pub fn now_ns(&self) -> io::Result<u64> {
+        let time = clock_gettime_dynamic(DynamicClockId::Dynamic(self.as_fd()))?;
+        Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+impl AsFd for CardClock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// The clock's place in `/dev`, as the tree of `sys` tells it.
+fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
+    let folder = sys.join("class/net").join(interface).join("device/ptp");
+    let clock = std::fs::read_dir(folder).ok().and_then(|mut clocks| clocks.next()?.ok());
+    let clock = clock.ok_or_else(|| {
+        let text = format!("{interface} has no clock of its own, see `ethtool -T {interface}`");
+        io::Error::new(io::ErrorKind::Unsupported, text)
+    })?;
+    Ok(Path::new("/dev").join(clock.file_name()))
+}
+
+/// Leaves how arrivals are stamped as it is: a PTP daemon may rely on it.
+fn stamp_what_leaves(interface: &str) -> io::Result<()> {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    let now = ask::<SIOCGHWTSTAMP>(&socket, interface, Stamping::default())
+        .map_err(|error| told(&error, &format!("{interface} does not tell how it stamps")))?;
+    if now.departures != HWTSTAMP_TX_OFF {
+        return Ok(());
+    }
+    let wanted = Stamping { departures: HWTSTAMP_TX_ON, ..now };
+    ask::<SIOCSHWTSTAMP>(&socket, interface, wanted).map(drop).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied => "; that needs CAP_NET_ADMIN",
+            _ => "",
+        };
+        told(&error, &format!("{interface} is not to be made to stamp what leaves{hint}"))
+    })
+}
+
+fn told(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// Of `linux/sockios.h`.
+const SIOCSHWTSTAMP: Opcode = 0x89b0;
+const SIOCGHWTSTAMP: Opcode = 0x89b1;
+/// Of `linux/net_tstamp.h`.
+const HWTSTAMP_TX_OFF: i32 = 0;
+const HWTSTAMP_TX_ON: i32 = 1;
+
+/// `struct hwtstamp_config` of `linux/net_tstamp.h`: what is stamped.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Stamping {
+    flags: i32,
+    departures: i32,
+    arrivals: i32,
+}
+
+/// `struct ifreq` of `linux/if.h` as these calls have it. The kernel's is no longer.
+#[repr(C)]
+struct Request {
+    interface: [u8; 16],
+    stamping: *mut Stamping,
+    unused: [usize; 3],
+}
+
+/// Either call.
+struct StampingCall<const CODE: Opcode> {
+    request: Request,
+    stamping: Stamping,
+}
+
+// SAFETY: the kernel reads the name and reads or fills the struct that the request points to, which
+// lives as long as the call; both have the layout of its headers. It keeps no pointer to them.
+unsafe impl<const CODE: Opcode> Ioctl for StampingCall<CODE> {
+    type Output = Stamping;
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        CODE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        self.request.stamping = &raw mut self.stamping;
+        (&raw mut self.request).cast()
+    }
+
+    unsafe fn output_from_ptr(
+        _: IoctlOutput,
+        pointer: *mut c_void,
+    ) -> rustix::io::Result<Stamping> {
+        // SAFETY: the pointer is the one `as_ptr` gave out, and so is the one in the request.
+        Ok(unsafe { *(*pointer.cast::<Request>()).stamping })
+    }
+}
+
+fn ask<const CODE: Opcode>(
+    socket: impl AsFd,
+    interface: &str,
+    stamping: Stamping,
+) -> io::Result<Stamping> {
+    let mut name = [0; 16];
+    // The last byte stays 0, as in C.
+    for (place, byte) in name.iter_mut().take(15).zip(interface.bytes()) {
+        *place = byte;
+    }
+    let request = Request { interface: name, stamping: std::ptr::null_mut(), unused: [0; 3] };
+    // SAFETY: see the implementation above.
+    Ok(unsafe { ioctl(socket, StampingCall::<CODE> { request, stamping }) }?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_has_room_for_what_the_kernel_copies() {
+        assert!(size_of::<Request>() >= size_of::<nix::libc::ifreq>());
+        assert_eq!(std::mem::offset_of!(Request, stamping), 16);
+    }
+
+    #[test]
+    fn the_clock_is_found_where_the_kernel_lists_it() {
+        let sys = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(sys.path().join("class/net/eth0/device/ptp/ptp3")).unwrap();
+        assert_eq!(device_of(sys.path(), "eth0").unwrap(), Path::new("/dev/ptp3"));
+        let error = device_of(sys.path(), "eth1").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(error.to_string().contains("ethtool -T eth1"), "{error}");
+    }
+
+    #[test]
+    fn an_interface_that_cannot_stamp_says_so() {
+        let error = stamp_what_leaves("lo").unwrap_err();
+        assert_eq!(error.raw_os_error(), None, "it is explained");
+        assert!(error.to_string().starts_with("lo does not tell how it stamps: "), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_clock_shows_no_time() {
+        let file = File::open("/dev/null").unwrap();
+        assert!(CardClock { file }.now_ns().is_err());
+    }
+}
