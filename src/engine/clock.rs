@@ -4,10 +4,12 @@
 //! absolute instants, so lateness never adds up.
 
 use std::convert::Infallible;
+use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{ClockId, Timespec};
-use rustix::time::ClockId as ReadableClock;
+use rustix::time::{ClockId as ReadableClock, DynamicClockId, clock_gettime_dynamic};
 
 use crate::time::{Epoch, SimTime};
 
@@ -132,12 +134,18 @@ pub struct Comparison {
     pub uncertainty_ns: u64,
 }
 
-/// A clock that `read` reads, nanoseconds, beside the monotonic one: the best of a few comparisons,
-/// as an interruption between two readings spoils one.
+/// A clock that has a descriptor, as a network card's, beside the monotonic one.
 ///
 /// # Errors
-/// The first of `read`.
-pub fn compare<E>(read: impl Fn() -> Result<u64, E>) -> Result<Comparison, E> {
+/// It cannot be read.
+pub fn compare_with(clock: &impl AsFd) -> io::Result<Comparison> {
+    let read = || clock_gettime_dynamic(DynamicClockId::Dynamic(clock.as_fd()));
+    Ok(compare(|| read().map(nanos))?)
+}
+
+/// A clock that `read` reads, nanoseconds, beside the monotonic one: the best of a few comparisons,
+/// as an interruption between two readings spoils one.
+fn compare<E>(read: impl Fn() -> Result<u64, E>) -> Result<Comparison, E> {
     let once = || -> Result<Comparison, E> {
         let before = monotonic_ns();
         let other_ns = read()?;
@@ -164,4 +172,14 @@ fn monotonic_ns() -> u64 {
 
 fn nanos(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_clock_shows_no_time() {
+        assert!(compare_with(&std::fs::File::open("/dev/null").unwrap()).is_err());
+    }
 }

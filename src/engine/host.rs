@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::links::card_clock;
+
 /// Facts about a host. What the kernel does not tell is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
@@ -219,7 +221,7 @@ impl Files<'_> {
             .filter(|path| self.text_at(&path.join("type")).as_deref() != Some(LOOPBACK))
             .map(|path| InterfaceFacts {
                 speed_mbit_s: self.text_at(&path.join("speed")).and_then(|text| text.parse().ok()),
-                has_clock: !self.entries(&path.join("device/ptp")).is_empty(),
+                has_clock: card_clock::device_of(&self.root.join("sys"), &name_of(&path)).is_ok(),
                 name: name_of(&path),
             })
             .collect()

@@ -335,7 +335,7 @@ pub fn open_link(
 ) -> Result<Link, SetupError> {
     let opened = match &device.link {
         LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
-            prepare(&mut link, udp.interface.as_deref(), engine)?;
+            prepare_sending(&mut link, udp.interface.as_deref(), engine)?;
             Ok(Link::Udp(link))
         }),
         LinkConfig::Line(config) => open_line(config, line).map(Link::Line),
@@ -346,7 +346,11 @@ pub fn open_link(
 
 /// Has what `link` sends leave, and be stamped, by `interface` as `engine` has it; without one, by
 /// that which leads to its destination.
-fn prepare(link: &mut UdpLink, interface: Option<&str>, engine: &EngineConfig) -> io::Result<()> {
+fn prepare_sending(
+    link: &mut UdpLink,
+    interface: Option<&str>,
+    engine: &EngineConfig,
+) -> io::Result<()> {
     let is_by_card = engine.stamps == StampChoice::Card;
     if !engine.launch_time && !is_by_card {
         return Ok(());

@@ -13,7 +13,7 @@ use super::run::departure::{self, Feeder};
 use super::run::ledger::TimingBook;
 use super::run::sender::{Outlet, Packet};
 use super::stats::{DeviceFigures, DeviceStats};
-use super::{Link, SetupError, prepare};
+use super::{Link, SetupError, prepare_sending};
 use crate::config::rig::EngineConfig;
 use crate::devices::{Output, Transmit};
 use crate::links::line::LineSettings;
@@ -78,7 +78,7 @@ impl<'a> ReplayRun<'a> {
     pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
         let open = |(name, to): &(String, SocketAddr)| {
             let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|mut link| {
-                prepare(&mut link, None, engine)?;
+                prepare_sending(&mut link, None, engine)?;
                 Ok(Link::Udp(link))
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })

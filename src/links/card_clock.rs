@@ -1,20 +1,21 @@
-//! A network card's own clock (a PTP hardware clock): has the card stamp what leaves, and reads the
+//! A network card's own clock (a PTP hardware clock): has the card stamp what leaves, and opens the
 //! clock by which it does.
 //!
 //! Sources: the kernel's `Documentation/networking/timestamping.rst`, sections 2.1.1 and 3, and
 //! `Documentation/driver-api/ptp.rst`.
 
-use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
+use rustix::ioctl::{Opcode, Updater, ioctl};
 use rustix::net::{AddressFamily, SocketType};
-use rustix::time::{DynamicClockId, clock_gettime_dynamic};
 
-/// The clock of the card behind a network interface.
+use super::told;
+
+/// The clock of the card behind a network interface: a descriptor that stands for a clock. What it
+/// shows counts from an instant of its own, often the start of 1970 in international atomic time.
 #[derive(Debug)]
 pub struct CardClock {
     file: File,
@@ -32,13 +33,6 @@ impl CardClock {
         let file = File::open(&path).map_err(|error| told(&error, &path.display().to_string()))?;
         Ok(Self { file })
     }
-
-    /// What it shows, nanoseconds since an instant of its own: often the start of 1970 in
-    /// international atomic time, if somebody has set it.
-    pub fn now_ns(&self) -> io::Result<u64> {
-        let time = clock_gettime_dynamic(DynamicClockId::Dynamic(self.as_fd()))?;
-        Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-    }
 }
 
 impl AsFd for CardClock {
@@ -47,8 +41,11 @@ impl AsFd for CardClock {
     }
 }
 
-/// The clock's place in `/dev`, as the tree of `sys` tells it.
-fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
+/// The place in `/dev` of the clock of the card behind `interface`, as the tree of `sys` tells it.
+///
+/// # Errors
+/// There is none.
+pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
     let folder = sys.join("class/net").join(interface).join("device/ptp");
     let clock = std::fs::read_dir(folder).ok().and_then(|mut clocks| clocks.next()?.ok());
     let clock = clock.ok_or_else(|| {
@@ -76,10 +73,6 @@ fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     })
 }
 
-fn told(error: &io::Error, what: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
-}
-
 /// Of `linux/sockios.h`.
 const SIOCSHWTSTAMP: Opcode = 0x89b0;
 const SIOCGHWTSTAMP: Opcode = 0x89b1;
@@ -104,49 +97,22 @@ struct Request {
     unused: [usize; 3],
 }
 
-/// Either call.
-struct StampingCall<const CODE: Opcode> {
-    request: Request,
-    stamping: Stamping,
-}
-
-// SAFETY: the kernel reads the name and reads or fills the struct that the request points to, which
-// lives as long as the call; both have the layout of its headers. It keeps no pointer to them.
-unsafe impl<const CODE: Opcode> Ioctl for StampingCall<CODE> {
-    type Output = Stamping;
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        CODE
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        self.request.stamping = &raw mut self.stamping;
-        (&raw mut self.request).cast()
-    }
-
-    unsafe fn output_from_ptr(
-        _: IoctlOutput,
-        pointer: *mut c_void,
-    ) -> rustix::io::Result<Stamping> {
-        // SAFETY: the pointer is the one `as_ptr` gave out, and so is the one in the request.
-        Ok(unsafe { *(*pointer.cast::<Request>()).stamping })
-    }
-}
-
+/// Makes the call `CODE`, which reads or fills the struct.
 fn ask<const CODE: Opcode>(
     socket: impl AsFd,
     interface: &str,
-    stamping: Stamping,
+    mut stamping: Stamping,
 ) -> io::Result<Stamping> {
     let mut name = [0; 16];
     // The last byte stays 0, as in C.
     for (place, byte) in name.iter_mut().take(15).zip(interface.bytes()) {
         *place = byte;
     }
-    let request = Request { interface: name, stamping: std::ptr::null_mut(), unused: [0; 3] };
-    // SAFETY: see the implementation above.
-    Ok(unsafe { ioctl(socket, StampingCall::<CODE> { request, stamping }) }?)
+    let mut request = Request { interface: name, stamping: &raw mut stamping, unused: [0; 3] };
+    // SAFETY: the kernel reads the name and reads or fills the struct behind the pointer, which
+    // lives longer than the call; both have the layout of its headers. It keeps no pointer to them.
+    unsafe { ioctl(socket, Updater::<CODE, Request>::new(&mut request)) }?;
+    Ok(stamping)
 }
 
 #[cfg(test)]
@@ -174,11 +140,5 @@ mod tests {
         let error = stamp_what_leaves("lo").unwrap_err();
         assert_eq!(error.raw_os_error(), None, "it is explained");
         assert!(error.to_string().starts_with("lo does not tell how it stamps: "), "{error}");
-    }
-
-    #[test]
-    fn a_file_that_is_no_clock_shows_no_time() {
-        let file = File::open("/dev/null").unwrap();
-        assert!(CardClock { file }.now_ns().is_err());
     }
 }

@@ -1,12 +1,11 @@
 //! The kernel's low-latency flag of a serial port: bytes are handed on as they come, instead of
 //! after a timer of a millisecond (16 ms in some USB adapters).
 
-use std::ffi::c_void;
 use std::io;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl};
+use rustix::ioctl::{Opcode, Updater, ioctl};
 
 /// `struct serial_struct` of `linux/serial.h`; only `flags` is looked at here.
 #[repr(C)]
@@ -37,42 +36,18 @@ const TIOCSSERIAL: Opcode = 0x541F;
 /// `ASYNC_LOW_LATENCY` of `linux/tty_flags.h`.
 const LOW_LATENCY: i32 = 1 << 13;
 
-/// Either call: both take a pointer to the struct.
-struct SerialCall<const CODE: Opcode>(SerialStruct);
-
-// SAFETY: the kernel reads or fills the struct behind the pointer, whose layout is that of
-// `linux/serial.h`, and keeps no pointer to it.
-unsafe impl<const CODE: Opcode> Ioctl for SerialCall<CODE> {
-    type Output = SerialStruct;
-    const IS_MUTATING: bool = true;
-
-    fn opcode(&self) -> Opcode {
-        CODE
-    }
-
-    fn as_ptr(&mut self) -> *mut c_void {
-        (&raw mut self.0).cast()
-    }
-
-    unsafe fn output_from_ptr(
-        _: IoctlOutput,
-        pointer: *mut c_void,
-    ) -> rustix::io::Result<SerialStruct> {
-        // SAFETY: the pointer is the one `as_ptr` gave out.
-        Ok(unsafe { *pointer.cast::<SerialStruct>() })
-    }
-}
-
 /// Sets the flag of the port at `path`; it stays until someone clears it. Fails where the driver
 /// has no such flag, as a pseudo-terminal's.
 pub fn request(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = rustix::fs::open(path, flags, Mode::empty())?;
-    // SAFETY: see the implementation above.
-    let mut settings = unsafe { ioctl(&port, SerialCall::<TIOCGSERIAL>(SerialStruct::default())) }?;
+    let mut settings = SerialStruct::default();
+    // SAFETY: the kernel fills the struct, whose layout is that of `linux/serial.h`, and keeps no
+    // pointer to it.
+    unsafe { ioctl(&port, Updater::<TIOCGSERIAL, SerialStruct>::new(&mut settings)) }?;
     settings.flags |= LOW_LATENCY;
-    // SAFETY: as above.
-    unsafe { ioctl(&port, SerialCall::<TIOCSSERIAL>(settings)) }?;
+    // SAFETY: as above, but that it reads the struct.
+    unsafe { ioctl(&port, Updater::<TIOCSSERIAL, SerialStruct>::new(&mut settings)) }?;
     Ok(())
 }
 

@@ -30,6 +30,11 @@ pub struct Peer {
     pub port: u8,
 }
 
+/// An error of the system, of the same kind, after what could not be done.
+fn told(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
 /// A serial line, or what stands for one. Used from two threads: one sends, one receives.
 pub trait ByteLink: Send + Sync {
     /// Sends what fits at once and returns how much that was; the rest is lost, as on a line

@@ -21,6 +21,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::card_clock::CardClock;
 use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
+use super::told;
 
 /// Holds about 0.1 s of the fastest device, so that a busy network card does not stall the
 /// sender.
@@ -360,10 +361,6 @@ fn bind(socket: &Socket, from: SocketAddr) -> io::Result<()> {
     })
 }
 
-fn told(error: &io::Error, what: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
-}
-
 fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
@@ -378,6 +375,7 @@ impl From<SocketAddr> for UdpOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
     use std::time::Duration;
 
@@ -446,7 +444,8 @@ mod tests {
         let Ok(listener) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) else {
             let text = "left out: ipv6_works_too needs IPv6 on the loopback interface";
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{text}");
-            eprintln!("{text}");
+            // Not `eprintln!`: the test harness would keep it to itself.
+            let _ = writeln!(io::stderr(), "{text}");
             return;
         };
         listener.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

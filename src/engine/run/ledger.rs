@@ -237,7 +237,7 @@ impl Ledger<'_> {
 
 /// Compares a card's clock; how far that may be off, nanoseconds.
 fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
-    match clock::compare(|| clock.now_ns()) {
+    match clock::compare_with(clock) {
         Ok(comparison) => {
             card.note(comparison);
             comparison.uncertainty_ns
