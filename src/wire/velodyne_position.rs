@@ -206,6 +206,7 @@ impl PositionPacket {
 
 #[cfg(test)]
 mod tests {
+    use super::super::velodyne::DATA_PACKET_LEN;
     use super::*;
     use proptest::prelude::*;
 
@@ -224,8 +225,8 @@ mod tests {
 
     #[test]
     fn other_lengths_are_refused() {
-        let bytes = [0; 2 * POSITION_PACKET_LEN];
-        for len in (0..bytes.len()).filter(|len| *len != POSITION_PACKET_LEN) {
+        let bytes = [0; DATA_PACKET_LEN];
+        for len in (0..DATA_PACKET_LEN).filter(|len| *len != POSITION_PACKET_LEN) {
             assert!(PositionPacket::parse(&bytes[..len]).is_err());
         }
     }
