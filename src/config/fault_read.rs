@@ -79,13 +79,7 @@ impl Kind {
                 profile.driver,
                 DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_)
             ),
-            Self::MotorStall => matches!(
-                profile.driver,
-                DriverProfile::VelodyneHdl64e(_)
-                    | DriverProfile::Velodyne(_)
-                    | DriverProfile::SickLms1xx(_)
-            ),
-            Self::WindowDirty => {
+            Self::MotorStall | Self::WindowDirty => {
                 !matches!(profile.driver, DriverProfile::Gnss(_) | DriverProfile::Imu(_))
             }
         }
@@ -167,9 +161,6 @@ fn fault(
         let profile = &device.profile;
         let why = match kind {
             Kind::GpsCableDown if profile.has_gps_input() => "it has no `gps_cable`".into(),
-            Kind::MotorStall if matches!(profile.driver, DriverProfile::SickLms2xx(_)) => {
-                "what an LMS 2xx does while its mirror is held is not known".into()
-            }
             _ => format!("limit from the profile: {}", nature(profile)),
         };
         let fault = fault.note(why);

@@ -82,6 +82,8 @@ pub struct SickLms2xxProfile {
     pub mirror_millihertz: u64,
     /// Order in which revolutions sample the four quarters of a degree.
     pub quarter_order: [u8; 4],
+    /// The mirror's motor.
+    pub motor: Motor,
     /// Rates the line has; the first is the factory's.
     pub rates: Vec<LineRate>,
     /// Whether there are telegrams with reflectivity bytes.
@@ -105,6 +107,17 @@ pub struct SickLms2xxProfile {
     pub scan_index_counts: ScanIndexCounts,
     /// Values a rig may override.
     pub defaults: SickLms2xxSettings,
+}
+
+/// What comes of a mirror that is held. Gearbox knows the error's number; the rest no source tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Motor {
+    /// From let go until scans are sent again, nanoseconds.
+    pub spin_up_ns: u64,
+    /// Bits 0 to 2 of the status byte meanwhile, and the type of the error.
+    pub stalled_level: u8,
+    /// The number of the error that is told.
+    pub stalled_error: u8,
 }
 
 /// When the scanner answers, nanoseconds.

@@ -6,8 +6,8 @@ use super::profile::Profile;
 use super::profile_read::PROFILES;
 use super::reader::{Field, Limit, TableReader};
 use super::sick_lms2xx::{
-    PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile, SickLms2xxSettings,
-    SpoiltTelegram, TransmissionStart,
+    Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
+    SickLms2xxSettings, SpoiltTelegram, TransmissionStart,
 };
 use crate::wire::sick_lms::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
 use crate::wire::sick_lms::data::MeasuringMode;
@@ -22,6 +22,7 @@ pub(crate) const ERROR_LEVELS: [(&str, u8); 5] =
 pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);
+    let motor = root.required("motor").table("[motor]").and_then(motor);
     let line = root.required("line").table("[line]").and_then(line);
     let stored = root.required("configuration").table("[configuration]").and_then(configuration);
     let reflectivity = root.required("reflectivity").table("[reflectivity]").and_then(reflectivity);
@@ -29,7 +30,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &range_limit()));
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
     root.finish();
-    let (identity, scan, line, stored) = (identity?, scan?, line?, stored?);
+    let (identity, scan, motor, line, stored) = (identity?, scan?, motor?, line?, stored?);
     let (has_reflectivity, reflectivity_full_scale, remission_full_scale) = reflectivity?;
     let defaults = SickLms2xxSettings {
         variant: *scan.variants.first()?,
@@ -63,6 +64,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         is_interlaced: scan.is_interlaced,
         mirror_millihertz: scan.mirror_millihertz,
         quarter_order: scan.quarter_order,
+        motor,
         rates: line.rates,
         has_reflectivity,
         measuring_modes: stored.measuring_modes,
@@ -204,6 +206,19 @@ fn quarter_order(table: &mut TableReader<'_>) -> Option<[u8; 4]> {
         table.fault(place?.fault("each quarter of a degree has one turn", label));
     }
     is_order.then_some(order)
+}
+
+fn motor(mut table: TableReader<'_>) -> Option<Motor> {
+    let spin_up_s = table.required("spin_up_s").number(&seconds_limit());
+    let stalled_level = table.required("stalled_level").choice(&ERROR_LEVELS, PROTOCOL);
+    let number = Limit::new(0..=255, "", "the wire format: one byte");
+    let stalled_error = table.required("stalled_error").integer(&number);
+    table.finish();
+    Some(Motor {
+        spin_up_ns: (spin_up_s? * 1e9).round() as u64,
+        stalled_level: stalled_level?,
+        stalled_error: stalled_error?,
+    })
 }
 
 struct Line {

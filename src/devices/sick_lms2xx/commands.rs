@@ -29,8 +29,8 @@ impl SickLms2xx {
                 return self.measure(at, Format::Reflectivity(part));
             }
             Command::RequestRemission(parts) => return self.measure(at, Format::Remission(parts)),
-            Command::Status => Body::Status(Box::new(self.state())),
-            Command::Errors => Body::Errors(self.settings.errors.clone()),
+            Command::Status => Body::Status(Box::new(self.state(at))),
+            Command::Errors => Body::Errors(self.errors(at)),
             Command::OperatingData => Body::OperatingData {
                 operating_time: self.profile.operating_time,
                 power_on_count: self.profile.power_on_count,
@@ -119,7 +119,7 @@ impl SickLms2xx {
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
     }
 
-    /// Replies with values of the next scans that begin.
+    /// Replies with values of the next scans that begin; while the mirror is held, with nothing.
     fn measure(&mut self, at: SimTime, format: Format) {
         let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
         if !self.can_send(&pattern, &format) {
@@ -127,6 +127,9 @@ impl SickLms2xx {
             return self.finish();
         }
         let capture = Capture::starting_from(&self.mirror, pattern, at);
+        if self.mirror.held_between(at, capture.ends(&self.mirror)).is_some() {
+            return self.finish();
+        }
         self.task = Some(Task::Measure { capture, format });
     }
 
@@ -162,15 +165,18 @@ impl SickLms2xx {
         self.stored.configuration.bytes()[..self.profile.configuration_len].to_vec()
     }
 
-    fn state(&self) -> State {
+    fn state(&self, at: SimTime) -> State {
         let configuration = &self.stored.configuration;
         State {
             software_version: self.profile.software_version,
             operating_mode: self.mode.code(),
-            device_status: u8::from(self.settings.error_level >= 3),
+            device_status: u8::from(self.error_level(at) >= 3),
             manufacturer: MANUFACTURER,
             variant_type: self.profile.variant_type,
-            motor_revolutions: (self.profile.mirror_millihertz * 60 / 1000) as u16,
+            motor_revolutions: match self.is_held(at) {
+                true => 0,
+                false => (self.profile.mirror_millihertz * 60 / 1000) as u16,
+            },
             measuring_mode: configuration.measuring_mode(),
             angle_deg: self.stored.variant.angle_deg,
             resolution_centideg: self.stored.variant.resolution_centideg,

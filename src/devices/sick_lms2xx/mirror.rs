@@ -9,8 +9,10 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::config::faults::{MotorStall, Timed};
 use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::sensors::beam::EchoSelection;
+use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::sick_lms::Variant;
@@ -24,7 +26,13 @@ pub struct Mirror {
     millihertz: u64,
     /// Start of revolution 0.
     first_ns: u64,
+    stalls: Vec<Timed<MotorStall>>,
+    /// From let go to full speed.
+    spin_up_ns: u64,
 }
+
+/// When a mirror that is held will turn again; `None` if it never will.
+pub type HeldUntil = Option<SimTime>;
 
 /// How revolutions make what is sent in one telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +54,46 @@ impl Mirror {
         let turned = (settings.mirror_phase_rad / TAU).rem_euclid(1.0);
         let to_go = if turned == 0.0 { 0.0 } else { 1.0 - turned };
         let first_ns = (to_go * period_ns).round() as u64;
-        Self { millihertz: profile.mirror_millihertz, first_ns }
+        Self {
+            millihertz: profile.mirror_millihertz,
+            first_ns,
+            stalls: Vec::new(),
+            spin_up_ns: profile.motor.spin_up_ns,
+        }
+    }
+
+    /// Will be held by `stalls`. It stops at once, having next to no inertia, and is in step again
+    /// with what it would have been when it has spun up.
+    pub fn suffer(&mut self, stalls: &[Timed<MotorStall>]) {
+        self.stalls = stalls.to_vec();
+    }
+
+    /// Whether it does not turn at full speed at some instant of `from..=to`, and until when.
+    pub fn held_between(&self, from: SimTime, to: SimTime) -> Option<HeldUntil> {
+        self.stalls.iter().find_map(|stall| {
+            let window = self.window_between(stall, from, to)?;
+            let (_, closes) = stall.schedule.window(window);
+            Some(closes.map(|closes| SimTime(closes.0.saturating_add(self.spin_up_ns))))
+        })
+    }
+
+    /// The faults that hold it at `at`, or from which it is spinning up.
+    pub fn touches(&self, at: SimTime) -> Vec<Touch> {
+        let touch = |stall: &Timed<MotorStall>| {
+            let window = self.window_between(stall, at, at)?;
+            Some(Touch { fault: stall.fault, window, symptom: Symptom::Stalled { rpm: 0 } })
+        };
+        self.stalls.iter().filter_map(touch).collect()
+    }
+
+    /// Whether it has been held before `at`.
+    pub fn was_held(&self, at: SimTime) -> bool {
+        self.stalls.iter().any(|stall| stall.schedule.start < at)
+    }
+
+    fn window_between(&self, stall: &Timed<MotorStall>, from: SimTime, to: SimTime) -> Option<u64> {
+        let from = SimTime(from.0.saturating_sub(self.spin_up_ns));
+        stall.schedule.window_between(from, to)
     }
 
     /// When revolution `number` starts.

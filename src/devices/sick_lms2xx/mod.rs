@@ -33,7 +33,7 @@ use super::uart::Uart;
 use super::{Device, Transmit};
 use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::sick_lms2xx::{
-    PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
+    Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
 use crate::links::line::LineSettings;
 use crate::sensors::fault::Touch;
@@ -46,6 +46,9 @@ use crate::wire::sick_lms::command::{Command, Mode, Subrange};
 use crate::wire::sick_lms::configuration::Configuration;
 use crate::wire::sick_lms::reply::{Body, Reply};
 use crate::wire::sick_lms::{ACK, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte};
+
+/// Bit of an error's type: it is no longer there (Gearbox).
+const ERROR_IS_OVER: u8 = 0x80;
 
 /// One unit.
 pub struct SickLms2xx {
@@ -147,6 +150,32 @@ impl SickLms2xx {
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.lidar.clone();
+        self.mirror.suffer(&faults.stalls);
+    }
+
+    /// Bits 0 to 2 of the status byte.
+    fn error_level(&self, at: SimTime) -> u8 {
+        match self.is_held(at) {
+            true => self.settings.error_level.max(self.profile.motor.stalled_level),
+            false => self.settings.error_level,
+        }
+    }
+
+    /// Type and number of each error that it tells: also of one that is over.
+    fn errors(&self, at: SimTime) -> Vec<[u8; 2]> {
+        let Motor { stalled_level, stalled_error, .. } = self.profile.motor;
+        let mut errors = self.settings.errors.clone();
+        if self.is_held(at) {
+            errors.push([stalled_level, stalled_error]);
+        } else if self.mirror.was_held(at) {
+            errors.push([ERROR_IS_OVER | stalled_level, stalled_error]);
+        }
+        errors
+    }
+
+    /// Whether the mirror does not turn at full speed.
+    fn is_held(&self, at: SimTime) -> bool {
+        self.mirror.held_between(at, at).is_some()
     }
 
     /// Whether it says at `at` that its window is dirty.
@@ -263,9 +292,10 @@ impl SickLms2xx {
         self.send_marked(at, body, 0, Vec::new());
     }
 
-    fn send_marked(&mut self, at: SimTime, body: Body, points: u32, touches: Vec<Touch>) {
+    fn send_marked(&mut self, at: SimTime, body: Body, points: u32, mut touches: Vec<Touch>) {
+        touches.extend(self.mirror.touches(at));
         let pollution = if self.is_polluted(at) { status_byte::POLLUTION } else { 0 };
-        let status = status_byte::FAMILY | self.settings.error_level | pollution;
+        let status = status_byte::FAMILY | self.error_level(at) | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
         self.uart.send_marked(at, bytes, points, touches);

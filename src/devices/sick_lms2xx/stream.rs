@@ -71,7 +71,9 @@ impl Stream {
             {
                 return request;
             }
-            self.plan(mirror);
+            if !self.plan(mirror, horizon) {
+                return None;
+            }
         }
     }
 
@@ -124,15 +126,41 @@ impl Stream {
     /// Telegrams a second.
     pub fn rate_hz(mut self, mirror: &Mirror) -> f64 {
         const TELEGRAMS: u64 = 60;
-        self.plan(mirror);
+        self.plan(mirror, SimTime(u64::MAX));
         let first = self.line_free;
         for _ in 0..TELEGRAMS {
-            self.plan(mirror);
+            self.plan(mirror, SimTime(u64::MAX));
         }
         TELEGRAMS as f64 / self.line_free.saturating_since(first).as_secs_f64()
     }
 
-    fn plan(&mut self, mirror: &Mirror) {
+    /// Plans the next telegram; `false` if the mirror is held until `horizon` or for longer.
+    fn plan(&mut self, mirror: &Mirror, horizon: SimTime) -> bool {
+        loop {
+            let capture = self.next_capture(mirror);
+            match mirror.held_between(capture.begins(mirror), capture.ends(mirror)) {
+                None => {
+                    let ends = capture.ends(mirror);
+                    self.next_scan = capture.scan() + self.scans_per_telegram();
+                    self.line_free = SimTime(ends.max(self.line_free).0 + self.telegram_ns);
+                    self.planned.push_back(capture);
+                    return true;
+                }
+                Some(Some(until)) if until < horizon => {
+                    let per_scan = self.pattern.revolutions_per_scan();
+                    self.next_scan = mirror.first_from(until).div_ceil(per_scan);
+                }
+                Some(_) => return false,
+            }
+        }
+    }
+
+    fn scans_per_telegram(&self) -> u64 {
+        self.pattern.revolutions() / self.pattern.revolutions_per_scan()
+    }
+
+    /// That of the next telegram, were the mirror not held.
+    fn next_capture(&self, mirror: &Mirror) -> Capture {
         let per_scan = self.pattern.revolutions_per_scan();
         let revolutions = self.pattern.revolutions();
         let after = mirror.first_from(self.line_free);
@@ -145,9 +173,6 @@ impl Stream {
                 (ended.saturating_sub(revolutions) / per_scan).max(self.next_scan)
             }
         };
-        let capture = Capture::of_scan(self.pattern.clone(), scan);
-        self.next_scan = scan + revolutions / per_scan;
-        self.line_free = SimTime(capture.ends(mirror).max(self.line_free).0 + self.telegram_ns);
-        self.planned.push_back(capture);
+        Capture::of_scan(self.pattern.clone(), scan)
     }
 }

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::faults::MotorStall;
 use crate::config::profile::{DriverProfile, Profile};
+use crate::config::schedule::Schedule;
 use crate::devices::Output;
 use crate::sensors::{PulseReturns, Return, Subject};
 use crate::wire::sick_lms::FACTORY_PASSWORD;
@@ -482,5 +484,69 @@ fn a_dirty_window_sets_the_pollution_bit_while_it_is_dirty() {
         let is_dirty = (200 * MS..400 * MS).contains(&due);
         let is_told = reply.unwrap().status & status_byte::POLLUTION != 0;
         assert_eq!(is_told, is_dirty, "{due}");
+    }
+}
+
+#[test]
+fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
+    let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::Continuous);
+    let schedule =
+        Schedule { start: SimTime(1000 * MS), duration_ns: Some(500 * MS), period_ns: None };
+    let kind = MotorStall { stops_within_ns: None };
+    let stalls = vec![Timed { fault: 3, schedule, kind }];
+    bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    bench.run_ms(1200);
+    let before: Vec<_> = scans(&mut bench).iter().map(|(due, _)| *due).collect();
+    // A scan of half degrees takes 26.7 ms; one under way is not sent.
+    assert!(before.len() > 35 && before.iter().all(|due| *due < 1001 * MS), "{before:?}");
+    let Body::Status(held) = bench.ask(&Command::Status) else { panic!() };
+    assert_eq!((held.device_status, held.motor_revolutions), (1, 0));
+    let Body::Errors(errors) = bench.ask(&Command::Errors) else { panic!() };
+    assert_eq!(errors, [[3, 29]]);
+    bench.sent.clear();
+    bench.say(&Command::Status);
+    bench.run_ms(50);
+    let touched: Vec<_> =
+        bench.sent.iter().filter(|transmit| !transmit.touches.is_empty()).collect();
+    let [status] = &touched[..] else { panic!("{touched:?}") };
+    assert_eq!((status.touches[0].fault, status.touches[0].window), (3, 0));
+    let (_, reply) = bench.replies().pop().unwrap();
+    assert_eq!(reply.unwrap().status & 0x07, 3);
+    // A request for a scan is acknowledged and not answered, and holds nothing up.
+    bench.say(&Command::Switch(Mode::OnRequest));
+    bench.run_ms(100);
+    bench.sent.clear();
+    bench.say(&Command::RequestScan { selector: vec![1] });
+    bench.run_ms(100);
+    assert_eq!(
+        bench.replies().iter().map(|(_, reply)| reply.is_none()).collect::<Vec<_>>(),
+        [true]
+    );
+    bench.say(&Command::Switch(Mode::Continuous));
+    bench.run_ms(3000);
+    let after = scans(&mut bench);
+    // Let go at 1.5 s and two seconds later at full speed.
+    assert!((3500 * MS..3600 * MS).contains(&after[0].0), "{}", after[0].0);
+    let gaps: Vec<_> = after.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.iter().all(|gap| *gap < 40 * MS), "{gaps:?}");
+    let Body::Errors(errors) = bench.ask(&Command::Errors) else { panic!() };
+    assert_eq!(errors, [[0x83, 29]]);
+    let Body::Status(turning) = bench.ask(&Command::Status) else { panic!() };
+    assert_eq!((turning.device_status, turning.motor_revolutions), (0, 4500));
+}
+
+#[test]
+fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
+    for (duration_ns, period_ns) in [(None, None), (Some(MS), Some(2 * MS))] {
+        let mut bench = Bench::fast("sick-lms200-v2.30", PowerOnMode::Continuous);
+        let schedule = Schedule { start: SimTime(100 * MS), duration_ns, period_ns };
+        let kind = MotorStall { stops_within_ns: None };
+        let stalls = vec![Timed { fault: 0, schedule, kind }];
+        bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+        bench.run_ms(2000);
+        let dues = scans(&mut bench);
+        assert!(!dues.is_empty() && dues.iter().all(|(due, _)| *due < 120 * MS));
+        let Body::Status(held) = bench.ask(&Command::Status) else { panic!() };
+        assert_eq!(held.motor_revolutions, 0);
     }
 }
