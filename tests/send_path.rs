@@ -1,4 +1,4 @@
-//! The sending thread asks the allocator for nothing while it sends, and gives nothing back.
+//! The sending threads ask the allocator for nothing while they send, and give nothing back.
 
 #![allow(unsafe_code)] // a global allocator cannot be had without
 
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use menura::engine::run::RealTimeRun;
-use menura::engine::run::departure::SENDER_NAME;
+use menura::engine::run::departure::{SENDER_NAME, STANDBY_NAME};
 
 /// Threads told apart; a process that has few of them never puts two into one place.
 const PLACES: usize = 1 << 16;
@@ -69,11 +69,14 @@ fn calls(thread: usize) -> u64 {
 
 #[test]
 #[allow(clippy::disallowed_methods)] // waits for a run in real time
-fn the_sender_leaves_the_allocator_alone() {
+fn the_senders_leave_the_allocator_alone() {
     let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
         r#"
+        [engine]
+        send_core = 0
+        standby_core = 1
         [world]
         scene = "room"
         [robot]
@@ -107,20 +110,19 @@ fn the_sender_leaves_the_allocator_alone() {
             assert!(!is_over.load(Ordering::Relaxed), "the run has ended by itself");
             std::thread::sleep(Duration::from_millis(10));
         }
-        let sender = threads().into_iter().find(|(_, name)| name == SENDER_NAME);
-        let (sender, _) = sender.expect("the sending thread");
-        let of_others = |all: &[(usize, String)]| -> u64 {
-            all.iter().filter(|(thread, _)| *thread != sender).map(|(t, _)| calls(*t)).sum()
-        };
-        let others = threads();
+        let (senders, others): (Vec<_>, Vec<_>) = threads()
+            .into_iter()
+            .partition(|(_, name)| [SENDER_NAME, STANDBY_NAME].contains(&&**name));
+        assert_eq!(senders.len(), 2, "{senders:?}");
+        let all_of = |some: &[(usize, String)]| some.iter().map(|(t, _)| calls(*t)).sum::<u64>();
         let (before, others_before, packets_before) =
-            (calls(sender), of_others(&others), packets());
+            (all_of(&senders), all_of(&others), packets());
         while packets() < packets_before + 1000 {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let (after, others_after) = (calls(sender), of_others(&others));
+        let (after, others_after) = (all_of(&senders), all_of(&others));
         stop.store(true, Ordering::Relaxed);
-        assert!(before > 0, "the sender has set itself up");
+        assert!(before > 0, "the senders have set themselves up");
         assert!(others_after > others_before + 1000, "the counting allocator counts");
         assert_eq!(after - before, 0, "calls of the allocator while 1000 packets were sent");
     });

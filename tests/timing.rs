@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use menura::engine::run::departure::SENDER_NAME;
+use menura::engine::run::departure::{SENDER_NAME, STANDBY_NAME};
 use serde_json::Value;
 
 fn menura(arguments: &[&str]) -> Command {
@@ -151,6 +151,25 @@ fn a_card_that_does_not_stamp_is_not_asked_to() {
     assert!(text(&told.stderr).contains("lo has no clock of its own"), "{}", text(&told.stderr));
 }
 
+#[test]
+fn a_lead_is_found_from_departures() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = rig(folder.path(), &format!("127.0.0.1:{}", common::free_port()));
+    let certificate = folder.path().join("certificate.json");
+    let path = certificate.to_str().unwrap();
+    let of = |lead: &str| {
+        let set = format!("engine.lead_us={lead}");
+        let run =
+            output(&["run", &rig, "--duration", "300ms", "--set", &set, "--certificate", path]);
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let found = json(&certificate);
+        (found["sending"]["lead_us"].clone(), found["devices"][0]["lead_us"].as_f64().unwrap())
+    };
+    let (asked, found) = of("auto");
+    assert!(asked.is_null() && found > 0.0 && found <= 100.0, "{asked} {found}");
+    assert_eq!(of("2.5"), (2.5.into(), 2.5));
+}
+
 fn probe(port: u16, arguments: &[&str]) -> Child {
     menura(&["probe", "--listen", &port.to_string(), "--json"])
         .args(arguments)
@@ -279,14 +298,23 @@ fn what_the_system_grants_is_in_force() {
     let rig = rig(folder.path(), &format!("127.0.0.1:{}", common::free_port()));
     let report = folder.path().join("report.json");
     let core = std::thread::available_parallelism().map_or(1, usize::from) - 1;
-    for (scheduler, wish, policy) in
-        [("fifo", "SCHED_FIFO", 1), ("deadline", "SCHED_DEADLINE", 6), ("normal", "-", 0)]
-    {
+    for (scheduler, wish, policy, has_standby) in [
+        ("fifo", "SCHED_FIFO", 1, false),
+        ("fifo", "SCHED_FIFO", 1, true),
+        ("deadline", "SCHED_DEADLINE", 6, false),
+        ("normal", "-", 0, false),
+    ] {
+        if has_standby && core == 0 {
+            continue; // No second core to stand by on.
+        }
         let pinned = scheduler != "deadline" && core > 0;
         let mut command = menura(&["run", &rig, "--duration", "300ms", "--report"]);
         command.arg(&report).args(["--set", &format!("engine.scheduler={scheduler}")]);
         if pinned {
             command.args(["--set", &format!("engine.send_core={core}")]);
+        }
+        if has_standby {
+            command.args(["--set", &format!("engine.standby_core={}", core - 1)]);
         }
         let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let tasks = format!("/proc/{}/task", run.id());
@@ -312,6 +340,16 @@ fn what_the_system_grants_is_in_force() {
         let (sender, others): (Vec<_>, Vec<_>) =
             seen.into_iter().partition(|(name, ..)| name == SENDER_NAME);
         let [(_, cores, is)] = &sender[..] else { panic!("one sender: {sender:?}") };
+        let standby = others.iter().find(|(name, ..)| name == STANDBY_NAME);
+        assert_eq!(standby.is_some(), has_standby);
+        if let Some((_, cores, is)) = standby {
+            if granted("standby: real-time priority") {
+                assert_eq!(*is, policy);
+            }
+            if granted("standby: core") {
+                assert_eq!(*cores, (core - 1).to_string());
+            }
+        }
         if policy == 0 || granted(wish) {
             assert_eq!(*is, policy, "{scheduler}");
         }

@@ -125,11 +125,18 @@ fn section(device: &DeviceTiming, html: &mut String) {
     worst(device.evidence(), html);
 }
 
-/// Where the timestamps are not the kernel's, or not all there.
+/// How early packets were handed over, who sent them if not the sender, and where the timestamps are
+/// not the kernel's, or not all there.
 fn notes(device: &DeviceTiming, html: &mut String) {
     let mut note = |text: String| {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");
     };
+    if device.lead_us > 0.0 {
+        note(format!("Handed over {:.1} us before they were due.", device.lead_us));
+    }
+    if device.by_standby > 0 {
+        note(format!("{} packets were sent by the standby.", device.by_standby));
+    }
     if device.stamps == "none" {
         return note("This link has no transmit timestamps.".to_owned());
     }
@@ -223,8 +230,15 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("clock", certificate.clock.describe());
     row("scheduler", sending.scheduler.clone());
     row("watches the clock for", format!("{} us", sending.spin_us));
-    row("hands datagrams over early by", format!("{} us", sending.lead_us));
+    row(
+        "hands datagrams over early by",
+        match sending.lead_us {
+            Some(us) => format!("{us} us"),
+            None => "what each device's departures show".to_owned(),
+        },
+    );
     row("core of the sender", sending.send_core.map_or("any".into(), |core| core.to_string()));
+    row("core of the standby", sending.standby_core.map_or("none".into(), |core| core.to_string()));
     row("launch times", sending.launch_time.to_string());
     row("timestamps asked of", sending.stamps.clone());
     row("late packets", format!("{}, later than {} us", sending.late, sending.miss_threshold_us));

@@ -14,7 +14,7 @@ use super::inspect::capture::{CaptureReader, Source};
 use super::run::tell_refusals;
 use super::status::StatusView;
 use super::{CliError, stop_on_signal};
-use crate::config::rig::{EngineConfig, SchedulerChoice, StampChoice};
+use crate::config::rig::{EngineConfig, Lead, SchedulerChoice, StampChoice};
 use crate::engine::certificate::{Account, Certificate, digest};
 use crate::engine::os::Grant;
 use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
@@ -48,13 +48,19 @@ pub struct Cmd {
     #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
     spin_us: u64,
 
-    /// Hand datagrams to the kernel so many microseconds before they are due
-    #[arg(long, value_name = "US", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100))]
-    lead_us: u64,
+    /// Hand datagrams to the kernel so many microseconds before they are due; "auto" finds from
+    /// their departures how many it takes
+    #[arg(long, value_name = "US", default_value = "0", value_parser = parse_lead)]
+    lead_us: Lead,
 
     /// A core for the sending thread alone
     #[arg(long, value_name = "CORE")]
     send_core: Option<usize>,
+
+    /// A core for a second sending thread, which sends what the first has not when its core was
+    /// taken away from it
+    #[arg(long, value_name = "CORE", requires = "send_core")]
+    standby_core: Option<usize>,
 
     /// How the kernel schedules the sending thread
     #[arg(long, default_value = SchedulerChoice::Fifo.word(), value_parser = choice_parser(SchedulerChoice::WORDS))]
@@ -88,6 +94,15 @@ fn choice_parser<T: Copy + Send + Sync + 'static, const N: usize>(
     })
 }
 
+fn parse_lead(text: &str) -> Result<Lead, String> {
+    if text == Lead::AUTO {
+        return Ok(Lead::Auto);
+    }
+    let us = text.parse().ok().filter(|us| (0.0..=Lead::MOST_US).contains(us));
+    let us: f64 = us.ok_or_else(|| format!("\"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US))?;
+    Ok(Lead::Fixed { ns: (us * 1e3).round() as u64 })
+}
+
 fn parse_target(text: &str) -> Result<Target, String> {
     if let Ok(ip) = text.parse() {
         return Ok(Target { ip, port: None });
@@ -104,8 +119,9 @@ impl Cmd {
         let certifier = self.certify.open(&names)?;
         let engine = EngineConfig {
             spin_ns: self.spin_us * 1000,
-            lead_ns: self.lead_us * 1000,
+            lead: self.lead_us,
             send_core: self.send_core,
+            standby_core: self.standby_core,
             scheduler: self.scheduler,
             launch_time: self.launch_time,
             stamps: self.stamps,

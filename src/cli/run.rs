@@ -160,7 +160,7 @@ impl Cmd {
                 feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
             })?;
         }
-        let Some(books) = run.books() else { return Ok(()) };
+        let Some(books) = run.books().filter(|_| certifier.is_wanted()) else { return Ok(()) };
         let sets = self.rig.set.iter().map(|set| format!("{}={}", set.key, set.value));
         let certificate = Certificate::new(Account {
             rig: rig.name.clone(),

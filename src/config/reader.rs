@@ -428,6 +428,11 @@ impl<'f> Field<'f> {
         }
     }
 
+    /// Whether the value is a string.
+    pub fn is_text(&self) -> bool {
+        matches!(self.node, Some(Node { value: Value::String(_), .. }))
+    }
+
     /// Whether the value is an array.
     pub fn is_array(&self) -> bool {
         matches!(self.node, Some(Node { value: Value::Array(_), .. }))

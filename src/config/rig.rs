@@ -285,13 +285,15 @@ pub struct EngineConfig {
     pub truth_rate_hz: f64,
     /// How long before each due time the sender stops sleeping and watches the clock, nanoseconds.
     pub spin_ns: u64,
-    /// How long before its due time a datagram is handed to the kernel, nanoseconds: what the
-    /// kernel needs to pass it on.
-    pub lead_ns: u64,
+    /// How long before its due time a datagram is handed to the kernel.
+    pub lead: Lead,
     /// How the kernel schedules the sender.
     pub scheduler: SchedulerChoice,
     /// The core that the sender has to itself; any core when left out.
     pub send_core: Option<usize>,
+    /// The core of a second sender, which sends what the first has not when its core was taken
+    /// away from it; none when left out.
+    pub standby_core: Option<usize>,
     /// Give datagrams to the kernel ahead of time, with the instant at which they are to leave.
     pub launch_time: bool,
     /// Who says when datagrams left.
@@ -308,13 +310,34 @@ impl Default for EngineConfig {
             miss_threshold_ns: 1_000_000,
             truth_rate_hz: 100.0,
             spin_ns: 100_000,
-            lead_ns: 0,
+            lead: Lead::Fixed { ns: 0 },
             scheduler: SchedulerChoice::Fifo,
             send_core: None,
+            standby_core: None,
             launch_time: false,
             stamps: StampChoice::Kernel,
         }
     }
+}
+
+/// How long before its due time a datagram is handed to the kernel: what the kernel needs to pass it
+/// on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// So long, nanoseconds.
+    Fixed {
+        /// At most 100 us.
+        ns: u64,
+    },
+    /// What is found for each device from the timestamps of its departures.
+    Auto,
+}
+
+impl Lead {
+    /// The word for [`Lead::Auto`].
+    pub const AUTO: &'static str = "auto";
+    /// The longest, microseconds.
+    pub const MOST_US: f64 = 100.0;
 }
 
 words!(SchedulerChoice: "fifo" => Fifo, "deadline" => Deadline, "normal" => Normal);

@@ -17,8 +17,8 @@ use super::profile::{DriverProfile, Profile};
 use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use super::response_read::{Named, responses, stimuli};
 use super::rig::{
-    CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Rig, RigPlaces,
-    RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig,
+    CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Lead, Rig,
+    RigPlaces, RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig,
 };
 use super::sick_lms1xx_read as sick_lms1xx;
 use super::sick_lms2xx_read as sick_lms2xx;
@@ -174,13 +174,33 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     if let Some(us) = table.optional("spin_us").number(&Limit::new(0.0..=10_000.0, "us", origin)) {
         all.spin_ns = (us * 1e3).round() as u64;
     }
-    if let Some(us) = table.optional("lead_us").number(&Limit::new(0.0..=100.0, "us", origin)) {
-        all.lead_ns = (us * 1e3).round() as u64;
-    }
+    let lead = table.optional("lead_us");
+    let found = if lead.is_text() {
+        lead.choice(
+            &[(Lead::AUTO, Lead::Auto)],
+            "the rig format, [engine]: \"auto\", or 0 to 100 us",
+        )
+    } else {
+        let us = lead.number(&Limit::new(0.0..=Lead::MOST_US, "us", origin));
+        us.map(|us| Lead::Fixed { ns: (us * 1e3).round() as u64 })
+    };
+    all.lead = found.unwrap_or(all.lead);
     let scheduler = table.optional("scheduler").choice(&SchedulerChoice::WORDS, origin);
     all.scheduler = scheduler.unwrap_or(all.scheduler);
     let core = table.optional("send_core");
-    all.send_core = core.integer(&Limit::new(0..=1023, "", origin));
+    let cores = Limit::new(0..=1023, "", origin);
+    all.send_core = core.integer(&cores);
+    let standby = table.optional("standby_core");
+    all.standby_core = standby.integer(&cores);
+    if let Some(place) =
+        standby.place().filter(|_| all.standby_core == all.send_core || all.send_core.is_none())
+    {
+        let fault =
+            place.fault("`standby_core` is a second core beside `send_core`", "name two cores");
+        standby.fault(
+            fault.note("limit from the rig format: who stands by must not lose the same core"),
+        );
+    }
     if let (Some(place), SchedulerChoice::Deadline) = (core.place(), all.scheduler) {
         let label = "leave it out, or take scheduler = \"fifo\"";
         let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);

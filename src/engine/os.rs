@@ -16,7 +16,7 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-use crate::config::rig::{EngineConfig, SchedulerChoice};
+use crate::config::rig::SchedulerChoice;
 
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
@@ -44,20 +44,25 @@ impl Grant {
     fn of<T>(wish: impl Into<String>, answer: Result<T, impl ToString>) -> Self {
         Self { wish: wish.into(), refused: answer.err().map(|error| error.to_string()) }
     }
+
+    /// The same, asked for by the sender that stands by.
+    pub fn of_standby(self) -> Self {
+        Self { wish: format!("standby: {}", self.wish), ..self }
+    }
 }
 
-/// Asks for precise wake-ups of the calling thread, on a core of its own where `engine` names one.
-pub fn favour_this_thread(engine: &EngineConfig) -> Vec<Grant> {
+/// Asks for precise wake-ups of the calling thread, and for `core` if one is named.
+pub fn favour_this_thread(scheduler: SchedulerChoice, core: Option<usize>) -> Vec<Grant> {
     let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(TIMER_SLACK_NS));
     let mut grants = vec![Grant::of("timer slack of 1 ns", slack)];
-    if let Some(core) = engine.send_core {
+    if let Some(core) = core {
         grants.push(Grant::of(format!("core {core} for the sender"), pin_to(core)));
     }
-    match engine.scheduler {
+    match scheduler {
         SchedulerChoice::Fifo => grants.push(fifo()),
         SchedulerChoice::Normal => {}
         SchedulerChoice::Deadline => {
-            let reserved = deadline(engine.send_core);
+            let reserved = deadline(core);
             let is_refused = reserved.refused.is_some();
             grants.push(reserved);
             if is_refused {

@@ -7,6 +7,7 @@
 pub mod answers;
 mod card_time;
 pub mod departure;
+mod lead;
 pub mod ledger;
 mod listen;
 mod pauses;
@@ -32,7 +33,7 @@ use super::{
     open_link,
 };
 use crate::config::faults::{FaultKind, WireFault};
-use crate::config::rig::{LatePolicy, Rig};
+use crate::config::rig::{LatePolicy, Lead, Rig};
 use crate::config::schedule::Schedule;
 use crate::devices::Transmit;
 use crate::links::line::LineSettings;
@@ -120,7 +121,8 @@ impl<'a> RealTimeRun<'a> {
             rig,
             world,
             stats: links.iter().map(|_| DeviceStats::default()).collect(),
-            books: None,
+            // Where leads are found, they are found from departures.
+            books: matches!(rig.engine.lead, Lead::Auto).then(|| new_books(links.len())),
             links,
             controls,
             nominal_rates_hz,
@@ -155,7 +157,7 @@ impl<'a> RealTimeRun<'a> {
 
     /// Writes down the timing of every packet, for [`RealTimeRun::books`].
     pub fn keep_books(&mut self) {
-        self.books = Some(self.links.iter().map(|_| Mutex::default()).collect());
+        self.books = Some(new_books(self.links.len()));
     }
 
     /// The timing of each device's packets, if it is written down.
@@ -445,6 +447,10 @@ impl<'a> RealTimeRun<'a> {
             tracing::error!("cannot write the fault log: {error}");
         }
     }
+}
+
+fn new_books(devices: usize) -> Vec<Mutex<TimingBook>> {
+    (0..devices).map(|_| Mutex::default()).collect()
 }
 
 /// Opens the sockets of what is moved from outside.

@@ -26,6 +26,7 @@ pub struct DeviceStats {
     thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
     pose_to_wire_ns: Mutex<Histogram<u64>>,
+    lead_ns: AtomicU64,
 }
 
 /// Counters of the workers.
@@ -72,6 +73,8 @@ pub struct DeviceFigures {
     /// Measurements made with fewer rays a pulse because rendering fell behind: a packet of a
     /// Velodyne, a scan of a SICK. Their bytes are not those of a recording.
     pub thinned: u64,
+    /// How long before they are due its datagrams are handed to the system, microseconds.
+    pub lead_us: f64,
     /// Time from due to handed to the system, microseconds.
     pub lateness_us: Lateness,
     /// Time from the arrival of a pose of the robot's feed to the first packet that shows it being
@@ -124,6 +127,7 @@ impl Default for DeviceStats {
             thinned: AtomicU64::new(0),
             pose_to_wire_ns: Mutex::new(lateness.clone()),
             lateness_ns: Mutex::new(lateness),
+            lead_ns: AtomicU64::new(0),
         }
     }
 }
@@ -186,6 +190,16 @@ impl DeviceStats {
         record(&self.pose_to_wire_ns, latency);
     }
 
+    /// From now on datagrams are handed to the kernel so long before they are due.
+    pub fn set_lead(&self, lead: Duration) {
+        self.lead_ns.store(lead.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// How long before they are due datagrams are handed to the kernel.
+    pub fn lead(&self) -> Duration {
+        Duration::from_nanos(self.lead_ns.load(Ordering::Relaxed))
+    }
+
     /// The figures after `elapsed` of run time.
     pub fn figures(
         &self,
@@ -215,6 +229,7 @@ impl DeviceStats {
             faulted: self.faulted.load(Ordering::Relaxed),
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
             thinned: self.thinned.load(Ordering::Relaxed),
+            lead_us: self.lead().as_nanos() as f64 / 1e3,
             lateness_us: Lateness::of(&self.lateness_ns.lock().expect("no holder panics")),
             pose_to_wire_us: {
                 let histogram = self.pose_to_wire_ns.lock().expect("no holder panics");

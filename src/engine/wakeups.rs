@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::clock::MonotonicClock;
 use super::os::{self, Grant};
-use crate::config::rig::EngineConfig;
+use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
 
 /// Between two wake-ups, nanoseconds.
@@ -36,7 +36,7 @@ pub struct WakeUps {
 pub fn measure(duration: Duration) -> WakeUps {
     let count = (duration.as_nanos() as u64 / PERIOD_NS).max(1);
     let measuring = std::thread::spawn(move || {
-        let grants = os::favour_this_thread(&EngineConfig::default());
+        let grants = os::favour_this_thread(SchedulerChoice::default(), None);
         let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(5));
         let mut lateness_ns = Histogram::<u64>::new(3).expect("a number of digits that it allows");
         for index in 0..count {

@@ -15,7 +15,7 @@ use super::os::Grant;
 use super::run::ledger::TimingBook;
 use super::stats::DeviceFigures;
 use super::timing::ErrorFigures;
-use crate::config::rig::EngineConfig;
+use crate::config::rig::{EngineConfig, Lead};
 use require::{Requirement, Verdict};
 
 /// The layout of the file; a reader refuses others.
@@ -61,12 +61,15 @@ pub struct Certificate {
 pub struct Sending {
     /// `engine.spin_us`
     pub spin_us: f64,
-    /// `engine.lead_us`
-    pub lead_us: f64,
+    /// `engine.lead_us`; none for `"auto"`, which gives each device its own
+    pub lead_us: Option<f64>,
     /// `engine.scheduler`
     pub scheduler: String,
     /// `engine.send_core`
     pub send_core: Option<usize>,
+    /// `engine.standby_core`
+    #[serde(default)]
+    pub standby_core: Option<usize>,
     /// `engine.launch_time`
     pub launch_time: bool,
     /// `engine.stamps`
@@ -141,6 +144,12 @@ pub struct DeviceTiming {
     /// How far the card's clock may have been misread, microseconds: the worst.
     #[serde(default)]
     pub card_comparison_us: f64,
+    /// Packets that the standby sent, the first sender's core being taken away.
+    #[serde(default)]
+    pub by_standby: u64,
+    /// How long before they were due its datagrams were handed over in the end, microseconds.
+    #[serde(default)]
+    pub lead_us: f64,
     /// Packets whose transmit timestamp never came.
     pub unstamped: u64,
     /// From due to handed to the kernel.
@@ -179,6 +188,8 @@ impl DeviceTiming {
             }
             .to_owned(),
             stamped_by_card: book.by_card,
+            by_standby: book.by_standby,
+            lead_us: figures.lead_us,
             card_comparison_us: book.card_uncertainty_ns as f64 / 1e3,
             unstamped: book.unstamped,
             handed: book.handed.figures(),
@@ -274,9 +285,13 @@ impl Sending {
     fn new(engine: &EngineConfig, workers: usize) -> Self {
         Self {
             spin_us: engine.spin_ns as f64 / 1e3,
-            lead_us: engine.lead_ns as f64 / 1e3,
+            lead_us: match engine.lead {
+                Lead::Fixed { ns } => Some(ns as f64 / 1e3),
+                Lead::Auto => None,
+            },
             scheduler: engine.scheduler.word().to_owned(),
             send_core: engine.send_core,
+            standby_core: engine.standby_core,
             launch_time: engine.launch_time,
             stamps: engine.stamps.word().to_owned(),
             late: engine.late.word().to_owned(),

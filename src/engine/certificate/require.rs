@@ -250,6 +250,8 @@ mod tests {
             unrecorded: 0,
             stamps: "kernel".into(),
             stamped_by_card: 0,
+            by_standby: 0,
+            lead_us: 0.0,
             card_comparison_us: 0.0,
             unstamped: 0,
             handed: ErrorRecord::default().figures(),

@@ -1,19 +1,23 @@
-//! Starts the two threads between the conductor and the links: the sender and its ledger.
+//! Starts the threads between the conductor and the links: the sender, one that stands by if the
+//! rig has a core for it, and their ledger.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use super::ledger::{ENTRY_QUEUE, Ledger, TimingBook};
-use super::sender::{Outlet, Packet, Sender};
+use super::sender::{Outbox, Outlet, Packet, Role, Sender};
+use crate::config::rig::Lead;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::os::{self, Grant, LightSleep};
 
 /// The sending thread's name, as `top -H` and `/proc` show it.
 pub const SENDER_NAME: &str = "menura-send";
+/// And that of the one that stands by.
+pub const STANDBY_NAME: &str = "menura-standby";
 
 /// Time between two looks whether a full queue has room again.
 const REST: Duration = Duration::from_millis(1);
@@ -57,25 +61,41 @@ pub fn start<'scope, 'env: 'scope>(
 ) {
     let (pen, entries) = RingBuffer::new(ENTRY_QUEUE);
     let Outlet { clock, links, stats, engine, answers, .. } = outlet;
-    let ledger = Ledger { clock, links, stats, books, answers };
+    let finds_leads = matches!(engine.lead, Lead::Auto);
+    let ledger = Ledger { clock, links, stats, books, answers, finds_leads };
     ledger.ask_for_stamps();
-    Builder::new()
-        .name("menura-ledger".to_owned())
-        .spawn_scoped(scope, move || ledger.keep(entries))
-        .expect("the system has threads to spare");
+    start_thread(scope, "menura-ledger", move || ledger.keep(entries));
+    let outbox = Arc::new(Mutex::new(Outbox::new(outlet, queue, capacity, pen)));
+    let standby = engine.standby_core.map(|core| {
+        let outbox = Arc::clone(&outbox);
+        let (tell, told) = mpsc::sync_channel(1);
+        let stand_by = move || {
+            let _ = tell.send(os::favour_this_thread(engine.scheduler, Some(core)));
+            Sender::new(outlet, outbox, Role::Standby).send_all(stop);
+        };
+        start_thread(scope, STANDBY_NAME, stand_by);
+        told
+    });
     let send = move || {
         let (light_sleep, answer) = LightSleep::ask();
-        let mut grants = os::favour_this_thread(engine);
+        let mut grants = os::favour_this_thread(engine.scheduler, engine.send_core);
         grants.extend(answer);
-        // Made before memory is locked, which touches every page of it.
-        let sender = Sender::new(outlet, capacity, pen);
+        let of_standby = standby.and_then(|told| told.recv().ok()).into_iter().flatten();
+        grants.extend(of_standby.map(Grant::of_standby));
+        // The outbox and the other stack are there: locking touches every page of them.
         grants.push(os::lock_memory());
         on_start(&grants);
-        sender.send_all(queue, stop);
+        Sender::new(outlet, outbox, Role::First).send_all(stop);
         drop(light_sleep);
     };
-    Builder::new()
-        .name(SENDER_NAME.to_owned())
-        .spawn_scoped(scope, send)
-        .expect("the system has threads to spare");
+    start_thread(scope, SENDER_NAME, send);
+}
+
+fn start_thread<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() + Send + 'scope,
+) {
+    let named = Builder::new().name(name.to_owned());
+    named.spawn_scoped(scope, work).expect("the system has threads to spare");
 }

@@ -10,6 +10,8 @@ use rtrb::Consumer;
 
 use super::answers::Answers;
 use super::card_time::CardTime;
+use super::lead::LeadFinder;
+use super::sender::Role;
 use crate::devices::Transmit;
 use crate::engine::Link;
 use crate::engine::clock::{self, MonotonicClock};
@@ -47,6 +49,8 @@ pub struct Handed {
     pub packet: u64,
     /// When it was due.
     pub due: SimTime,
+    /// When the sender was to turn to it: its lead before it was due.
+    pub act: SimTime,
     /// When the sender turned to it.
     pub at: SimTime,
     /// What became of it.
@@ -55,6 +59,8 @@ pub struct Handed {
     pub key: Option<u32>,
     /// Whether it left by the link's second socket, whose keys are its own.
     pub is_position: bool,
+    /// Who turned to it.
+    pub by: Role,
     /// What it is the first to show.
     pub shows: Marks,
 }
@@ -74,10 +80,13 @@ pub struct TimingBook {
     pub by_card: u64,
     /// How far a reading of the card's clock may be off, nanoseconds: the worst.
     pub card_uncertainty_ns: u64,
+    /// Packets that the standby sent.
+    pub by_standby: u64,
     /// Packets whose stamp never came.
     pub unstamped: u64,
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
+    lead: LeadFinder,
     waiting: VecDeque<Handed>,
     waiting_positions: VecDeque<Handed>,
 }
@@ -102,6 +111,8 @@ pub struct Ledger<'a> {
     pub books: Option<&'a [Mutex<TimingBook>]>,
     /// Who waits for packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
+    /// Whether each device's lead is to be what its departures show; needs books.
+    pub finds_leads: bool,
 }
 
 impl Ledger<'_> {
@@ -172,6 +183,7 @@ impl Ledger<'_> {
         let mut book = books[handed.unit].lock().expect("no holder panics");
         let error_ns = difference_ns(handed.at.0, handed.due.0);
         book.handed.record(handed.packet, handed.due, error_ns);
+        book.by_standby += u64::from(handed.by == Role::Standby);
         if book.is_stamped && handed.key.is_some() {
             let waiting = book.waiting_at(handed.is_position);
             let is_full = waiting.len() == MOST_UNSTAMPED;
@@ -205,7 +217,8 @@ impl Ledger<'_> {
         // The clocks are compared anew each time: the one that stamps is steered.
         let offset_ns = clock::realtime_offset().offset_ns;
         let mut is_waiting = false;
-        for ((link, book), stamps) in self.links.iter().zip(books).zip(stamps) {
+        let devices = self.links.iter().zip(self.stats).zip(books);
+        for (((link, stats), book), stamps) in devices.zip(stamps) {
             let Link::Udp(udp) = link else { continue };
             let mut book = book.lock().expect("no holder panics");
             let Stamps { data, position, card } = stamps;
@@ -228,6 +241,9 @@ impl Ledger<'_> {
                     let Some(at_ns) = at_ns(stamp) else { return false };
                     !book.claim(is_position, stamp, at_ns)
                 });
+            }
+            if self.finds_leads {
+                stats.set_lead(book.lead.lead());
             }
             is_waiting |= !book.waiting.is_empty() || !book.waiting_positions.is_empty();
         }
@@ -272,7 +288,9 @@ impl TimingBook {
             }
             self.by_card += u64::from(stamp.by == Stamper::Card);
             self.departed.record(first.packet, first.due, at_ns.saturating_sub(first.due.0 as i64));
-            self.in_kernel.record(first.packet, first.due, at_ns.saturating_sub(first.at.0 as i64));
+            let in_kernel_ns = at_ns.saturating_sub(first.at.0 as i64);
+            self.in_kernel.record(first.packet, first.due, in_kernel_ns);
+            self.lead.note(at_ns.saturating_sub(first.act.0 as i64));
             return true;
         }
         false
@@ -294,10 +312,12 @@ mod tests {
             unit: 0,
             packet,
             due,
+            act: due,
             at,
             outcome: Outcome::OnTime,
             key: Some(key),
             is_position: false,
+            by: Role::First,
             shows: Marks::default(),
         }
     }

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 use rtrb::{Consumer, Producer};
@@ -18,7 +19,7 @@ use super::LONGEST_SLEEP;
 use super::answers::Answers;
 use super::ledger::{Entry, Handed};
 use super::pauses::{self, Pauses};
-use crate::config::rig::{EngineConfig, LatePolicy};
+use crate::config::rig::{EngineConfig, LatePolicy, Lead};
 use crate::devices::{Output, Transmit};
 use crate::engine::Link;
 use crate::engine::clock::{MonotonicClock, tai_offset};
@@ -68,97 +69,111 @@ pub struct Packet {
     pub shows: Marks,
 }
 
-/// What is to be sent, and how the lines run. Once it is made, it asks the allocator for nothing,
-/// frees nothing, and waits for no other thread but for the locks of serial lines and servers: what
-/// it is done with, it hands to the ledger. Its queues are wait-free. With any that is not, a thread
-/// that was stopped in the middle of putting something in would have this one spin until it runs
-/// again, which on the same core it does not. One system call sends one packet: several in one call
-/// would leave together.
+/// How long after a packet's time the standby looks whether it has gone.
+const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
+/// How much of a wait the standby may watch the clock: the rest of its core is for other threads, as
+/// the ledger, and who receives on a machine of two cores.
+const STANDBY_PERCENT: u32 = 40;
+/// How long a sender leaves the outbox to the other that has it.
+const OTHERS_TURN: Duration = Duration::from_micros(20);
+
+/// Which of the sending threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The one that sends.
+    First,
+    /// Sends what the first has not, because its core was taken away from it.
+    Standby,
+}
+
+/// What a sender is to do next.
+enum Next {
+    /// A packet waits for its time.
+    Packet { act: SimTime, unit: usize, to: Option<SocketAddr> },
+    /// Nothing waits.
+    Nothing,
+    /// Nothing waits, and nothing more comes.
+    Over,
+    /// The other sender is sending.
+    OthersTurn,
+}
+
+/// A thread that sends. It waits for no other: where another has the outbox, it looks again later.
 pub struct Sender<'a> {
-    outlet: Outlet<'a>,
-    ledger: Producer<Entry>,
-    waiting: BinaryHeap<Reverse<Pending>>,
-    capacity: usize,
-    order: u64,
+    outbox: Arc<Mutex<Outbox<'a>>>,
+    links: &'a [Link],
+    clock: MonotonicClock,
+    role: Role,
     spin: Duration,
     pauses: Pauses,
-    lead: Duration,
-    lines: Vec<LineSettings>,
-    /// Where each device's datagrams go; here as well as in the link, which has a lock.
-    targets: Vec<Option<SocketAddr>>,
-    /// And those of position packets.
-    seconds: Vec<Option<SocketAddr>>,
-    /// Packets of each device that were turned to.
-    numbers: Vec<u64>,
 }
 
 impl<'a> Sender<'a> {
-    /// Nothing waits yet; no more than `capacity` packets ever do.
-    pub fn new(outlet: Outlet<'a>, capacity: usize, ledger: Producer<Entry>) -> Self {
-        Self {
-            outlet,
-            ledger,
-            waiting: BinaryHeap::with_capacity(capacity),
-            capacity,
-            order: 0,
-            spin: Duration::from_nanos(outlet.engine.spin_ns),
-            pauses: Pauses::of(outlet.engine.scheduler),
-            lead: Duration::from_nanos(outlet.engine.lead_ns),
-            lines: outlet.lines.to_vec(),
-            targets: outlet.links.iter().map(target).collect(),
-            seconds: outlet.links.iter().map(second_target).collect(),
-            numbers: vec![0; outlet.links.len()],
-        }
+    /// Will send what is in `outbox`, which has the same `outlet`.
+    pub fn new(outlet: Outlet<'a>, outbox: Arc<Mutex<Outbox<'a>>>, role: Role) -> Self {
+        let Outlet { clock, links, engine, .. } = outlet;
+        let spin = Duration::from_nanos(engine.spin_ns);
+        Self { outbox, links, clock, role, spin, pauses: Pauses::of(engine.scheduler) }
     }
 
-    /// Sends each packet when it is due, until whoever fills `queue` has gone and nothing is left.
-    pub fn send_all(mut self, mut queue: Consumer<Packet>, stop: &AtomicBool) {
-        let mut is_open = true;
+    /// Sends each packet when it is due, until whoever fills the outbox's queue has gone and
+    /// nothing is left.
+    pub fn send_all(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
-            is_open &= self.take(&mut queue);
-            let now = self.outlet.clock.now();
+            let next = match self.outbox.try_lock() {
+                Ok(mut outbox) => outbox.serve(self.role),
+                Err(TryLockError::WouldBlock) => Next::OthersTurn,
+                Err(TryLockError::Poisoned(_)) => break,
+            };
+            let now = self.clock.now();
             self.pauses.note(now, Duration::ZERO);
             if self.pauses.must_sleep() {
                 self.sleep(now + pauses::FORCED, Duration::ZERO);
             }
             let latest_wake = now + LONGEST_SLEEP;
-            match self.waiting.peek() {
-                Some(Reverse(first)) if first.act > latest_wake => {
+            match next {
+                // To be woken by the queue would mean a lock.
+                Next::Nothing => self.sleep(latest_wake, Duration::ZERO),
+                Next::Packet { act, .. } if act > latest_wake => {
                     self.sleep(latest_wake, Duration::ZERO);
                 }
-                Some(Reverse(first)) => {
-                    let (act, unit) = (first.act, first.unit);
-                    self.wait_for(act, unit);
-                    if let Some(Reverse(pending)) = self.waiting.pop() {
-                        self.send(pending);
-                    }
-                }
-                // To be woken by the queue would mean a lock.
-                None if is_open => self.sleep(latest_wake, Duration::ZERO),
-                None => break,
+                Next::Packet { act, unit, to } => self.wait_for(act + self.patience(), unit, to),
+                Next::OthersTurn => self.sleep(now + OTHERS_TURN, Duration::ZERO),
+                Next::Over => break,
             }
+        }
+    }
+
+    /// How long after its time a packet is looked at.
+    fn patience(&self) -> Duration {
+        match self.role {
+            Role::First => Duration::ZERO,
+            Role::Standby => STANDBY_PATIENCE,
         }
     }
 
     /// Sleeps until `early` before `at`.
     fn sleep(&mut self, at: SimTime, early: Duration) {
-        let clock = self.outlet.clock;
-        let before = clock.now();
-        clock.sleep_until_before(at, early);
-        let now = clock.now();
+        let before = self.clock.now();
+        self.clock.sleep_until_before(at, early);
+        let now = self.clock.now();
         self.pauses.note(now, now.saturating_since(before));
     }
 
     /// Sleeps until a little before `act` and watches the clock from there. A datagram's way is gone
     /// once without it, if there is time.
-    fn wait_for(&mut self, act: SimTime, unit: usize) {
-        let clock = self.outlet.clock;
+    fn wait_for(&mut self, act: SimTime, unit: usize, to: Option<SocketAddr>) {
+        let clock = self.clock;
         let wait = clock.left_until(act);
-        let spin = self.pauses.spin(wait, self.spin);
+        let wish = match self.role {
+            Role::First => self.spin,
+            Role::Standby => self.spin.min(wait * STANDBY_PERCENT / 100),
+        };
+        let spin = self.pauses.spin(wait, wish);
         if spin < wait {
             self.sleep(act, spin);
         }
-        if let (Link::Udp(link), Some(to)) = (&self.outlet.links[unit], self.targets[unit])
+        if let (Link::Udp(link), Some(to)) = (&self.links[unit], to)
             && spin >= 2 * REHEARSAL
             && clock.left_until(act) > REHEARSAL
         {
@@ -169,18 +184,89 @@ impl<'a> Sender<'a> {
         }
         clock.watch_until(act);
     }
+}
 
-    /// Takes what waits in `queue` as far as there is room; whether more may come.
-    fn take(&mut self, queue: &mut Consumer<Packet>) -> bool {
+/// What is to be sent, and how the lines run. Once it is made, it asks the allocator for nothing,
+/// frees nothing, and waits for no other thread but for the locks of serial lines and servers: what
+/// it is done with, it hands to the ledger. Its queues are wait-free. With any that is not, a thread
+/// that was stopped in the middle of putting something in would have this one spin until it runs
+/// again, which on the same core it does not. One system call sends one packet: several in one call
+/// would leave together.
+pub struct Outbox<'a> {
+    outlet: Outlet<'a>,
+    queue: Consumer<Packet>,
+    ledger: Producer<Entry>,
+    waiting: BinaryHeap<Reverse<Pending>>,
+    capacity: usize,
+    order: u64,
+    lines: Vec<LineSettings>,
+    /// Where each device's datagrams go; here as well as in the link, which has a lock.
+    targets: Vec<Option<SocketAddr>>,
+    /// And those of position packets.
+    seconds: Vec<Option<SocketAddr>>,
+    /// Packets of each device that were turned to.
+    numbers: Vec<u64>,
+    /// Who sends now, or sent last.
+    sent_by: Role,
+}
+
+impl<'a> Outbox<'a> {
+    /// Takes packets from `queue`, no more than `capacity` at once, and tells `ledger` of them.
+    pub fn new(
+        outlet: Outlet<'a>,
+        queue: Consumer<Packet>,
+        capacity: usize,
+        ledger: Producer<Entry>,
+    ) -> Self {
+        if let Lead::Fixed { ns } = outlet.engine.lead {
+            outlet.stats.iter().for_each(|stats| stats.set_lead(Duration::from_nanos(ns)));
+        }
+        Self {
+            outlet,
+            queue,
+            ledger,
+            waiting: BinaryHeap::with_capacity(capacity),
+            capacity,
+            order: 0,
+            lines: outlet.lines.to_vec(),
+            targets: outlet.links.iter().map(target).collect(),
+            seconds: outlet.links.iter().map(second_target).collect(),
+            numbers: vec![0; outlet.links.len()],
+            sent_by: Role::First,
+        }
+    }
+
+    /// Sends the first packet if its time has come, `by` one of the senders, and tells of the next.
+    fn serve(&mut self, by: Role) -> Next {
+        // Before the queue is looked at: this is what was waited for.
+        let clock = self.outlet.clock;
+        if self.waiting.peek().is_some_and(|Reverse(first)| clock.left_until(first.act).is_zero())
+            && let Some(Reverse(pending)) = self.waiting.pop()
+        {
+            self.sent_by = by;
+            self.send(pending);
+        }
+        let is_open = self.take();
+        match self.waiting.peek() {
+            Some(Reverse(first)) => {
+                Next::Packet { act: first.act, unit: first.unit, to: self.targets[first.unit] }
+            }
+            None if is_open => Next::Nothing,
+            None => Next::Over,
+        }
+    }
+
+    /// Takes what waits in the queue as far as there is room; whether more may come.
+    fn take(&mut self) -> bool {
         // Asked first: what was put in before its end was dropped is still to be taken.
-        let is_open = !queue.is_abandoned();
+        let is_open = !self.queue.is_abandoned();
         while self.waiting.len() < self.capacity {
-            let Ok(Packet { unit, transmit, shows }) = queue.pop() else { return is_open };
+            let Ok(Packet { unit, transmit, shows }) = self.queue.pop() else { return is_open };
             self.order += 1;
             let (due, order) = (transmit.due, self.order);
             let act = match &self.outlet.links[unit] {
                 Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
-                Link::Udp(_) => due - self.lead,
+                Link::Udp(_) => due - self.outlet.stats[unit].lead(),
                 _ => due,
             };
             let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
@@ -274,7 +360,7 @@ impl<'a> Sender<'a> {
     /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
     fn hand_over(&mut self, pending: &Pending, send: impl Fn() -> Sent) -> bool {
         let Outlet { engine, clock, .. } = self.outlet;
-        let Pending { unit, due, ref transmit, shows, .. } = *pending;
+        let Pending { unit, act, due, ref transmit, shows, .. } = *pending;
         let Some(bytes) = transmit.output.bytes() else { return false };
         let packet = self.numbers[unit];
         self.numbers[unit] += 1;
@@ -293,7 +379,9 @@ impl<'a> Sender<'a> {
         if is_position && sent.is_whole {
             self.outlet.stats[unit].count_position();
         }
-        let handed = Handed { unit, packet, due, at, outcome, key: sent.key, is_position, shows };
+        let by = self.sent_by;
+        let handed =
+            Handed { unit, packet, due, act, at, outcome, key: sent.key, is_position, by, shows };
         let entry = Entry { handed: Some(handed), spent: None };
         if self.ledger.push(entry).is_err() {
             self.outlet.stats[unit].count_unrecorded();
@@ -409,5 +497,76 @@ impl PartialOrd for Pending {
 impl Ord for Pending {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.act, self.order).cmp(&(other.act, other.order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+    use std::ops::Range;
+
+    use rtrb::RingBuffer;
+
+    const SPACING_NS: u64 = 200_000;
+    /// As many as a socket's buffer holds.
+    const PACKETS: usize = 120;
+
+    #[test]
+    fn the_standby_sends_what_the_first_does_not_and_each_packet_goes_once() {
+        let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
+        robot.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let links = [Link::Udp(UdpLink::open(&robot.local_addr().unwrap().into()).unwrap())];
+        let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
+        let engine = EngineConfig::default();
+        let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(20));
+        let outlet = Outlet {
+            clock,
+            links: &links,
+            stats: &stats,
+            lines: &lines,
+            engine: &engine,
+            answers: None,
+        };
+        let (mut queue, packets) = RingBuffer::new(PACKETS);
+        let (pen, mut entries) = RingBuffer::new(1000);
+        let outbox = Arc::new(Mutex::new(Outbox::new(outlet, packets, PACKETS, pen)));
+        let mut put = |numbers: Range<u32>| {
+            for number in numbers {
+                let due = SimTime(u64::from(number) * SPACING_NS);
+                let transmit = Transmit::new(due, Output::Bytes(number.to_be_bytes().to_vec()));
+                queue.push(Packet { unit: 0, transmit, shows: Marks::default() }).unwrap();
+            }
+        };
+        let is_sent = |count: u64| {
+            let so_far = || stats[0].figures("", "", "", 0.0, Duration::ZERO).packets;
+            while so_far() < count {
+                clock.rest(Duration::from_millis(1));
+            }
+        };
+        let (stop_standby, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let standby = Sender::new(outlet, Arc::clone(&outbox), Role::Standby);
+            let first = Sender::new(outlet, outbox, Role::First);
+            let standby = scope.spawn(|| standby.send_all(&stop_standby));
+            put(0..40);
+            is_sent(40);
+            scope.spawn(|| first.send_all(&stop));
+            put(40..80);
+            is_sent(80);
+            stop_standby.store(true, Ordering::Relaxed);
+            standby.join().unwrap();
+            put(80..120);
+            is_sent(120);
+            stop.store(true, Ordering::Relaxed);
+        });
+        let handed = std::iter::from_fn(|| entries.pop().ok()).filter_map(|entry| entry.handed);
+        let by: Vec<_> = handed.map(|handed| handed.by).collect();
+        assert_eq!((&by[..40], &by[80..]), (&[Role::Standby; 40][..], &[Role::First; 40][..]));
+        for number in 0..120_u32 {
+            let mut heard = [0; 16];
+            assert_eq!(robot.recv(&mut heard).unwrap(), 4);
+            assert_eq!(heard[..4], number.to_be_bytes());
+        }
     }
 }
