@@ -40,6 +40,13 @@ const REHEARSAL: Duration = Duration::from_micros(20);
 /// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
 /// thrown away.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
+/// How long after a packet's time the standby looks whether it has gone.
+const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
+/// How much of a wait the standby may watch the clock: the rest of its core is for other threads, as
+/// the ledger, and who receives on a machine of two cores.
+const STANDBY_PERCENT: u32 = 40;
+/// How long a sender leaves the outbox to the other that has it.
+const OTHERS_TURN: Duration = Duration::from_micros(20);
 
 /// Where packets go and how.
 #[derive(Clone, Copy)]
@@ -68,14 +75,6 @@ pub struct Packet {
     /// What it is the first to show.
     pub shows: Marks,
 }
-
-/// How long after a packet's time the standby looks whether it has gone.
-const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
-/// How much of a wait the standby may watch the clock: the rest of its core is for other threads, as
-/// the ledger, and who receives on a machine of two cores.
-const STANDBY_PERCENT: u32 = 40;
-/// How long a sender leaves the outbox to the other that has it.
-const OTHERS_TURN: Duration = Duration::from_micros(20);
 
 /// Which of the sending threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
