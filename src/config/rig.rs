@@ -326,7 +326,7 @@ impl Default for EngineConfig {
 pub enum Lead {
     /// So long, nanoseconds.
     Fixed {
-        /// At most 100 us.
+        /// At most [`Lead::MOST_US`].
         ns: u64,
     },
     /// What is found for each device from the timestamps of its departures.
@@ -338,6 +338,11 @@ impl Lead {
     pub const AUTO: &'static str = "auto";
     /// The longest, microseconds.
     pub const MOST_US: f64 = 100.0;
+
+    /// So many microseconds.
+    pub fn of_us(us: f64) -> Self {
+        Self::Fixed { ns: (us * 1e3).round() as u64 }
+    }
 }
 
 words!(SchedulerChoice: "fifo" => Fifo, "deadline" => Deadline, "normal" => Normal);

@@ -176,13 +176,10 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     }
     let lead = table.optional("lead_us");
     let found = if lead.is_text() {
-        lead.choice(
-            &[(Lead::AUTO, Lead::Auto)],
-            "the rig format, [engine]: \"auto\", or 0 to 100 us",
-        )
+        let either = format!("{origin}: \"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US);
+        lead.choice(&[(Lead::AUTO, Lead::Auto)], &either)
     } else {
-        let us = lead.number(&Limit::new(0.0..=Lead::MOST_US, "us", origin));
-        us.map(|us| Lead::Fixed { ns: (us * 1e3).round() as u64 })
+        lead.number(&Limit::new(0.0..=Lead::MOST_US, "us", origin)).map(Lead::of_us)
     };
     all.lead = found.unwrap_or(all.lead);
     let scheduler = table.optional("scheduler").choice(&SchedulerChoice::WORDS, origin);

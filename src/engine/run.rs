@@ -53,7 +53,7 @@ const START_DELAY: Duration = Duration::from_millis(250);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Devices are this far ahead of the clock, so that what they decide to send is with the sender
 /// before it is due. Twice what passes between two looks.
-const LEAD: Duration = Duration::from_millis(2);
+const DEVICES_AHEAD: Duration = Duration::from_millis(2);
 /// Packets that wait for their due times, beside what is rendered ahead.
 const SEND_QUEUE: usize = 4096;
 /// Pieces of host bytes on their way to the devices. When it is full, hosts wait.
@@ -400,7 +400,7 @@ impl<'a> RealTimeRun<'a> {
             let horizon = (now + ahead).min(end);
             renderer.dispatch(horizon, |request, has_backlog| self.treat(request, has_backlog));
             renderer.flush_all(&mut pass_on);
-            let device_now = (now + LEAD).min(end);
+            let device_now = (now + DEVICES_AHEAD).min(end);
             renderer.advance(device_now, &mut pass_on);
             if !renderer.is_busy() && device_now == end {
                 break;

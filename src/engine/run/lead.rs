@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use crate::config::rig::Lead;
+
 /// This share of the packets may leave early. Half would be best for the median error; but early is
 /// what a real product never is.
 const EARLY_SHARE: f64 = 0.1;
-/// The largest lead: that of the rig format.
-const MOST_NS: f64 = 100_000.0;
+/// The largest lead.
+const MOST_NS: f64 = Lead::MOST_US * 1e3;
 /// How far one packet moves the lead at first, and in the end.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
