@@ -48,6 +48,9 @@ pub mod status_byte {
     pub const POLLUTION: u8 = 0x80;
 }
 
+/// Bit of an error's type in the reply to command 0x32: the error is no longer there (Gearbox).
+pub const ERROR_IS_OVER: u8 = 0x80;
+
 /// A rate the line can be switched to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRate {

@@ -126,6 +126,11 @@ impl SickLms2xx {
             self.send(at, Body::IncorrectCommand);
             return self.finish();
         }
+        self.look(at, pattern, format);
+    }
+
+    /// Has the mirror look at the next scans that begin.
+    pub(super) fn look(&mut self, at: SimTime, pattern: Pattern, format: Format) {
         let capture = Capture::starting_from(&self.mirror, pattern, at);
         if self.mirror.held_between(at, capture.ends(&self.mirror)).is_some() {
             return self.finish();

@@ -62,8 +62,8 @@ impl Mirror {
         }
     }
 
-    /// Will be held by `stalls`. It stops at once, having next to no inertia, and is in step again
-    /// with what it would have been when it has spun up.
+    /// Will be held by `stalls`. It stops at once, and when it has spun up it looks where it would
+    /// had it never been held: no source tells of either.
     pub fn suffer(&mut self, stalls: &[Timed<MotorStall>]) {
         self.stalls = stalls.to_vec();
     }

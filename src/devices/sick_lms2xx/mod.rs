@@ -45,10 +45,9 @@ use crate::time::SimTime;
 use crate::wire::sick_lms::command::{Command, Mode, Subrange};
 use crate::wire::sick_lms::configuration::Configuration;
 use crate::wire::sick_lms::reply::{Body, Reply};
-use crate::wire::sick_lms::{ACK, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte};
-
-/// Bit of an error's type: it is no longer there (Gearbox).
-const ERROR_IS_OVER: u8 = 0x80;
+use crate::wire::sick_lms::{
+    ACK, ERROR_IS_OVER, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte,
+};
 
 /// One unit.
 pub struct SickLms2xx {
@@ -387,18 +386,19 @@ impl Device for SickLms2xx {
         let Outcome::Returns(returns) = &measurement.outcome else { return };
         let index = measurement.request.index;
         let encoder = Encoder { profile: &self.profile, configuration: &self.stored.configuration };
+        let mut is_too_late = false;
         if let Some(Task::Measure { capture, .. }) = &mut self.task {
             match capture.belongs(index) {
                 Belongs::Here => capture.add(measurement, returns, |echo| encoder.is_seen(echo)),
                 Belongs::Before => {}
-                Belongs::TooLate => {
-                    let pattern = capture.pattern().clone();
-                    *capture = Capture::starting_from(&self.mirror, pattern, self.clock);
-                }
+                Belongs::TooLate => is_too_late = true,
             }
         }
         if let Some(stream) = &mut self.stream {
             stream.take(measurement, returns, |echo| encoder.is_seen(echo));
+        }
+        if is_too_late && let Some(Task::Measure { capture, format }) = self.task.take() {
+            self.look(self.clock, capture.pattern().clone(), format);
         }
         self.run(self.clock);
     }
