@@ -99,8 +99,8 @@ fn parse_lead(text: &str) -> Result<Lead, String> {
         return Ok(Lead::Auto);
     }
     let us = text.parse().ok().filter(|us| (0.0..=Lead::MOST_US).contains(us));
-    let us: f64 = us.ok_or_else(|| format!("\"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US))?;
-    Ok(Lead::Fixed { ns: (us * 1e3).round() as u64 })
+    let us = us.ok_or_else(|| format!("\"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US))?;
+    Ok(Lead::of_us(us))
 }
 
 fn parse_target(text: &str) -> Result<Target, String> {
@@ -114,6 +114,10 @@ fn parse_target(text: &str) -> Result<Target, String> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
+        if self.standby_core.is_some() && self.standby_core == self.send_core {
+            let text = "error: --standby-core is a second core beside --send-core: name two cores";
+            return Err(CliError::Input(text.to_owned()));
+        }
         let replay = self.read()?;
         let names: Vec<_> = replay.streams.iter().map(|(name, _)| name.as_str()).collect();
         let certifier = self.certify.open(&names)?;
