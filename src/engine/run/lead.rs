@@ -16,8 +16,8 @@ const LAST_STEP_NS: f64 = 20.0;
 const SETTLING: f64 = 8.0;
 
 /// Finds the lead of a device from how long after the sender was to act its packets departed: that
-/// below which a tenth of them are. Each packet moves it a step up or down, so the late ones do not count by how late
-/// they are.
+/// below which a tenth of them are. Each packet moves it a step up or down, so the late ones do not
+/// count by how late they are.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFinder {
     lead_ns: f64,
