@@ -536,6 +536,37 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
 }
 
 #[test]
+fn scans_that_were_given_up_are_measured_again_unless_the_mirror_is_held_meanwhile() {
+    for (held_from_ms, is_answered) in [(1000, true), (380, false)] {
+        let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::OnRequest);
+        let schedule = Schedule {
+            start: SimTime(held_from_ms * MS),
+            duration_ns: Some(500 * MS),
+            period_ns: None,
+        };
+        let stalls = vec![Timed { fault: 0, schedule, kind: MotorStall { stops_within_ns: None } }];
+        bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+        bench.run_ms(200);
+        bench.say(&Command::RequestMean { scans: 4 });
+        bench.unit.advance(SimTime(230 * MS));
+        let poll = || bench.unit.poll_request(SimTime(500 * MS));
+        let requests: Vec<_> = std::iter::from_fn(poll).collect();
+        assert_eq!(requests.len(), 8);
+        bench.now = 345 * MS;
+        bench.unit.advance(SimTime(bench.now));
+        for request in requests.into_iter().filter(|request| request.index != 1) {
+            let outcome = Outcome::Returns(returns(&request));
+            bench.unit.handle_measurement(&Measurement::new(request, outcome));
+        }
+        bench.run_ms(400);
+        let replies = bench.replies();
+        let mean = replies.iter().filter(|(_, reply)| reply.is_some()).count();
+        assert_eq!(mean, usize::from(is_answered), "{replies:?}");
+        assert!(matches!(bench.ask(&Command::Status), Body::Status(_)));
+    }
+}
+
+#[test]
 fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
     for (duration_ns, period_ns) in [(None, None), (Some(MS), Some(2 * MS))] {
         let mut bench = Bench::fast("sick-lms200-v2.30", PowerOnMode::Continuous);
