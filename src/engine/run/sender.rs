@@ -201,8 +201,8 @@ pub struct Outbox<'a> {
     outlet: Outlet<'a>,
     queue: Consumer<Packet>,
     ledger: Producer<Entry>,
-    /// What is to be sent next. Not in the heap: to take it from there takes a microsecond or two,
-    /// which are better spent after a packet is sent than when one is due.
+    /// What is to be sent next. Not in the heap: the time that it takes to find is better spent after
+    /// a packet is sent than when one is due.
     first: Option<Pending>,
     waiting: BinaryHeap<Reverse<Pending>>,
     capacity: usize,
@@ -234,7 +234,7 @@ impl<'a> Outbox<'a> {
             queue,
             ledger,
             first: None,
-            // And the rest of the first.
+            // One more: the rest of a serial transmission, when its place may be taken.
             waiting: BinaryHeap::with_capacity(capacity + 1),
             capacity,
             order: 0,
