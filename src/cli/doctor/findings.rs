@@ -122,8 +122,8 @@ fn machine(facts: &HostFacts) -> Finding {
     let stolen = facts.stolen_share.unwrap_or_default();
     if facts.is_virtual {
         let found = format!("virtual, {:.2} % of its time given to others", 100.0 * stolen);
-        let how = "what it takes is late: engine.standby_core helps where it takes one core at a time; \
-                   to certify timing use a machine of your own";
+        let how = "what is due meanwhile leaves late: engine.standby_core helps where one core at a \
+                   time is taken; to certify timing use a machine of your own";
         return note(topic, found, how);
     }
     good(topic, "its own")
