@@ -7,9 +7,10 @@
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use rustix::cmsg_space;
 use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover, set_txtime};
@@ -48,6 +49,8 @@ pub struct UdpOptions {
 #[derive(Debug)]
 pub struct UdpLink {
     socket: Socket,
+    /// Never sends; beside the other because what that keeps could go by mistake.
+    rehearsal: Socket,
     to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
     refused: AtomicU64,
@@ -58,8 +61,16 @@ pub struct UdpLink {
     second: Option<Box<UdpLink>>,
 }
 
+/// `MSG_MORE` of `linux/socket.h`: the datagram is kept, as more may come.
+const MSG_MORE: i32 = 0x8000;
+/// `MSG_PROBE` of `linux/socket.h`: nothing is built.
+const MSG_PROBE: i32 = 0x10;
+
 /// Room for the stamps of a tenth of a second of the fastest device and more.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
+
+/// How long a datagram that was released may take to a socket of this host.
+const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The clock that tells when a datagram is to be launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +95,11 @@ impl UdpLink {
                 "cannot send from {from} to {to}: one is IPv4, the other IPv6"
             )));
         }
-        let socket = Socket::new(Domain::for_address(*to), Type::DGRAM, Some(Protocol::UDP))
-            .map_err(|error| told(&error, "cannot open a UDP socket"))?;
+        let new_socket = || {
+            Socket::new(Domain::for_address(*to), Type::DGRAM, Some(Protocol::UDP))
+                .map_err(|error| told(&error, "cannot open a UDP socket"))
+        };
+        let (socket, rehearsal) = (new_socket()?, new_socket()?);
 
         let broadcast = options.broadcast || looks_like_broadcast(to.ip());
         if broadcast && to.is_ipv4() {
@@ -122,6 +136,7 @@ impl UdpLink {
         let broadcast = AtomicBool::new(broadcast);
         Ok(Self {
             socket,
+            rehearsal,
             to,
             broadcast,
             refused: AtomicU64::new(0),
@@ -172,12 +187,28 @@ impl UdpLink {
         })
     }
 
+    /// Has the kernel build a datagram and keep it: [`UdpLink::release`] sends it, in less time than
+    /// [`UdpLink::send_to`] takes. Nothing else may be sent by this socket before that. Returns the
+    /// key that the datagram will have.
+    ///
+    /// # Errors
+    /// As [`UdpLink::send_to`]; then nothing is kept.
+    pub fn prepare(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
+        let to = SockAddr::from(to);
+        self.counted(|| self.socket.send_to_with_flags(payload, &to, MSG_MORE).map(drop))
+    }
+
+    /// Sends what was prepared; nothing is kept afterwards, whatever comes of it.
+    pub fn release(&self) -> io::Result<()> {
+        // A probe adds nothing to what is kept, so that it takes no key, and without `MSG_MORE` what
+        // is kept goes.
+        self.socket.send_with_flags(&[], MSG_PROBE).map(drop)
+    }
+
     /// Goes the way of [`UdpLink::send_to`] through the kernel without sending anything, so that
-    /// its code and the route are at hand when the datagram goes.
+    /// its code and the route are at hand when a datagram goes. Leaves alone what is prepared.
     pub fn rehearse(&self, to: SocketAddr) {
-        /// `MSG_PROBE` of `linux/socket.h`.
-        const MSG_PROBE: i32 = 0x10;
-        let _ = self.socket.send_to_with_flags(&[0; 64], &SockAddr::from(to), MSG_PROBE);
+        let _ = self.rehearsal.send_to_with_flags(&[0; 64], &SockAddr::from(to), MSG_PROBE);
     }
 
     fn counted(&self, send: impl Fn() -> io::Result<()>) -> io::Result<u32> {
@@ -298,6 +329,25 @@ impl UdpLink {
     }
 }
 
+/// Whether this system keeps what is prepared until it is released, and sends it then: tried by the
+/// loopback interface. Other systems with Linux's interface may know `MSG_MORE` for TCP alone.
+pub fn system_keeps_datagrams() -> bool {
+    let keeps = || -> io::Result<bool> {
+        let listener = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let to = listener.local_addr()?;
+        let link = UdpLink::open(&to.into())?;
+        let mut heard = [0; 2];
+        link.prepare(b"1", to)?;
+        listener.set_nonblocking(true)?;
+        let is_kept = listener.recv(&mut heard).is_err();
+        link.release()?;
+        listener.set_nonblocking(false)?;
+        listener.set_read_timeout(Some(RELEASE_PATIENCE))?;
+        Ok(is_kept && listener.recv(&mut heard)? == 1)
+    };
+    keeps().unwrap_or(false)
+}
+
 /// Linux error numbers that [`io::ErrorKind`] does not tell apart.
 mod libc_code {
     pub const EPERM: i32 = 1;
@@ -376,8 +426,7 @@ impl From<SocketAddr> for UdpOptions {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
-    use std::time::Duration;
+    use std::net::Ipv6Addr;
 
     fn listener() -> UdpSocket {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -428,6 +477,43 @@ mod tests {
         assert!(stamps[0].at_ns > 0 && stamps[0].at_ns <= stamps[1].at_ns);
     }
 
+    /// What `listener` hears of datagrams prepared and sent by turns, and the keys of the stamps.
+    fn prepared_by_turns(listener: &UdpSocket) -> (Vec<Vec<u8>>, Vec<u32>) {
+        let to = listener.local_addr().unwrap();
+        let link = UdpLink::open(&to.into()).unwrap();
+        link.stamp_departures().unwrap();
+        let mut buffer = [0; 2000];
+        assert!(link.release().is_err());
+        assert_eq!(link.prepare(&[1; 1206], to).unwrap(), 0);
+        link.rehearse(to);
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(listener.recv(&mut buffer).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        listener.set_nonblocking(false).unwrap();
+        link.release().unwrap();
+        assert_eq!(link.send(b"sent").unwrap(), 1);
+        assert!(link.prepare(&[0; 70_000], to).is_err());
+        assert_eq!(link.prepare(b"prepared", to).unwrap(), 2);
+        link.release().unwrap();
+        assert!(link.release().is_err());
+        assert_eq!(link.send(b"").unwrap(), 3);
+        let heard = (0..4).map(|_| {
+            let length = listener.recv(&mut buffer).unwrap();
+            buffer[..length].to_vec()
+        });
+        let heard = heard.collect();
+        let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
+        link.departures(&mut reader, &mut stamps).unwrap();
+        (heard, stamps.iter().map(|stamp| stamp.key).collect())
+    }
+
+    #[test]
+    fn a_prepared_datagram_goes_when_it_is_released_and_takes_one_key() {
+        assert!(system_keeps_datagrams());
+        let (heard, keys) = prepared_by_turns(&listener());
+        assert_eq!(heard, [vec![1; 1206], b"sent".to_vec(), b"prepared".to_vec(), vec![]]);
+        assert_eq!(keys, [0, 1, 2, 3]);
+    }
+
     #[test]
     fn what_no_card_stamps_the_kernel_does() {
         let listener = listener();
@@ -452,6 +538,9 @@ mod tests {
         let to = listener.local_addr().unwrap();
         UdpLink::open(&UdpOptions { ttl: Some(3), ..to.into() }).unwrap().send(b"x").unwrap();
         assert_eq!(listener.recv_from(&mut [0; 9]).unwrap().0, 1);
+        let (heard, keys) = prepared_by_turns(&listener);
+        assert_eq!(heard, [vec![1; 1206], b"sent".to_vec(), b"prepared".to_vec(), vec![]]);
+        assert_eq!(keys, [0, 1, 2, 3]);
     }
 
     #[test]

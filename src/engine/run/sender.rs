@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +27,7 @@ use crate::engine::render::Marks;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::ByteLink;
 use crate::links::line::LineSettings;
-use crate::links::udp::{LaunchClock, UdpLink};
+use crate::links::udp::{LaunchClock, UdpLink, system_keeps_datagrams};
 use crate::time::SimTime;
 
 /// A piece of a serial transmission lasts no longer than this on the line, if it has more than one
@@ -36,7 +35,8 @@ use crate::time::SimTime;
 const LONGEST_PIECE_NS: u64 = 1_000_000;
 /// A datagram with a launch time is given to the kernel this much before it.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// How long before a datagram the way through the kernel is gone without it.
+/// How long before its time the kernel is given a datagram to build, or the way through it is gone
+/// without one.
 const REHEARSAL: Duration = Duration::from_micros(20);
 /// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
 /// thrown away.
@@ -46,8 +46,6 @@ const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
 /// How much of a wait the standby may watch the clock: the rest of its core is for other threads, as
 /// the ledger, and who receives on a machine of two cores.
 const STANDBY_PERCENT: u32 = 40;
-/// Bytes that come into a core's cache together.
-const CACHE_LINE: usize = 64;
 /// How long a sender leaves the outbox to the other that has it.
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
@@ -181,10 +179,13 @@ impl<'a> Sender<'a> {
         {
             clock.watch_until(act - REHEARSAL);
             if clock.left_until(act) > REHEARSAL / 2 {
-                if let Ok(outbox) = self.outbox.try_lock() {
-                    outbox.rehearse();
+                match self.role {
+                    Role::First => {
+                        let _ = self.outbox.try_lock().map(|mut outbox| outbox.prepare());
+                    }
+                    // Where the first has prepared nothing, this one sends in the plain way.
+                    Role::Standby => link.rehearse(to),
                 }
-                link.rehearse(to);
             }
         }
         clock.watch_until(act);
@@ -216,6 +217,8 @@ pub struct Outbox<'a> {
     numbers: Vec<u64>,
     /// Who sends now, or sent last.
     sent_by: Role,
+    /// Whether datagrams are built by the kernel beforehand: such a one cannot be dropped any more.
+    prepares: bool,
 }
 
 impl<'a> Outbox<'a> {
@@ -243,6 +246,7 @@ impl<'a> Outbox<'a> {
             seconds: outlet.links.iter().map(second_target).collect(),
             numbers: vec![0; outlet.links.len()],
             sent_by: Role::First,
+            prepares: outlet.engine.late != LatePolicy::Drop && system_keeps_datagrams(),
         }
     }
 
@@ -265,8 +269,12 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Has the first of all be `first`.
+    /// Has the first of all be `first`; a prepared one stays, since nothing else may be sent by its
+    /// link before it, and it goes within [`REHEARSAL`].
     fn settle(&mut self) {
+        if self.first.as_ref().is_some_and(|first| first.prepared.is_some()) {
+            return;
+        }
         let is_before =
             |Reverse(top): &Reverse<Pending>| self.first.as_ref().is_none_or(|first| top < first);
         if self.waiting.peek().is_some_and(is_before)
@@ -277,14 +285,20 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Reads what is sent next, so that it is in this core's cache: another thread made it, and the
-    /// other sender looked at it last.
-    fn rehearse(&self) {
-        if let Some(first) = &self.first {
-            let bytes = first.transmit.output.bytes().unwrap_or_default();
-            let sum =
-                bytes.iter().step_by(CACHE_LINE).fold(0, |sum: u8, byte| sum.wrapping_add(*byte));
-            black_box(sum);
+    /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens.
+    fn prepare(&mut self) {
+        let Some(first) = self.first.as_mut().filter(|first| first.prepared.is_none()) else {
+            return;
+        };
+        if let (Link::Udp(link), Some(to), Output::Bytes(bytes)) =
+            (&self.outlet.links[first.unit], self.targets[first.unit], &first.transmit.output)
+        {
+            if self.prepares && link.launch_clock().is_none() {
+                // What fails now is tried when it is due, and told then.
+                first.prepared = link.prepare(bytes, to).ok();
+            } else {
+                link.rehearse(to);
+            }
         }
     }
 
@@ -301,7 +315,8 @@ impl<'a> Outbox<'a> {
                 Link::Udp(_) => due - self.outlet.stats[unit].lead(),
                 _ => due,
             };
-            let pending = Pending { act, due, order, unit, transmit, shows, piece: None };
+            let pending =
+                Pending { act, due, order, unit, transmit, shows, piece: None, prepared: None };
             self.waiting.push(Reverse(pending));
         }
         true
@@ -312,7 +327,10 @@ impl<'a> Outbox<'a> {
             (Link::Udp(link), Output::Bytes(bytes)) => {
                 let to = self.targets[pending.unit].unwrap_or_else(|| link.to());
                 let clock = self.outlet.clock;
-                self.hand_over(&pending, || send_datagram(clock, link, bytes, to, pending.due));
+                self.hand_over(&pending, || match pending.prepared {
+                    Some(key) => Sent::of(link, link.release().map(|()| key)),
+                    None => send_datagram(clock, link, bytes, to, pending.due),
+                });
             }
             (Link::Udp(link), Output::Host(host)) => {
                 let to = SocketAddr::new(host.ip, host.data_port);
@@ -508,6 +526,8 @@ struct Pending {
     shows: Marks,
     /// The bytes that have arrived at `due`; `None` until the first bit is due.
     piece: Option<Piece>,
+    /// The key of the datagram that its link has prepared of it.
+    prepared: Option<u32>,
 }
 
 struct Piece {
@@ -544,11 +564,71 @@ mod tests {
     /// As many as a socket's buffer holds.
     const PACKETS: usize = 120;
 
-    #[test]
-    fn the_standby_sends_what_the_first_does_not_and_each_packet_goes_once() {
+    fn robot() -> (UdpSocket, [Link; 1]) {
         let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
         robot.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let links = [Link::Udp(UdpLink::open(&robot.local_addr().unwrap().into()).unwrap())];
+        let link = UdpLink::open(&robot.local_addr().unwrap().into()).unwrap();
+        (robot, [Link::Udp(link)])
+    }
+
+    fn packet(due: SimTime, number: u32) -> Packet {
+        let transmit = Transmit::new(due, Output::Bytes(number.to_be_bytes().to_vec()));
+        Packet { unit: 0, transmit, shows: Marks::default() }
+    }
+
+    fn hear(robot: &UdpSocket) -> u32 {
+        let mut heard = [0; 16];
+        assert_eq!(robot.recv(&mut heard).unwrap(), 4);
+        u32::from_be_bytes(heard[..4].try_into().unwrap())
+    }
+
+    /// What is sent of two packets of which the second comes, due earlier, when the first may have
+    /// been prepared; both are turned to when they are late.
+    fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
+        let (robot, links) = robot();
+        let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
+        let engine = EngineConfig { late, ..EngineConfig::default() };
+        let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
+        let (stats, lines, engine) = (&stats, &lines, &engine);
+        let outlet = Outlet { clock, links: &links, stats, lines, engine, answers: None };
+        let (mut queue, packets) = RingBuffer::new(PACKETS);
+        let (pen, mut entries) = RingBuffer::new(1000);
+        let mut outbox = Outbox::new(outlet, packets, PACKETS, pen);
+        let due = clock.now() + Duration::from_millis(300);
+        queue.push(packet(due, 0)).unwrap();
+        assert!(matches!(outbox.serve(Role::First), Next::Packet { .. }));
+        outbox.prepare();
+        queue.push(packet(due - Duration::from_millis(1), 1)).unwrap();
+        assert!(matches!(outbox.serve(Role::First), Next::Packet { .. }));
+        outbox.prepare();
+        clock.sleep_until(due + Duration::from_nanos(2 * engine.miss_threshold_ns));
+        while matches!(outbox.serve(Role::First), Next::Packet { .. }) {}
+        let handed: Vec<_> = std::iter::from_fn(|| entries.pop().ok())
+            .filter_map(|entry| entry.handed)
+            .map(|handed| (handed.due.0.abs_diff(due.0), handed.outcome))
+            .collect();
+        let sent = handed.iter().filter(|(_, outcome)| *outcome != Outcome::Dropped).count();
+        let heard = (0..sent).map(|_| hear(&robot)).collect();
+        robot.set_nonblocking(true).unwrap();
+        assert!(robot.recv(&mut [0; 16]).is_err(), "more than was written down");
+        (handed, heard)
+    }
+
+    #[test]
+    fn what_is_prepared_goes_before_what_comes_after_it() {
+        let expected = vec![(0, Outcome::Late), (1_000_000, Outcome::Late)];
+        assert_eq!(sent_late(LatePolicy::Late), (expected, vec![0, 1]));
+    }
+
+    #[test]
+    fn what_may_have_to_be_dropped_is_not_prepared() {
+        let expected = vec![(1_000_000, Outcome::Dropped), (0, Outcome::Dropped)];
+        assert_eq!(sent_late(LatePolicy::Drop), (expected, vec![]));
+    }
+
+    #[test]
+    fn the_standby_sends_what_the_first_does_not_and_each_packet_goes_once() {
+        let (robot, links) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
         let engine = EngineConfig::default();
         let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(20));
@@ -566,8 +646,7 @@ mod tests {
         let mut put = |numbers: Range<u32>| {
             for number in numbers {
                 let due = SimTime(u64::from(number) * SPACING_NS);
-                let transmit = Transmit::new(due, Output::Bytes(number.to_be_bytes().to_vec()));
-                queue.push(Packet { unit: 0, transmit, shows: Marks::default() }).unwrap();
+                queue.push(packet(due, number)).unwrap();
             }
         };
         let is_sent = |count: u64| {
@@ -595,10 +674,8 @@ mod tests {
         let handed = std::iter::from_fn(|| entries.pop().ok()).filter_map(|entry| entry.handed);
         let by: Vec<_> = handed.map(|handed| handed.by).collect();
         assert_eq!((&by[..40], &by[80..]), (&[Role::Standby; 40][..], &[Role::First; 40][..]));
-        for number in 0..120_u32 {
-            let mut heard = [0; 16];
-            assert_eq!(robot.recv(&mut heard).unwrap(), 4);
-            assert_eq!(heard[..4], number.to_be_bytes());
+        for number in 0..120 {
+            assert_eq!(hear(&robot), number);
         }
     }
 }
