@@ -155,14 +155,18 @@ class Tty:
     def __init__(self, path, baud):
         self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(self.fd)
-        self.set_baud(baud)
         self.deadline = 0
+        self.set_baud(baud)
 
     def set_baud(self, baud):
         settings = termios.tcgetattr(self.fd)
         settings[4] = settings[5] = getattr(termios, f"B{baud}")
         termios.tcsetattr(self.fd, termios.TCSANOW, settings)
         termios.tcflush(self.fd, termios.TCIFLUSH)
+        # Up to a pause between messages, so that the first to be read is a whole one.
+        while select.select([self.fd], [], [], 0.03)[0]:
+            os.read(self.fd, 4096)
+        self.taken = self.kept = b""
 
     def write(self, message):
         os.write(self.fd, message.serialize())
@@ -171,9 +175,14 @@ class Tty:
         data = b""
         while len(data) < count:
             left = self.deadline - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+            if self.kept:
+                piece, self.kept = self.kept[: count - len(data)], self.kept[count - len(data) :]
+            elif left > 0 and select.select([self.fd], [], [], left)[0]:
+                piece = os.read(self.fd, count - len(data))
+            else:
                 return b""
-            data += os.read(self.fd, count - len(data))
+            self.taken += piece
+            data += piece
         return data
 
     def readline(self):
@@ -186,12 +195,14 @@ class Tty:
         return data
 
     def messages(self, seconds):
-        """What comes within a time, in both protocols."""
+        """What comes within a time, in both protocols; a message in its middle is left for the next call."""
         self.deadline = time.monotonic() + seconds
+        self.taken, self.kept = b"", self.taken + self.kept
         reader = UBXReader(self, protfilter=NMEA_PROTOCOL | UBX_PROTOCOL, quitonerror=ERR_RAISE)
         for raw, parsed in reader:
             if raw is None:
                 return
+            self.taken = b""
             yield parsed
 
     def ask(self, message, identity, seconds=3):
