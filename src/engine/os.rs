@@ -26,8 +26,9 @@ const TIMER_SLACK_NS: u64 = 1;
 /// What SCHED_DEADLINE reserves: so much of a core in every period.
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
 const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
-/// Cores may not sleep so deeply that waking takes longer than this, microseconds.
-const WAKE_LATENCY_US: i32 = 10;
+/// How long waking a core may take, microseconds. With none, a core that has nothing to do does not even
+/// halt: in a virtual machine a halt gives it to others, who give it back when they like.
+const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
@@ -179,17 +180,17 @@ fn touch_stack() {
     std::hint::black_box([0_u8; STACK_BYTES]);
 }
 
-/// Forbids cores to sleep so deeply that they wake slowly, until this is dropped.
+/// Forbids cores to sleep, until this is dropped.
 #[derive(Debug)]
-pub struct LightSleep {
+pub struct StayAwake {
     _held_open: File,
 }
 
-impl LightSleep {
+impl StayAwake {
     /// Asks for it; `None` with the refusal where the system does not allow it, and no grant where
     /// it has no such thing.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
-        let wish = "cores that wake within 10 us";
+        let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");
         let asked = opened.and_then(|mut file| {
             file.write_all(&WAKE_LATENCY_US.to_ne_bytes())?;

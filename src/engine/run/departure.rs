@@ -12,7 +12,7 @@ use super::ledger::{ENTRY_QUEUE, Ledger, TimingBook};
 use super::sender::{Outbox, Outlet, Packet, Role, Sender};
 use crate::config::rig::Lead;
 use crate::engine::clock::MonotonicClock;
-use crate::engine::os::{self, Grant, LightSleep};
+use crate::engine::os::{self, Grant, StayAwake};
 
 /// The sending thread's name, as `top -H` and `/proc` show it.
 pub const SENDER_NAME: &str = "menura-send";
@@ -77,7 +77,7 @@ pub fn start<'scope, 'env: 'scope>(
         told
     });
     let send = move || {
-        let (light_sleep, answer) = LightSleep::ask();
+        let (stay_awake, answer) = StayAwake::ask();
         let mut grants = os::favour_this_thread(engine.scheduler, engine.send_core);
         grants.extend(answer);
         let of_standby = standby.and_then(|told| told.recv().ok()).into_iter().flatten();
@@ -86,7 +86,7 @@ pub fn start<'scope, 'env: 'scope>(
         grants.push(os::lock_memory());
         on_start(&grants);
         Sender::new(outlet, outbox, Role::First).send_all(stop);
-        drop(light_sleep);
+        drop(stay_awake);
     };
     start_thread(scope, SENDER_NAME, send);
 }
