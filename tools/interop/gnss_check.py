@@ -155,8 +155,8 @@ class Tty:
     def __init__(self, path, baud):
         self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
         tty.setraw(self.fd)
-        self.deadline = 0
         self.set_baud(baud)
+        self.deadline = 0
 
     def set_baud(self, baud):
         settings = termios.tcgetattr(self.fd)

@@ -179,12 +179,10 @@ impl<'a> Sender<'a> {
         {
             clock.watch_until(act - REHEARSAL);
             if clock.left_until(act) > REHEARSAL / 2 {
-                match self.role {
-                    Role::First => {
-                        let _ = self.outbox.try_lock().map(|mut outbox| outbox.prepare());
-                    }
-                    // Where the first has prepared nothing, this one sends in the plain way.
-                    Role::Standby => link.rehearse(to),
+                let is_prepared = self.role == Role::First
+                    && self.outbox.try_lock().is_ok_and(|mut outbox| outbox.prepare());
+                if !is_prepared {
+                    link.rehearse(to);
                 }
             }
         }
@@ -217,7 +215,7 @@ pub struct Outbox<'a> {
     numbers: Vec<u64>,
     /// Who sends now, or sent last.
     sent_by: Role,
-    /// Whether datagrams are built by the kernel beforehand: such a one cannot be dropped any more.
+    /// Whether datagrams are built by the kernel beforehand: such a one can no longer be dropped.
     prepares: bool,
 }
 
@@ -285,21 +283,20 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens.
-    fn prepare(&mut self) {
-        let Some(first) = self.first.as_mut().filter(|first| first.prepared.is_none()) else {
-            return;
-        };
+    /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens;
+    /// whether it has.
+    fn prepare(&mut self) -> bool {
+        let Some(first) = &mut self.first else { return false };
         if let (Link::Udp(link), Some(to), Output::Bytes(bytes)) =
             (&self.outlet.links[first.unit], self.targets[first.unit], &first.transmit.output)
+            && self.prepares
+            && first.prepared.is_none()
+            && link.launch_clock().is_none()
         {
-            if self.prepares && link.launch_clock().is_none() {
-                // What fails now is tried when it is due, and told then.
-                first.prepared = link.prepare(bytes, to).ok();
-            } else {
-                link.rehearse(to);
-            }
+            // What fails now is tried when it is due, and told then.
+            first.prepared = link.prepare(bytes, to).ok();
         }
+        first.prepared.is_some()
     }
 
     /// Takes what waits in the queue as far as there is room; whether more may come.
@@ -597,10 +594,10 @@ mod tests {
         let due = clock.now() + Duration::from_millis(300);
         queue.push(packet(due, 0)).unwrap();
         assert!(matches!(outbox.serve(Role::First), Next::Packet { .. }));
-        outbox.prepare();
+        assert_eq!(outbox.prepare(), late == LatePolicy::Late);
         queue.push(packet(due - Duration::from_millis(1), 1)).unwrap();
         assert!(matches!(outbox.serve(Role::First), Next::Packet { .. }));
-        outbox.prepare();
+        assert_eq!(outbox.prepare(), late == LatePolicy::Late);
         clock.sleep_until(due + Duration::from_nanos(2 * engine.miss_threshold_ns));
         while matches!(outbox.serve(Role::First), Next::Packet { .. }) {}
         let handed: Vec<_> = std::iter::from_fn(|| entries.pop().ok())
