@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-use menura::config::overrides::Override;
 use menura::config::rig::Rig;
+use menura::config::toml::overrides::Override;
 use menura::devices::Built;
 use menura::engine::clock::Stopwatch;
 use menura::engine::{LiveWorld, build_devices};

@@ -8,9 +8,9 @@
 
 use std::hint::black_box;
 
-use menura::config::overrides::Override;
 use menura::config::profile::Profile;
 use menura::config::rig::Rig;
+use menura::config::toml::overrides::Override;
 use menura::devices::{Built, Device, Output};
 use menura::engine::build_devices;
 use menura::engine::clock::Stopwatch;

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use glam::DVec3;
-use menura::config::lidar::BeamShape;
-use menura::config::objects::ObjectShape;
+use menura::config::profile::lidar::BeamShape;
+use menura::config::rig::objects::ObjectShape;
 use menura::config::rig::{CourtyardParameters, RobotConfig, SceneSource, TrajectoryConfig};
 use menura::engine::clock::Stopwatch;
 use menura::frames::{GeoOrigin, Geodetic};

@@ -33,7 +33,7 @@
 //! What `menura run` does, once and by hand:
 //!
 //! ```
-//! use menura::config::{overrides::Override, rig::Rig};
+//! use menura::config::{rig::Rig, toml::overrides::Override};
 //! use menura::devices::Output;
 //! use menura::engine::{LiveWorld, build_devices};
 //! use menura::sensors::lidar::Scratch;

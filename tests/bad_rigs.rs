@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use menura::config::hdl64e::LaserTable;
-use menura::config::overrides::Override;
 use menura::config::profile::Profile;
 use menura::config::rig::Rig;
+use menura::config::toml::overrides::Override;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad-rigs")

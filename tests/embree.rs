@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use menura::config::lidar::BeamShape;
+use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource};
 use menura::sensors::beam;
 use menura::world::builtin::{courtyard, room};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::lidar::{BeamSettings, BeamShape, NoiseSettings};
+use menura::config::profile::lidar::{BeamSettings, BeamShape, NoiseSettings};
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::frames::Transform;

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use menura::config::diagnostic::SourceFile;
 use menura::config::hdl64e::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, ReturnMode,
 };
 use menura::config::profile::{DriverProfile, Profile};
+use menura::config::toml::diagnostic::SourceFile;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")

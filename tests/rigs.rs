@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use menura::config::hdl64e::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
-use menura::config::lidar::BeamShape;
+use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::{
     Configured, CourtyardParameters, DeviceFamily, LatePolicy, LinkConfig, Override, Rig,
     SceneSource, TrajectoryConfig,

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use crate::config::hdl64e::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
-use crate::config::lidar::{BeamSettings, NoiseSettings};
-use crate::config::network::NetworkIdentity;
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::network::NetworkIdentity;
 use crate::config::profile::{DriverProfile, Profile};
 
 /// Arguments of `menura profiles`.

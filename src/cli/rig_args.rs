@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::CliError;
-use crate::config::diagnostic::Diagnostics;
-use crate::config::overrides::Override;
 use crate::config::rig::Rig;
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::overrides::Override;
 
 /// A rig file and what the command line changes in it.
 #[derive(Clone, Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::CliError;
-use crate::config::scenes::{BUILTIN, BuiltinScene};
+use crate::config::rig::scenes::{BUILTIN, BuiltinScene};
 
 /// Arguments of `menura scenes`.
 #[derive(Debug, clap::Args)]

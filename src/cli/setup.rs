@@ -5,8 +5,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
-use crate::config::diagnostic::Diagnostics;
 use crate::config::rig::{Rig, TrajectoryConfig};
+use crate::config::toml::diagnostic::Diagnostics;
 use crate::engine::{LiveWorld, SetupError};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 
 /// A satellite's orbit in the parameters of a GPS almanac (IS-GPS-200, table 20-VI). Angles in
 /// radians.

@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::hdl64e::{LaserCalibration, LaserTable};
+use crate::config::hdl64e::{LaserCalibration, LaserTable};
 
 /// Centimetres of one count of distance.
 const COUNT_CM: f64 = 0.2;

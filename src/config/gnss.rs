@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::almanac::Almanac;
+use crate::config::almanac::Almanac;
 use crate::wire::ubx::{MessageId, Payload, mon, nav};
 
 /// Which satellite system.

@@ -1,23 +1,23 @@
 //! Reads how a GNSS receiver errs: models, their combinations, what is stated.
 
-use super::gnss::{BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade};
-use super::gnss_read::RECEIVER;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::gnss::{BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade};
+use crate::config::gnss_read::RECEIVER;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 const ERRORS: &str = "Menura's error models";
 
 /// Of a range error.
-pub(super) fn uere_limit() -> Limit<f64> {
+pub(crate) fn uere_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m", RECEIVER)
 }
 
 /// Of the velocity's error.
-pub(super) fn velocity_limit() -> Limit<f64> {
+pub(crate) fn velocity_limit() -> Limit<f64> {
     Limit::new(0.0..=10.0, "m/s", ERRORS)
 }
 
 /// What a profile says of each kind of fix.
-pub(super) fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
+pub(crate) fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
     let grades = BestFix::WORDS.map(|(word, _)| {
         let mut table = table.required(word).table(&format!("`{word}`"))?;
         let uere_m = table.required("uere_m").number(&uere_limit());
@@ -32,7 +32,7 @@ pub(super) fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
 }
 
 /// What a rig says of a receiver's errors.
-pub(super) enum Errors {
+pub(crate) enum Errors {
     /// A combination.
     Preset(ErrorPreset),
     /// Its own.
@@ -40,7 +40,7 @@ pub(super) enum Errors {
 }
 
 /// A rig's `errors`: the name of a combination, or an array of models.
-pub(super) fn errors(field: &Field<'_>) -> Option<Errors> {
+pub(crate) fn errors(field: &Field<'_>) -> Option<Errors> {
     if field.is_array() {
         return models(field).map(Errors::Models);
     }

@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use super::almanac::Almanac;
-use super::gnss::{
+use crate::config::almanac::Almanac;
+use crate::config::gnss::{
     Acquisition, BestFix, GnssDialect, GnssIdentity, GnssProfile, GnssSettings, GnssSystem,
     NmeaFormat, NmeaVersion, PulseSettings, SentenceKind, SkySettings, UBX_OUTPUTS,
 };
-use super::gnss_errors_read::{Errors, errors, grades, uere_limit, velocity_limit};
-use super::profile::Profile;
-use super::reader::{Field, Limit, TableReader, Value};
+use crate::config::gnss_errors_read::{Errors, errors, grades, uere_limit, velocity_limit};
+use crate::config::profile::Profile;
+use crate::config::toml::reader::{Field, Limit, TableReader, Value};
 
 const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
-pub(super) const RECEIVER: &str = "Menura's GNSS receivers";
+pub(crate) const RECEIVER: &str = "Menura's GNSS receivers";
 
 /// Rates of a UART that receivers and hosts share.
 const BAUD_RATES: [u32; 9] =
@@ -74,7 +74,7 @@ impl<'f> Keys<'f> {
 }
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
     let receiver = root.required("receiver").table("[receiver]");
     let (dialect, receiver) = receiver.map_or((None, None), receiver_table);
     let identity = root.required("identity").table("[identity]").and_then(identity);
@@ -98,7 +98,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
 }
 
 /// Reads the settings of a rig's device.
-pub(super) fn settings(
+pub(crate) fn settings(
     table: TableReader<'_>,
     _profile: &Profile,
     driver: &GnssProfile,

@@ -1,18 +1,18 @@
 //! Reads the profile of an HDL-64E, and what a rig sets on one.
 
-use super::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
-use super::hdl64e::{
+use crate::config::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
+use crate::config::hdl64e::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
     LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
 };
-use super::hdl64e_serial as serial;
-use super::lidar_read as lidar;
-use super::network::network;
-use super::profile::Profile;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader, Value};
-use super::velodyne_clock;
-use super::velodyne_motor as motor;
+use crate::config::hdl64e_serial as serial;
+use crate::config::profile::Profile;
+use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::network::network;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader, Value};
+use crate::config::velodyne_clock;
+use crate::config::velodyne_motor as motor;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -26,7 +26,7 @@ const WARNINGS: &[(&str, u8)] = &[
 ];
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
     let serial = root.required("serial").table("[serial]").and_then(serial::profile);
@@ -190,7 +190,7 @@ fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option
 }
 
 /// Reads `dark_intensity`.
-pub(super) fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
+pub(crate) fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
     let field = table.required("dark_intensity");
     let place = field.place();
     let [low, high] =
@@ -456,7 +456,7 @@ fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64
 }
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
-pub(super) fn settings(
+pub(crate) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,
     driver: &Hdl64eProfile,
@@ -552,11 +552,11 @@ fn reach() -> Limit<f64> {
 }
 
 /// Extra delay, milliseconds.
-pub(super) fn lag_limit() -> Limit<f64> {
+pub(crate) fn lag_limit() -> Limit<f64> {
     Limit::new(0.0..=1000.0, "ms", "Menura: packets are held in memory until they are due")
 }
 
 /// Rotor angle at the first instant, degrees.
-pub(super) fn start_azimuth_limit() -> Limit<f64> {
+pub(crate) fn start_azimuth_limit() -> Limit<f64> {
     Limit::new(0.0..=359.99, "degrees", "the wire format: azimuth is 0 to 35999 hundredths")
 }

@@ -1,7 +1,7 @@
 //! The serial line of an HDL-64E: what a profile says of it.
 
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::hdl64e_command::CommandWords;
 
 /// How an HDL-64E's serial line runs and what is said on it.
@@ -14,7 +14,7 @@ pub struct SerialProfile {
 }
 
 /// Reads `[serial]` of a profile.
-pub(super) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
+pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
     let baud = table.required("baud").integer(&Limit::new(300..=921_600, "baud", PROFILES));
     let digits = Limit::new(3..=4, "", "the manuals: S1 three, S2 and S3 four");
     let rpm_digits = table.required("rpm_digits").integer(&digits);

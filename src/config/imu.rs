@@ -1,6 +1,6 @@
 //! IMUs as data: who they say they are, how they talk, how well they measure.
 
-use super::imu_answers::Dialect;
+use crate::config::imu_answers::Dialect;
 
 /// The protocol an IMU speaks; what a profile's `driver` key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

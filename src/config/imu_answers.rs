@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::imu::ImuProtocol;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::imu::ImuProtocol;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::sbg_ecom::command;
 use crate::wire::xbus::mid;
 
@@ -140,7 +140,7 @@ pub const SBG_SETTINGS: [(&str, u8, usize); 9] = [
 ];
 
 /// Reads `[answers]`; protocols without commands have none.
-pub(super) fn read(root: &mut TableReader<'_>, protocol: ImuProtocol) -> Option<Dialect> {
+pub(crate) fn read(root: &mut TableReader<'_>, protocol: ImuProtocol) -> Option<Dialect> {
     let mut answers = |read: fn(&mut TableReader<'_>) -> Option<Dialect>| {
         let mut table = root.required("answers").table("[answers]")?;
         let dialect = read(&mut table);

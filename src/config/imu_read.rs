@@ -3,14 +3,14 @@
 //! A profile must say everything, a rig only what differs from its profile. Units are those of
 //! datasheets and stand in the keys; inside all is SI (gauss for fields).
 
-use super::imu::{
+use crate::config::imu::{
     AttitudeErrors, BarometerErrors, ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol,
     ImuSettings, MESSAGES, MagneticField, NavigationErrors, ThermometerErrors, TriadErrors,
 };
-use super::imu_answers;
-use super::profile::Profile;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::imu_answers;
+use crate::config::profile::Profile;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
@@ -346,7 +346,7 @@ fn output_rate(
 }
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Option<ImuProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Option<ImuProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let line = root.required("line").table("[line]").and_then(line);
     let output = root.required("output").table("[output]").and_then(|t| output(t, protocol));
@@ -400,7 +400,7 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
 }
 
 /// Reads what a rig sets.
-pub(super) fn settings(
+pub(crate) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,
     driver: &ImuProfile,

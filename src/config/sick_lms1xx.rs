@@ -3,7 +3,7 @@
 //! Directions are counter-clockwise seen from above, 90 degrees is forward, in 1/10000 degree as on
 //! the wire.
 
-use super::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::cola::Dialect;
 
 words!(Dialect: "cola-a" => A, "cola-b" => B);

@@ -1,14 +1,14 @@
 //! Reads the profile of an LMS1xx or LMS5xx, and what a rig sets on one.
 
-use super::diagnostic::Place;
-use super::lidar_read as lidar;
-use super::profile::Profile;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
-use super::sick_lms1xx::{
+use crate::config::profile::Profile;
+use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::read::PROFILES;
+use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, Password, ScanMode, ScannerClock, ScannerStatus,
     SickLms1xxProfile, SickLms1xxSettings, TURN,
 };
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::cola::Dialect;
 
 const PROTOCOL: &str = "CoLa";
@@ -20,7 +20,7 @@ const LONGEST_TEXT: usize = 64;
 const MAX_ECHOES: i128 = 5;
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);
     let motor = root.required("motor").table("[motor]").and_then(motor);
@@ -258,7 +258,7 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
 }
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
-pub(super) fn settings(
+pub(crate) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,
     driver: &SickLms1xxProfile,
@@ -356,7 +356,7 @@ fn no_such_mode(
     profile: &Profile,
     driver: &SickLms1xxProfile,
     [frequency, resolution]: [u32; 2],
-) -> super::diagnostic::Diagnostic {
+) -> crate::config::toml::diagnostic::Diagnostic {
     let words = |frequency: u32, resolution: u32| {
         let (hz, deg) = (f64::from(frequency) / 100.0, f64::from(resolution) / PER_DEGREE);
         format!("{hz} Hz at {deg} degrees")

@@ -1,6 +1,6 @@
 //! The SICK LMS 2xx: what its firmwares differ in and what a rig may set.
 
-use super::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::sick_lms::data::{MeasuringMode, Unit};
 use crate::wire::sick_lms::{LineRate, Variant};
 

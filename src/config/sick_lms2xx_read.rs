@@ -1,14 +1,14 @@
 //! Reads the profile of an LMS 2xx, and what a rig sets on one.
 
-use super::diagnostic::Place;
-use super::lidar_read as lidar;
-use super::profile::Profile;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
-use super::sick_lms2xx::{
+use crate::config::profile::Profile;
+use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::read::PROFILES;
+use crate::config::sick_lms2xx::{
     Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
     SickLms2xxSettings, SpoiltTelegram, TransmissionStart,
 };
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::sick_lms::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
 use crate::wire::sick_lms::data::MeasuringMode;
 use crate::wire::sick_lms::{LineRate, Variant};
@@ -19,7 +19,7 @@ pub(crate) const ERROR_LEVELS: [(&str, u8); 5] =
     [("ok", 0), ("info", 1), ("warning", 2), ("error", 3), ("fatal", 4)];
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
     let identity = root.required("identity").table("[identity]").and_then(identity);
     let scan = root.required("scan").table("[scan]").and_then(scan);
     let motor = root.required("motor").table("[motor]").and_then(motor);
@@ -355,7 +355,7 @@ fn reflectivity(mut table: TableReader<'_>) -> Option<(bool, u8, u16)> {
 }
 
 /// Reads a rig's `settings`.
-pub(super) fn settings(
+pub(crate) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,
     driver: &SickLms2xxProfile,

@@ -1,12 +1,12 @@
 //! Velodynes with the same optics in every unit: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
 
-use super::hdl64e::ReturnMode;
-use super::lidar::{BeamSettings, NoiseSettings};
-use super::network::NetworkIdentity;
-use super::velodyne_clock::ClockSettings;
-use super::velodyne_motor::MotorSettings;
-use super::velodyne_position::PositionProfile;
-use super::velodyne_web::{ThermalProfile, WebProfile};
+use crate::config::hdl64e::ReturnMode;
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::network::NetworkIdentity;
+use crate::config::velodyne_clock::ClockSettings;
+use crate::config::velodyne_motor::MotorSettings;
+use crate::config::velodyne_position::PositionProfile;
+use crate::config::velodyne_web::{ThermalProfile, WebProfile};
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The clock of a Velodyne and its GPS input: what a profile says, and what a rig may set.
 
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
@@ -53,12 +53,12 @@ pub struct ClockSettings {
 }
 
 /// Reads `[clock]` of a profile.
-pub(super) fn profile(table: TableReader<'_>) -> Option<ClockSettings> {
+pub(crate) fn profile(table: TableReader<'_>) -> Option<ClockSettings> {
     clock(table, None)
 }
 
 /// Reads `clock` of a rig's settings; what it leaves out is the profile's.
-pub(super) fn settings(field: &Field<'_>, profile: &ClockSettings) -> ClockSettings {
+pub(crate) fn settings(field: &Field<'_>, profile: &ClockSettings) -> ClockSettings {
     let read = field.table("a clock").and_then(|table| clock(table, Some(profile)));
     read.unwrap_or_else(|| profile.clone())
 }

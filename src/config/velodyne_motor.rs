@@ -1,7 +1,7 @@
 //! How a Velodyne's head is driven: what a profile says, and what a rig may set.
 
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 /// How a head is driven, and what its lasers do while it is slow.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +17,12 @@ pub struct MotorSettings {
 }
 
 /// Reads `[motor]` of a profile.
-pub(super) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
+pub(crate) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
     motor(table, None)
 }
 
 /// Reads `motor` of a rig's settings; what it leaves out is the profile's.
-pub(super) fn settings(field: &Field<'_>, profile: &MotorSettings) -> MotorSettings {
+pub(crate) fn settings(field: &Field<'_>, profile: &MotorSettings) -> MotorSettings {
     let read = field.table("a motor").and_then(|table| motor(table, Some(profile)));
     read.unwrap_or_else(|| profile.clone())
 }

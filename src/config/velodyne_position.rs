@@ -1,7 +1,7 @@
 //! What a profile says about the position packets of a Velodyne.
 
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 words!(Axis: "forward" => Forward, "back" => Back, "left" => Left, "right" => Right, "up" => Up,
     "down" => Down);
@@ -64,7 +64,7 @@ pub struct PositionImu {
 }
 
 /// Reads `[position]`.
-pub(super) fn profile(mut table: TableReader<'_>) -> Option<PositionProfile> {
+pub(crate) fn profile(mut table: TableReader<'_>) -> Option<PositionProfile> {
     let port = table.required("port").integer(&Limit::new(1..=65535, "", "UDP"));
     let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));
     let dont_fragment = table.required("dont_fragment").boolean();

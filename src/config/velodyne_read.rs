@@ -1,16 +1,16 @@
 //! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
 
-use super::hdl64e::ReturnMode;
-use super::hdl64e_read::{dark_intensity, lag_limit, start_azimuth_limit};
-use super::lidar_read as lidar;
-use super::network::network;
-use super::profile::Profile;
-use super::profile_read::PROFILES;
-use super::reader::{Field, Limit, TableReader};
-use super::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
-use super::velodyne_motor as motor;
-use super::velodyne_web as web;
-use super::{velodyne_clock, velodyne_position};
+use crate::config::hdl64e::ReturnMode;
+use crate::config::hdl64e_read::{dark_intensity, lag_limit, start_azimuth_limit};
+use crate::config::profile::Profile;
+use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::network::network;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use crate::config::velodyne_motor as motor;
+use crate::config::velodyne_web as web;
+use crate::config::{velodyne_clock, velodyne_position};
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
@@ -18,7 +18,7 @@ const ONE_BYTE: &str = "the wire format: one byte";
 const LASERS: [usize; 3] = [16, 32, 128];
 
 /// Reads what a profile says besides its name and sources.
-pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let network = root.required("network").table("[network]").and_then(network);
     let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
@@ -64,7 +64,7 @@ pub(super) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
 }
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
-pub(super) fn settings(
+pub(crate) fn settings(
     mut table: TableReader<'_>,
     profile: &Profile,
     driver: &VelodyneProfile,

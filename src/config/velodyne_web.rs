@@ -1,7 +1,7 @@
 //! What a Velodyne's web interface says of the unit, and what its converters measure.
 
-use super::profile_read::PROFILES;
-use super::reader::{Limit, TableReader};
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::reader::{Limit, TableReader};
 
 /// What a Velodyne's web interface says of the unit.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub struct ThermalProfile {
 }
 
 /// Reads `[web]` of a profile.
-pub(super) fn profile(mut table: TableReader<'_>) -> Option<WebProfile> {
+pub(crate) fn profile(mut table: TableReader<'_>) -> Option<WebProfile> {
     let model = table.required("model").text("the model's name such as \"VLP-16\"");
     let serial = table.required("serial").text("a serial number");
     let seconds = Limit::new(0.1..=600.0, "s", PROFILES);
@@ -61,7 +61,7 @@ pub(super) fn profile(mut table: TableReader<'_>) -> Option<WebProfile> {
 }
 
 /// Reads `[thermal]` of a profile.
-pub(super) fn thermal(mut table: TableReader<'_>) -> Option<ThermalProfile> {
+pub(crate) fn thermal(mut table: TableReader<'_>) -> Option<ThermalProfile> {
     let celsius = Limit::new(0.0..=125.0, "degrees C", PROFILES);
     let power_up_c = table.required("power_up_c").number(&celsius);
     let top_c = table.required("top_c").number(&celsius);

@@ -19,7 +19,7 @@ pub mod velodyne;
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use crate::config::faults::DeviceFaults;
+use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::faults::{FaultKind, WireFault};
 use crate::config::rig::Rig;
-use crate::config::schedule::Schedule;
+use crate::config::rig::faults::{FaultKind, WireFault};
+use crate::config::rig::schedule::Schedule;
 use crate::devices::{CableSignal, Output, Transmit};
 use crate::links::line::LineSettings;
 use crate::time::SimTime;

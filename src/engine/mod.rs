@@ -33,9 +33,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::config::faults::DeviceFaults;
-use crate::config::objects::ObjectConfig;
-use crate::config::responses::StimulusCause;
+use crate::config::rig::faults::DeviceFaults;
+use crate::config::rig::objects::ObjectConfig;
+use crate::config::rig::responses::StimulusCause;
 use crate::config::rig::{
     CasterChoice, ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, Rig,
     SceneSource, StampChoice, UdpConfig,

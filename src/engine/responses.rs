@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 use serde::Serialize;
 
 use super::stats::Lateness;
-use crate::config::responses::{ResponseConfig, StimulusConfig};
+use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::time::SimTime;
 
 /// A response may be heard of this long before it is known that its stimulus has left.
@@ -233,7 +233,7 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::responses::{ResponseSource, StimulusCause};
+    use crate::config::rig::responses::{ResponseSource, StimulusCause};
 
     const MS: u64 = 1_000_000;
 

@@ -32,9 +32,9 @@ use super::{
     ControlLink, Link, LiveWorld, SetupError, build_devices, default_workers, open_control,
     open_link,
 };
-use crate::config::faults::{FaultKind, WireFault};
+use crate::config::rig::faults::{FaultKind, WireFault};
+use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{LatePolicy, Lead, Rig};
-use crate::config::schedule::Schedule;
 use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::sensors::MeasurementRequest;

@@ -8,7 +8,7 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::{Echoes, PulseReturns, Return};
-use crate::config::lidar::{BeamSettings, BeamShape};
+use crate::config::profile::lidar::{BeamSettings, BeamShape};
 use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
 
 /// Which of a pulse's echoes a receiver reports.

@@ -10,8 +10,8 @@ use super::{
     Echoes, FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
     Surroundings, Sweep, beam,
 };
-use crate::config::faults::{LidarFault, Timed};
-use crate::config::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::rig::faults::{LidarFault, Timed};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, Stencil};

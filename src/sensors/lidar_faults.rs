@@ -6,7 +6,7 @@ use super::fault::{Symptom, Touch};
 use super::lidar::Received;
 use super::pattern::LaserGeometry;
 use super::{FiringSlot, Sweep};
-use crate::config::faults::{LidarFault, Timed};
+use crate::config::rig::faults::{LidarFault, Timed};
 use crate::time::SimTime;
 
 /// The faults that may be there during a sweep, and what they have done in it.

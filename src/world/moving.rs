@@ -10,9 +10,9 @@ use super::loaders::{self, SceneError};
 use super::raycast::{BuildError, BvhCaster};
 use super::scene::Scene;
 use super::trajectory::{Trajectory, TrajectoryError};
-use crate::config::objects::{ObjectBody, ObjectConfig};
 use crate::config::rig::SceneSource;
-use crate::config::schedule::Schedule;
+use crate::config::rig::objects::{ObjectBody, ObjectConfig};
+use crate::config::rig::schedule::Schedule;
 use crate::frames::{Body, GeoOrigin, Transform, World};
 use crate::time::SimTime;
 

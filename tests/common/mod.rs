@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::overrides::Override;
 use menura::config::rig::Rig;
+use menura::config::toml::overrides::Override;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 

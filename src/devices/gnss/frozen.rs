@@ -1,7 +1,7 @@
 //! A receiver that tells its last fix again and again.
 
 use super::clock::Stamp;
-use crate::config::faults::{GnssFault, Timed};
+use crate::config::rig::faults::{GnssFault, Timed};
 use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::gnss::navigator::Solution;
 

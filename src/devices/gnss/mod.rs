@@ -29,10 +29,10 @@ use self::messages::Reporter;
 use self::sentences::Writer;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
-use crate::config::faults::{GnssFault, Timed};
 use crate::config::gnss::{
     GnssDialect, GnssProfile, GnssSettings, GnssSystem, NmeaVersion, UBX_OUTPUTS,
 };
+use crate::config::rig::faults::{GnssFault, Timed};
 use crate::links::line::LineSettings;
 use crate::sensors::fault::Touch;
 use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};

@@ -18,11 +18,11 @@ use super::velodyne::clock::DeviceClock;
 use super::velodyne::program::{Mode, Program, View};
 use super::velodyne::rotor;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
-use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
 use crate::config::hdl64e_serial::SerialProfile;
+use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::links::line::LineSettings;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity};

@@ -165,8 +165,8 @@ fn the_view_and_the_status_bytes_follow() {
 
 #[test]
 fn a_dirty_window_asks_for_cleaning() {
-    use crate::config::faults::Sector;
-    use crate::config::schedule::Schedule;
+    use crate::config::rig::faults::Sector;
+    use crate::config::rig::schedule::Schedule;
     for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
         let mut run = Run::new(name, 100);
         let schedule =

@@ -29,7 +29,7 @@ use self::commands::{Answer, STORED};
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
 use super::{Device, Output, Transmit};
-use crate::config::faults::{DeviceFaults, LidarFault, MotorStall, Timed, dirt_at};
+use crate::config::rig::faults::{DeviceFaults, LidarFault, MotorStall, Timed, dirt_at};
 use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };

@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::config::faults::{MotorStall, Timed};
+use crate::config::rig::faults::{MotorStall, Timed};
 use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::fault::{Symptom, Touch};

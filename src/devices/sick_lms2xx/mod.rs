@@ -31,7 +31,7 @@ use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
 use super::uart::Uart;
 use super::{Device, Transmit};
-use crate::config::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
+use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
 use crate::config::sick_lms2xx::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::faults::MotorStall;
 use crate::config::profile::{DriverProfile, Profile};
-use crate::config::schedule::Schedule;
+use crate::config::rig::faults::MotorStall;
+use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
 use crate::sensors::{PulseReturns, Return, Subject};
 use crate::wire::sick_lms::FACTORY_PASSWORD;
@@ -468,8 +468,8 @@ proptest! {
 
 #[test]
 fn a_dirty_window_sets_the_pollution_bit_while_it_is_dirty() {
-    use crate::config::faults::Sector;
-    use crate::config::schedule::Schedule;
+    use crate::config::rig::faults::Sector;
+    use crate::config::rig::schedule::Schedule;
     let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::Continuous);
     let schedule =
         Schedule { start: SimTime(200 * MS), duration_ns: Some(200 * MS), period_ns: None };

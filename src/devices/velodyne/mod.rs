@@ -22,8 +22,8 @@ mod web;
 use std::sync::Arc;
 
 use super::{CableSignal, Device, HostAddress, Transmit};
-use crate::config::faults::{DeviceFaults, LidarFault, Timed};
 use crate::config::hdl64e::ReturnMode;
+use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed};
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::imu::ImuSensor;

@@ -5,8 +5,8 @@
 //! than the unit's reaction time: what leaves until then has been decided.
 
 use super::rotor::{Phase, Rotor};
-use crate::config::faults::{MotorStall, Timed};
 use crate::config::hdl64e::ReturnMode;
+use crate::config::rig::faults::{MotorStall, Timed};
 use crate::devices::REACTION_NS;
 use crate::time::SimTime;
 

@@ -10,7 +10,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::config::faults::{MotorStall, Timed};
+use crate::config::rig::faults::{MotorStall, Timed};
 use crate::config::velodyne_motor::MotorSettings;
 use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::{RotorMotion, RotorPiece};
@@ -392,7 +392,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::schedule::Schedule;
+    use crate::config::rig::schedule::Schedule;
 
     const S: u64 = SECOND_NS;
 

@@ -113,7 +113,7 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::overrides::Override;
+    use crate::config::toml::overrides::Override;
     use crate::engine::load_scene;
 
     fn rig(sets: &[&str]) -> Rig {

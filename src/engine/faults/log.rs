@@ -22,7 +22,7 @@ pub struct FaultLog {
     /// last.
     next: Vec<Option<(u64, bool)>>,
     names: Vec<[String; 3]>,
-    schedules: Vec<crate::config::schedule::Schedule>,
+    schedules: Vec<crate::config::rig::schedule::Schedule>,
     latest: SimTime,
     rows: u64,
 }
@@ -37,7 +37,7 @@ impl FaultLog {
         let columns =
             ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"];
         table.write_record(columns)?;
-        let names = |fault: &crate::config::faults::FaultConfig| {
+        let names = |fault: &crate::config::rig::faults::FaultConfig| {
             let device = rig.devices[fault.device].name.clone();
             [device, fault.name.clone(), fault.word.to_owned()]
         };

@@ -13,10 +13,10 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::config::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::profile::Interface;
 use crate::config::rig::Rig;
-use crate::config::schedule::Schedule;
+use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
+use crate::config::rig::schedule::Schedule;
 use crate::devices::{Output, Transmit};
 use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::noise::NoiseSource;

@@ -4,8 +4,8 @@ use rand::Rng;
 use rand_xoshiro::SplitMix64;
 
 use super::{Active, Effect};
-use crate::config::faults::WireFault;
 use crate::config::profile::Interface;
+use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
 use crate::links::line::{LineSettings, sampled};
 use crate::time::SimTime;

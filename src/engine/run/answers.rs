@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::config::responses::{ResponseConfig, ResponseSource, StimulusCause};
 use crate::config::rig::Rig;
+use crate::config::rig::responses::{ResponseConfig, ResponseSource, StimulusCause};
 use crate::engine::SetupError;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::render::Seen;

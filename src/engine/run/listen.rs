@@ -9,7 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use tokio::sync::oneshot;
 
-use crate::config::schedule::Schedule;
+use crate::config::rig::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::feed_log::FeedLog;
 use crate::links::http::{HttpRequest, HttpResponse, HttpServer};

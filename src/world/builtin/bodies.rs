@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::{DAffine3, DVec3};
 
-use crate::config::objects::ObjectShape;
+use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 

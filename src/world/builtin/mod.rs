@@ -1,4 +1,4 @@
-//! Scenes that need no file; their parameters and limits are in [`crate::config::scenes`].
+//! Scenes that need no file; their parameters and limits are in [`crate::config::rig::scenes`].
 
 pub mod bodies;
 pub mod courtyard;
@@ -10,4 +10,4 @@ mod heights;
 mod planting;
 mod tree;
 
-pub use crate::config::scenes::{BUILTIN, BuiltinScene, ParameterHelp};
+pub use crate::config::rig::scenes::{BUILTIN, BuiltinScene, ParameterHelp};

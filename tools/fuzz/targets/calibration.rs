@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use menura::config::diagnostic::SourceFile;
+use menura::config::toml::diagnostic::SourceFile;
 use menura::config::hdl64e::LaserTable;
 
 fuzz_target!(|text: &str| {

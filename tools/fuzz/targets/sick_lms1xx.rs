@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use menura::config::faults::DeviceFaults;
+use menura::config::rig::faults::DeviceFaults;
 use menura::config::rig::Rig;
 use menura::devices::{Device, Output, build};
 use menura::links::Peer;

@@ -1,7 +1,7 @@
 //! What goes wrong in a receiver, and that everything it says agrees about it.
 
 use super::*;
-use crate::config::schedule::Schedule;
+use crate::config::rig::schedule::Schedule;
 use crate::sensors::fault::Symptom;
 
 /// A receiver with a fault from 15 s to 20 s, and what it said until 40 s.

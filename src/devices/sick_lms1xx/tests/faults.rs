@@ -1,8 +1,8 @@
 //! A dirty window and a motor that is held.
 
 use super::*;
-use crate::config::faults::{LidarFault, MotorStall, Sector};
-use crate::config::schedule::Schedule;
+use crate::config::rig::faults::{LidarFault, MotorStall, Sector};
+use crate::config::rig::schedule::Schedule;
 use crate::sensors::fault::Symptom;
 
 const MS: u64 = 1_000_000;

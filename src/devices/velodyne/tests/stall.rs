@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::changes::{MS, Run, step_at, vlp16};
 use super::web::get;
 use super::*;
-use crate::config::faults::MotorStall;
-use crate::config::schedule::Schedule;
+use crate::config::rig::faults::MotorStall;
+use crate::config::rig::schedule::Schedule;
 
 /// A VLP-16 that is held from `start_ms` for `duration_ms`, again and again if `period_ms` says so.
 fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {

@@ -1,19 +1,19 @@
 //! Reads `[[fault]]`.
 
-use super::fault_details::details;
-use super::faults::FaultConfig;
-use super::profile::{DriverProfile, Interface, Profile};
-use super::reader::{Field, TableReader, Text, nearest};
-use super::rig::DeviceConfig;
-use super::rig_read::file_name;
-use super::schedule::schedule;
-use super::world_read::seed_limit;
+use crate::config::profile::{DriverProfile, Interface, Profile};
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::fault_details::details;
+use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::read::file_name;
+use crate::config::rig::schedule::schedule;
+use crate::config::rig::world_read::seed_limit;
+use crate::config::toml::reader::{Field, TableReader, Text, nearest};
 
-pub(super) const FORMAT: &str = "the rig format, [[fault]]";
+pub(crate) const FORMAT: &str = "the rig format, [[fault]]";
 
 /// What a fault can be, before its own keys are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     PacketLoss,
     Duplication,
     Reordering,
@@ -189,7 +189,7 @@ fn fault(
 }
 
 /// A device of the rig by its name, with its place.
-pub(super) fn device_named<'d>(
+pub(crate) fn device_named<'d>(
     field: &Field<'_>,
     text: &Text,
     devices: &'d [DeviceConfig],

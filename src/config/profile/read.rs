@@ -5,19 +5,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::diagnostic::{Diagnostics, SourceFile};
-use super::gnss_read as gnss;
-use super::hdl64e_read as hdl64e;
-use super::imu::ImuProtocol;
-use super::imu_read;
-use super::profile::{DriverProfile, Profile};
-use super::reader::{Faults, TableReader, parse_toml};
-use super::sick_lms1xx_read as sick_lms1xx;
-use super::sick_lms2xx_read as sick_lms2xx;
-use super::velodyne_read as velodyne;
+use crate::config::gnss_read as gnss;
+use crate::config::hdl64e_read as hdl64e;
+use crate::config::imu::ImuProtocol;
+use crate::config::imu_read;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::config::sick_lms1xx_read as sick_lms1xx;
+use crate::config::sick_lms2xx_read as sick_lms2xx;
+use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::config::toml::reader::{Faults, TableReader, parse_toml};
+use crate::config::velodyne_read as velodyne;
 
 /// Where limits come from that no product sets.
-pub(super) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
+pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 /// Reads the rest of a profile of one family.
 type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
 

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::cable_read::{self, Cabled};
-use super::diagnostic::{Diagnostics, Place, SourceFile};
-use super::fault_read::faults;
-use super::gnss_read as gnss;
-use super::hdl64e_read as hdl64e;
-use super::imu_read;
-use super::link_read::link;
-use super::overrides::Override;
-use super::profile::{DriverProfile, Profile};
-use super::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
-use super::response_read::{Named, responses, stimuli};
-use super::rig::{
+use crate::config::gnss_read as gnss;
+use crate::config::hdl64e_read as hdl64e;
+use crate::config::imu_read;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::config::rig::cable_read::{self, Cabled};
+use crate::config::rig::fault_read::faults;
+use crate::config::rig::link_read::link;
+use crate::config::rig::response_read::{Named, responses, stimuli};
+use crate::config::rig::world_read::{robot, seed_limit, world};
+use crate::config::rig::{
     CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Lead, Rig,
     RigPlaces, RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig,
 };
-use super::sick_lms1xx_read as sick_lms1xx;
-use super::sick_lms2xx_read as sick_lms2xx;
-use super::velodyne_read as velodyne;
-use super::world_read::{robot, seed_limit, world};
+use crate::config::sick_lms1xx_read as sick_lms1xx;
+use crate::config::sick_lms2xx_read as sick_lms2xx;
+use crate::config::toml::diagnostic::{Diagnostics, Place, SourceFile};
+use crate::config::toml::overrides::Override;
+use crate::config::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use crate::config::velodyne_read as velodyne;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
 const FORMAT: &str = "the rig format";
@@ -327,7 +327,7 @@ impl UnitReader<'_> {
 }
 
 /// A name that files get; `whose` it is, as in "a device's".
-pub(super) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
+pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
     let name = field.text(expected)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -372,7 +372,7 @@ impl Profiles {
 
 impl Field<'_> {
     /// What a file named by this value holds, or its faults; those without a place get this one.
-    pub(super) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+    pub(crate) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(faults) => {

@@ -1,14 +1,14 @@
 //! Reads the keys that one kind of `[[fault]]` has.
 
-use super::calibration::LASERS;
-use super::fault_read::{FORMAT, Kind};
-use super::faults::{FaultKind, GnssFault, LidarFault, MotorStall, Sector, WireFault};
-use super::profile::DriverProfile;
-use super::reader::{Limit, TableReader};
-use super::rig::DeviceConfig;
+use crate::config::calibration::LASERS;
+use crate::config::profile::DriverProfile;
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::fault_read::{FORMAT, Kind};
+use crate::config::rig::faults::{FaultKind, GnssFault, LidarFault, MotorStall, Sector, WireFault};
+use crate::config::toml::reader::{Limit, TableReader};
 
 /// The keys of one kind, for `device` if that is known.
-pub(super) fn details(
+pub(crate) fn details(
     kind: Kind,
     table: &mut TableReader<'_>,
     device: Option<&DeviceConfig>,

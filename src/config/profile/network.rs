@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::reader::{Field, Limit, TableReader};
-use super::velodyne_position::PositionProfile;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::velodyne_position::PositionProfile;
 use crate::wire::ethernet::FrameHeader;
 
 /// How a product's packets look below UDP, as captures show; recorded frames carry it.
@@ -65,7 +65,7 @@ impl NetworkIdentity {
 }
 
 /// Reads `[network]`.
-pub(super) fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
+pub(crate) fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
     let port = Limit::new(1..=65535, "", "UDP");
     let source_ip = ipv4(&table.required("source_ip"));
     let destination_ip = ipv4(&table.required("destination_ip"));

@@ -1,12 +1,12 @@
 //! Connects the GPS inputs of devices with the receivers that a rig names.
 
-use super::profile::DriverProfile;
-use super::reader::{Field, Text, nearest};
-use super::rig::{DeviceConfig, DeviceFamily};
-use super::velodyne_clock::{ClockReference, ClockSettings};
+use crate::config::profile::DriverProfile;
+use crate::config::rig::{DeviceConfig, DeviceFamily};
+use crate::config::toml::reader::{Field, Text, nearest};
+use crate::config::velodyne_clock::{ClockReference, ClockSettings};
 
 /// A device and the name of the receiver that its GPS input is wired to.
-pub(super) struct Cabled {
+pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,
     /// The device, not yet wired.
@@ -17,7 +17,7 @@ pub(super) struct Cabled {
 
 /// Wires all devices of a rig; `names` are those of all devices, readable or not, and `field` is
 /// where faults go.
-pub(super) fn connect(
+pub(crate) fn connect(
     devices: Vec<Option<Cabled>>,
     names: &[Text],
     field: &Field<'_>,

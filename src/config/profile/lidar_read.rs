@@ -2,9 +2,9 @@
 //!
 //! A profile must say everything, a rig only what differs from its profile.
 
-use super::diagnostic::Place;
-use super::lidar::{BeamSettings, BeamShape, NoiseSettings};
-use super::reader::{Field, Limit, TableReader};
+use crate::config::profile::lidar::{BeamSettings, BeamShape, NoiseSettings};
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
 fn field<'f>(table: &mut TableReader<'f>, key: &'static str, required: bool) -> Field<'f> {
     if required { table.required(key) } else { table.optional(key) }
@@ -67,7 +67,7 @@ pub fn beam(
     })
 }
 
-fn two_divergences(place: &Place) -> super::diagnostic::Diagnostic {
+fn two_divergences(place: &Place) -> crate::config::toml::diagnostic::Diagnostic {
     place
         .fault("a circular spot has one divergence", "these differ across and along")
         .help("write one number, divergence_mrad = 2.0, or shape = \"elliptical\"")

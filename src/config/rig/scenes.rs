@@ -3,7 +3,7 @@
 //! Kept here, left of [`crate::world`], so that a rig is checked against the same numbers that
 //! `menura scenes` prints and the scenes are built with.
 
-use super::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
+use crate::config::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
 
 /// A scene that needs no file.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! When something lasts: once, until the end, or again and again.
 
-use super::reader::{Limit, TableReader};
+use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
 /// Windows of time: from `start` for `duration_ns`, and again each `period_ns`. A window holds its
@@ -57,7 +57,7 @@ impl Schedule {
 const LONGEST_S: f64 = 1e7;
 
 /// Reads `start_s`, `duration_s` and `period_s` of `table`; `origin` says whose keys they are.
-pub(super) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
+pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
     let from_start = Limit::new(0.0..=LONGEST_S, "s", origin);
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);

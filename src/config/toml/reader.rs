@@ -14,7 +14,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 
 /// Collects faults while a file is read.
 pub type Faults = RefCell<Diagnostics>;

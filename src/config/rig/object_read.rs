@@ -2,11 +2,11 @@
 
 use glam::{DAffine3, DMat3, DVec3};
 
-use super::objects::{ObjectBody, ObjectConfig, ObjectShape};
-use super::reader::{Field, Limit, TableReader, Text, nearest};
-use super::rig::RobotConfig;
-use super::rig_read::file_name;
-use super::world_read::{dotted, follow_ground, has_extension, trajectory};
+use crate::config::rig::RobotConfig;
+use crate::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
+use crate::config::rig::read::file_name;
+use crate::config::rig::world_read::{dotted, follow_ground, has_extension, trajectory};
+use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 use crate::frames::quat_from_rpy;
 
 const FORMAT: &str = "the rig format, [[world.object]]";
@@ -68,7 +68,9 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
     (name, object)
 }
 
-fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, super::diagnostic::Place)> {
+fn body(
+    table: &mut TableReader<'_>,
+) -> Option<(ObjectBody, crate::config::toml::diagnostic::Place)> {
     let words = ObjectShape::WORDS.map(|(word, _)| word);
     let expected = format!(
         "a built-in body ({}) or the path of a mesh ({})",

@@ -1,19 +1,23 @@
 //! A product's firmware as data: typed, checked, nothing optional left.
 
+pub mod lidar;
+pub(crate) mod lidar_read;
+pub mod network;
+pub(crate) mod read;
+
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use super::diagnostic::{Diagnostic, Diagnostics, SourceFile};
-use super::gnss::GnssProfile;
-use super::hdl64e::Hdl64eProfile;
-use super::imu::ImuProfile;
-use super::network::NetworkIdentity;
-use super::profile_read;
-use super::reader::nearest;
-use super::sick_lms1xx::SickLms1xxProfile;
-use super::sick_lms2xx::SickLms2xxProfile;
-use super::velodyne::VelodyneProfile;
-use super::velodyne_position::PositionProfile;
+use crate::config::gnss::GnssProfile;
+use crate::config::hdl64e::Hdl64eProfile;
+use crate::config::imu::ImuProfile;
+use crate::config::profile::network::NetworkIdentity;
+use crate::config::sick_lms1xx::SickLms1xxProfile;
+use crate::config::sick_lms2xx::SickLms2xxProfile;
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use crate::config::toml::reader::nearest;
+use crate::config::velodyne::VelodyneProfile;
+use crate::config::velodyne_position::PositionProfile;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -38,106 +42,109 @@ pub struct Profile {
 const EMBEDDED: &[(&str, &str)] = &[
     (
         "firmware-profiles/garmin-18x-lvc.toml",
-        include_str!("../../firmware-profiles/garmin-18x-lvc.toml"),
+        include_str!("../../../firmware-profiles/garmin-18x-lvc.toml"),
     ),
     (
         "firmware-profiles/microstrain-3dmgx5.toml",
-        include_str!("../../firmware-profiles/microstrain-3dmgx5.toml"),
+        include_str!("../../../firmware-profiles/microstrain-3dmgx5.toml"),
     ),
-    ("firmware-profiles/phone-gnss.toml", include_str!("../../firmware-profiles/phone-gnss.toml")),
-    ("firmware-profiles/phone-imu.toml", include_str!("../../firmware-profiles/phone-imu.toml")),
+    (
+        "firmware-profiles/phone-gnss.toml",
+        include_str!("../../../firmware-profiles/phone-gnss.toml"),
+    ),
+    ("firmware-profiles/phone-imu.toml", include_str!("../../../firmware-profiles/phone-imu.toml")),
     (
         "firmware-profiles/sbg-ellipse2d.toml",
-        include_str!("../../firmware-profiles/sbg-ellipse2d.toml"),
+        include_str!("../../../firmware-profiles/sbg-ellipse2d.toml"),
     ),
     (
         "firmware-profiles/sick-lms111.toml",
-        include_str!("../../firmware-profiles/sick-lms111.toml"),
+        include_str!("../../../firmware-profiles/sick-lms111.toml"),
     ),
     (
         "firmware-profiles/sick-lms200-v2.30.toml",
-        include_str!("../../firmware-profiles/sick-lms200-v2.30.toml"),
+        include_str!("../../../firmware-profiles/sick-lms200-v2.30.toml"),
     ),
     (
         "firmware-profiles/sick-lms211.toml",
-        include_str!("../../firmware-profiles/sick-lms211.toml"),
+        include_str!("../../../firmware-profiles/sick-lms211.toml"),
     ),
     (
         "firmware-profiles/sick-lms221.toml",
-        include_str!("../../firmware-profiles/sick-lms221.toml"),
+        include_str!("../../../firmware-profiles/sick-lms221.toml"),
     ),
     (
         "firmware-profiles/sick-lms291-s05-x1.27.toml",
-        include_str!("../../firmware-profiles/sick-lms291-s05-x1.27.toml"),
+        include_str!("../../../firmware-profiles/sick-lms291-s05-x1.27.toml"),
     ),
     (
         "firmware-profiles/sick-lms291-s14.toml",
-        include_str!("../../firmware-profiles/sick-lms291-s14.toml"),
+        include_str!("../../../firmware-profiles/sick-lms291-s14.toml"),
     ),
     (
         "firmware-profiles/sick-lms511.toml",
-        include_str!("../../firmware-profiles/sick-lms511.toml"),
+        include_str!("../../../firmware-profiles/sick-lms511.toml"),
     ),
-    ("firmware-profiles/ublox-m8n.toml", include_str!("../../firmware-profiles/ublox-m8n.toml")),
+    ("firmware-profiles/ublox-m8n.toml", include_str!("../../../firmware-profiles/ublox-m8n.toml")),
     (
         "firmware-profiles/ublox-zed-f9p-hpg1.11.toml",
-        include_str!("../../firmware-profiles/ublox-zed-f9p-hpg1.11.toml"),
+        include_str!("../../../firmware-profiles/ublox-zed-f9p-hpg1.11.toml"),
     ),
     (
         "firmware-profiles/ublox-zed-f9p-hpg1.32.toml",
-        include_str!("../../firmware-profiles/ublox-zed-f9p-hpg1.32.toml"),
+        include_str!("../../../firmware-profiles/ublox-zed-f9p-hpg1.32.toml"),
     ),
     (
         "firmware-profiles/vectornav-vn100.toml",
-        include_str!("../../firmware-profiles/vectornav-vn100.toml"),
+        include_str!("../../../firmware-profiles/vectornav-vn100.toml"),
     ),
     (
         "firmware-profiles/velodyne-hdl32e-2.2.toml",
-        include_str!("../../firmware-profiles/velodyne-hdl32e-2.2.toml"),
+        include_str!("../../../firmware-profiles/velodyne-hdl32e-2.2.toml"),
     ),
     (
         "firmware-profiles/velodyne-hdl64e-s1.toml",
-        include_str!("../../firmware-profiles/velodyne-hdl64e-s1.toml"),
+        include_str!("../../../firmware-profiles/velodyne-hdl64e-s1.toml"),
     ),
     (
         "firmware-profiles/velodyne-hdl64e-s2.toml",
-        include_str!("../../firmware-profiles/velodyne-hdl64e-s2.toml"),
+        include_str!("../../../firmware-profiles/velodyne-hdl64e-s2.toml"),
     ),
     (
         "firmware-profiles/velodyne-hdl64e-s3.toml",
-        include_str!("../../firmware-profiles/velodyne-hdl64e-s3.toml"),
+        include_str!("../../../firmware-profiles/velodyne-hdl64e-s3.toml"),
     ),
     (
         "firmware-profiles/velodyne-puck-hires-3.0.toml",
-        include_str!("../../firmware-profiles/velodyne-puck-hires-3.0.toml"),
+        include_str!("../../../firmware-profiles/velodyne-puck-hires-3.0.toml"),
     ),
     (
         "firmware-profiles/velodyne-vlp16-3.0.toml",
-        include_str!("../../firmware-profiles/velodyne-vlp16-3.0.toml"),
+        include_str!("../../../firmware-profiles/velodyne-vlp16-3.0.toml"),
     ),
     (
         "firmware-profiles/velodyne-vlp32c-3.0.toml",
-        include_str!("../../firmware-profiles/velodyne-vlp32c-3.0.toml"),
+        include_str!("../../../firmware-profiles/velodyne-vlp32c-3.0.toml"),
     ),
     (
         "firmware-profiles/velodyne-vls128-5.1.toml",
-        include_str!("../../firmware-profiles/velodyne-vls128-5.1.toml"),
+        include_str!("../../../firmware-profiles/velodyne-vls128-5.1.toml"),
     ),
     (
         "firmware-profiles/velodyne-vls128-5.1-captured.toml",
-        include_str!("../../firmware-profiles/velodyne-vls128-5.1-captured.toml"),
+        include_str!("../../../firmware-profiles/velodyne-vls128-5.1-captured.toml"),
     ),
     (
         "firmware-profiles/velodyne-vls128-5.2.toml",
-        include_str!("../../firmware-profiles/velodyne-vls128-5.2.toml"),
+        include_str!("../../../firmware-profiles/velodyne-vls128-5.2.toml"),
     ),
     (
         "firmware-profiles/wheeltec-n100.toml",
-        include_str!("../../firmware-profiles/wheeltec-n100.toml"),
+        include_str!("../../../firmware-profiles/wheeltec-n100.toml"),
     ),
     (
         "firmware-profiles/xsens-mti30.toml",
-        include_str!("../../firmware-profiles/xsens-mti30.toml"),
+        include_str!("../../../firmware-profiles/xsens-mti30.toml"),
     ),
 ];
 
@@ -222,17 +229,17 @@ impl Profile {
     }
 
     /// Whether a rig's `profile` key means a file rather than a name.
-    pub(super) fn is_path(name_or_path: &str) -> bool {
+    pub(crate) fn is_path(name_or_path: &str) -> bool {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
     /// One of [`Profile::embedded`].
-    pub(super) fn by_name(name: &str) -> Option<Arc<Profile>> {
+    pub(crate) fn by_name(name: &str) -> Option<Arc<Profile>> {
         Self::embedded().iter().find(|profile| profile.name == name).cloned()
     }
 
     /// What to write instead of an unknown name.
-    pub(super) fn suggestion(name: &str) -> String {
+    pub(crate) fn suggestion(name: &str) -> String {
         let names: Vec<_> = Self::embedded().iter().map(|profile| profile.name.as_str()).collect();
         let near = nearest(name, names.iter().copied());
         let mean = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
@@ -247,7 +254,7 @@ impl Profile {
         let source = SourceFile::read(file, path, MAX_PROFILE_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read profile `{file}`: {why}")))
         })?;
-        profile_read::parse(&source)
+        read::parse(&source)
     }
 
     /// Reads a profile from its text; messages call it `file`, whose stem is the name.
@@ -255,7 +262,7 @@ impl Profile {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(file: &str, text: &str) -> Result<Profile, Diagnostics> {
-        profile_read::parse(&SourceFile::new(file, text, ""))
+        read::parse(&SourceFile::new(file, text, ""))
     }
 }
 
@@ -288,7 +295,7 @@ pub enum DriverProfile {
     SickLms2xx(Arc<SickLms2xxProfile>),
     /// `velodyne`
     Velodyne(Arc<VelodyneProfile>),
-    /// The words of [`super::imu::ImuProtocol`].
+    /// The words of [`crate::config::imu::ImuProtocol`].
     Imu(Arc<ImuProfile>),
     /// `gnss`
     Gnss(Arc<GnssProfile>),

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use super::diagnostic::Place;
-use super::profile::{Control, Interface, Profile};
-use super::reader::{Field, Limit, TableReader};
-use super::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
+use crate::config::profile::{Control, Interface, Profile};
+use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::{PulseLine, SerialOptions};
 
@@ -15,7 +15,7 @@ const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 const MAX_SERVER_PORTS: usize = 2;
 
 /// Reads `link`, which must be of a kind that the product has, as far as the product is known.
-pub(super) fn link(
+pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
 ) -> Option<(LinkConfig, Option<ControlConfig>)> {
@@ -222,7 +222,7 @@ fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfi
     })
 }
 
-pub(super) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
+pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
     let text = field.text(expected)?;
     match text.value.parse() {

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use super::diagnostic::Place;
-use super::schedule::Schedule;
+use crate::config::rig::schedule::Schedule;
+use crate::config::toml::diagnostic::Place;
 use crate::time::SimTime;
 
 /// One fault of a rig.

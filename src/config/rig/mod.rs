@@ -1,22 +1,35 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
+mod cable_read;
+mod fault_details;
+mod fault_read;
+pub mod faults;
+mod link_read;
+mod object_read;
+pub mod objects;
+mod read;
+mod response_read;
+pub mod responses;
+pub mod scenes;
+pub mod schedule;
+mod world_read;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
-use super::faults::FaultConfig;
-use super::gnss::{GnssProfile, GnssSettings};
-use super::hdl64e::{Hdl64eProfile, Hdl64eSettings};
-use super::imu::{ImuProfile, ImuSettings};
-use super::objects::ObjectConfig;
-pub use super::overrides::Override;
-use super::profile::Profile;
-use super::responses::{ResponseConfig, StimulusConfig};
-use super::rig_read;
-use super::sick_lms1xx::{SickLms1xxProfile, SickLms1xxSettings};
-use super::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
-use super::velodyne::{VelodyneProfile, VelodyneSettings};
+use crate::config::gnss::{GnssProfile, GnssSettings};
+use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings};
+use crate::config::imu::{ImuProfile, ImuSettings};
+use crate::config::profile::Profile;
+use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::objects::ObjectConfig;
+use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
+use crate::config::sick_lms1xx::{SickLms1xxProfile, SickLms1xxSettings};
+use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+pub use crate::config::toml::overrides::Override;
+use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
@@ -79,7 +92,7 @@ impl Rig {
         let name = path.display().to_string();
         let source = SourceFile::read(&name, path, MAX_RIG_BYTES)
             .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")))?;
-        rig_read::parse(&source, overrides)
+        read::parse(&source, overrides)
     }
 
     /// The rig that runs when none is given: a robot with all kinds of sensors circles in the
@@ -107,7 +120,7 @@ impl Rig {
         base_dir: &Path,
         overrides: &[Override],
     ) -> Result<Rig, Diagnostics> {
-        rig_read::parse(&SourceFile::new(name, text, base_dir), overrides)
+        read::parse(&SourceFile::new(name, text, base_dir), overrides)
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use super::diagnostic::Place;
-use super::link_read::socket;
-use super::object_read::objects;
-use super::reader::{Field, Limit, TableReader, Text, nearest};
-use super::rig::{
+use crate::config::rig::link_read::socket;
+use crate::config::rig::object_read::objects;
+use crate::config::rig::scenes::{self, ParameterHelp};
+use crate::config::rig::{
     CourtyardParameters, FeedConfig, RobotConfig, RoomParameters, RootStepParameters, SceneSource,
     TrajectoryConfig, WorldConfig,
 };
-use super::scenes::{self, ParameterHelp};
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
 /// Scenes that are part of the program.
 const BUILT_IN: [&str; 3] =
@@ -59,12 +59,12 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
 }
 
 /// `.a, .b`
-pub(super) fn dotted(extensions: &[&str]) -> String {
+pub(crate) fn dotted(extensions: &[&str]) -> String {
     extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a path ends in one of these, whatever the case.
-pub(super) fn has_extension(path: &str, allowed: &[&str]) -> bool {
+pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
     allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
@@ -202,7 +202,7 @@ pub fn robot(mut table: TableReader<'_>) -> Option<(RobotConfig, Place)> {
 }
 
 /// Reads `follow_ground` of what moves as `trajectory` says.
-pub(super) fn follow_ground(
+pub(crate) fn follow_ground(
     table: &mut TableReader<'_>,
     trajectory: Option<&(TrajectoryConfig, Place)>,
 ) -> bool {
@@ -239,7 +239,7 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 /// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
-pub(super) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
+pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
     let kind = table.required("kind").choice(KINDS, "the rig format, trajectories")?;
     let t = &mut table;
     let place = t.place().clone();

@@ -2,16 +2,18 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::fault_read::device_named;
-use super::faults::FaultConfig;
-use super::link_read::socket;
-use super::objects::ObjectConfig;
-use super::profile::Interface;
-use super::reader::{Field, Limit, TableReader, Text, nearest};
-use super::responses::{ResponseConfig, ResponseSource, StimulusCause, StimulusConfig};
-use super::rig::DeviceConfig;
-use super::rig_read::file_name;
-use super::schedule::schedule;
+use crate::config::profile::Interface;
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::fault_read::device_named;
+use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::link_read::socket;
+use crate::config::rig::objects::ObjectConfig;
+use crate::config::rig::read::file_name;
+use crate::config::rig::responses::{
+    ResponseConfig, ResponseSource, StimulusCause, StimulusConfig,
+};
+use crate::config::rig::schedule::schedule;
+use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
