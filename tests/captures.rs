@@ -11,8 +11,8 @@ use menura::wire::cola::scan_data::{ClockTime, ScanData};
 use menura::wire::ethernet::{Content, FrameHeader, LinkType, UdpChecksum};
 use menura::wire::mip::{self, Mip};
 use menura::wire::stream::StreamDecoder;
+use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Model, ReturnMode};
-use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::{Block, PcapNgReader};
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use menura::engine::LiveWorld;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::run::RealTimeRun;
+use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Point};
-use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 
 use common::{recorded, rig};
 use faulty::{LogRow, log_rows, packets};

@@ -4,12 +4,12 @@
 
 mod common;
 
-use menura::wire::hdl64e_status::{
+use menura::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder,
     StatusEvent, StatusFormat, StatusTable, warning,
 };
+use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Model, Point};
-use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 
 const UNWRITTEN: u8 = 0xa5;
 /// 123.45 degrees: `39 30`.

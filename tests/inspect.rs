@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
-use menura::wire::hdl64e_status::{
+use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, RollingStream, S1Status, STREAM_PACKETS, StatusFormat, StatusTable, warning,
 };
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Point};

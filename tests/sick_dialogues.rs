@@ -30,10 +30,10 @@ use std::path::Path;
 use menura::devices::{Output, Transmit};
 use menura::links::line::{LineSettings, received};
 use menura::time::SimTime;
-use menura::wire::sick_lms::data::{MeasuringMode, Range, Unit, Values};
-use menura::wire::sick_lms::frame::{self, FrameReader, Item};
-use menura::wire::sick_lms::reply::{Body, Reply};
-use menura::wire::sick_lms::{ACK, NAK, SpecialValue};
+use menura::wire::sick_lms2xx::data::{MeasuringMode, Range, Unit, Values};
+use menura::wire::sick_lms2xx::frame::{self, FrameReader, Item};
+use menura::wire::sick_lms2xx::reply::{Body, Reply};
+use menura::wire::sick_lms2xx::{ACK, NAK, SpecialValue};
 use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 250_000;

@@ -10,8 +10,8 @@ use menura::config::rig::{Override, Rig};
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::time::SimTime;
-use menura::wire::sick_lms::frame::{FrameReader, Item};
-use menura::wire::sick_lms::reply::{Body, Reply};
+use menura::wire::sick_lms2xx::frame::{FrameReader, Item};
+use menura::wire::sick_lms2xx::reply::{Body, Reply};
 
 const RIG: &str = r#"
 seed = 4

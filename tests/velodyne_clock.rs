@@ -10,8 +10,8 @@ use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::run::RealTimeRun;
 use menura::wire::ethernet::FrameHeader;
+use menura::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
-use menura::wire::velodyne_position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use pcap_file::pcap::PcapReader;
 
 /// A receiver that has a fix at once and pulses some seconds later; one unit hears it, another hears a

@@ -24,7 +24,7 @@ use crate::config::rig::Rig;
 use crate::engine::record::{Framer, render};
 use crate::wire::ethernet::LinkType;
 use crate::wire::velodyne::ReturnMode;
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 /// A capture tells enough in this time.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::wire::hdl64e_command::CommandWords;
+use crate::wire::velodyne::hdl64e_command::CommandWords;
 
 /// How an HDL-64E's serial line runs and what is said on it.
 #[derive(Clone, Debug, PartialEq)]

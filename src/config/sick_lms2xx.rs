@@ -1,8 +1,8 @@
 //! The SICK LMS 2xx: what its firmwares differ in and what a rig may set.
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::wire::sick_lms::data::{MeasuringMode, Unit};
-use crate::wire::sick_lms::{LineRate, Variant};
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
+use crate::wire::sick_lms2xx::{LineRate, Variant};
 
 words!(RangeUnit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
 words!(PowerOnMode:

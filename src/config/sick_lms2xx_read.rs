@@ -9,9 +9,9 @@ use crate::config::sick_lms2xx::{
 };
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::wire::sick_lms::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
-use crate::wire::sick_lms::data::MeasuringMode;
-use crate::wire::sick_lms::{LineRate, Variant};
+use crate::wire::sick_lms2xx::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
+use crate::wire::sick_lms2xx::data::MeasuringMode;
+use crate::wire::sick_lms2xx::{LineRate, Variant};
 
 const PROTOCOL: &str = "the LMS 2xx protocol";
 /// Words of the status byte's bits 0 to 2.

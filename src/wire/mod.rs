@@ -10,20 +10,15 @@ pub mod fdilink;
 pub mod feed;
 pub mod fields;
 pub mod gnss_stream;
-pub mod hdl64e_command;
-pub mod hdl64e_status;
 pub mod mip;
 pub mod nmea;
 pub mod phone;
 pub mod sbg_ecom;
-pub mod sick_lms;
+pub mod sick_lms2xx;
 pub mod stream;
 pub mod ubx;
 pub mod vectornav;
-pub mod vectornav_binary;
 pub mod velodyne;
-pub mod velodyne_position;
-pub mod velodyne_telemetry;
 pub mod xbus;
 
 /// Why bytes are not what a format says.

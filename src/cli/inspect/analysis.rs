@@ -9,8 +9,8 @@ use super::capture::Captured;
 use super::data_flow::{DataFlow, Unit};
 use crate::wire::ParseError;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
+use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use crate::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
-use crate::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket};
 
 /// The port position packets go to.
 const POSITION_PORT: u16 = 8308;

@@ -11,7 +11,7 @@ use crate::config::hdl64e::{
     FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
 };
 use crate::config::profile::{DriverProfile, Profile};
-use crate::wire::hdl64e_status::StatusTable;
+use crate::wire::velodyne::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
 
 /// A return in space.
@@ -187,8 +187,8 @@ fn fixed_table(model: Model) -> Option<LaserTable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::hdl64e_status::{LaserRecord, StatusFormat};
     use crate::wire::velodyne::Bank;
+    use crate::wire::velodyne::hdl64e_status::{LaserRecord, StatusFormat};
 
     fn close(point: &CloudPoint, expected: [f64; 3], tolerance_m: f64) {
         let error_m = (point.position_m - DVec3::from(expected)).length();

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::gaps::Gaps;
-use crate::wire::hdl64e_status::{S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable};
+use crate::wire::velodyne::hdl64e_status::{
+    S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable,
+};
 use crate::wire::velodyne::{Bank, DataPacket, FULL_TURN_CENTIDEG, HOUR_US, Model};
 
 /// Issues kept as examples.

@@ -15,8 +15,8 @@ use crate::wire::mip::Mip;
 use crate::wire::phone::Phone;
 use crate::wire::sbg_ecom::{self, SbgEcom, class};
 use crate::wire::stream::StreamDecoder;
+use crate::wire::vectornav::binary::{BinaryPacket, Group};
 use crate::wire::vectornav::{self, VectorNav};
-use crate::wire::vectornav_binary::{BinaryPacket, Group};
 use crate::wire::xbus::{self, Item, Xbus, mid};
 
 /// What a frame is, and what it says.

@@ -9,9 +9,9 @@ use super::analysis::{Analysis, Flow, Payload, PositionFlow, Seen};
 use super::capture::Captured;
 use super::data_flow::{DataFlow, Generation, Unit};
 use super::words;
-use crate::wire::hdl64e_status::{S1Status, StatusFormat, StatusTable};
+use crate::wire::velodyne::hdl64e_status::{S1Status, StatusFormat, StatusTable};
+use crate::wire::velodyne::position::{ImuWords, PositionPacket};
 use crate::wire::velodyne::{Bank, DataPacket, ReturnMode};
-use crate::wire::velodyne_position::{ImuWords, PositionPacket};
 
 /// Writes one packet's line.
 pub fn packet(

@@ -19,12 +19,12 @@ use serde_json::{Map, Value, json};
 
 use super::super::CliError;
 use crate::links::serial_record::SerialIndex;
-use crate::wire::sick_lms::command::Command;
-use crate::wire::sick_lms::configuration::Configuration;
-use crate::wire::sick_lms::data::{MeasuringMode, Range, Values};
-use crate::wire::sick_lms::frame::{FrameReader, Item};
-use crate::wire::sick_lms::reply::{Body, Reply};
-use crate::wire::sick_lms::{FROM_SCANNER, Variant};
+use crate::wire::sick_lms2xx::command::Command;
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, Values};
+use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::reply::{Body, Reply};
+use crate::wire::sick_lms2xx::{FROM_SCANNER, Variant};
 
 /// What the user asked for.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use super::capture::Captured;
 use super::data_flow::{DataFlow, Generation, Unit};
 use super::words;
 use crate::wire::ethernet::UdpChecksum;
-use crate::wire::hdl64e_status::S1Status;
+use crate::wire::velodyne::hdl64e_status::S1Status;
+use crate::wire::velodyne::position::PositionPacket;
 use crate::wire::velodyne::{Bank, DataPacket, ReturnMode};
-use crate::wire::velodyne_position::PositionPacket;
 
 /// Writes what the capture says as a whole.
 pub fn summary(

@@ -1,7 +1,7 @@
 //! Values of packets in words, for the text and the JSON report.
 
 use crate::wire::ethernet::{LinkType, UdpChecksum};
-use crate::wire::hdl64e_status::{StatusFormat, warning};
+use crate::wire::velodyne::hdl64e_status::{StatusFormat, warning};
 
 /// What an HDL-64E's status type stands for.
 pub fn status_name(kind: u8) -> &'static str {

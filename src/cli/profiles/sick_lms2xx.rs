@@ -4,7 +4,7 @@ use super::{Rows, beam_rows, noise_rows, shortest};
 use crate::config::sick_lms2xx::{
     PowerOnMode, RangeUnit, SickLms2xxProfile, SpoiltTelegram, TransmissionStart,
 };
-use crate::wire::sick_lms::Variant;
+use crate::wire::sick_lms2xx::Variant;
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<(&'static str, Rows)> {

@@ -2,8 +2,8 @@
 
 use super::position::{PositionFigures, delay_us};
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
+use crate::wire::velodyne::position::PositionPacket;
 use crate::wire::velodyne::{DataPacket, FULL_TURN_CENTIDEG, HOUR_US};
-use crate::wire::velodyne_position::PositionPacket;
 
 /// Steps and differences beyond these belong to pauses, not to the stream.
 const LONGEST_SPACING_US: f64 = 10_000.0;

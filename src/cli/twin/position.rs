@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::figures::{Headers, Spread};
 use crate::wire::ethernet::Datagram;
 use crate::wire::velodyne::HOUR_US;
-use crate::wire::velodyne_position::{ImuWords, PositionPacket};
+use crate::wire::velodyne::position::{ImuWords, PositionPacket};
 
 /// Position packets, seen as a whole.
 #[derive(Clone, Debug, Default)]

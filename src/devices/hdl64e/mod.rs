@@ -30,12 +30,12 @@ use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
 };
 use crate::time::{Epoch, SimTime};
-use crate::wire::hdl64e_command::{Command, CommandReader};
-use crate::wire::hdl64e_status::{
+use crate::wire::velodyne::hdl64e_command::{Command, CommandReader};
+use crate::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
+use crate::wire::velodyne::position::PpsStatus;
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TAIL};
-use crate::wire::velodyne_position::PpsStatus;
 use optics::{Heading, Optics};
 use planner::{PacketPlan, Planner};
 

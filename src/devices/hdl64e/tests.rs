@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::devices::Output;
-use crate::wire::hdl64e_status::{StatusDecoder, StatusEvent};
+use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent};
 
 const MS: u64 = 1_000_000;
 

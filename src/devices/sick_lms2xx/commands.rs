@@ -2,13 +2,13 @@
 
 use super::{Capture, Format, Pattern, SickLms2xx, Task};
 use crate::time::SimTime;
-use crate::wire::sick_lms::command::{Command, Mode};
-use crate::wire::sick_lms::configuration::Configuration;
-use crate::wire::sick_lms::data::Unit;
-use crate::wire::sick_lms::frame::{MAX_PAYLOAD, OVERHEAD};
-use crate::wire::sick_lms::reply::{Body, SwitchResult};
-use crate::wire::sick_lms::status::State;
-use crate::wire::sick_lms::{LineRate, Variant};
+use crate::wire::sick_lms2xx::command::{Command, Mode};
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::data::Unit;
+use crate::wire::sick_lms2xx::frame::{MAX_PAYLOAD, OVERHEAD};
+use crate::wire::sick_lms2xx::reply::{Body, SwitchResult};
+use crate::wire::sick_lms2xx::status::State;
+use crate::wire::sick_lms2xx::{LineRate, Variant};
 
 /// What the status telegram says of the maker.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::time::SimTime;
-use crate::wire::sick_lms::command::Command;
-use crate::wire::sick_lms::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::command::Command;
+use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
 
 /// Commands that may wait for their acknowledgement. Hosts wait for one before they send the next.
 const WAITING: usize = 4;

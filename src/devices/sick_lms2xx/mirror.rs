@@ -15,7 +15,7 @@ use crate::sensors::beam::EchoSelection;
 use crate::sensors::fault::{Symptom, Touch};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
-use crate::wire::sick_lms::Variant;
+use crate::wire::sick_lms2xx::Variant;
 
 /// Centidegrees of a whole turn.
 const TURN: u64 = 36_000;

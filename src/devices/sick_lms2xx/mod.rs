@@ -11,7 +11,7 @@
 //! Which commands there are is in `commands`, which scans are sent in `stream`, when the mirror
 //! looks where in `mirror`, and what measured values become in `telegrams`.
 //!
-//! Sources: the drivers named in [`crate::wire::sick_lms`]. What they leave open is a setting of the
+//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]. What they leave open is a setting of the
 //! profile. Telegrams whose layout none of them knows (fields, contours, values with fields,
 //! Cartesian values) are answered as unknown commands are, which is what firmware without them does.
 
@@ -42,10 +42,10 @@ use crate::sensors::noise::NoiseSource;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
-use crate::wire::sick_lms::command::{Command, Mode, Subrange};
-use crate::wire::sick_lms::configuration::Configuration;
-use crate::wire::sick_lms::reply::{Body, Reply};
-use crate::wire::sick_lms::{
+use crate::wire::sick_lms2xx::command::{Command, Mode, Subrange};
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::reply::{Body, Reply};
+use crate::wire::sick_lms2xx::{
     ACK, ERROR_IS_OVER, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte,
 };
 

@@ -4,11 +4,11 @@ use super::capture::Capture;
 use super::mirror::Pattern;
 use crate::config::sick_lms2xx::{ScanIndexCounts, SickLms2xxProfile};
 use crate::sensors::Return;
-use crate::wire::sick_lms::SpecialValue;
-use crate::wire::sick_lms::command::Subrange;
-use crate::wire::sick_lms::configuration::Configuration;
-use crate::wire::sick_lms::data::{MeasuringMode, Range, ScanInfo, Unit, Values};
-use crate::wire::sick_lms::reply::{Body, Indices, RemissionPart};
+use crate::wire::sick_lms2xx::SpecialValue;
+use crate::wire::sick_lms2xx::command::Subrange;
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, ScanInfo, Unit, Values};
+use crate::wire::sick_lms2xx::reply::{Body, Indices, RemissionPart};
 
 /// In which telegram a scan is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,8 +139,8 @@ impl Encoder<'_> {
     pub fn telegram_len(&self, pattern: &Pattern, format: &Format) -> usize {
         let blank = Capture::of_scan(pattern.clone(), 0);
         let (body, _) = self.body(&blank, format, 0);
-        let reply = crate::wire::sick_lms::reply::Reply { body, status: 0 };
-        reply.emit().len() + crate::wire::sick_lms::frame::OVERHEAD
+        let reply = crate::wire::sick_lms2xx::reply::Reply { body, status: 0 };
+        reply.emit().len() + crate::wire::sick_lms2xx::frame::OVERHEAD
     }
 
     fn values(&self, some: &[Option<(f64, f64)>], capture: &Capture) -> Values {

@@ -6,11 +6,11 @@ use crate::config::rig::faults::MotorStall;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
 use crate::sensors::{PulseReturns, Return, Subject};
-use crate::wire::sick_lms::FACTORY_PASSWORD;
-use crate::wire::sick_lms::command::Subrange;
-use crate::wire::sick_lms::data::{MeasuringMode, Unit};
-use crate::wire::sick_lms::frame::{FrameReader, Item};
-use crate::wire::sick_lms::reply::SwitchResult;
+use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
+use crate::wire::sick_lms2xx::command::Subrange;
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
+use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::reply::SwitchResult;
 
 const MS: u64 = 1_000_000;
 
@@ -108,7 +108,7 @@ fn returns(request: &MeasurementRequest) -> Vec<PulseReturns> {
     sweep.firings.iter().map(|firing| seen(firing.offset_ns)).collect()
 }
 
-fn scans(bench: &mut Bench) -> Vec<(u64, crate::wire::sick_lms::data::Values)> {
+fn scans(bench: &mut Bench) -> Vec<(u64, crate::wire::sick_lms2xx::data::Values)> {
     let scan = |(due, reply): (u64, Option<Reply>)| match reply.map(|reply| reply.body) {
         Some(Body::Scan { values, .. }) => Some((due, values)),
         _ => None,

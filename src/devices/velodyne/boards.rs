@@ -5,7 +5,7 @@
 
 use crate::config::velodyne_web::ThermalProfile;
 use crate::time::SimTime;
-use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
+use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

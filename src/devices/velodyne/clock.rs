@@ -18,7 +18,7 @@ use crate::devices::CableSignal;
 use crate::links::line::{LineSettings, received};
 use crate::time::{Epoch, SimTime};
 use crate::wire::nmea::RawSentence;
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;

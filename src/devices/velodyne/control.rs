@@ -9,7 +9,7 @@ use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
 use crate::devices::{HostAddress, Output, Transmit};
 use crate::time::{Epoch, SimTime};
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
 

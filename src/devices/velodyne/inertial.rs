@@ -13,7 +13,7 @@ use crate::sensors::lidar::{Lidar, Scratch};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
 use crate::time::SimTime;
-use crate::wire::velodyne_position::ImuWords;
+use crate::wire::velodyne::position::ImuWords;
 
 /// Of a count of angular rate, degrees/s (VeloView).
 const GYRO_DEG_S: f64 = 0.09766;

@@ -13,7 +13,7 @@ use crate::config::velodyne_position::PositionProfile;
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
-use crate::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket};
+use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 
 /// What makes one unit's position packets.
 pub struct PositionSender {

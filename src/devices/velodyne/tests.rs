@@ -5,7 +5,7 @@ use crate::config::profile::{DriverProfile, Profile};
 use crate::config::velodyne_clock::ClockReference;
 use crate::devices::Output;
 use crate::sensors::FiringSlot;
-use crate::wire::velodyne_position::PositionPacket;
+use crate::wire::velodyne::position::PositionPacket;
 
 /// 1 234 567 890 us past the hour.
 const START: &str = "2026-06-01T12:20:34.56789Z";

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use menura::wire::hdl64e_status::{
+use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder, StatusEvent,
     StatusFormat,
 };
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     // A sound stream with packets left out: every byte is how many to send before the next loss.
     let format = if bytes.len() % 2 == 0 { StatusFormat::S2 } else { StatusFormat::S3 };
-    let table = menura::wire::hdl64e_status::StatusTable::new(format);
+    let table = menura::wire::velodyne::hdl64e_status::StatusTable::new(format);
     let stream = RollingStream::emit(&table);
     let (mut decoder, mut number) = (StatusDecoder::new(), 0);
     for run in bytes.iter().take(6) {

@@ -16,9 +16,9 @@ use menura::wire::cola::frame::emit;
 use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
-use menura::wire::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
+use menura::wire::velodyne::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
-use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket};
+use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 
 /// Target, name, text: one of each format.
 const TEXTS: &[(&str, &str, &str)] = &[
@@ -139,9 +139,9 @@ fn main() -> io::Result<()> {
     put("profile", "example-velodyne", velodyne)?;
     let example = include_bytes!("../../../firmware-profiles/example-sick-lms2xx.toml");
     put("profile", "example-sick-lms2xx", example)?;
-    put("sick_lms", "installation", &pieces(&[b"\x20\x00SICK_LMS", b"\x77\0\0\0\0\x02\x06\x01"]))?;
+    put("sick_lms2xx", "installation", &pieces(&[b"\x20\x00SICK_LMS", b"\x77\0\0\0\0\x02\x06\x01"]))?;
     put(
-        "sick_lms",
+        "sick_lms2xx",
         "streams",
         &pieces(&[
             b"\x20\x24",
@@ -153,7 +153,7 @@ fn main() -> io::Result<()> {
         ]),
     )?;
     put(
-        "sick_lms",
+        "sick_lms2xx",
         "requests",
         &pieces(&[
             b"\x30\x01",

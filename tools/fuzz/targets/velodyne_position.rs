@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use menura::wire::velodyne_position::{POSITION_PACKET_LEN, PositionPacket};
+use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 
 fuzz_target!(|bytes: &[u8]| {
     match PositionPacket::parse(bytes) {

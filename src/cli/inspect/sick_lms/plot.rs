@@ -6,9 +6,9 @@ use image::RgbImage;
 
 use super::super::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 use super::{ranges_m, values_of};
-use crate::wire::sick_lms::Variant;
-use crate::wire::sick_lms::data::MeasuringMode;
-use crate::wire::sick_lms::reply::Body;
+use crate::wire::sick_lms2xx::Variant;
+use crate::wire::sick_lms2xx::data::MeasuringMode;
+use crate::wire::sick_lms2xx::reply::Body;
 
 const SIDE: i32 = 900;
 /// Left and upper edge of the panel.
@@ -105,7 +105,7 @@ fn reach_m(points: &[Point]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::sick_lms::data::{Unit, Values};
+    use crate::wire::sick_lms2xx::data::{Unit, Values};
 
     #[test]
     fn values_run_from_right_to_left() {

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::{ranges_m, values_of};
 use crate::config::sick_lms2xx::RangeUnit;
-use crate::wire::sick_lms::command::{Command, Mode};
-use crate::wire::sick_lms::data::{MeasuringMode, Values};
-use crate::wire::sick_lms::reply::{Body, Indices, Reply, SwitchResult};
-use crate::wire::sick_lms::{FROM_SCANNER, LineRate, status_byte};
+use crate::wire::sick_lms2xx::command::{Command, Mode};
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
+use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};
+use crate::wire::sick_lms2xx::{FROM_SCANNER, LineRate, status_byte};
 
 /// What a telegram is, for the summary.
 pub(super) fn kind(address: u8, payload: &[u8], reply: Option<&Reply>) -> String {

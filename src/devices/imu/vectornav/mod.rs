@@ -18,8 +18,8 @@ use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::fields::put_f32s_le;
 use crate::wire::stream::StreamDecoder;
+use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 use crate::wire::vectornav::{Checksum, Format, Frame, Line, VectorNav, error};
-use crate::wire::vectornav_binary::{BinaryPacket, Group, Layout};
 use registers::Registers;
 
 /// What the unit can send by itself at power-on, with the code of register 6.

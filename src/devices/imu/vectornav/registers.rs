@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::config::imu::ImuProfile;
 use crate::devices::imu::Unit;
+use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
-use crate::wire::vectornav_binary::{GROUPS, Layout};
 
 /// Registers that hold measurements; nobody may write them.
 pub const MEASUREMENTS: [u8; 9] = [8, 9, 15, 17, 18, 19, 20, 27, 54];

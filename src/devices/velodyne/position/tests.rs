@@ -7,7 +7,7 @@ use crate::frames::Geodetic;
 use crate::links::line::LineSettings;
 use crate::sensors::imu::InertialTruth;
 use crate::time::Epoch;
-use crate::wire::velodyne_telemetry::{AdcCalibration, Telemetry};
+use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 use glam::{DQuat, DVec3};
 
 const SECOND: u64 = 1_000_000_000;
@@ -126,7 +126,7 @@ fn the_base_of_an_hdl32e_feels_the_mount() {
     assert_eq!((words[0].gyro, words[2].acceleration_y), (0x0000, 0x3000));
     let words = inertial.words(SimTime(10), 1);
     // 30 / 0.09766, 1 / 0.001221, 0.3 / 0.001221; 36.9 degrees C are 82 counts, as in the capture.
-    let value = crate::wire::velodyne_position::ImuWords::value;
+    let value = crate::wire::velodyne::position::ImuWords::value;
     assert_eq!(words[0].temperature, 0x1052);
     assert_eq!([words[0], words[1]].map(|unit| unit.acceleration_x), [0x2333; 2]);
     assert_eq!([words[1], words[2]].map(|unit| value(unit.acceleration_y)), [-246; 2]);

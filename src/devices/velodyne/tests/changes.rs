@@ -11,7 +11,7 @@ use crate::devices::velodyne::control::PhaseLock;
 use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;
 use crate::wire::velodyne::DataPacket;
-use crate::wire::velodyne_position::PositionPacket;
+use crate::wire::velodyne::position::PositionPacket;
 
 pub(super) const MS: u64 = 1_000_000;
 

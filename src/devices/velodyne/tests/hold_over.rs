@@ -3,7 +3,7 @@
 use super::changes::{MS, Run};
 use super::*;
 use crate::links::line::LineSettings;
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 /// Whole seconds of UTC are so many microseconds before those of the run: [`START`] is .56789 s.
 const EDGE_US: u64 = 432_110;

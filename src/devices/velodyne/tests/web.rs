@@ -11,7 +11,7 @@ use crate::config::rig::Rig;
 use crate::config::velodyne_web::ThermalProfile;
 use crate::devices::build;
 use crate::links::http::HttpMethod;
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpResponse {
     let request = HttpRequest { method, path: path.into(), body: body.into() };

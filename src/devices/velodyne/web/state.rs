@@ -7,7 +7,7 @@ use crate::config::velodyne_web::WebProfile;
 use crate::devices::velodyne::Velodyne;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
-use crate::wire::velodyne_position::PpsStatus;
+use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The document at `path`, if there is one.

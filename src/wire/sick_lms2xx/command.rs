@@ -296,8 +296,8 @@ fn emit_parts(parts: &[Subrange]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::sick_lms::frame::emit;
-    use crate::wire::sick_lms::{FACTORY_PASSWORD, bytes_of_hex};
+    use crate::wire::sick_lms2xx::frame::emit;
+    use crate::wire::sick_lms2xx::{FACTORY_PASSWORD, bytes_of_hex};
     use proptest::prelude::*;
 
     #[test]

@@ -12,7 +12,7 @@
 
 mod decoder;
 
-use super::{ParseError, checksum};
+use crate::wire::{ParseError, checksum};
 
 pub use self::decoder::{StatusDecoder, StatusEvent};
 
@@ -454,7 +454,7 @@ fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,
         // The laser ids do not count.
-        StatusFormat::S3 => checksum::crc16_velodyne(
+        StatusFormat::S3 => checksum::crc16_umts(
             (0..LASERS)
                 .map(|id| &bytes[at::LASER_0 + id * at::LASER_STRIDE + 1..][..at::LASER_LEN - 1]),
         ),

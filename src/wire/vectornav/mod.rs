@@ -1,15 +1,17 @@
 //! VectorNav's text lines, `$VNRRG,01*72`, and the stream they share with
-//! [binary packets](super::vectornav_binary).
+//! [binary packets](binary).
 //!
 //! Lines look like NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*`
 //! in two hex digits, or a CRC16 in four if the unit was told so; `XX` asks not to check. Source:
 //! VectorNav's programming library 1.2, the ROS drivers built on it.
 
+pub mod binary;
+
 use std::fmt::Write as _;
 
+use self::binary::{BinaryPacket, Layout};
 use super::checksum::{crc16_xmodem, xor8};
 use super::stream::{Framing, Scan};
-use super::vectornav_binary::{self as binary, BinaryPacket, Layout};
 
 /// Longest line, line end included.
 pub const MAX_LINE: usize = 256;

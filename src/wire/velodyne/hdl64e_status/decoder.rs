@@ -151,7 +151,7 @@ impl StatusDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::hdl64e_status::{STREAM_PACKETS, at, warning};
+    use crate::wire::velodyne::hdl64e_status::{STREAM_PACKETS, at, warning};
     use proptest::prelude::*;
 
     const LIVE: LiveStatus = LiveStatus {

@@ -1,4 +1,4 @@
-//! Velodyne's 1206-byte data packet; [`super::velodyne_position`] has the other UDP payload.
+//! Velodyne's 1206-byte data packet; [`super::position`] has the other UDP payload.
 //!
 //! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), not yet
 //! corrected by any calibration. Parsing keeps whatever a unit sent, so that the packets of every
@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use super::ParseError;
+use crate::wire::ParseError;
 
 /// Length of a data packet, bytes.
 pub const DATA_PACKET_LEN: usize = 1206;

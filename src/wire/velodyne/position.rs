@@ -1,13 +1,13 @@
 //! Velodyne's 512-byte position packet, the UDP payload beside the data packet
-//! ([`super::velodyne`]): a receiver's sentence, the state of its pulse, temperatures and, of an
+//! ([`super::DataPacket`]): a receiver's sentence, the state of its pulse, temperatures and, of an
 //! HDL-32E, inertial units.
 //!
 //! All numbers are little-endian. Parsing keeps whatever a unit sent.
 //!
 //! Sources: HDL-32E, VLP-16 and VLP-32C user manuals; captures of real units.
 
-use super::ParseError;
-use super::velodyne::{exactly, u16_le, u32_le};
+use super::data::{exactly, u16_le, u32_le};
+use crate::wire::ParseError;
 
 /// Length of a position packet, bytes.
 pub const POSITION_PACKET_LEN: usize = 512;
@@ -206,7 +206,7 @@ impl PositionPacket {
 
 #[cfg(test)]
 mod tests {
-    use super::super::velodyne::DATA_PACKET_LEN;
+    use super::super::DATA_PACKET_LEN;
     use super::*;
     use proptest::prelude::*;
 

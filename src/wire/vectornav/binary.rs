@@ -4,8 +4,8 @@
 //! their groups and bits, least significant byte first; the CRC is most significant byte first and
 //! covers everything after `FA`. Source: VectorNav's programming library 1.2.
 
-use super::ParseError;
-use super::checksum::crc16_xmodem;
+use crate::wire::ParseError;
+use crate::wire::checksum::crc16_xmodem;
 
 /// First byte of a packet.
 pub const SYNC: u8 = 0xfa;

@@ -9,9 +9,9 @@ use menura::devices::{Device, Output};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::{Measurement, Outcome, PulseReturns, Subject};
 use menura::time::SimTime;
-use menura::wire::sick_lms::command::Command;
-use menura::wire::sick_lms::frame::{self, FrameReader, Item, MAX_PAYLOAD, OVERHEAD};
-use menura::wire::sick_lms::reply::{Body, Reply};
+use menura::wire::sick_lms2xx::command::Command;
+use menura::wire::sick_lms2xx::frame::{self, FrameReader, Item, MAX_PAYLOAD, OVERHEAD};
+use menura::wire::sick_lms2xx::reply::{Body, Reply};
 
 const MS: u64 = 1_000_000;
 

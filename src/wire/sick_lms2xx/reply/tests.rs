@@ -1,10 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::sick_lms::configuration::Configuration;
-use crate::wire::sick_lms::data::Unit;
-use crate::wire::sick_lms::frame::{FrameReader, Item, emit};
-use crate::wire::sick_lms::{bytes_of_hex, status_byte};
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::data::Unit;
+use crate::wire::sick_lms2xx::frame::{FrameReader, Item, emit};
+use crate::wire::sick_lms2xx::{bytes_of_hex, status_byte};
 
 fn check(bytes: &[u8], body: Body) {
     let reply = Reply { body, status: status_byte::FAMILY };
