@@ -14,6 +14,7 @@
 //! | [`sensors`] | physics: truth in, measurement out | all above |
 //! | [`devices`] | products: measurement and commands in, bytes out; no I/O, time is an argument | all above |
 //! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
+//! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
 //! | [`cli`] | one file a verb | all |
 //!
 //! # Words
@@ -57,6 +58,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod analysis;
 pub mod cli;
 pub mod config;
 pub mod devices;

@@ -19,8 +19,31 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("devices", &["time", "frames", "wire", "links", "config", "world", "sensors"]),
     ("engine", &["time", "frames", "wire", "links", "config", "world", "sensors", "devices"]),
     (
-        "cli",
+        "analysis",
         &["time", "frames", "wire", "links", "config", "world", "sensors", "devices", "engine"],
+    ),
+    (
+        "validation",
+        &[
+            "time", "frames", "wire", "links", "config", "world", "sensors", "devices", "engine",
+            "analysis",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "time",
+            "frames",
+            "wire",
+            "links",
+            "config",
+            "world",
+            "sensors",
+            "devices",
+            "engine",
+            "analysis",
+            "validation",
+        ],
     ),
 ];
 

@@ -42,12 +42,7 @@
 //! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
 //! calibration of the 64 lasers included.
 
-mod analysis;
-pub(super) mod capture;
-mod cloud;
 mod cola;
-mod data_flow;
-mod gaps;
 mod imu;
 mod json;
 mod plot;
@@ -59,11 +54,11 @@ mod words;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use self::analysis::Analysis;
-use self::capture::CaptureReader;
-pub use self::capture::{CaptureError, Source};
-use self::data_flow::{Generation, Unit};
 use super::{CliError, canvas};
+use crate::analysis::capture::CaptureReader;
+pub use crate::analysis::capture::{CaptureError, Source};
+use crate::analysis::data_flow::{Generation, Unit};
+use crate::analysis::flows::Analysis;
 use crate::config::hdl64e::{Hdl64eGeneration, LaserTable};
 use crate::config::imu::ImuProtocol;
 use crate::config::profile::{DriverProfile, Profile};

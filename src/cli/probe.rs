@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::chart::{BLUE, escape};
 use super::duration::parse_duration;
 use super::{CliError, certificate_page, stop_on_signal};
+use crate::analysis::probe::compare::{Comparison, compare};
+use crate::analysis::probe::stream::StreamFigures;
+use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
-use crate::engine::probe::compare::{Comparison, compare};
-use crate::engine::probe::stream::StreamFigures;
-use crate::engine::probe::{Probe, ProbeReport};
 
 /// Longest certificate that is read.
 const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;

@@ -10,10 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::certify::CertifyArgs;
 use super::duration::parse_duration;
-use super::inspect::capture::{CaptureReader, Source};
 use super::run::tell_refusals;
 use super::status::StatusView;
 use super::{CliError, stop_on_signal};
+use crate::analysis::capture::{CaptureReader, Source};
 use crate::config::rig::{EngineConfig, Lead, SchedulerChoice, StampChoice};
 use crate::engine::certificate::{Account, Certificate, digest};
 use crate::engine::os::Grant;

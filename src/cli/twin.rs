@@ -4,9 +4,7 @@
 //! does the same in a scene of choice, for as long. Spacing, steps and headers must agree whatever the
 //! scene; the share of empty points and the intensities depend on it too.
 
-mod figures;
 mod plot;
-mod position;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use self::figures::{Figures, Spread};
 use super::CliError;
-use super::inspect::Source;
-use super::inspect::capture::CaptureReader;
 use super::setup;
+use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::twin::figures::{Figures, Headers, Spread};
+use crate::analysis::twin::position;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::Rig;
 use crate::engine::record::{Framer, render};
@@ -186,7 +184,7 @@ fn headers(real: &Figures, ours: &Figures) -> String {
         return String::new();
     };
     let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
-    let rows = |figures: &Figures, headers: &figures::Headers| {
+    let rows = |figures: &Figures, headers: &Headers| {
         let [mode, product] = figures.factory_bytes.unwrap_or_default();
         [
             ("from", headers.source.clone()),

@@ -19,7 +19,6 @@ pub mod feed_log;
 pub mod host;
 pub mod launch;
 pub mod os;
-pub mod probe;
 pub mod record;
 pub mod render;
 pub mod replay;

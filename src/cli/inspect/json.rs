@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::analysis::{Analysis, Flow, Payload, PositionFlow, Seen};
-use super::capture::Captured;
-use super::data_flow::{DataFlow, Generation, Unit};
 use super::words;
+use crate::analysis::capture::Captured;
+use crate::analysis::data_flow::{DataFlow, Generation, Unit};
+use crate::analysis::flows::{Analysis, Flow, Payload, PositionFlow, Seen};
 use crate::wire::velodyne::hdl64e_status::{S1Status, StatusFormat, StatusTable};
 use crate::wire::velodyne::position::{ImuWords, PositionPacket};
 use crate::wire::velodyne::{Bank, DataPacket, ReturnMode};

@@ -4,7 +4,7 @@ use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
-use super::figures::{Figures, Spread};
+use crate::analysis::twin::figures::{Figures, Spread};
 use crate::cli::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const WIDTH: u32 = 1000;

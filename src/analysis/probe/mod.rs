@@ -16,8 +16,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
-use super::clock::{self, Stopwatch};
-use super::clock_state::ClockState;
+use crate::engine::clock::{self, Stopwatch};
+use crate::engine::clock_state::ClockState;
 use crate::links::timestamps::{self, StampReader};
 use compare::Comparison;
 use stream::{Stream, StreamFigures};
