@@ -1,0 +1,299 @@
+//! Which module may import which: layers, circles of files, and device families among one another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::paths::{Said, UsedPath, module_of, paths_of, said_in};
+use crate::{Fault, fault};
+
+/// The layers in their order: each may import those before it. Everything in `src/` belongs to one.
+const LAYERS: &[&str] = &[
+    "time",
+    "frames",
+    "wire",
+    "links",
+    "config",
+    "world",
+    "sensors",
+    "devices",
+    "engine",
+    "analysis",
+    "validation",
+    "cli",
+];
+
+/// Layers that may import fewer.
+const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
+    &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"])];
+
+/// What lies in `src/devices` and is no family: every family may import it, and it imports none.
+const SHARED_BY_DEVICES: &[&str] = &["spinning", "uart"];
+
+/// The files of `src/devices` that hold the table of the families.
+const TABLE_OF_FAMILIES: &[&str] = &["src/devices/mod.rs", "src/devices/family.rs"];
+
+pub fn layer_of(file: &str) -> Option<&'static str> {
+    let module = module_of(file)?;
+    LAYERS.iter().copied().find(|layer| *layer == module[0])
+}
+
+pub fn layer_faults(file: &str, text: &str) -> Vec<Fault> {
+    let Some(module) = module_of(file) else { return Vec::new() };
+    let Some(place) = LAYERS.iter().position(|layer| *layer == module[0]) else {
+        return vec![fault(file, 1, format!("`{}` is on no layer of the map", module[0]))];
+    };
+    let layer = LAYERS[place];
+    let few = MAY_IMPORT_ONLY.iter().find(|(few, _)| *few == layer);
+    let may_import = few.map_or(&LAYERS[..place], |(_, may)| may);
+    paths_of(file, text)
+        .into_iter()
+        .filter_map(|path| {
+            let target = path.names.get(1).filter(|_| path.names[0] == "crate")?.as_str();
+            let allowed = target == layer || may_import.contains(&target);
+            (LAYERS.contains(&target) && !allowed)
+                .then(|| fault(file, path.line, format!("`{layer}` must not import `{target}`")))
+        })
+        .collect()
+}
+
+/// A family's folder must not import another's; what families share imports none.
+pub fn family_faults(file: &str, text: &str) -> Vec<Fault> {
+    let Some(own) = module_of(file).filter(|module| module[0] == "devices") else {
+        return Vec::new();
+    };
+    if TABLE_OF_FAMILIES.contains(&file) {
+        return Vec::new();
+    }
+    paths_of(file, text)
+        .into_iter()
+        .filter_map(|path| {
+            let ["crate", "devices", other, _, ..] = *strs(&path.names) else { return None };
+            let is_family = other.starts_with(char::is_lowercase)
+                && !SHARED_BY_DEVICES.contains(&other)
+                && other != "family";
+            (is_family && other != own[1]).then(|| {
+                let what = format!("`devices::{}` must not import `devices::{other}`", own[1]);
+                fault(file, path.line, what)
+            })
+        })
+        .collect()
+}
+
+fn strs(names: &[String]) -> Box<[&str]> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// Circles of files that import one another, each once, at the line where its first file imports
+/// another. A file and those in its own folder (`a.rs` or `a/mod.rs`, and `a/b.rs`) are aside, and so is
+/// code for tests alone. A name that a module passes on (`pub use`) counts as an import of the file it
+/// comes from.
+pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
+    let tree = Tree::of(files);
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        tree.imports.keys().map(|file| (*file, tree.reached_from(file))).collect();
+    let mut faults = Vec::new();
+    let mut told = BTreeSet::new();
+    for (file, others) in &reached {
+        if !others.contains(file) || told.contains(file) {
+            continue;
+        }
+        let circle: Vec<&str> =
+            others.iter().copied().filter(|other| reached[other].contains(file)).collect();
+        let line = circle.iter().filter_map(|other| tree.imports[file].get(other)).min();
+        let what = format!("imports in a circle: {}", circle.join(", "));
+        faults.push(fault(file, *line.expect("it imports one of its circle"), what));
+        told.extend(circle);
+    }
+    faults
+}
+
+/// Files and what they import of one another.
+#[derive(Default)]
+struct Tree<'a> {
+    files: BTreeMap<Vec<String>, &'a str>,
+    /// What modules know by a name that a `use` gave it.
+    uses: BTreeMap<(Vec<String>, String), Vec<String>>,
+    /// File to file, with the first line that says so.
+    imports: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
+}
+
+impl<'a> Tree<'a> {
+    fn of(files: &'a [(String, String)]) -> Self {
+        let mut tree = Self::default();
+        let said: Vec<(Vec<String>, &str, Said)> = files
+            .iter()
+            .filter_map(|(file, text)| Some((module_of(file)?, file.as_str(), said_in(file, text))))
+            .collect();
+        let tests: Vec<&Vec<String>> =
+            said.iter().flat_map(|(_, _, said)| &said.test_modules).collect();
+        let said: Vec<_> = said
+            .iter()
+            .filter(|(module, ..)| !tests.iter().any(|test| module.starts_with(test)))
+            .map(|(module, file, said)| {
+                let paths: Vec<&UsedPath> =
+                    said.paths.iter().filter(|path| !path.in_tests).collect();
+                (module, *file, paths)
+            })
+            .collect();
+        tree.files = said.iter().map(|(module, file, _)| ((*module).clone(), *file)).collect();
+        for (module, _, paths) in &said {
+            for path in paths {
+                if let Some(name) = &path.imported_as {
+                    let key = ((*module).clone(), name.clone());
+                    tree.uses.insert(key, tree.from_root(module, &path.names));
+                }
+            }
+        }
+        for (module, file, paths) in &said {
+            let mut imports = BTreeMap::new();
+            for path in paths {
+                let Some(target) = tree.file_of(&tree.from_root(module, &path.names), 0) else {
+                    continue;
+                };
+                let other = module_of(target).expect("a file of a module");
+                if !other.starts_with(module) && !module.starts_with(&other) {
+                    imports.entry(target).or_insert(path.line);
+                }
+            }
+            tree.imports.insert(file, imports);
+        }
+        tree
+    }
+
+    /// A path of `module` from the crate's root, `crate` left out; of another crate, empty.
+    fn from_root(&self, module: &[String], names: &[String]) -> Vec<String> {
+        if names[0] == "crate" {
+            return names[1..].to_vec();
+        }
+        let as_child: Vec<String> = module.iter().chain(names).cloned().collect();
+        let child = &as_child[..=module.len()];
+        if self.files.contains_key(child) { as_child } else { Vec::new() }
+    }
+
+    /// The file that a path from the root leads to, behind names that are passed on.
+    fn file_of(&self, path: &[String], steps: usize) -> Option<&'a str> {
+        let at = (1..=path.len()).rev().find(|at| self.files.contains_key(&path[..*at]))?;
+        if let Some(name) = path.get(at).filter(|_| steps < 8)
+            && let Some(origin) = self.uses.get(&(path[..at].to_vec(), name.clone()))
+        {
+            let behind: Vec<String> = origin.iter().chain(&path[at + 1..]).cloned().collect();
+            return self.file_of(&behind, steps + 1);
+        }
+        Some(self.files[&path[..at]])
+    }
+
+    fn reached_from(&self, file: &str) -> BTreeSet<&'a str> {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<&str> = self.imports[file].keys().copied().collect();
+        while let Some(file) = next.pop() {
+            if reached.insert(file) {
+                next.extend(self.imports[file].keys());
+            }
+        }
+        reached
+    }
+}
+
+mod checker {
+    use super::*;
+    use crate::lines;
+
+    #[test]
+    fn finds_imports_to_the_right_however_they_are_written() {
+        let text = "\
+use crate::devices::Device;
+use crate::{frames::World, engine};
+use crate::{time, devices::{self, velodyne::Hdl64e}};
+use super::super::sensors::Lidar;
+// use crate::engine::Clock;
+/// See [`crate::engine`].
+fn f() -> menura::cli::Cli { crate::time::now() }
+fn g() { println!(\"{}\", crate::engine::NAME); }
+fn h() { let crate_engine = \"crate::engine\"; }
+mod tests {
+    use super::*;
+    use super::super::super::engine;
+}
+use self::super::super::devices;
+use ::std::time::Duration;
+";
+        let faults = layer_faults("src/config/rig.rs", text);
+        assert_eq!(lines(&faults), [1, 2, 3, 3, 4, 7, 8, 12, 14], "{faults:?}");
+        assert_eq!(
+            faults[0].to_string(),
+            "src/config/rig.rs:1: `config` must not import `devices`"
+        );
+    }
+
+    #[test]
+    fn knows_what_each_layer_may_import() {
+        assert_eq!(layer_faults("src/time.rs", "use crate::frames::World;").len(), 1);
+        assert_eq!(layer_faults("src/wire/velodyne.rs", "use crate::time::SimTime;"), []);
+        assert_eq!(layer_faults("src/wire/velodyne.rs", "use crate::links::Udp;").len(), 1);
+        assert_eq!(layer_faults("src/links/mod.rs", "use crate::wire::a; use super::time;"), []);
+        assert_eq!(layer_faults("src/engine/a.rs", "use crate::analysis::gaps;").len(), 1);
+        assert_eq!(layer_faults("src/analysis/a.rs", "use crate::validation::b;").len(), 1);
+        assert_eq!(layer_faults("src/validation/a.rs", "use crate::analysis::b;"), []);
+        assert_eq!(layer_faults("src/validation/a.rs", "use crate::cli::b;").len(), 1);
+        assert_eq!(layer_faults("src/cli/run.rs", "use crate::engine::Engine;"), []);
+        assert_eq!(layer_faults("src/lib.rs", "use crate::engine::Engine;"), []);
+        assert_eq!(layer_faults("src/helpers.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn finds_imports_of_another_family() {
+        let text = "\
+use crate::devices::velodyne::Rotor;
+use crate::devices::{Device, gnss::Clock, spinning::Rotor, uart::Uart};
+use super::optics::Optics;
+use super::super::imu::Imu;
+use crate::devices::family::Family;
+fn f() { crate::devices::build() }
+";
+        let faults = family_faults("src/devices/hdl64e/planner.rs", text);
+        assert_eq!(lines(&faults), [1, 2, 4], "{faults:?}");
+        let what = "`devices::hdl64e` must not import `devices::velodyne`";
+        assert_eq!(faults[0].what, what);
+        assert_eq!(lines(&family_faults("src/devices/spinning/rotor.rs", text)), [1, 2, 4]);
+        assert_eq!(family_faults("src/devices/mod.rs", "use self::gnss::Gnss;"), []);
+        assert_eq!(family_faults("src/engine/mod.rs", text), []);
+    }
+
+    /// The circles of small files, each given as its path below `src/` and its text.
+    fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<(String, String)> =
+            files.iter().map(|(file, text)| (format!("src/{file}"), (*text).to_owned())).collect();
+        circles(&files).iter().map(|fault| fault.to_string()).collect()
+    }
+
+    #[test]
+    fn finds_circles_of_files() {
+        let found = circles_of(&[
+            ("config/a.rs", "use std::fmt;\nuse super::b::B;"),
+            ("config/b.rs", "fn f() { crate::config::c::g() }"),
+            ("config/c.rs", "use crate::config::{a::A, d};"),
+            ("config/d.rs", "use crate::time::SimTime;"),
+            ("wire/x.rs", "use super::y::Y;"),
+            ("wire/y/z.rs", "use crate::wire::x::X;"),
+            ("wire/y/mod.rs", "mod z; pub use z::Y;"),
+        ]);
+        let wanted = [
+            "src/config/a.rs:2: imports in a circle: src/config/a.rs, src/config/b.rs, src/config/c.rs",
+            "src/wire/x.rs:1: imports in a circle: src/wire/x.rs, src/wire/y/z.rs",
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_folders_own_files_and_tests_make_no_circle() {
+        let found = circles_of(&[
+            ("config/mod.rs", "mod a; mod b; pub use a::A; use b::B as Own; struct C;"),
+            ("config/a.rs", "use super::{Own, C};"),
+            ("config/b.rs", "use super::C;\n#[cfg(test)]\nmod tests { use super::super::A; }"),
+            ("wire/x.rs", "mod y; #[cfg(test)] mod tests; use y::Y;"),
+            ("wire/x/y.rs", "use super::X;"),
+            ("wire/x/tests.rs", "use crate::wire::z::Z;"),
+            ("wire/z.rs", "use super::x::tests::T;"),
+        ]);
+        assert_eq!(found, [""; 0]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The rules of the source tree that the compiler does not know: which module may import which, what
+//! must do no I/O, what the top folder holds, and why each dependency is there. Each rule's own tests
+//! show that it finds what breaks it.
+
+mod imports;
+mod io;
+mod manifest;
+mod paths;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+
+/// Files of `src/` that may say `unsafe`.
+const UNSAFE_ALLOWED: &[&str] = &[
+    "src/engine/clock_state.rs",
+    "src/links/card_clock.rs",
+    "src/links/low_latency.rs",
+    "src/world/raycast/embree/library.rs",
+    "src/world/raycast/memory.rs",
+];
+
+/// What the top folder may hold besides hidden files and what git ignores.
+const TOP_FOLDER: &[&str] = &[
+    "Cargo.toml",
+    "Cargo.lock",
+    "CHANGELOG.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "benches",
+    "docs",
+    "examples",
+    "firmware-profiles",
+    "src",
+    "target",
+    "tests",
+    "tools",
+];
+
+/// Places on the machine of whoever wrote a file; in halves, as this file is searched too.
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp", "/wt")];
+
+#[test]
+fn no_layer_imports_to_its_right() {
+    report(source_files().iter().flat_map(|(name, text)| imports::layer_faults(name, text)));
+}
+
+#[test]
+#[ignore = "the sources do not keep to it yet"]
+fn no_files_import_in_a_circle() {
+    report(imports::circles(&source_files()));
+}
+
+#[test]
+#[ignore = "the sources do not keep to it yet"]
+fn no_family_imports_another() {
+    report(source_files().iter().flat_map(|(name, text)| imports::family_faults(name, text)));
+}
+
+#[test]
+fn layers_that_compute_do_no_io() {
+    let files = source_files();
+    report(files.iter().flat_map(|(name, text)| io::io_faults(name, text)));
+    report(io::idle_allowances(&files));
+}
+
+#[test]
+fn unsafe_stays_where_it_is_allowed() {
+    report(
+        source_files()
+            .iter()
+            .filter(|(name, _)| !UNSAFE_ALLOWED.contains(&name.as_str()))
+            .flat_map(|(name, text)| unsafe_faults(name, text)),
+    );
+}
+
+#[test]
+fn the_top_folder_holds_what_was_agreed() {
+    let names = fs::read_dir(top()).expect("the crate's folder").map(|entry| {
+        entry.expect("an entry of the crate's folder").file_name().to_string_lossy().into_owned()
+    });
+    report(names.filter_map(|name| top_folder_fault(&name)));
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
+    report(manifest::dependency_faults(&manifest));
+}
+
+#[test]
+fn the_table_of_dependencies_is_complete() {
+    let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
+    let document = fs::read_to_string(top().join("docs/DEPENDENCIES.md")).expect("the table");
+    report(manifest::table_faults(&manifest, &document));
+}
+
+#[test]
+fn no_file_names_a_place_on_someones_machine() {
+    let mut files = Vec::new();
+    collect(&top(), &mut files);
+    assert!(files.len() > 20, "found only {} files", files.len());
+    report(files.iter().flat_map(|(name, text)| machine_path_faults(name, text)));
+}
+
+/// One broken rule.
+#[derive(Debug, PartialEq)]
+struct Fault {
+    file: String,
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+fn fault(file: &str, line: usize, what: impl Into<String>) -> Fault {
+    Fault { file: file.to_owned(), line, what: what.into() }
+}
+
+fn report(faults: impl IntoIterator<Item = Fault>) {
+    let faults: Vec<String> = faults.into_iter().map(|f| f.to_string()).collect();
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Text files of `src/` as (path from the top, text).
+fn source_files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    collect(&top().join("src"), &mut files);
+    files.retain(|(name, _)| name.ends_with(".rs"));
+    assert!(files.iter().any(|(name, _)| name == "src/lib.rs"));
+    files
+}
+
+/// Every text file below `folder`, without what git or Python keep beside them.
+fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder of the crate") {
+        let path = entry.expect("an entry of a folder").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if ["target", ".git", ".venv", "__pycache__"].contains(&name.as_ref()) {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, files);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            let name = path.strip_prefix(top()).expect("below the top").to_string_lossy();
+            files.push((name.into_owned(), text));
+        }
+    }
+}
+
+fn lines(faults: &[Fault]) -> Vec<usize> {
+    faults.iter().map(|fault| fault.line).collect()
+}
+
+fn unsafe_faults(file: &str, text: &str) -> Vec<Fault> {
+    fn search(tokens: TokenStream, lines: &mut Vec<usize>) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => search(group.stream(), lines),
+                TokenTree::Ident(ident) if ident == "unsafe" => {
+                    lines.push(ident.span().start().line);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    search(paths::tokens_of(file, text), &mut lines);
+    lines.into_iter().map(|line| fault(file, line, "`unsafe` is not allowed here")).collect()
+}
+
+fn top_folder_fault(name: &str) -> Option<Fault> {
+    let fine = name.starts_with('.') || TOP_FOLDER.contains(&name);
+    (!fine).then(|| fault(name, 0, "is not agreed to lie in the top folder"))
+}
+
+fn machine_path_faults(file: &str, text: &str) -> Vec<Fault> {
+    text.lines()
+        .enumerate()
+        .filter_map(|(index, line)| {
+            let found = MACHINE_PATHS.iter().find(|place| line.contains(**place))?;
+            Some(fault(file, index + 1, format!("names the place `{found}`")))
+        })
+        .collect()
+}
+
+mod checker {
+    use super::*;
+
+    #[test]
+    fn finds_unsafe() {
+        let text = "#![deny(unsafe_code)]\n// unsafe\nfn f() {\n    unsafe { g() }\n}\n";
+        assert_eq!(lines(&unsafe_faults("src/a.rs", text)), [4]);
+    }
+
+    #[test]
+    fn finds_strangers_in_the_top_folder() {
+        assert!(top_folder_fault("notes.txt").is_some());
+        assert!(top_folder_fault("src").is_none() && top_folder_fault(".ci").is_none());
+    }
+
+    #[test]
+    fn finds_places_on_a_machine() {
+        let text = format!("fine\nsee {}x\n", MACHINE_PATHS[0]);
+        assert_eq!(lines(&machine_path_faults("README.md", &text)), [2]);
+    }
+}
