@@ -14,16 +14,16 @@ use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
 /// Which of a pulse's echoes a receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoSelection {
-    /// The nearest.
+    /// The echo with the least range.
     First,
-    /// The one with the most energy; of equals the nearest.
+    /// The echo with the most energy; the nearest of several equal ones.
     Strongest,
-    /// The farthest.
+    /// The echo with the greatest range.
     Last,
-    /// The strongest as first, the last as second return.
+    /// The strongest echo as first return, the last as second.
     StrongestAndLast,
-    /// The last as second return; as first the strongest, or the second strongest when the last
-    /// is the strongest and there is another.
+    /// The last echo as second return. The first return is the strongest echo, or the second
+    /// strongest if the last is the strongest and there is another.
     OtherAndLast,
 }
 
@@ -70,15 +70,16 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
 
 /// Forms a pulse's echoes and picks those that `selection` reports.
 ///
-/// Hits are taken from near to far. Everything within the signal cutoff behind an echo's nearest
-/// hit belongs to that echo: its range is the mean of its hits' ranges, its intensity the sum of
-/// their `rho cos(theta)` over the number of rays in the stencil. Echoes below the detection
-/// threshold or outside the range limits are not seen; what they are made of still blocks the
-/// light behind it.
+/// Hits are grouped from near to far. Every hit within the signal cutoff behind an echo's nearest
+/// hit belongs to that echo. The echo's range is the mean of its hits' ranges; its intensity is
+/// the sum of their `rho cos(theta)` divided by the number of rays in the stencil. Echoes below
+/// the detection threshold or outside the range limits are not reported, but their surfaces
+/// still block the light behind them.
 ///
-/// `light` is what the window lets through on both ways, 1 when it is clean: intensities fall by
-/// that factor. The threshold is that of an echo from the greatest range; a nearer one has light to
-/// spare, by the inverse square of the distance, before a dirty window loses it.
+/// `light` is the share of the light that passes the window out and back, 1 if it is clean;
+/// intensities are multiplied by it. The detection threshold holds for an echo from the greatest
+/// range. Nearer echoes arrive stronger by the inverse square of the distance, so a dirty window
+/// hides them later.
 pub fn returns(
     hits: &[Hit],
     beam: &BeamSettings,
@@ -116,7 +117,7 @@ pub fn returns(
     PulseReturns { first: seen, second: if selection.is_dual() { seen } else { None } }
 }
 
-/// Whether the receiver notices an echo that came with `light`.
+/// Whether the receiver detects an echo through a window that passes `light`.
 fn is_seen(echo: &Return, beam: &BeamSettings, light: f32) -> bool {
     let share_of_range = f64::from(echo.range_m) / beam.max_range_m;
     let least = f64::from(light).max((share_of_range * share_of_range).min(1.0));
@@ -126,14 +127,14 @@ fn is_seen(echo: &Return, beam: &BeamSettings, light: f32) -> bool {
         && f64::from(echo.range_m) <= beam.max_range_m
 }
 
-/// All echoes that are seen, the nearest first; formed as [`returns`] does.
+/// All echoes that are detected, nearest first; formed as in [`returns`].
 pub fn echoes(hits: &[Hit], beam: &BeamSettings, light: f32) -> Echoes {
     let mut all = Echoes::default();
     each_echo(hits, beam, light, |echo| all.push(echo));
     all
 }
 
-/// As [`returns`], for any hits.
+/// [`returns`] for hits that may form more than one echo.
 fn several_echoes(
     hits: &[Hit],
     beam: &BeamSettings,
@@ -165,7 +166,7 @@ fn several_echoes(
     PulseReturns { first, second }
 }
 
-/// Forms echoes from near to far and hands those that are seen to `seen`.
+/// Forms echoes from near to far and calls `seen` with those that are detected.
 fn each_echo(hits: &[Hit], beam: &BeamSettings, light: f32, mut seen: impl FnMut(Return)) {
     let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
     let mut used = 0;

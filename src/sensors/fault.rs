@@ -1,47 +1,47 @@
-//! What a fault of the rig did to a measurement or to what a device makes of it.
+//! Fault effects: what a fault of the rig did to a measurement, or to the packet made from it.
 
-/// One fault's doing.
+/// The effect of one fault on one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// The fault's place in the rig.
+    /// Index of the fault in the rig.
     pub fault: usize,
-    /// Which of its windows.
+    /// Counts the fault's windows of time from 0.
     pub window: u64,
-    /// What it did.
+    /// What changed, and by how much.
     pub symptom: Symptom,
 }
 
-/// What shows of a fault.
+/// The kinds of fault effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symptom {
-    /// A receiver had no satellite.
+    /// A receiver tracked no satellite.
     NoSatellite,
     /// A receiver's position was off.
     Moved {
-        /// So far, rounded.
+        /// Size of the offset, rounded.
         millimetres: u64,
     },
-    /// A receiver told an old fix.
+    /// A receiver reported an old fix.
     Frozen,
-    /// Returns that a lidar would have had are not there.
+    /// Returns that a lidar would have had are missing.
     LostReturns {
-        /// So many.
+        /// Number of returns.
         count: u64,
     },
-    /// Returns are weaker, or others than they would have been.
+    /// Returns are weaker than, or different from, those without the fault.
     ChangedReturns {
-        /// So many.
+        /// Number of returns.
         count: u64,
     },
-    /// A rotor was held.
+    /// The rotor was held.
     Stalled {
-        /// It turned so fast at the first firing, rounded.
+        /// Its speed at the first firing, rounded.
         rpm: u64,
     },
 }
 
 impl Symptom {
-    /// The word for it in the log, and how much.
+    /// The effect's name in the fault log, and its amount.
     pub fn words(self) -> (&'static str, Option<u64>) {
         match self {
             Self::NoSatellite => ("no_satellite", None),

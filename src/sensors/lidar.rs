@@ -1,9 +1,9 @@
-//! A spinning lidar on a moving robot: a packet's worth of pulses in, returns out.
+//! A spinning lidar on a moving robot: the pulses of a packet in, returns out.
 
 use glam::DMat3;
 
 use super::fault::Touch;
-use super::lidar_faults::Ailments;
+use super::lidar_faults::SweepFaults;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{
@@ -22,7 +22,7 @@ pub struct Lidar {
     lasers: Vec<LaserGeometry>,
     /// Sine and cosine of each laser's elevation.
     elevations: Vec<(f64, f64)>,
-    /// Of all rays, and of fewer: see [`Thinning`].
+    /// With all rays and with fewer, by [`Thinning`].
     stencils: [Stencil; 3],
     half_axes_m: [f64; 2],
     beam: BeamSettings,
@@ -31,16 +31,16 @@ pub struct Lidar {
     faults: Vec<Timed<LidarFault>>,
 }
 
-/// Room for a measurement's pulses and hits; keep one per thread.
+/// Reusable buffers for a measurement's pulses and hits; keep one per thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// The request's firings, laser by laser: pulses of one laser are neighbours in the world, and
-    /// casters like neighbours.
+    /// Indices of the request's firings, sorted by laser: pulses of one laser are neighbours in the
+    /// world, and casters are faster with neighbours.
     order: Vec<u32>,
-    /// For each laser, where its next firing goes in `order`.
+    /// For each laser, the place of its next firing in `order`.
     places: Vec<u32>,
     pulses: Vec<Pulse>,
-    /// When each of `pulses` is fired.
+    /// Firing time of each of `pulses`.
     fired: Vec<SimTime>,
     hits: Vec<Hit>,
     thinning: Thinning,
@@ -49,25 +49,25 @@ pub struct Scratch {
     seen: u64,
 }
 
-/// Which moving objects are looked out for.
+/// The moving objects whose first return is to be reported, because they are a stimulus.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
-    /// The instance that hits of the first object have.
+    /// Instance index in hits of the first object.
     pub first_instance: u32,
-    /// A bit an object, the first is the lowest; the 65th and later cannot be watched.
+    /// One bit an object, the lowest for the first. The 65th and later objects cannot be watched.
     pub objects: u64,
 }
 
-/// What a receiver makes of a pulse.
+/// The receiver's report of one pulse.
 pub(super) trait Received {
-    /// Whether it tells a return within `within_m` of `range_m`.
-    fn tells(&self, range_m: f32, within_m: f32) -> bool;
+    /// Whether it has a return within `within_m` of `range_m`.
+    fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
 
-    /// How many returns are missing in `other`, and how many are there but differ.
+    /// How many returns are missing in `other`, and how many differ.
     fn difference(&self, other: &Self) -> (u64, u64);
 }
 
-/// Adds up lost and changed returns, place by place.
+/// Counts lost and changed returns over pairs of (without, with) a fault.
 fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) -> (u64, u64) {
     pairs.fold((0, 0), |(lost, changed), (here, there)| match (here, there) {
         (Some(_), None) => (lost + 1, changed),
@@ -81,7 +81,7 @@ impl Received for PulseReturns {
         differences([(self.first, other.first), (self.second, other.second)].into_iter())
     }
 
-    fn tells(&self, range_m: f32, within_m: f32) -> bool {
+    fn has_return_near(&self, range_m: f32, within_m: f32) -> bool {
         let both = self.first.iter().chain(&self.second);
         both.into_iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
     }
@@ -94,20 +94,20 @@ impl Received for Echoes {
         differences(here.map(|(place, echo)| (Some(*echo), there(place))))
     }
 
-    fn tells(&self, range_m: f32, within_m: f32) -> bool {
+    fn has_return_near(&self, range_m: f32, within_m: f32) -> bool {
         self.as_slice().iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
     }
 }
 
-/// How many rays of a pulse are cast when there is no time for all.
+/// How many rays of a pulse are cast if there is no time for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thinning {
-    /// All.
+    /// All rays.
     #[default]
     None,
-    /// The middle one and the four nearest the stencil's beginning: nine become five.
+    /// The middle ray and the four nearest to the stencil's beginning: five of nine.
     Half,
-    /// The middle one.
+    /// The middle ray.
     Single,
 }
 
@@ -125,7 +125,7 @@ impl Thinning {
 }
 
 impl Lidar {
-    /// A lidar with `lasers`, whose firings name them by index.
+    /// A lidar with `lasers`, to which [`FiringSlot::laser`] refers.
     pub fn new(
         lasers: Vec<LaserGeometry>,
         beam: &BeamSettings,
@@ -144,21 +144,22 @@ impl Lidar {
         }
     }
 
-    /// The same with what will go wrong.
+    /// Adds faults of the optics.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<LidarFault>]) -> Self {
         self.faults = faults.to_vec();
         self
     }
 
-    /// Fires every pulse of `sweep` from where the sensor is at that instant; one entry a firing.
+    /// Fires every pulse of `sweep` from the sensor's pose at that instant. Returns one report a
+    /// firing, and the effects of faults.
     ///
-    /// The pose is taken at the first and the last firing; between them, some milliseconds at most, it
-    /// is interpolated for every firing (Elmquist et al. 2021:
-    /// motion during the scan).
+    /// The pose is evaluated at the first and the last firing and interpolated for the firings
+    /// between, which are some milliseconds apart at most (motion during the scan, Elmquist et al.
+    /// 2021).
     ///
-    /// `receive` makes of a firing's hits, of the share of its light that the window lets through on
-    /// both ways, and of the firing's index, what its receiver tells. Also answers what faults did.
+    /// `receive` makes the receiver's report from a firing's hits, the share of light that passes
+    /// the window out and back, and the firing's index.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -191,48 +192,48 @@ impl Lidar {
         }
         let stencil = &self.stencils[scratch.thinning as usize];
         scratch.is_thinned = stencil.len() < self.stencils[0].len();
-        // What was in `hits` does not matter: casters write every hit.
+        // Old contents do not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * stencil.len(), Hit::MISS);
         surroundings.caster.cast_at(stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
 
         let mut received = vec![T::default(); sweep.firings.len()];
         let mut seen = 0;
-        let ailments = Ailments::of(&self.faults, start, sweep, &self.lasers);
+        let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
         let hits = scratch.hits.chunks_exact(stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
             received[index as usize] =
-                ailments.receive(index as usize, |light| receive(hits, light, index as usize));
+                faults.receive(index as usize, |light| receive(hits, light, index as usize));
             if scratch.watch.objects != 0 {
                 seen |= self.watched(&scratch.watch, hits, &received[index as usize]);
             }
         }
         scratch.seen = seen;
-        (received, ailments.touches())
+        (received, faults.touches())
     }
 
-    /// Which of the watched objects were hit where the receiver tells a return.
+    /// The watched objects that were hit at a range where the receiver reports a return.
     fn watched(&self, watch: &Watch, hits: &[Hit], received: &impl Received) -> u64 {
-        // A return's range is the mean of what lies within the cutoff, with an error.
+        // A return's range is the mean of the hits within the cutoff, plus an error.
         let within_m = (self.beam.signal_cutoff_m + 5.0 * self.errors.range_std_m) as f32;
         let objects = hits.iter().filter(|hit| hit.range_m.is_finite()).map(|hit| {
             let object = hit.instance.wrapping_sub(watch.first_instance);
             let bit = 1u64.checked_shl(object).unwrap_or(0) & watch.objects;
-            if bit != 0 && received.tells(hit.range_m, within_m) { bit } else { 0 }
+            if bit != 0 && received.has_return_near(hit.range_m, within_m) { bit } else { 0 }
         });
         objects.fold(0, |seen, object| seen | object)
     }
 
-    /// The random draws of a sweep.
+    /// The source of a sweep's random draws.
     pub(super) fn noise_of(&self, sweep: &Sweep) -> RequestNoise {
         self.noise.request(sweep.number)
     }
 
-    /// The optics.
+    /// Beam and receiver settings.
     pub(super) fn beam(&self) -> &BeamSettings {
         &self.beam
     }
 
-    /// An echo with errors of range and intensity added.
+    /// Adds errors of range and intensity to an echo.
     pub(super) fn with_error(
         &self,
         echo: Return,
@@ -314,35 +315,35 @@ impl super::Sensor for Lidar {
 }
 
 impl Scratch {
-    /// How many rays pulses get from here on.
+    /// Sets how many rays each pulse gets from now on.
     pub fn set_thinning(&mut self, thinning: Thinning) {
         self.thinning = thinning;
         self.is_thinned = false;
     }
 
-    /// Which objects are looked out for in what is measured from here on.
+    /// Sets the objects to watch from now on.
     pub fn set_watch(&mut self, watch: Watch) {
         self.watch = watch;
     }
 
-    /// Which of them there were returns from since the last call, a bit each.
+    /// The watched objects with a return since the last call, one bit each.
     pub fn take_seen(&mut self) -> u64 {
         std::mem::take(&mut self.seen)
     }
 
-    /// Whether the last measurement was made with fewer rays than the sensor has.
+    /// Whether the last measurement was made with fewer rays than the stencil has.
     pub fn is_thinned(&self) -> bool {
         self.is_thinned
     }
 
-    /// Room for rays that are no lidar's, emptied.
+    /// The emptied buffers, for sensors that are no lidars.
     pub(super) fn rays(&mut self) -> (&mut Vec<Pulse>, &mut Vec<Hit>) {
         self.pulses.clear();
         self.hits.clear();
         (&mut self.pulses, &mut self.hits)
     }
 
-    /// Fills `order`; firings of one laser keep their order.
+    /// Fills `order` by a stable counting sort.
     fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
         self.places.clear();
         self.places.resize(lasers + 1, 0);
@@ -362,7 +363,7 @@ impl Scratch {
     }
 }
 
-/// A draw with the standard deviation `std`; nothing is drawn for zero.
+/// A draw with the standard deviation `std`; no draw is made for zero.
 fn error(std: f64, noise: &RequestNoise, index: usize, quantity: Quantity) -> f64 {
     if std == 0.0 { 0.0 } else { std * noise.standard_normal(index, quantity) }
 }

@@ -1,4 +1,4 @@
-//! What faults of a lidar's optics do to its returns.
+//! Effects of a lidar's optical faults on its returns.
 
 use std::cell::Cell;
 
@@ -9,23 +9,23 @@ use super::{FiringSlot, Sweep};
 use crate::config::rig::faults::{LidarFault, Timed};
 use crate::time::SimTime;
 
-/// The faults that may be there during a sweep, and what they have done in it.
-pub(super) struct Ailments<'a> {
+/// The faults that may be active during a sweep, with their effects so far.
+pub(super) struct SweepFaults<'a> {
     start: SimTime,
     sweep: &'a Sweep,
     lasers: &'a [LaserGeometry],
-    all: Vec<Ailment<'a>>,
+    all: Vec<ActiveFault<'a>>,
 }
 
-struct Ailment<'a> {
+struct ActiveFault<'a> {
     fault: &'a Timed<LidarFault>,
     window: u64,
     lost: Cell<u64>,
     changed: Cell<u64>,
 }
 
-impl<'a> Ailments<'a> {
-    /// Those of `faults` during a sweep of `lasers` that starts at `start`.
+impl<'a> SweepFaults<'a> {
+    /// The `faults` that may be active during `sweep`, which starts at `start`.
     pub fn of(
         faults: &'a [Timed<LidarFault>],
         start: SimTime,
@@ -36,54 +36,54 @@ impl<'a> Ailments<'a> {
             return Self { start, sweep, lasers, all: Vec::new() };
         }
         let end = SimTime(start.0 + u64::from(sweep.span_ns()));
-        let there = faults.iter().filter_map(|fault| {
+        let active = faults.iter().filter_map(|fault| {
             let window = fault.schedule.window_between(start, end)?;
-            Some(Ailment { fault, window, lost: Cell::new(0), changed: Cell::new(0) })
+            Some(ActiveFault { fault, window, lost: Cell::new(0), changed: Cell::new(0) })
         });
-        Self { start, sweep, lasers, all: there.collect() }
+        Self { start, sweep, lasers, all: active.collect() }
     }
 
-    /// What is told of the firing `index`, of which `receive` says what comes of a share of its
-    /// light, 0..=1, both ways.
+    /// The report of the firing `index` under all faults. `receive` gives the report for a share of
+    /// the light, 0..=1, that passes the window out and back.
     pub fn receive<T: Default + Received>(&self, index: usize, receive: impl Fn(f32) -> T) -> T {
-        let mut told = receive(1.0);
+        let mut report = receive(1.0);
         if self.all.is_empty() {
-            return told;
+            return report;
         }
         let mut light = 1.0;
-        for ailment in &self.all {
-            let share = self.share(ailment.fault, &self.sweep.firings[index]);
+        for active in &self.all {
+            let share = self.share(active.fault, &self.sweep.firings[index]);
             if share == 1.0 {
                 continue;
             }
             light *= share;
             let left = if light == 0.0 { T::default() } else { receive(light) };
-            let (lost, changed) = told.difference(&left);
-            ailment.lost.set(ailment.lost.get() + lost);
-            ailment.changed.set(ailment.changed.get() + changed);
-            told = left;
+            let (lost, changed) = report.difference(&left);
+            active.lost.set(active.lost.get() + lost);
+            active.changed.set(active.changed.get() + changed);
+            report = left;
         }
-        told
+        report
     }
 
-    /// What was done to the sweep.
+    /// The effects on the whole sweep.
     pub fn touches(&self) -> Vec<Touch> {
         let mut touches = Vec::new();
-        for Ailment { fault, window, lost, changed } in &self.all {
-            let mut tell = |symptom| {
+        for ActiveFault { fault, window, lost, changed } in &self.all {
+            let mut add = |symptom| {
                 touches.push(Touch { fault: fault.fault, window: *window, symptom });
             };
             if lost.get() > 0 {
-                tell(Symptom::LostReturns { count: lost.get() });
+                add(Symptom::LostReturns { count: lost.get() });
             }
             if changed.get() > 0 {
-                tell(Symptom::ChangedReturns { count: changed.get() });
+                add(Symptom::ChangedReturns { count: changed.get() });
             }
         }
         touches
     }
 
-    /// How much of a firing's light a fault leaves.
+    /// The share of a firing's light that a fault leaves.
     fn share(&self, fault: &Timed<LidarFault>, firing: &FiringSlot) -> f32 {
         if !fault.is_on(SimTime(self.start.0 + u64::from(firing.offset_ns))) {
             return 1.0;

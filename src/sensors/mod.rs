@@ -1,9 +1,9 @@
 //! Physics: truth in, measurement out.
 //!
-//! A device says what to measure with a [`MeasurementRequest`]; a [`Sensor`] answers with a
-//! [`Measurement`]. Both are plain values, so that any thread may measure and the device still
-//! gets its answers in order. What remembers the past (a bias that wanders, a filter) cannot be
-//! measured out of order: it is a model of this layer that the device owns and steps.
+//! A device asks with a [`MeasurementRequest`]; a [`Sensor`] answers with a [`Measurement`]. Both
+//! are plain values, so that any thread may measure while the device gets its answers in order.
+//! Models with a memory (a drifting bias, a filter) cannot be evaluated out of order: the device
+//! owns them and steps them.
 
 pub mod beam;
 pub mod fault;
@@ -25,10 +25,10 @@ use crate::time::SimTime;
 use crate::world::raycast::RayCaster;
 use crate::world::trajectory::Trajectory;
 
-/// A sensor's physics. Shared by all threads that measure for it.
+/// The physics of one sensor, shared by all threads.
 pub trait Sensor: Send + Sync {
-    /// Answers `request`. The answer depends on the arguments alone: requests are measured out of
-    /// order and on any thread.
+    /// Answers `request`. The answer depends on the arguments alone, because requests are measured
+    /// out of order and on any thread.
     fn measure(
         &self,
         request: MeasurementRequest,
@@ -37,21 +37,21 @@ pub trait Sensor: Send + Sync {
     ) -> Measurement;
 }
 
-/// What a sensor finds itself in.
+/// Everything a sensor can measure.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// What pulses and lines of sight hit.
+    /// Finds the hits of pulses and lines of sight.
     pub caster: &'a dyn RayCaster,
-    /// The robot's motion.
+    /// Motion of the robot's body.
     pub trajectory: &'a Trajectory,
-    /// Where World stands on Earth.
+    /// Position of the World frame on Earth.
     pub origin: &'a GeoOrigin,
-    /// Where the sensor sits on the robot.
+    /// The sensor's mount on the robot.
     pub body_from_sensor: Transform<Body, SensorFrame>,
 }
 
 impl Surroundings<'_> {
-    /// Where the sensor is at `at`.
+    /// The sensor's pose at `at`.
     pub fn world_from_sensor(&self, at: SimTime) -> Transform<World, SensorFrame> {
         self.trajectory.pose(at) * self.body_from_sensor
     }
@@ -60,25 +60,25 @@ impl Surroundings<'_> {
 /// One pulse of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiringSlot {
-    /// After the request's start, nanoseconds.
+    /// Time after the request's start.
     pub offset_ns: u32,
-    /// Index into the lidar's lasers.
+    /// Index into the lidar's [`pattern::LaserGeometry`] list.
     pub laser: u16,
 }
 
-/// What a sensor shall measure next.
+/// A device's question to its sensor.
 #[derive(Clone, Debug)]
 pub struct MeasurementRequest {
-    /// Counts the device's requests from zero.
+    /// Counts the device's requests from 0.
     pub index: u64,
-    /// The instant, or a lidar's first firing.
+    /// The instant of the measurement; of a series or sweep, of its first sample or firing.
     pub start: SimTime,
-    /// What to measure.
+    /// What to measure from `start` on.
     pub subject: Subject,
 }
 
 impl MeasurementRequest {
-    /// The last instant it asks about.
+    /// The instant of the last sample or firing.
     pub fn end(&self) -> SimTime {
         match &self.subject {
             Subject::Instant => self.start,
@@ -93,15 +93,15 @@ impl MeasurementRequest {
 /// What to measure.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    /// Whatever the sensor measures, at the request's start.
+    /// Everything the sensor measures, once, at the request's start.
     Instant,
-    /// A lidar's pulses.
+    /// The pulses of a lidar's packet or scan.
     Sweep(Sweep),
-    /// The same at instants that follow one another.
+    /// Everything the sensor measures, at regular intervals.
     Series {
-        /// How many.
+        /// Number of samples.
         count: u32,
-        /// From one to the next, nanoseconds.
+        /// Interval between samples.
         period_ns: u64,
     },
 }
@@ -109,40 +109,41 @@ pub enum Subject {
 /// Some pulses of a spinning lidar: those of one packet, or of one scan.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Counts what the device sends; random draws are made from it. Asked for twice with the same
-    /// number, the same errors come back.
+    /// Counts the device's packets or scans. Random draws depend on it: a second request with the
+    /// same number gets the same errors.
     pub number: u64,
-    /// How the rotor turns from the request's start on.
+    /// The rotor's angle over time from the request's start.
     pub rotor: RotorMotion,
-    /// Which echoes the receiver reports; of no meaning to one that tells all of them.
+    /// Which echoes the receiver reports; ignored by receivers that report all.
     pub selection: EchoSelection,
-    /// The pulses, in the order the device wants them back.
+    /// The pulses, in the order in which the device wants the returns.
     pub firings: Arc<[FiringSlot]>,
 }
 
-/// How a rotor turns, in pieces of even acceleration.
+/// A rotor's angle over time, in pieces of constant acceleration.
 #[derive(Clone, Debug)]
 pub struct RotorMotion {
     first: RotorPiece,
-    /// Those after it, by their beginning; hardly ever there.
+    /// Further pieces in the order of time; usually none.
     others: Vec<RotorPiece>,
 }
 
-/// A stretch of even angular acceleration. Angles are clockwise seen from above, 0 is forward.
+/// An interval of constant angular acceleration. Angles are clockwise seen from above, 0 is
+/// forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RotorPiece {
-    /// Its beginning after the request's start, nanoseconds; the first piece's is 0.
+    /// Start of the piece after the request's start; 0 for the first piece.
     pub from_ns: u64,
-    /// Angle at its beginning, radians.
+    /// Angle at the start of the piece.
     pub azimuth_rad: f64,
-    /// Speed at its beginning, rad/s.
+    /// Speed at the start of the piece.
     pub rate_rad_s: f64,
-    /// Acceleration, rad/s^2.
+    /// Constant over the piece.
     pub acceleration_rad_s2: f64,
 }
 
 impl RotorMotion {
-    /// A rotor that turns evenly.
+    /// A rotor with constant speed.
     pub fn even(azimuth_rad: f64, rate_rad_s: f64) -> Self {
         Self::starting_with(RotorPiece { azimuth_rad, rate_rad_s, ..RotorPiece::default() })
     }
@@ -152,7 +153,8 @@ impl RotorMotion {
         Self { first, others: Vec::new() }
     }
 
-    /// The same, but with `piece` from its beginning on. Pieces come in the order of time.
+    /// Adds `piece`, which replaces the motion from its start on. Pieces must be added in the order of
+    /// time.
     pub fn push(&mut self, piece: RotorPiece) {
         self.others.push(piece);
     }
@@ -168,7 +170,7 @@ impl RotorMotion {
 }
 
 impl Sweep {
-    /// From the first firing to the last, nanoseconds.
+    /// Time from the request's start to the last firing.
     pub fn span_ns(&self) -> u32 {
         self.firings.iter().map(|firing| firing.offset_ns).max().unwrap_or(0)
     }
@@ -182,26 +184,27 @@ impl Sweep {
 /// One echo as the receiver reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Return {
-    /// Along the beam from the laser's exit, metres.
+    /// Distance along the beam from the laser's exit point.
     pub range_m: f32,
-    /// Share of full scale: diffuse reflectance times cosine of incidence over the whole spot, 0..=1.
+    /// Share of full scale, 0..=1: diffuse reflectance times the cosine of incidence, averaged over
+    /// the spot.
     pub intensity: f32,
 }
 
-/// What a receiver made of one pulse. With a single return mode `second` stays empty; with dual,
-/// `first` is the strongest and `second` the last.
+/// The returns of one pulse. With single return, `second` is `None`. With dual return, `first` is
+/// the strongest and `second` the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PulseReturns {
-    /// The chosen echo, or the strongest.
+    /// The echo selected by the return mode; with dual return the strongest.
     pub first: Option<Return>,
-    /// The last, with dual return.
+    /// The last echo, with dual return.
     pub second: Option<Return>,
 }
 
-/// Echoes of a pulse that a receiver tells apart at most.
+/// The largest number of echoes of a pulse that a receiver distinguishes.
 pub const MAX_ECHOES: usize = 5;
 
-/// The echoes of one pulse, the nearest first.
+/// The echoes of one pulse, nearest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Echoes {
     seen: [Return; MAX_ECHOES],
@@ -209,13 +212,13 @@ pub struct Echoes {
 }
 
 impl Echoes {
-    /// The echoes.
+    /// The echoes that were detected.
     pub fn as_slice(&self) -> &[Return] {
         &self.seen[..usize::from(self.count)]
     }
 
-    /// Adds an echo that is farther than the others. The fifth gives way to it when there is no
-    /// more room, so that the last one is always there.
+    /// Adds an echo that is farther than the others. If there is no more room it replaces the fifth,
+    /// so that the last echo is always reported.
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);
         self.seen[place] = echo;
@@ -226,30 +229,30 @@ impl Echoes {
 /// The answer to a [`MeasurementRequest`].
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// What was asked.
+    /// The question that this answers.
     pub request: MeasurementRequest,
-    /// The answer.
+    /// The measured values; their kind depends on the sensor.
     pub outcome: Outcome,
-    /// What faults did to it.
+    /// Effects of faults on the measurement.
     pub touches: Vec<Touch>,
 }
 
 impl Measurement {
-    /// An answer that no fault has touched.
+    /// A measurement without fault effects.
     pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
         Self { request, outcome, touches: Vec::new() }
     }
 }
 
-/// What was measured; which kind, the sensor says.
+/// Measured values.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// One entry a firing of a [`Sweep`], in its order.
+    /// One entry for each firing of a [`Sweep`], in its order.
     Returns(Vec<PulseReturns>),
-    /// One entry an instant of a series, in its order.
+    /// One entry for each sample of a series.
     Inertial(Vec<imu::InertialTruth>),
-    /// Where an antenna is and what it sees of the sky.
+    /// Position of an antenna and its view of the sky.
     Sky(Box<gnss::SkyView>),
-    /// As [`Outcome::Returns`], by a receiver that tells echoes apart.
+    /// As [`Outcome::Returns`], for a receiver that distinguishes echoes.
     Echoes(Vec<Echoes>),
 }

@@ -1,4 +1,4 @@
-//! A lidar whose receiver tells the echoes of a pulse apart.
+//! A lidar whose receiver reports every echo of a pulse.
 
 use super::lidar::{Lidar, Scratch};
 use super::noise::Quantity;
@@ -6,7 +6,7 @@ use super::{Echoes, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, Subjec
 use super::{Sensor, beam};
 use crate::world::raycast::Hit;
 
-/// Errors of range and intensity, echo by echo.
+/// Random draws for the range and intensity errors of each echo.
 const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
     [Quantity::FirstRange, Quantity::FirstIntensity],
     [Quantity::SecondRange, Quantity::SecondIntensity],
@@ -15,8 +15,7 @@ const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
     [Quantity::FifthRange, Quantity::FifthIntensity],
 ];
 
-/// The physics of such a lidar: a [`Lidar`] that answers with [`Outcome::Echoes`]. Each echo has
-/// errors of its own.
+/// A [`Lidar`] that answers with [`Outcome::Echoes`]. Each echo has errors of its own.
 #[derive(Clone, Debug)]
 pub struct MultiEchoLidar(pub Lidar);
 

@@ -1,15 +1,15 @@
-//! Random numbers that are a function of what they are for.
+//! Random numbers that are a hash of their purpose.
 //!
-//! Every draw is named by seed, device, request, firing and quantity: no draw depends on which
-//! thread makes it, on what was drawn before, or on whether another error is switched on.
-//! The generator is SplitMix64, a hash of its counter.
+//! Every draw is identified by seed, device, request, firing and quantity. It does not depend on
+//! the thread that makes it, on earlier draws, or on whether another error is switched on. The
+//! generator is SplitMix64, a hash of its counter.
 
 use rand::Rng;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::SplitMix64;
 
-/// What a draw is for.
+/// The purpose of a draw. The numbers are part of the hash and must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Quantity {
@@ -17,63 +17,63 @@ pub enum Quantity {
     FirstRange = 1,
     /// Intensity of a pulse's first reported return.
     FirstIntensity,
-    /// Range of the second.
+    /// Range of a pulse's second reported return.
     SecondRange,
-    /// Intensity of the second.
+    /// Intensity of a pulse's second reported return.
     SecondIntensity,
-    /// Direction of the beam, clockwise.
+    /// Azimuth error of the beam.
     Azimuth,
-    /// Direction of the beam, up.
+    /// Elevation error of the beam.
     Elevation,
     /// Intensity byte of a pulse without a return.
     DarkIntensity,
-    /// Reported angle of a rotor.
+    /// Error of a rotor's reported angle.
     Encoder,
-    /// GNSS position, white.
+    /// White noise of a GNSS position.
     GnssPosition,
-    /// GNSS position, a step of Chrono's random walk.
+    /// Step of Chrono's random walk of a GNSS position.
     GnssWalk,
-    /// GNSS position, a step of a Gauss-Markov process.
+    /// Step of a Gauss-Markov process of a GNSS position.
     GnssMarkov,
-    /// GNSS velocity.
+    /// White noise of a GNSS velocity.
     GnssVelocity,
-    /// GNSS time.
+    /// Error of a GNSS receiver's time.
     GnssClock,
-    /// Carrier to noise of a satellite.
+    /// Change of a satellite's carrier-to-noise ratio.
     GnssCarrierToNoise,
-    /// Residual of a satellite's range.
+    /// Range residual of a satellite.
     GnssResidual,
-    /// Edge of a time pulse.
+    /// Jitter of a time pulse's edge.
     GnssPulse,
-    /// Speed of a motor as it is told.
+    /// Error of a motor's reported speed.
     Tachometer,
-    /// How late a position packet is made.
+    /// Delay of a position packet.
     PositionDelay,
     /// Range of a pulse's third echo.
     ThirdRange = 32,
     /// Intensity of a pulse's third echo.
     ThirdIntensity,
-    /// Range of the fourth.
+    /// Range of a pulse's fourth echo.
     FourthRange,
-    /// Intensity of the fourth.
+    /// Intensity of a pulse's fourth echo.
     FourthIntensity,
-    /// Range of the fifth.
+    /// Range of a pulse's fifth echo.
     FifthRange,
-    /// Intensity of the fifth.
+    /// Intensity of a pulse's fifth echo.
     FifthIntensity,
     /// White noise of a sample.
     White = 64,
-    /// Step of a bias that comes back.
+    /// Step of a bias instability (Gauss-Markov).
     BiasInstability,
-    /// Step of a bias that walks off.
+    /// Step of a bias random walk.
     BiasWalk,
-    /// Bias of a run.
+    /// Bias that is drawn once a run.
     TurnOnBias,
-    /// Scale factor error of a run.
+    /// Scale factor error, drawn once a run.
     ScaleFactor,
-    /// Misalignment of a run.
+    /// Axis misalignment, drawn once a run.
     Misalignment,
-    /// Time stamp of a sample.
+    /// Jitter of a sample's timestamp.
     ClockJitter,
 }
 
@@ -84,14 +84,14 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// For the device `device_name` of a rig with `seed`. The name keys the draws, so adding a
-    /// device to a rig does not change the others.
+    /// The source of the device `device_name` of a rig with `seed`. Draws are keyed by the name, so
+    /// that adding a device to a rig does not change the others.
     pub fn new(seed: u64, device_name: &str) -> Self {
         let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
         Self { key }
     }
 
-    /// The draws of one request.
+    /// The source of one request.
     pub fn request(&self, index: u64) -> RequestNoise {
         RequestNoise { key: mix(self.key, index) }
     }
@@ -106,19 +106,18 @@ pub struct RequestNoise {
 impl RequestNoise {
     /// A draw from the standard normal distribution.
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
-        // Each draw has a counter range of its own: the distribution takes one number nearly
-        // always, a few more in its tails.
+        // Each draw has a counter range of its own: the distribution nearly always consumes one
+        // number, and a few more in its tails.
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
         StandardNormal.sample(&mut SplitMix64::from_seed(start.to_le_bytes()))
     }
 
-    /// A generator for draws whose number is not known beforehand. Its draws are this request's: of
-    /// a source that is asked for nothing else.
+    /// A generator for an unknown number of draws. The request must not be used for other draws.
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
     }
 
-    /// A whole number in `low..=high`, all equally likely (within 2^-56).
+    /// An integer in `low..=high`, uniform to within 2^-56.
     pub fn whole(&self, firing: usize, quantity: Quantity, low: u8, high: u8) -> u8 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
         let span = u128::from(high - low) + 1;
@@ -126,7 +125,7 @@ impl RequestNoise {
     }
 }
 
-/// One step of SplitMix64 from a state that depends on both.
+/// One step of SplitMix64 from a state that depends on both arguments.
 fn mix(key: u64, value: u64) -> u64 {
     let state = key ^ value.wrapping_mul(0xd134_2543_de82_ef95);
     SplitMix64::from_seed(state.to_le_bytes()).next_u64()

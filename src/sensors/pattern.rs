@@ -1,32 +1,32 @@
-//! Where each laser of a spinning lidar points.
+//! Beam geometry of a spinning lidar's lasers.
 
 use glam::DVec3;
 
-/// One laser of a spinning head: how its beam leaves, seen from the rotor.
+/// The beam of one laser relative to the rotor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaserGeometry {
-    /// Above the rotor's plane, radians.
+    /// Angle above the rotor's plane.
     pub elevation_rad: f64,
-    /// Added to the rotor's azimuth, clockwise, radians.
+    /// Added to the rotor's azimuth, clockwise.
     pub azimuth_offset_rad: f64,
-    /// Exit point along the beam's heading, metres.
+    /// Exit point along the beam's heading.
     pub exit_forward_m: f64,
-    /// Exit point to the left of the beam's heading, metres.
+    /// Exit point to the left of the beam's heading.
     pub exit_left_m: f64,
-    /// Exit point above the sensor's origin, metres.
+    /// Exit point above the sensor's origin.
     pub exit_up_m: f64,
 }
 
 /// A beam in the Sensor frame (forward-left-up).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
-    /// Exit point, metres.
+    /// Exit point of the laser, metres.
     pub exit: DVec3,
-    /// Unit vector of the beam.
+    /// Unit vector along the beam.
     pub direction: DVec3,
-    /// Unit vector to the left of the beam, level with the rotor.
+    /// Unit vector to the left of the beam, in the rotor's plane.
     pub left: DVec3,
-    /// Unit vector across both.
+    /// Unit vector perpendicular to `direction` and `left`.
     pub up: DVec3,
 }
 

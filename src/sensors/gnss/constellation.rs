@@ -1,4 +1,4 @@
-//! Where satellites are: orbits of an almanac, or a synthetic constellation.
+//! Satellite positions, from an almanac or a synthetic constellation.
 
 use glam::DVec3;
 
@@ -12,20 +12,20 @@ const MU_M3_S2: f64 = 3.986_005e14;
 const EARTH_RATE_RAD_S: f64 = 7.292_115_146_7e-5;
 const WEEK_S: f64 = 604_800.0;
 
-/// A satellite of a system.
+/// A navigation satellite and its orbit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Satellite {
-    /// Whose.
+    /// The system that it belongs to.
     pub system: GnssSystem,
-    /// Number within the system.
+    /// Satellite number within the system, as in UBX messages.
     pub svid: u8,
     /// Whether a receiver may use it.
     pub is_healthy: bool,
-    /// Where it flies.
+    /// Its orbit, with the week resolved.
     pub orbit: SatelliteOrbit,
 }
 
-/// An orbit whose week is known.
+/// Orbital elements with an unambiguous GPS week.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SatelliteOrbit {
     elements: Orbit,
@@ -36,11 +36,11 @@ pub struct SatelliteOrbit {
 /// All satellites a receiver may see.
 #[derive(Clone, Debug)]
 pub struct Constellation {
-    /// System by system.
+    /// Sorted by system.
     pub satellites: Vec<Satellite>,
 }
 
-/// A Walker constellation: satellites spread evenly over planes that are spread evenly.
+/// A Walker constellation: evenly spaced satellites in evenly spaced planes.
 struct Walker {
     system: GnssSystem,
     first_svid: u8,
@@ -94,7 +94,8 @@ const WALKERS: [Walker; 4] = [
 ];
 
 impl Constellation {
-    /// The satellites of every system of which there is one; GPS from the almanac if there is one.
+    /// The satellites of every system that has any; those of GPS come from the almanac if there is
+    /// one.
     pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
         let mut satellites = Vec::new();
         for walker in &WALKERS {
@@ -145,7 +146,7 @@ impl Walker {
 }
 
 impl SatelliteOrbit {
-    /// `elements` in the week that is nearest to the GPS time `now_s`.
+    /// Resolves the week of `elements` to the one nearest to the GPS time `now_s`.
     pub fn near(elements: Orbit, now_s: f64) -> Self {
         let cycle_s = f64::from(elements.week_modulus) * WEEK_S;
         let toa_s = f64::from(elements.week) * WEEK_S + elements.toa_s;

@@ -1,14 +1,14 @@
-//! Dilution of precision: how the satellites' places turn errors of ranges into errors of position.
+//! Dilution of precision: how the satellites' geometry turns range errors into position errors.
 
 use glam::{DMat3, DVec3};
 
-/// Dilutions of precision, and the matrix they are read off.
+/// Dilutions of precision and the covariance from which they are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dop {
-    /// Position part of `(G^T G)^-1`, east, north, up: the position's covariance for ranges with an
-    /// error of one.
+    /// Position part of `(G^T G)^-1`, east, north, up: the position's covariance for range errors
+    /// with a standard deviation of 1.
     pub covariance: DMat3,
-    /// Time part of it, for the system with the most satellites.
+    /// Time part of `(G^T G)^-1`, for the system with the most satellites.
     pub time_variance: f64,
 }
 
@@ -49,38 +49,38 @@ impl Dop {
         Some(Self { covariance, time_variance })
     }
 
-    /// East, north, up.
+    /// EDOP, NDOP and VDOP.
     pub fn axes(&self) -> DVec3 {
         let c = &self.covariance;
         DVec3::new(c.x_axis.x.sqrt(), c.y_axis.y.sqrt(), c.z_axis.z.sqrt())
     }
 
-    /// Horizontal.
+    /// HDOP.
     pub fn horizontal(&self) -> f64 {
         (self.covariance.x_axis.x + self.covariance.y_axis.y).sqrt()
     }
 
-    /// Vertical.
+    /// VDOP.
     pub fn vertical(&self) -> f64 {
         self.covariance.z_axis.z.sqrt()
     }
 
-    /// Position.
+    /// PDOP.
     pub fn position(&self) -> f64 {
         self.axes().length()
     }
 
-    /// Time.
+    /// TDOP.
     pub fn time(&self) -> f64 {
         self.time_variance.sqrt()
     }
 
-    /// Position and time.
+    /// GDOP: position and time.
     pub fn geometric(&self) -> f64 {
         (self.axes().length_squared() + self.time_variance).sqrt()
     }
 
-    /// All dilutions times `factor`.
+    /// All dilutions multiplied by `factor`.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let square = factor * factor;

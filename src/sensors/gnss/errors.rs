@@ -1,4 +1,4 @@
-//! Errors of a position, east, north and up, that are added to the truth and add up.
+//! Position errors along east, north and up. Errors of several models add up.
 //!
 //! **Gaussian** (Chrono, `ChNoiseNormal`): `e ~ N(mean, std)`, independent in every epoch and axis.
 //!
@@ -9,20 +9,20 @@
 //! v <- v + a h                       if |v| > v_max: v <- v v_max / |v|    (all three axes)
 //! p <- p + v h                       e = p
 //! ```
-//! It starts at p = v = 0. The standard deviation enters once a step without `1 / sqrt(h)`, so that
-//! results depend on `update_hz`, as in Chrono. The velocity error is v.
+//! It starts at p = v = 0. The standard deviation is not divided by `sqrt(h)`, so that results
+//! depend on `update_hz`, as in Chrono. The velocity error is v.
 //!
-//! **AirSim** (`GpsSimple`): the position is the truth; only the stated accuracy moves, see
+//! **AirSim** (`GpsSimple`): the position is the truth; only the stated accuracy changes, see
 //! [`super::navigator`].
 //!
 //! **Gauss-Markov** (Rankin 1994; Beard and McLain, Small Unmanned Aircraft):
 //! ```text
 //! x <- exp(-dt / tau) x + std sqrt(1 - exp(-2 dt / tau)) N(0, 1)
 //! ```
-//! whose standard deviation is `std` at all times and whose autocorrelation is `exp(-t / tau)`. It
-//! starts anywhere in its steady state.
+//! with the standard deviation `std` at all times and the autocorrelation `exp(-t / tau)`. The
+//! start value is drawn from the stationary distribution.
 //!
-//! Any of them may be an error of ranges instead: then each axis is multiplied by its DOP.
+//! Any of them may describe range errors instead: then each axis is multiplied by its DOP.
 
 use glam::DVec3;
 
@@ -30,12 +30,12 @@ use crate::config::gnss::{ErrorKind, ErrorModel};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
-/// The errors of one kind of fix, as they wander on.
+/// The error processes of one kind of fix, with their state.
 #[derive(Clone, Debug)]
 pub struct ErrorProcess {
     models: Vec<(ErrorModel, State)>,
     noise: NoiseSource,
-    /// Tells the processes of a receiver apart.
+    /// Separates the random draws of a receiver's processes.
     stream: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct ErrorProcess {
 pub struct PositionError {
     /// East, north, up, metres.
     pub position_m: DVec3,
-    /// East, north, up, metres; to be multiplied by the DOP of each axis.
+    /// East, north, up, metres; the caller multiplies each axis by its DOP.
     pub range_m: DVec3,
     /// East, north, up, m/s.
     pub velocity_m_s: DVec3,
@@ -53,20 +53,20 @@ pub struct PositionError {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     last: Option<SimTime>,
-    /// Walk steps made.
+    /// Steps of the random walk so far; numbers its draws.
     steps: u64,
     position_m: DVec3,
     velocity_m_s: DVec3,
 }
 
 impl ErrorProcess {
-    /// Errors that follow `models`; `stream` tells the processes of a device apart.
+    /// Errors that follow `models`. `stream` separates the draws of a device's processes.
     pub fn new(models: &[ErrorModel], noise: NoiseSource, stream: usize) -> Self {
         let models = models.iter().map(|model| (model.clone(), State::default())).collect();
         Self { models, noise, stream }
     }
 
-    /// The error at `at`, which is after all instants asked for before; `index` counts epochs.
+    /// The error at `at`, which must be later than in the call before. `index` counts epochs.
     pub fn step(&mut self, at: SimTime, index: u64) -> PositionError {
         let mut sum = PositionError::default();
         for (place, (model, state)) in self.models.iter_mut().enumerate() {
@@ -112,7 +112,7 @@ fn draw(noise: &NoiseSource, index: u64, lane: usize, quantity: Quantity) -> DVe
     DVec3::new(axis(0), axis(1), axis(2))
 }
 
-/// Chrono's random walk from the state's instant to `at`.
+/// Chrono's random walk from the time of `state` to `at`.
 fn walk(kind: &ErrorKind, state: &mut State, at: SimTime, noise: &NoiseSource, lane: usize) {
     let ErrorKind::RandomWalk {
         std_m_s2,

@@ -1,9 +1,9 @@
-//! A GNSS antenna under a sky that the scene hides in part, and what a receiver makes of it.
+//! A GNSS antenna under a sky that the scene partly hides, and the receiver's solution.
 //!
-//! [`SkySensor`] is the memoryless part: where the antenna is, which satellites stand above the
-//! horizon, how much of the line of sight to each is open. [`navigator::Navigator`] remembers: the
-//! way from start to fix, errors that wander, the age of the RTK solution; the device owns it and
-//! steps it once an epoch.
+//! [`SkySensor`] has no memory: it measures where the antenna is, which satellites are above the
+//! horizon, and how much of the line of sight to each is open. [`navigator::Navigator`] has: the
+//! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
+//! owns it and steps it once an epoch.
 
 pub mod constellation;
 pub mod dop;
@@ -22,37 +22,37 @@ use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
-/// Farther surfaces hide no satellite, metres.
+/// Surfaces beyond this distance hide no satellite, metres.
 const MAX_RANGE_M: f32 = 5000.0;
-/// Instants that a collection window is averaged over.
+/// Number of instants over which a collection window is averaged.
 const WINDOW_SAMPLES: u64 = 9;
 
-/// What is known of the antenna and the sky at an epoch, without error.
+/// The true state of the antenna and the sky at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkyView {
-    /// The antenna, averaged over the collection window.
+    /// Position of the antenna, averaged over the collection window.
     pub position: Geodetic,
-    /// Of the antenna, east, north, up, m/s; averaged alike.
+    /// Velocity of the antenna, east, north, up, m/s, averaged over the collection window.
     pub velocity_enu_m_s: DVec3,
-    /// Satellites above the horizon.
+    /// Those above the horizon, hidden or not.
     pub satellites: Vec<SatelliteView>,
 }
 
 /// A satellite above the horizon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SatelliteView {
-    /// Index into [`Constellation::satellites`].
+    /// Index into [`Constellation::satellites`], 0-based.
     pub index: usize,
-    /// Above the horizon, radians.
+    /// Angle above the horizon, radians.
     pub elevation_rad: f64,
-    /// From north, clockwise, radians.
+    /// Clockwise from north, radians.
     pub azimuth_rad: f64,
-    /// How much of the line of sight's bundle of rays nothing hides, 0..=1.
+    /// Share of the rays towards the satellite that hit nothing, 0..=1.
     pub open_share: f64,
 }
 
-/// Sees the sky from the antenna. Elevation and azimuth are those of the World frame, which at a
-/// robot's distances from the origin is that of the antenna within hundredths of a degree.
+/// Measures the sky from the antenna. Elevation and azimuth are those of the World frame. At the
+/// distances that a robot drives, the antenna's own frame differs by hundredths of a degree.
 #[derive(Clone, Debug)]
 pub struct SkySensor {
     constellation: Constellation,
@@ -64,7 +64,7 @@ pub struct SkySensor {
 }
 
 impl SkySensor {
-    /// An antenna for a receiver with these settings; `epoch` says where the satellites are.
+    /// The antenna of a receiver with these settings; `epoch` determines the satellites' positions.
     pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
         // The line of sight, and eight directions around it.
         let ring = (0..8).map(|i| {
@@ -82,15 +82,15 @@ impl SkySensor {
         }
     }
 
-    /// The same with what will go wrong: outages and jumps.
+    /// Adds the faults that act on the sky view: outages and jumps.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<GnssFault>]) -> Self {
         self.faults = faults.to_vec();
         self
     }
 
-    /// Does to `view`, of the instant `at`, what faults do then.
-    fn suffer(&self, at: SimTime, view: &mut SkyView) -> Vec<Touch> {
+    /// Applies the faults that are active at `at` to `view`.
+    fn apply_faults(&self, at: SimTime, view: &mut SkyView) -> Vec<Touch> {
         let mut touches = Vec::new();
         for fault in &self.faults {
             let Some(window) = fault.schedule.window_at(at) else { continue };
@@ -104,7 +104,7 @@ impl SkySensor {
                     view.position = GeoOrigin::new(view.position).geodetic_from_world(offset_m);
                     Symptom::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
                 }
-                // The receiver's own doing.
+                // The device freezes its own output.
                 GnssFault::Frozen { .. } => continue,
             };
             touches.push(Touch { fault: fault.fault, window, symptom });
@@ -112,7 +112,7 @@ impl SkySensor {
         touches
     }
 
-    /// The satellites.
+    /// All satellites, to which [`SatelliteView::index`] refers.
     pub fn constellation(&self) -> &Constellation {
         &self.constellation
     }
@@ -154,8 +154,8 @@ impl SkySensor {
         SkyView { position, velocity_enu_m_s: velocity, satellites }
     }
 
-    /// Place and velocity of the antenna in World, averaged over the window that ends at `at`. The
-    /// lever arm from the robot's reference point turns with the robot.
+    /// Position and velocity of the antenna in World, averaged over the window that ends at `at`.
+    /// The lever arm from the robot's reference point turns with the robot.
     fn antenna(&self, at: SimTime, around: &Surroundings<'_>) -> (DVec3, DVec3) {
         let samples = if self.window_ns == 0 { 1 } else { WINDOW_SAMPLES };
         let (mut place, mut velocity) = (DVec3::ZERO, DVec3::ZERO);
@@ -179,7 +179,7 @@ impl Sensor for SkySensor {
         scratch: &mut Scratch,
     ) -> Measurement {
         let mut view = self.view(request.start, surroundings, scratch);
-        let touches = self.suffer(request.start, &mut view);
+        let touches = self.apply_faults(request.start, &mut view);
         Measurement { request, outcome: Outcome::Sky(Box::new(view)), touches }
     }
 }

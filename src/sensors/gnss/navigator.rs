@@ -1,18 +1,19 @@
-//! What a receiver makes of the sky: tracked satellites, fix, position, velocity, stated accuracy.
+//! The receiver's solution: tracked satellites, fix, position, velocity, stated accuracy.
 //!
 //! # From start to fix
 //!
-//! HDOP is AirSim's filter (`GpsSimple`, there of the stated error): from `hdop_initial` on,
-//! `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`. `y_final` is the HDOP
-//! of the satellites' geometry, or a number of the user's; without a position it is `hdop_initial`
-//! again. All other dilutions are scaled like HDOP. Below `hdop_2d` and `hdop_3d` there is a fix; RTK
-//! float and fixed follow after their times, as long as the three-dimensional fix lasts.
+//! HDOP follows AirSim's filter (`GpsSimple`, where it filters the stated error): it starts at
+//! `hdop_initial`, and `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`.
+//! `y_final` is the HDOP of the satellites' geometry, or a number that the user sets; without a
+//! position it is `hdop_initial`. All other dilutions are scaled by the same factor. Below
+//! `hdop_2d` there is a two-dimensional fix, below `hdop_3d` a three-dimensional one. RTK float and
+//! fixed follow after their times, as long as the three-dimensional fix lasts.
 //!
 //! # Carrier to noise
 //!
-//! `30 + 15 sqrt(sin elevation)` dB-Hz, the second signal 3 dB less, changed by `20 log10` of the open
-//! share of the line of sight (amplitude adds up over the first Fresnel zone) and a little from
-//! second to second.
+//! `30 + 15 sqrt(sin elevation)` dB-Hz, 3 dB less for the second signal, plus `20 log10` of the open
+//! share of the line of sight (amplitudes add up over the first Fresnel zone), plus a small random
+//! change from second to second.
 //!
 //! # Stated accuracy
 //!
@@ -30,16 +31,16 @@ use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
-/// What kind of solution there is.
+/// The kind of solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// None.
+    /// No position.
     None,
-    /// The last one carried on.
+    /// The last solution, extrapolated.
     DeadReckoning,
-    /// Height as before.
+    /// Two-dimensional: the height is the last known.
     TwoD,
-    /// In three dimensions.
+    /// Three-dimensional, autonomous or RTK.
     ThreeD(BestFix),
 }
 
@@ -49,7 +50,7 @@ impl Fix {
         self != Self::None
     }
 
-    /// What errors and accuracy it has.
+    /// The error models and accuracy that apply to it.
     pub fn grade(self) -> BestFix {
         match self {
             Self::ThreeD(grade) => grade,
@@ -58,55 +59,55 @@ impl Fix {
     }
 }
 
-/// A satellite as the receiver knows it.
+/// A satellite in the receiver's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackedSatellite {
-    /// Which.
+    /// Number, system and orbit.
     pub satellite: Satellite,
-    /// Degrees.
+    /// Above the horizon.
     pub elevation_deg: f64,
-    /// From north, clockwise, degrees, 0 to 360.
+    /// Clockwise from north, 0 to 360.
     pub azimuth_deg: f64,
-    /// First and second signal, dB-Hz; none when not tracked.
+    /// Carrier-to-noise ratio of the first and second signal; `None` if not tracked.
     pub cno_dbhz: [Option<f64>; 2],
-    /// Part of the solution.
+    /// Whether it is part of the solution.
     pub is_used: bool,
-    /// Residual of its range, metres.
+    /// Range residual.
     pub residual_m: f64,
 }
 
-/// What the receiver knows at an epoch.
+/// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// The epoch.
+    /// Time of the epoch.
     pub at: SimTime,
-    /// What there is.
+    /// Kind of fix.
     pub fix: Fix,
-    /// Date and time are known.
+    /// Whether date and time are known.
     pub is_time_known: bool,
-    /// So are the leap seconds.
+    /// Whether the leap seconds are known.
     pub is_leap_known: bool,
-    /// Of the antenna; meaningless without a fix.
+    /// Position of the antenna; meaningless without a fix.
     pub position: Geodetic,
     /// Ellipsoidal height minus height above mean sea level, metres.
     pub geoid_separation_m: f64,
-    /// East, north, up, m/s.
+    /// Velocity of the antenna along east, north and up.
     pub velocity_enu_m_s: DVec3,
-    /// As stated; none when the satellites do not determine a position.
+    /// As reported; `None` if the satellites do not determine a position.
     pub dop: Option<Dop>,
-    /// Of the position, east, north, up, m².
+    /// Covariance of the position, east, north, up.
     pub covariance_m2: DMat3,
-    /// Of each component of the velocity, m/s.
+    /// Standard deviation of each component of the velocity.
     pub velocity_std_m_s: f64,
-    /// Of the time, nanoseconds.
+    /// Error of the receiver's time.
     pub time_error_ns: f64,
-    /// Range errors' standard deviation, metres.
+    /// Standard deviation of range errors.
     pub uere_m: f64,
-    /// In view, system by system.
+    /// All satellites in view, sorted by system.
     pub satellites: Vec<TrackedSatellite>,
-    /// How long from start to the first fix, nanoseconds; none before.
+    /// From start to the first fix; `None` before it.
     pub time_to_first_fix_ns: Option<u64>,
-    /// How long since the fix came, nanoseconds; none without one.
+    /// Since the present fix was acquired; `None` without one.
     pub fix_age_ns: Option<u64>,
 }
 
@@ -116,7 +117,7 @@ impl Solution {
         self.velocity_enu_m_s.truncate().length()
     }
 
-    /// Direction of motion from north, clockwise, degrees, 0 to 360.
+    /// Direction of motion, clockwise from north, 0 to 360.
     pub fn course_deg(&self) -> f64 {
         let v = self.velocity_enu_m_s;
         libm::atan2(v.x, v.y).to_degrees().rem_euclid(360.0)
@@ -138,16 +139,16 @@ impl Solution {
     }
 }
 
-/// What the host may change about navigation while it runs.
+/// Navigation settings that the host may change during operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NavigationLimits {
-    /// Systems received.
+    /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Lower satellites are not used, radians.
+    /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
 }
 
-/// The receiver's memory.
+/// The navigation filter of a receiver, with its state.
 #[derive(Clone, Debug)]
 pub struct Navigator {
     settings: GnssSettings,
@@ -160,7 +161,7 @@ pub struct Navigator {
     time_known_since: Option<SimTime>,
     first_fix: Option<SimTime>,
     fix_since: Option<SimTime>,
-    /// The last solution with satellites, to be carried on.
+    /// The last solution with satellites (time, position, velocity), for dead reckoning.
     held: Option<(SimTime, Geodetic, DVec3)>,
 }
 
@@ -189,7 +190,7 @@ impl Navigator {
         }
     }
 
-    /// Starts again at `at`; errors wander on, as the sky does.
+    /// Restarts at `at`. Error processes keep their state, as the sky does.
     pub fn restart(&mut self, at: SimTime, forgets_time: bool) {
         self.started = at;
         self.hdop = self.settings.acquisition.hdop_initial;
@@ -201,7 +202,7 @@ impl Navigator {
         }
     }
 
-    /// The solution of the epoch `at`, which is after all before it; `index` counts them.
+    /// The solution of the epoch `at`, which must be later than the one before. `index` counts epochs.
     pub fn step(
         &mut self,
         at: SimTime,
@@ -237,7 +238,7 @@ impl Navigator {
                 let age_s = at.saturating_since(since).as_secs_f64();
                 position = moved(from, speed * age_s);
                 velocity = speed;
-                // Unknown acceleration of about 1 m/s² adds up.
+                // The unknown acceleration is about 1 m/s².
                 covariance =
                     DMat3::from_diagonal(DVec3::splat((uere_m + 0.5 * age_s * age_s).powi(2)));
             }
@@ -258,7 +259,7 @@ impl Navigator {
                 .is_some_and(|since| at.0 >= since.0 + self.settings.leap_known_after_ns),
             position,
             geoid_separation_m: self.settings.geoid_separation_m.unwrap_or_else(|| {
-                // The model covers the whole Earth; a place that is not on it cannot come here.
+                // The model covers the whole Earth, so this cannot fail for a geodetic position.
                 let height = egm2008::geoid_height(
                     position.latitude_deg as f32,
                     position.longitude_deg as f32,
@@ -277,7 +278,7 @@ impl Navigator {
         }
     }
 
-    /// Which satellites are in view, tracked and used.
+    /// The satellites in view, with signal strength and whether they are used.
     fn track(
         &self,
         at: SimTime,
@@ -315,7 +316,7 @@ impl Navigator {
         all
     }
 
-    /// The stated dilutions.
+    /// The dilutions that the receiver reports.
     fn filter(&mut self, at: SimTime, geometry: Option<Dop>, is_up: bool) -> Option<Dop> {
         let acquisition = &self.settings.acquisition;
         let target = match geometry {
@@ -371,7 +372,7 @@ impl Navigator {
     }
 }
 
-/// The place `offset` (east, north, up, metres) from `from`.
+/// The position at `offset` (east, north, up, metres) from `from`.
 fn moved(from: Geodetic, offset: DVec3) -> Geodetic {
     if offset == DVec3::ZERO { from } else { GeoOrigin::new(from).geodetic_from_world(offset) }
 }

@@ -5,19 +5,19 @@
 use super::errors::gauss_markov_std;
 use crate::config::imu::TriadErrors;
 
-/// The deviation at an averaging time.
+/// One point of an Allan deviation plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Seconds.
+    /// Averaging time.
     pub tau_s: f64,
-    /// In the samples' unit.
+    /// Allan deviation, in the unit of the samples.
     pub deviation: f64,
-    /// Relative standard error of the estimate, about.
+    /// Approximate relative standard error of the estimate.
     pub relative_error: f64,
 }
 
-/// Averaging times: `per_decade` a decade, whole numbers of samples, each once, up to a ninth of
-/// the recording, where estimates are still worth something.
+/// Averaging times in samples, `per_decade` of them a decade, without duplicates, up to a ninth of
+/// the recording; estimates beyond that are too uncertain.
 pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
     let mut all: Vec<usize> = (0..)
         .map(|i| libm::pow(10.0, f64::from(i) / f64::from(per_decade)).round() as usize)
@@ -27,10 +27,10 @@ pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
     all
 }
 
-/// The overlapping Allan deviation of samples of a rate taken every `dt_s`, at averages over each
-/// of `averages` samples.
+/// The overlapping Allan deviation of rate samples taken every `dt_s`, for each averaging time of
+/// `averages`, in samples.
 pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
-    // Taking the mean off first keeps digits in the sums.
+    // Subtracting the mean first keeps digits in the sums.
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
     let mut integral = Vec::with_capacity(samples.len() + 1);
     let mut sum = 0.0;
@@ -61,7 +61,7 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
 fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
-    // For short times the closed form loses all digits; there the variance is 2 x / 3.
+    // For short times the closed form loses all digits; its limit is 2 x / 3.
     let gauss_markov = if x < 1e-4 {
         2.0 * x / 3.0
     } else {
@@ -72,8 +72,8 @@ fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     [tau_s.recip(), std * std * gauss_markov, tau_s / 3.0]
 }
 
-/// The Allan deviation that `errors` ask for, sampled inside at `sample_rate_hz` and averaged to
-/// the output. What a bandwidth takes away at times shorter than its own is not in it.
+/// The Allan deviation that `errors` specify, sampled internally at `sample_rate_hz` and averaged
+/// to the output rate. The effect of a limited bandwidth at short times is left out.
 pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
     let rounding = errors.resolution * errors.resolution / 12.0 / sample_rate_hz;
     let white = errors.white_density().powi(2) + rounding;
@@ -82,19 +82,19 @@ pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
     coefficients.iter().zip(units).map(|(c, u)| c * u).sum::<f64>().sqrt()
 }
 
-/// Coefficients read off a plot, in the samples' unit `u`.
+/// Coefficients of an Allan deviation plot, in the unit `u` of the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coefficients {
-    /// u/√Hz
+    /// White noise, u/√Hz.
     pub noise_density: f64,
-    /// u
+    /// Flat part, u.
     pub bias_instability: f64,
-    /// u/√s
+    /// Random walk, u/√s.
     pub random_walk: f64,
 }
 
-/// Fits the three terms to a measured curve, by least squares of relative errors; a term that
-/// would be negative is left out. `correlation_s` is the bias instability's.
+/// Fits the three terms to a measured curve, by least squares of relative errors. A term that
+/// would be negative is left out. `correlation_s` is the correlation time of the bias instability.
 pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
     let mut used = [true; 3];
     loop {
@@ -109,9 +109,9 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
     }
 }
 
-/// The squares of the coefficients in use.
+/// The squares of those coefficients that are `used`; the others are 0.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> [f64; 3] {
-    // The terms' sizes differ by many orders; columns are scaled by their largest value.
+    // The terms differ by many orders of magnitude, so columns are scaled by their largest value.
     let rows: Vec<[f64; 3]> = points
         .iter()
         .map(|p| {

@@ -1,9 +1,8 @@
-//! What a unit computes from its measurements, orientation and navigation: the truth with slow
-//! errors.
+//! Orientation and navigation as an IMU computes them: the truth with slow errors.
 //!
-//! Units do not integrate their gyro alone: gravity and the magnetic field hold the result near
-//! the truth. Roll, pitch and heading each carry a Gauss-Markov error of the size a datasheet
-//! gives.
+//! An IMU does not only integrate its gyro: gravity and the magnetic field keep the result near
+//! the truth. Roll, pitch and heading each have a Gauss-Markov error of the size that the
+//! datasheet gives.
 
 use glam::{DQuat, DVec3};
 
@@ -12,7 +11,7 @@ use crate::config::imu::{AttitudeErrors, NavigationErrors};
 use crate::frames::quat_about;
 use crate::sensors::noise::{NoiseSource, Quantity};
 
-/// Errors of an orientation. Step once a sample, in order.
+/// Errors of an orientation. Must be stepped once a sample, in order.
 #[derive(Clone, Debug)]
 pub struct AttitudeError {
     settings: AttitudeErrors,
@@ -30,8 +29,8 @@ impl AttitudeError {
         Self { settings, noise, dt_s, roll: calm, pitch: calm, heading: calm }
     }
 
-    /// What the unit believes at sample `index`; `field` is the magnetic field in sensor axes,
-    /// for units whose heading counts from magnetic north.
+    /// The IMU's estimate at sample `index`. `field` is the magnetic field in sensor axes, for IMUs
+    /// whose heading counts from magnetic north.
     pub fn step(&mut self, index: u64, world_from_sensor: DQuat, field: &DVec3) -> DQuat {
         let s = self.settings;
         let draws = self.noise.request(index);
@@ -62,7 +61,7 @@ impl AttitudeError {
     }
 }
 
-/// Errors of position and velocity. Step once a sample, in order.
+/// Errors of position and velocity. Must be stepped once a sample, in order.
 #[derive(Clone, Debug)]
 pub struct NavigationError {
     settings: NavigationErrors,
@@ -79,7 +78,7 @@ impl NavigationError {
         Self { settings, noise, dt_s, position: calm, velocity: calm }
     }
 
-    /// What is added to position (m) and velocity (m/s) at sample `index`, World.
+    /// The errors of position (m) and velocity (m/s) at sample `index`, World.
     pub fn step(&mut self, index: u64) -> [DVec3; 2] {
         let s = self.settings;
         let draws = self.noise.request(index);

@@ -1,4 +1,4 @@
-//! What the Earth does to an IMU: gravity, rotation, magnetic field.
+//! The Earth's gravity, rotation and magnetic field.
 
 use glam::DVec3;
 use world_magnetic_model::GeomagneticField;
@@ -12,13 +12,13 @@ use crate::frames::Geodetic;
 
 /// WGS84 angular rate of the Earth, rad/s (NIMA TR8350.2).
 pub const EARTH_RATE_RAD_S: f64 = 7.292_115e-5;
-/// Standard gravity, which makes a "g" of datasheets, m/s² (CGPM 1901).
+/// Standard gravity, the "g" of datasheets, m/s² (CGPM 1901).
 pub const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
-/// Mean radius, for how the vertical turns over a robot's way, m.
+/// Mean radius, for the change of the vertical along a robot's path, m.
 const MEAN_RADIUS_M: f64 = 6_371_000.0;
 
-/// Normal gravity at a place, m/s²: Somigliana's formula on the ellipsoid, continued upwards by
-/// the second-order series of NIMA TR8350.2, equation 4-3.
+/// Normal gravity, m/s²: Somigliana's formula on the ellipsoid, continued upwards by the
+/// second-order series of NIMA TR8350.2, equation 4-3.
 pub fn normal_gravity_m_s2(place: &Geodetic) -> f64 {
     const EQUATORIAL: f64 = 9.780_325_335_9;
     const K: f64 = 0.001_931_852_652_41;
@@ -33,9 +33,9 @@ pub fn normal_gravity_m_s2(place: &Geodetic) -> f64 {
     on_ellipsoid * (1.0 - 2.0 * (1.0 + F + M - 2.0 * F * s2) * h + 3.0 * h * h)
 }
 
-/// Gravity at `position_m` (World) whose place on Earth is `place`, in World, m/s².
+/// Gravity in World, m/s², at `position_m` (World), which is `place` on Earth.
 pub fn gravity_in_world(position_m: DVec3, place: &Geodetic) -> DVec3 {
-    // World's z is the vertical at its origin; elsewhere the vertical leans outwards.
+    // World's z is the vertical at the origin; elsewhere the vertical leans outwards.
     let up = DVec3::new(position_m.x / MEAN_RADIUS_M, position_m.y / MEAN_RADIUS_M, 1.0);
     up.normalize() * -normal_gravity_m_s2(place)
 }
@@ -46,9 +46,9 @@ pub fn earth_rate_in_world(latitude_deg: f64) -> DVec3 {
     DVec3::new(0.0, cos, sin) * EARTH_RATE_RAD_S
 }
 
-/// The World Magnetic Model's field at a place and date: north, east, down, gauss.
+/// The field of the World Magnetic Model: north, east, down, gauss.
 ///
-/// The model spans 2020 to 2029 and -1 to 850 km; the nearest day and height within are taken.
+/// The model covers 2020 to 2029 and -1 to 850 km; other days and heights are clamped.
 pub fn world_magnetic_field_gauss(place: &Geodetic, date: jiff::civil::Date) -> DVec3 {
     let year = i32::from(date.year());
     let day = date.day_of_year() as u16;
@@ -63,7 +63,7 @@ pub fn world_magnetic_field_gauss(place: &Geodetic, date: jiff::civil::Date) -> 
     let field = Date::from_ordinal_date(year, day)
         .ok()
         .and_then(|date| GeomagneticField::new(height, latitude, longitude, date).ok());
-    // Every place a rig may name is within the model's limits.
+    // Every position that a rig may name is within the model's limits.
     field.map_or(DVec3::ZERO, |field| {
         let north = field.x().get::<gauss>();
         DVec3::new(north.into(), field.y().get::<gauss>().into(), field.z().get::<gauss>().into())

@@ -1,11 +1,11 @@
-//! Air pressure and temperature as a unit reads them.
+//! Air pressure and temperature as an IMU measures them.
 
 use super::errors::GaussMarkov;
 use crate::config::imu::{BarometerErrors, ThermometerErrors};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
-/// A barometer: the International Standard Atmosphere's pressure, a slow drift, white noise.
+/// A barometer: pressure of the International Standard Atmosphere, a slow drift, white noise.
 #[derive(Clone, Debug)]
 pub struct Barometer {
     settings: BarometerErrors,
@@ -25,13 +25,13 @@ pub fn pressure_altitude_m(pressure_pa: f64) -> f64 {
 }
 
 impl Barometer {
-    /// A barometer sampled every `dt_s`; `noise` is its alone.
+    /// A barometer sampled every `dt_s`. `noise` must not be shared with other models.
     pub fn new(settings: BarometerErrors, noise: NoiseSource, dt_s: f64) -> Self {
         Self { settings, noise, dt_s, drift: GaussMarkov::default() }
     }
 
-    /// The reading of sample `index` at a height above the ellipsoid, Pa. The geoid is taken for
-    /// the ellipsoid, which shifts the pressure like a change of weather.
+    /// The reading of sample `index` at a height above the ellipsoid, Pa. The ellipsoid stands for
+    /// the geoid, which shifts the pressure as a change of weather does.
     pub fn step(&mut self, index: u64, height_m: f64) -> f64 {
         let s = &self.settings;
         let draws = self.noise.request(index);
@@ -46,7 +46,7 @@ impl Barometer {
     }
 }
 
-/// A thermometer inside a unit that warms itself: `T = ambient + ΔT (1 - e^(-t/τ))`.
+/// A thermometer in an IMU that warms up: `T = ambient + ΔT (1 - e^(-t/τ))`.
 #[derive(Clone, Debug)]
 pub struct Thermometer {
     settings: ThermometerErrors,
@@ -54,12 +54,12 @@ pub struct Thermometer {
 }
 
 impl Thermometer {
-    /// A thermometer; `noise` is its alone.
+    /// A thermometer. `noise` must not be shared with other models.
     pub fn new(settings: ThermometerErrors, noise: NoiseSource) -> Self {
         Self { settings, noise }
     }
 
-    /// The unit's true temperature, degrees C.
+    /// The true temperature inside the IMU, degrees C.
     pub fn inside_c(&self, at: SimTime) -> f64 {
         let s = &self.settings;
         let time_s = s.self_heating_time_s.max(1e-9);

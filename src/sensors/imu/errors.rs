@@ -1,11 +1,11 @@
-//! How three axes of a sensor go wrong.
+//! Errors of a three-axis sensor.
 //!
 //! ```text
 //! y = clamp(quantise(lowpass(A x + b0 + b(t) + c (T - 25 °C) + g f + n)))
 //! ```
 //!
-//! `A`: scale factors and misalignments, `b0`: turn-on bias, drawn once; `n`: white noise of
-//! standard deviation `N / √dt`; `g f`: gyros only. `b(t)` is the sum of
+//! `A`: scale factors and misalignments; `b0`: turn-on bias, drawn once; `n`: white noise with the
+//! standard deviation `N / √dt`; `g f`: acceleration sensitivity, gyros only. `b(t)` is the sum of
 //!
 //! - bias instability `B`: a Gauss-Markov process, `b' = e^(-dt/T) b + σ √(1 - e^(-2dt/T)) n`, whose
 //!   Allan deviation is highest at 1.89 T, there 0.617 σ; `σ = 0.664 B / 0.617`, so that the plot's
@@ -18,16 +18,16 @@ use glam::{DMat3, DVec3};
 use crate::config::imu::TriadErrors;
 use crate::sensors::noise::{NoiseSource, Quantity};
 
-/// Highest Allan deviation of a Gauss-Markov process of unit standard deviation.
+/// Maximum of the Allan deviation of a Gauss-Markov process with standard deviation 1.
 const GAUSS_MARKOV_PEAK: f64 = 0.617_364;
-/// Flat part of the Allan deviation of a bias instability of one (IEEE Std 952): √(2 ln 2 / π).
+/// Flat part of the Allan deviation for a bias instability of 1 (IEEE Std 952): √(2 ln 2 / π).
 pub const FLAT_PART: f64 = 0.664_282;
-/// Where biases over temperature are zero, degrees C.
+/// Temperature at which the temperature-dependent bias is zero, degrees C.
 const REFERENCE_TEMPERATURE_C: f64 = 25.0;
-/// The number of the draws that are made once a run.
+/// Sample index of draws that are made once a run.
 const ONCE: u64 = u64::MAX;
 
-/// The standard deviation of the Gauss-Markov process that stands for a bias instability.
+/// The standard deviation of the Gauss-Markov process that models a bias instability.
 pub fn gauss_markov_std(bias_instability: f64) -> f64 {
     bias_instability * FLAT_PART / GAUSS_MARKOV_PEAK
 }
@@ -39,7 +39,7 @@ pub struct GaussMarkov {
 }
 
 impl GaussMarkov {
-    /// The value `dt_s` later; `draw` is a standard normal one.
+    /// Advances by `dt_s`; `draw` is from the standard normal distribution.
     pub fn step(&mut self, std: f64, correlation_s: f64, dt_s: f64, draw: f64) -> f64 {
         let kept = if correlation_s > 0.0 { libm::exp(-dt_s / correlation_s) } else { 0.0 };
         let next = match self.value {
@@ -51,25 +51,25 @@ impl GaussMarkov {
     }
 }
 
-/// What an axis triple reads.
+/// A reading of a three-axis sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
-    /// In the quantity's unit, sensor axes.
+    /// In sensor axes, in the unit of the quantity.
     pub value: DVec3,
-    /// Whether each axis is at the end of its range.
+    /// Whether each axis is at a limit of its range.
     pub is_clipped: [bool; 3],
 }
 
-/// What an axis triple feels besides its quantity.
+/// Other influences on a three-axis sensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
-    /// For gyros that feel it, m/s².
+    /// Disturbs gyros with an acceleration sensitivity; sensor axes.
     pub specific_force_m_s2: DVec3,
-    /// degrees C.
+    /// Temperature inside the IMU.
     pub temperature_c: f64,
 }
 
-/// Three axes with a memory. Step once a sample, in order.
+/// The error model of a three-axis sensor. Must be stepped once a sample, in order.
 #[derive(Clone, Debug)]
 pub struct Triad {
     settings: TriadErrors,
@@ -83,7 +83,7 @@ pub struct Triad {
 }
 
 impl Triad {
-    /// Axes with these errors, sampled every `dt_s`; `noise` is theirs alone.
+    /// A sensor sampled every `dt_s`. `noise` must not be shared with other models.
     pub fn new(settings: &TriadErrors, noise: NoiseSource, dt_s: f64) -> Self {
         let once = noise.request(ONCE);
         let draw = |place: usize, quantity| once.standard_normal(place, quantity);
@@ -99,7 +99,7 @@ impl Triad {
             }
         }
         let turn_on = DVec3::from_array([0, 1, 2].map(|axis| draw(axis, Quantity::TurnOnBias)));
-        // Near half the sample rate a digital filter of this kind passes everything.
+        // Near half the sample rate, this kind of digital filter passes everything.
         let has_filter = settings.bandwidth_hz > 0.0 && settings.bandwidth_hz * dt_s < 0.45;
         Self {
             settings: *settings,
@@ -113,7 +113,7 @@ impl Triad {
         }
     }
 
-    /// The reading of sample `index` whose true value is `truth`.
+    /// The reading of sample `index` for the true value `truth`.
     pub fn step(&mut self, index: u64, truth: DVec3, around: &Circumstances) -> Reading {
         let s = &self.settings;
         let draws = self.noise.request(index);
@@ -127,7 +127,7 @@ impl Triad {
             + DVec3::splat(s.temperature_coefficient * warmth);
         let mut reading = Reading::default();
         for axis in 0..3 {
-            // Nothing is drawn for what is switched off.
+            // An error that is switched off makes no draw.
             let draw = |std: f64, quantity| {
                 if std == 0.0 { 0.0 } else { draws.standard_normal(axis, quantity) }
             };
@@ -152,7 +152,7 @@ impl Triad {
     }
 }
 
-/// Rounds to the resolution, then cuts off at the range.
+/// Rounds to the resolution, then clamps to the range.
 fn digits(value: f64, resolution: f64, range: f64) -> (f64, bool) {
     let rounded = if resolution > 0.0 { (value / resolution).round() * resolution } else { value };
     if range > 0.0 && rounded.abs() >= range {
@@ -162,18 +162,18 @@ fn digits(value: f64, resolution: f64, range: f64) -> (f64, bool) {
     }
 }
 
-/// A Butterworth low-pass of second order, by the bilinear transform.
+/// A second-order Butterworth low-pass, by the bilinear transform.
 #[derive(Clone, Copy, Debug)]
 struct LowPass {
     gain: f64,
     a1: f64,
     a2: f64,
-    /// Its two delays; empty before the first value, which passes as it is.
+    /// The two delays; `None` before the first value, which passes unchanged.
     state: Option<[f64; 2]>,
 }
 
 impl LowPass {
-    /// `cutoff` is the -3 dB frequency over the sample rate, below 0.5.
+    /// `cutoff` is the -3 dB frequency divided by the sample rate, below 0.5.
     fn new(cutoff: f64) -> Self {
         let k = libm::tan(std::f64::consts::PI * cutoff);
         let norm = 1.0 / (1.0 + std::f64::consts::SQRT_2 * k + k * k);
@@ -187,7 +187,7 @@ impl LowPass {
 
     fn step(&mut self, x: f64) -> f64 {
         let b = self.gain;
-        // As if `x` had been there for ever.
+        // Start in the steady state for `x`.
         let [z1, z2] = self.state.unwrap_or([x * (1.0 - b), x * (b - self.a2)]);
         let y = b * x + z1;
         self.state = Some([2.0 * b * x - self.a1 * y + z2, b * x - self.a2 * y]);

@@ -1,21 +1,21 @@
-//! Inertial measurement: what an IMU feels where it sits, and how it errs.
+//! Inertial measurement: the true values at an IMU's mount point, and the IMU's errors.
 //!
-//! [`ImuSensor`] gives the truth at the mount point, on any thread; the rest has a memory and is
-//! stepped by the device, sample after sample: [`ImuErrors`] for what is measured,
-//! [`attitude::AttitudeError`] for the orientation a unit computes from it.
+//! [`ImuSensor`] gives the truth at the mount point, on any thread. The error models have a memory
+//! and are stepped by the device, sample after sample: [`ImuErrors`] for the measured quantities,
+//! [`attitude::AttitudeError`] for the orientation that an IMU computes.
 //!
 //! # Specific force and rate at the mount point
 //!
-//! With the mount at `r` in the body, which turns by `ω` and `α` (Body) and whose origin
-//! accelerates by `a` (World):
+//! With the mount at `r` in the body, the body's angular rate `ω` and acceleration `α` (Body), and
+//! the acceleration `a` of its origin (World):
 //!
 //! ```text
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r))
 //! ```
 //!
-//! `g` is WGS84's normal gravity where the robot is ([`earth`]). With the Earth's rotation `Ω`
-//! switched on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; the centrifugal part is in `g`
-//! already. Sensor axes are forward, left, up; a level unit at rest feels +g on its third axis.
+//! `g` is WGS84's normal gravity at the robot ([`earth`]). If the Earth's rotation `Ω` is switched
+//! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
+//! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
 
 pub mod allan;
 pub mod attitude;
@@ -38,58 +38,58 @@ use earth::{earth_rate_in_world, gravity_in_world, world_magnetic_field_gauss};
 use environment::{Barometer, Thermometer};
 use errors::{Circumstances, Reading, Triad};
 
-/// Half of the interval over which the angular rate's change is taken, seconds. The rate is an
-/// analytic function of time; over 0.1 ms its difference is its derivative within 1e-8 of it.
+/// Half of the interval over which the angular rate is differentiated. The rate is an analytic
+/// function of time; over 0.1 ms the difference quotient has a relative error of 1e-8.
 const HALF_STEP_NS: u64 = 100_000;
 
-/// What an errorless IMU would know at an instant. Sensor axes: forward, left, up.
+/// The true values of all inertial quantities. Sensor axes: forward, left, up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InertialTruth {
-    /// When.
+    /// The instant of the sample.
     pub at: SimTime,
-    /// At the mount point, sensor axes, m/s².
+    /// At the mount point, sensor axes.
     pub specific_force_m_s2: DVec3,
-    /// Sensor axes, rad/s.
+    /// In sensor axes, with the Earth's rotation if that is switched on.
     pub angular_rate_rad_s: DVec3,
-    /// Sensor axes, gauss.
+    /// The Earth's field in sensor axes.
     pub magnetic_field_gauss: DVec3,
-    /// Takes sensor axes to east, north, up.
+    /// Rotates sensor axes to east, north, up.
     pub world_from_sensor: DQuat,
-    /// Of the mount point, World, m/s.
+    /// Velocity of the mount point, World.
     pub velocity_m_s: DVec3,
-    /// Of the mount point, kinematic, World, m/s².
+    /// Acceleration of the mount point without gravity, World.
     pub acceleration_m_s2: DVec3,
-    /// Of the mount point, World, m.
+    /// Position of the mount point, World.
     pub position_m: DVec3,
-    /// The mount point on Earth.
+    /// Position of the mount point on Earth.
     pub place: Geodetic,
 }
 
-/// The physics of an IMU: asked about a [`Subject::Series`], answers with [`Outcome::Inertial`].
+/// The physics of an IMU. Answers a [`Subject::Series`] with [`Outcome::Inertial`].
 #[derive(Debug)]
 pub struct ImuSensor {
     earth_rate: bool,
     field: MagneticField,
     date: jiff::civil::Date,
-    /// North, east, down at the rig's origin, gauss.
+    /// Field of the World Magnetic Model at the rig's origin: north, east, down, gauss.
     world_model: OnceLock<DVec3>,
 }
 
 impl ImuSensor {
-    /// An IMU with these settings on a day.
+    /// An IMU with these settings; `date` selects the Earth's magnetic field.
     pub fn new(settings: &ImuSettings, date: jiff::civil::Date) -> Self {
         let field = settings.magnetic_field;
         Self { earth_rate: settings.earth_rate, field, date, world_model: OnceLock::new() }
     }
 
-    /// Specific force and angular rate alone: no magnetic field, and an Earth that does not turn.
+    /// An IMU without magnetometer on an Earth that does not rotate.
     pub fn of_motion_alone() -> Self {
         let field = MagneticField::Stated([0.0; 3]);
         let date = jiff::civil::Date::constant(2000, 1, 1);
         Self { earth_rate: false, field, date, world_model: OnceLock::new() }
     }
 
-    /// The field in World, gauss.
+    /// The magnetic field in World, gauss.
     fn field_in_world(&self, origin: &GeoOrigin) -> DVec3 {
         let ned = match self.field {
             MagneticField::Stated(ned) => DVec3::from_array(ned),
@@ -100,7 +100,7 @@ impl ImuSensor {
         DVec3::new(ned.y, ned.x, -ned.z)
     }
 
-    /// The truth at `at`.
+    /// The true values at `at`.
     pub fn truth(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
         let Surroundings { trajectory, origin, body_from_sensor, .. } = *surroundings;
         let state = trajectory.state(at);
@@ -156,7 +156,8 @@ impl Sensor for ImuSensor {
     }
 }
 
-/// Of the body, Body axes, rad/s². At the very start the motion has no past: forward then.
+/// Angular acceleration of the body, Body axes, rad/s²: a central difference, or a forward one at
+/// the start of the run.
 fn angular_acceleration(trajectory: &Trajectory, at: SimTime) -> DVec3 {
     let from = at.0.saturating_sub(HALF_STEP_NS);
     let to = at.0 + HALF_STEP_NS;
@@ -164,32 +165,32 @@ fn angular_acceleration(trajectory: &Trajectory, at: SimTime) -> DVec3 {
     (rate(to) - rate(from)) / ((to - from) as f64 * 1e-9)
 }
 
-/// One sample of a unit, errors included. Sensor axes: forward, left, up.
+/// One sample of an IMU with its errors. Sensor axes: forward, left, up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// What was true.
+    /// The same without errors.
     pub truth: InertialTruth,
-    /// Counts the unit's samples since power-on.
+    /// Counts samples since power-on.
     pub index: u64,
-    /// rad/s
+    /// Angular rate, rad/s.
     pub gyro: Reading,
-    /// m/s²
+    /// Specific force, m/s².
     pub accel: Reading,
-    /// gauss
+    /// Magnetic field, gauss.
     pub mag: Reading,
-    /// Pa
+    /// Reading of the barometer.
     pub pressure_pa: f64,
-    /// degrees C
+    /// Reading of the thermometer.
     pub temperature_c: f64,
-    /// The orientation the unit believes in; takes sensor axes to east, north, up.
+    /// The IMU's estimate of its orientation; rotates sensor axes to east, north, up.
     pub attitude: DQuat,
-    /// Where the unit believes it is off by this, World, m.
+    /// Error of the IMU's position, World.
     pub position_error_m: DVec3,
-    /// And its velocity by this, World, m/s.
+    /// Error of the IMU's velocity, World.
     pub velocity_error_m_s: DVec3,
 }
 
-/// All that can go wrong in a unit. Step once a sample, in order.
+/// The error models of a whole IMU. Must be stepped once a sample, in order.
 #[derive(Clone, Debug)]
 pub struct ImuErrors {
     gyro: Triad,
@@ -220,7 +221,7 @@ impl ImuErrors {
         }
     }
 
-    /// The sample `index` of the unit.
+    /// Adds errors to the truth of sample `index`.
     pub fn step(&mut self, index: u64, truth: InertialTruth) -> Sample {
         let inside_c = self.thermometer.inside_c(truth.at);
         let around =
