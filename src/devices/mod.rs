@@ -24,7 +24,7 @@ use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::links::line::LineSettings;
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::gnss::SkySensor;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
@@ -44,13 +44,13 @@ pub struct Transmit {
     /// What.
     pub output: Output,
     /// What faults within the device did to it.
-    pub touches: Vec<Touch>,
+    pub fault_effects: Vec<FaultEffect>,
 }
 
 impl Transmit {
     /// Something without points.
     pub fn new(due: SimTime, output: Output) -> Self {
-        Self { due, points: 0, output, touches: Vec::new() }
+        Self { due, points: 0, output, fault_effects: Vec::new() }
     }
 
     /// Bytes without points.

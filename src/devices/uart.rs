@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Output, Transmit};
 use crate::links::line::LineSettings;
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 
 /// See the module.
@@ -57,7 +57,7 @@ impl Uart {
         at: SimTime,
         bytes: Vec<u8>,
         points: u32,
-        touches: Vec<Touch>,
+        fault_effects: Vec<FaultEffect>,
     ) -> bool {
         let waiting = self.waiting_bytes(at);
         if waiting > 0 && waiting + bytes.len() > self.buffer_bytes {
@@ -66,7 +66,7 @@ impl Uart {
         }
         let due = at.max(self.free_at);
         self.free_at = SimTime(due.0 + self.duration_ns(bytes.len()));
-        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes), touches });
+        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes), fault_effects });
         true
     }
 

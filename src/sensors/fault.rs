@@ -2,18 +2,18 @@
 
 /// The effect of one fault on one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct FaultEffect {
     /// Index of the fault in the rig.
     pub fault: usize,
     /// Counts the fault's windows of time from 0.
     pub window: u64,
     /// What changed, and by how much.
-    pub symptom: Symptom,
+    pub kind: EffectKind,
 }
 
 /// The kinds of fault effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Symptom {
+pub enum EffectKind {
     /// A receiver tracked no satellite.
     NoSatellite,
     /// A receiver's position was off.
@@ -40,7 +40,7 @@ pub enum Symptom {
     },
 }
 
-impl Symptom {
+impl EffectKind {
     /// The effect's name in the fault log, and its amount.
     pub fn words(self) -> (&'static str, Option<u64>) {
         match self {

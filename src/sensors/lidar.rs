@@ -2,7 +2,7 @@
 
 use glam::DMat3;
 
-use super::fault::Touch;
+use super::fault::FaultEffect;
 use super::lidar_faults::SweepFaults;
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
@@ -168,7 +168,7 @@ impl Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
         receive: impl Fn(&[Hit], f32, usize) -> T,
-    ) -> (Vec<T>, Vec<Touch>)
+    ) -> (Vec<T>, Vec<FaultEffect>)
     where
         T: Clone + Default + Received,
     {
@@ -208,7 +208,7 @@ impl Lidar {
             }
         }
         scratch.seen = seen;
-        (received, faults.touches())
+        (received, faults.fault_effects())
     }
 
     /// The watched objects that were hit at a range where the receiver reports a return.
@@ -299,7 +299,7 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let (returns, touches) = match &request.subject {
+        let (returns, fault_effects) = match &request.subject {
             Subject::Instant | Subject::Series { .. } => Default::default(),
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
@@ -310,7 +310,7 @@ impl super::Sensor for Lidar {
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Returns(returns), touches }
+        Measurement { request, outcome: Outcome::Returns(returns), fault_effects }
     }
 }
 

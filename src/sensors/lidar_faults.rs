@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::fault::{Symptom, Touch};
+use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Received;
 use super::pattern::LaserGeometry;
 use super::{FiringSlot, Sweep};
@@ -67,20 +67,20 @@ impl<'a> SweepFaults<'a> {
     }
 
     /// The effects on the whole sweep.
-    pub fn touches(&self) -> Vec<Touch> {
-        let mut touches = Vec::new();
+    pub fn fault_effects(&self) -> Vec<FaultEffect> {
+        let mut fault_effects = Vec::new();
         for ActiveFault { fault, window, lost, changed } in &self.all {
-            let mut add = |symptom| {
-                touches.push(Touch { fault: fault.fault, window: *window, symptom });
+            let mut add = |kind| {
+                fault_effects.push(FaultEffect { fault: fault.fault, window: *window, kind });
             };
             if lost.get() > 0 {
-                add(Symptom::LostReturns { count: lost.get() });
+                add(EffectKind::LostReturns { count: lost.get() });
             }
             if changed.get() > 0 {
-                add(Symptom::ChangedReturns { count: changed.get() });
+                add(EffectKind::ChangedReturns { count: changed.get() });
             }
         }
-        touches
+        fault_effects
     }
 
     /// The share of a firing's light that a fault leaves.

@@ -18,7 +18,7 @@ pub mod pattern;
 use std::sync::Arc;
 
 use self::beam::EchoSelection;
-use self::fault::Touch;
+use self::fault::FaultEffect;
 use self::lidar::Scratch;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
@@ -234,13 +234,13 @@ pub struct Measurement {
     /// The measured values; their kind depends on the sensor.
     pub outcome: Outcome,
     /// Effects of faults on the measurement.
-    pub touches: Vec<Touch>,
+    pub fault_effects: Vec<FaultEffect>,
 }
 
 impl Measurement {
     /// A measurement without fault effects.
     pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
-        Self { request, outcome, touches: Vec::new() }
+        Self { request, outcome, fault_effects: Vec::new() }
     }
 }
 

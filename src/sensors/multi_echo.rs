@@ -27,7 +27,7 @@ impl Sensor for MultiEchoLidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let lidar = &self.0;
-        let (echoes, touches) = match &request.subject {
+        let (echoes, fault_effects) = match &request.subject {
             Subject::Instant | Subject::Series { .. } => Default::default(),
             Subject::Sweep(sweep) => {
                 let noise = lidar.noise_of(sweep);
@@ -42,6 +42,6 @@ impl Sensor for MultiEchoLidar {
                 lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Echoes(echoes), touches }
+        Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects }
     }
 }

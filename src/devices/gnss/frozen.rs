@@ -2,7 +2,7 @@
 
 use super::clock::Stamp;
 use crate::config::rig::faults::{GnssFault, Timed};
-use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::navigator::Solution;
 
 /// What the receiver tells instead of `now` when what it told before is `last`, and what that is
@@ -11,7 +11,7 @@ pub fn told_again(
     faults: &[Timed<GnssFault>],
     now: &(Solution, Stamp),
     last: Option<&(Solution, Stamp)>,
-) -> Option<((Solution, Stamp), Touch)> {
+) -> Option<((Solution, Stamp), FaultEffect)> {
     let at = now.0.at;
     let (fault, window, time_goes_on) = faults.iter().find_map(|fault| match fault.kind {
         GnssFault::Frozen { time_goes_on } => {
@@ -20,9 +20,9 @@ pub fn told_again(
         GnssFault::Outage | GnssFault::Jump { .. } => None,
     })?;
     let (old, old_stamp) = last?;
-    let touch = Touch { fault, window, symptom: Symptom::Frozen };
+    let effect = FaultEffect { fault, window, kind: EffectKind::Frozen };
     if !time_goes_on {
-        return Some(((old.clone(), *old_stamp), touch));
+        return Some(((old.clone(), *old_stamp), effect));
     }
     let (new, new_stamp) = now;
     let solution = Solution {
@@ -32,5 +32,5 @@ pub fn told_again(
         time_error_ns: new.time_error_ns,
         ..old.clone()
     };
-    Some(((solution, *new_stamp), touch))
+    Some(((solution, *new_stamp), effect))
 }

@@ -34,7 +34,7 @@ use crate::config::gnss::{
 };
 use crate::config::rig::faults::{GnssFault, Timed};
 use crate::links::line::LineSettings;
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -92,7 +92,7 @@ pub struct Gnss {
 struct Slot {
     index: u64,
     view: Option<Box<SkyView>>,
-    touches: Vec<Touch>,
+    fault_effects: Vec<FaultEffect>,
 }
 
 impl Gnss {
@@ -251,11 +251,11 @@ impl Gnss {
             self.settings.firmware_leap_s,
             solution.time_error_ns,
         );
-        let mut touches = slot.touches;
+        let mut fault_effects = slot.fault_effects;
         let mut told = (solution, stamp);
-        if let Some((old, touch)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
+        if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {
             told = old;
-            touches.push(touch);
+            fault_effects.push(effect);
         }
         self.last = Some(told);
         // A measurement that came late cannot be sent before what was sent already.
@@ -264,7 +264,7 @@ impl Gnss {
             self.send_text(due, 0, "txbuf alloc");
         }
         for bytes in self.epoch_output() {
-            self.port.send_marked(due, bytes, 0, touches.clone());
+            self.port.send_marked(due, bytes, 0, fault_effects.clone());
         }
         self.solutions += 1;
     }
@@ -407,7 +407,7 @@ impl Device for Gnss {
             if let std::collections::btree_map::Entry::Vacant(slot) = self.slots.entry(start) {
                 let index = self.next_index;
                 self.next_index += 1;
-                slot.insert(Slot { index, view: None, touches: Vec::new() });
+                slot.insert(Slot { index, view: None, fault_effects: Vec::new() });
                 return Some(MeasurementRequest { index, start, subject: Subject::Instant });
             }
         }
@@ -422,7 +422,7 @@ impl Device for Gnss {
             && let Outcome::Sky(view) = &measurement.outcome
         {
             slot.view = Some(view.clone());
-            slot.touches = measurement.touches.clone();
+            slot.fault_effects = measurement.fault_effects.clone();
         }
         self.run_until(self.now);
     }

@@ -291,9 +291,9 @@ impl Hdl64e {
     fn release(&mut self) {
         let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
         while let Some(held) = self.backlog.known_by(heard) {
-            let Held { plan, stamped, points, due, mut payload, touches } = held;
+            let Held { plan, stamped, points, due, mut payload, fault_effects } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            let transmit = Transmit { points, touches, ..Transmit::bytes(due, payload) };
+            let transmit = Transmit { points, fault_effects, ..Transmit::bytes(due, payload) };
             self.backlog.ready.push_back(transmit);
         }
     }
@@ -309,7 +309,7 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome, touches } = measurement;
+        let Measurement { request, outcome, fault_effects } = measurement;
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
@@ -317,11 +317,11 @@ impl Device for Hdl64e {
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, sweep, returns, bytes);
-        let mut touches = touches.clone();
-        touches.extend(self.program.rotor().touches(plan.start, plan.leaves));
+        let mut fault_effects = fault_effects.clone();
+        fault_effects.extend(self.program.rotor().fault_effects(plan.start, plan.leaves));
         self.backlog.hold(Held {
             plan,
-            touches,
+            fault_effects,
             stamped: match self.settings.timestamp_marks {
                 TimestampMarks::FirstFiring => plan.start,
                 TimestampMarks::PacketEnd => plan.leaves,

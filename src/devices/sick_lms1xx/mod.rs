@@ -34,7 +34,7 @@ use crate::config::sick_lms1xx::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::links::Peer;
-use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -224,15 +224,15 @@ impl SickLms1xx {
     }
 
     /// What a motor that is held at `at` does to what the scanner says of itself.
-    fn stall_touches(&self, at: SimTime) -> Vec<Touch> {
+    fn stall_touches(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Stalled { .. }) {
             return Vec::new();
         }
-        let touch = |stall: &Timed<MotorStall>| {
+        let effect = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_at(at)?;
-            Some(Touch { fault: stall.fault, window, symptom: Symptom::Stalled { rpm: 0 } })
+            Some(FaultEffect { fault: stall.fault, window, kind: EffectKind::Stalled { rpm: 0 } })
         };
-        self.stalls.iter().filter_map(touch).collect()
+        self.stalls.iter().filter_map(effect).collect()
     }
 
     /// What happens first; of what happens at once, phases before scans before answers.
@@ -364,10 +364,15 @@ impl SickLms1xx {
                 }
                 let bytes = frame::emit(dialect, &data.emit(dialect));
                 for peer in peers {
-                    self.send(at, points, Output::BytesTo(peer, bytes.clone()), &scan.touches);
+                    self.send(
+                        at,
+                        points,
+                        Output::BytesTo(peer, bytes.clone()),
+                        &scan.fault_effects,
+                    );
                 }
                 if to_nobody {
-                    self.send(at, points, Output::Bytes(bytes), &scan.touches);
+                    self.send(at, points, Output::Bytes(bytes), &scan.fault_effects);
                 }
             }
         }
@@ -384,14 +389,14 @@ impl SickLms1xx {
         let tells_state = telegram.as_ref().is_ok_and(|asked| {
             matches!(asked.name.as_str(), "SCdevicestate" | "STlms" | "LMDscandata")
         });
-        let mut touches = if tells_state { self.stall_touches(at) } else { Vec::new() };
+        let mut fault_effects = if tells_state { self.stall_touches(at) } else { Vec::new() };
         let (content, points) = match self.obey(at, client, dialect, telegram) {
             Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
             Answer::NextScan => return self.clients[client].wait_for_scan(),
             Answer::Scan => {
                 let Some(scan) = &self.latest else { return };
                 let (data, points) = self.telegrams(scan).scan_data(scan, false);
-                touches.clone_from(&scan.touches);
+                fault_effects.clone_from(&scan.fault_effects);
                 (data.emit(dialect), points)
             }
         };
@@ -399,15 +404,15 @@ impl SickLms1xx {
         let reply_ns = self.profile.reply_ns;
         self.clients[client].answered(at, reply_ns);
         let output = Output::BytesTo(peer, frame::emit(dialect, &content));
-        self.send(at, points, output, &touches);
+        self.send(at, points, output, &fault_effects);
     }
 
-    fn send(&mut self, at: SimTime, points: u32, output: Output, touches: &[Touch]) {
+    fn send(&mut self, at: SimTime, points: u32, output: Output, fault_effects: &[FaultEffect]) {
         // A scan that was measured too late leaves after what has left.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,
-            touches: touches.to_vec(),
+            fault_effects: fault_effects.to_vec(),
             ..Transmit::new(self.last_due, output)
         });
     }
@@ -431,7 +436,8 @@ impl Device for SickLms1xx {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Echoes(echoes), touches } = measurement else {
+        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects } = measurement
+        else {
             return;
         };
         while let Some((index, number)) = self.asked.front().copied() {
@@ -441,8 +447,8 @@ impl Device for SickLms1xx {
             self.asked.pop_front();
             if index == request.index {
                 let first_direction = self.mirror.directions(self.output_range).start;
-                let (echoes, touches) = (echoes.clone(), touches.clone());
-                self.ahead.push_back(Scan { number, first_direction, echoes, touches });
+                let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
+                self.ahead.push_back(Scan { number, first_direction, echoes, fault_effects });
             }
         }
         self.run(self.clock);

@@ -4,7 +4,7 @@ use super::scanning::Mirror;
 use crate::config::sick_lms1xx::{
     EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
@@ -74,7 +74,7 @@ pub struct Scan {
     /// What came back from each direction.
     pub echoes: Vec<Echoes>,
     /// What faults did to it.
-    pub touches: Vec<Touch>,
+    pub fault_effects: Vec<FaultEffect>,
 }
 
 /// What telegrams are made with.

@@ -1,7 +1,7 @@
 //! Scans on their way from the mirror to a telegram.
 
 use super::mirror::{Mirror, Pattern};
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
 use crate::time::SimTime;
 
@@ -15,7 +15,7 @@ pub struct Capture {
     requested: u64,
     received: u64,
     samples: Vec<Sample>,
-    touches: Vec<Touch>,
+    fault_effects: Vec<FaultEffect>,
 }
 
 /// What was measured at one place of a scan, summed up over the telegram's scans.
@@ -52,7 +52,7 @@ impl Capture {
             requested: 0,
             received: 0,
             samples: vec![Sample::default(); pattern.values()],
-            touches: Vec::new(),
+            fault_effects: Vec::new(),
             pattern,
         }
     }
@@ -130,7 +130,7 @@ impl Capture {
         returns: &[PulseReturns],
         is_seen: impl Fn(&Return) -> bool,
     ) {
-        self.touches.extend(&measurement.touches);
+        self.fault_effects.extend(&measurement.fault_effects);
         let number = self.first_revolution + self.received;
         for (place, returns) in self.pattern.places(number).zip(returns) {
             let Some(echo) = returns.first.filter(&is_seen) else { continue };
@@ -143,8 +143,8 @@ impl Capture {
     }
 
     /// What faults did to its revolutions.
-    pub fn touches(&self) -> &[Touch] {
-        &self.touches
+    pub fn fault_effects(&self) -> &[FaultEffect] {
+        &self.fault_effects
     }
 
     /// Whether all revolutions are measured.

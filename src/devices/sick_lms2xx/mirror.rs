@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::config::rig::faults::{MotorStall, Timed};
 use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::sensors::beam::EchoSelection;
-use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
@@ -78,12 +78,12 @@ impl Mirror {
     }
 
     /// The faults that hold it at `at`, or from which it is spinning up.
-    pub fn touches(&self, at: SimTime) -> Vec<Touch> {
-        let touch = |stall: &Timed<MotorStall>| {
+    pub fn fault_effects(&self, at: SimTime) -> Vec<FaultEffect> {
+        let effect = |stall: &Timed<MotorStall>| {
             let window = self.window_between(stall, at, at)?;
-            Some(Touch { fault: stall.fault, window, symptom: Symptom::Stalled { rpm: 0 } })
+            Some(FaultEffect { fault: stall.fault, window, kind: EffectKind::Stalled { rpm: 0 } })
         };
-        self.stalls.iter().filter_map(touch).collect()
+        self.stalls.iter().filter_map(effect).collect()
     }
 
     /// Whether it has been held before `at`.

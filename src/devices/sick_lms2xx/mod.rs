@@ -36,7 +36,7 @@ use crate::config::sick_lms2xx::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
 use crate::links::line::LineSettings;
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::pattern::LaserGeometry;
@@ -284,20 +284,26 @@ impl SickLms2xx {
     fn send_capture(&mut self, at: SimTime, capture: &Capture, format: &Format) {
         self.telegrams += 1;
         let (body, points) = self.encoder().body(capture, format, self.telegrams);
-        self.send_marked(at, body, points, capture.touches().to_vec());
+        self.send_marked(at, body, points, capture.fault_effects().to_vec());
     }
 
     fn send(&mut self, at: SimTime, body: Body) {
         self.send_marked(at, body, 0, Vec::new());
     }
 
-    fn send_marked(&mut self, at: SimTime, body: Body, points: u32, mut touches: Vec<Touch>) {
-        touches.extend(self.mirror.touches(at));
+    fn send_marked(
+        &mut self,
+        at: SimTime,
+        body: Body,
+        points: u32,
+        mut fault_effects: Vec<FaultEffect>,
+    ) {
+        fault_effects.extend(self.mirror.fault_effects(at));
         let pollution = if self.is_polluted(at) { status_byte::POLLUTION } else { 0 };
         let status = status_byte::FAMILY | self.error_level(at) | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
-        self.uart.send_marked(at, bytes, points, touches);
+        self.uart.send_marked(at, bytes, points, fault_effects);
     }
 
     fn started(&mut self, at: SimTime) {

@@ -507,9 +507,9 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     bench.say(&Command::Status);
     bench.run_ms(50);
     let touched: Vec<_> =
-        bench.sent.iter().filter(|transmit| !transmit.touches.is_empty()).collect();
+        bench.sent.iter().filter(|transmit| !transmit.fault_effects.is_empty()).collect();
     let [status] = &touched[..] else { panic!("{touched:?}") };
-    assert_eq!((status.touches[0].fault, status.touches[0].window), (3, 0));
+    assert_eq!((status.fault_effects[0].fault, status.fault_effects[0].window), (3, 0));
     let (_, reply) = bench.replies().pop().unwrap();
     assert_eq!(reply.unwrap().status & 0x07, 3);
     // A request for a scan is acknowledged and not answered, and holds nothing up.

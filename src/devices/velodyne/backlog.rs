@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::devices::{Output, Transmit};
-use crate::sensors::fault::Touch;
+use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 
 /// What is known of a packet before it is measured.
@@ -41,7 +41,7 @@ pub struct Held<P> {
     /// All but the timestamp.
     pub payload: Vec<u8>,
     /// What faults did to it.
-    pub touches: Vec<Touch>,
+    pub fault_effects: Vec<FaultEffect>,
 }
 
 impl<P: PacketPlan> Backlog<P> {
@@ -127,8 +127,8 @@ mod tests {
 
     fn hold(backlog: &mut Backlog<Plan>, plan: Plan) {
         let (stamped, due) = (plan.start(), due(plan.0));
-        let (payload, touches) = (Vec::new(), Vec::new());
-        backlog.hold(Held { plan, stamped, points: 0, due, payload, touches });
+        let (payload, fault_effects) = (Vec::new(), Vec::new());
+        backlog.hold(Held { plan, stamped, points: 0, due, payload, fault_effects });
     }
 
     #[test]

@@ -274,10 +274,10 @@ impl Velodyne {
     fn release(&mut self) {
         let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
         while let Some(held) = self.backlog.known_by(heard) {
-            let Held { stamped, points, due, mut payload, touches, .. } = held;
+            let Held { stamped, points, due, mut payload, fault_effects, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            let transmit = Transmit { points, touches, ..Transmit::bytes(due, payload) };
+            let transmit = Transmit { points, fault_effects, ..Transmit::bytes(due, payload) };
             self.backlog.ready.push_back(transmit);
         }
     }
@@ -303,15 +303,15 @@ impl Device for Velodyne {
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, returns, bytes);
         let last_start = plan.starts.last();
-        let mut touches = measurement.touches.clone();
-        touches.extend(self.program.rotor().touches(plan.start(), last_start));
+        let mut fault_effects = measurement.fault_effects.clone();
+        fault_effects.extend(self.program.rotor().fault_effects(plan.start(), last_start));
         self.backlog.hold(Held {
             stamped: SimTime(plan.start().0 + self.packet.timestamp_offset_ns),
             points,
             due: self.due(last_start),
             plan,
             payload,
-            touches,
+            fault_effects,
         });
         self.release();
     }

@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 
 use crate::config::rig::faults::{MotorStall, Timed};
 use crate::config::velodyne_motor::MotorSettings;
-use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::{RotorMotion, RotorPiece};
 use crate::time::SimTime;
 
@@ -122,13 +122,13 @@ impl Rotor {
     }
 
     /// What a stall that is there between two instants does to what is measured then.
-    pub fn touches(&self, from: SimTime, to: SimTime) -> Vec<Touch> {
-        let touch = |stall: &Timed<MotorStall>| {
+    pub fn fault_effects(&self, from: SimTime, to: SimTime) -> Vec<FaultEffect> {
+        let effect = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_between(from, to)?;
-            let symptom = Symptom::Stalled { rpm: self.rpm(from).round() as u64 };
-            Some(Touch { fault: stall.fault, window, symptom })
+            let kind = EffectKind::Stalled { rpm: self.rpm(from).round() as u64 };
+            Some(FaultEffect { fault: stall.fault, window, kind })
         };
-        self.stalls.iter().filter_map(touch).collect()
+        self.stalls.iter().filter_map(effect).collect()
     }
 
     /// What holds it at `at`: how fast that slows it down, rpm/s, and until when.
@@ -460,11 +460,11 @@ mod tests {
         assert!(rotor.is_still(SimTime(2 * S)));
         // Ten turns, and half a second at 300 rpm on the average.
         assert!((rotor.turn(SimTime(2 * S)) - 0.5).abs() < 1e-9);
-        assert_eq!(rotor.touches(SimTime(0), SimTime(S - 1)), []);
-        let touches = rotor.touches(SimTime(S - 1000), SimTime(S));
+        assert_eq!(rotor.fault_effects(SimTime(0), SimTime(S - 1)), []);
+        let fault_effects = rotor.fault_effects(SimTime(S - 1000), SimTime(S));
         assert_eq!(
-            touches,
-            [Touch { fault: 3, window: 0, symptom: Symptom::Stalled { rpm: 600 } }]
+            fault_effects,
+            [FaultEffect { fault: 3, window: 0, kind: EffectKind::Stalled { rpm: 600 } }]
         );
     }
 

@@ -18,7 +18,7 @@ use crate::config::rig::Rig;
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
 use crate::devices::{Output, Transmit};
-use crate::sensors::fault::{Symptom, Touch};
+use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
@@ -67,7 +67,7 @@ pub enum Effect {
         times: u64,
     },
     /// It was made under a fault within the device.
-    Within(Symptom),
+    Within(EffectKind),
 }
 
 impl Effect {
@@ -84,7 +84,7 @@ impl Effect {
             Self::Flipped { bits } => ("flipped_bits", Some(bits)),
             Self::Dropped { bytes } => ("lost_bytes", Some(bytes)),
             Self::Broken { times } => ("breaks", Some(times)),
-            Self::Within(symptom) => symptom.words(),
+            Self::Within(kind) => kind.words(),
         }
     }
 }
@@ -217,9 +217,9 @@ impl WireFaults {
         let (packet, at) = (lane.packet, transmit.due);
         let number = transmit.output.bytes().map(|_| packet);
         lane.packet += u64::from(number.is_some());
-        for Touch { fault, window, symptom } in std::mem::take(&mut transmit.touches) {
+        for FaultEffect { fault, window, kind } in std::mem::take(&mut transmit.fault_effects) {
             let packet = number.map(|number| (stream, number));
-            self.rows.push(Row { at, fault, packet, window, effect: Effect::Within(symptom) });
+            self.rows.push(Row { at, fault, packet, window, effect: Effect::Within(kind) });
         }
         if goes_down_cables(&transmit.output) {
             for cable in self.cables.iter().filter(|cable| cable.receiver == unit) {

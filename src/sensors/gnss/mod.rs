@@ -13,7 +13,7 @@ pub mod navigator;
 use glam::DVec3;
 
 use self::constellation::Constellation;
-use super::fault::{Symptom, Touch};
+use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 use crate::config::gnss::GnssSettings;
@@ -90,26 +90,26 @@ impl SkySensor {
     }
 
     /// Applies the faults that are active at `at` to `view`.
-    fn apply_faults(&self, at: SimTime, view: &mut SkyView) -> Vec<Touch> {
-        let mut touches = Vec::new();
+    fn apply_faults(&self, at: SimTime, view: &mut SkyView) -> Vec<FaultEffect> {
+        let mut fault_effects = Vec::new();
         for fault in &self.faults {
             let Some(window) = fault.schedule.window_at(at) else { continue };
-            let symptom = match fault.kind {
+            let kind = match fault.kind {
                 GnssFault::Outage => {
                     view.satellites.iter_mut().for_each(|satellite| satellite.open_share = 0.0);
-                    Symptom::NoSatellite
+                    EffectKind::NoSatellite
                 }
                 GnssFault::Jump { offset_enu_m } => {
                     let offset_m = DVec3::from(offset_enu_m);
                     view.position = GeoOrigin::new(view.position).geodetic_from_world(offset_m);
-                    Symptom::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
+                    EffectKind::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
                 }
                 // The device freezes its own output.
                 GnssFault::Frozen { .. } => continue,
             };
-            touches.push(Touch { fault: fault.fault, window, symptom });
+            fault_effects.push(FaultEffect { fault: fault.fault, window, kind });
         }
-        touches
+        fault_effects
     }
 
     /// All satellites, to which [`SatelliteView::index`] refers.
@@ -179,8 +179,8 @@ impl Sensor for SkySensor {
         scratch: &mut Scratch,
     ) -> Measurement {
         let mut view = self.view(request.start, surroundings, scratch);
-        let touches = self.apply_faults(request.start, &mut view);
-        Measurement { request, outcome: Outcome::Sky(Box::new(view)), touches }
+        let fault_effects = self.apply_faults(request.start, &mut view);
+        Measurement { request, outcome: Outcome::Sky(Box::new(view)), fault_effects }
     }
 }
 

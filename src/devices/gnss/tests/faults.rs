@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
-use crate::sensors::fault::Symptom;
+use crate::sensors::fault::EffectKind;
 
 /// A receiver with a fault from 15 s to 20 s, and what it said until 40 s.
 fn after(kind: GnssFault) -> Bench {
@@ -34,8 +34,8 @@ fn sentence(bench: &Bench, address: &str, time: &str) -> Vec<String> {
 }
 
 /// How many messages carry this symptom, all of which must be due within these seconds.
-fn touched(bench: &Bench, symptom: Symptom, seconds: std::ops::Range<u64>) -> usize {
-    let marked = |t: &&Transmit| t.touches.iter().any(|t| t.symptom == symptom && t.fault == 7);
+fn touched(bench: &Bench, kind: EffectKind, seconds: std::ops::Range<u64>) -> usize {
+    let marked = |t: &&Transmit| t.fault_effects.iter().any(|t| t.kind == kind && t.fault == 7);
     let all: Vec<_> = bench.sent.iter().filter(marked).collect();
     assert!(all.iter().all(|t| seconds.contains(&(t.due.0 / SECOND))), "{all:?}");
     assert!(all.iter().all(|t| t.output.bytes().is_some()));
@@ -47,7 +47,7 @@ fn touched(bench: &Bench, symptom: Symptom, seconds: std::ops::Range<u64>) -> us
 #[test]
 fn without_sky_it_says_what_it_says_without_a_fix() {
     let bench = after(GnssFault::Outage);
-    assert!(touched(&bench, Symptom::NoSatellite, 15..20) > 25);
+    assert!(touched(&bench, EffectKind::NoSatellite, 15..20) > 25);
     // It carries the last fix on for two seconds, as this firmware does.
     assert_eq!(sentence(&bench, "GNGGA", "092736.00")[5], "6");
     let gga = sentence(&bench, "GNGGA", "092739.00");
@@ -73,7 +73,7 @@ fn without_sky_it_says_what_it_says_without_a_fix() {
 fn a_jump_moves_everything_it_says() {
     let bench = after(GnssFault::Jump { offset_enu_m: [30.0, -40.0, 5.0] });
     let millimetres = ((30.0f64 * 30.0 + 40.0 * 40.0 + 25.0).sqrt() * 1e3).round() as u64;
-    assert!(touched(&bench, Symptom::Moved { millimetres }, 15..20) > 25);
+    assert!(touched(&bench, EffectKind::Moved { millimetres }, 15..20) > 25);
     let (before, jumped, after) = (pvt(&bench, 14), pvt(&bench, 15), pvt(&bench, 20));
     // Degrees of latitude and longitude are 111.2 and 75.7 km long here; it drives 1.5 m/s east.
     let north_m = f64::from(jumped.lat_1e7_deg - before.lat_1e7_deg) * 1e-7 * 111_180.0;
@@ -90,7 +90,7 @@ fn a_jump_moves_everything_it_says() {
 #[test]
 fn a_frozen_fix_stays_while_time_goes_on() {
     let bench = after(GnssFault::Frozen { time_goes_on: true });
-    assert!(touched(&bench, Symptom::Frozen, 15..20) > 25);
+    assert!(touched(&bench, EffectKind::Frozen, 15..20) > 25);
     let before = pvt(&bench, 14);
     for second in 15..20 {
         let frozen = pvt(&bench, second);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::rig::faults::{LidarFault, MotorStall, Sector};
 use crate::config::rig::schedule::Schedule;
-use crate::sensors::fault::Symptom;
+use crate::sensors::fault::EffectKind;
 
 const MS: u64 = 1_000_000;
 
@@ -100,8 +100,8 @@ fn answers_that_tell_of_a_held_motor_are_marked() {
         bench.say(peer, Dialect::A, command.as_bytes());
         bench.unit.advance(SimTime(bench.unit.clock.0 + 100 * MS));
         let answer = bench.unit.poll_transmit().unwrap();
-        let touch = Touch { fault: 4, window: 0, symptom: Symptom::Stalled { rpm: 0 } };
-        assert_eq!(answer.touches.contains(&touch), is_marked, "{command}");
+        let effect = FaultEffect { fault: 4, window: 0, kind: EffectKind::Stalled { rpm: 0 } };
+        assert_eq!(answer.fault_effects.contains(&effect), is_marked, "{command}");
     }
 }
 
@@ -113,9 +113,9 @@ fn what_was_done_to_a_scan_travels_with_its_telegram() {
     let request = bench.unit.poll_request(SimTime(1000 * MS)).unwrap();
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
     let outcome = Outcome::Echoes(vec![Echoes::default(); sweep.firings.len()]);
-    let touch = Touch { fault: 4, window: 0, symptom: Symptom::LostReturns { count: 9 } };
-    bench.unit.handle_measurement(&Measurement { request, outcome, touches: vec![touch] });
+    let effect = FaultEffect { fault: 4, window: 0, kind: EffectKind::LostReturns { count: 9 } };
+    bench.unit.handle_measurement(&Measurement { request, outcome, fault_effects: vec![effect] });
     bench.unit.advance(SimTime(bench.unit.clock.0 + 100 * MS));
     let sent: Vec<_> = std::iter::from_fn(|| bench.unit.poll_transmit()).collect();
-    assert!(sent.iter().any(|transmit| transmit.touches == [touch]));
+    assert!(sent.iter().any(|transmit| transmit.fault_effects == [effect]));
 }
