@@ -108,7 +108,7 @@ fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
     black_box(next_sweep(device));
     device.handle_measurement(measurement);
     match device.poll_transmit().map(|transmit| transmit.output) {
-        Some(Output::Bytes(bytes)) => bytes.len(),
+        Some(Output::Datagram { bytes, .. }) => bytes.len(),
         other => panic!("no packet but {other:?}"),
     }
 }

@@ -52,7 +52,7 @@
 //! lidar.device.handle_measurement(&measurement);
 //! let packet = lidar.device.poll_transmit().ok_or("no packet")?;
 //!
-//! let Output::Bytes(bytes) = packet.output else { return Err("no bytes".into()) };
+//! let Output::Datagram { bytes, .. } = packet.output else { return Err("no datagram".into()) };
 //! assert_eq!(bytes.len(), 1206);
 //! assert_eq!(bytes[..2], [0xff, 0xee]); // an upper block
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use menura::engine::run::departure::{SENDER_NAME, STANDBY_NAME};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn menura(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
@@ -72,7 +72,7 @@ fn a_certificate_accounts_for_every_packet() {
     assert!(run.status.success(), "{}{}", text(&run.stdout), text(&run.stderr));
     assert!(text(&run.stdout).contains("met: packets=1389: lidar has 1389 packets"));
     let certificate = json(Path::new(&first));
-    assert_eq!(certificate["format"], "menura-certificate-1");
+    assert_eq!(certificate["format"], "menura-certificate-2");
     let device = &certificate["devices"][0];
     assert_eq!(device["stamps"], "kernel");
     for series in ["handed", "departed", "in_kernel"] {
@@ -273,13 +273,17 @@ fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
     assert_eq!((&comparison["sent"], &comparison["missing"]), (&227.into(), &0.into()));
     let device = &json(&certificate)["devices"][0];
     let all = device["packets"].as_u64().unwrap();
-    assert_eq!(device["position_packets"], all - 227);
+    let ports = [("data", 227), ("position", all - 227)];
+    let ports = ports.map(|(name, packets)| json!({ "name": name, "packets": packets }));
+    assert_eq!(device["ports"], json!(ports));
     assert!(all > 227, "a unit of 600 rpm makes some within 300 ms");
     assert_eq!((&device["departed"]["count"], &device["unstamped"]), (&all.into(), &0.into()));
-    // Files of before know nothing of it.
+    // Files of before count the packets of the second port under another key.
     let text = std::fs::read_to_string(&certificate).unwrap();
-    let old = text.replace("\"position_packets\"", "\"something_else\"");
-    assert!(menura::engine::certificate::Certificate::parse(&old).is_ok());
+    let old = text.replace("\"ports\"", "\"position_packets\"");
+    let old = old.replace("menura-certificate-2", "menura-certificate-1");
+    let old = menura::engine::certificate::Certificate::parse(&old).unwrap();
+    assert!(old.devices[0].ports.is_empty());
 }
 
 /// Of a thread in `/proc`: its name, the cores it may use, and how it is scheduled (`SCHED_FIFO` is

@@ -131,7 +131,8 @@ fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
     render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, output| {
         frame.clear();
         let payload = output.bytes().unwrap_or_default();
-        frames.header(output).emit(payload, &mut frame).map_err(std::io::Error::other)?;
+        let Some(header) = frames.header(output) else { return Ok(()) };
+        header.emit(payload, &mut frame).map_err(std::io::Error::other)?;
         figures.see(unix_ns, LinkType::ETHERNET, &frame);
         Ok(())
     })

@@ -2,11 +2,12 @@
 
 use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::NetworkIdentity;
+use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
 use crate::config::velodyne_clock::ClockSettings;
 use crate::config::velodyne_motor::MotorSettings;
 use crate::config::velodyne_position::PositionProfile;
 use crate::config::velodyne_web::{ThermalProfile, WebProfile};
+use crate::wire::ethernet::FrameHeader;
 
 /// A firmware of one model.
 #[derive(Clone, Debug)]
@@ -36,6 +37,28 @@ pub struct VelodyneProfile {
     pub thermal: ThermalProfile,
     /// Values a rig may override.
     pub defaults: VelodyneSettings,
+}
+
+impl VelodyneProfile {
+    /// The port of position packets, which come after the data packets' in [`Self::ports`].
+    pub const POSITION_PORT: PortIndex = PortIndex(1);
+
+    /// Those of data packets and position packets.
+    pub fn ports(&self) -> Vec<DatagramPort> {
+        let data = self.network.data_port();
+        let frame = FrameHeader {
+            source_port: self.position.port,
+            destination_port: self.position.port,
+            ttl: self.position.ttl,
+            dont_fragment: self.position.dont_fragment,
+            identification: 0,
+            udp_checksum: self.position.udp_checksum,
+            ..data.frame.clone()
+        };
+        let rig_key = Some("position_port");
+        let position = DatagramPort { name: "position", rig_key, frame, counts_frames: true };
+        vec![data, position]
+    }
 }
 
 /// What is the same in every data packet of a model.

@@ -16,9 +16,9 @@ pub mod sick_lms2xx;
 mod uart;
 pub mod velodyne;
 
-use core::net::IpAddr;
 use std::sync::Arc;
 
+use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
@@ -53,7 +53,12 @@ impl Transmit {
         Self { due, points: 0, output, fault_effects: Vec::new() }
     }
 
-    /// Bytes without points.
+    /// A datagram from the first port, without points.
+    pub fn datagram(due: SimTime, bytes: Vec<u8>) -> Self {
+        Self::new(due, Output::Datagram { port: PortIndex::DATA, bytes })
+    }
+
+    /// Bytes on the serial line, without points.
     pub fn bytes(due: SimTime, bytes: Vec<u8>) -> Self {
         Self::new(due, Output::Bytes(bytes))
     }
@@ -62,48 +67,54 @@ impl Transmit {
 /// What a device gives to the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// One datagram, or bytes that follow one another on the line at the line's rate.
+    /// One datagram from one of the device's ports.
+    Datagram {
+        /// Which of them.
+        port: PortIndex,
+        /// The payload.
+        bytes: Vec<u8>,
+    },
+    /// Bytes that follow one another on the line at the line's rate.
     Bytes(Vec<u8>),
-    /// A datagram to the host's second port, that of position packets.
-    Position(Vec<u8>),
     /// One telegram to one of the hosts that are connected to a device with a server.
     BytesTo(Peer, Vec<u8>),
     /// The device's serial port runs like this from now on. Due when the line is free.
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Bytes that were handed over before and are due then or later are not sent after all: the
-    /// device has been told to do something else.
-    Withdraw,
+    /// Datagrams of this port that were handed over before and are due then or later are not sent
+    /// after all: the device has been told to do something else.
+    Revoke(PortIndex),
     /// Datagrams that are due then or later go to another host.
     Host(HostAddress),
-}
-
-/// Where a network device sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostAddress {
-    /// The host.
-    pub ip: IpAddr,
-    /// Its port for measurements.
-    pub data_port: u16,
-    /// Its port for telemetry.
-    pub telemetry_port: u16,
 }
 
 impl Output {
     /// The bytes, if there are any.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Self::Bytes(bytes) | Self::Position(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
-            Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
+            Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
+                Some(bytes)
+            }
+            Self::Line(_) | Self::PulsePerSecond(_) | Self::Revoke(_) | Self::Host(_) => None,
+        }
+    }
+
+    /// The port that it leaves by, if it is a datagram.
+    pub fn port(&self) -> Option<PortIndex> {
+        match self {
+            Self::Datagram { port, .. } => Some(*port),
+            _ => None,
         }
     }
 
     /// The bytes, if there are any.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
-            Self::Bytes(bytes) | Self::Position(bytes) | Self::BytesTo(_, bytes) => Some(bytes),
-            Self::Line(_) | Self::PulsePerSecond(_) | Self::Withdraw | Self::Host(_) => None,
+            Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
+                Some(bytes)
+            }
+            Self::Line(_) | Self::PulsePerSecond(_) | Self::Revoke(_) | Self::Host(_) => None,
         }
     }
 }
@@ -150,9 +161,9 @@ pub trait Device: Send {
     /// result must not depend on how many steps lead there.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// What to send. Bytes come in the order of their due times but for position packets, which are
-    /// not measured ahead, and what follows [`Output::Withdraw`]; nothing is due before the time that
-    /// the device was told last. Call until `None` after each of the above.
+    /// What to send. Bytes come in the order of their due times, those of each port by themselves,
+    /// but for what follows [`Output::Revoke`]; nothing is due before the time that the device was told
+    /// last. Call until `None` after each of the above.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
     /// Transmits a second when all goes well; 0 when that depends on the host or on what is seen.
@@ -192,7 +203,10 @@ pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epo
             Built { device: Box::new(device), sensor }
         }
         DeviceFamily::Velodyne(Configured { profile, settings }) => {
-            let host = host_of(config, profile.position.port);
+            let host = match &config.link {
+                LinkConfig::Udp(udp) => Some(udp.host()),
+                LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
+            };
             let mut device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
             device.set_faults(faults);
             if config.gps_cable.is_some() {
@@ -219,15 +233,4 @@ pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epo
             Built { device: Box::new(device), sensor: Arc::new(sensor) }
         }
     }
-}
-
-/// Where the link of a network device goes; position packets to `position_port`, unless the link says
-/// otherwise.
-fn host_of(config: &DeviceConfig, position_port: u16) -> Option<HostAddress> {
-    let LinkConfig::Udp(udp) = &config.link else { return None };
-    Some(HostAddress {
-        ip: udp.to.ip(),
-        data_port: udp.to.port(),
-        telemetry_port: udp.position_port.unwrap_or(position_port),
-    })
 }

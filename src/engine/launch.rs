@@ -11,13 +11,13 @@ use serde::Deserialize;
 
 use crate::links::udp::{LaunchClock, UdpLink};
 
-/// Lets `link` send with launch times by `interface`.
+/// Lets the `ports` of a device send with launch times by `interface`.
 ///
 /// # Errors
 /// Why that cannot be had here, and what would change it.
-pub fn prepare(link: &mut UdpLink, interface: &str) -> io::Result<()> {
+pub fn prepare(ports: &mut [UdpLink], interface: &str) -> io::Result<()> {
     let clock = clock_of(interface, &schedulers_of(interface)?).map_err(io::Error::other)?;
-    link.set_launch_clock(clock)
+    ports.iter_mut().try_for_each(|port| port.set_launch_clock(clock))
 }
 
 /// What `tc` says of the packet schedulers of `interface`, as JSON.

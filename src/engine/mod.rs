@@ -32,6 +32,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::StimulusCause;
@@ -275,8 +276,8 @@ pub fn build_devices(rig: &Rig, epoch: Epoch) -> Vec<Built> {
 
 /// An open link.
 pub enum Link {
-    /// Datagrams.
-    Udp(UdpLink),
+    /// Datagrams: a socket for each of the device's ports, by [`PortIndex`].
+    Datagrams(Vec<UdpLink>),
     /// A serial line; a port thread reads it while the sender writes.
     Line(Arc<dyn ByteLink>),
     /// A server; a port thread hears its clients while the sender writes to them.
@@ -287,7 +288,9 @@ impl Link {
     /// The link in the status view.
     pub fn describe(&self) -> String {
         match self {
-            Self::Udp(udp) => format!("udp {}", udp.to()),
+            Self::Datagrams(ports) => {
+                ports.first().map_or_else(String::new, |data| format!("udp {}", data.to()))
+            }
             Self::Line(line) => line.describe(),
             Self::Server(server) => server.describe(),
         }
@@ -333,9 +336,9 @@ pub fn open_link(
     engine: &EngineConfig,
 ) -> Result<Link, SetupError> {
     let opened = match &device.link {
-        LinkConfig::Udp(udp) => open_udp(device, udp).and_then(|mut link| {
-            prepare_sending(&mut link, udp.interface.as_deref(), engine)?;
-            Ok(Link::Udp(link))
+        LinkConfig::Udp(udp) => open_ports(device, udp).and_then(|mut ports| {
+            prepare_sending(&mut ports, udp.interface.as_deref(), engine)?;
+            Ok(Link::Datagrams(ports))
         }),
         LinkConfig::Line(config) => open_line(config, line).map(Link::Line),
         LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
@@ -343,30 +346,32 @@ pub fn open_link(
     opened.map_err(|error| SetupError::Link { device: device.name.clone(), error })
 }
 
-/// Has what `link` sends leave, and be stamped, by `interface` as `engine` has it; without one, by
-/// that which leads to its destination.
+/// Has what the `ports` of a device send leave, and be stamped, by `interface` as `engine` has it;
+/// without one, by that which leads to their host.
 fn prepare_sending(
-    link: &mut UdpLink,
+    ports: &mut [UdpLink],
     interface: Option<&str>,
     engine: &EngineConfig,
 ) -> io::Result<()> {
     let is_by_card = engine.stamps == StampChoice::Card;
-    if !engine.launch_time && !is_by_card {
+    let Some(to) = ports.first().map(UdpLink::to).filter(|_| engine.launch_time || is_by_card)
+    else {
         return Ok(());
-    }
+    };
     let interface = match interface {
         Some(name) => name.to_owned(),
-        None => interface::towards(link.to())?,
+        None => interface::towards(to)?,
     };
     if engine.launch_time {
-        launch::prepare(link, &interface)?;
+        launch::prepare(ports, &interface)?;
     }
     if is_by_card {
         let clock = CardClock::open(&interface).map_err(|error| {
             let text = format!("stamps by the card (`engine.stamps`, `--stamps`): {error}");
             io::Error::new(error.kind(), text)
         })?;
-        link.set_card_clock(clock);
+        let clock = Arc::new(clock);
+        ports.iter_mut().for_each(|port| port.set_card_clock(Arc::clone(&clock)));
     }
     Ok(())
 }
@@ -379,27 +384,24 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
     })
 }
 
-fn open_udp(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<UdpLink> {
-    let network = device.profile.network();
-    let options = UdpOptions {
-        to: udp.to,
-        from: udp.from,
-        interface: udp.interface.clone(),
-        ttl: udp.ttl.or(network.map(|network| network.ttl)),
-        dont_fragment: network.map(|network| network.dont_fragment),
-        broadcast: udp.broadcast,
+/// Opens a socket for each port of a device. Where the rig says nothing, the profile does.
+fn open_ports(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<Vec<UdpLink>> {
+    let host = udp.host();
+    let open = |(place, port): (usize, &DatagramPort)| {
+        let to = host.of(PortIndex(place as u8)).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut from = udp.from;
+        // A source port that the rig leaves open for the first is left open for the others too.
+        if let Some(from) = from.as_mut().filter(|from| place > 0 && from.port() != 0) {
+            from.set_port(port.frame.source_port);
+        }
+        UdpLink::open(&UdpOptions {
+            to,
+            from,
+            interface: udp.interface.clone(),
+            ttl: udp.ttl.or(Some(port.frame.ttl)),
+            dont_fragment: Some(port.frame.dont_fragment),
+            broadcast: udp.broadcast,
+        })
     };
-    let link = UdpLink::open(&options)?;
-    let Some(position) = device.profile.position() else { return Ok(link) };
-    let mut second = UdpOptions {
-        ttl: udp.ttl.or(Some(position.ttl)),
-        dont_fragment: Some(position.dont_fragment),
-        ..options
-    };
-    second.to.set_port(udp.position_port.unwrap_or(position.port));
-    // A source port that the rig leaves open is left open here too.
-    if let Some(from) = second.from.as_mut().filter(|from| from.port() != 0) {
-        from.set_port(position.port);
-    }
-    Ok(link.with_second(UdpLink::open(&second)?))
+    device.profile.ports().iter().enumerate().map(open).collect()
 }

@@ -15,6 +15,7 @@ use super::render::{Rendered, Renderer, Treatment};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::profile::Profile;
+use crate::config::profile::network::DatagramPort;
 use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
@@ -177,7 +178,7 @@ struct Leaving {
 impl Leaving {
     fn push(&mut self, Transmit { due, output, .. }: Transmit) {
         // The rate of a line and its pulse per second leave no bytes, and no host is connected.
-        if let Output::Bytes(_) | Output::Position(_) = output {
+        if let Output::Datagram { .. } | Output::Bytes(_) = output {
             self.waiting.insert((due, self.order), output);
             self.order += 1;
         }
@@ -191,32 +192,26 @@ impl Leaving {
     }
 }
 
-/// The frames around what a network device sends.
+/// The frames around what a network device sends, a header for each of its ports.
 pub struct Framer {
-    data: FrameHeader,
-    position: FrameHeader,
+    ports: Vec<DatagramPort>,
 }
 
 impl Framer {
     /// `None` for products that send no datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
-        let network = profile.network()?;
-        let position = profile.position();
-        let position = position.map(|position| network.position_frame_header(position));
-        let data = network.frame_header();
-        Some(Self { position: position.unwrap_or_else(|| data.clone()), data })
+        let ports = profile.ports();
+        (!ports.is_empty()).then_some(Self { ports })
     }
 
-    /// The frame around the next output. Position packets are numbered, as the products' are.
-    pub fn header(&mut self, output: &Output) -> FrameHeader {
-        match output {
-            Output::Position(_) => {
-                let header = self.position.clone();
-                self.position.identification = header.identification.wrapping_add(1);
-                header
-            }
-            _ => self.data.clone(),
+    /// The frame around the next output; `None` around what is no datagram.
+    pub fn header(&mut self, output: &Output) -> Option<FrameHeader> {
+        let port = self.ports.get_mut(output.port()?.place())?;
+        let header = port.frame.clone();
+        if port.counts_frames {
+            port.frame.identification = header.identification.wrapping_add(1);
         }
+        Some(header)
     }
 }
 
@@ -231,7 +226,7 @@ impl Recorder {
         match Framer::new(&device.profile) {
             Some(frames) => {
                 let path = folder.join(format!("{}.pcap", device.name));
-                let recorder = PcapRecorder::create(&path, frames.data.clone())
+                let recorder = PcapRecorder::create(&path, frames.ports[0].frame.clone())
                     .map_err(RecordError::at(&path))?;
                 Ok(Self::Network { path, recorder, frames })
             }
@@ -248,7 +243,7 @@ impl Recorder {
         let Some(bytes) = output.bytes() else { return Ok(()) };
         match self {
             Self::Network { path, recorder, frames } => {
-                let header = frames.header(output);
+                let Some(header) = frames.header(output) else { return Ok(()) };
                 recorder.write_in(&header, unix_ns, bytes).map_err(RecordError::at(path))
             }
             Self::Line { path, recorder, writes } => {

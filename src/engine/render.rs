@@ -67,11 +67,11 @@ struct Held {
 }
 
 impl Held {
-    /// Takes what a device gives out; a withdrawal has what it concerns forgotten.
+    /// Takes what a device gives out; a revocation has what it concerns forgotten.
     fn take(&mut self, transmit: Transmit, shows: Marks) {
-        if transmit.output == Output::Withdraw {
+        if let Output::Revoke(port) = transmit.output {
             self.waiting.retain(|(due, _), (held, _)| {
-                *due < transmit.due || !matches!(held.output, Output::Bytes(_))
+                *due < transmit.due || held.output.port() != Some(port)
             });
             return;
         }

@@ -15,7 +15,7 @@ use super::run::sender::{Outlet, Packet};
 use super::stats::{DeviceFigures, DeviceStats};
 use super::{Link, SetupError, prepare_sending};
 use crate::config::rig::EngineConfig;
-use crate::devices::{Output, Transmit};
+use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::links::udp::{UdpLink, UdpOptions};
 use crate::time::SimTime;
@@ -77,9 +77,10 @@ impl<'a> ReplayRun<'a> {
     /// Opens a socket for every stream; the first instant is a quarter of a second from now.
     pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
         let open = |(name, to): &(String, SocketAddr)| {
-            let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|mut link| {
-                prepare_sending(&mut link, None, engine)?;
-                Ok(Link::Udp(link))
+            let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|link| {
+                let mut ports = vec![link];
+                prepare_sending(&mut ports, None, engine)?;
+                Ok(Link::Datagrams(ports))
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })
         };
@@ -162,7 +163,7 @@ impl<'a> ReplayRun<'a> {
                     }
                     self.clock.rest(REST);
                 }
-                let transmit = Transmit::new(due, Output::Bytes(payload.clone()));
+                let transmit = Transmit::datagram(due, payload.clone());
                 if !packets.send(Packet { unit: *stream, transmit, shows: Marks::default() }) {
                     return;
                 }

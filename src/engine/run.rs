@@ -120,7 +120,7 @@ impl<'a> RealTimeRun<'a> {
         Ok(Self {
             rig,
             world,
-            stats: links.iter().map(|_| DeviceStats::default()).collect(),
+            stats: rig.devices.iter().map(|d| DeviceStats::new(&d.profile.ports())).collect(),
             // Where leads are found, they are found from departures.
             books: matches!(rig.engine.lead, Lead::Auto).then(|| new_books(links.len())),
             links,
@@ -255,7 +255,7 @@ impl<'a> RealTimeRun<'a> {
                 let (mouth, clock) = (mouth.clone(), self.clock);
                 let down = self.link_down(unit);
                 match link {
-                    Link::Udp(_) => {}
+                    Link::Datagrams(_) => {}
                     Link::Line(line) => {
                         let line = line.as_ref();
                         scope.spawn(move || listen::listen(unit, line, clock, &down, &mouth, over));

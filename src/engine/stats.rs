@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::config::profile::network::{DatagramPort, PortIndex};
 
 /// Longest lateness told apart, nanoseconds; what is later counts as this.
 const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
@@ -21,7 +23,8 @@ pub struct DeviceStats {
     dropped: AtomicU64,
     send_errors: AtomicU64,
     faulted: AtomicU64,
-    position_packets: AtomicU64,
+    /// Packets of each port, with its name.
+    ports: Vec<(&'static str, AtomicU64)>,
     unrecorded: AtomicU64,
     thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
@@ -56,8 +59,8 @@ pub struct DeviceFigures {
     pub rate_hz: f64,
     /// Packets a second of the real device.
     pub nominal_rate_hz: f64,
-    /// Packets among `packets` that went to the device's second port: position packets.
-    pub position_packets: u64,
+    /// Which of `packets` left by which port; empty for a device that sends no datagrams.
+    pub ports: Vec<PortPackets>,
     /// Packets that missed their deadline: `sent_late + dropped`.
     pub misses: u64,
     /// Packets sent after their deadline.
@@ -81,6 +84,15 @@ pub struct DeviceFigures {
     /// handed to the system, microseconds; none without a feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pose_to_wire_us: Option<Lateness>,
+}
+
+/// Packets of one of a device's ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortPackets {
+    /// The port's name, such as `data`.
+    pub name: String,
+    /// Packets sent, late ones too.
+    pub packets: u64,
 }
 
 /// Percentiles of a lateness.
@@ -122,7 +134,7 @@ impl Default for DeviceStats {
             dropped: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             faulted: AtomicU64::new(0),
-            position_packets: AtomicU64::new(0),
+            ports: Vec::new(),
             unrecorded: AtomicU64::new(0),
             thinned: AtomicU64::new(0),
             pose_to_wire_ns: Mutex::new(lateness.clone()),
@@ -133,8 +145,15 @@ impl Default for DeviceStats {
 }
 
 impl DeviceStats {
-    /// Counts a packet of `points` and `bytes` that the sender has turned to.
-    pub fn count(&self, outcome: Outcome, points: u32, bytes: usize) {
+    /// Nothing has happened to the packets of a device with these ports.
+    pub fn new(ports: &[DatagramPort]) -> Self {
+        let ports = ports.iter().map(|port| (port.name, AtomicU64::new(0))).collect();
+        Self { ports, ..Self::default() }
+    }
+
+    /// Counts a packet of `points` and `bytes` that the sender has turned to; `port` is that which
+    /// a datagram left by.
+    pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, port: Option<PortIndex>) {
         match outcome {
             Outcome::Refused => {
                 self.send_errors.fetch_add(1, Ordering::Relaxed);
@@ -152,11 +171,9 @@ impl DeviceStats {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.points.fetch_add(points.into(), Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Counts a packet that went to the second port; it is counted as any other as well.
-    pub fn count_position(&self) {
-        self.position_packets.fetch_add(1, Ordering::Relaxed);
+        if let Some((_, packets)) = port.and_then(|port| self.ports.get(port.place())) {
+            packets.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Records how late a packet was that was sent.
@@ -209,6 +226,10 @@ impl DeviceStats {
         nominal_rate_hz: f64,
         elapsed: Duration,
     ) -> DeviceFigures {
+        let packets_of = |(name, packets): &(&'static str, AtomicU64)| PortPackets {
+            name: (*name).to_owned(),
+            packets: packets.load(Ordering::Relaxed),
+        };
         let sent = self.sent.load(Ordering::Relaxed);
         let sent_late = self.sent_late.load(Ordering::Relaxed);
         let dropped = self.dropped.load(Ordering::Relaxed);
@@ -221,7 +242,7 @@ impl DeviceStats {
             bytes: self.bytes.load(Ordering::Relaxed),
             rate_hz: if elapsed.is_zero() { 0.0 } else { sent as f64 / elapsed.as_secs_f64() },
             nominal_rate_hz,
-            position_packets: self.position_packets.load(Ordering::Relaxed),
+            ports: self.ports.iter().map(packets_of).collect(),
             misses: sent_late + dropped,
             sent_late,
             dropped,
@@ -294,11 +315,11 @@ mod tests {
         let stats = DeviceStats::default();
         for micros in 1..=100 {
             let late = if micros > 98 { Outcome::Late } else { Outcome::OnTime };
-            stats.count(late, 384, 1206);
+            stats.count(late, 384, 1206, None);
             stats.record_lateness(Duration::from_micros(micros));
         }
-        stats.count(Outcome::Dropped, 384, 1206);
-        stats.count(Outcome::Refused, 384, 1206);
+        stats.count(Outcome::Dropped, 384, 1206, None);
+        stats.count(Outcome::Refused, 384, 1206, None);
         let figures = stats.figures("a", "b", "c", 50.0, Duration::from_secs(2));
         assert_eq!((figures.packets, figures.points), (100, 38_400));
         assert_eq!((figures.misses, figures.sent_late, figures.dropped), (3, 2, 1));

@@ -1,4 +1,4 @@
-//! UDP: one socket a device, set up so that its datagrams look as much like the product's as a
+//! UDP: one socket for each port of a device, set up so that its datagrams look as much like the product's as a
 //! plain socket can make them.
 //!
 //! What a plain socket cannot do: choose the IP identification (Linux sends 0 with
@@ -58,7 +58,6 @@ pub struct UdpLink {
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
-    second: Option<Box<UdpLink>>,
 }
 
 /// `MSG_MORE` of `linux/socket.h`: the datagram is kept, as more may come.
@@ -143,19 +142,7 @@ impl UdpLink {
             sent: AtomicU32::new(0),
             launch_clock: None,
             card_clock: None,
-            second: None,
         })
-    }
-
-    /// The same with another socket beside it, for a product that sends to two ports.
-    #[must_use]
-    pub fn with_second(self, second: UdpLink) -> Self {
-        Self { second: Some(Box::new(second)), ..self }
-    }
-
-    /// What sends to the other port.
-    pub fn second(&self) -> Option<&UdpLink> {
-        self.second.as_deref()
     }
 
     /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the
@@ -244,13 +231,8 @@ impl UdpLink {
         self.launch_clock
     }
 
-    /// Has departures, when they are stamped, stamped by the card of this clock; those of the
-    /// second socket too.
-    pub fn set_card_clock(&mut self, clock: CardClock) {
-        let clock = Arc::new(clock);
-        if let Some(second) = &mut self.second {
-            second.card_clock = Some(Arc::clone(&clock));
-        }
+    /// Has departures, when they are stamped, stamped by the card of this clock.
+    pub fn set_card_clock(&mut self, clock: Arc<CardClock>) {
         self.card_clock = Some(clock);
     }
 

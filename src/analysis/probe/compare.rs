@@ -71,7 +71,8 @@ pub fn compare(certificate: &Certificate, streams: &[StreamFigures]) -> Vec<Comp
                 .filter(|stream| address(&stream.at).is_some_and(|at| at.port() == port))
                 .max_by_key(|stream| stream.packets);
             let received = stream.map_or(0, |stream| stream.packets);
-            let sent = device.packets - device.position_packets.min(device.packets);
+            // The link's address is that of the first port.
+            let sent = device.ports.first().map_or(device.packets, |port| port.packets);
             let jitter = stream.map(|stream| Spread::over_least(&stream.jitter));
             Comparison {
                 device: device.name.clone(),

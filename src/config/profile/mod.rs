@@ -11,13 +11,12 @@ use std::sync::{Arc, LazyLock};
 use crate::config::gnss::GnssProfile;
 use crate::config::hdl64e::Hdl64eProfile;
 use crate::config::imu::ImuProfile;
-use crate::config::profile::network::NetworkIdentity;
+use crate::config::profile::network::DatagramPort;
 use crate::config::sick_lms1xx::SickLms1xxProfile;
 use crate::config::sick_lms2xx::SickLms2xxProfile;
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::config::toml::reader::nearest;
 use crate::config::velodyne::VelodyneProfile;
-use crate::config::velodyne_position::PositionProfile;
 
 /// One firmware of one product.
 #[derive(Clone, Debug)]
@@ -152,23 +151,15 @@ const EMBEDDED: &[(&str, &str)] = &[
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 impl Profile {
-    /// How the product's packets look below UDP; `None` for products that send no datagrams.
-    pub fn network(&self) -> Option<&NetworkIdentity> {
+    /// The ports the product sends datagrams to; none of products that send no datagrams.
+    pub fn ports(&self) -> Vec<DatagramPort> {
         match &self.driver {
-            DriverProfile::VelodyneHdl64e(driver) => Some(&driver.network),
-            DriverProfile::SickLms2xx(_) => None,
-            DriverProfile::Velodyne(driver) => Some(&driver.network),
-            DriverProfile::Imu(_) => None,
-            DriverProfile::Gnss(_) => None,
-            DriverProfile::SickLms1xx(_) => None,
-        }
-    }
-
-    /// Position packets, of products that send them.
-    pub fn position(&self) -> Option<&PositionProfile> {
-        match &self.driver {
-            DriverProfile::Velodyne(driver) => Some(&driver.position),
-            _ => None,
+            DriverProfile::VelodyneHdl64e(driver) => vec![driver.network.data_port()],
+            DriverProfile::Velodyne(driver) => driver.ports(),
+            DriverProfile::SickLms2xx(_)
+            | DriverProfile::Imu(_)
+            | DriverProfile::Gnss(_)
+            | DriverProfile::SickLms1xx(_) => Vec::new(),
         }
     }
 

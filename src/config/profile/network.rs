@@ -1,10 +1,53 @@
-//! How a product's packets look below UDP.
+//! The ports a product sends datagrams to, and how its packets look below UDP.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::config::velodyne_position::PositionProfile;
 use crate::wire::ethernet::FrameHeader;
+
+/// One of a device's own ports: its place in the product's list of [`DatagramPort`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortIndex(pub u8);
+
+impl PortIndex {
+    /// The first port, to whose address `link.udp.to` leads.
+    pub const DATA: Self = Self(0);
+
+    /// The place, to index lists of ports with.
+    pub fn place(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A port that a product sends datagrams to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatagramPort {
+    /// The word for it in logs and reports.
+    pub name: &'static str,
+    /// The key of a rig's `link.udp` that gives it another destination port; `None` for the first.
+    pub rig_key: Option<&'static str>,
+    /// The headers of its recorded frames. A link takes ports, time to live and the don't-fragment
+    /// flag from them where the rig says nothing.
+    pub frame: FrameHeader,
+    /// Whether the IP identification counts the recorded frames, from that of `frame` on.
+    pub counts_frames: bool,
+}
+
+/// Where a device sends datagrams: one host, and a destination port for each of its own ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAddress {
+    /// The host.
+    pub ip: IpAddr,
+    /// By [`PortIndex`].
+    pub ports: Vec<u16>,
+}
+
+impl HostAddress {
+    /// Where the datagrams of a port go.
+    pub fn of(&self, port: PortIndex) -> Option<SocketAddr> {
+        self.ports.get(port.place()).map(|number| SocketAddr::new(self.ip, *number))
+    }
+}
 
 /// How a product's packets look below UDP, as captures show; recorded frames carry it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,9 +75,9 @@ pub struct NetworkIdentity {
 }
 
 impl NetworkIdentity {
-    /// The headers of a recorded frame.
-    pub fn frame_header(&self) -> FrameHeader {
-        FrameHeader {
+    /// The port that it describes, which is the first of its product.
+    pub fn data_port(&self) -> DatagramPort {
+        let frame = FrameHeader {
             source_mac: self.source_mac,
             destination_mac: self.destination_mac,
             source_ip: self.source_ip,
@@ -45,22 +88,8 @@ impl NetworkIdentity {
             dont_fragment: self.dont_fragment,
             identification: self.identification,
             udp_checksum: self.udp_checksum,
-        }
-    }
-}
-
-impl NetworkIdentity {
-    /// The headers of a recorded position packet, the first of which is numbered 0.
-    pub fn position_frame_header(&self, position: &PositionProfile) -> FrameHeader {
-        FrameHeader {
-            source_port: position.port,
-            destination_port: position.port,
-            ttl: position.ttl,
-            dont_fragment: position.dont_fragment,
-            identification: 0,
-            udp_checksum: position.udp_checksum,
-            ..self.frame_header()
-        }
+        };
+        DatagramPort { name: "data", rig_key: None, frame, counts_frames: false }
     }
 }
 

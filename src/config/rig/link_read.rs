@@ -1,6 +1,7 @@
 //! Reads where a device's bytes go.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use crate::config::profile::{Control, Interface, Profile};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
@@ -195,10 +196,7 @@ fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfi
         let label = "allowed: the receiver's address and port";
         to_field.fault(place.fault("nobody can receive at this address", label));
     }
-    let has_position = profile.is_none_or(|profile| profile.position().is_some());
-    let position_port = has_position
-        .then(|| table.optional("position_port").integer(&Limit::new(1..=65535, "", "UDP")))
-        .flatten();
+    let further_ports = further_ports(&mut table, profile);
     let from_field = table.optional("from");
     let from = socket(&from_field);
     if let (Some((from, place)), Some((to, _))) = (&from, &to)
@@ -214,12 +212,31 @@ fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfi
     let (to, _) = to?;
     Some(UdpConfig {
         to,
-        position_port,
+        further_ports,
         from: from.map(|(from, _)| from),
         interface,
         ttl,
         broadcast,
     })
+}
+
+/// The destination ports of a product's ports after the first. Of a product that is not known every
+/// key is taken that some product has.
+fn further_ports(table: &mut TableReader<'_>, profile: Option<&Profile>) -> Vec<u16> {
+    let products: Vec<&Profile> = match profile {
+        Some(profile) => vec![profile],
+        None => Profile::embedded().iter().map(Arc::as_ref).collect(),
+    };
+    let limit = Limit::new(1..=65535, "", "UDP");
+    let mut numbers = Vec::new();
+    let mut asked = Vec::new();
+    for port in products.into_iter().flat_map(Profile::ports) {
+        let Some(key) = port.rig_key.filter(|key| !asked.contains(key)) else { continue };
+        asked.push(key);
+        let written = table.optional(key).integer(&limit);
+        numbers.push(written.unwrap_or(port.frame.destination_port));
+    }
+    numbers
 }
 
 pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {

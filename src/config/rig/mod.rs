@@ -22,6 +22,7 @@ use crate::config::gnss::{GnssProfile, GnssSettings};
 use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings};
 use crate::config::imu::{ImuProfile, ImuSettings};
 use crate::config::profile::Profile;
+use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
@@ -461,6 +462,14 @@ pub enum LinkConfig {
     TcpServer(Vec<SocketAddr>),
 }
 
+impl UdpConfig {
+    /// Where each of the product's ports sends.
+    pub fn host(&self) -> HostAddress {
+        let ports = std::iter::once(self.to.port()).chain(self.further_ports.iter().copied());
+        HostAddress { ip: self.to.ip(), ports: ports.collect() }
+    }
+}
+
 impl LinkConfig {
     /// The link in messages, without what only the open link knows.
     pub fn describe(&self) -> String {
@@ -521,8 +530,8 @@ impl ControlConfig {
 pub struct UdpConfig {
     /// Destination.
     pub to: SocketAddr,
-    /// The same host's port for position packets; the profile's when left out.
-    pub position_port: Option<u16>,
+    /// Destination ports of the product's ports after the first, on the same host.
+    pub further_ports: Vec<u16>,
     /// Source address and port; any when left out.
     pub from: Option<SocketAddr>,
     /// Network interface to leave by.

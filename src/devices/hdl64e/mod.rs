@@ -293,7 +293,7 @@ impl Hdl64e {
         while let Some(held) = self.backlog.known_by(heard) {
             let Held { plan, stamped, points, due, mut payload, fault_effects } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            let transmit = Transmit { points, fault_effects, ..Transmit::bytes(due, payload) };
+            let transmit = Transmit { points, fault_effects, ..Transmit::datagram(due, payload) };
             self.backlog.ready.push_back(transmit);
         }
     }

@@ -46,8 +46,10 @@ impl Run {
     fn collect(&mut self) {
         while let Some(Transmit { due, output, .. }) = self.unit.poll_transmit() {
             match output {
-                Output::Bytes(bytes) => assert!(self.sent.insert(due, bytes).is_none(), "{due}"),
-                Output::Withdraw => {
+                Output::Datagram { bytes, .. } => {
+                    assert!(self.sent.insert(due, bytes).is_none(), "{due}")
+                }
+                Output::Revoke(_) => {
                     assert!(due.0 > self.now * MS, "what has left cannot be taken back");
                     self.sent.split_off(&due);
                 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::config::profile::network::PortIndex;
 use crate::devices::{Output, Transmit};
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
@@ -86,9 +87,9 @@ impl<P: PacketPlan> Backlog<P> {
     pub fn withdraw(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);
-        self.ready
-            .retain(|transmit| transmit.due < due || !matches!(transmit.output, Output::Bytes(_)));
-        self.ready.push_back(Transmit::new(due, Output::Withdraw));
+        let port = PortIndex::DATA;
+        self.ready.retain(|transmit| transmit.due < due || transmit.output.port() != Some(port));
+        self.ready.push_back(Transmit::new(due, Output::Revoke(port)));
     }
 }
 
@@ -149,15 +150,16 @@ mod tests {
         let mut backlog = Backlog::default();
         hold(&mut backlog, Plan(3));
         hold(&mut backlog, Plan(4));
-        backlog.ready.push_back(Transmit::bytes(due(1), Vec::new()));
-        backlog.ready.push_back(Transmit::bytes(due(2), Vec::new()));
-        let position = Output::Position(Vec::new());
+        backlog.ready.push_back(Transmit::datagram(due(1), Vec::new()));
+        backlog.ready.push_back(Transmit::datagram(due(2), Vec::new()));
+        let position = Output::Datagram { port: PortIndex(1), bytes: Vec::new() };
         backlog.ready.push_back(Transmit::new(due(2), position.clone()));
         backlog.withdraw(2, due(2));
         assert!(backlog.known_by(SimTime(1000)).is_none());
         let left: Vec<_> = backlog.ready.iter().map(|t| (t.due, t.output.clone())).collect();
-        let bytes = (due(1), Output::Bytes(Vec::new()));
-        assert_eq!(left, [bytes, (due(2), position), (due(2), Output::Withdraw)]);
+        let data = (due(1), Transmit::datagram(due(1), Vec::new()).output);
+        let revocation = (due(2), Output::Revoke(PortIndex::DATA));
+        assert_eq!(left, [data, (due(2), position), revocation]);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::Velodyne;
 use super::program::{Mode, View};
 use super::rotor::Phase;
 use crate::config::hdl64e::ReturnMode;
+use crate::config::profile::network::HostAddress;
 use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
-use crate::devices::{HostAddress, Output, Transmit};
+use crate::devices::{Output, Transmit};
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::position::PpsStatus;
 
@@ -75,8 +76,7 @@ impl Configuration {
         let network = &profile.network;
         let factory_host = HostAddress {
             ip: network.destination_ip.into(),
-            data_port: network.destination_port,
-            telemetry_port: profile.position.port,
+            ports: vec![network.destination_port, profile.position.port],
         };
         let [a, b, c, _] = network.source_ip.octets();
         Self {
@@ -115,7 +115,7 @@ impl Velodyne {
             return;
         }
         let at = self.program.takes_effect(self.now);
-        self.send_to(at, wanted.host);
+        self.send_to(at, wanted.host.clone());
         self.configuration = wanted;
         self.follow_configuration(at);
     }

@@ -21,8 +21,9 @@ mod web;
 
 use std::sync::Arc;
 
-use super::{CableSignal, Device, HostAddress, Transmit};
+use super::{CableSignal, Device, Transmit};
 use crate::config::hdl64e::ReturnMode;
+use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed};
 use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::links::http::{HttpRequest, HttpResponse};
@@ -277,7 +278,7 @@ impl Velodyne {
             let Held { stamped, points, due, mut payload, fault_effects, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            let transmit = Transmit { points, fault_effects, ..Transmit::bytes(due, payload) };
+            let transmit = Transmit { points, fault_effects, ..Transmit::datagram(due, payload) };
             self.backlog.ready.push_back(transmit);
         }
     }

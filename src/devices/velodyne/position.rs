@@ -9,6 +9,7 @@
 use super::boards::Boards;
 use super::clock::DeviceClock;
 use super::inertial::Inertial;
+use crate::config::velodyne::VelodyneProfile;
 use crate::config::velodyne_position::PositionProfile;
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -55,10 +56,11 @@ impl PositionSender {
                 packet.imu = inertial.words(at, self.number);
             }
             self.number += 1;
-            let mut payload = vec![0; POSITION_PACKET_LEN];
-            packet.emit(payload.first_chunk_mut().expect("the packet's length"));
+            let mut bytes = vec![0; POSITION_PACKET_LEN];
+            packet.emit(bytes.first_chunk_mut().expect("the packet's length"));
             let due = SimTime(at.0 + self.profile.lag_ns);
-            out.extend([Transmit::new(due, Output::Position(payload))]);
+            let port = VelodyneProfile::POSITION_PORT;
+            out.extend([Transmit::new(due, Output::Datagram { port, bytes })]);
         }
     }
 

@@ -37,7 +37,7 @@ fn packet(
     let returns = sweep.firings.iter().enumerate().map(|(i, slot)| returns(i, slot)).collect();
     unit.handle_measurement(&Measurement::new(request, Outcome::Returns(returns)));
     let transmit = unit.poll_transmit().unwrap();
-    let Output::Bytes(bytes) = transmit.output.clone() else { panic!("no bytes") };
+    let Output::Datagram { bytes, .. } = transmit.output.clone() else { panic!("no bytes") };
     (transmit, bytes)
 }
 

@@ -77,7 +77,7 @@ impl Velodyne {
         let down_at = SimTime(self.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);
         let saved = self.web.saved.clone();
-        self.send_to(up_at, saved.host);
+        self.send_to(up_at, saved.host.clone());
         self.configuration = saved;
         self.web.up_at = up_at;
         self.clock.restart(up_at);

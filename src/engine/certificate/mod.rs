@@ -13,13 +13,15 @@ use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
 use super::run::ledger::TimingBook;
-use super::stats::DeviceFigures;
+use super::stats::{DeviceFigures, PortPackets};
 use super::timing::ErrorFigures;
 use crate::config::rig::{EngineConfig, Lead};
 use require::{Requirement, Verdict};
 
-/// The layout of the file; a reader refuses others.
-pub const FORMAT: &str = "menura-certificate-1";
+/// The layout of the file.
+pub const FORMAT: &str = "menura-certificate-2";
+/// Layouts that are read too: the first had `position_packets` for [`DeviceTiming::ports`].
+const OLDER_FORMATS: [&str; 1] = ["menura-certificate-1"];
 
 /// What a run proves about its timing. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,9 +120,9 @@ pub struct DeviceTiming {
     pub link: String,
     /// Packets sent, late ones too.
     pub packets: u64,
-    /// Those of them that went to the second port, as a Velodyne's position packets do.
+    /// Which of them left by which port; empty for a device that sends no datagrams.
     #[serde(default)]
-    pub position_packets: u64,
+    pub ports: Vec<PortPackets>,
     /// Payload bytes.
     pub bytes: u64,
     /// Packets a second of the real device.
@@ -173,7 +175,7 @@ impl DeviceTiming {
             profile: figures.profile,
             link: figures.link,
             packets: figures.packets,
-            position_packets: figures.position_packets,
+            ports: figures.ports,
             bytes: figures.bytes,
             nominal_rate_hz: figures.nominal_rate_hz,
             sent_late: figures.sent_late,
@@ -269,7 +271,7 @@ impl Certificate {
         }
         let head: Head = serde_json::from_str(text)
             .map_err(|error| format!("not a certificate of `menura run`: {error}"))?;
-        if head.format != FORMAT {
+        if head.format != FORMAT && !OLDER_FORMATS.contains(&head.format.as_str()) {
             return Err(format!("its format is \"{}\"; allowed: \"{FORMAT}\"", head.format));
         }
         serde_json::from_str(text).map_err(|error| format!("a damaged certificate: {error}"))

@@ -240,7 +240,7 @@ mod tests {
             profile: "p".into(),
             link: "udp".into(),
             packets: errors_us.len() as u64,
-            position_packets: 0,
+            ports: Vec::new(),
             bytes: 0,
             nominal_rate_hz: 1000.0,
             sent_late: 1,

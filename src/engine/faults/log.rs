@@ -5,7 +5,9 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use super::{Effect, Row};
+use crate::config::profile::network::DatagramPort;
 use crate::config::rig::Rig;
+use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
 /// Rows are held back this long, so that they come out in the order of time whichever device was
@@ -22,7 +24,9 @@ pub struct FaultLog {
     /// last.
     next: Vec<Option<(u64, bool)>>,
     names: Vec<[String; 3]>,
-    schedules: Vec<crate::config::rig::schedule::Schedule>,
+    schedules: Vec<Schedule>,
+    /// For each fault, the ports of its device.
+    ports: Vec<Vec<DatagramPort>>,
     latest: SimTime,
     rows: u64,
 }
@@ -47,6 +51,7 @@ impl FaultLog {
             next: vec![Some((0, false)); rig.faults.len()],
             names: rig.faults.iter().map(names).collect(),
             schedules: rig.faults.iter().map(|fault| fault.schedule).collect(),
+            ports: rig.faults.iter().map(|f| rig.devices[f.device].profile.ports()).collect(),
             latest: SimTime::ZERO,
             rows: 0,
         })
@@ -110,7 +115,8 @@ impl FaultLog {
         self.rows += 1;
         let [device, fault, kind] = &self.names[row.fault];
         let (effect, amount) = row.effect.words();
-        let stream = row.packet.map(|(stream, _)| stream.word()).unwrap_or_default();
+        let ports = &self.ports[row.fault];
+        let stream = row.packet.map(|(stream, _)| stream.word(ports)).unwrap_or_default();
         let packet = row.packet.map(|(_, number)| number.to_string()).unwrap_or_default();
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
         let time = row.at.0.to_string();

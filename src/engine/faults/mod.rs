@@ -14,6 +14,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::config::profile::Interface;
+use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::Rig;
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
@@ -89,35 +90,22 @@ impl Effect {
     }
 }
 
-/// Which of a device's ports a packet goes to. Each suffers by itself.
+/// Which way a packet goes. Faults draw for each by itself: packets of one port may be measured ahead
+/// and those of another not, so which is first may differ between a run and a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    /// The only port of most devices.
-    Data,
-    /// That of a Velodyne's position packets. They are made late, data packets are measured ahead:
-    /// one may be first in a run and the other in a recording.
-    Position,
-    /// What a receiver gives out, on its way down a cable to another device.
-    GpsCable,
+    /// From a port for datagrams. What leaves by a serial line or a server counts as the first one's.
+    Port(PortIndex),
+    /// Down a cable to another device.
+    Cable,
 }
 
 impl Stream {
-    /// Those that are links.
-    const LINKS: [Self; 2] = [Self::Data, Self::Position];
-
-    fn of(transmit: &Transmit) -> Self {
-        match transmit.output {
-            Output::Position(_) => Self::Position,
-            _ => Self::Data,
-        }
-    }
-
-    /// The word for it in the log.
-    fn word(self) -> &'static str {
+    /// The word for it in the log; `ports` are those of the device.
+    fn word(self, ports: &[DatagramPort]) -> &'static str {
         match self {
-            Self::Data => "data",
-            Self::Position => "position",
-            Self::GpsCable => "gps-cable",
+            Self::Port(port) => ports.get(port.place()).map_or("data", |port| port.name),
+            Self::Cable => "gps-cable",
         }
     }
 }
@@ -152,10 +140,9 @@ struct CableDown {
     schedule: Schedule,
 }
 
-/// A device's way to its link, one for each port.
-#[derive(Default)]
+/// A device's way to its link: a lane for each port, one for a device without.
 struct Unit {
-    lanes: [Lane; Stream::LINKS.len()],
+    lanes: Vec<Lane>,
 }
 
 /// What goes to one port.
@@ -190,7 +177,12 @@ struct Passage<'a> {
 impl WireFaults {
     /// The faults of `rig`.
     pub fn new(rig: &Rig) -> Self {
-        let mut units: Vec<_> = rig.devices.iter().map(|_| Unit::default()).collect();
+        let ports: Vec<_> = rig.devices.iter().map(|device| device.profile.ports()).collect();
+        let lanes = |ports: &Vec<DatagramPort>| {
+            let count = ports.len().max(1);
+            Unit { lanes: std::iter::repeat_with(Lane::default).take(count).collect() }
+        };
+        let mut units: Vec<_> = ports.iter().map(lanes).collect();
         let mut cables = Vec::new();
         for (index, fault) in rig.faults.iter().enumerate() {
             let FaultKind::Wire(kind) = &fault.kind else { continue };
@@ -201,9 +193,14 @@ impl WireFaults {
                 cables.extend(device.gps_cable.map(down));
                 continue;
             }
-            for stream in Stream::LINKS {
-                let active = Active::new(index, fault, kind, device.profile.interface(), stream);
-                units[fault.device].lanes[stream as usize].faults.push(active);
+            let interface = device.profile.interface();
+            for (place, lane) in units[fault.device].lanes.iter_mut().enumerate() {
+                // The first port's draws have the fault's own name.
+                let name = match place {
+                    0 => fault.name.clone(),
+                    _ => format!("{}/{}", fault.name, ports[fault.device][place].name),
+                };
+                lane.faults.push(Active::new(index, fault, kind, interface, &name));
             }
         }
         Self { units, cables, rows: Vec::new() }
@@ -212,8 +209,9 @@ impl WireFaults {
     /// Takes the next of what the device with the place `unit` gives out, and hands on to `out` what
     /// leaves because of it.
     pub fn pass(&mut self, unit: usize, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
-        let stream = Stream::of(&transmit);
-        let lane = &mut self.units[unit].lanes[stream as usize];
+        let port = transmit.output.port().unwrap_or(PortIndex::DATA);
+        let stream = Stream::Port(port);
+        let lane = &mut self.units[unit].lanes[port.place()];
         let (packet, at) = (lane.packet, transmit.due);
         let number = transmit.output.bytes().map(|_| packet);
         lane.packet += u64::from(number.is_some());
@@ -224,7 +222,7 @@ impl WireFaults {
         if goes_down_cables(&transmit.output) {
             for cable in self.cables.iter().filter(|cable| cable.receiver == unit) {
                 let Some(window) = cable.schedule.window_at(at) else { continue };
-                let packet = number.map(|number| (Stream::GpsCable, number));
+                let packet = number.map(|number| (Stream::Cable, number));
                 let fault = cable.fault;
                 self.rows.push(Row { at, fault, packet, window, effect: Effect::Lost });
             }
@@ -242,7 +240,7 @@ impl WireFaults {
 
     /// Counts a measured packet of a device that was given up before it was made.
     pub fn skip(&mut self, unit: usize) {
-        self.units[unit].lanes[Stream::Data as usize].packet += 1;
+        self.units[unit].lanes[PortIndex::DATA.place()].packet += 1;
     }
 
     /// Hands on what is still held back when nothing more comes.
@@ -271,18 +269,14 @@ impl Active {
         fault: &FaultConfig,
         kind: &WireFault,
         interface: Interface,
-        stream: Stream,
+        name: &str,
     ) -> Self {
-        let name = match stream {
-            Stream::Data => fault.name.clone(),
-            Stream::Position | Stream::GpsCable => format!("{}/{}", fault.name, stream.word()),
-        };
         Self {
             index,
             kind: kind.clone(),
             schedule: fault.schedule,
             interface,
-            draws: NoiseSource::new(fault.seed, &name),
+            draws: NoiseSource::new(fault.seed, name),
             held: VecDeque::new(),
             latest_due: SimTime::ZERO,
         }

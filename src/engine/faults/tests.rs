@@ -43,6 +43,8 @@ fn packet(n: u64) -> Transmit {
     Transmit::bytes(SimTime(1000 * n), vec![n as u8; 100])
 }
 
+const DATA: Stream = Stream::Port(PortIndex::DATA);
+
 /// What leaves when `given` is given out, and what was done to it.
 fn passed(rig: &Rig, unit: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
     let mut faults = WireFaults::new(rig);
@@ -65,7 +67,7 @@ fn only_the_window_and_only_the_device_are_struck() {
     let rig = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
     let (left, rows) = passed(&rig, LIDAR, vec![packet(0), packet(1), packet(1000), packet(1001)]);
     assert_eq!(numbers(&left), [0, 1001u64 as u8]);
-    let data = |number| Some((Stream::Data, number));
+    let data = |number| Some((DATA, number));
     assert_eq!(rows.iter().map(|row| row.packet).collect::<Vec<_>>(), [data(1), data(2)]);
     assert!(rows.iter().all(|row| row.effect == Effect::Lost));
     let (left, rows) = passed(&rig, GNSS, vec![packet(1)]);
@@ -83,7 +85,7 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
     assert_eq!(rows.len(), 1);
     assert_eq!(
         (rows[0].packet, rows[0].effect),
-        (Some((Stream::Data, 2)), Effect::HeldBack { packets: 3 })
+        (Some((DATA, 2)), Effect::HeldBack { packets: 3 })
     );
     // Nothing is kept for ever.
     let (left, _) = passed(&rig, LIDAR, (0..4).map(packet).collect());

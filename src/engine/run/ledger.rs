@@ -12,6 +12,7 @@ use super::answers::Answers;
 use super::card_time::CardTime;
 use super::lead::LeadFinder;
 use super::sender::Role;
+use crate::config::profile::network::PortIndex;
 use crate::devices::Transmit;
 use crate::engine::Link;
 use crate::engine::clock::{self, MonotonicClock};
@@ -20,6 +21,7 @@ use crate::engine::stats::{DeviceStats, Outcome};
 use crate::engine::timing::ErrorRecord;
 use crate::links::card_clock::CardClock;
 use crate::links::timestamps::{DepartureStamp, StampReader, Stamper};
+use crate::links::udp::UdpLink;
 use crate::time::SimTime;
 
 /// Time between two looks. The sender never waits for the ledger, so it is not told of news.
@@ -57,8 +59,8 @@ pub struct Handed {
     pub outcome: Outcome,
     /// What the kernel calls it when it tells of its departure.
     pub key: Option<u32>,
-    /// Whether it left by the link's second socket, whose keys are its own.
-    pub is_position: bool,
+    /// The port that it left by; the keys of each port's socket are its own.
+    pub port: PortIndex,
     /// Who turned to it.
     pub by: Role,
     /// What it is the first to show.
@@ -87,16 +89,30 @@ pub struct TimingBook {
     /// Stamps that no packet was found for.
     pub unclaimed: u64,
     lead: LeadFinder,
-    waiting: VecDeque<Handed>,
-    waiting_positions: VecDeque<Handed>,
+    /// Of each port.
+    waiting: Vec<VecDeque<Handed>>,
 }
 
 /// Stamps of a link's sockets whose packets are still to come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Stamps {
-    data: Vec<DepartureStamp>,
-    position: Vec<DepartureStamp>,
+    /// Of each port.
+    ports: Vec<Vec<DepartureStamp>>,
     card: CardTime,
+}
+
+impl Stamps {
+    fn of(link: &Link) -> Self {
+        Self { ports: vec![Vec::new(); sockets(link).len()], card: CardTime::default() }
+    }
+}
+
+/// The sockets of a link that sends datagrams, one a port.
+fn sockets(link: &Link) -> &[UdpLink] {
+    match link {
+        Link::Datagrams(sockets) => sockets,
+        Link::Line(_) | Link::Server(_) => &[],
+    }
 }
 
 /// The ledger and what it writes to.
@@ -119,8 +135,7 @@ impl Ledger<'_> {
     /// Has the kernel stamp what leaves by datagram links, if a certificate is wanted.
     pub fn ask_for_stamps(&self) {
         for (link, book) in self.links.iter().zip(self.books.into_iter().flatten()) {
-            let Link::Udp(udp) = link else { continue };
-            for socket in [Some(udp), udp.second()].into_iter().flatten() {
+            for socket in sockets(link) {
                 match socket.stamp_departures() {
                     Ok(()) => book.lock().expect("no holder panics").is_stamped = true,
                     Err(error) => tracing::warn!("the kernel does not stamp what leaves: {error}"),
@@ -132,7 +147,7 @@ impl Ledger<'_> {
     /// Writes down what comes from the sender until it has gone and the last stamp is there.
     pub fn keep(&self, mut entries: Consumer<Entry>) {
         let mut reader = StampReader::default();
-        let mut stamps: Vec<Stamps> = self.links.iter().map(|_| Stamps::default()).collect();
+        let mut stamps: Vec<Stamps> = self.links.iter().map(Stamps::of).collect();
         let mut last_look = None;
         loop {
             // Stamps first: what they belong to is in the queue by the next look at the latest.
@@ -150,9 +165,8 @@ impl Ledger<'_> {
         }
         for book in self.books.into_iter().flatten() {
             let mut book = book.lock().expect("no holder panics");
-            book.unstamped += (book.waiting.len() + book.waiting_positions.len()) as u64;
-            book.waiting.clear();
-            book.waiting_positions.clear();
+            let waiting = std::mem::take(&mut book.waiting);
+            book.unstamped += waiting.iter().map(|port| port.len() as u64).sum::<u64>();
         }
     }
 
@@ -185,7 +199,7 @@ impl Ledger<'_> {
         book.handed.record(handed.packet, handed.due, error_ns);
         book.by_standby += u64::from(handed.by == Role::Standby);
         if book.is_stamped && handed.key.is_some() {
-            let waiting = book.waiting_at(handed.is_position);
+            let waiting = book.waiting_at(handed.port);
             let is_full = waiting.len() == MOST_UNSTAMPED;
             if is_full {
                 waiting.pop_front();
@@ -200,12 +214,9 @@ impl Ledger<'_> {
             return;
         }
         for (link, stamps) in self.links.iter().zip(stamps) {
-            let Link::Udp(udp) = link else { continue };
-            for (socket, stamps) in
-                [(Some(udp), &mut stamps.data), (udp.second(), &mut stamps.position)]
-            {
-                if let Some(Err(error)) = socket.map(|socket| socket.departures(reader, stamps)) {
-                    tracing::debug!("cannot read stamps of {}: {error}", udp.to());
+            for (socket, stamps) in sockets(link).iter().zip(&mut stamps.ports) {
+                if let Err(error) = socket.departures(reader, stamps) {
+                    tracing::debug!("cannot read stamps of {}: {error}", socket.to());
                 }
             }
         }
@@ -219,12 +230,12 @@ impl Ledger<'_> {
         let mut is_waiting = false;
         let devices = self.links.iter().zip(self.stats).zip(books);
         for (((link, stats), book), stamps) in devices.zip(stamps) {
-            let Link::Udp(udp) = link else { continue };
+            let Some(socket) = sockets(link).first() else { continue };
             let mut book = book.lock().expect("no holder panics");
-            let Stamps { data, position, card } = stamps;
-            if let Some(clock) = udp.card_clock() {
+            let Stamps { ports, card } = stamps;
+            if let Some(clock) = socket.card_clock() {
                 let of_card = |stamp: &DepartureStamp| stamp.by == Stamper::Card;
-                if data.iter().chain(&*position).any(of_card) {
+                if ports.iter().flatten().any(of_card) {
                     book.card_uncertainty_ns = book.card_uncertainty_ns.max(look_at(clock, card));
                 }
             }
@@ -235,17 +246,17 @@ impl Ledger<'_> {
                 };
                 monotonic_ns.map(|ns| ns - self.clock.origin_ns() as i64)
             };
-            for (is_position, stamps) in [(false, data), (true, position)] {
+            for (place, stamps) in ports.iter_mut().enumerate() {
                 stamps.retain(|stamp| {
                     // A clock that cannot be read leaves its stamps without meaning.
                     let Some(at_ns) = at_ns(stamp) else { return false };
-                    !book.claim(is_position, stamp, at_ns)
+                    !book.claim(PortIndex(place as u8), stamp, at_ns)
                 });
             }
             if self.finds_leads {
                 stats.set_lead(book.lead.lead());
             }
-            is_waiting |= !book.waiting.is_empty() || !book.waiting_positions.is_empty();
+            is_waiting |= book.waiting.iter().any(|port| !port.is_empty());
         }
         is_waiting
     }
@@ -266,22 +277,24 @@ fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
 }
 
 impl TimingBook {
-    /// Packets of a socket that wait for their stamp.
-    fn waiting_at(&mut self, is_position: bool) -> &mut VecDeque<Handed> {
-        if is_position { &mut self.waiting_positions } else { &mut self.waiting }
+    /// Packets of a port that wait for their stamp.
+    fn waiting_at(&mut self, port: PortIndex) -> &mut VecDeque<Handed> {
+        let count = self.waiting.len().max(port.place() + 1);
+        self.waiting.resize_with(count, VecDeque::new);
+        &mut self.waiting[port.place()]
     }
 
     /// Writes the departure of the packet that `stamp` is of, `at_ns` after the first instant;
     /// `false` if that packet is still to come.
-    fn claim(&mut self, is_position: bool, stamp: &DepartureStamp, at_ns: i64) -> bool {
+    fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets before this one have lost their stamps.
-        while let Some(first) = self.waiting_at(is_position).front().copied() {
+        while let Some(first) = self.waiting_at(port).front().copied() {
             let ahead = stamp.key.wrapping_sub(first.key.unwrap_or(stamp.key)) as i32;
             if ahead < 0 {
                 self.unclaimed += 1;
                 return true;
             }
-            self.waiting_at(is_position).pop_front();
+            self.waiting_at(port).pop_front();
             if ahead > 0 {
                 self.unstamped += 1;
                 continue;
@@ -316,36 +329,38 @@ mod tests {
             at,
             outcome: Outcome::OnTime,
             key: Some(key),
-            is_position: false,
+            port: PortIndex::DATA,
             by: Role::First,
             shows: Marks::default(),
         }
     }
 
-    fn claim(book: &mut TimingBook, is_position: bool, key: u32, at_ns: i64) -> bool {
+    const DATA: PortIndex = PortIndex::DATA;
+
+    fn claim(book: &mut TimingBook, port: PortIndex, key: u32, at_ns: i64) -> bool {
         let stamp = DepartureStamp { key, at_ns: 0, by: Stamper::Kernel };
-        book.claim(is_position, &stamp, at_ns)
+        book.claim(port, &stamp, at_ns)
     }
 
     #[test]
     fn stamps_find_their_packets_although_some_are_lost_and_keys_wrap() {
         let mut book = TimingBook { is_stamped: true, ..TimingBook::default() };
         let first = u32::MAX - 1;
-        book.waiting.extend((0..4).map(|n| handed(n, first.wrapping_add(n as u32))));
-        assert!(claim(&mut book, false, first, 25));
+        book.waiting_at(DATA).extend((0..4).map(|n| handed(n, first.wrapping_add(n as u32))));
+        assert!(claim(&mut book, DATA, first, 25));
         // The second's stamp is lost; the third's key has wrapped to 0.
-        assert!(claim(&mut book, false, 0, 2027));
-        assert!(claim(&mut book, false, first, 25), "a stamp that comes twice is thrown away");
-        assert!(!claim(&mut book, true, 1, 9), "the other socket counts for itself");
-        assert!(claim(&mut book, false, 1, 3020));
-        assert!(!claim(&mut book, false, 2, 4020), "its packet has not been written down yet");
+        assert!(claim(&mut book, DATA, 0, 2027));
+        assert!(claim(&mut book, DATA, first, 25), "a stamp that comes twice is thrown away");
+        assert!(!claim(&mut book, PortIndex(1), 1, 9), "the other port counts for itself");
+        assert!(claim(&mut book, DATA, 1, 3020));
+        assert!(!claim(&mut book, DATA, 2, 4020), "its packet has not been written down yet");
         assert_eq!((book.departed.count(), book.unstamped, book.unclaimed), (3, 1, 1));
         let worst = book.departed.figures().worst[0];
         assert_eq!((worst.packet, worst.error_ns), (2, 27));
         assert_eq!(book.in_kernel.figures().worst[0].error_ns, 17);
         assert_eq!(book.by_card, 0);
-        book.waiting.push_back(handed(4, 2));
-        assert!(book.claim(false, &DepartureStamp { key: 2, at_ns: 0, by: Stamper::Card }, 4020));
+        book.waiting_at(DATA).push_back(handed(4, 2));
+        assert!(book.claim(DATA, &DepartureStamp { key: 2, at_ns: 0, by: Stamper::Card }, 4020));
         assert_eq!((book.departed.count(), book.by_card), (4, 1));
     }
 }

@@ -19,6 +19,7 @@ use super::LONGEST_SLEEP;
 use super::answers::Answers;
 use super::ledger::{Entry, Handed};
 use super::pauses::{self, Pauses};
+use crate::config::profile::network::PortIndex;
 use crate::config::rig::{EngineConfig, LatePolicy, Lead};
 use crate::devices::{Output, Transmit};
 use crate::engine::Link;
@@ -87,9 +88,9 @@ pub enum Role {
 }
 
 /// What a sender is to do next.
-enum Next {
-    /// A packet waits for its time.
-    Packet { act: SimTime, unit: usize, to: Option<SocketAddr> },
+enum Next<'a> {
+    /// A packet waits for its time, and goes this way if it is a datagram.
+    Packet { act: SimTime, way: Option<(&'a UdpLink, SocketAddr)> },
     /// Nothing waits.
     Nothing,
     /// Nothing waits, and nothing more comes.
@@ -101,7 +102,6 @@ enum Next {
 /// A thread that sends. It waits for no other: where another has the outbox, it looks again later.
 pub struct Sender<'a> {
     outbox: Arc<Mutex<Outbox<'a>>>,
-    links: &'a [Link],
     clock: MonotonicClock,
     role: Role,
     spin: Duration,
@@ -111,9 +111,9 @@ pub struct Sender<'a> {
 impl<'a> Sender<'a> {
     /// Will send what is in `outbox`, which has the same `outlet`.
     pub fn new(outlet: Outlet<'a>, outbox: Arc<Mutex<Outbox<'a>>>, role: Role) -> Self {
-        let Outlet { clock, links, engine, .. } = outlet;
+        let Outlet { clock, engine, .. } = outlet;
         let spin = Duration::from_nanos(engine.spin_ns);
-        Self { outbox, links, clock, role, spin, pauses: Pauses::of(engine.scheduler) }
+        Self { outbox, clock, role, spin, pauses: Pauses::of(engine.scheduler) }
     }
 
     /// Sends each packet when it is due, until whoever fills the outbox's queue has gone and
@@ -137,7 +137,7 @@ impl<'a> Sender<'a> {
                 Next::Packet { act, .. } if act > latest_wake => {
                     self.sleep(latest_wake, Duration::ZERO);
                 }
-                Next::Packet { act, unit, to } => self.wait_for(act + self.patience(), unit, to),
+                Next::Packet { act, way } => self.wait_for(act + self.patience(), way),
                 Next::OthersTurn => self.sleep(now + OTHERS_TURN, Duration::ZERO),
                 Next::Over => break,
             }
@@ -162,7 +162,7 @@ impl<'a> Sender<'a> {
 
     /// Sleeps until a little before `act` and watches the clock from there. A datagram's way is gone
     /// once without it, if there is time.
-    fn wait_for(&mut self, act: SimTime, unit: usize, to: Option<SocketAddr>) {
+    fn wait_for(&mut self, act: SimTime, way: Option<(&UdpLink, SocketAddr)>) {
         let clock = self.clock;
         let wait = clock.left_until(act);
         let wish = match self.role {
@@ -173,7 +173,7 @@ impl<'a> Sender<'a> {
         if spin < wait {
             self.sleep(act, spin);
         }
-        if let (Link::Udp(link), Some(to)) = (&self.links[unit], to)
+        if let Some((link, to)) = way
             && spin >= 2 * REHEARSAL
             && clock.left_until(act) > REHEARSAL
         {
@@ -207,10 +207,8 @@ pub struct Outbox<'a> {
     capacity: usize,
     order: u64,
     lines: Vec<LineSettings>,
-    /// Where each device's datagrams go; here as well as in the link, which has a lock.
-    targets: Vec<Option<SocketAddr>>,
-    /// And those of position packets.
-    seconds: Vec<Option<SocketAddr>>,
+    /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
+    targets: Vec<Vec<SocketAddr>>,
     /// Packets of each device that were turned to.
     numbers: Vec<u64>,
     /// Who sends now, or sent last.
@@ -240,8 +238,7 @@ impl<'a> Outbox<'a> {
             capacity,
             order: 0,
             lines: outlet.lines.to_vec(),
-            targets: outlet.links.iter().map(target).collect(),
-            seconds: outlet.links.iter().map(second_target).collect(),
+            targets: outlet.links.iter().map(targets).collect(),
             numbers: vec![0; outlet.links.len()],
             sent_by: Role::First,
             prepares: outlet.engine.late != LatePolicy::Drop && system_keeps_datagrams(),
@@ -249,7 +246,7 @@ impl<'a> Outbox<'a> {
     }
 
     /// Sends the first packet if its time has come, `by` one of the senders, and tells of the next.
-    fn serve(&mut self, by: Role) -> Next {
+    fn serve(&mut self, by: Role) -> Next<'a> {
         // Before the queue is looked at: this is what was waited for.
         let clock = self.outlet.clock;
         if let Some(first) = self.first.take_if(|first| clock.left_until(first.act).is_zero()) {
@@ -260,7 +257,9 @@ impl<'a> Outbox<'a> {
         self.settle();
         match &self.first {
             Some(first) => {
-                Next::Packet { act: first.act, unit: first.unit, to: self.targets[first.unit] }
+                let port = first.transmit.output.port();
+                let way = port.and_then(|port| self.way(first.unit, port));
+                Next::Packet { act: first.act, way }
             }
             None if is_open => Next::Nothing,
             None => Next::Over,
@@ -286,9 +285,11 @@ impl<'a> Outbox<'a> {
     /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens;
     /// whether it has.
     fn prepare(&mut self) -> bool {
+        let way = self.first.as_ref().and_then(|first| {
+            first.transmit.output.port().and_then(|port| self.way(first.unit, port))
+        });
         let Some(first) = &mut self.first else { return false };
-        if let (Link::Udp(link), Some(to), Output::Bytes(bytes)) =
-            (&self.outlet.links[first.unit], self.targets[first.unit], &first.transmit.output)
+        if let (Some((link, to)), Some(bytes)) = (way, first.transmit.output.bytes())
             && self.prepares
             && first.prepared.is_none()
             && link.launch_clock().is_none()
@@ -299,6 +300,13 @@ impl<'a> Outbox<'a> {
         first.prepared.is_some()
     }
 
+    /// The socket of a port, and where its datagrams go.
+    fn way(&self, unit: usize, port: PortIndex) -> Option<(&'a UdpLink, SocketAddr)> {
+        let Link::Datagrams(sockets) = &self.outlet.links[unit] else { return None };
+        let to = self.targets[unit].get(port.place())?;
+        Some((sockets.get(port.place())?, *to))
+    }
+
     /// Takes what waits in the queue as far as there is room; whether more may come.
     fn take(&mut self) -> bool {
         // Asked first: what was put in before its end was dropped is still to be taken.
@@ -307,10 +315,10 @@ impl<'a> Outbox<'a> {
             let Ok(Packet { unit, transmit, shows }) = self.queue.pop() else { return is_open };
             self.order += 1;
             let (due, order) = (transmit.due, self.order);
-            let act = match &self.outlet.links[unit] {
-                Link::Udp(link) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
-                Link::Udp(_) => due - self.outlet.stats[unit].lead(),
-                _ => due,
+            let act = match transmit.output.port().and_then(|port| self.way(unit, port)) {
+                Some((link, _)) if link.launch_clock().is_some() => due - LAUNCH_LEAD,
+                Some(_) => due - self.outlet.stats[unit].lead(),
+                None => due,
             };
             let pending =
                 Pending { act, due, order, unit, transmit, shows, piece: None, prepared: None };
@@ -321,30 +329,24 @@ impl<'a> Outbox<'a> {
 
     fn send(&mut self, pending: Pending) {
         match (&self.outlet.links[pending.unit], &pending.transmit.output) {
-            (Link::Udp(link), Output::Bytes(bytes)) => {
-                let to = self.targets[pending.unit].unwrap_or_else(|| link.to());
-                let clock = self.outlet.clock;
-                self.hand_over(&pending, || match pending.prepared {
-                    Some(key) => Sent::of(link, link.release().map(|()| key)),
-                    None => send_datagram(clock, link, bytes, to, pending.due),
-                });
-            }
-            (Link::Udp(link), Output::Host(host)) => {
-                let to = SocketAddr::new(host.ip, host.data_port);
-                match link.set_to(to) {
-                    Ok(()) => self.targets[pending.unit] = Some(to),
-                    Err(error) => tracing::warn!("{error}"),
-                }
-                let to = SocketAddr::new(host.ip, host.telemetry_port);
-                match link.second().map(|second| second.set_to(to)) {
-                    Some(Ok(())) => self.seconds[pending.unit] = Some(to),
-                    Some(Err(error)) => tracing::warn!("{error}"),
-                    None => {}
+            (Link::Datagrams(_), Output::Datagram { port, bytes }) => {
+                if let Some((link, to)) = self.way(pending.unit, *port) {
+                    let clock = self.outlet.clock;
+                    self.hand_over(&pending, || match pending.prepared {
+                        Some(key) => Sent::of(link, link.release().map(|()| key)),
+                        None => send_datagram(clock, link, bytes, to, pending.due),
+                    });
                 }
             }
-            (Link::Udp(link), Output::Position(bytes)) => {
-                if let (Some(link), Some(to)) = (link.second(), self.seconds[pending.unit]) {
-                    self.hand_over(&pending, || Sent::of(link, link.send_to(bytes, to)));
+            (Link::Datagrams(sockets), Output::Host(host)) => {
+                for (place, (link, target)) in
+                    sockets.iter().zip(&mut self.targets[pending.unit]).enumerate()
+                {
+                    let Some(to) = host.of(PortIndex(place as u8)) else { continue };
+                    match link.set_to(to) {
+                        Ok(()) => *target = to,
+                        Err(error) => tracing::warn!("{error}"),
+                    }
                 }
             }
             (Link::Line(line), Output::Bytes(bytes)) => {
@@ -367,10 +369,16 @@ impl<'a> Outbox<'a> {
                 self.hand_over(&pending, || Sent::on_line(true));
             }
             (Link::Line(_), Output::BytesTo(..))
-            | (Link::Udp(_), Output::BytesTo(..) | Output::Line(_) | Output::PulsePerSecond(_))
+            | (
+                Link::Datagrams(_),
+                Output::Bytes(_)
+                | Output::BytesTo(..)
+                | Output::Line(_)
+                | Output::PulsePerSecond(_),
+            )
             | (Link::Server(_), Output::Line(_) | Output::PulsePerSecond(_))
-            | (Link::Line(_) | Link::Server(_), Output::Host(_) | Output::Position(_))
-            | (_, Output::Withdraw) => {}
+            | (Link::Line(_) | Link::Server(_), Output::Host(_) | Output::Datagram { .. })
+            | (_, Output::Revoke(_)) => {}
         }
         self.give_back(pending);
     }
@@ -421,14 +429,10 @@ impl<'a> Outbox<'a> {
             (_, true, true) => Outcome::Late,
             (_, true, false) => Outcome::OnTime,
         };
-        self.outlet.stats[unit].count(outcome, transmit.points, bytes.len());
-        let is_position = matches!(transmit.output, Output::Position(_));
-        if is_position && sent.is_whole {
-            self.outlet.stats[unit].count_position();
-        }
-        let by = self.sent_by;
-        let handed =
-            Handed { unit, packet, due, act, at, outcome, key: sent.key, is_position, by, shows };
+        let port = transmit.output.port();
+        self.outlet.stats[unit].count(outcome, transmit.points, bytes.len(), port);
+        let (key, by, port) = (sent.key, self.sent_by, port.unwrap_or(PortIndex::DATA));
+        let handed = Handed { unit, packet, due, act, at, outcome, key, port, by, shows };
         let entry = Entry { handed: Some(handed), spent: None };
         if self.ledger.push(entry).is_err() {
             self.outlet.stats[unit].count_unrecorded();
@@ -485,17 +489,10 @@ impl Sent {
     }
 }
 
-fn target(link: &Link) -> Option<SocketAddr> {
+fn targets(link: &Link) -> Vec<SocketAddr> {
     match link {
-        Link::Udp(link) => Some(link.to()),
-        Link::Line(_) | Link::Server(_) => None,
-    }
-}
-
-fn second_target(link: &Link) -> Option<SocketAddr> {
-    match link {
-        Link::Udp(link) => link.second().map(UdpLink::to),
-        Link::Line(_) | Link::Server(_) => None,
+        Link::Datagrams(sockets) => sockets.iter().map(UdpLink::to).collect(),
+        Link::Line(_) | Link::Server(_) => Vec::new(),
     }
 }
 
@@ -565,11 +562,11 @@ mod tests {
         let robot = UdpSocket::bind("127.0.0.1:0").unwrap();
         robot.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let link = UdpLink::open(&robot.local_addr().unwrap().into()).unwrap();
-        (robot, [Link::Udp(link)])
+        (robot, [Link::Datagrams(vec![link])])
     }
 
     fn packet(due: SimTime, number: u32) -> Packet {
-        let transmit = Transmit::new(due, Output::Bytes(number.to_be_bytes().to_vec()));
+        let transmit = Transmit::datagram(due, number.to_be_bytes().to_vec());
         Packet { unit: 0, transmit, shows: Marks::default() }
     }
 

@@ -29,7 +29,7 @@ fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket
         sender.advance(SimTime(now), &clock, &boards, None, &mut sent);
     }
     let packet = |transmit: Transmit| {
-        let Output::Position(bytes) = transmit.output else { panic!("another output") };
+        let Output::Datagram { bytes, .. } = transmit.output else { panic!("another output") };
         (transmit.due, PositionPacket::parse(&bytes).unwrap())
     };
     sent.into_iter().map(packet).collect()
@@ -77,7 +77,7 @@ fn pulse_and_sentence_are_told() {
         clock.hear(SimTime(at.0 + SECOND / 10), &CableSignal::Bytes(text.to_vec(), line));
         let mut sent = Vec::new();
         sender.advance(SimTime(at.0 + SECOND / 2), &clock, &boards, None, &mut sent);
-        let Some(Transmit { output: Output::Position(bytes), .. }) = sent.pop() else {
+        let Some(Transmit { output: Output::Datagram { bytes, .. }, .. }) = sent.pop() else {
             panic!("nothing sent")
         };
         let packet = PositionPacket::parse(&bytes).unwrap();

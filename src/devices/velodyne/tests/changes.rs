@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::velodyne_clock::ClockReference;
-use crate::devices::HostAddress;
 use crate::devices::velodyne::control::PhaseLock;
 use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;
@@ -49,13 +49,15 @@ impl Run {
     pub fn collect(&mut self) {
         while let Some(Transmit { due, output, .. }) = self.unit.poll_transmit() {
             match output {
-                Output::Bytes(bytes) => assert!(self.sent.insert(due, bytes).is_none(), "{due}"),
-                Output::Withdraw => {
+                Output::Datagram { port: PortIndex::DATA, bytes } => {
+                    assert!(self.sent.insert(due, bytes).is_none(), "{due}");
+                }
+                Output::Revoke(_) => {
                     assert!(due.0 > self.now, "what has left cannot be taken back");
                     self.sent.split_off(&due);
                 }
                 Output::Host(host) => self.hosts.push((due, host)),
-                Output::Position(bytes) => {
+                Output::Datagram { bytes, .. } => {
                     self.position.insert(due, PositionPacket::parse(&bytes).expect("a packet"));
                 }
                 _ => panic!("a lidar says no such thing"),
@@ -232,9 +234,9 @@ fn a_phase_lock_points_the_rotor_at_each_second() {
 fn another_host_gets_the_packets() {
     let mut run = vlp16(|_| {});
     run.until(130, 1);
-    run.change(|c| c.host.data_port = 9000);
-    let (due, host) = run.hosts[0];
-    assert_eq!((due, host.data_port), (SimTime(200 * MS), 9000));
+    run.change(|c| c.host.ports[0] = 9000);
+    let (due, host) = &run.hosts[0];
+    assert_eq!((*due, host.ports[0]), (SimTime(200 * MS), 9000));
 }
 
 /// Things that hosts do: after so many milliseconds, what.
@@ -269,7 +271,7 @@ proptest! {
                     2 => c.view = View([*value, (value * 7) % 360]),
                     3 => c.laser_on = !c.laser_on,
                     4 => c.phase_lock = PhaseLock { is_on: value % 3 > 0, offset_centideg: value * 100 },
-                    _ => c.host.data_port = *value,
+                    _ => c.host.ports[0] = *value,
                 });
             }
             run.until(at + 800, step_ms);

@@ -184,7 +184,7 @@ fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
         let sent = std::iter::from_fn(|| unit.poll_transmit());
         let hosts: Vec<_> = sent
             .filter_map(|transmit| match transmit.output {
-                Output::Host(host) => Some((host.ip.to_string(), host.telemetry_port)),
+                Output::Host(host) => Some((host.ip.to_string(), host.ports[1])),
                 _ => None,
             })
             .collect();

@@ -72,8 +72,8 @@ pub fn settings(unit: &Velodyne) -> Value {
         "fov": { "start": c.view.0[0], "end": c.view.0[1] },
         "host": {
             "addr": c.host.ip.to_string(),
-            "dport": c.host.data_port,
-            "tport": c.host.telemetry_port,
+            "dport": c.host.ports[0],
+            "tport": c.host.ports[1],
         },
         "net": {
             "addr": c.net.addr.to_string(),
