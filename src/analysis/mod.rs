@@ -7,4 +7,18 @@ pub(crate) mod data_flow;
 pub(crate) mod flows;
 pub(crate) mod gaps;
 pub mod probe;
+pub mod stream;
 pub(crate) mod twin;
+
+use std::io;
+
+/// Why a report was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// What was recorded cannot be read.
+    #[error("{0}")]
+    Input(String),
+    /// The report cannot be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}

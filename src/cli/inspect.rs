@@ -16,52 +16,51 @@
 //! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
 //! - `other`: `protocol`. `broken`: `error`.
 //!
-//! Bytes of an LMS 2xx (`.bin`, or `--profile`): objects of type `frame` with `number`, `offset`,
-//! `length`, `kind`, `time_s` if the recording's index lies beside it; from a telegram `address` and
-//! `payload` or, of measured values, `unit`, `partial`, `shift_deg`, `values` (raw), `ranges_m`
-//! (null where there is none), `reflectivity`, `scan_index`, `telegram_index`, `status_byte`; the
-//! summary has `bytes`, `telegrams`, `frames` by kind, `bad_crc`, `skipped_bytes`,
-//! `measuring_mode` and `scans`.
-//!
-//! Bytes of an IMU (`--profile`): objects of type `frame` with `offset`, `length`, `kind`, `time_s` if
-//! the recording's index lies beside it, and what the frame says; the summary has `bytes`, `frames`
-//! by kind and `skipped_bytes`.
-//!
-//! Telegrams of an LMS1xx or LMS5xx (`.bin`): objects of type `telegram` with `number`, `offset`,
-//! `length`, `time_s` (from the index beside the recording, else null), `dialect`, `name` (kind and
-//! name) and `content`; a scan has instead `status`, `telegram_counter`, `scan_counter`, `start_us`,
-//! `transmission_us`, `scan_frequency_hz`, `channels` (each `name`, `scale_factor`,
-//! `start_angle_deg`, `angular_step_deg`, `values`, raw), `ranges_m` of the first echo (null where
-//! there is none) and `time`. The summary has `telegrams`, `bytes`, `skipped_bytes`, `dialects`,
-//! `names`, `scans`, `broken_scans`, `counter_gaps` and `duration_s`.
-//!
-//! Another `.bin` is read as NMEA and UBX; `src/cli/inspect/serial.rs` has its lines.
+//! Bytes of a serial line or a TCP connection (`.bin`, or `--profile`): an object for each frame, of
+//! type `frame`, `message` (GNSS) or `telegram` (LMS1xx and LMS5xx), with `number` (from 1),
+//! `offset`, `length` and `time_s` (when its first byte left, from the index beside the recording;
+//! else null), and then what the frame says:
+//! - LMS 2xx: `kind`; from a telegram `address` and `payload` or, of measured values, `unit`,
+//!   `partial`, `shift_deg`, `values` (raw), `ranges_m` (null where there is none), `reflectivity`,
+//!   `scan_index`, `telegram_index`, `status_byte`. Summary: `bytes`, `telegrams`, `frames` by kind,
+//!   `bad_crc`, `skipped_bytes`, `measuring_mode` and `scans`.
+//! - LMS1xx and LMS5xx: `dialect`, `name` (kind and name) and `content`; of a scan instead `status`,
+//!   `telegram_counter`, `scan_counter`, `start_us`, `transmission_us`, `scan_frequency_hz`,
+//!   `channels` (each `name`, `scale_factor`, `start_angle_deg`, `angular_step_deg`, `values`, raw),
+//!   `ranges_m` of the first echo (null where there is none) and `time`. Summary: `telegrams`,
+//!   `bytes`, `skipped_bytes`, `dialects`, `names`, `scans`, `broken_scans`, `counter_gaps` and
+//!   `duration_s`.
+//! - IMU: `kind` and the fields. Summary: `bytes`, `frames` by kind and `skipped_bytes`.
+//! - GNSS: `kind`; `nmea`: `address`, `fields` (text) and, for known types, `values`, or `error`;
+//!   `ubx`: `message` (its name), `class`, `id` and, for known messages, `values`, or `error`;
+//!   `rtcm3`: `message_type`; `noise`: bytes that are none of these. Summary: `bytes`, `messages`
+//!   (how many of each) and `noise_bytes`.
 //!
 //! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
 //! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
 //! calibration of the 64 lasers included.
 
-mod cola;
-mod imu;
 mod json;
 mod plot;
-mod serial;
-mod sick_lms;
+mod scan_plot;
 mod text;
 mod words;
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::{CliError, canvas};
+use crate::analysis::ReportError;
 use crate::analysis::capture::CaptureReader;
 pub use crate::analysis::capture::{CaptureError, Source};
 use crate::analysis::data_flow::{Generation, Unit};
 use crate::analysis::flows::Analysis;
+use crate::analysis::stream::RecordedStream;
 use crate::config::hdl64e::{Hdl64eGeneration, LaserTable};
-use crate::config::imu::ImuProtocol;
 use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::decoder::sends_streams;
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
@@ -95,27 +94,67 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        if let Some(request) = self.sick_lms()? {
-            return sick_lms::run(&request);
+        let profile = self.profile.as_deref().map(Profile::find).transpose()?;
+        let profile = profile.as_deref();
+        let extension = self.file.extension().unwrap_or_default();
+        let is_capture = extension == "pcap" || extension == "pcapng";
+        if extension == "bin" || !is_capture && profile.is_some_and(sends_streams) {
+            return self.run_stream(profile);
         }
-        if let Some(protocol) = self.imu_protocol()? {
-            return imu::run(&self.file, protocol, self.json, self.packets.unwrap_or(u64::MAX));
+        self.run_capture()
+    }
+
+    /// Reports on the bytes of a serial line or a TCP connection.
+    fn run_stream(&self, profile: Option<&Profile>) -> Result<(), CliError> {
+        let wrong =
+            |what: &dyn Display| CliError::Input(format!("error: {}: {what}", self.file.display()));
+        let told = |error| match error {
+            ReportError::Output(error) => CliError::failed("cannot write the report", &error),
+            ReportError::Input(what) => wrong(&what),
+        };
+        let mut stream = RecordedStream::open(&self.file, profile).map_err(told)?;
+        if self.plot.is_some() && !stream.has_scans() {
+            let title = stream.title();
+            let what = format!("error: there is nothing in {title} that `--plot` could draw");
+            return Err(CliError::Input(what));
         }
-        if let Some(request) = self.cola()? {
-            return cola::run(&request);
+        let mut out = BufWriter::new(io::stdout().lock());
+        let report = stream.report(self.json, self.most_shown(), &mut out);
+        match report.and_then(|()| Ok(out.flush()?)) {
+            // Whoever read our output has seen enough.
+            Err(ReportError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(());
+            }
+            outcome => outcome.map_err(told)?,
         }
-        if self.file.extension().is_some_and(|extension| extension == "bin") {
-            return self.run_serial();
-        }
-        let hints = Hints::load(&self)?;
+        let Some(path) = &self.plot else { return Ok(()) };
+        let number = self.rotation;
+        let scan = stream.scan(number).map_err(told)?;
+        let scan =
+            scan.map_err(|count| wrong(&format!("there is no scan {number}: it has {count}")))?;
+        let name = self.file.display().to_string();
+        scan_plot::draw(&name, stream.title(), number, &scan)
+            .save_with_format(path, image::ImageFormat::Png)
+            .map_err(|error| {
+                CliError::failed(format!("cannot write {}", path.display()), &error)
+            })?;
+        eprintln!("drew scan {number} to {}", path.display());
+        Ok(())
+    }
+
+    /// How many packets or frames are printed: none beside a plot, unless asked for.
+    fn most_shown(&self) -> u64 {
+        let default = if self.plot.is_some() && !self.json { 0 } else { u64::MAX };
+        self.packets.unwrap_or(default)
+    }
+
+    /// Reports on a capture of network traffic.
+    fn run_capture(&self) -> Result<(), CliError> {
+        let hints = Hints::load(self)?;
         let options = Options {
             name: self.file.display().to_string(),
             json: self.json,
-            packets: self.packets.unwrap_or(if self.plot.is_some() && !self.json {
-                0
-            } else {
-                u64::MAX
-            }),
+            packets: self.most_shown(),
             unit: hints.unit,
         };
         let source = Source::File(&self.file);
@@ -151,85 +190,6 @@ impl Cmd {
             None => Ok(()),
             Some(fault) => Err(CliError::Input(format!("error: {}: {fault}", self.file.display()))),
         }
-    }
-}
-
-impl Cmd {
-    /// What to tell about the line of an LMS 2xx, if the file is one: the profile says so, or the
-    /// `.bin` of a recording begins so.
-    fn sick_lms(&self) -> Result<Option<sick_lms::Request<'_>>, CliError> {
-        let profile = self.profile.as_deref().map(Profile::find).transpose()?;
-        let variant = match profile.as_ref().map(|profile| &profile.driver) {
-            Some(DriverProfile::SickLms2xx(driver)) => {
-                (!driver.can_switch_variant).then_some(driver.defaults.variant)
-            }
-            Some(_) => return Ok(None),
-            None => {
-                let is_bin = self.file.extension().is_some_and(|extension| extension == "bin");
-                if !is_bin || !sick_lms::is_one(&self.file) {
-                    return Ok(None);
-                }
-                None
-            }
-        };
-        Ok(Some(sick_lms::Request {
-            file: &self.file,
-            json: self.json,
-            most: self.packets.unwrap_or(u64::MAX),
-            plot: self.plot.as_deref().map(|path| (path, self.rotation)),
-            variant,
-        }))
-    }
-
-    /// The protocol of the profile, if it is an IMU's; `None` for captures of network traffic.
-    fn imu_protocol(&self) -> Result<Option<ImuProtocol>, CliError> {
-        let Some(name) = &self.profile else { return Ok(None) };
-        let profile = Profile::find(name)?;
-        let DriverProfile::Imu(driver) = &profile.driver else { return Ok(None) };
-        if self.plot.is_some() {
-            let text = format!("error: {name} measures nothing that `--plot` could draw");
-            return Err(CliError::Input(text));
-        }
-        Ok(Some(driver.dialect.protocol()))
-    }
-
-    fn run_serial(&self) -> Result<(), CliError> {
-        if self.plot.is_some() {
-            let text = "error: there is nothing in NMEA and UBX that `--plot` could draw";
-            return Err(CliError::Input(text.to_string()));
-        }
-        let mut out = BufWriter::new(io::stdout().lock());
-        let limit = self.packets.unwrap_or(u64::MAX);
-        let outcome =
-            serial::inspect(&self.file, self.json, limit, &mut out).and_then(|()| Ok(out.flush()?));
-        match outcome {
-            Err(serial::SerialError::Output(error))
-                if error.kind() == io::ErrorKind::BrokenPipe =>
-            {
-                Ok(())
-            }
-            Err(serial::SerialError::Output(error)) => {
-                Err(CliError::failed("cannot write the report", &error))
-            }
-            Err(serial::SerialError::Input(text)) => {
-                Err(CliError::Input(format!("error: {}: {text}", self.file.display())))
-            }
-            Ok(()) => Ok(()),
-        }
-    }
-
-    /// What to tell about the telegrams of a network scanner, if the file is a recording of them.
-    fn cola(&self) -> Result<Option<cola::Request<'_>>, CliError> {
-        let is_bin = self.file.extension().is_some_and(|extension| extension == "bin");
-        if !is_bin || !cola::is_one(&self.file) {
-            return Ok(None);
-        }
-        if self.plot.is_some() {
-            let what = "error: --plot draws captures of spinning lidars, not scans of an LMS";
-            return Err(CliError::Input(what.into()));
-        }
-        let most = self.packets.unwrap_or(u64::MAX);
-        Ok(Some(cola::Request { file: &self.file, json: self.json, most }))
     }
 }
 

@@ -8,6 +8,7 @@
 //! A new firmware of a known family is a profile and needs no code. A new family is one file in
 //! [`crate::wire`], one here, and one arm in [`build`].
 
+pub mod decoder;
 pub mod gnss;
 pub mod hdl64e;
 pub mod imu;

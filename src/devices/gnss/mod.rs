@@ -14,6 +14,7 @@
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
 
 mod clock;
+pub(crate) mod decoder;
 mod frozen;
 mod garmin;
 mod items;

@@ -16,6 +16,7 @@
 //! A unit has been on since the first instant; its clock starts there. Between two outputs the
 //! samples are averaged (`decimation`), so that white noise keeps its density at every rate.
 
+pub(crate) mod decoder;
 pub mod fdilink;
 pub mod mip;
 pub mod output;

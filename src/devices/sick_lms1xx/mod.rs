@@ -17,6 +17,7 @@
 
 mod clients;
 mod commands;
+pub(crate) mod decoder;
 mod scanning;
 mod scans;
 #[cfg(test)]

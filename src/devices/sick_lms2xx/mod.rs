@@ -17,6 +17,7 @@
 
 mod capture;
 mod commands;
+pub(crate) mod decoder;
 mod hearing;
 mod mirror;
 mod stream;

@@ -1,128 +1,121 @@
-//! The bytes of an IMU, frame by frame.
-
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+//! The line of an inertial unit, in any of the protocols.
 
 use serde_json::{Map, Value, json};
 
-use super::super::CliError;
 use crate::config::imu::ImuProtocol;
-use crate::links::serial_record::SerialIndex;
+use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::decoder::{Decoders, Fields, Frame, Place, StreamDecoder, Totals, object_of};
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::mip::Mip;
 use crate::wire::phone::Phone;
 use crate::wire::sbg_ecom::{self, SbgEcom, class};
-use crate::wire::stream::StreamDecoder;
+use crate::wire::stream::StreamDecoder as Splitter;
 use crate::wire::vectornav::binary::{BinaryPacket, Group};
 use crate::wire::vectornav::{self, VectorNav};
 use crate::wire::xbus::{self, Item, Xbus, mid};
 
+/// Decoders of the family: one a protocol.
+pub(crate) struct ImuDecoders;
+
+impl Decoders for ImuDecoders {
+    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
+        let protocols = match profile.map(|profile| &profile.driver) {
+            None => vec![
+                ImuProtocol::FdiLink,
+                ImuProtocol::VectorNav,
+                ImuProtocol::Xbus,
+                ImuProtocol::Mip,
+                ImuProtocol::SbgEcom,
+                ImuProtocol::Phone,
+            ],
+            Some(DriverProfile::Imu(driver)) => vec![driver.dialect.protocol()],
+            Some(_) => Vec::new(),
+        };
+        let decoders = protocols.into_iter().map(ImuDecoder::new);
+        decoders.map(|decoder| Box::new(decoder) as Box<dyn StreamDecoder>).collect()
+    }
+}
+
+struct ImuDecoder {
+    protocol: ImuProtocol,
+    splitter: Splitter,
+    framed_bytes: u64,
+}
+
+impl ImuDecoder {
+    fn new(protocol: ImuProtocol) -> Self {
+        Self { protocol, splitter: Splitter::new(), framed_bytes: 0 }
+    }
+}
+
+impl StreamDecoder for ImuDecoder {
+    fn push(&mut self, bytes: &[u8]) {
+        self.splitter.push(bytes);
+    }
+
+    fn next_frame(&mut self) -> Option<Frame> {
+        let ((kind, said), length) = next(&mut self.splitter, self.protocol)?;
+        let offset = self.framed_bytes + self.splitter.skipped();
+        self.framed_bytes += length as u64;
+        // Lines of text have the form of many other devices'.
+        let is_telling = self.protocol != ImuProtocol::VectorNav
+            || kind.starts_with("VN")
+            || kind.starts_with("binary");
+        let mut text = kind.clone();
+        for (key, value) in &said {
+            text += &format!("  {key} {value}");
+        }
+        let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind.clone()))]);
+        fields.extend(said);
+        let content = Box::new(Fields { text, fields });
+        Some(Frame { offset, length: length as u64, kind: Some(kind), is_telling, content })
+    }
+
+    fn end(&mut self) {}
+
+    fn skipped_bytes(&self) -> u64 {
+        self.splitter.skipped() + self.splitter.waiting().len() as u64
+    }
+
+    fn rewind(&mut self) {
+        *self = Self::new(self.protocol);
+    }
+
+    fn title(&self) -> &'static str {
+        self.protocol.word()
+    }
+
+    fn margin(&self, place: &Place) -> String {
+        match place.time_s {
+            Some(time_s) => format!("{time_s:12.6}  "),
+            None => format!("{:10}  ", place.offset),
+        }
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let Totals { bytes, frames, kinds, .. } = totals;
+        let mut text =
+            format!("{name}: {}, {bytes} bytes, {frames} frames\n", self.protocol.word());
+        let span_s = totals.duration_s().filter(|span_s| *span_s > 0.0);
+        for (kind, count) in kinds {
+            let rate = span_s.map(|span_s| format!(", {:.1} a second", *count as f64 / span_s));
+            text += &format!("  {kind}: {count}{}\n", rate.unwrap_or_default());
+        }
+        text + &format!("  bytes in no frame: {}\n", self.skipped_bytes())
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        object_of(json!({
+            "format": self.protocol.word(), "bytes": totals.bytes, "frames": totals.kinds,
+            "skipped_bytes": self.skipped_bytes(),
+        }))
+    }
+}
+
 /// What a frame is, and what it says.
 type Told = (String, Map<String, Value>);
 
-/// Prints the frames in `file`, then a summary; with `json`, one object a line.
-pub fn run(file: &Path, protocol: ImuProtocol, json: bool, most: u64) -> Result<(), CliError> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match report(file, protocol, json, most, &mut out).and_then(|()| out.flush()) {
-        // Whoever read our output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(CliError::Input(format!("error: {}: {error}", file.display()))),
-        Ok(()) => Ok(()),
-    }
-}
-
-fn report(
-    file: &Path,
-    protocol: ImuProtocol,
-    json: bool,
-    most: u64,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let index = SerialIndex::beside(file)?;
-    let mut input = File::open(file)?;
-    let mut decoder = StreamDecoder::new();
-    let mut portion = vec![0; 1 << 16];
-    let (mut taken, mut frames) = (0u64, 0u64);
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let mut bytes = 0u64;
-    loop {
-        let count = input.read(&mut portion)?;
-        if count == 0 {
-            break;
-        }
-        bytes += count as u64;
-        decoder.push(&portion[..count]);
-        loop {
-            let Some(((kind, said), length)) = next(&mut decoder, protocol) else { break };
-            let offset = taken + decoder.skipped();
-            taken += length as u64;
-            frames += 1;
-            if frames <= most {
-                let frame =
-                    Shown { offset, length, time_s: index.time_s(offset), kind: &kind, said };
-                frame.print(json, out)?;
-            }
-            *kinds.entry(kind).or_default() += 1;
-        }
-    }
-    let left = decoder.skipped() + decoder.waiting().len() as u64;
-    let name = file.display().to_string();
-    if json {
-        let summary = json!({
-            "type": "summary", "file": name, "format": protocol.word(), "bytes": bytes,
-            "frames": kinds, "skipped_bytes": left,
-        });
-        return writeln!(out, "{summary}");
-    }
-    if frames > most {
-        writeln!(out, "… and {} more", frames - most)?;
-    }
-    writeln!(out, "\n{name}: {}, {bytes} bytes, {frames} frames", protocol.word())?;
-    for (kind, count) in &kinds {
-        let rate = index.span_s().filter(|s| *s > 0.0);
-        let rate = rate.map(|s| format!(", {:.1} a second", *count as f64 / s)).unwrap_or_default();
-        writeln!(out, "  {kind}: {count}{rate}")?;
-    }
-    writeln!(out, "  bytes in no frame: {left}")
-}
-
-struct Shown<'a> {
-    offset: u64,
-    length: usize,
-    time_s: Option<f64>,
-    kind: &'a str,
-    said: Map<String, Value>,
-}
-
-impl Shown<'_> {
-    fn print(self, json: bool, out: &mut dyn Write) -> io::Result<()> {
-        if json {
-            let mut object = Map::new();
-            object.insert("type".into(), "frame".into());
-            object.insert("offset".into(), self.offset.into());
-            object.insert("length".into(), self.length.into());
-            if let Some(time_s) = self.time_s {
-                object.insert("time_s".into(), time_s.into());
-            }
-            object.insert("kind".into(), self.kind.into());
-            object.extend(self.said);
-            return writeln!(out, "{}", Value::Object(object));
-        }
-        match self.time_s {
-            Some(time_s) => write!(out, "{time_s:12.6}")?,
-            None => write!(out, "{:10}", self.offset)?,
-        }
-        write!(out, "  {}", self.kind)?;
-        for (key, value) in self.said {
-            write!(out, "  {key} {value}")?;
-        }
-        writeln!(out)
-    }
-}
-
-fn next(decoder: &mut StreamDecoder, protocol: ImuProtocol) -> Option<(Told, usize)> {
+fn next(decoder: &mut Splitter, protocol: ImuProtocol) -> Option<(Told, usize)> {
     fn told<F>(found: Option<(F, &[u8])>, tell: impl Fn(&F) -> Told) -> Option<(Told, usize)> {
         found.map(|(frame, bytes)| (tell(&frame), bytes.len()))
     }

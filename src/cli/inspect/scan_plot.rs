@@ -4,11 +4,8 @@ use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
 use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
-use super::super::canvas::{Canvas, LARGE, MEDIUM, SMALL};
-use super::{ranges_m, values_of};
-use crate::wire::sick_lms2xx::Variant;
-use crate::wire::sick_lms2xx::data::MeasuringMode;
-use crate::wire::sick_lms2xx::reply::Body;
+use crate::cli::canvas::{Canvas, LARGE, MEDIUM, SMALL};
+use crate::devices::decoder::Scan;
 
 const SIDE: i32 = 900;
 /// Left and upper edge of the panel.
@@ -21,47 +18,18 @@ const RAY: Rgb888 = Rgb888::new(36, 60, 70);
 const POINT: Rgb888 = Rgb888::new(255, 196, 84);
 
 /// Forward and left of the scanner, metres.
-pub(super) type Point = [f64; 2];
+type Point = [f64; 2];
 
-/// Where the echoes of a scan are. Without `variant` angle and resolution are those that have so
-/// many values.
-pub(super) fn points(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Vec<Point> {
-    let Some(values) = values_of(body) else { return Vec::new() };
-    let guessed = match (body, values.values.len()) {
-        (Body::Reflectivity { .. }, _) => (90.0, 0.5),
-        (_, 361) => (180.0, 0.5),
-        (_, 101) => (100.0, 1.0),
-        (_, 201) => (100.0, 0.5),
-        (_, 401) => (100.0, 0.25),
-        _ => (180.0, 1.0),
-    };
-    let (angle_deg, step_deg) = match variant {
-        Some(variant) if !values.is_partial => {
-            (f64::from(variant.angle_deg), f64::from(variant.resolution_centideg) / 100.0)
-        }
-        _ => guessed,
-    };
-    let first = match body {
-        Body::Subrange { part, .. } | Body::MeanSubrange { part, .. } => part.first,
-        _ => 1,
-    };
-    let right_deg = 90.0 - angle_deg / 2.0 + f64::from(values.quarters) * 0.25;
-    let point = |(index, range_m): (usize, Option<f64>)| {
-        let place = index as f64 + f64::from(first) - 1.0;
-        let (sin, cos) = libm::sincos((right_deg + place * step_deg - 90.0).to_radians());
-        range_m.map(|range_m| [range_m * cos, range_m * sin])
-    };
-    ranges_m(values, mode).enumerate().filter_map(point).collect()
-}
-
-/// The picture; `name` is the recording's.
-pub(super) fn draw(name: &str, number: u64, body: &Body, points: &[Point]) -> RgbImage {
+/// The picture; `name` is the recording's, `unit` the scanner's.
+pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> RgbImage {
+    let points: Vec<Point> = scan.points().collect();
+    let points = &points[..];
     let (left, upper) = PANEL_AT;
     let mut canvas = Canvas::new((left * 2 + SIDE) as u32, (upper + SIDE + 50) as u32, BACKGROUND);
     let file = name.rsplit('/').next().unwrap_or(name);
-    let title = format!("{file}   SICK LMS 2xx   scan {number}");
+    let title = format!("{file}   {unit}   scan {number}");
     canvas.text(&title, (left, 28), LARGE, Rgb888::WHITE, Alignment::Left);
-    let count = values_of(body).map_or(0, |values| values.values.len());
+    let count = scan.ranges_m.len();
     let subtitle = format!("{} echoes of {count} values", points.len());
     canvas.text(&subtitle, (left + SIDE, 28), MEDIUM, LABEL, Alignment::Right);
     let caption = "from above, metres; x forward is up, y left is left";
@@ -105,24 +73,13 @@ fn reach_m(points: &[Point]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::sick_lms2xx::data::{Unit, Values};
 
     #[test]
-    fn values_run_from_right_to_left() {
-        let values = Values {
-            quarters: 0,
-            is_partial: false,
-            unit: Unit::Centimetres,
-            values: (0..181).map(|index| if index % 180 == 0 { 100 } else { 200 }).collect(),
-        };
-        let scan = Body::Scan { values, indices: None };
-        let points = points(&scan, MeasuringMode::FACTORY, None);
-        let near =
-            |point: Point, x: f64, y: f64| (point[0] - x).abs() + (point[1] - y).abs() < 1e-9;
-        assert!(near(points[0], 0.0, -1.0), "{:?}", points[0]);
-        assert!(near(points[90], 2.0, 0.0), "{:?}", points[90]);
-        assert!(near(points[180], 0.0, 1.0), "{:?}", points[180]);
-        let picture = draw("scan", 1, &scan, &points);
+    fn an_echo_is_drawn_where_it_is() {
+        let mut ranges_m = vec![Some(2.0); 181];
+        (ranges_m[0], ranges_m[180]) = (Some(1.0), None);
+        let scan = Scan { ranges_m, first_deg: -90.0, step_deg: 1.0 };
+        let picture = draw("scan", "a scanner", 1, &scan);
         let centre = (PANEL_AT.0 + SIDE / 2, PANEL_AT.1 + SIDE / 2);
         // Two metres ahead, in a square of 2.5 m either way.
         let ahead = picture.get_pixel(centre.0 as u32, (centre.1 - SIDE / 2 * 4 / 5) as u32);

@@ -4,20 +4,21 @@ use serde_json::{Map, Value, json};
 
 use super::{ranges_m, values_of};
 use crate::config::sick_lms2xx::RangeUnit;
+use crate::devices::decoder::object_of;
 use crate::wire::sick_lms2xx::command::{Command, Mode};
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};
-use crate::wire::sick_lms2xx::{FROM_SCANNER, LineRate, status_byte};
+use crate::wire::sick_lms2xx::{LineRate, status_byte};
 
-/// What a telegram is, for the summary.
-pub(super) fn kind(address: u8, payload: &[u8], reply: Option<&Reply>) -> String {
-    if address < FROM_SCANNER {
-        return format!("{:#04x} {}", payload[0], command_name(&Command::parse(payload)));
-    }
-    match reply {
-        Some(reply) => format!("{:#04x} {}", payload[0], body_name(&reply.body)),
-        None => format!("{:#04x} not read", payload[0]),
-    }
+/// As what a command is counted.
+pub(super) fn command_kind(payload: &[u8]) -> String {
+    format!("{:#04x} {}", payload[0], command_name(&Command::parse(payload)))
+}
+
+/// As what a reply is counted.
+pub(super) fn reply_kind(payload: &[u8], reply: Option<&Reply>) -> String {
+    let name = reply.map_or("not read", |reply| body_name(&reply.body));
+    format!("{:#04x} {name}", payload[0])
 }
 
 fn body_name(body: &Body) -> &'static str {
@@ -225,40 +226,44 @@ fn indices_of(body: &Body) -> Option<Indices> {
 }
 
 /// A command for machines.
-pub(super) fn command_json(command: &Command, payload: &[u8], object: &mut Map<String, Value>) {
-    object.insert("kind".into(), command_name(command).into());
-    object.insert("payload".into(), hex(payload).into());
+pub(super) fn command_fields(address: u8, payload: &[u8]) -> Map<String, Value> {
+    object_of(json!({
+        "address": address, "kind": command_name(&Command::parse(payload)), "payload": hex(payload),
+    }))
 }
 
 /// A reply for machines.
-pub(super) fn reply_json(payload: &[u8], mode: MeasuringMode, object: &mut Map<String, Value>) {
-    let reply = match Reply::parse(payload) {
+pub(super) fn reply_fields(
+    address: u8,
+    payload: &[u8],
+    reply: &Result<Reply, String>,
+    mode: MeasuringMode,
+) -> Map<String, Value> {
+    let mut object = Map::from_iter([("address".to_owned(), address.into())]);
+    let reply = match reply {
         Ok(reply) => reply,
         Err(error) => {
-            object.insert("kind".into(), "unread".into());
-            object.insert("payload".into(), hex(payload).into());
-            object.insert("error".into(), error.to_string().into());
-            return;
+            object.extend(object_of(
+                json!({ "kind": "unread", "payload": hex(payload), "error": error }),
+            ));
+            return object;
         }
     };
     object.insert("kind".into(), body_name(&reply.body).into());
     object.insert("status_byte".into(), reply.status.into());
     let Some(values) = values_of(&reply.body) else {
         object.insert("payload".into(), hex(payload).into());
-        object.insert("text".into(), said(&reply, mode).into());
-        return;
+        object.insert("text".into(), said(reply, mode).into());
+        return object;
     };
     let ranges: Vec<_> = ranges_m(values, mode).collect();
-    let fields = json!({
+    object.extend(object_of(json!({
         "unit": RangeUnit::word(values.unit),
         "partial": values.is_partial,
         "shift_deg": f64::from(values.quarters) * 0.25,
         "values": values.values,
         "ranges_m": ranges,
-    });
-    if let Value::Object(fields) = fields {
-        object.extend(fields);
-    }
+    })));
     if let Body::Reflectivity { reflectivity, .. } = &reply.body {
         object.insert("reflectivity".into(), reflectivity.clone().into());
     }
@@ -266,4 +271,5 @@ pub(super) fn reply_json(payload: &[u8], mode: MeasuringMode, object: &mut Map<S
         object.insert("scan_index".into(), indices.scan.into());
         object.insert("telegram_index".into(), indices.telegram.into());
     }
+    object
 }

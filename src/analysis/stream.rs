@@ -1,0 +1,253 @@
+//! Recorded byte streams: one loop for every family's.
+//!
+//! The family's [`StreamDecoder`] says what a frame is and says; here frames are counted, timed by
+//! the index beside the recording, and reported.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::ReportError;
+use crate::config::profile::Profile;
+use crate::devices::decoder::{
+    Frame, HEAD_LEN, Place, Scan, ScanTotals, StreamDecoder, Totals, stream_decoder,
+};
+use crate::links::serial_record::SerialIndex;
+
+/// Bytes read at once.
+const PORTION: usize = 1 << 16;
+
+/// A recorded byte stream and how it is read.
+pub struct RecordedStream<'a> {
+    path: &'a Path,
+    index: SerialIndex,
+    decoder: Box<dyn StreamDecoder>,
+}
+
+impl<'a> RecordedStream<'a> {
+    /// Opens a recording; `profile` says of which device, else its first bytes do.
+    ///
+    /// # Errors
+    /// The system's, and the fault of an index that cannot be read.
+    pub fn open(path: &'a Path, profile: Option<&Profile>) -> Result<Self, ReportError> {
+        let unreadable = |error: io::Error| ReportError::Input(error.to_string());
+        let mut head = Vec::new();
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(HEAD_LEN as u64).read_to_end(&mut head).map_err(unreadable)?;
+        let index = SerialIndex::beside(path).map_err(unreadable)?;
+        let mut decoder = stream_decoder(profile, &head);
+        if decoder.needs_two_passes() {
+            each_frame(path, decoder.as_mut(), |_, _| Ok(()))?;
+            decoder.rewind();
+        }
+        Ok(Self { path, index, decoder })
+    }
+
+    /// Whose bytes these are.
+    pub fn title(&self) -> &'static str {
+        self.decoder.title()
+    }
+
+    /// Whether [`RecordedStream::scan`] can find any.
+    pub fn has_scans(&self) -> bool {
+        self.decoder.has_scans()
+    }
+
+    /// Writes what every frame says, at most `most` of them, and what all say together.
+    ///
+    /// # Errors
+    /// The recording cannot be read, or the report cannot be written.
+    pub fn report(
+        &mut self,
+        json: bool,
+        most: u64,
+        out: &mut dyn Write,
+    ) -> Result<(), ReportError> {
+        let name = self.path.display().to_string();
+        // A decoder that had to see the whole first can begin with what the whole says.
+        let is_summary_first = self.decoder.needs_two_passes() && !json;
+        if is_summary_first {
+            let totals = self.each_frame(|_, _, _| Ok(()))?;
+            write!(out, "{}", self.decoder.summary(&name, &totals))?;
+            if most > 0 {
+                writeln!(out)?;
+            }
+            self.decoder.rewind();
+        }
+        let item = self.decoder.item();
+        let totals = self.each_frame(|decoder, place, frame| match place.number <= most {
+            true if json => write_fields(out, item, &place, &frame),
+            true => writeln!(out, "{}{}", decoder.margin(&place), frame.content.text()),
+            false => Ok(()),
+        })?;
+        if json {
+            let head = [("type", "summary".into()), ("file", name.into())];
+            let mut summary = Map::from_iter(head.map(|(key, value)| (key.to_owned(), value)));
+            summary.extend(self.decoder.summary_fields(&totals));
+            writeln!(out, "{}", Value::Object(summary))?;
+            return Ok(());
+        }
+        if totals.frames > most && most > 0 {
+            writeln!(out, "… and {} more", totals.frames - most)?;
+        }
+        if !is_summary_first {
+            if most > 0 && totals.frames > 0 {
+                writeln!(out)?;
+            }
+            write!(out, "{}", self.decoder.summary(&name, &totals))?;
+        }
+        Ok(())
+    }
+
+    /// Scan `number`, from 1, or how many there are.
+    ///
+    /// # Errors
+    /// The recording cannot be read.
+    pub fn scan(&mut self, number: u64) -> Result<Result<Scan, u64>, ReportError> {
+        self.decoder.rewind();
+        let (mut found, mut count) = (None, 0);
+        each_frame(self.path, self.decoder.as_mut(), |_, frame| {
+            if found.is_none()
+                && let Some(scan) = frame.content.scan()
+            {
+                count += 1;
+                found = (count == number).then_some(scan);
+            }
+            Ok(())
+        })?;
+        Ok(found.ok_or(count))
+    }
+
+    /// Calls `see` for every frame of the stream, and counts them.
+    fn each_frame(
+        &mut self,
+        mut see: impl FnMut(&dyn StreamDecoder, Place, Frame) -> io::Result<()>,
+    ) -> Result<Totals, ReportError> {
+        let mut totals = Totals::default();
+        totals.bytes = each_frame(self.path, self.decoder.as_mut(), |decoder, frame| {
+            let time_s = self.index.time_s(frame.offset);
+            count(&mut totals, &frame, time_s);
+            see(decoder, Place { number: totals.frames, offset: frame.offset, time_s }, frame)
+        })?;
+        Ok(totals)
+    }
+}
+
+/// Calls `see` for every frame of a stream, with the decoder as it is after that frame; the
+/// stream's length.
+fn each_frame(
+    path: &Path,
+    decoder: &mut dyn StreamDecoder,
+    mut see: impl FnMut(&dyn StreamDecoder, Frame) -> io::Result<()>,
+) -> Result<u64, ReportError> {
+    let unreadable = |error: io::Error| ReportError::Input(error.to_string());
+    let mut input = File::open(path).map_err(unreadable)?;
+    let mut portion = vec![0; PORTION];
+    let mut bytes = 0;
+    loop {
+        let length = input.read(&mut portion).map_err(unreadable)?;
+        bytes += length as u64;
+        match length {
+            0 => decoder.end(),
+            length => decoder.push(&portion[..length]),
+        }
+        while let Some(frame) = decoder.next_frame() {
+            see(decoder, frame)?;
+        }
+        if length == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+fn count(totals: &mut Totals, frame: &Frame, time_s: Option<f64>) {
+    totals.frames += 1;
+    totals.framed_bytes += frame.length;
+    totals.times_s = span(totals.times_s, time_s);
+    if let Some(kind) = &frame.kind {
+        match totals.kinds.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => drop(totals.kinds.insert(kind.clone(), 1)),
+        }
+    }
+    if let Some(scan) = frame.content.scan() {
+        count_scan(&mut totals.scans, &scan, time_s);
+    }
+}
+
+fn count_scan(totals: &mut ScanTotals, scan: &Scan, time_s: Option<f64>) {
+    totals.count += 1;
+    totals.times_s = span(totals.times_s, time_s);
+    totals.values += scan.ranges_m.len() as u64;
+    for range_m in scan.ranges_m.iter().flatten() {
+        let (near_m, far_m) = totals.span_m.unwrap_or((*range_m, *range_m));
+        totals.span_m = Some((near_m.min(*range_m), far_m.max(*range_m)));
+    }
+    totals.without_echo += scan.ranges_m.iter().filter(|range_m| range_m.is_none()).count() as u64;
+}
+
+/// From the first time to the last, with the next one.
+fn span(times_s: Option<(f64, f64)>, next_s: Option<f64>) -> Option<(f64, f64)> {
+    next_s.map_or(times_s, |next_s| Some((times_s.map_or(next_s, |(first_s, _)| first_s), next_s)))
+}
+
+/// A frame as one JSON object.
+fn write_fields(out: &mut dyn Write, item: &str, place: &Place, frame: &Frame) -> io::Result<()> {
+    let head = [
+        ("type", item.into()),
+        ("number", place.number.into()),
+        ("offset", place.offset.into()),
+        ("length", frame.length.into()),
+        ("time_s", place.time_s.into()),
+    ];
+    let mut line: Map<String, Value> =
+        head.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    line.extend(frame.content.fields());
+    writeln!(out, "{}", Value::Object(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const STREAM: &[u8] =
+        b"$GPGSV,1,1,00,1*64\r\n\xb5\x62\x05\x01\x02\x00\x06\x08\x16\x3f??$GPX*00\r\n";
+
+    fn report(json: bool) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gnss.bin");
+        std::fs::write(&path, STREAM).unwrap();
+        let index = "time_s,offset,length\n1.000000000,0,20\n1.250000000,20,10\n";
+        std::fs::write(path.with_extension("idx.csv"), index).unwrap();
+        let mut out = Vec::new();
+        let mut stream = RecordedStream::open(&path, None).unwrap();
+        stream.report(json, u64::MAX, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn people_read_lines_and_names() {
+        let text = report(false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "   1.000000000 s  nmea   $GPGSV,1,1,00,1*64");
+        assert_eq!(lines[1], "   1.250000000 s  ubx    ACK-ACK class=6 id=8");
+        assert!(lines[2].ends_with("noise  2 bytes"));
+        assert!(lines[3].contains("$GPX*00  <- checksum"), "{}", lines[3]);
+        assert!(text.contains("41 bytes, 2 of them noise"), "{text}");
+    }
+
+    #[test]
+    fn machines_read_one_object_a_line() {
+        let text = report(true);
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines[0]["values"]["signal"], "1");
+        assert_eq!(lines[1]["message"], "ACK-ACK");
+        assert_eq!((&lines[1]["time_s"], &lines[1]["offset"]), (&json!(1.25), &json!(20)));
+        assert_eq!(lines[4]["messages"]["GPGSV"], 1);
+        assert_eq!(lines[4]["noise_bytes"], 2);
+    }
+}

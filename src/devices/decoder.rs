@@ -1,0 +1,238 @@
+//! What devices have sent, read back.
+//!
+//! A family that can be read back has decoders: a [`StreamDecoder`] takes the bytes of a serial
+//! line or a TCP connection apart into frames. What is counted over all frames, where recordings
+//! come from and how a report is laid out is [`crate::analysis`]'s affair.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{gnss, imu, sick_lms1xx, sick_lms2xx};
+use crate::config::profile::Profile;
+
+/// Bytes of a recording that tell whose it is.
+pub const HEAD_LEN: usize = 1 << 14;
+
+/// A family's decoders.
+pub trait Decoders: Sync {
+    /// Of byte streams that a unit of the family sends: of each protocol it speaks, or of the one
+    /// that `profile` speaks; none for another family's profile.
+    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>>;
+}
+
+/// The families that can be read back.
+const DECODERS: [&dyn Decoders; 4] = [
+    &gnss::decoder::GnssDecoders,
+    &imu::decoder::ImuDecoders,
+    &sick_lms1xx::decoder::ColaDecoders,
+    &sick_lms2xx::decoder::LmsDecoders,
+];
+
+/// Takes a byte stream apart into frames, whatever portions it comes in.
+pub trait StreamDecoder {
+    /// Adds bytes; afterwards call [`StreamDecoder::next_frame`] until `None`.
+    fn push(&mut self, bytes: &[u8]);
+
+    /// The next frame.
+    fn next_frame(&mut self) -> Option<Frame>;
+
+    /// No bytes come any more: what waited for its rest is no frame. [`StreamDecoder::next_frame`]
+    /// may give more afterwards.
+    fn end(&mut self);
+
+    /// Bytes so far in no frame, those that wait for their rest included.
+    fn skipped_bytes(&self) -> u64;
+
+    /// Goes back to the stream's first byte. What the stream has told about its sender is kept and
+    /// used to read it if the stream was seen to its end.
+    fn rewind(&mut self);
+
+    /// Whether frames can be read rightly only when the whole stream was seen before.
+    fn needs_two_passes(&self) -> bool {
+        false
+    }
+
+    /// How likely the stream is this decoder's, 0 to 1, by its first bytes: the share in frames
+    /// that no other family sends.
+    fn likelihood(&mut self, head: &[u8]) -> f64 {
+        self.push(head);
+        let frames = std::iter::from_fn(|| self.next_frame());
+        let own: u64 = frames.filter(|frame| frame.is_telling).map(|frame| frame.length).sum();
+        self.rewind();
+        own as f64 / head.len().max(1) as f64
+    }
+
+    /// Whose bytes these are, in the title of a plot.
+    fn title(&self) -> &'static str;
+
+    /// Whether frames hold scans.
+    fn has_scans(&self) -> bool {
+        false
+    }
+
+    /// What a frame is called in JSON: `frame`, `message` or `telegram`.
+    fn item(&self) -> &'static str {
+        "frame"
+    }
+
+    /// What a frame's line begins with.
+    fn margin(&self, place: &Place) -> String;
+
+    /// What the report for people says of all frames.
+    fn summary(&self, name: &str, totals: &Totals) -> String;
+
+    /// What the report for machines says of all frames.
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value>;
+}
+
+/// A frame of a byte stream.
+pub struct Frame {
+    /// Of its first byte in the stream.
+    pub offset: u64,
+    /// Bytes, those of the frame's head and check included.
+    pub length: u64,
+    /// As what it is counted; `None` for what is shown but is no sound frame.
+    pub kind: Option<String>,
+    /// Whether no other family sends such a frame.
+    pub is_telling: bool,
+    /// What it says.
+    pub content: Box<dyn Content>,
+}
+
+/// What a frame says.
+pub trait Content {
+    /// For people, one line.
+    fn text(&self) -> String;
+
+    /// For machines.
+    fn fields(&self) -> Map<String, Value>;
+
+    /// The scan in it, if there is one.
+    fn scan(&self) -> Option<Scan> {
+        None
+    }
+}
+
+/// A sweep of ranges in one plane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scan {
+    /// In the order of measuring, metres; `None` where there was no echo.
+    pub ranges_m: Vec<Option<f64>>,
+    /// Direction of the first, counterclockwise from straight ahead, degrees.
+    pub first_deg: f64,
+    /// From each to the next, degrees.
+    pub step_deg: f64,
+}
+
+impl Scan {
+    /// Forward and left of the scanner, metres.
+    pub fn points(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.ranges_m.iter().enumerate().filter_map(|(index, range_m)| {
+            let direction_deg = self.first_deg + index as f64 * self.step_deg;
+            let (sin, cos) = libm::sincos(direction_deg.to_radians());
+            range_m.map(|range_m| [range_m * cos, range_m * sin])
+        })
+    }
+}
+
+/// Where a frame stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Counts from 1.
+    pub number: u64,
+    /// Of the first byte in the stream.
+    pub offset: u64,
+    /// When the first byte left, seconds since the recording's start, if that is known.
+    pub time_s: Option<f64>,
+}
+
+/// What is counted over a whole stream.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Of the stream.
+    pub bytes: u64,
+    /// Frames, unsound ones that are shown included.
+    pub frames: u64,
+    /// In these frames.
+    pub framed_bytes: u64,
+    /// Sound frames by kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Of the first and last frame, where times are known.
+    pub times_s: Option<(f64, f64)>,
+    /// The scans among them.
+    pub scans: ScanTotals,
+}
+
+/// What all scans of a stream have in common.
+#[derive(Clone, Debug, Default)]
+pub struct ScanTotals {
+    /// How many.
+    pub count: u64,
+    /// Ranges in them, those without an echo included.
+    pub values: u64,
+    /// Ranges without an echo.
+    pub without_echo: u64,
+    /// Of the first and last scan, where times are known.
+    pub times_s: Option<(f64, f64)>,
+    /// The shortest and the longest range, metres.
+    pub span_m: Option<(f64, f64)>,
+}
+
+impl Totals {
+    /// From the first frame to the last, seconds; `None` where times are not known.
+    pub fn duration_s(&self) -> Option<f64> {
+        self.times_s.map(|(first, last)| last - first)
+    }
+}
+
+impl ScanTotals {
+    /// Scans a second.
+    pub fn rate_hz(&self) -> Option<f64> {
+        let (first_s, last_s) = self.times_s?;
+        (self.count > 1 && last_s > first_s).then(|| (self.count - 1) as f64 / (last_s - first_s))
+    }
+}
+
+/// The decoder of a byte stream that begins with `head`: that of `profile`, if its family sends
+/// byte streams, else the likeliest.
+pub fn stream_decoder(profile: Option<&Profile>, head: &[u8]) -> Box<dyn StreamDecoder> {
+    let of = |profile| -> Vec<_> { DECODERS.iter().flat_map(|f| f.streams(profile)).collect() };
+    let named = if profile.is_some() { of(profile) } else { Vec::new() };
+    let decoders = if named.is_empty() { of(None) } else { named };
+    let rated = decoders.into_iter().map(|mut decoder| (decoder.likelihood(head), decoder));
+    // Of equals the first.
+    let likeliest = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    likeliest.expect("families with byte streams").1
+}
+
+/// Whether the family of `profile` sends byte streams.
+pub fn sends_streams(profile: &Profile) -> bool {
+    DECODERS.iter().any(|family| !family.streams(Some(profile)).is_empty())
+}
+
+/// A frame that is known by its fields alone.
+pub(crate) struct Fields {
+    /// For people.
+    pub text: String,
+    /// For machines.
+    pub fields: Map<String, Value>,
+}
+
+impl Content for Fields {
+    fn text(&self) -> String {
+        self.text.clone()
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        self.fields.clone()
+    }
+}
+
+/// The fields of a JSON object.
+pub(crate) fn object_of(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

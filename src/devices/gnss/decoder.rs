@@ -1,0 +1,218 @@
+//! The line of a GNSS receiver: NMEA sentences, UBX frames and RTCM 3 messages.
+//!
+//! Bytes that are none of these are shown as noise, so that any stream can be read as this one.
+
+use serde_json::{Map, Value, json};
+
+use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::decoder::{
+    Decoders, Fields, Frame as Found, Place, StreamDecoder, Totals, object_of,
+};
+use crate::wire::gnss_stream::{Piece, PieceKind, Splitter};
+use crate::wire::nmea::{RawSentence, Sentence};
+use crate::wire::ubx::{Frame, Message};
+
+/// Decoders of the family.
+pub(crate) struct GnssDecoders;
+
+impl Decoders for GnssDecoders {
+    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
+        match profile.map(|profile| &profile.driver) {
+            None | Some(DriverProfile::Gnss(_)) => vec![Box::new(GnssDecoder::default())],
+            Some(_) => Vec::new(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct GnssDecoder {
+    splitter: Splitter,
+    is_over: bool,
+    offset: u64,
+    noise_bytes: u64,
+}
+
+impl StreamDecoder for GnssDecoder {
+    fn push(&mut self, bytes: &[u8]) {
+        self.splitter.push(bytes);
+    }
+
+    fn next_frame(&mut self) -> Option<Found> {
+        let piece = match self.is_over {
+            true => self.splitter.next_at_end(),
+            false => self.splitter.next_piece(),
+        }?;
+        let (offset, length) = (self.offset, piece.bytes.len() as u64);
+        self.offset += length;
+        let said = said(&piece);
+        if said.name.is_none() {
+            self.noise_bytes += length;
+        }
+        let text = format!("{:5}  {}", said.kind, said.text);
+        let mut fields = Map::from_iter([("kind".to_owned(), said.kind.into())]);
+        fields.extend(said.keys);
+        let content = Box::new(Fields { text, fields });
+        Some(Found { offset, length, kind: said.name, is_telling: said.is_known, content })
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    fn skipped_bytes(&self) -> u64 {
+        self.noise_bytes
+    }
+
+    fn rewind(&mut self) {
+        *self = Self::default();
+    }
+
+    fn title(&self) -> &'static str {
+        "NMEA and UBX"
+    }
+
+    fn item(&self) -> &'static str {
+        "message"
+    }
+
+    fn margin(&self, place: &Place) -> String {
+        let time = match place.time_s {
+            Some(time_s) => format!("{time_s:.9} s"),
+            None => format!("@{}", place.offset),
+        };
+        format!("{time:>16}  ")
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let mut text =
+            format!("{name}: {} bytes, {} of them noise\n", totals.bytes, self.noise_bytes);
+        let width = totals.kinds.keys().map(String::len).max().unwrap_or(0);
+        for (name, count) in &totals.kinds {
+            text += &format!("  {name:width$}  {count}\n");
+        }
+        text
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        object_of(json!({
+            "bytes": totals.bytes, "messages": totals.kinds, "noise_bytes": self.noise_bytes,
+        }))
+    }
+}
+
+/// A piece of the stream with its meaning.
+struct Said {
+    /// As what it is counted; `None` for noise.
+    name: Option<String>,
+    kind: &'static str,
+    /// Whether it is a message of a receiver beyond doubt.
+    is_known: bool,
+    text: String,
+    keys: Map<String, Value>,
+}
+
+fn said(piece: &Piece) -> Said {
+    match piece.kind {
+        PieceKind::Line => line(&piece.bytes),
+        PieceKind::Ubx => ubx(&piece.bytes),
+        PieceKind::Rtcm3 => {
+            let number =
+                piece.bytes.get(3..5).map_or(0, |b| u16::from(b[0]) << 4 | u16::from(b[1]) >> 4);
+            let keys = Map::from_iter([("message_type".to_string(), number.into())]);
+            Said {
+                name: Some(format!("RTCM {number}")),
+                kind: "rtcm3",
+                is_known: true,
+                text: number.to_string(),
+                keys,
+            }
+        }
+        PieceKind::Noise => {
+            let text = format!("{} bytes", piece.bytes.len());
+            Said { name: None, kind: "noise", is_known: false, text, keys: Map::new() }
+        }
+    }
+}
+
+fn line(bytes: &[u8]) -> Said {
+    let printed = String::from_utf8_lossy(bytes).trim_end().to_string();
+    let mut keys = Map::new();
+    let (name, is_known, text) = match RawSentence::parse(bytes) {
+        Ok(raw) => {
+            keys.insert("address".into(), raw.address.clone().into());
+            keys.insert("fields".into(), raw.fields.clone().into());
+            let known = Sentence::from_raw(&raw);
+            let is_known = matches!(known, Some(Ok(_)));
+            let fault = match known {
+                Some(Ok(sentence)) => {
+                    let values = serde_json::to_value(&sentence.content);
+                    keys.insert("values".into(), values.unwrap_or(Value::Null));
+                    None
+                }
+                Some(Err(error)) => Some(error.to_string()),
+                None => None,
+            };
+            let text = match fault {
+                None => printed,
+                Some(error) => {
+                    let text = format!("{printed}  <- {error}");
+                    keys.insert("error".into(), error.into());
+                    text
+                }
+            };
+            (raw.address, is_known, text)
+        }
+        Err(error) => {
+            let text = format!("{printed}  <- {error}");
+            keys.insert("error".into(), error.to_string().into());
+            ("broken line".to_owned(), false, text)
+        }
+    };
+    Said { name: Some(name), kind: "nmea", is_known, text, keys }
+}
+
+fn ubx(bytes: &[u8]) -> Said {
+    let mut keys = Map::new();
+    let frame = match Frame::parse(bytes) {
+        Ok(frame) => frame,
+        Err(error) => {
+            let text = error.to_string();
+            keys.insert("error".into(), text.clone().into());
+            let name = Some("broken frame".to_owned());
+            return Said { name, kind: "ubx", is_known: false, text, keys };
+        }
+    };
+    let name = frame.id.to_string();
+    keys.insert("message".into(), name.clone().into());
+    keys.insert("class".into(), frame.id.class.into());
+    keys.insert("id".into(), frame.id.id.into());
+    let rest = match Message::from_frame(&frame) {
+        Some(Ok(message)) => {
+            let values = serde_json::to_value(&message).unwrap_or(Value::Null);
+            let text = brief(&values);
+            keys.insert("values".into(), values);
+            text
+        }
+        Some(Err(_)) if frame.payload.len() <= 1 => "poll".to_string(),
+        Some(Err(error)) => {
+            keys.insert("error".into(), error.to_string().into());
+            format!("<- {error}")
+        }
+        None => format!("{} bytes", frame.payload.len()),
+    };
+    let text = format!("{name} {rest}");
+    Said { name: Some(name), kind: "ubx", is_known: true, text, keys }
+}
+
+/// A message's fields on one line; of rows only how many there are.
+fn brief(values: &Value) -> String {
+    let Value::Object(fields) = values else { return values.to_string() };
+    let field = |(key, value): (&String, &Value)| match value {
+        _ if key.starts_with("reserved") => None,
+        Value::Array(rows) if rows.first().is_some_and(Value::is_object) => {
+            Some(format!("{key}: {}", rows.len()))
+        }
+        value => Some(format!("{key}={value}")),
+    };
+    fields.iter().filter_map(field).collect::<Vec<_>>().join(" ")
+}

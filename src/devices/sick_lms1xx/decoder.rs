@@ -1,0 +1,306 @@
+//! The telegrams of a SICK LMS1xx or LMS5xx, as a host of it gets them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::decoder::{
+    Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
+};
+use crate::wire::cola::Dialect;
+use crate::wire::cola::frame::{self, Next};
+use crate::wire::cola::scan_data::{ScanData, ScanDataError};
+use crate::wire::cola::telegram::Telegram;
+
+/// No telegram is longer: five echoes with RSSI in CoLa-A take 60 kB.
+const LONGEST: usize = 1 << 20;
+
+/// Decoders of the family.
+pub(crate) struct ColaDecoders;
+
+impl Decoders for ColaDecoders {
+    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
+        match profile.map(|profile| &profile.driver) {
+            None | Some(DriverProfile::SickLms1xx(_)) => vec![Box::new(ColaDecoder::default())],
+            Some(_) => Vec::new(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct ColaDecoder {
+    buffer: Vec<u8>,
+    /// Where the buffer begins in the stream.
+    offset: u64,
+    skipped_bytes: u64,
+    dialects: BTreeMap<&'static str, u64>,
+    scans: u64,
+    broken_scans: u64,
+    missing_scans: u64,
+    first: Option<ScanData>,
+    last_counter: Option<u16>,
+}
+
+impl StreamDecoder for ColaDecoder {
+    fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    fn next_frame(&mut self) -> Option<Frame> {
+        loop {
+            match frame::next(&self.buffer, LONGEST) {
+                Next::Frame { dialect, content, length } => {
+                    let scan = ScanData::is_in(content).then(|| ScanData::parse(dialect, content));
+                    let telegram = Received { dialect, content: content.to_vec(), scan };
+                    let offset = self.offset;
+                    self.advance(length);
+                    self.count(&telegram);
+                    return Some(Frame {
+                        offset,
+                        length: length as u64,
+                        kind: Some(telegram.name()),
+                        is_telling: true,
+                        content: Box::new(telegram),
+                    });
+                }
+                Next::Noise(length) => {
+                    self.skipped_bytes += length as u64;
+                    self.advance(length);
+                }
+                Next::Incomplete => return None,
+            }
+        }
+    }
+
+    fn end(&mut self) {}
+
+    fn skipped_bytes(&self) -> u64 {
+        self.skipped_bytes + self.buffer.len() as u64
+    }
+
+    fn rewind(&mut self) {
+        *self = Self::default();
+    }
+
+    fn title(&self) -> &'static str {
+        "SICK LMS1xx or LMS5xx"
+    }
+
+    fn has_scans(&self) -> bool {
+        true
+    }
+
+    fn item(&self) -> &'static str {
+        "telegram"
+    }
+
+    fn margin(&self, place: &Place) -> String {
+        let time = place.time_s.map(|time_s| format!("{time_s:12.6} s  ")).unwrap_or_default();
+        format!("{:6}  {time}", place.number)
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let mut text =
+            format!("{name}: {} telegrams, {} bytes", totals.frames, totals.framed_bytes);
+        if let Some(duration_s) = totals.duration_s() {
+            text += &format!(", {duration_s:.3} s");
+        }
+        let dialects: Vec<_> =
+            self.dialects.iter().map(|(word, count)| format!("{word} {count}")).collect();
+        text += &format!("\n  dialects: {}\n", dialects.join(", "));
+        for (name, count) in &totals.kinds {
+            text += &format!("  {name}: {count}\n");
+        }
+        if let Some(scan) = &self.first {
+            text += &format!("  first scan: {}\n", scan_words(scan));
+            text += &format!("  scans missing by their counter: {}\n", self.missing_scans);
+        }
+        if self.broken_scans > 0 {
+            text += &format!("  scans that cannot be read: {}\n", self.broken_scans);
+        }
+        if self.skipped_bytes() > 0 {
+            text += &format!("  bytes outside of telegrams: {}\n", self.skipped_bytes());
+        }
+        text
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        object_of(json!({
+            "format": "cola",
+            "telegrams": totals.frames,
+            "bytes": totals.framed_bytes,
+            "skipped_bytes": self.skipped_bytes(),
+            "dialects": self.dialects,
+            "names": totals.kinds,
+            "scans": self.scans,
+            "broken_scans": self.broken_scans,
+            "counter_gaps": self.missing_scans,
+            "duration_s": totals.duration_s(),
+        }))
+    }
+}
+
+impl ColaDecoder {
+    fn advance(&mut self, length: usize) {
+        self.buffer.drain(..length);
+        self.offset += length as u64;
+    }
+
+    fn count(&mut self, telegram: &Received) {
+        *self.dialects.entry(dialect_word(telegram.dialect)).or_default() += 1;
+        match &telegram.scan {
+            Some(Ok(scan)) => {
+                self.scans += 1;
+                if let Some(last) = self.last_counter.replace(scan.scan_counter) {
+                    let step = scan.scan_counter.wrapping_sub(last);
+                    self.missing_scans += u64::from(step).saturating_sub(1);
+                }
+                self.first.get_or_insert_with(|| scan.clone());
+            }
+            Some(Err(_)) => self.broken_scans += 1,
+            None => {}
+        }
+    }
+}
+
+/// A telegram, and the scan in it.
+struct Received {
+    dialect: Dialect,
+    content: Vec<u8>,
+    scan: Option<Result<ScanData, ScanDataError>>,
+}
+
+impl Received {
+    /// Kind and name, as far as the telegram has them.
+    fn name(&self) -> String {
+        match Telegram::head(&self.content) {
+            Ok((kind, name, _)) => format!("{} {name}", kind.word()).trim_end().to_string(),
+            Err(_) => "not understood".to_string(),
+        }
+    }
+}
+
+impl Content for Received {
+    fn text(&self) -> String {
+        let dialect = dialect_word(self.dialect);
+        let said = match &self.scan {
+            Some(Ok(scan)) => {
+                let ranges = ranges_m(scan);
+                let seen: Vec<f64> = ranges.iter().copied().flatten().collect();
+                let nearest = seen.iter().copied().fold(f64::INFINITY, f64::min);
+                let farthest = seen.iter().copied().fold(0.0, f64::max);
+                let span = match seen.len() {
+                    0 => "nothing seen".to_string(),
+                    count => {
+                        format!("{count} of {} seen, {nearest:.3} to {farthest:.3} m", ranges.len())
+                    }
+                };
+                let name = self.name();
+                format!("{name}  scan {}  {} us  {span}", scan.scan_counter, scan.start_us)
+            }
+            Some(Err(error)) => error.to_string(),
+            None => frame::printable(&self.content).to_string(),
+        };
+        format!("{dialect:6}  {said}")
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("dialect".into(), json!(dialect_word(self.dialect)));
+        object.insert("name".into(), json!(self.name()));
+        match &self.scan {
+            Some(Ok(scan)) => scan_object(&mut object, scan),
+            Some(Err(error)) => {
+                object.insert("error".into(), json!(error.to_string()));
+            }
+            None => {
+                object.insert("content".into(), json!(frame::printable(&self.content)));
+            }
+        }
+        object
+    }
+
+    fn scan(&self) -> Option<Scan> {
+        let Some(Ok(scan)) = &self.scan else { return None };
+        let channel = scan.channel(b"DIST1")?;
+        let deg = |angle: f64| angle / 10_000.0;
+        Some(Scan {
+            ranges_m: ranges_m(scan),
+            // The scanner counts from its right, 90 degrees are straight ahead.
+            first_deg: deg(channel.start_angle.into()) - 90.0,
+            step_deg: deg(channel.angular_step.into()),
+        })
+    }
+}
+
+fn dialect_word(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::A => "CoLa-A",
+        Dialect::B => "CoLa-B",
+    }
+}
+
+fn scan_words(scan: &ScanData) -> String {
+    let hz = f64::from(scan.scan_frequency_centihz) / 100.0;
+    let channels = scan.channels_16.iter().map(|channel| {
+        (channel.name, channel.start_angle, channel.angular_step, channel.values.len())
+    });
+    let channels_8 = scan.channels_8.iter().map(|channel| {
+        (channel.name, channel.start_angle, channel.angular_step, channel.values.len())
+    });
+    let channels: Vec<_> = channels
+        .chain(channels_8)
+        .map(|(name, start, step, count)| {
+            let deg = |wire: f64| (wire / 10_000.0 * 1e4).round() / 1e4;
+            let name = name.escape_ascii();
+            format!("{name} {count} from {} by {} deg", deg(start.into()), deg(step.into()))
+        })
+        .collect();
+    format!("{hz} Hz, {}", channels.join("; "))
+}
+
+/// First distances, metres; `None` where there is none.
+fn ranges_m(scan: &ScanData) -> Vec<Option<f64>> {
+    let Some(channel) = scan.channel(b"DIST1") else { return Vec::new() };
+    let scale_m = f64::from(channel.scale_factor()) / 1000.0;
+    let range = |value: &u16| (*value != 0).then(|| f64::from(*value) * scale_m);
+    channel.values.iter().map(range).collect()
+}
+
+fn scan_object(object: &mut Map<String, Value>, scan: &ScanData) {
+    let mut put = |key: &str, value: Value| object.insert(key.into(), value);
+    put("status", json!(scan.status));
+    put("telegram_counter", json!(scan.telegram_counter));
+    put("scan_counter", json!(scan.scan_counter));
+    put("start_us", json!(scan.start_us));
+    put("transmission_us", json!(scan.transmission_us));
+    put("scan_frequency_hz", json!(f64::from(scan.scan_frequency_centihz) / 100.0));
+    let mut channels = Vec::new();
+    for channel in &scan.channels_16 {
+        let name = channel.name.escape_ascii().to_string();
+        channels.push(json!({
+            "name": name, "scale_factor": channel.scale_factor(),
+            "start_angle_deg": f64::from(channel.start_angle) / 1e4,
+            "angular_step_deg": f64::from(channel.angular_step) / 1e4, "values": channel.values,
+        }));
+    }
+    for channel in &scan.channels_8 {
+        let name = channel.name.escape_ascii().to_string();
+        channels.push(json!({
+            "name": name, "scale_factor": channel.scale_factor(),
+            "start_angle_deg": f64::from(channel.start_angle) / 1e4,
+            "angular_step_deg": f64::from(channel.angular_step) / 1e4, "values": channel.values,
+        }));
+    }
+    put("channels", json!(channels));
+    put("ranges_m", json!(ranges_m(scan)));
+    let time = scan.trailer.as_ref().and_then(|trailer| trailer.time);
+    put(
+        "time",
+        json!(time.map(|t| format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}",
+            t.year, t.month, t.day, t.hour, t.minute, t.second, t.microsecond
+        ))),
+    );
+}

@@ -1,0 +1,357 @@
+//! The line of a SICK LMS 2xx, either side of it or both.
+//!
+//! A scan does not say how its values share their bits between range and flags: that is the
+//! measuring mode of the configuration. It is taken from telegrams that tell it, else guessed from
+//! values that mean "no echo" in one mode only.
+
+mod words;
+
+use serde_json::{Map, Value, json};
+
+use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::decoder::{
+    Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
+};
+use crate::wire::sick_lms2xx::command::Command;
+use crate::wire::sick_lms2xx::configuration::Configuration;
+use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, Values};
+use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::reply::{Body, Reply};
+use crate::wire::sick_lms2xx::{FROM_SCANNER, Variant};
+
+/// Decoders of the family.
+pub(crate) struct LmsDecoders;
+
+impl Decoders for LmsDecoders {
+    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
+        let variant = match profile.map(|profile| &profile.driver) {
+            None => None,
+            Some(DriverProfile::SickLms2xx(driver)) => {
+                (!driver.can_switch_variant).then_some(driver.defaults.variant)
+            }
+            Some(_) => return Vec::new(),
+        };
+        vec![Box::new(LmsDecoder { variant, ..LmsDecoder::default() })]
+    }
+}
+
+#[derive(Default)]
+struct LmsDecoder {
+    reader: FrameReader,
+    is_over: bool,
+    bad_crcs: u64,
+    stray_bytes: u64,
+    /// Angle and resolution, as far as the profile fixes them.
+    variant: Option<Variant>,
+    told: Told,
+    /// Whether `told` is of the whole stream.
+    is_known: bool,
+}
+
+/// What a stream tells about how to read its scans.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    /// Measuring mode by a telegram that tells it.
+    stated_mode: Option<u8>,
+    guessed_mode: u8,
+    variant: Option<Variant>,
+}
+
+impl Told {
+    fn see(&mut self, body: &Body) {
+        self.stated_mode = mode_in(body).or(self.stated_mode);
+        self.variant = variant_in(body).or(self.variant);
+        let values = values_of(body).map(|values| &values.values[..]);
+        self.guessed_mode = self.guessed_mode.max(guess(values.unwrap_or_default()));
+    }
+
+    fn mode(&self) -> MeasuringMode {
+        let code = self.stated_mode.unwrap_or(self.guessed_mode);
+        MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
+    }
+}
+
+impl StreamDecoder for LmsDecoder {
+    fn push(&mut self, bytes: &[u8]) {
+        self.reader.push(bytes);
+    }
+
+    fn next_frame(&mut self) -> Option<Frame> {
+        loop {
+            let offset = self.reader.position();
+            let item = match self.reader.next_item() {
+                // A telegram that the stream's end cuts off.
+                None if self.is_over => self.reader.give_up(),
+                item => item,
+            }?;
+            let is_telling = matches!(item, Item::Telegram { .. });
+            let (said, kind) = match item {
+                Item::Ack => (Said::Ack, Some("ACK".to_owned())),
+                Item::Nak => (Said::Nak, Some("NAK".to_owned())),
+                Item::BadCrc { address } => {
+                    self.bad_crcs += 1;
+                    (Said::BadCrc { address }, None)
+                }
+                Item::Stray(_) => {
+                    self.stray_bytes += 1;
+                    continue;
+                }
+                Item::Telegram { address, payload } if address < FROM_SCANNER => {
+                    let kind = words::command_kind(&payload);
+                    (Said::Command { address, payload }, Some(kind))
+                }
+                Item::Telegram { address, payload } => {
+                    let reply = Reply::parse(&payload).map_err(|error| error.to_string());
+                    if let (Ok(reply), false) = (&reply, self.is_known) {
+                        self.told.see(&reply.body);
+                    }
+                    let kind = words::reply_kind(&payload, reply.as_ref().ok());
+                    let told = Told { variant: self.variant.or(self.told.variant), ..self.told };
+                    (Said::Reply { address, payload, reply, told }, Some(kind))
+                }
+            };
+            let length = self.reader.position() - offset;
+            return Some(Frame { offset, length, kind, is_telling, content: Box::new(said) });
+        }
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    fn skipped_bytes(&self) -> u64 {
+        self.stray_bytes
+    }
+
+    fn rewind(&mut self) {
+        let is_known = self.is_known || self.is_over;
+        let told = if is_known { self.told } else { Told::default() };
+        *self = Self { variant: self.variant, told, is_known, ..Self::default() };
+    }
+
+    fn needs_two_passes(&self) -> bool {
+        true
+    }
+
+    fn title(&self) -> &'static str {
+        "SICK LMS 2xx"
+    }
+
+    fn has_scans(&self) -> bool {
+        true
+    }
+
+    fn margin(&self, place: &Place) -> String {
+        match place.time_s {
+            Some(time_s) => format!("{:>6} {time_s:13.6}  ", place.number),
+            None => format!("{:>6} at {:>10}  ", place.number, place.offset),
+        }
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let mut text = format!(
+            "{name}: line of a SICK LMS 2xx, {} bytes, {} telegrams\n",
+            totals.bytes,
+            telegrams(totals)
+        );
+        let mut line = |name: &str, said: String| text += &format!("  {name:<28}{said}\n");
+        for (kind, count) in &totals.kinds {
+            line(kind, count.to_string());
+        }
+        let scans = &totals.scans;
+        if scans.count > 0 {
+            let rate = scans.rate_hz().map(|rate| format!(", {rate:.3} a second"));
+            line("scans in all", format!("{}{}", scans.count, rate.unwrap_or_default()));
+            let share = 100.0 * scans.without_echo as f64 / scans.values.max(1) as f64;
+            line("values", format!("{}, {share:.1} % without range", scans.values));
+            if let Some((near_m, far_m)) = scans.span_m {
+                line("ranges", format!("{near_m:.3} to {far_m:.3} m"));
+            }
+            line("measuring mode", format!("{:#04x}", self.told.mode().code()));
+        }
+        if self.bad_crcs > 0 {
+            line("wrong CRC", self.bad_crcs.to_string());
+        }
+        if self.stray_bytes > 0 {
+            line("bytes in no telegram", self.stray_bytes.to_string());
+        }
+        text
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        let scans = &totals.scans;
+        object_of(json!({
+            "format": "sick-lms2xx",
+            "bytes": totals.bytes, "telegrams": telegrams(totals), "frames": totals.kinds,
+            "bad_crc": self.bad_crcs, "skipped_bytes": self.stray_bytes,
+            "measuring_mode": self.told.mode().code(),
+            "scans": {
+                "count": scans.count, "rate_hz": scans.rate_hz(), "values": scans.values,
+                "without_range": scans.without_echo,
+                "nearest_m": scans.span_m.map(|(near_m, _)| near_m),
+                "farthest_m": scans.span_m.map(|(_, far_m)| far_m),
+            },
+        }))
+    }
+}
+
+/// Sound frames that are not single bytes.
+fn telegrams(totals: &Totals) -> u64 {
+    let telegrams = totals.kinds.iter().filter(|(kind, _)| !["ACK", "NAK"].contains(&&kind[..]));
+    telegrams.map(|(_, count)| count).sum()
+}
+
+/// Something on the line.
+enum Said {
+    Ack,
+    Nak,
+    BadCrc { address: u8 },
+    Command { address: u8, payload: Vec<u8> },
+    Reply { address: u8, payload: Vec<u8>, reply: Result<Reply, String>, told: Told },
+}
+
+impl Content for Said {
+    fn text(&self) -> String {
+        match self {
+            Self::Ack => "< ACK".to_owned(),
+            Self::Nak => "< NAK".to_owned(),
+            Self::BadCrc { address } => {
+                format!("! a telegram with a wrong CRC, address {address:#04x}")
+            }
+            Self::Command { payload, .. } => {
+                format!("> {}", words::command(&Command::parse(payload)))
+            }
+            Self::Reply { reply: Ok(reply), told, .. } => {
+                format!("< {}", words::reply(reply, told.mode()))
+            }
+            Self::Reply { reply: Err(error), payload, .. } => {
+                format!("< {:#04x}, not read: {error}", payload[0])
+            }
+        }
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let kind = |kind: &str| Map::from_iter([("kind".to_owned(), Value::from(kind))]);
+        match self {
+            Self::Ack => kind("ack"),
+            Self::Nak => kind("nak"),
+            Self::BadCrc { .. } => kind("bad-crc"),
+            Self::Command { address, payload } => words::command_fields(*address, payload),
+            Self::Reply { address, payload, reply, told } => {
+                words::reply_fields(*address, payload, reply, told.mode())
+            }
+        }
+    }
+
+    fn scan(&self) -> Option<Scan> {
+        let Self::Reply { reply: Ok(reply), told, .. } = self else { return None };
+        scan_of(&reply.body, told.mode(), told.variant)
+    }
+}
+
+/// The scan in a telegram. Without `variant` angle and resolution are those that have so many
+/// values.
+fn scan_of(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Option<Scan> {
+    let values = values_of(body)?;
+    let guessed = match (body, values.values.len()) {
+        (Body::Reflectivity { .. }, _) => (90.0, 0.5),
+        (_, 361) => (180.0, 0.5),
+        (_, 101) => (100.0, 1.0),
+        (_, 201) => (100.0, 0.5),
+        (_, 401) => (100.0, 0.25),
+        _ => (180.0, 1.0),
+    };
+    let (angle_deg, step_deg) = match variant {
+        Some(variant) if !values.is_partial => {
+            (f64::from(variant.angle_deg), f64::from(variant.resolution_centideg) / 100.0)
+        }
+        _ => guessed,
+    };
+    let first = match body {
+        Body::Subrange { part, .. } | Body::MeanSubrange { part, .. } => part.first,
+        _ => 1,
+    };
+    let right_deg = f64::from(values.quarters) * 0.25 - angle_deg / 2.0;
+    Some(Scan {
+        ranges_m: ranges_m(values, mode).collect(),
+        first_deg: right_deg + (f64::from(first) - 1.0) * step_deg,
+        step_deg,
+    })
+}
+
+/// The values of a telegram that has any.
+fn values_of(body: &Body) -> Option<&Values> {
+    match body {
+        Body::Scan { values, .. }
+        | Body::Mean { values, .. }
+        | Body::Subrange { values, .. }
+        | Body::MeanSubrange { values, .. }
+        | Body::Reflectivity { values, .. } => Some(values),
+        _ => None,
+    }
+}
+
+/// Metres of each value, `None` for those that are no ranges.
+fn ranges_m(values: &Values, mode: MeasuringMode) -> impl Iterator<Item = Option<f64>> {
+    let metres = values.unit.metres();
+    values.values.iter().map(move |value| match mode.split(*value).0 {
+        Range::Units(units) => Some(f64::from(units) * metres),
+        Range::Special(_) => None,
+    })
+}
+
+/// Block D, if the telegram tells it.
+fn mode_in(body: &Body) -> Option<u8> {
+    let of_bytes = |bytes: &[u8]| Configuration::default().overlaid(bytes).measuring_mode();
+    match body {
+        Body::Configuration(bytes) | Body::Configured { configuration: bytes, .. } => {
+            Some(of_bytes(bytes))
+        }
+        Body::Status(state) => Some(state.measuring_mode),
+        _ => None,
+    }
+}
+
+fn variant_in(body: &Body) -> Option<Variant> {
+    match body {
+        Body::Status(state) => Some(Variant {
+            angle_deg: state.angle_deg,
+            resolution_centideg: state.resolution_centideg,
+        }),
+        Body::VariantSwitched { variant, .. } => Some(*variant),
+        _ => None,
+    }
+}
+
+/// The measuring mode whose "no echo" is among the values: 0x06 (15 bits), 0x04 (14 bits) or 0.
+fn guess(values: &[u16]) -> u8 {
+    match values {
+        _ if values.contains(&0x7ff7) => 0x06,
+        _ if values.contains(&0x3ff7) => 0x04,
+        _ => 0x00,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::sick_lms2xx::data::Unit;
+
+    #[test]
+    fn values_run_from_right_to_left() {
+        let values = Values {
+            quarters: 0,
+            is_partial: false,
+            unit: Unit::Centimetres,
+            values: (0..181).map(|index| if index % 180 == 0 { 100 } else { 200 }).collect(),
+        };
+        let body = Body::Scan { values, indices: None };
+        let scan = scan_of(&body, MeasuringMode::FACTORY, None).unwrap();
+        let points: Vec<[f64; 2]> = scan.points().collect();
+        let near =
+            |point: [f64; 2], x: f64, y: f64| (point[0] - x).abs() + (point[1] - y).abs() < 1e-9;
+        assert!(near(points[0], 0.0, -1.0), "{:?}", points[0]);
+        assert!(near(points[90], 2.0, 0.0), "{:?}", points[90]);
+        assert!(near(points[180], 0.0, 1.0), "{:?}", points[180]);
+    }
+}
