@@ -16,6 +16,13 @@ pub struct MotorSettings {
     pub starts_at_rest: bool,
 }
 
+impl MotorSettings {
+    /// Whether lasers fire, if they are on, at a speed.
+    pub fn lasers_fire_at(&self, rpm: f64) -> bool {
+        rpm >= f64::from(self.interlock_rpm)
+    }
+}
+
 /// Reads `[motor]` of a profile.
 pub(crate) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
     motor(table, None)

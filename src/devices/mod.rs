@@ -14,6 +14,7 @@ pub mod hdl64e;
 pub mod imu;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
+pub mod spinning;
 mod uart;
 pub mod velodyne;
 

@@ -9,14 +9,16 @@
 //! receivers do; captures of other Velodyne models for what the manuals leave out: a point
 //! without return has distance zero and a small intensity.
 
-pub mod optics;
-pub mod planner;
-pub mod schedule;
+mod optics;
+mod planner;
+mod schedule;
 
-use super::velodyne::backlog::{Backlog, Held};
-use super::velodyne::clock::DeviceClock;
-use super::velodyne::program::{Mode, Program, View};
-use super::velodyne::rotor;
+use super::spinning::backlog::Held;
+use super::spinning::clock::{DeviceClock, PpsState};
+use super::spinning::program::Program;
+use super::spinning::rotor::Rotor;
+use super::spinning::stream::{MeasuredPacket, PacketStream};
+use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
 use crate::config::hdl64e::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
@@ -34,23 +36,21 @@ use crate::wire::velodyne::hdl64e_command::{Command, CommandReader};
 use crate::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
-use crate::wire::velodyne::position::PpsStatus;
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TAIL};
 use optics::{Heading, Optics};
-use planner::{PacketPlan, Planner};
+use planner::{Mode, PacketPlan, Planner};
 
-/// One unit.
+/// One device.
 pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,
     dark_intensity: [u8; 2],
     /// S2 and S3 only.
     table: Option<StatusTable>,
-    /// What `table` makes, with its mode and speed.
-    stream: Option<RollingStream>,
-    told: (Mode, u16),
-    program: Program,
-    planner: Planner,
+    /// The status bytes that `table` makes, and the mode and speed (rpm) that they say.
+    status_stream: Option<RollingStream>,
+    status_says: (Mode, u16),
+    stream: PacketStream<Planner>,
     /// What commands have asked for.
     wanted: Mode,
     limits: Limits,
@@ -59,15 +59,10 @@ pub struct Hdl64e {
     noise: NoiseSource,
     /// S2 and S3 only.
     clock: Option<DeviceClock>,
-    /// Whether a receiver sets the clock.
-    is_wired: bool,
-    now: SimTime,
-    /// A packet that waits for its timestamp waits for all of its six last bytes.
-    backlog: Backlog<PacketPlan>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
-/// What commands a unit can follow.
+/// What commands can set.
 struct Limits {
     serial: SerialProfile,
     rpm: std::ops::RangeInclusive<u32>,
@@ -75,7 +70,7 @@ struct Limits {
 }
 
 impl Hdl64e {
-    /// A unit that has been running at its set speed since before the first instant.
+    /// A device that has been running at its set speed since before the first instant.
     pub fn new(
         profile: &Hdl64eProfile,
         settings: &Hdl64eSettings,
@@ -85,16 +80,17 @@ impl Hdl64e {
         let mode = Mode {
             returns: settings.return_mode,
             view: View::ALL,
-            laser_on: true,
-            is_up: true,
             power_level: profile.status.power_level,
         };
         let rpm = settings.rotation_rate_rpm;
-        let rotor = rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
+        let rotor = Rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
         let table = status_table(profile, settings);
         Self {
-            program: Program::new(mode, rotor),
-            planner: Planner::new(profile, settings),
+            stream: PacketStream::new(
+                Program::new(mode, rotor),
+                Planner::new(profile, settings),
+                settings.lag_ns,
+            ),
             wanted: mode,
             limits: Limits {
                 serial: profile.serial.clone(),
@@ -102,8 +98,8 @@ impl Hdl64e {
                 returns: profile.return_modes.clone(),
             },
             commands: CommandReader::default(),
-            stream: table.as_ref().map(RollingStream::emit),
-            told: (mode, rpm as u16),
+            status_stream: table.as_ref().map(RollingStream::emit),
+            status_says: (mode, rpm as u16),
             table,
             settings: settings.clone(),
             status: profile.status.clone(),
@@ -111,25 +107,22 @@ impl Hdl64e {
             optics: Optics::new(&settings.calibration, settings.calibration_reading),
             noise,
             clock: settings.clock.as_ref().map(|clock| DeviceClock::new(clock, epoch)),
-            is_wired: false,
-            now: SimTime::ZERO,
-            backlog: Backlog::default(),
             optics_faults: Vec::new(),
         }
     }
 
-    /// What will go wrong within it, to be said before it is asked for its sensor.
+    /// The faults within it. Must be called before [`Self::lidar`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.lidar.clone();
-        self.program.suffer(&faults.stalls);
+        self.stream.program.set_stalls(&faults.stalls);
     }
 
-    /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
+        self.stream.connect_receiver();
     }
 
-    /// The physics that measures for this unit.
+    /// The physics of its lasers.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
             .with_faults(&self.optics_faults)
@@ -137,12 +130,12 @@ impl Hdl64e {
 
     /// The six last bytes of a packet.
     fn tail(&mut self, plan: &PacketPlan, stamped: SimTime) -> [u8; 6] {
-        self.tell(plan);
-        let (Some(stream), Some(clock)) = (&mut self.stream, &self.clock) else {
+        self.update_status(plan);
+        let (Some(stream), Some(clock)) = (&mut self.status_stream, &self.clock) else {
             return self.s1_tail(plan.number);
         };
-        let has_pulse = clock.pps(stamped) != PpsStatus::Absent;
-        let has_time = clock.hears_nmea(stamped);
+        let has_pulse = clock.pps(stamped) != PpsState::Absent;
+        let has_time = clock.has_nmea(stamped);
         let mut warnings = self.status.warnings;
         warnings |= if has_pulse { warning::PPS } else { 0 };
         warnings |= if has_time { warning::GPS_TIME } else { 0 };
@@ -170,13 +163,15 @@ impl Hdl64e {
         DataPacket::tail_with(clock.micros_past_hour(stamped), [kind, value])
     }
 
-    /// Has the stream of settings say what a packet was made with.
-    fn tell(&mut self, plan: &PacketPlan) {
-        let (Some(table), Some(stream)) = (&mut self.table, &mut self.stream) else { return };
-        if self.told == (plan.mode, plan.rpm) {
+    /// Makes the status bytes say with which settings a packet was made.
+    fn update_status(&mut self, plan: &PacketPlan) {
+        let (Some(table), Some(stream)) = (&mut self.table, &mut self.status_stream) else {
+            return;
+        };
+        if self.status_says == (plan.mode, plan.rpm) {
             return;
         }
-        self.told = (plan.mode, plan.rpm);
+        self.status_says = (plan.mode, plan.rpm);
         table.motor_rpm = plan.rpm as i16;
         if plan.mode.view != View::ALL {
             let [first, last] = plan.mode.view.0;
@@ -211,7 +206,7 @@ impl Hdl64e {
     ) -> u32 {
         let noise = self.noise.request(plan.number);
         let mut points = 0;
-        for (block, out) in self.planner.layout(plan).iter().zip(wire::blocks_mut(out)) {
+        for (block, out) in self.stream.planner.layout(plan).iter().zip(wire::blocks_mut(out)) {
             let azimuth_rad = sweep.azimuth_at(block.start_ns);
             let turns = azimuth_rad / std::f64::consts::TAU;
             let azimuth_centideg = ((turns - turns.floor()) * 36_000.0).round() as u16 % 36_000;
@@ -241,22 +236,23 @@ impl Hdl64e {
         points
     }
 
-    /// What tells `echo`, seen by laser `laser` with the rotor at `rotor`, if anything does.
+    /// The point from which drivers compute `echo`, seen by laser `laser` with the rotor at `rotor`;
+    /// `None` if there is none.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
         Some(Point { distance, intensity })
     }
 
-    /// Does what a command says, if the unit can.
+    /// Does what a command says, if the device can.
     fn obey(&mut self, command: Command) {
         let mut mode = self.wanted;
         match command {
-            // The motor is told at once.
+            // The motor changes its speed at once.
             Command::Rpm(rpm) if self.limits.rpm.contains(&rpm) => {
-                let at = SimTime(self.now.0 + REACTION_NS);
-                self.program.set_drive(at, rpm, None);
-                return self.plan_anew(at);
+                let at = SimTime(self.stream.now.0 + REACTION_NS);
+                self.stream.program.set_drive(at, rpm, None);
+                return self.stream.plan_again(at);
             }
             Command::View([first, last]) => mode.view = View([first % 360, last % 360]),
             Command::Strongest => mode.returns = ReturnMode::Strongest,
@@ -270,42 +266,29 @@ impl Hdl64e {
             tracing::info!("{command:?} changes nothing");
             return;
         }
-        let at = self.program.takes_effect(self.now);
+        let at = self.stream.program.takes_effect(self.stream.now);
         self.wanted = mode;
-        self.program.set_mode(at, mode);
-        self.plan_anew(at);
-    }
-
-    /// Plans anew what leaves after `from`, and takes back what has been given out of it.
-    fn plan_anew(&mut self, from: SimTime) {
-        let Some(undone) = self.planner.undo(from) else { return };
-        self.backlog.withdraw(undone.number, self.due(undone.last_start));
-    }
-
-    /// When a packet is due that leaves at `leaves`, lag aside.
-    fn due(&self, leaves: SimTime) -> SimTime {
-        SimTime(leaves.0 + self.settings.lag_ns)
+        self.stream.program.set_mode(at, mode);
+        self.stream.plan_again(at);
     }
 
     /// Completes the packets whose time the clock knows.
     fn release(&mut self) {
-        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.backlog.known_by(heard) {
+        while let Some(held) = self.stream.next_known() {
             let Held { plan, stamped, points, due, mut payload, fault_effects } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
-            let transmit = Transmit { points, fault_effects, ..Transmit::datagram(due, payload) };
-            self.backlog.ready.push_back(transmit);
+            self.stream.send(Transmit {
+                points,
+                fault_effects,
+                ..Transmit::datagram(due, payload)
+            });
         }
     }
 }
 
 impl Device for Hdl64e {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let planner = &mut self.planner;
-        let (plan, sweep) =
-            self.program.planned(horizon, |program, near| planner.next(program, near))?;
-        let (start, subject) = (plan.start, Subject::Sweep(sweep));
-        Some(MeasurementRequest { index: self.backlog.ask(plan), start, subject })
+        self.stream.poll_request(horizon)
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
@@ -313,40 +296,29 @@ impl Device for Hdl64e {
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
-        let Some(plan) = self.backlog.answered(request.index) else { return };
+        let Some(plan) = self.stream.answered(request.index) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, sweep, returns, bytes);
-        let mut fault_effects = fault_effects.clone();
-        fault_effects.extend(self.program.rotor().fault_effects(plan.start, plan.leaves));
-        self.backlog.hold(Held {
-            plan,
-            fault_effects,
-            stamped: match self.settings.timestamp_marks {
-                TimestampMarks::FirstFiring => plan.start,
-                TimestampMarks::PacketEnd => plan.leaves,
-            },
-            points,
-            due: self.due(plan.leaves),
-            payload,
-        });
+        let stamped = match self.settings.timestamp_marks {
+            TimestampMarks::FirstFiring => plan.start,
+            TimestampMarks::PacketEnd => plan.leaves,
+        };
+        let fault_effects = fault_effects.clone();
+        self.stream.hold(plan, stamped, MeasuredPacket { payload, points, fault_effects });
         self.release();
     }
 
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         self.advance(now);
         if let Some(clock) = &mut self.clock {
-            clock.hear(now, signal);
+            clock.handle_signal(now, signal);
         }
     }
 
     fn advance(&mut self, now: SimTime) {
-        self.now = self.now.max(now);
+        self.stream.advance(now);
         self.release();
-        self.planner.forget(self.now);
-        self.program.look_ahead(self.now);
-        let planned = self.backlog.oldest_start().unwrap_or(self.now);
-        self.program.forget(self.now.min(planned).min(self.planner.position()));
     }
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
@@ -355,7 +327,7 @@ impl Device for Hdl64e {
             let Some(text) = self.commands.feed(*byte) else { continue };
             match Command::parse(&text, &self.limits.serial.words) {
                 Some(command) => self.obey(command),
-                None => tracing::info!("no command of this unit: {text}"),
+                None => tracing::info!("no command of this device: {text}"),
             }
         }
     }
@@ -365,11 +337,11 @@ impl Device for Hdl64e {
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.backlog.ready.pop_front()
+        self.stream.poll_transmit()
     }
 
     fn nominal_rate_hz(&self) -> f64 {
-        self.planner.packets_per_second(self.settings.return_mode)
+        self.stream.planner.packets_per_second(self.settings.return_mode)
     }
 }
 

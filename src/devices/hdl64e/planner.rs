@@ -1,35 +1,41 @@
 //! Which packet comes next, when it begins and what is in force then.
-//!
-//! Packets are asked for ahead of time; when something changes, the planner goes back to the first
-//! one that it concerns, as [`crate::devices::velodyne::planner`] does.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::schedule::{BlockSource, Schedule};
 use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings, ReturnMode};
-use crate::devices::velodyne::backlog;
-use crate::devices::velodyne::planner::Undone;
-use crate::devices::velodyne::program::{Mode, Program};
+use crate::config::velodyne_motor::MotorSettings;
+use crate::devices::spinning::backlog;
+use crate::devices::spinning::planned::Planned;
+use crate::devices::spinning::program::Program;
+use crate::devices::spinning::stream::{self, Undone};
+use crate::devices::spinning::view::View;
 use crate::sensors::Sweep;
 use crate::sensors::beam::EchoSelection;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
+/// What lasers and packets do from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    pub returns: ReturnMode,
+    pub view: View,
+    /// The status byte of the laser power.
+    pub power_level: u8,
+}
+
 /// A packet to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketPlan {
-    /// Counts packets.
     pub number: u64,
     /// Its first firing.
     pub start: SimTime,
     /// When it leaves, lag aside.
     pub leaves: SimTime,
-    /// What is in force at its first firing.
+    /// In force at its first firing.
     pub mode: Mode,
-    /// The speed then, rpm.
+    /// At its first firing.
     pub rpm: u16,
-    /// Where in the firing pattern it stands.
     place: Place,
 }
 
@@ -40,6 +46,14 @@ impl backlog::PacketPlan for PacketPlan {
 
     fn start(&self) -> SimTime {
         self.start
+    }
+
+    fn last(&self) -> SimTime {
+        self.leaves
+    }
+
+    fn ends(&self) -> SimTime {
+        self.leaves
     }
 }
 
@@ -65,20 +79,11 @@ struct Base {
 pub struct Planner {
     single: Schedule,
     dual: Option<Schedule>,
-    interlock_rpm: u32,
-    sends_when_dark: bool,
+    motor: MotorSettings,
     base: Base,
     next_number: u64,
-    /// What may have to be planned anew, oldest first.
-    asked: VecDeque<Asked>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    number: u64,
-    leaves: SimTime,
-    /// What held before it.
-    base: Base,
+    /// Each with the base from which it was planned.
+    planned: Planned<Base>,
 }
 
 impl Planner {
@@ -88,11 +93,10 @@ impl Planner {
         Self {
             single: Schedule::new(profile, settings, false),
             dual: profile.dual_timing.is_some().then(|| Schedule::new(profile, settings, true)),
-            interlock_rpm: settings.motor.interlock_rpm,
-            sends_when_dark: settings.motor.sends_when_dark,
+            motor: settings.motor.clone(),
             base: Base { is_dual, number: 0, start: SimTime::ZERO },
             next_number: 0,
-            asked: VecDeque::new(),
+            planned: Planned::default(),
         }
     }
 
@@ -106,8 +110,32 @@ impl Planner {
         self.schedule(plan.place.is_dual).layout(plan.place.index)
     }
 
-    /// The next packet, if its first firing is before `horizon`, and what to measure for it.
-    pub fn next(&mut self, program: &Program, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+    fn schedule(&self, is_dual: bool) -> &Schedule {
+        self.dual.as_ref().filter(|_| is_dual).unwrap_or(&self.single)
+    }
+
+    fn sweep(&self, program: &Program<Mode>, plan: &PacketPlan, is_lit: bool) -> Sweep {
+        Sweep {
+            number: plan.number,
+            rotor: program.rotor().motion(plan.start, plan.leaves),
+            selection: match plan.mode.returns {
+                ReturnMode::Strongest => EchoSelection::Strongest,
+                ReturnMode::Last => EchoSelection::Last,
+                ReturnMode::Dual => EchoSelection::StrongestAndLast,
+            },
+            firings: match is_lit {
+                true => self.schedule(plan.place.is_dual).firings_of(plan.place.index),
+                false => Arc::default(), // nothing comes back of what is not fired
+            },
+        }
+    }
+}
+
+impl stream::Planner for Planner {
+    type Mode = Mode;
+    type Plan = PacketPlan;
+
+    fn next(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
         loop {
             let start = self.position();
             if start >= horizon {
@@ -124,59 +152,34 @@ impl Planner {
             let since_base = |at: SimTime| SimTime(self.base.start.0 + at.0);
             let leaves = since_base(schedule.leaves(place.index));
             let next_start = since_base(schedule.start(place.index + 1));
-            self.asked.push_back(Asked { number: self.next_number, leaves, base: before });
-            let is_lit =
-                mode.laser_on && program.rotor().rpm(start) >= f64::from(self.interlock_rpm);
-            if !is_lit && !self.sends_when_dark {
+            self.planned.push(self.next_number, leaves, before);
+            let rpm = program.rotor().rpm(start);
+            let is_lit = self.motor.lasers_fire_at(rpm);
+            if !is_lit && !self.motor.sends_when_dark {
                 // The time passes without a packet.
                 self.base = Base { is_dual, number: self.next_number, start: next_start };
                 continue;
             }
-            let rpm = program.rotor().rpm(start).round() as u16;
+            let rpm = rpm.round() as u16;
             let plan = PacketPlan { number: self.next_number, start, leaves, mode, rpm, place };
             self.next_number += 1;
             return Some((plan, self.sweep(program, &plan, is_lit)));
         }
     }
 
-    /// Forgets all plans of packets that leave after `from`.
-    pub fn undo(&mut self, from: SimTime) -> Option<Undone> {
-        let mut undone = None;
-        while let Some(asked) = self.asked.pop_back_if(|asked| asked.leaves > from) {
-            (self.next_number, self.base) = (asked.number, asked.base);
-            undone = Some(Undone { number: asked.number, last_start: asked.leaves });
-        }
-        undone
+    /// A change at the instant at which a packet leaves does not concern it.
+    fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        let first = self.planned.undo(SimTime(from.0 + 1))?;
+        (self.next_number, self.base) = (first.number, first.before);
+        Some(Undone { number: first.number, ends: first.last })
     }
 
-    /// Nothing that leaves before `before` will be planned anew.
-    pub fn forget(&mut self, before: SimTime) {
-        while self.asked.pop_front_if(|asked| asked.leaves < before).is_some() {}
+    fn forget(&mut self, before: SimTime) {
+        self.planned.forget(before);
     }
 
-    /// The first firing of the next packet.
-    pub fn position(&self) -> SimTime {
+    fn position(&self) -> SimTime {
         let index = self.next_number - self.base.number;
         SimTime(self.base.start.0 + self.schedule(self.base.is_dual).start(index).0)
-    }
-
-    fn schedule(&self, is_dual: bool) -> &Schedule {
-        self.dual.as_ref().filter(|_| is_dual).unwrap_or(&self.single)
-    }
-
-    fn sweep(&self, program: &Program, plan: &PacketPlan, is_lit: bool) -> Sweep {
-        Sweep {
-            number: plan.number,
-            rotor: program.rotor().motion(plan.start, plan.leaves),
-            selection: match plan.mode.returns {
-                ReturnMode::Strongest => EchoSelection::Strongest,
-                ReturnMode::Last => EchoSelection::Last,
-                ReturnMode::Dual => EchoSelection::StrongestAndLast,
-            },
-            firings: match is_lit {
-                true => self.schedule(plan.place.is_dual).firings_of(plan.place.index),
-                false => Arc::default(), // nothing comes back of what is not fired
-            },
-        }
     }
 }

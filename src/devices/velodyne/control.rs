@@ -3,14 +3,14 @@
 use core::net::Ipv4Addr;
 
 use super::Velodyne;
-use super::program::{Mode, View};
-use super::rotor::Phase;
 use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::network::HostAddress;
 use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
+use crate::devices::spinning::clock::PpsState;
+use crate::devices::spinning::rotor::Phase;
+use crate::devices::spinning::view::View;
 use crate::devices::{Output, Transmit};
 use crate::time::{Epoch, SimTime};
-use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
 
@@ -55,6 +55,18 @@ pub struct NetConfiguration {
     pub dhcp: bool,
 }
 
+/// What lasers and packets do from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    pub returns: ReturnMode,
+    /// Where lasers fire.
+    pub view: View,
+    /// Whether lasers fire, if the rotor is fast enough.
+    pub laser_on: bool,
+    /// False during a restart.
+    pub is_up: bool,
+}
+
 /// What a model allows.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -97,24 +109,17 @@ impl Configuration {
 
     /// What it makes lasers and packets do.
     pub fn mode(&self) -> Mode {
-        Mode {
-            returns: self.returns,
-            view: self.view,
-            laser_on: self.laser_on,
-            is_up: true,
-            power_level: 0,
-        }
+        Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
     }
 }
 
 impl Velodyne {
-    /// Makes `wanted` the unit's configuration; what that changes shows from the next turn on.
-    pub fn configure(&mut self, now: SimTime, wanted: Configuration) {
-        self.now = self.now.max(now);
+    /// Makes `wanted` the device's configuration; changes show from the next turn on.
+    pub fn configure(&mut self, wanted: Configuration) {
         if wanted == self.configuration {
             return;
         }
-        let at = self.program.takes_effect(self.now);
+        let at = self.stream.program.takes_effect(self.stream.now);
         self.send_to(at, wanted.host.clone());
         self.configuration = wanted;
         self.follow_configuration(at);
@@ -124,20 +129,20 @@ impl Velodyne {
     pub(super) fn follow_configuration(&mut self, at: SimTime) {
         let (mode, rpm, phase) =
             (self.configuration.mode(), self.configuration.rpm, self.wanted_phase());
-        if self.program.is_to_do(&mode, rpm, phase) {
+        let program = &mut self.stream.program;
+        if program.ends_with(&mode, rpm, phase) {
             return;
         }
         let at = at.max(self.web.up_at);
-        self.program.set_mode(at, mode);
-        self.program.set_drive(at, rpm, phase);
-        self.plan_anew(at);
+        program.set_mode(at, mode);
+        program.set_drive(at, rpm, phase);
+        self.stream.plan_again(at);
     }
 
     /// From `at` on packets go to `host`.
     pub(super) fn send_to(&mut self, at: SimTime, host: HostAddress) {
         if host != self.configuration.host {
-            let transmit = Transmit::new(at, Output::Host(host));
-            self.backlog.ready.push_back(transmit);
+            self.stream.send(Transmit::new(at, Output::Host(host)));
         }
     }
 
@@ -145,7 +150,7 @@ impl Velodyne {
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
         // Without a pulse there is nothing to follow.
-        let is_on = is_on && self.clock.pps(self.now) == PpsStatus::Locked;
+        let is_on = is_on && self.clock.pps(self.stream.now) == PpsState::Locked;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,
             second: first_second(self.epoch),

@@ -7,20 +7,22 @@
 //! of each for what they leave out: points without return, jitter of the azimuth, packets that a
 //! narrow field of view holds open until the next turn.
 
-pub mod backlog;
 mod boards;
-pub mod clock;
-pub mod control;
+mod control;
 mod inertial;
-pub mod layout;
-pub mod planner;
+pub(crate) mod layout;
+mod planner;
 mod position;
-pub mod program;
-pub mod rotor;
 mod web;
 
 use std::sync::Arc;
 
+use super::spinning::backlog::{Held, PacketPlan as _};
+use super::spinning::clock::DeviceClock;
+use super::spinning::program::Program;
+use super::spinning::rotor::Rotor;
+use super::spinning::stream::{MeasuredPacket, PacketStream};
+use super::spinning::view::View;
 use super::{CableSignal, Device, Transmit};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::network::HostAddress;
@@ -31,23 +33,18 @@ use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::pattern::LaserGeometry;
-use crate::sensors::{
-    Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor, Subject,
-};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor};
 use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
-use backlog::{Backlog, Held, PacketPlan as _};
 use boards::Boards;
-use clock::DeviceClock;
 use control::{Configuration, Limits};
 use inertial::{Inertial, LidarWithImu};
 use layout::Holds;
 use planner::{PacketPlan, Planner};
 use position::PositionSender;
-use program::{Program, View};
 use web::Web;
 
-/// One unit.
+/// One device.
 pub struct Velodyne {
     packet: VelodynePacket,
     /// Counts of distance in a metre.
@@ -58,26 +55,21 @@ pub struct Velodyne {
     configuration: Configuration,
     limits: Limits,
     web: Web,
-    program: Program,
-    planner: Planner,
+    stream: PacketStream<Planner>,
     noise: NoiseSource,
     epoch: Epoch,
     clock: DeviceClock,
-    /// Whether a receiver sets the clock.
-    is_wired: bool,
-    now: SimTime,
     boards: Boards,
     position: PositionSender,
     /// HDL-32E only.
     inertial: Option<Inertial>,
     /// Start of the last sweep that was asked for.
     last_sweep: SimTime,
-    backlog: Backlog<PacketPlan>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
 impl Velodyne {
-    /// A unit that has been running at its set speed since before the first instant, unless its
+    /// A device that has been running at its set speed since before the first instant, unless its
     /// settings say that it starts at rest. It sends to `host`, or where the factory's go.
     pub fn new(
         profile: &VelodyneProfile,
@@ -87,15 +79,13 @@ impl Velodyne {
         epoch: Epoch,
     ) -> Self {
         let configuration = Configuration::at_power_on(profile, settings, host);
-        let rotor = rotor::at_power_on(
-            &settings.motor,
-            settings.rotation_rate_rpm,
-            settings.start_azimuth_rad,
-        );
+        let (motor, rpm) = (&settings.motor, settings.rotation_rate_rpm);
+        let rotor = Rotor::at_power_on(motor, rpm, settings.start_azimuth_rad);
+        let program = Program::new(configuration.mode(), rotor);
+        let planner = Planner::new(profile.lasers.clone(), profile.sequence_ns, motor);
         Self {
             packet: profile.packet.clone(),
             counts_per_m: profile.packet.distance_unit_m.recip(),
-            program: Program::new(configuration.mode(), rotor),
             limits: Limits {
                 rpm: [profile.min_rotation_rate_rpm, profile.max_rotation_rate_rpm],
                 rpm_step: profile.rotation_rate_step_rpm,
@@ -107,36 +97,33 @@ impl Velodyne {
                 up_at: SimTime::ZERO,
             },
             configuration,
-            planner: Planner::new(profile.lasers.clone(), profile.sequence_ns, &settings.motor),
+            stream: PacketStream::new(program, planner, settings.lag_ns),
             settings: settings.clone(),
             lasers: profile.lasers.clone(),
             sequence_ns: profile.sequence_ns,
             noise,
             epoch,
             clock: DeviceClock::new(&settings.clock, epoch),
-            is_wired: false,
-            now: SimTime::ZERO,
             boards: Boards::new(&profile.thermal),
             position: PositionSender::new(&profile.position, noise),
             inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
             last_sweep: SimTime::ZERO,
-            backlog: Backlog::default(),
             optics_faults: Vec::new(),
         }
     }
 
-    /// What will go wrong within it, to be said before it is asked for its sensor.
+    /// The faults within it. Must be called before [`Self::sensor`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.lidar.clone();
-        self.program.suffer(&faults.stalls);
+        self.stream.program.set_stalls(&faults.stalls);
     }
 
-    /// A receiver is wired to it: timestamps wait until it is known what the receiver said.
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
     pub fn connect_receiver(&mut self) {
-        self.is_wired = true;
+        self.stream.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// What measures for this device.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let lidar = self.lidar();
         match &self.inertial {
@@ -148,23 +135,19 @@ impl Velodyne {
     /// Asks for the motion of the base, if that is wanted before `horizon`.
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let (start, subject) = self.inertial.as_mut()?.poll(horizon)?;
-        Some(MeasurementRequest { index: self.backlog.count_request(), start, subject })
+        Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
     }
 
     /// Asks for the next packet's sweep.
     fn poll_sweep(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let planner = &mut self.planner;
-        let (plan, sweep) =
-            self.program.planned(horizon, |program, near| planner.next(program, near))?;
-        let start = plan.start();
-        self.last_sweep = start;
-        let index = self.backlog.ask(plan);
-        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
+        let request = self.stream.poll_request(horizon)?;
+        self.last_sweep = request.start;
+        Some(request)
     }
 
     /// Data packets a second when nothing is changed.
     fn data_rate_hz(&self) -> f64 {
-        let sequences = self.planner.layout(self.settings.return_mode).sequences;
+        let sequences = self.stream.planner.layout(self.settings.return_mode).sequences;
         let view = View(self.settings.field_of_view_deg);
         view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
     }
@@ -186,23 +169,13 @@ impl Velodyne {
         .with_faults(&self.optics_faults)
     }
 
-    /// Plans anew what does not start before `from`, and takes back what has been sent of it.
-    fn plan_anew(&mut self, from: SimTime) {
-        let Some(undone) = self.planner.undo(from) else { return };
-        self.backlog.withdraw(undone.number, self.due(undone.last_start));
-    }
-
-    /// When a packet leaves whose last sequence starts at `last_start`.
-    fn due(&self, last_start: SimTime) -> SimTime {
-        SimTime(last_start.0 + self.sequence_ns + self.settings.lag_ns)
-    }
-
     fn azimuth_centideg(&self, start: SimTime, noise: &RequestNoise, sequence: usize) -> u16 {
         let jitter = self.settings.azimuth_jitter_centideg;
         let error =
             if jitter == 0.0 { 0.0 } else { noise.standard_normal(sequence, Quantity::Encoder) };
         let full = f64::from(FULL_TURN_CENTIDEG);
-        let reported = (self.program.rotor().turn(start) * full + jitter * error).rem_euclid(full);
+        let reported =
+            (self.stream.program.rotor().turn(start) * full + jitter * error).rem_euclid(full);
         reported.round() as u16 % FULL_TURN_CENTIDEG
     }
 
@@ -231,19 +204,19 @@ impl Velodyne {
         out: &mut [u8; DATA_PACKET_LEN],
     ) -> u32 {
         let noise = self.noise.request(plan.number);
-        let layout = self.planner.layout(plan.mode.returns);
+        let layout = self.stream.planner.layout(plan.mode.returns);
         let mut points = 0;
-        let mut told = None;
+        let mut written = None;
         for (block, out) in layout.blocks.iter().zip(wire::blocks_mut(out)) {
-            // Blocks of one sequence tell one azimuth.
-            let azimuth = match told {
+            // Blocks of one sequence have one azimuth.
+            let azimuth = match written {
                 Some((sequence, azimuth)) if sequence == block.sequence => azimuth,
                 _ => {
                     let start = plan.starts.at(block.sequence);
                     self.azimuth_centideg(start, &noise, block.sequence)
                 }
             };
-            told = Some((block.sequence, azimuth));
+            written = Some((block.sequence, azimuth));
             if block.holds == Holds::Nothing {
                 wire::begin_block(out, self.packet.filler_flag, azimuth).fill([0; wire::POINT_LEN]);
                 continue;
@@ -273,13 +246,15 @@ impl Velodyne {
 
     /// Stamps the packets whose time the clock knows.
     fn release(&mut self) {
-        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        while let Some(held) = self.backlog.known_by(heard) {
+        while let Some(held) = self.stream.next_known() {
             let Held { stamped, points, due, mut payload, fault_effects, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
-            let transmit = Transmit { points, fault_effects, ..Transmit::datagram(due, payload) };
-            self.backlog.ready.push_back(transmit);
+            self.stream.send(Transmit {
+                points,
+                fault_effects,
+                ..Transmit::datagram(due, payload)
+            });
         }
     }
 }
@@ -299,21 +274,13 @@ impl Device for Velodyne {
             return inertial.take(truths);
         }
         let Outcome::Returns(returns) = &measurement.outcome else { return };
-        let Some(plan) = self.backlog.answered(measurement.request.index) else { return };
+        let Some(plan) = self.stream.answered(measurement.request.index) else { return };
         let mut payload = vec![0; DATA_PACKET_LEN];
         let bytes = payload.first_chunk_mut().expect("the packet's length");
         let points = self.write_packet(&plan, returns, bytes);
-        let last_start = plan.starts.last();
-        let mut fault_effects = measurement.fault_effects.clone();
-        fault_effects.extend(self.program.rotor().fault_effects(plan.start(), last_start));
-        self.backlog.hold(Held {
-            stamped: SimTime(plan.start().0 + self.packet.timestamp_offset_ns),
-            points,
-            due: self.due(last_start),
-            plan,
-            payload,
-            fault_effects,
-        });
+        let stamped = SimTime(plan.start().0 + self.packet.timestamp_offset_ns);
+        let fault_effects = measurement.fault_effects.clone();
+        self.stream.hold(plan, stamped, MeasuredPacket { payload, points, fault_effects });
         self.release();
     }
 
@@ -322,9 +289,9 @@ impl Device for Velodyne {
         if self.is_down() {
             return;
         }
-        self.clock.hear(now, signal);
+        self.clock.handle_signal(now, signal);
         // The pulse may just have been locked, or lost.
-        self.follow_configuration(self.program.takes_effect(self.now));
+        self.follow_configuration(self.stream.program.takes_effect(self.stream.now));
     }
 
     fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
@@ -332,19 +299,16 @@ impl Device for Velodyne {
     }
 
     fn advance(&mut self, now: SimTime) {
-        self.now = self.now.max(now);
+        self.stream.advance(now);
         let inertial = self.inertial.as_mut();
-        let out = &mut self.backlog.ready;
-        self.position.advance(self.now, &self.clock, &self.boards, inertial, out);
+        self.position.advance(self.stream.now, &self.clock, &self.boards, inertial, |transmit| {
+            self.stream.send(transmit);
+        });
         self.release();
-        self.planner.forget(self.now);
-        self.program.look_ahead(self.now);
-        let planned = self.backlog.oldest_start().unwrap_or(self.now);
-        self.program.forget(self.now.min(planned).min(self.planner.position()));
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {
-        self.backlog.ready.pop_front()
+        self.stream.poll_transmit()
     }
 
     fn nominal_rate_hz(&self) -> f64 {

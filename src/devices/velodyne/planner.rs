@@ -1,19 +1,16 @@
 //! Which firing sequences make the next packet.
-//!
-//! Packets are asked for ahead of time. When something changes that begins before all of them have
-//! left, the planner goes back to the first packet it concerns and plans anew, with the same packet
-//! numbers: what is sent depends on what was asked of the unit and when, not on how far ahead
-//! packets had been asked for.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::backlog;
+use super::control::Mode;
 use super::layout::Layout;
-use super::program::{Mode, Program};
 use crate::config::hdl64e::ReturnMode;
 use crate::config::velodyne::VelodyneLaser;
 use crate::config::velodyne_motor::MotorSettings;
+use crate::devices::spinning::backlog;
+use crate::devices::spinning::planned::Planned;
+use crate::devices::spinning::program::Program;
+use crate::devices::spinning::stream::{self, Undone};
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::{FiringSlot, Sweep};
 use crate::time::SimTime;
@@ -25,12 +22,12 @@ const HOLD_NS: u64 = 1_000_000_000;
 /// A packet to be measured.
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
-    /// Counts packets.
     pub number: u64,
-    /// What is in force at its first firing.
+    /// In force at its first firing.
     pub mode: Mode,
     /// When its sequences start.
     pub starts: Starts,
+    sequence_ns: u64,
 }
 
 /// When the sequences of a packet start: one after another, but for a view that leaves gaps.
@@ -52,6 +49,15 @@ impl backlog::PacketPlan for PacketPlan {
     fn start(&self) -> SimTime {
         self.starts.first
     }
+
+    /// The start of the last sequence.
+    fn last(&self) -> SimTime {
+        self.starts.last()
+    }
+
+    fn ends(&self) -> SimTime {
+        SimTime(self.last().0 + self.sequence_ns)
+    }
 }
 
 impl Starts {
@@ -59,7 +65,7 @@ impl Starts {
         Self { first, period_ns, even: 1, others: Vec::new() }
     }
 
-    /// So many that follow one another from the first instant on.
+    /// `count` sequences that follow one another from the first instant on.
     fn even(count: usize, period_ns: u64) -> Self {
         Self { even: count, ..Self::new(SimTime::ZERO, period_ns) }
     }
@@ -82,12 +88,10 @@ impl Starts {
         late.copied().unwrap_or(SimTime(self.first.0 + index as u64 * self.period_ns))
     }
 
-    /// Start of the last.
-    pub fn last(&self) -> SimTime {
+    fn last(&self) -> SimTime {
         self.at(self.len() - 1)
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = SimTime> {
         (0..self.len()).map(|index| self.at(index))
     }
@@ -98,8 +102,7 @@ impl Starts {
 pub struct Planner {
     lasers: Vec<VelodyneLaser>,
     sequence_ns: u64,
-    interlock_rpm: u32,
-    sends_when_dark: bool,
+    motor: MotorSettings,
     single: Packing,
     dual: Packing,
     /// The first sequence since the first instant that has not been looked at.
@@ -107,8 +110,8 @@ pub struct Planner {
     next_number: u64,
     /// A packet that lacks sequences: the number of its first, and the starts of those it has.
     begun: Option<(u64, Starts)>,
-    /// Packets that have been asked for and may have to be planned anew, oldest first.
-    asked: VecDeque<Asked>,
+    /// Each with the number of its first sequence.
+    planned: Planned<u64>,
 }
 
 /// How packets of a return mode are filled.
@@ -117,22 +120,6 @@ struct Packing {
     layout: Layout,
     /// Of packets whose sequences follow one another, as nearly all do.
     even_firings: Arc<[FiringSlot]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    number: u64,
-    first_sequence: u64,
-    last_start: SimTime,
-}
-
-/// What a change undid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Undone {
-    /// The first packet that will be planned anew.
-    pub number: u64,
-    /// When its last sequence would have started.
-    pub last_start: SimTime,
 }
 
 impl Planner {
@@ -148,12 +135,11 @@ impl Planner {
             dual: packing(true),
             lasers,
             sequence_ns,
-            interlock_rpm: motor.interlock_rpm,
-            sends_when_dark: motor.sends_when_dark,
+            motor: motor.clone(),
             next_sequence: 0,
             next_number: 0,
             begun: None,
-            asked: VecDeque::new(),
+            planned: Planned::default(),
         }
     }
 
@@ -162,72 +148,12 @@ impl Planner {
         &self.packing(returns).layout
     }
 
-    /// The next packet, if its first sequence starts before `horizon`, and what to measure for it.
-    pub fn next(&mut self, program: &Program, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
-        let (mut first_sequence, mut starts) = match self.begun.take() {
-            Some(begun) => begun,
-            None => {
-                let start = self.next_in_view(program, horizon)?;
-                (self.next_sequence - 1, Starts::new(start, self.sequence_ns))
-            }
-        };
-        let limit = SimTime(horizon.0.saturating_add(HOLD_NS));
-        let mode = loop {
-            let mode = *program.mode(starts.first);
-            if starts.len() == self.packing(mode.returns).layout.sequences {
-                break mode;
-            }
-            let Some(start) = self.next_in_view(program, limit) else {
-                self.begun = Some((first_sequence, starts));
-                return None;
-            };
-            if program.is_down_between(starts.last(), start) {
-                // A unit that starts anew has lost what it had begun.
-                first_sequence = self.next_sequence - 1;
-                starts = Starts::new(start, self.sequence_ns);
-            } else {
-                starts.push(start);
-            }
-        };
-        let plan = PacketPlan { number: self.next_number, mode, starts };
-        self.next_number += 1;
-        let last_start = plan.starts.last();
-        self.asked.push_back(Asked { number: plan.number, first_sequence, last_start });
-        let sweep = self.sweep(program, &plan);
-        Some((plan, sweep))
-    }
-
-    /// Forgets all plans with a sequence that starts at `from` or later.
-    pub fn undo(&mut self, from: SimTime) -> Option<Undone> {
-        let next = from.0.div_ceil(self.sequence_ns);
-        let begun = self.begun.take().map(|(first, _)| first);
-        self.next_sequence = begun.unwrap_or(self.next_sequence.min(next));
-        let mut undone = None;
-        while let Some(asked) = self.asked.pop_back_if(|asked| asked.last_start >= from) {
-            self.next_sequence = asked.first_sequence;
-            self.next_number = asked.number;
-            undone = Some(Undone { number: asked.number, last_start: asked.last_start });
-        }
-        undone
-    }
-
-    /// Nothing that starts before `before` will be planned anew.
-    pub fn forget(&mut self, before: SimTime) {
-        while self.asked.pop_front_if(|asked| asked.last_start < before).is_some() {}
-    }
-
-    /// The start of the earliest sequence that is not part of a plan.
-    pub fn position(&self) -> SimTime {
-        let begun = self.begun.as_ref().map(|(_, starts)| starts.first);
-        begun.unwrap_or(SimTime(self.next_sequence * self.sequence_ns))
-    }
-
     fn packing(&self, returns: ReturnMode) -> &Packing {
         if returns == ReturnMode::Dual { &self.dual } else { &self.single }
     }
 
     /// The start of the next sequence that packets hold, if it is before `limit`.
-    fn next_in_view(&mut self, program: &Program, limit: SimTime) -> Option<SimTime> {
+    fn next_in_view(&mut self, program: &Program<Mode>, limit: SimTime) -> Option<SimTime> {
         loop {
             let start = SimTime(self.next_sequence * self.sequence_ns);
             if start >= limit {
@@ -237,18 +163,18 @@ impl Planner {
             let mode = program.mode(start);
             let is_sent = mode.is_up
                 && mode.view.contains(program.rotor().turn(start))
-                && (self.sends_when_dark || self.is_lit(program, start));
+                && (self.motor.sends_when_dark || self.is_lit(program, start));
             if is_sent {
                 return Some(start);
             }
         }
     }
 
-    fn is_lit(&self, program: &Program, at: SimTime) -> bool {
-        program.mode(at).laser_on && program.rotor().rpm(at) >= f64::from(self.interlock_rpm)
+    fn is_lit(&self, program: &Program<Mode>, at: SimTime) -> bool {
+        program.mode(at).laser_on && self.motor.lasers_fire_at(program.rotor().rpm(at))
     }
 
-    fn sweep(&self, program: &Program, plan: &PacketPlan) -> Sweep {
+    fn sweep(&self, program: &Program<Mode>, plan: &PacketPlan) -> Sweep {
         let packing = self.packing(plan.mode.returns);
         let (first, last) = (plan.starts.first, plan.starts.last());
         Sweep {
@@ -267,6 +193,63 @@ impl Planner {
                 firings(&self.lasers, &plan.starts)
             },
         }
+    }
+}
+
+impl stream::Planner for Planner {
+    type Mode = Mode;
+    type Plan = PacketPlan;
+
+    fn next(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+        let (mut first_sequence, mut starts) = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let start = self.next_in_view(program, horizon)?;
+                (self.next_sequence - 1, Starts::new(start, self.sequence_ns))
+            }
+        };
+        let limit = SimTime(horizon.0.saturating_add(HOLD_NS));
+        let mode = loop {
+            let mode = *program.mode(starts.first);
+            if starts.len() == self.packing(mode.returns).layout.sequences {
+                break mode;
+            }
+            let Some(start) = self.next_in_view(program, limit) else {
+                self.begun = Some((first_sequence, starts));
+                return None;
+            };
+            if program.modes_between(starts.last(), start).any(|mode| !mode.is_up) {
+                // A restart loses the packet that was begun.
+                first_sequence = self.next_sequence - 1;
+                starts = Starts::new(start, self.sequence_ns);
+            } else {
+                starts.push(start);
+            }
+        };
+        let number = self.next_number;
+        let plan = PacketPlan { number, mode, starts, sequence_ns: self.sequence_ns };
+        self.next_number += 1;
+        self.planned.push(number, plan.starts.last(), first_sequence);
+        let sweep = self.sweep(program, &plan);
+        Some((plan, sweep))
+    }
+
+    fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        let next = from.0.div_ceil(self.sequence_ns);
+        let begun = self.begun.take().map(|(first, _)| first);
+        self.next_sequence = begun.unwrap_or(self.next_sequence.min(next));
+        let first = self.planned.undo(from)?;
+        (self.next_number, self.next_sequence) = (first.number, first.before);
+        Some(Undone { number: first.number, ends: SimTime(first.last.0 + self.sequence_ns) })
+    }
+
+    fn forget(&mut self, before: SimTime) {
+        self.planned.forget(before);
+    }
+
+    fn position(&self) -> SimTime {
+        let begun = self.begun.as_ref().map(|(_, starts)| starts.first);
+        begun.unwrap_or(SimTime(self.next_sequence * self.sequence_ns))
     }
 }
 

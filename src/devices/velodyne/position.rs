@@ -7,14 +7,14 @@
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
 use super::boards::Boards;
-use super::clock::DeviceClock;
 use super::inertial::Inertial;
 use crate::config::velodyne::VelodyneProfile;
 use crate::config::velodyne_position::PositionProfile;
+use crate::devices::spinning::clock::{DeviceClock, PpsState};
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
-use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
+use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 
 /// What makes one unit's position packets.
 pub struct PositionSender {
@@ -48,7 +48,7 @@ impl PositionSender {
         clock: &DeviceClock,
         boards: &Boards,
         mut inertial: Option<&mut Inertial>,
-        out: &mut impl Extend<Transmit>,
+        mut send: impl FnMut(Transmit),
     ) {
         while let Some(at) = self.next_made(now) {
             let mut packet = self.packet(at, clock, boards);
@@ -60,7 +60,7 @@ impl PositionSender {
             packet.emit(bytes.first_chunk_mut().expect("the packet's length"));
             let due = SimTime(at.0 + self.profile.lag_ns);
             let port = VelodyneProfile::POSITION_PORT;
-            out.extend([Transmit::new(due, Output::Datagram { port, bytes })]);
+            send(Transmit::new(due, Output::Datagram { port, bytes }));
         }
     }
 
@@ -95,7 +95,7 @@ impl PositionSender {
     fn packet(&self, at: SimTime, clock: &DeviceClock, boards: &Boards) -> PositionPacket {
         let mut packet = PositionPacket {
             timestamp_us: clock.micros_past_hour(at),
-            pps: clock.pps(at).byte(),
+            pps: pps_status(clock.pps(at)).byte(),
             ..PositionPacket::default()
         };
         let sentence = clock.sentence();
@@ -112,6 +112,16 @@ impl PositionSender {
     /// Packets a second, were no two timers ever to meet.
     pub fn nominal_rate_hz(&self) -> f64 {
         self.profile.timers_ns.iter().map(|period_ns| 1e9 / *period_ns as f64).sum()
+    }
+}
+
+/// What position packets and the web interface call a state of the clock's PPS input.
+pub(super) fn pps_status(state: PpsState) -> PpsStatus {
+    match state {
+        PpsState::Absent => PpsStatus::Absent,
+        PpsState::Synchronizing => PpsStatus::Synchronizing,
+        PpsState::Locked => PpsStatus::Locked,
+        PpsState::Error => PpsStatus::Error,
     }
 }
 

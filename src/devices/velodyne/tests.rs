@@ -4,7 +4,8 @@ use super::*;
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::velodyne_clock::ClockReference;
 use crate::devices::Output;
-use crate::sensors::FiringSlot;
+use crate::devices::spinning::stream::Planner as _;
+use crate::sensors::{FiringSlot, Subject};
 use crate::wire::velodyne::position::PositionPacket;
 
 /// 1 234 567 890 us past the hour.
@@ -167,10 +168,10 @@ fn a_narrow_view_holds_a_packet_open() {
     let mut last_start = SimTime::ZERO;
     let mut widest = 0;
     for _ in 0..400 {
-        let (plan, _) = unit.planner.next(&unit.program, SimTime(u64::MAX)).unwrap();
+        let (plan, _) = unit.stream.planner.next(&unit.stream.program, SimTime(u64::MAX)).unwrap();
         let starts: Vec<_> = plan.starts.iter().collect();
         for start in &starts {
-            let degree = unit.program.rotor().turn(*start) * 360.0;
+            let degree = unit.stream.program.rotor().turn(*start) * 360.0;
             assert!(!(91.0..270.0).contains(&degree), "{degree}");
         }
         let gap = starts.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();

@@ -8,8 +8,7 @@ mod page;
 mod state;
 
 use super::Velodyne;
-use super::control::Configuration;
-use super::program::Mode;
+use super::control::{Configuration, Mode};
 use crate::config::velodyne_web::WebProfile;
 use crate::devices::{Device as _, REACTION_NS};
 use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
@@ -55,7 +54,7 @@ impl Velodyne {
             (HttpMethod::Post, path) if forms::is_form(path) => {
                 match forms::apply(path, &request.body, &self.configuration, &self.limits) {
                     Ok(wanted) => {
-                        self.configure(self.now, wanted);
+                        self.configure(wanted);
                         done()
                     }
                     Err(why) => HttpResponse::text(400, &why),
@@ -68,13 +67,13 @@ impl Velodyne {
 
     /// Whether the unit starts anew: it hears nothing then.
     pub(super) fn is_down(&self) -> bool {
-        self.now < self.web.up_at
+        self.stream.now < self.web.up_at
     }
 
     /// Starts anew with what has been saved: the streams end, the rotor runs down, and after a while
     /// it all begins again, the clock from zero as at power-up.
     fn reset(&mut self) {
-        let down_at = SimTime(self.now.0 + REACTION_NS);
+        let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);
         let saved = self.web.saved.clone();
         self.send_to(up_at, saved.host.clone());
@@ -84,11 +83,13 @@ impl Velodyne {
         self.position.restart(up_at);
         self.boards.restart(up_at);
         let mode = self.configuration.mode();
-        self.program.set_mode(down_at, Mode { is_up: false, ..mode });
-        self.program.set_mode(up_at, mode);
-        self.program.set_drive(down_at, 0, None);
-        self.program.set_drive(up_at, self.configuration.rpm, self.wanted_phase());
-        self.plan_anew(down_at);
+        let phase = self.wanted_phase();
+        let program = &mut self.stream.program;
+        program.set_mode(down_at, Mode { is_up: false, ..mode });
+        program.set_mode(up_at, mode);
+        program.set_drive(down_at, 0, None);
+        program.set_drive(up_at, self.configuration.rpm, phase);
+        self.stream.plan_again(down_at);
     }
 }
 

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::config::velodyne_clock::ClockSettings;
 use menura::devices::CableSignal;
-use menura::devices::velodyne::clock::DeviceClock;
+use menura::devices::spinning::clock::DeviceClock;
 use menura::links::line::LineSettings;
 use menura::time::{Epoch, SimTime};
 use menura::wire::nmea::RawSentence;
@@ -32,9 +32,9 @@ fuzz_target!(|bytes: &[u8]| {
             // The first byte says how much later the piece comes, and at which rate.
             at = SimTime(at.0 + u64::from(piece[0]) * 10_000_000);
             let baud = if piece[0] % 8 == 0 { 4800 } else { 9600 };
-            clock.hear(at, &CableSignal::PulsePerSecond(true));
+            clock.handle_signal(at, &CableSignal::PulsePerSecond(true));
             let line = LineSettings::eight_n_one(baud);
-            clock.hear(at, &CableSignal::Bytes(piece[1..].to_vec(), line));
+            clock.handle_signal(at, &CableSignal::Bytes(piece[1..].to_vec(), line));
             assert!(clock.micros_past_hour(at) < 3_600_000_000);
             clock.pps(at);
             clock.civil(at);

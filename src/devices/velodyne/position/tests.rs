@@ -26,7 +26,7 @@ fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket
     let mut sender = PositionSender::new(&profile, NoiseSource::new(1, name));
     let mut sent = Vec::new();
     for now in (0..=until).step_by(step_ns as usize) {
-        sender.advance(SimTime(now), &clock, &boards, None, &mut sent);
+        sender.advance(SimTime(now), &clock, &boards, None, |transmit| sent.push(transmit));
     }
     let packet = |transmit: Transmit| {
         let Output::Datagram { bytes, .. } = transmit.output else { panic!("another output") };
@@ -73,10 +73,12 @@ fn pulse_and_sentence_are_told() {
     let mut seen = Vec::new();
     for second in 0..8 {
         let at = SimTime(second * SECOND);
-        clock.hear(at, &CableSignal::PulsePerSecond(true));
-        clock.hear(SimTime(at.0 + SECOND / 10), &CableSignal::Bytes(text.to_vec(), line));
+        clock.handle_signal(at, &CableSignal::PulsePerSecond(true));
+        clock.handle_signal(SimTime(at.0 + SECOND / 10), &CableSignal::Bytes(text.to_vec(), line));
         let mut sent = Vec::new();
-        sender.advance(SimTime(at.0 + SECOND / 2), &clock, &boards, None, &mut sent);
+        sender.advance(SimTime(at.0 + SECOND / 2), &clock, &boards, None, |transmit| {
+            sent.push(transmit)
+        });
         let Some(Transmit { output: Output::Datagram { bytes, .. }, .. }) = sent.pop() else {
             panic!("nothing sent")
         };

@@ -73,7 +73,7 @@ impl Run {
         }
         let mut wanted = self.unit.configuration.clone();
         change(&mut wanted);
-        self.unit.configure(SimTime(self.now), wanted);
+        self.unit.configure(wanted);
         self.collect();
     }
 
@@ -224,10 +224,10 @@ fn a_phase_lock_points_the_rotor_at_each_second() {
     run.until(3500, 1);
     // The run begins at 34.567 89 s past the minute.
     for second in [1_432_110_000u64, 2_432_110_000, 3_432_110_000] {
-        let turn = run.unit.program.rotor().turn(SimTime(second));
+        let turn = run.unit.stream.program.rotor().turn(SimTime(second));
         assert!((turn - 0.75).abs() < 2e-6, "{turn}");
     }
-    assert_eq!(run.unit.program.rotor().rpm(SimTime(3_000 * MS)), 600.0);
+    assert_eq!(run.unit.stream.program.rotor().rpm(SimTime(3_000 * MS)), 600.0);
 }
 
 #[test]

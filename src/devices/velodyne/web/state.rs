@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::forms::word;
 use crate::config::velodyne_web::WebProfile;
+use crate::devices::spinning::clock::PpsState;
 use crate::devices::velodyne::Velodyne;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
-use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The document at `path`, if there is one.
@@ -29,8 +29,8 @@ pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
 
 /// `status.json`.
 pub fn status(unit: &Velodyne) -> Value {
-    let rotor = unit.program.rotor();
-    let speed = rotor.rpm(unit.now);
+    let rotor = unit.stream.program.rotor();
+    let speed = rotor.rpm(unit.stream.now);
     let phase_centideg = (rotor.turn(unit.last_second()) * 36_000.0).round() as u32 % 36_000;
     json!({
         "gps": { "pps_state": unit.pps_word(), "position": unit.position_text() },
@@ -45,7 +45,7 @@ pub fn status(unit: &Velodyne) -> Value {
 }
 
 fn laser_state(unit: &Velodyne, speed: f64) -> &'static str {
-    match unit.program.mode(unit.now).laser_on {
+    match unit.stream.program.mode(unit.stream.now).laser_on {
         false => "Off",
         true if speed < f64::from(unit.settings.motor.interlock_rpm) => "Disabled",
         true => "On",
@@ -56,7 +56,7 @@ fn tachometer(unit: &Velodyne, speed: f64) -> u32 {
     if speed == 0.0 {
         return 0;
     }
-    let noise = unit.noise.request(unit.now.0 / SECOND_NS);
+    let noise = unit.noise.request(unit.stream.now.0 / SECOND_NS);
     let most = unit.web.profile.tachometer_error_rpm;
     let error = noise.whole(0, Quantity::Tachometer, 0, 2 * most);
     (speed + f64::from(error) - f64::from(most)).round().max(0.0) as u32
@@ -98,9 +98,9 @@ pub fn diagnosis(unit: &Velodyne) -> Value {
     let has_16_lasers = unit.lasers.len() == 16;
     let WebProfile { high_voltage_v, supply_v, current_a: [idle_a, firing_a], .. } =
         unit.web.profile;
-    let speed = unit.program.rotor().rpm(unit.now);
+    let speed = unit.stream.program.rotor().rpm(unit.stream.now);
     let current_a = if laser_state(unit, speed) == "On" { firing_a } else { idle_a };
-    let [top_c, bottom_c] = unit.boards.temperatures_c(unit.now);
+    let [top_c, bottom_c] = unit.boards.temperatures_c(unit.stream.now);
     let high_voltage = high_voltage_v / 101.0 + 5.0;
     let mut top = Map::new();
     let mut put = |key: &str, volts: f64| {
@@ -156,11 +156,11 @@ fn thermometer_v(celsius: f64) -> f64 {
 impl Velodyne {
     /// The state of the pulse per second.
     fn pps_word(&self) -> &'static str {
-        match self.clock.pps(self.now) {
-            PpsStatus::Absent => "Absent",
-            PpsStatus::Synchronizing => "Synchronizing",
-            PpsStatus::Locked => "Locked",
-            PpsStatus::Error => "Error",
+        match self.clock.pps(self.stream.now) {
+            PpsState::Absent => "Absent",
+            PpsState::Synchronizing => "Synchronizing",
+            PpsState::Locked => "Locked",
+            PpsState::Error => "Error",
         }
     }
 
@@ -184,14 +184,14 @@ impl Velodyne {
     fn is_in_phase(&self) -> bool {
         let second = self.last_second();
         self.wanted_phase().is_some_and(|phase| {
-            let off = self.program.rotor().turn(second) - phase.turn;
+            let off = self.stream.program.rotor().turn(second) - phase.turn;
             self.configuration.rpm > 0 && ((off + 0.5).rem_euclid(1.0) - 0.5).abs() < 0.01
         })
     }
 
     /// The last whole second of UTC.
     fn last_second(&self) -> SimTime {
-        let past_ns = self.epoch.unix_ns(self.now).rem_euclid(i128::from(SECOND_NS)) as u64;
-        SimTime(self.now.0.saturating_sub(past_ns))
+        let past_ns = self.epoch.unix_ns(self.stream.now).rem_euclid(i128::from(SECOND_NS)) as u64;
+        SimTime(self.stream.now.0.saturating_sub(past_ns))
     }
 }

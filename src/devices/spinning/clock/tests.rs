@@ -36,8 +36,8 @@ fn rmc(time: &str, status: &str, date: &str) -> CableSignal {
 /// Pulses at these instants, nanoseconds.
 fn pulses(clock: &mut DeviceClock, instants: impl IntoIterator<Item = u64>) {
     for at in instants {
-        clock.hear(SimTime(at), &CableSignal::PulsePerSecond(true));
-        clock.hear(SimTime(at + SECOND / 10), &CableSignal::PulsePerSecond(false));
+        clock.handle_signal(SimTime(at), &CableSignal::PulsePerSecond(true));
+        clock.handle_signal(SimTime(at + SECOND / 10), &CableSignal::PulsePerSecond(false));
     }
 }
 
@@ -50,7 +50,7 @@ fn without_a_receiver_it_counts_from_power_up_and_drifts() {
     let day = SimTime(86_400 * SECOND);
     assert_eq!(clock.micros_past_hour(day), 4_000_000);
     assert_eq!(clock.civil(SimTime(0)).to_string(), "2000-01-01T00:59:59");
-    assert_eq!((clock.pps(day), clock.hears_nmea(day)), (PpsStatus::Absent, false));
+    assert_eq!((clock.pps(day), clock.has_nmea(day)), (PpsState::Absent, false));
     assert!(clock.sentence().is_empty());
 }
 
@@ -59,7 +59,7 @@ fn a_clock_that_is_right_by_itself_shows_utc() {
     let clock = clock(|settings| settings.reference = ClockReference::Utc);
     assert_eq!(clock.micros_past_hour(SimTime(1_500)), (34 * 60 + 56) * 1_000_000 + 250_001);
     assert_eq!(clock.civil(SimTime(0)).to_string(), "2026-06-01T12:34:56.25");
-    assert_eq!((clock.pps(SimTime(0)), clock.hears_nmea(SimTime(0))), (PpsStatus::Locked, true));
+    assert_eq!((clock.pps(SimTime(0)), clock.has_nmea(SimTime(0))), (PpsState::Locked, true));
 }
 
 #[test]
@@ -69,20 +69,20 @@ fn pulse_and_sentence_pull_it_in() {
     let edge = |second: u64| SECOND * 3 / 4 + second * SECOND;
     for second in 0..5 {
         pulses(&mut clock, [edge(second)]);
-        assert_eq!(clock.pps(SimTime(edge(second))), PpsStatus::Synchronizing, "{second}");
+        assert_eq!(clock.pps(SimTime(edge(second))), PpsState::Synchronizing, "{second}");
     }
     // Until now it counts from power-up.
     assert_eq!(clock.micros_past_hour(SimTime(edge(5))), 5_750_332);
     pulses(&mut clock, [edge(5)]);
-    assert_eq!(clock.pps(SimTime(edge(5))), PpsStatus::Locked);
+    assert_eq!(clock.pps(SimTime(edge(5))), PpsState::Locked);
     // On the second, though of power-up: it has heard of no other.
     assert_eq!(clock.micros_past_hour(SimTime(edge(5))), 6_000_000);
     let heard = SimTime(edge(5) + 260_000_000);
-    clock.hear(heard, &rmc("123502", "A", "010626"));
+    clock.handle_signal(heard, &rmc("123502", "A", "010626"));
     // 12:35:02 was at the edge; the oscillator is 15 us fast since then.
     assert_eq!(clock.micros_past_hour(heard), (35 * 60 + 2) * 1_000_000 + 260_015);
     assert_eq!(clock.civil(SimTime(edge(5) + SECOND / 2)).date().to_string(), "2026-06-01");
-    assert!(clock.hears_nmea(heard));
+    assert!(clock.has_nmea(heard));
     assert!(clock.sentence().starts_with(b"$GPRMC,123502,A,"));
     assert!(clock.sentence().ends_with(b"\r\n"));
 }
@@ -91,20 +91,20 @@ fn pulse_and_sentence_pull_it_in() {
 fn each_half_of_the_count_has_its_own_signal() {
     // Only sentences: minutes and seconds are right, what is below a second is the unit's own.
     let mut nmea = clock(still);
-    nmea.hear(SimTime(SECOND), &rmc("123457.75", "A", "010626"));
+    nmea.handle_signal(SimTime(SECOND), &rmc("123457.75", "A", "010626"));
     assert_eq!(nmea.micros_past_hour(SimTime(SECOND)), (34 * 60 + 57) * 1_000_000);
-    assert_eq!(nmea.pps(SimTime(SECOND)), PpsStatus::Absent);
+    assert_eq!(nmea.pps(SimTime(SECOND)), PpsState::Absent);
     // Only pulses: the other way round.
     let mut pps = clock(still);
     pulses(&mut pps, (0..7).map(|second| SECOND * 3 / 4 + second * SECOND));
     assert_eq!(pps.micros_past_hour(SimTime(SECOND * 27 / 4)), 7_000_000);
-    assert!(!pps.hears_nmea(SimTime(SECOND * 27 / 4)));
+    assert!(!pps.has_nmea(SimTime(SECOND * 27 / 4)));
 }
 
 fn locked() -> DeviceClock {
     let mut clock = clock(|_| {});
     pulses(&mut clock, (0..=6).map(|second| SECOND * 3 / 4 + second * SECOND));
-    clock.hear(SimTime(7 * SECOND), &rmc("123503", "A", "010626"));
+    clock.handle_signal(SimTime(7 * SECOND), &rmc("123503", "A", "010626"));
     clock
 }
 
@@ -112,9 +112,9 @@ fn locked() -> DeviceClock {
 fn it_drifts_on_when_the_cable_is_cut() {
     let clock = locked();
     let at = |second: u64| SimTime(SECOND * 3 / 4 + second * SECOND);
-    assert_eq!(clock.pps(SimTime(at(7).0 + 400_000_000)), PpsStatus::Locked);
-    assert_eq!(clock.pps(SimTime(at(7).0 + 600_000_000)), PpsStatus::Absent);
-    assert!(!clock.hears_nmea(at(9)));
+    assert_eq!(clock.pps(SimTime(at(7).0 + 400_000_000)), PpsState::Locked);
+    assert_eq!(clock.pps(SimTime(at(7).0 + 600_000_000)), PpsState::Absent);
+    assert!(!clock.has_nmea(at(9)));
     // A day later it is 5 s fast.
     let later = 86_400 + 6;
     let utc = (35 * 60 + 3) * 1_000_000;
@@ -128,11 +128,11 @@ fn a_pulse_that_comes_back_must_be_steady_again() {
     let mut clock = locked();
     let at = |second: u64| SECOND * 3 / 4 + second * SECOND;
     pulses(&mut clock, [at(60)]);
-    assert_eq!(clock.pps(SimTime(at(60))), PpsStatus::Synchronizing);
+    assert_eq!(clock.pps(SimTime(at(60))), PpsState::Synchronizing);
     // 54 s of drift are still there.
     assert_eq!(clock.micros_past_hour(SimTime(at(60))) % 1_000_000, 3125);
     pulses(&mut clock, (61..=65).map(at));
-    assert_eq!(clock.pps(SimTime(at(65))), PpsStatus::Locked);
+    assert_eq!(clock.pps(SimTime(at(65))), PpsState::Locked);
     assert_eq!(clock.micros_past_hour(SimTime(at(65))), (35 * 60 + 62) * 1_000_000);
 }
 
@@ -142,14 +142,14 @@ fn a_pulse_off_the_second_is_an_error_at_once() {
     let at = SECOND * 3 / 4 + 7 * SECOND + 2_000_000;
     let before = clock.micros_past_hour(SimTime(at));
     pulses(&mut clock, [at]);
-    assert_eq!(clock.pps(SimTime(at)), PpsStatus::Error);
+    assert_eq!(clock.pps(SimTime(at)), PpsState::Error);
     assert_eq!(clock.micros_past_hour(SimTime(at)), before);
     // A good second later it synchronises.
     pulses(&mut clock, [at + SECOND]);
-    assert_eq!(clock.pps(SimTime(at + SECOND)), PpsStatus::Synchronizing);
+    assert_eq!(clock.pps(SimTime(at + SECOND)), PpsState::Synchronizing);
     // Ten pulses a second are no pulse per second.
     pulses(&mut clock, (1..20).map(|tenth| at + SECOND + tenth * SECOND / 10));
-    assert_eq!(clock.pps(SimTime(at + 3 * SECOND)), PpsStatus::Error);
+    assert_eq!(clock.pps(SimTime(at + 3 * SECOND)), PpsState::Error);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn the_hour_and_the_leap_second_wrap() {
     let mut shown = |second: u64, time: &str, date: &str| {
         let edge = second * SECOND;
         pulses(&mut clock, [edge]);
-        clock.hear(SimTime(edge + SECOND / 4), &rmc(time, "A", date));
+        clock.handle_signal(SimTime(edge + SECOND / 4), &rmc(time, "A", date));
         [0, SECOND / 2].map(|after| clock.micros_past_hour(SimTime(edge + after + SECOND / 4)))
     };
     for second in 0..6 {
@@ -175,14 +175,14 @@ fn the_hour_and_the_leap_second_wrap() {
 #[test]
 fn what_a_receiver_without_a_fix_says_is_echoed_but_not_believed() {
     let mut clock = clock(still);
-    clock.hear(SimTime(SECOND), &rmc("092725", "V", "211126"));
+    clock.handle_signal(SimTime(SECOND), &rmc("092725", "V", "211126"));
     assert_eq!(clock.micros_past_hour(SimTime(SECOND)), 1_000_000);
     assert!(clock.sentence().starts_with(b"$GPRMC,092725,V"));
     let mut trusting = self::clock(|settings| {
         still(settings);
         settings.needs_valid = false;
     });
-    trusting.hear(SimTime(SECOND), &rmc("092725", "V", "211126"));
+    trusting.handle_signal(SimTime(SECOND), &rmc("092725", "V", "211126"));
     assert_eq!(trusting.micros_past_hour(SimTime(SECOND)), (27 * 60 + 25) * 1_000_000);
 }
 
@@ -196,28 +196,30 @@ fn only_known_sentences_at_the_right_rate_are_heard() {
         CableSignal::Bytes(b"$GPRMC,123457,A,,,,,,,010626,,*00\r\n".to_vec(), NOISE_FREE),
     ];
     for signal in unheard {
-        clock.hear(SimTime(SECOND), &signal);
+        clock.handle_signal(SimTime(SECOND), &signal);
         assert_eq!(clock.micros_past_hour(SimTime(SECOND)), 1_000_000, "{signal:?}");
     }
     let CableSignal::Bytes(bytes, _) = rmc("123457", "A", "010626") else { panic!("no bytes") };
     let mut deaf = self::clock(still);
     for baud in [4800, 38_400] {
         let signal = CableSignal::Bytes(bytes.clone(), LineSettings::eight_n_one(baud));
-        deaf.hear(SimTime(SECOND), &signal);
+        deaf.handle_signal(SimTime(SECOND), &signal);
         assert!(deaf.sentence().is_empty(), "{baud}");
     }
     // In pieces, after noise, ended by CR alone.
     let mut clock = self::clock(still);
     for piece in [b"\xff*\r,$GPR".as_slice(), &bytes[..9], &bytes[9..bytes.len() - 1]] {
-        clock.hear(SimTime(SECOND), &CableSignal::Bytes(piece.to_vec(), NOISE_FREE));
+        clock.handle_signal(SimTime(SECOND), &CableSignal::Bytes(piece.to_vec(), NOISE_FREE));
     }
     assert_eq!(clock.sentence(), bytes);
     let mut newer = self::clock(|settings| {
         still(settings);
         settings.sentences.push(TimeSentence::Gga);
     });
-    newer
-        .hear(SimTime(SECOND), &sentence("GPGGA,123457,4717.1140,N,00833.9159,E,1,08,1.0,,M,,M,,"));
+    newer.handle_signal(
+        SimTime(SECOND),
+        &sentence("GPGGA,123457,4717.1140,N,00833.9159,E,1,08,1.0,,M,,M,,"),
+    );
     assert_eq!(newer.micros_past_hour(SimTime(SECOND)), (34 * 60 + 57) * 1_000_000);
 }
 
@@ -231,8 +233,8 @@ proptest! {
         let mut at = 0;
         for (bytes, passed) in pieces {
             at += passed;
-            clock.hear(SimTime(at), &CableSignal::Bytes(bytes, LineSettings::eight_n_one(baud)));
-            clock.hear(SimTime(at), &CableSignal::PulsePerSecond(true));
+            clock.handle_signal(SimTime(at), &CableSignal::Bytes(bytes, LineSettings::eight_n_one(baud)));
+            clock.handle_signal(SimTime(at), &CableSignal::PulsePerSecond(true));
             prop_assert!(clock.line.len() <= LONGEST_SENTENCE);
             prop_assert!(clock.micros_past_hour(SimTime(at)) < 3_600_000_000);
         }
@@ -255,11 +257,11 @@ proptest! {
             let edge = phase + second * SECOND;
             pulses(&mut clock, [edge]);
             let time = format!("1240{second:02}");
-            clock.hear(SimTime(edge + SECOND / 3), &rmc(&time, "A", "010626"));
+            clock.handle_signal(SimTime(edge + SECOND / 3), &rmc(&time, "A", "010626"));
             if second < 6 {
                 continue;
             }
-            prop_assert_eq!(clock.pps(SimTime(edge)), PpsStatus::Locked);
+            prop_assert_eq!(clock.pps(SimTime(edge)), PpsState::Locked);
             for after in [SECOND / 3, SECOND / 2, SECOND - 1] {
                 let shown = f64::from(clock.micros_past_hour(SimTime(edge + after)));
                 let utc = (40.0 * 60.0 + second as f64) * 1e6 + after as f64 / 1e3;

@@ -1,4 +1,4 @@
-//! Packets on their way: being measured, waiting for their timestamp, ready to leave.
+//! Packets that are being measured, that wait for their timestamps, or that are ready to leave.
 
 use std::collections::VecDeque;
 
@@ -9,39 +9,42 @@ use crate::time::SimTime;
 
 /// What is known of a packet before it is measured.
 pub trait PacketPlan {
-    /// Counts packets; one that is planned anew keeps its number.
+    /// Counts packets; one that is planned again keeps its number.
     fn number(&self) -> u64;
 
     /// Its first firing.
     fn start(&self) -> SimTime;
+
+    /// The last instant at which a change or a stall concerns it.
+    fn last(&self) -> SimTime;
+
+    /// When its last firing is over.
+    fn ends(&self) -> SimTime;
 }
 
-/// One unit's packets, each stage in the order of their numbers.
+/// The packets of one device, each stage in the order of their numbers.
 #[derive(Debug)]
 pub struct Backlog<P> {
     next_request: u64,
     /// Packets that are being measured, by the index of their request.
     planned: VecDeque<(u64, P)>,
-    /// Measured, without what the clock shows: that is not known yet.
+    /// Measured, but what the clock shows is not known yet.
     held: VecDeque<Held<P>>,
-    /// What leaves, whenever it is due.
+    /// Transmits, whenever they are due.
     pub ready: VecDeque<Transmit>,
 }
 
 /// A packet that waits for its timestamp.
 #[derive(Debug)]
 pub struct Held<P> {
-    /// What was to be measured.
     pub plan: P,
     /// The instant that its timestamp names.
     pub stamped: SimTime,
     /// Points with a return.
     pub points: u32,
-    /// When it leaves.
     pub due: SimTime,
     /// All but the timestamp.
     pub payload: Vec<u8>,
-    /// What faults did to it.
     pub fault_effects: Vec<FaultEffect>,
 }
 
@@ -52,15 +55,15 @@ impl<P: PacketPlan> Backlog<P> {
         self.next_request - 1
     }
 
-    /// The index of the request to measure what `plan` says.
+    /// The index of the request to measure `plan`.
     pub fn ask(&mut self, plan: P) -> u64 {
         let index = self.count_request();
         self.planned.push_back((index, plan));
         index
     }
 
-    /// What was asked for with request `index`; `None` if it was planned anew since. What was asked
-    /// for before it has been given up.
+    /// The packet that was asked for with request `index`; `None` if it was planned again since.
+    /// Packets that were asked for before it have been given up.
     pub fn answered(&mut self, index: u64) -> Option<P> {
         while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
         self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
@@ -76,15 +79,15 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet that waits for its timestamp, if it began by `heard`: until then it is known
-    /// what the clock was told.
+    /// The next packet that waits for its timestamp, if it began by `heard`, up to which all signals to
+    /// the clock are known.
     pub fn known_by(&mut self, heard: SimTime) -> Option<Held<P>> {
         self.held.pop_front_if(|held| held.plan.start() <= heard)
     }
 
-    /// Gives up the packets from `number` on, the first of which is due at `due`, and takes back what
-    /// has left the unit of them.
-    pub fn withdraw(&mut self, number: u64, due: SimTime) {
+    /// Drops the packets from `number` on, the first of which is due at `due`, and takes back those that
+    /// the device has given out.
+    pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);
         let port = PortIndex::DATA;
@@ -120,6 +123,14 @@ mod tests {
         fn start(&self) -> SimTime {
             SimTime(self.0 * 10)
         }
+
+        fn last(&self) -> SimTime {
+            self.ends()
+        }
+
+        fn ends(&self) -> SimTime {
+            due(self.0)
+        }
     }
 
     fn due(number: u64) -> SimTime {
@@ -133,20 +144,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_or_planned_anew_is_not_answered() {
+    fn what_was_given_up_or_planned_again_is_not_answered() {
         let mut backlog = Backlog::default();
         let asked: Vec<_> = (0..4).map(|number| backlog.ask(Plan(number))).collect();
         assert_eq!(backlog.answered(asked[1]), Some(Plan(1)), "packet 0 was given up");
         assert_eq!(backlog.oldest_start(), Some(SimTime(20)));
-        backlog.withdraw(3, due(3));
+        backlog.revoke(3, due(3));
         assert_eq!(backlog.ask(Plan(3)), 4);
         assert_eq!(backlog.answered(2), Some(Plan(2)));
-        assert_eq!(backlog.answered(3), None, "it was planned anew");
+        assert_eq!(backlog.answered(3), None, "it was planned again");
         assert_eq!(backlog.answered(4), Some(Plan(3)));
     }
 
     #[test]
-    fn a_withdrawal_leaves_what_came_before_and_what_is_no_packet() {
+    fn a_revocation_leaves_what_came_before_and_what_is_no_packet() {
         let mut backlog = Backlog::default();
         hold(&mut backlog, Plan(3));
         hold(&mut backlog, Plan(4));
@@ -154,7 +165,7 @@ mod tests {
         backlog.ready.push_back(Transmit::datagram(due(2), Vec::new()));
         let position = Output::Datagram { port: PortIndex(1), bytes: Vec::new() };
         backlog.ready.push_back(Transmit::new(due(2), position.clone()));
-        backlog.withdraw(2, due(2));
+        backlog.revoke(2, due(2));
         assert!(backlog.known_by(SimTime(1000)).is_none());
         let left: Vec<_> = backlog.ready.iter().map(|t| (t.due, t.output.clone())).collect();
         let data = (due(1), Transmit::datagram(due(1), Vec::new()).output);

@@ -1,11 +1,11 @@
-//! A Velodyne's clock: a counter of microseconds past the hour, driven by an oscillator, that a
-//! receiver's pulse and sentences set right.
+//! A clock of microseconds past the hour, driven by an oscillator and disciplined by a receiver's
+//! pulse per second (PPS) and NMEA sentences.
 //!
-//! The counter has two parts. While the pulse per second is locked, each rising edge takes the
-//! part below a second to zero; each sentence with a time sets minutes and seconds (and the date,
-//! which only the HDL-64E tells). Neither needs the other, and without both the oscillator counts
-//! on: from power-up, or from wherever the receiver left it. A pulse is locked once it has been
-//! steady for the qualifier's number of seconds, and lost with the first one that is not.
+//! The count has two parts. While the PPS is locked, each rising edge sets the part below a second to
+//! zero; each sentence with a time sets minutes and seconds, and the date if it has one. Neither needs
+//! the other, and without both the oscillator counts on: from power-up, or from where the receiver
+//! left it (holdover). The PPS is locked once it has been steady for the qualifier's number of seconds,
+//! and lost with the first pulse that is not.
 //!
 //! The hour's 3600 s have no room for a leap second: 23:59:60 counts like the 0:00:00 that follows.
 //!
@@ -18,43 +18,55 @@ use crate::devices::CableSignal;
 use crate::links::line::{LineSettings, received};
 use crate::time::{Epoch, SimTime};
 use crate::wire::nmea::RawSentence;
-use crate::wire::velodyne::position::PpsStatus;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
-/// POSIX time of what a unit believes it is at power-up, 2000-01-01T00:00:00Z.
+/// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// So many settings are remembered, for packets whose measurement comes late: a second or two.
+/// So many settings are kept, for packets whose measurement comes late: a second or two.
 const KEPT_SETTINGS: usize = 4;
-/// Where a position packet has room for a sentence; longer ones are not taken.
+/// Longer sentences, line end included, are not taken.
 const LONGEST_SENTENCE: usize = 306;
 
-/// One unit's clock and GPS input.
+/// A device's clock and GPS input.
 #[derive(Clone, Debug)]
 pub struct DeviceClock {
     settings: ClockSettings,
     epoch: Epoch,
-    /// How it was set, the last time first.
+    /// How the clock was set, the last time first.
     past: [Setting; KEPT_SETTINGS],
-    pulse: Pulse,
-    /// Bytes of the sentence that is being heard.
+    pps: Pps,
+    /// Bytes of the sentence that is being received.
     line: Vec<u8>,
     sentence: Vec<u8>,
     sentence_at: Option<SimTime>,
 }
 
-/// From some instant on the clock was right by itself.
+/// What the clock was set to at an instant, from which the oscillator counts on.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     /// Oscillator ticks, one a nanosecond, when it was set.
     at_ticks: i128,
-    /// To what, nanoseconds of POSIX time.
+    /// Nanoseconds of POSIX time.
     to_ns: i128,
+}
+
+/// The state of the GPS input's pulse per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PpsState {
+    /// No pulse has come for a while.
+    Absent,
+    /// Pulses come, but have not been steady for long enough.
+    Synchronizing,
+    /// Each pulse sets the clock.
+    Locked,
+    /// The last pulse was off the second.
+    Error,
 }
 
 /// What is known of the pulse per second.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pulse {
+struct Pps {
     last_ticks: Option<i128>,
     /// Seconds in a row that were as long as they should be.
     steady: u32,
@@ -70,7 +82,7 @@ impl DeviceClock {
                 at_ticks: 0,
                 to_ns: POWER_UP_NS + i128::from(settings.power_up_us) * 1000,
             }; KEPT_SETTINGS],
-            pulse: Pulse::default(),
+            pps: Pps::default(),
             line: Vec::new(),
             sentence: Vec::new(),
             sentence_at: None,
@@ -104,22 +116,22 @@ impl DeviceClock {
         self.past[0] = Setting { at_ticks: self.ticks(at), to_ns };
     }
 
-    /// The unit starts anew and counts from zero at `up_at`; nothing has been heard since. Instants
+    /// The device restarts and counts from zero at `up_at`, without a pulse or sentence so far. Instants
     /// before `up_at` still show what they did.
     pub fn restart(&mut self, up_at: SimTime) {
         self.set(up_at, POWER_UP_NS);
-        self.pulse = Pulse::default();
+        self.pps = Pps::default();
         self.line.clear();
         self.sentence.clear();
         self.sentence_at = None;
     }
 
-    /// A data or position packet's timestamp at `at`: 0..3 600 000 000.
+    /// What the clock shows at `at` within its hour: 0..3 600 000 000.
     pub fn micros_past_hour(&self, at: SimTime) -> u32 {
         (self.shows_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }
 
-    /// The date and time that an HDL-64E tells at `at`.
+    /// The date and time that the clock shows at `at`.
     pub fn civil(&self, at: SimTime) -> DateTime {
         jiff::Timestamp::from_nanosecond(self.shows_ns(at))
             .unwrap_or(jiff::Timestamp::MAX)
@@ -127,67 +139,67 @@ impl DeviceClock {
             .datetime()
     }
 
-    /// The state of the pulse at `at`.
-    pub fn pps(&self, at: SimTime) -> PpsStatus {
+    /// The state of the pulse per second at `at`.
+    pub fn pps(&self, at: SimTime) -> PpsState {
         if self.settings.reference == ClockReference::Utc {
-            return PpsStatus::Locked;
+            return PpsState::Locked;
         }
-        let Some(last) = self.pulse.last_ticks else { return PpsStatus::Absent };
+        let Some(last) = self.pps.last_ticks else { return PpsState::Absent };
         match self.ticks(at) - last {
-            since if since > i128::from(self.settings.pps_absent_after_ns) => PpsStatus::Absent,
-            _ if self.is_locked() => PpsStatus::Locked,
-            _ if self.pulse.is_wrong => PpsStatus::Error,
-            _ => PpsStatus::Synchronizing,
+            since if since > i128::from(self.settings.pps_absent_after_ns) => PpsState::Absent,
+            _ if self.is_locked() => PpsState::Locked,
+            _ if self.pps.is_wrong => PpsState::Error,
+            _ => PpsState::Synchronizing,
         }
     }
 
     /// Whether sentences that name the time arrive at `at`.
-    pub fn hears_nmea(&self, at: SimTime) -> bool {
+    pub fn has_nmea(&self, at: SimTime) -> bool {
         let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
         self.settings.reference == ClockReference::Utc
             || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
     }
 
-    /// The last sentence that was understood, its line end included; empty before the first.
+    /// The last sentence that was understood, with its line end; empty before the first.
     pub fn sentence(&self) -> &[u8] {
         &self.sentence
     }
 
     fn is_locked(&self) -> bool {
-        let Pulse { last_ticks, steady, is_wrong } = self.pulse;
+        let Pps { last_ticks, steady, is_wrong } = self.pps;
         last_ticks.is_some() && !is_wrong && steady >= self.settings.pps_lock_s
     }
 
-    /// What comes down the cable at `at`; instants never go back.
-    pub fn hear(&mut self, at: SimTime, signal: &CableSignal) {
+    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         match signal {
-            CableSignal::PulsePerSecond(true) => self.hear_pulse(at),
+            CableSignal::PulsePerSecond(true) => self.handle_pulse(at),
             CableSignal::PulsePerSecond(false) => {}
             CableSignal::Bytes(bytes, line) => {
                 let own = LineSettings::eight_n_one(self.settings.gps_baud);
                 for byte in received(bytes, *line, own) {
-                    self.hear_byte(at, byte);
+                    self.handle_byte(at, byte);
                 }
             }
         }
     }
 
     /// The pulse rises.
-    fn hear_pulse(&mut self, at: SimTime) {
+    fn handle_pulse(&mut self, at: SimTime) {
         let now = self.ticks(at);
-        let passed = self.pulse.last_ticks.map(|last| now - last);
-        self.pulse.last_ticks = Some(now);
+        let passed = self.pps.last_ticks.map(|last| now - last);
+        self.pps.last_ticks = Some(now);
         let tolerance = i128::from(self.settings.pps_tolerance_ns);
         match passed {
             Some(passed) if (passed - SECOND_NS).abs() <= tolerance => {
-                self.pulse.steady = self.pulse.steady.saturating_add(1);
-                self.pulse.is_wrong = false;
+                self.pps.steady = self.pps.steady.saturating_add(1);
+                self.pps.is_wrong = false;
             }
             // The first, or the first after a pause.
-            None => self.pulse.steady = 0,
+            None => self.pps.steady = 0,
             Some(passed) => {
-                self.pulse.steady = 0;
-                self.pulse.is_wrong = passed <= i128::from(self.settings.pps_absent_after_ns);
+                self.pps.steady = 0;
+                self.pps.is_wrong = passed <= i128::from(self.settings.pps_absent_after_ns);
             }
         }
         if self.is_locked() {
@@ -197,8 +209,8 @@ impl DeviceClock {
         }
     }
 
-    /// Lines end in CR LF, CR or LF; what does not fit a position packet is noise.
-    fn hear_byte(&mut self, at: SimTime, byte: u8) {
+    /// Lines end in CR LF, CR or LF; what is too long is noise.
+    fn handle_byte(&mut self, at: SimTime, byte: u8) {
         match byte {
             b'$' => {
                 self.line.clear();
@@ -207,7 +219,7 @@ impl DeviceClock {
             b'\r' | b'\n' if !self.line.is_empty() => {
                 let mut line = std::mem::take(&mut self.line);
                 line.extend_from_slice(b"\r\n");
-                self.hear_sentence(at, line);
+                self.handle_sentence(at, line);
             }
             _ if self.line.is_empty() => {}
             _ if self.line.len() + 2 < LONGEST_SENTENCE => self.line.push(byte),
@@ -215,7 +227,7 @@ impl DeviceClock {
         }
     }
 
-    fn hear_sentence(&mut self, at: SimTime, line: Vec<u8>) {
+    fn handle_sentence(&mut self, at: SimTime, line: Vec<u8>) {
         let Ok(raw) = RawSentence::parse(&line) else { return };
         let known = TimeSentence::WORDS.iter().find(|(word, _)| *word == raw.address);
         let Some((_, kind)) = known.filter(|(_, kind)| self.settings.sentences.contains(kind))

@@ -1,0 +1,13 @@
+//! What spinning lidars of all families share.
+//!
+//! The head turns as [`rotor`] says and the lasers fire as the modes in [`program`] say. A family's
+//! [`stream::Planner`] makes packets of both; [`planned`] and [`backlog`] keep those on their way.
+//! [`clock`] stamps them.
+
+pub(crate) mod backlog;
+pub mod clock;
+pub(crate) mod planned;
+pub(crate) mod program;
+pub(crate) mod rotor;
+pub(crate) mod stream;
+pub(crate) mod view;

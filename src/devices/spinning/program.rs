@@ -1,0 +1,144 @@
+//! What a lidar does from when on: the mode in force now, changes that are to come, and the rotor.
+//!
+//! A change takes effect when the rotor next reaches angle 0, so that a turn is of one piece; when
+//! that is far off, or the rotor stands still, at most a second after the request. It never takes
+//! effect before [`REACTION_NS`]: packets that are due until then may have been handed over.
+
+use super::rotor::{Phase, Rotor};
+use crate::config::rig::faults::{MotorStall, Timed};
+use crate::devices::REACTION_NS;
+use crate::time::SimTime;
+
+/// No change waits longer than this for the rotor, nanoseconds.
+const MAX_WAIT_NS: u64 = 1_000_000_000;
+/// Planning at an instant needs the rotor's schedule up to this much later, nanoseconds.
+const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
+
+/// Modes with the time from which each is in force, and the rotor's schedule. What a mode `M` says
+/// is the family's.
+#[derive(Clone, Debug)]
+pub struct Program<M> {
+    /// In the order of time, never empty.
+    modes: Vec<(SimTime, M)>,
+    rotor: Rotor,
+}
+
+impl<M: PartialEq> Program<M> {
+    pub fn new(mode: M, rotor: Rotor) -> Self {
+        Self { modes: vec![(SimTime::ZERO, mode)], rotor }
+    }
+
+    /// Must be called before anything is planned.
+    pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
+        self.rotor.set_stalls(stalls);
+    }
+
+    /// Calls `plan` with what is to begin before `horizon`, but no later than the rotor's schedule is
+    /// known, and makes more of the schedule known until `plan` has planned something.
+    pub fn planned<T>(
+        &mut self,
+        horizon: SimTime,
+        mut plan: impl FnMut(&Self, SimTime) -> Option<T>,
+    ) -> Option<T> {
+        let enough = SimTime(horizon.0.saturating_add(FORESIGHT_NS));
+        loop {
+            let known_to = self.rotor.known_to();
+            if known_to >= enough {
+                return plan(self, horizon);
+            }
+            let planned = plan(self, SimTime(known_to.0.saturating_sub(FORESIGHT_NS)));
+            if planned.is_some() {
+                return planned;
+            }
+            self.rotor.look_ahead(SimTime(known_to.0 + 1));
+        }
+    }
+
+    /// The mode in force at `at`.
+    pub fn mode(&self, at: SimTime) -> &M {
+        let in_force = self.modes.iter().rev().find(|(since, _)| *since <= at);
+        &in_force.unwrap_or(&self.modes[0]).1
+    }
+
+    /// The modes that come into force after `from` and not after `to`.
+    pub fn modes_between(&self, from: SimTime, to: SimTime) -> impl Iterator<Item = &M> {
+        let is_between = move |since: SimTime| from < since && since <= to;
+        self.modes.iter().filter(move |(since, _)| is_between(*since)).map(|(_, mode)| mode)
+    }
+
+    pub fn rotor(&self) -> &Rotor {
+        &self.rotor
+    }
+
+    /// When a change takes effect that is asked for at `now`.
+    pub fn takes_effect(&self, now: SimTime) -> SimTime {
+        let earliest = SimTime(now.0 + REACTION_NS);
+        if self.rotor.is_still(earliest) {
+            return earliest;
+        }
+        let latest = SimTime(earliest.0 + MAX_WAIT_NS);
+        self.rotor.next_zero(earliest).unwrap_or(latest).min(latest)
+    }
+
+    /// Whether the program ends with this mode and drive already.
+    pub fn ends_with(&self, mode: &M, rpm: u32, phase: Option<Phase>) -> bool {
+        self.modes.last().is_some_and(|(_, last)| last == mode)
+            && self.rotor.drive() == (rpm, phase)
+    }
+
+    /// Puts `mode` into force from `at` on and drops what was to come after that.
+    pub fn set_mode(&mut self, at: SimTime, mode: M) {
+        self.modes.retain(|(since, _)| *since < at);
+        self.modes.push((at, mode));
+    }
+
+    /// From `at` on the motor drives towards `rpm` and `phase`; nothing changes if it does already.
+    pub fn set_drive(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
+        if self.rotor.drive() != (rpm, phase) {
+            self.rotor.schedule(at, rpm, phase);
+        }
+    }
+
+    /// Makes the rotor's schedule known as far as requests at `now` need it.
+    pub fn look_ahead(&mut self, now: SimTime) {
+        self.rotor.look_ahead(SimTime(now.0.saturating_add(FORESIGHT_NS)));
+    }
+
+    /// Drops what is in force before `before` only.
+    pub fn forget(&mut self, before: SimTime) {
+        let first = self.modes.iter().rposition(|(since, _)| *since <= before).unwrap_or(0);
+        self.modes.drain(..first);
+        self.rotor.forget(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_wait_for_the_next_turn() {
+        let rotor = Rotor::turning(600, 0.0, 200);
+        let mut program = Program::new("on", rotor);
+        let ms = |ms: u64| SimTime(ms * 1_000_000);
+        assert_eq!(program.takes_effect(ms(10)), ms(100));
+        assert_eq!(program.takes_effect(ms(90)), ms(200));
+        program.set_mode(ms(100), "off");
+        program.set_drive(ms(100), 0, None);
+        assert_eq!((*program.mode(ms(99)), *program.mode(ms(100))), ("on", "off"));
+        assert_eq!(program.modes_between(ms(99), ms(100)).collect::<Vec<_>>(), [&"off"]);
+        assert_eq!(program.modes_between(ms(100), ms(200)).count(), 0);
+        assert!(program.ends_with(&"off", 0, None) && !program.ends_with(&"on", 0, None));
+        // 600 rpm fall by 200 a second.
+        assert!(!program.rotor().is_still(ms(3099)));
+        assert_eq!(program.takes_effect(ms(4000)), ms(4020));
+        program.forget(ms(4000));
+        assert!(*program.mode(ms(4000)) == "off" && program.rotor().is_still(ms(4000)));
+    }
+
+    #[test]
+    fn a_change_does_not_wait_for_a_slow_rotor() {
+        let program = Program::new((), Rotor::turning(10, 0.0, 200));
+        assert_eq!(program.takes_effect(SimTime(0)), SimTime(REACTION_NS + MAX_WAIT_NS));
+    }
+}

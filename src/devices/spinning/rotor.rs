@@ -1,0 +1,306 @@
+//! How fast the head of a lidar turns and where it points, now and as far as is scheduled.
+//!
+//! The motor has inertia: it changes the speed by a constant angular acceleration, so the angle is
+//! piecewise quadratic in time. A stretch at a set speed is computed in whole nanoseconds and never
+//! drifts. Whatever is scheduled for later can be replaced until it begins.
+//!
+//! A stall holds the rotor: it slows down, stands still, and is driven again when it is released.
+//! Stalls may recur for ever, so they enter the schedule in cells of a fixed length, as far as they
+//! are needed ([`Rotor::look_ahead`]). The cells are always the same, so that angles do not depend on
+//! who asks when.
+
+mod stretch;
+
+use std::f64::consts::TAU;
+
+use crate::config::rig::faults::{MotorStall, Timed};
+use crate::config::velodyne_motor::MotorSettings;
+use crate::sensors::RotorMotion;
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+use stretch::{MINUTE_NS, Motion, Stretch};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// A phase error below this is not corrected, turns.
+const PHASE_TOLERANCE: f64 = 1e-6;
+
+/// Length of the cells in which stalls enter the schedule, nanoseconds.
+const CELL_NS: u64 = 4 * SECOND_NS;
+
+/// A rotor and its schedule. Angles are turns, clockwise seen from above, 0 is forward.
+#[derive(Clone, Debug)]
+pub struct Rotor {
+    /// In the order of time; never empty.
+    stretches: Vec<Stretch>,
+    acceleration_rpm_s: u32,
+    /// The speed in rpm and the phase that it is driven to.
+    drive: (u32, Option<Phase>),
+    stalls: Vec<Timed<MotorStall>>,
+    /// The schedule contains the stalls up to here.
+    known_to: SimTime,
+}
+
+/// The angle that the rotor shall have at each of a series of instants, a second apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phase {
+    /// Turns, 0..1.
+    pub turn: f64,
+    /// One of the instants.
+    pub second: SimTime,
+}
+
+impl Rotor {
+    /// A rotor with these settings that is driven to `rpm` from the first instant on.
+    pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> Self {
+        let turn = start_azimuth_rad / TAU;
+        if !motor.starts_at_rest {
+            return Self::turning(rpm, turn, motor.acceleration_rpm_s);
+        }
+        let mut rotor = Self::turning(0, turn, motor.acceleration_rpm_s);
+        rotor.schedule(SimTime::ZERO, rpm, None);
+        rotor
+    }
+
+    /// A rotor that has been turning at `rpm` since before the first instant, when it points at
+    /// `turn`. Its motor changes the speed by `acceleration_rpm_s`, at least 1.
+    pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
+        let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };
+        Self {
+            stretches: vec![first],
+            acceleration_rpm_s: acceleration_rpm_s.max(1),
+            drive: (rpm, None),
+            stalls: Vec::new(),
+            known_to: SimTime(u64::MAX),
+        }
+    }
+
+    /// The rotor will be held by `stalls`. Must be called before anything else.
+    pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
+        if !stalls.is_empty() {
+            self.stalls = stalls.to_vec();
+            self.known_to = SimTime::ZERO;
+        }
+    }
+
+    /// The speed in rpm and the phase that it is driven to while no stall holds it.
+    pub fn drive(&self) -> (u32, Option<Phase>) {
+        self.drive
+    }
+
+    /// Angles and speeds are known before this instant only.
+    pub fn known_to(&self) -> SimTime {
+        self.known_to
+    }
+
+    /// Makes angles and speeds known up to `to` at least.
+    pub fn look_ahead(&mut self, to: SimTime) {
+        while self.known_to < to {
+            let from = self.known_to;
+            self.known_to = cell_end(from);
+            if self.held_at(from).is_some() {
+                self.plan(from);
+            } else if let Some(opens) = self.next_stall(from) {
+                self.plan(opens);
+            }
+        }
+    }
+
+    /// The effects of stalls on what is measured between two instants.
+    pub fn fault_effects(&self, from: SimTime, to: SimTime) -> Vec<FaultEffect> {
+        let effect = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_between(from, to)?;
+            let kind = EffectKind::Stalled { rpm: self.rpm(from).round() as u64 };
+            Some(FaultEffect { fault: stall.fault, window, kind })
+        };
+        self.stalls.iter().filter_map(effect).collect()
+    }
+
+    /// The stall that holds it at `at`: how fast that slows it down, rpm/s, and until when.
+    fn held_at(&self, at: SimTime) -> Option<(f64, Option<SimTime>)> {
+        let motor = f64::from(self.acceleration_rpm_s);
+        self.stalls.iter().find_map(|stall| {
+            let (_, closes) = stall.schedule.window(stall.schedule.window_at(at)?);
+            let pace = match stall.kind.stops_within_ns {
+                Some(ns) if self.drive.0 > 0 => f64::from(self.drive.0) * 1e9 / ns as f64,
+                _ => motor,
+            };
+            Some((pace, closes))
+        })
+    }
+
+    /// When the next stall begins, if that is known already.
+    fn next_stall(&self, from: SimTime) -> Option<SimTime> {
+        let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
+        openings.min().filter(|opens| *opens < self.known_to)
+    }
+
+    /// The angle at `at`, turns, 0..1.
+    pub fn turn(&self, at: SimTime) -> f64 {
+        self.stretch(at).turned(at).rem_euclid(1.0)
+    }
+
+    pub fn rpm(&self, at: SimTime) -> f64 {
+        self.stretch(at).rpm(at)
+    }
+
+    /// Whether it stands still at `at` and is not driven to turn.
+    pub fn is_still(&self, at: SimTime) -> bool {
+        self.stretch(at).motion == Motion::Even { rpm: 0 }
+    }
+
+    /// The motion during a sweep from `start` to `end`.
+    pub fn motion(&self, start: SimTime, end: SimTime) -> RotorMotion {
+        let first = self.stretch(start);
+        let mut motion = RotorMotion::starting_with(first.piece(start, start));
+        let within = self.stretches.iter().filter(|s| s.from > start && s.from <= end);
+        for stretch in within {
+            motion.push(stretch.piece(start, stretch.from));
+        }
+        motion
+    }
+
+    /// The first instant after `after` at which the rotor has reached angle 0, if it ever does.
+    pub fn next_zero(&self, after: SimTime) -> Option<SimTime> {
+        let first = self.index(after);
+        (first..self.stretches.len()).find_map(|index| {
+            let stretch = &self.stretches[index];
+            let from = after.max(stretch.from);
+            let end = match (self.stretches.get(index + 1), stretch.motion) {
+                (Some(next), _) => next.from,
+                (None, Motion::Even { rpm: 0 }) => return None,
+                (None, Motion::Even { rpm }) => {
+                    SimTime(from.0 + (MINUTE_NS / u128::from(rpm)) as u64 + 2)
+                }
+                (None, Motion::Changing { .. }) => return None, // a schedule ends evenly
+            };
+            stretch.first_zero(from, end)
+        })
+    }
+
+    /// From `at` on the motor drives the rotor to `rpm` and then, given a `phase`, a little faster or
+    /// slower for a while until it is in phase. This replaces what was scheduled for later.
+    pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
+        self.drive = (rpm, phase);
+        if self.stalls.is_empty() {
+            return self.plan(at);
+        }
+        self.look_ahead(at);
+        let known_to = self.known_to;
+        self.known_to = cell_end(at).min(known_to);
+        self.plan(at);
+        self.look_ahead(known_to);
+    }
+
+    /// Replaces the schedule from `at` on: driven where no stall holds it.
+    fn plan(&mut self, mut at: SimTime) {
+        loop {
+            let (turn, rpm) = (self.turn(at), self.rpm(at));
+            self.stretches.retain(|stretch| stretch.from < at);
+            let next = match self.held_at(at) {
+                Some((pace, closes)) => {
+                    self.change_speed(at, turn, rpm, (0, pace));
+                    closes.filter(|closes| *closes <= self.known_to)
+                }
+                None => {
+                    let (wanted_rpm, phase) = self.drive;
+                    let pace = f64::from(self.acceleration_rpm_s);
+                    let from = self.change_speed(at, turn, rpm, (wanted_rpm, pace));
+                    if let Some(phase) = phase.filter(|_| wanted_rpm > 0) {
+                        self.correct_phase(from, wanted_rpm, phase);
+                    }
+                    self.next_stall(at)
+                }
+            };
+            let Some(next) = next else { return };
+            at = next;
+        }
+    }
+
+    /// Changes the speed to `to` (rpm, at so many rpm/s) from `at` on, where the rotor points at `turn`
+    /// and turns at `rpm`. Returns when that speed is reached.
+    fn change_speed(&mut self, at: SimTime, turn: f64, rpm: f64, to: (u32, f64)) -> SimTime {
+        let (wanted_rpm, pace) = to;
+        let difference = f64::from(wanted_rpm) - rpm;
+        let mut from = at;
+        if difference != 0.0 {
+            let acceleration_rpm_s = pace * difference.signum();
+            let motion = Motion::Changing { rpm, acceleration_rpm_s };
+            self.stretches.push(Stretch { from, turn, motion });
+            from = later(from, difference / acceleration_rpm_s);
+        }
+        let turn = if from == at { turn } else { self.turn(from) };
+        self.stretches.push(Stretch { from, turn, motion: Motion::Even { rpm: wanted_rpm } });
+        from
+    }
+
+    /// Drops the time before `before`, which nothing asks about any more.
+    pub fn forget(&mut self, before: SimTime) {
+        let first = self.index(before);
+        self.stretches.drain(..first);
+    }
+
+    /// Reaches the phase by a change of speed and back, from `from` on.
+    fn correct_phase(&mut self, from: SimTime, rpm: u32, phase: Phase) {
+        let missing = |rotor: &Self, since: SimTime| {
+            let second = next_second(since, phase.second);
+            let off = phase.turn - rotor.turn(second);
+            (off + 0.5).rem_euclid(1.0) - 0.5
+        };
+        let mut gain = missing(self, from);
+        if gain.abs() < PHASE_TOLERANCE {
+            return;
+        }
+        // Up and down again, half_s each, gains acceleration * half_s^2.
+        let pace = f64::from(self.acceleration_rpm_s);
+        let half_s = |gain: f64| (gain.abs() * 60.0 / pace).sqrt();
+        if gain < 0.0 && pace * half_s(gain) > f64::from(rpm) {
+            gain += 1.0; // it cannot slow down so much
+        }
+        let half_s = half_s(gain);
+        let pace = pace * gain.signum();
+        let (mut at, mut turn) = (from, self.turn(from));
+        self.stretches.retain(|stretch| stretch.from < from);
+        let speeds = [(f64::from(rpm), pace), (f64::from(rpm) + pace * half_s, -pace)];
+        for (rpm, acceleration_rpm_s) in speeds {
+            let motion = Motion::Changing { rpm, acceleration_rpm_s };
+            let stretch = Stretch { from: at, turn, motion };
+            self.stretches.push(stretch);
+            at = later(at, half_s);
+            turn = stretch.turned(at).rem_euclid(1.0);
+        }
+        self.stretches.push(Stretch { from: at, turn, motion: Motion::Even { rpm } });
+        // The remainder is due to rounding to nanoseconds.
+        let rest = missing(self, at);
+        if rest.abs() < PHASE_TOLERANCE
+            && let Some(last) = self.stretches.last_mut()
+        {
+            last.turn = (last.turn + rest).rem_euclid(1.0);
+        }
+    }
+
+    fn index(&self, at: SimTime) -> usize {
+        self.stretches.iter().rposition(|stretch| stretch.from <= at).unwrap_or(0)
+    }
+
+    fn stretch(&self, at: SimTime) -> &Stretch {
+        &self.stretches[self.index(at)]
+    }
+}
+
+/// The end of the cell that holds `at`.
+fn cell_end(at: SimTime) -> SimTime {
+    SimTime((at.0 / CELL_NS + 1).saturating_mul(CELL_NS))
+}
+
+fn later(at: SimTime, seconds: f64) -> SimTime {
+    SimTime(at.0 + SimTime::from_secs_f64(seconds).0)
+}
+
+/// The first instant not before `at` that is whole seconds from `second`.
+fn next_second(at: SimTime, second: SimTime) -> SimTime {
+    let wanted = second.0 % SECOND_NS;
+    SimTime(at.0 + (wanted + SECOND_NS - at.0 % SECOND_NS) % SECOND_NS)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! A stretch of time in which a rotor's angular acceleration stays the same.
+
+use std::f64::consts::TAU;
+
+use crate::sensors::RotorPiece;
+use crate::time::SimTime;
+
+pub(super) const MINUTE_NS: u128 = 60_000_000_000;
+
+/// Lasts from an instant until the next stretch begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stretch {
+    pub from: SimTime,
+    /// Angle at `from`, turns, 0..1.
+    pub turn: f64,
+    pub motion: Motion,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Motion {
+    Even {
+        rpm: u32,
+    },
+    Changing {
+        /// When the stretch begins.
+        rpm: f64,
+        acceleration_rpm_s: f64,
+    },
+}
+
+impl Stretch {
+    fn seconds_in(&self, at: SimTime) -> f64 {
+        at.0.saturating_sub(self.from.0) as f64 * 1e-9
+    }
+
+    /// The angle at `at`, turns; full turns count, but those of an even stretch do not.
+    pub fn turned(&self, at: SimTime) -> f64 {
+        match self.motion {
+            Motion::Even { rpm } => {
+                // Whole numbers until the last step, so that no day is long enough to drift.
+                let past_ns = at.0.saturating_sub(self.from.0);
+                let turned = match past_ns.checked_mul(rpm.into()) {
+                    Some(product) => product % MINUTE_NS as u64,
+                    // After months.
+                    None => (u128::from(past_ns) * u128::from(rpm) % MINUTE_NS) as u64,
+                };
+                turned as f64 / MINUTE_NS as f64 + self.turn
+            }
+            Motion::Changing { rpm, acceleration_rpm_s } => {
+                let past_s = self.seconds_in(at);
+                self.turn + (rpm + 0.5 * acceleration_rpm_s * past_s) * past_s / 60.0
+            }
+        }
+    }
+
+    pub fn rpm(&self, at: SimTime) -> f64 {
+        match self.motion {
+            Motion::Even { rpm } => rpm.into(),
+            Motion::Changing { rpm, acceleration_rpm_s } => {
+                rpm + acceleration_rpm_s * self.seconds_in(at)
+            }
+        }
+    }
+
+    /// The part from `from` on of a sweep that starts at `start`.
+    pub fn piece(&self, start: SimTime, from: SimTime) -> RotorPiece {
+        RotorPiece {
+            from_ns: from.0 - start.0,
+            azimuth_rad: self.turned(from).rem_euclid(1.0) * TAU,
+            rate_rad_s: self.rpm(from) / 60.0 * TAU,
+            acceleration_rad_s2: match self.motion {
+                Motion::Even { .. } => 0.0,
+                Motion::Changing { acceleration_rpm_s, .. } => acceleration_rpm_s / 60.0 * TAU,
+            },
+        }
+    }
+
+    /// The first instant after `from`, not after `end`, at which the rotor has reached angle 0. Of an
+    /// even stretch at most one turn is searched.
+    pub fn first_zero(&self, from: SimTime, end: SimTime) -> Option<SimTime> {
+        let whole_turns = |at: SimTime| match self.motion {
+            // Counted from the stretch's start in whole numbers, as `turned` leaves turns out.
+            Motion::Even { rpm } => {
+                let turned = u128::from(at.0 - self.from.0) * u128::from(rpm);
+                let part = (turned % MINUTE_NS) as f64 / MINUTE_NS as f64 + self.turn;
+                (turned / MINUTE_NS) as f64 + part.floor()
+            }
+            Motion::Changing { .. } => self.turned(at).floor(),
+        };
+        let begun = whole_turns(from);
+        if whole_turns(end) <= begun {
+            return None;
+        }
+        let (mut before, mut by) = (from.0, end.0);
+        while by - before > 1 {
+            let middle = before + (by - before) / 2;
+            if whole_turns(SimTime(middle)) > begun { by = middle } else { before = middle }
+        }
+        Some(SimTime(by))
+    }
+}

@@ -1,0 +1,135 @@
+//! The data packets of a spinning lidar on their way from the plan to the transmit.
+
+use super::backlog::{Backlog, Held, PacketPlan};
+use super::program::Program;
+use crate::devices::Transmit;
+use crate::sensors::fault::FaultEffect;
+use crate::sensors::{MeasurementRequest, Subject, Sweep};
+use crate::time::SimTime;
+
+/// Decides which packet comes next.
+pub trait Planner {
+    type Mode: PartialEq;
+    type Plan: PacketPlan;
+
+    /// The next packet, if it begins before `horizon`, and what to measure for it.
+    fn next(
+        &mut self,
+        program: &Program<Self::Mode>,
+        horizon: SimTime,
+    ) -> Option<(Self::Plan, Sweep)>;
+
+    /// Goes back to the first packet that a change at `from` concerns, if there is one.
+    fn undo(&mut self, from: SimTime) -> Option<Undone>;
+
+    /// No change will come before `before`.
+    fn forget(&mut self, before: SimTime);
+
+    /// When the next packet begins at the earliest.
+    fn position(&self) -> SimTime;
+}
+
+/// The first packet that will be planned again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undone {
+    pub number: u64,
+    /// When its last firing would have been over.
+    pub ends: SimTime,
+}
+
+/// Plans packets, has them measured, holds them until their timestamps are known, and takes them
+/// back when something changes.
+pub struct PacketStream<P: Planner> {
+    pub program: Program<P::Mode>,
+    pub planner: P,
+    /// The time that the device was told last.
+    pub now: SimTime,
+    backlog: Backlog<P::Plan>,
+    /// From a packet's end to its transmit, nanoseconds.
+    lag_ns: u64,
+    /// Whether a receiver sets the clock.
+    is_wired: bool,
+}
+
+impl<P: Planner> PacketStream<P> {
+    pub fn new(program: Program<P::Mode>, planner: P, lag_ns: u64) -> Self {
+        Self {
+            program,
+            planner,
+            now: SimTime::ZERO,
+            backlog: Backlog::default(),
+            lag_ns,
+            is_wired: false,
+        }
+    }
+
+    /// A receiver sets the clock: packets wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+    }
+
+    /// The next packet's sweep, if it begins before `horizon`.
+    pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let planner = &mut self.planner;
+        let (plan, sweep) =
+            self.program.planned(horizon, |program, known| planner.next(program, known))?;
+        let start = plan.start();
+        let index = self.backlog.ask(plan);
+        Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
+    }
+
+    /// The index of the next request, which is not for a packet.
+    pub fn count_request(&mut self) -> u64 {
+        self.backlog.count_request()
+    }
+
+    /// The packet that was asked for with request `index`; `None` if it was planned again since.
+    pub fn answered(&mut self, index: u64) -> Option<P::Plan> {
+        self.backlog.answered(index)
+    }
+
+    /// Takes a measured packet that lacks what the clock says at `stamped` only.
+    pub fn hold(&mut self, plan: P::Plan, stamped: SimTime, packet: MeasuredPacket) {
+        let MeasuredPacket { payload, points, mut fault_effects } = packet;
+        fault_effects.extend(self.program.rotor().fault_effects(plan.start(), plan.last()));
+        let due = SimTime(plan.ends().0 + self.lag_ns);
+        self.backlog.hold(Held { plan, stamped, points, due, payload, fault_effects });
+    }
+
+    /// The next packet whose timestamp is known.
+    pub fn next_known(&mut self) -> Option<Held<P::Plan>> {
+        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        self.backlog.known_by(heard)
+    }
+
+    pub fn send(&mut self, transmit: Transmit) {
+        self.backlog.ready.push_back(transmit);
+    }
+
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.backlog.ready.pop_front()
+    }
+
+    /// Plans again what a change at `from` concerns, and takes back what has been sent of it.
+    pub fn plan_again(&mut self, from: SimTime) {
+        let Some(Undone { number, ends }) = self.planner.undo(from) else { return };
+        self.backlog.revoke(number, SimTime(ends.0 + self.lag_ns));
+    }
+
+    /// The time has come to `now`. Drops what is not needed any more.
+    pub fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        self.planner.forget(self.now);
+        self.program.look_ahead(self.now);
+        let planned = self.backlog.oldest_start().unwrap_or(self.now);
+        self.program.forget(self.now.min(planned).min(self.planner.position()));
+    }
+}
+
+/// What was made of a packet's measurement.
+pub struct MeasuredPacket {
+    pub payload: Vec<u8>,
+    /// Points with a return.
+    pub points: u32,
+    pub fault_effects: Vec<FaultEffect>,
+}
