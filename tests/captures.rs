@@ -22,19 +22,19 @@ const VLP16: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
 /// TiM5xx, CoLa-B by TCP, from the tests of sick_scan_xd.
 const TIM5XX: &str = "captures/sick/sick-scan-xd-test.pcapng";
 
-fn frames(file: &str) -> Option<Vec<Vec<u8>>> {
-    let path = common::shared(file)?;
-    let mut reader = PcapReader::new(File::open(path).unwrap()).unwrap();
+fn frames(file: &str) -> Vec<Vec<u8>> {
+    let mut reader = PcapReader::new(File::open(common::shared(file)).unwrap()).unwrap();
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {
         frames.push(packet.unwrap().data.into_owned());
     }
-    Some(frames)
+    frames
 }
 
 #[test]
+#[ignore = "needs reference data"]
 fn vlp16_frames_and_payloads_survive() {
-    let Some(frames) = frames(VLP16) else { return };
+    let frames = frames(VLP16);
     let (mut data, mut position) = (0, 0);
     let mut again = Vec::new();
     for frame in &frames {
@@ -76,13 +76,15 @@ fn vlp16_frames_and_payloads_survive() {
 
 /// The packets of one unit make sense together: azimuths move on, timestamps too.
 #[test]
+#[ignore = "needs reference data"]
 fn vlp16_packets_follow_one_another() {
-    let Some(frames) = frames(VLP16) else { return };
+    let frames = frames(VLP16);
     let packets: Vec<DataPacket> = frames
         .iter()
         .filter(|frame| frame.len() == 1248)
         .map(|frame| DataPacket::parse(&frame[42..]).unwrap())
         .collect();
+    assert_eq!(packets.len(), 293);
     for pair in packets.windows(2) {
         let step_us = pair[1].timestamp_us() - pair[0].timestamp_us();
         assert!((1327..=1328).contains(&step_us), "{step_us} us");
@@ -97,9 +99,9 @@ fn vlp16_packets_follow_one_another() {
 
 /// A MicroStrain unit of the GQ7 family, from the test data of its maker's SDK.
 #[test]
+#[ignore = "needs reference data"]
 fn mip_packets_survive() {
-    let Some(path) = common::shared("captures/imu/mip-sdk-test-data.mip") else { return };
-    let recorded = std::fs::read(path).unwrap();
+    let recorded = std::fs::read(common::shared("captures/imu/mip-sdk-test-data.mip")).unwrap();
     let mut decoder = StreamDecoder::new();
     let mut again = Vec::new();
     let mut specific_force_g = Vec::new();
@@ -123,9 +125,8 @@ fn mip_packets_survive() {
 }
 
 /// What came by TCP from `port`, in the order of the sequence numbers.
-fn tcp_stream(file: &str, port: u16) -> Option<Vec<u8>> {
-    let path = common::shared(file)?;
-    let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
+fn tcp_stream(file: &str, port: u16) -> Vec<u8> {
+    let mut reader = PcapNgReader::new(File::open(common::shared(file)).unwrap()).unwrap();
     let mut stream = Vec::new();
     let mut expected = None;
     while let Some(block) = reader.next_block() {
@@ -140,12 +141,13 @@ fn tcp_stream(file: &str, port: u16) -> Option<Vec<u8>> {
         expected = Some(number.wrapping_add(tcp.payload().len() as u32));
         stream.extend_from_slice(tcp.payload());
     }
-    Some(stream)
+    stream
 }
 
 #[test]
+#[ignore = "needs reference data"]
 fn tim5xx_scans_survive_in_cola_b_and_by_way_of_cola_a() {
-    let Some(stream) = tcp_stream(TIM5XX, 2112) else { return };
+    let stream = tcp_stream(TIM5XX, 2112);
     let (mut rest, mut again, mut scans) = (&stream[..], Vec::new(), Vec::new());
     while let Next::Frame { dialect: Dialect::B, content, length } = frame::next(rest, 10_000) {
         let scan = ScanData::parse(Dialect::B, content).unwrap();

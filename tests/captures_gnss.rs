@@ -8,8 +8,8 @@ use menura::wire::gnss_stream::{Piece, PieceKind, Splitter};
 use menura::wire::nmea::{Content, RawSentence, Sentence};
 use menura::wire::ubx::{Frame, Message, MessageId, name};
 
-fn pieces(file: &str) -> Option<Vec<Piece>> {
-    let bytes = std::fs::read(common::shared(file)?).unwrap();
+fn pieces(file: &str) -> Vec<Piece> {
+    let bytes = std::fs::read(common::shared(file)).unwrap();
     let mut splitter = Splitter::default();
     let mut pieces = Vec::new();
     for chunk in bytes.chunks(100) {
@@ -19,7 +19,7 @@ fn pieces(file: &str) -> Option<Vec<Piece>> {
     pieces.extend(std::iter::from_fn(|| splitter.next_at_end()));
     let joined: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
     assert_eq!(joined, bytes);
-    Some(pieces)
+    pieces
 }
 
 /// Decodes and encodes every line and frame; how many of each message there were.
@@ -56,8 +56,9 @@ fn noise(pieces: &[Piece]) -> Vec<u8> {
 
 /// ZED-F9P, HPG 1.11, NMEA 4.10, from gpsd's daemon tests.
 #[test]
+#[ignore = "needs reference data"]
 fn zed_f9p_sentences_survive() {
-    let Some(pieces) = pieces("captures/gnss/ublox-zed-f9p-nmea.log") else { return };
+    let pieces = pieces("captures/gnss/ublox-zed-f9p-nmea.log");
     let counts = survive(&pieces);
     for (address, count) in [
         ("GNRMC", 29),
@@ -81,8 +82,9 @@ fn zed_f9p_sentences_survive() {
 
 /// ZED-F9P, HPG 1.11, UBX with high-precision positions.
 #[test]
+#[ignore = "needs reference data"]
 fn zed_f9p_frames_survive() {
-    let Some(pieces) = pieces("captures/gnss/ublox-zed-f9p-hp.ubx.log") else { return };
+    let pieces = pieces("captures/gnss/ublox-zed-f9p-hp.ubx.log");
     let counts = survive(&pieces);
     for message in [
         "NAV-PVT",
@@ -104,8 +106,9 @@ fn zed_f9p_frames_survive() {
 
 /// NEO-M8T with raw measurements, which have a name but no fields here.
 #[test]
+#[ignore = "needs reference data"]
 fn neo_m8t_frames_survive() {
-    let Some(pieces) = pieces("captures/gnss/ublox-neo-m8t.log") else { return };
+    let pieces = pieces("captures/gnss/ublox-neo-m8t.log");
     let counts = survive(&pieces);
     for (message, count) in [
         ("NAV-SOL", 39),
@@ -123,8 +126,9 @@ fn neo_m8t_frames_survive() {
 
 /// An epoch's messages agree with one another, so the fields are where we think they are.
 #[test]
+#[ignore = "needs reference data"]
 fn messages_of_an_epoch_agree() {
-    let Some(pieces) = pieces("captures/gnss/ublox-zed-f9p-hp.ubx.log") else { return };
+    let pieces = pieces("captures/gnss/ublox-zed-f9p-hp.ubx.log");
     let messages = pieces.iter().filter(|piece| piece.kind == PieceKind::Ubx).filter_map(|piece| {
         Message::from_frame(&Frame::parse(&piece.bytes).unwrap()).map(Result::unwrap)
     });
@@ -160,8 +164,9 @@ fn messages_of_an_epoch_agree() {
 
 /// Another reader of NMEA gets the same values from the same lines.
 #[test]
+#[ignore = "needs reference data"]
 fn the_nmea_crate_agrees() {
-    let Some(pieces) = pieces("captures/gnss/ublox-zed-f9p-nmea.log") else { return };
+    let pieces = pieces("captures/gnss/ublox-zed-f9p-nmea.log");
     let mut compared = 0;
     for piece in pieces.iter().filter(|piece| piece.kind == PieceKind::Line) {
         let raw = RawSentence::parse(&piece.bytes).unwrap();

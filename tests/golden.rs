@@ -332,8 +332,8 @@ fn the_types_of_the_cycle_are_the_manuals() {
 }
 
 /// The 64 lasers of a sample unit, from the wire columns of a reference table.
-fn sample_lasers(file: &str) -> Option<Vec<LaserRecord>> {
-    let path = common::shared(&format!("protocols/data/{file}"))?;
+fn sample_lasers(file: &str) -> Vec<LaserRecord> {
+    let path = common::shared(&format!("protocols/data/{file}"));
     let mut reader = csv::Reader::from_path(path).unwrap();
     let headers = reader.headers().unwrap().clone();
     let lasers = reader.records().map(|row| {
@@ -356,10 +356,11 @@ fn sample_lasers(file: &str) -> Option<Vec<LaserRecord>> {
             max_intensity: column("max_intensity") as u8,
         }
     });
-    Some(lasers.collect())
+    lasers.collect()
 }
 
 #[test]
+#[ignore = "needs reference data"]
 fn the_sample_units_streams_survive_packet_by_packet() {
     for (file, format, laser_0, tail) in [
         ("hdl64e_s3_calibration.csv", StatusFormat::S3, S3_LASER_0, S3_TAIL),
@@ -369,7 +370,7 @@ fn the_sample_units_streams_survive_packet_by_packet() {
             tail
         }),
     ] {
-        let Some(lasers) = sample_lasers(file) else { return };
+        let lasers = sample_lasers(file);
         assert_eq!(lasers[0], laser_0);
         let mut table = known_table(format);
         table.lasers = lasers.try_into().unwrap();

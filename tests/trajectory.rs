@@ -586,10 +586,10 @@ fn the_ground_carries_the_robot() {
 }
 
 #[test]
+#[ignore = "needs reference data"]
 fn shipped_waypoint_files_are_driven() {
-    let Some(folder) = shared("scenes/mavs/data/waypoints") else { return };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = std::fs::read_dir(shared("scenes/mavs/data/waypoints")).unwrap();
+    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 9);
     for path in files {

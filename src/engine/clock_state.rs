@@ -73,13 +73,36 @@ fn kernel_state() -> Option<(i32, nix::libc::timex)> {
 
 #[cfg(test)]
 mod tests {
+    use nix::libc;
+
     use super::*;
 
     #[test]
     fn the_kernel_answers() {
         let state = ClockState::now(&ClockOffset { offset_ns: 0, uncertainty_ns: 150 });
-        assert!(state.is_synchronised.is_some() && state.max_error_us.is_some());
         assert_eq!(state.comparison_us, 0.15);
-        assert!(state.describe().contains("synchronised"));
+        // The kernel says the same in another way: by a flag.
+        let (_, timex) = kernel_state().expect("the kernel's answer");
+        let is_kept_right = timex.status & (libc::STA_UNSYNC | libc::STA_CLOCKERR) == 0;
+        assert_eq!(state.is_synchronised, Some(is_kept_right));
+        let (max, estimated) = (state.max_error_us.unwrap(), state.estimated_error_us.unwrap());
+        assert!(max >= 0.0 && estimated >= 0.0, "{max} {estimated}");
+        // No clock of Linux may run more than 500 ppm fast or slow.
+        assert!(state.frequency_ppm.unwrap().abs() <= 500.0, "{state:?}");
+    }
+
+    #[test]
+    fn what_keeps_the_clock_right_is_described() {
+        for (is_synchronised, max_error_us, described) in [
+            (Some(true), Some(2345.0), "tsc, synchronised within 2.3 ms"),
+            (Some(true), None, "tsc, synchronised"),
+            (Some(false), Some(16e6), "tsc, not synchronised (no NTP, no PTP)"),
+            (None, None, "tsc, of unknown synchronisation"),
+        ] {
+            let source = Some("tsc".to_owned());
+            let state = ClockState { source, is_synchronised, max_error_us, ..Default::default() };
+            assert_eq!(state.describe(), described);
+        }
+        assert!(ClockState::default().describe().starts_with("unknown source, "));
     }
 }

@@ -107,6 +107,15 @@ fn no_file_names_a_place_on_someones_machine() {
     report(files.iter().flat_map(|(name, text)| machine_path_faults(name, text)));
 }
 
+#[test]
+fn what_an_ignored_test_needs_is_known_to_tools_test() {
+    let script = fs::read_to_string(top().join("tools/test")).expect("tools/test");
+    let mut files = Vec::new();
+    collect(&top().join("src"), &mut files);
+    collect(&top().join("tests"), &mut files);
+    report(files.iter().flat_map(|(name, text)| ignore_faults(name, text, &script)));
+}
+
 /// One broken rule.
 #[derive(Debug, PartialEq)]
 struct Fault {
@@ -186,6 +195,35 @@ fn top_folder_fault(name: &str) -> Option<Fault> {
     (!fine).then(|| fault(name, 0, "is not agreed to lie in the top folder"))
 }
 
+/// An ignored test says what it needs, and `tools/test` has a row that runs it where that is there.
+fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
+    let target = match file.strip_prefix("tests/") {
+        Some(name) => {
+            format!("--test {}", name.trim_end_matches(".rs").split('/').next().unwrap_or_default())
+        }
+        None => "--lib".to_owned(),
+    };
+    let is_run = |need: &str| {
+        let row = format!("'{need}: ");
+        let mut rows = script.lines().filter_map(|line| line.trim().strip_prefix(&row));
+        rows.any(|targets| {
+            format!("{} ", targets.replace('\'', " ")).contains(&format!("{target} "))
+        })
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim_start().starts_with("#[ignore"))
+        .filter(|(_, line)| !line.contains("the sources do not keep to it yet"))
+        .filter(|(_, line)| {
+            let need = line.trim().strip_prefix("#[ignore = \"needs ");
+            !need.and_then(|need| need.strip_suffix("\"]")).is_some_and(is_run)
+        })
+        .map(|(index, _)| {
+            fault(file, index + 1, format!("no row of tools/test runs this in {target}"))
+        })
+        .collect()
+}
+
 fn machine_path_faults(file: &str, text: &str) -> Vec<Fault> {
     text.lines()
         .enumerate()
@@ -209,6 +247,16 @@ mod checker {
     fn finds_strangers_in_the_top_folder() {
         assert!(top_folder_fault("notes.txt").is_some());
         assert!(top_folder_fault("src").is_none() && top_folder_fault(".ci").is_none());
+    }
+
+    #[test]
+    fn finds_ignored_tests_that_nobody_runs() {
+        let script = "rows=(\n    'two cores: --test a --test b'\n    'a net: --lib -- x'\n)\n";
+        let text = "#[ignore]\n#[ignore = \"needs two cores\"]\n#[ignore = \"needs more\"]\n\
+                    \n    #[ignore = \"needs a net\"]\n#[ignore = \"slow\"]\n";
+        assert_eq!(lines(&ignore_faults("tests/a.rs", text, script)), [1, 3, 5, 6]);
+        assert_eq!(lines(&ignore_faults("tests/c.rs", text, script)), [1, 2, 3, 5, 6]);
+        assert_eq!(lines(&ignore_faults("src/links/a.rs", text, script)), [1, 2, 3, 6]);
     }
 
     #[test]
