@@ -14,7 +14,9 @@
 //! | [`sensors`] | physics: truth in, measurement out | all above |
 //! | [`devices`] | products: measurement and commands in, bytes out; no I/O, time is an argument | all above |
 //! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
+//! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
 //! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
+//! | [`validation`] | experiments that compare what is simulated with what it should be | all above |
 //! | [`cli`] | one file a verb | all |
 //!
 //! # Words
@@ -65,7 +67,9 @@ pub mod devices;
 pub mod engine;
 pub mod frames;
 pub mod links;
+pub mod plot;
 pub mod sensors;
 pub mod time;
+pub mod validation;
 pub mod wire;
 pub mod world;

@@ -3,6 +3,8 @@
 //! [`SimTime`] counts nanoseconds since the first instant of a run; it is the only time the
 //! simulation knows. [`Epoch`] says what UTC that first instant has, for devices that print it.
 
+pub mod duration;
+
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;

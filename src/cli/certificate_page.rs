@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use super::chart::{Axis, BLUE, Chart, ORANGE, decades, escape};
 use crate::engine::certificate::{Certificate, DeviceTiming};
 use crate::engine::timing::{ErrorFigures, Window};
+use crate::plot::chart::{Axis, BLUE, Chart, ORANGE, decades, escape};
 
 /// How pages look.
 pub const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;color:#1c2127;max-width:880px;\

@@ -8,10 +8,10 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::CliError;
-use super::duration::parse_duration;
 use crate::engine::host::{self, HostFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::{self, WakeUps};
+use crate::time::duration::parse_duration;
 use findings::{Finding, State};
 
 /// Arguments of `menura doctor`.

@@ -51,7 +51,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use super::{CliError, canvas};
+use super::CliError;
 use crate::analysis::ReportError;
 use crate::analysis::capture::CaptureReader;
 pub use crate::analysis::capture::{CaptureError, Source};

@@ -3,13 +3,10 @@
 //! Results go to standard output, talk to standard error. Exit codes: 0 done, 1 failed while
 //! working, 2 the input is wrong and nothing was started, 3 done and found wanting.
 
-mod canvas;
 mod certificate_page;
 mod certify;
-mod chart;
 mod check;
 mod doctor;
-mod duration;
 pub mod inspect;
 mod out_file;
 mod probe;

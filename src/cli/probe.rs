@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::chart::{BLUE, escape};
-use super::duration::parse_duration;
 use super::{CliError, certificate_page, stop_on_signal};
 use crate::analysis::probe::compare::{Comparison, compare};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
+use crate::plot::chart::{BLUE, escape};
+use crate::time::duration::parse_duration;
 
 /// Longest certificate that is read.
 const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::duration::parse_duration;
 use super::rig_args::RigArgs;
 use super::{CliError, setup, stop_on_signal};
 use crate::engine::record::record;
+use crate::time::duration::parse_duration;
 
 /// Arguments of `menura record`.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,6 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::certify::CertifyArgs;
-use super::duration::parse_duration;
 use super::run::tell_refusals;
 use super::status::StatusView;
 use super::{CliError, stop_on_signal};
@@ -19,6 +18,8 @@ use crate::engine::certificate::{Account, Certificate, digest};
 use crate::engine::os::Grant;
 use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
 use crate::time::SimTime;
+use crate::time::duration::parse_duration;
+use crate::time::duration::parse_duration;
 use crate::wire::ethernet::Content;
 
 /// Longest capture that is held in memory.

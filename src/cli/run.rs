@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::certify::CertifyArgs;
-use super::duration::parse_duration;
 use super::out_file::OutFile;
 use super::rig_args::RigArgs;
 use super::status::StatusView;
@@ -23,6 +22,7 @@ use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::RealTimeRun;
 use crate::engine::stats::DeviceFigures;
+use crate::time::duration::parse_duration;
 use crate::world::trajectory::feed::FeedCounts;
 
 /// Arguments of `menura run`.

@@ -1,32 +1,101 @@
-//! `menura validate`: checks that what is simulated is what was asked for.
+//! `menura validate`: the experiments of [`validation`](crate::validation).
 
-mod allan;
-mod allan_plot;
-mod vepd;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::CliError;
+use crate::validation::{EXPERIMENTS, Experiment, ExperimentError};
 
 /// Arguments of `menura validate`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Args)]
 pub struct Cmd {
     #[command(subcommand)]
-    what: What,
+    chosen: Chosen,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    /// Compare the Allan deviation of an IMU's simulated output with what its errors ask for
-    Allan(allan::Cmd),
-    /// Compare GNSS error models by what a state estimator makes of them and of an IMU
-    Vepd(vepd::Cmd),
+/// Options that all experiments share.
+#[derive(Debug, Args)]
+struct Output {
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Draw what was found
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
+}
+
+/// The experiment that was asked for, with its options.
+#[derive(Debug)]
+struct Chosen {
+    experiment: &'static Experiment,
+    options: ArgMatches,
+    output: Output,
 }
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        match self.what {
-            What::Allan(cmd) => cmd.run(),
-            What::Vepd(cmd) => cmd.run(),
+        let Chosen { experiment, options, output } = self.chosen;
+        let findings = (experiment.run)(&options)?;
+        if output.json {
+            println!("{}", findings.report);
+        } else {
+            print!("{}", findings.text);
         }
+        if let Some(path) = &output.plot {
+            findings.plot.save_with_format(path, image::ImageFormat::Png).map_err(|error| {
+                CliError::failed(format!("cannot write {}", path.display()), &error)
+            })?;
+            eprintln!("drew {}", path.display());
+        }
+        if !findings.verdict.holds {
+            return Err(CliError::Failed(findings.verdict.line));
+        }
+        eprintln!("{}", findings.verdict.line);
+        Ok(())
+    }
+}
+
+impl From<ExperimentError> for CliError {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Input(text) => Self::Input(format!("error: {text}")),
+            ExperimentError::Rig(faults) => faults.into(),
+            ExperimentError::Write { .. } => Self::failed(&error, &error),
+        }
+    }
+}
+
+impl FromArgMatches for Chosen {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, options) = matches.subcommand().ok_or_else(missing)?;
+        let experiment = EXPERIMENTS.iter().find(|e| e.name == name).ok_or_else(missing)?;
+        let output = Output::from_arg_matches(options)?;
+        Ok(Self { experiment, options: options.clone(), output })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for Chosen {
+    fn augment_subcommands(command: Command) -> Command {
+        let subcommands = EXPERIMENTS.iter().map(|experiment| {
+            let command = Command::new(experiment.name).about(experiment.about);
+            Output::augment_args((experiment.arguments)(command))
+        });
+        command.subcommand_required(true).arg_required_else_help(true).subcommands(subcommands)
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        EXPERIMENTS.iter().any(|experiment| experiment.name == name)
     }
 }

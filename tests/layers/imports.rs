@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "sensors",
     "devices",
     "engine",
+    "plot",
     "analysis",
     "validation",
     "cli",
@@ -23,7 +24,7 @@ const LAYERS: &[&str] = &[
 
 /// Layers that may import fewer.
 const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
-    &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"])];
+    &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"]), ("plot", &[])];
 
 /// What lies in `src/devices` and is no family: every family may import it, and it imports none.
 const SHARED_BY_DEVICES: &[&str] = &["spinning", "uart"];

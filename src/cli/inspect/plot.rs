@@ -6,11 +6,11 @@ use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
 use super::Hints;
-use super::canvas::{BRIGHTNESS, Canvas, HEIGHT, LARGE, MEDIUM, SMALL, Scale, WARM_TO_COLD};
 use crate::analysis::capture::{CaptureError, CaptureReader, Source};
 use crate::analysis::cloud::{CloudDecoder, CloudPoint, table_of};
 use crate::analysis::data_flow::{DataFlow, Unit};
 use crate::analysis::flows::{Analysis, Payload, Seen};
+use crate::plot::canvas::{BRIGHTNESS, Canvas, HEIGHT, LARGE, MEDIUM, SMALL, Scale, WARM_TO_COLD};
 use crate::wire::velodyne::Bank;
 
 /// More points than any rotation has: 300 rpm at 4.8 million a second is a fifth of this.

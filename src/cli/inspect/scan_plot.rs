@@ -4,8 +4,8 @@ use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
 use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
-use crate::cli::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 use crate::devices::decoder::Scan;
+use crate::plot::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const SIDE: i32 = 900;
 /// Left and upper edge of the panel.

@@ -5,7 +5,7 @@ use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
 use crate::analysis::twin::figures::{Figures, Spread};
-use crate::cli::canvas::{Canvas, LARGE, MEDIUM, SMALL};
+use crate::plot::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const WIDTH: u32 = 1000;
 const PANEL_HEIGHT: i32 = 170;

@@ -32,17 +32,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::drive::{Bench, Course, Manner, Variant};
 use self::metrics::{Drive, Score, wasserstein};
-use super::super::CliError;
-use super::super::duration::parse_duration;
+use super::{ExperimentError, Findings, Run, Verdict};
+use crate::time::duration::parse_duration;
 
 /// A progress bar appears after so long.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// No simulation is longer, seconds of all drives.
 const MAX_TOTAL_S: f64 = 1e6;
 
-/// Arguments of `menura validate vepd`.
+/// Options of the experiment.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {
+pub(super) struct Vepd {
     /// Courses to drive
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Course::ALL)]
     trajectory: Vec<Course>,
@@ -86,12 +86,6 @@ pub struct Cmd {
     /// From rest to its speed, s
     #[arg(long, default_value_t = 2.0, value_parser = in_range::<100, 60_000>)]
     ramp: f64,
-    /// One JSON object
-    #[arg(long)]
-    json: bool,
-    /// Write speeds and histograms
-    #[arg(long, value_name = "FILE.png")]
-    plot: Option<PathBuf>,
     /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -160,31 +154,29 @@ impl Distance {
 }
 
 /// All that was found.
-struct Findings {
+struct Comparison {
     courses: Vec<Course>,
     groups: Vec<Group>,
     reference: Group,
 }
 
-impl Cmd {
-    /// Runs the command.
-    pub fn run(self) -> Result<(), CliError> {
-        let findings = self.find()?;
-        if self.json {
-            println!("{}", table::report(&self, &findings));
-        } else {
-            print!("{}", table::text(&self, &findings));
-        }
-        if let Some(path) = &self.plot {
-            let picture = plot::draw(&self, &findings);
-            picture.save_with_format(path, image::ImageFormat::Png).map_err(|error| {
-                CliError::failed(format!("cannot write {}", path.display()), &error)
-            })?;
-            eprintln!("drew {}", path.display());
-        }
-        Ok(())
-    }
+impl Run for Vepd {
+    const NAME: &'static str = "vepd";
+    const ABOUT: &'static str =
+        "Compare GNSS error models by what a state estimator makes of them and of an IMU";
 
+    fn run(&self) -> Result<Findings, ExperimentError> {
+        let comparison = self.compare()?;
+        Ok(Findings {
+            text: table::text(self, &comparison),
+            report: table::report(self, &comparison),
+            plot: plot::draw(self, &comparison),
+            verdict: Verdict { holds: true, line: table::nearest(&comparison) },
+        })
+    }
+}
+
+impl Vepd {
     fn manner(&self) -> Manner {
         Manner {
             length_m: self.length,
@@ -197,8 +189,8 @@ impl Cmd {
         }
     }
 
-    fn find(&self) -> Result<Findings, CliError> {
-        let input = |text: String| CliError::Input(format!("error: {text}"));
+    fn compare(&self) -> Result<Comparison, ExperimentError> {
+        let input = ExperimentError::Input;
         let distinct = |mut all: Vec<Course>| {
             all.sort();
             all.dedup();
@@ -241,10 +233,14 @@ impl Cmd {
         if groups.is_empty() {
             return Err(input("nothing is left to hold against the reference".into()));
         }
-        Ok(Findings { courses, groups, reference })
+        Ok(Comparison { courses, groups, reference })
     }
 
-    fn simulate(&self, courses: &[Course], variants: &[Variant]) -> Result<Vec<Group>, CliError> {
+    fn simulate(
+        &self,
+        courses: &[Course],
+        variants: &[Variant],
+    ) -> Result<Vec<Group>, ExperimentError> {
         let bench = Bench::new();
         let mut groups: Vec<Group> = variants
             .iter()
@@ -253,8 +249,8 @@ impl Cmd {
         let bar = progress(courses.len() * self.runs as usize * variants.len());
         for course in courses {
             let truth = bench.truth(*course, &self.manner()).map_err(|why| {
-                CliError::Input(format!(
-                    "error: {} cannot be driven so: {why}",
+                ExperimentError::Input(format!(
+                    "{} cannot be driven so: {why}",
                     recorded::name_of(*course)
                 ))
             })?;
@@ -278,13 +274,19 @@ impl Cmd {
         Ok(groups)
     }
 
-    fn write(&self, group: &str, course: Course, run: u32, drive: &Drive) -> Result<(), CliError> {
+    fn write(
+        &self,
+        group: &str,
+        course: Course,
+        run: u32,
+        drive: &Drive,
+    ) -> Result<(), ExperimentError> {
         let Some(out) = &self.out else { return Ok(()) };
         let folder = out.join(group);
         let file = folder.join(format!("{}_{}.csv", recorded::name_of(course), run + 1));
         std::fs::create_dir_all(&folder)
             .and_then(|()| recorded::write(&file, drive))
-            .map_err(|error| CliError::failed(format!("cannot write {}", file.display()), &error))
+            .map_err(|why| ExperimentError::Write { path: file.display().to_string(), why })
     }
 }
 

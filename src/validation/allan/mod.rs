@@ -5,15 +5,16 @@
 //! one its coefficients ask for, at times from 3 / bandwidth to a ninth of the recording. Allowed
 //! is 3 % and four standard errors of the estimate. The temperature stays at 25 °C.
 
+mod plot;
+
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use glam::DVec3;
 use serde_json::json;
 
-use super::super::CliError;
-use super::super::duration::parse_duration;
-use super::allan_plot;
+use super::{ExperimentError, Findings, Run, Verdict};
 use crate::config::imu::{Decimation, ImuProfile, ImuSettings, TriadErrors};
 use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::{Configured, DeviceFamily, Rig};
@@ -22,6 +23,7 @@ use crate::sensors::imu::allan::{
 };
 use crate::sensors::imu::errors::{Circumstances, Triad};
 use crate::sensors::noise::NoiseSource;
+use crate::time::duration::parse_duration;
 
 /// Allowed besides the error of the estimate.
 const ALLOWED: f64 = 0.03;
@@ -32,9 +34,9 @@ const PER_DECADE: u32 = 3;
 /// No simulation is longer, samples: some gigabytes.
 const MAX_SAMPLES: u64 = 200_000_000;
 
-/// Arguments of `menura validate allan`.
+/// Options of the experiment.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {
+pub(super) struct Allan {
     /// The IMU's profile, or with --rig the name of a device of that rig
     #[arg(value_name = "PROFILE|DEVICE")]
     name: String,
@@ -47,16 +49,10 @@ pub struct Cmd {
     /// Of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write a log-log plot
-    #[arg(long, value_name = "FILE.png")]
-    plot: Option<PathBuf>,
-    /// One JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 /// One of the unit's sensors, asked and found.
-pub struct Compared {
+pub(super) struct Compared {
     /// `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
     /// Name of the unit that numbers are shown in.
@@ -72,7 +68,7 @@ pub struct Compared {
 }
 
 /// One averaging time.
-pub struct Row {
+pub(super) struct Row {
     /// Found, of three axes.
     pub point: Point,
     /// Asked for, SI.
@@ -91,43 +87,42 @@ impl Row {
     }
 }
 
-impl Cmd {
-    /// Runs the command.
-    pub fn run(self) -> Result<(), CliError> {
+impl Run for Allan {
+    const NAME: &'static str = "allan";
+    const ABOUT: &'static str =
+        "Compare the Allan deviation of an IMU's simulated output with what its errors ask for";
+
+    fn run(&self) -> Result<Findings, ExperimentError> {
         let (driver, settings) = self.unit()?;
         let samples = self.duration.as_secs_f64() * f64::from(driver.sample_rate_hz);
         if samples > MAX_SAMPLES as f64 || samples < 1000.0 {
             let most = MAX_SAMPLES / u64::from(driver.sample_rate_hz);
-            let text = format!("error: this unit can lie still from 1 s to {most} s");
-            return Err(CliError::Input(text));
+            let text = format!("this unit can lie still from 1 s to {most} s");
+            return Err(ExperimentError::Input(text));
         }
         let compared = self.compare(&driver, &settings);
         if compared.is_empty() {
-            let text = format!("error: {} has no errors to find", self.name);
-            return Err(CliError::Input(text));
+            return Err(ExperimentError::Input(format!("{} has no errors to find", self.name)));
         }
-        if self.json {
-            println!("{}", self.report(&settings, &compared));
-        } else {
-            self.print(&settings, &compared);
-        }
-        if let Some(path) = &self.plot {
-            let title = format!("{}, {} Hz, seed {}", self.name, settings.rate_hz, self.seed);
-            let picture = allan_plot::draw(&title, &compared);
-            picture.save_with_format(path, image::ImageFormat::Png).map_err(|error| {
-                CliError::failed(format!("cannot write {}", path.display()), &error)
-            })?;
-            eprintln!("drew {}", path.display());
-        }
+        let all = compared.iter().flat_map(|c| &c.rows).filter(|row| row.allowed.is_some()).count();
         let bad = compared.iter().flat_map(|c| &c.rows).filter(|row| !row.is_good()).count();
-        if bad > 0 {
-            return Err(CliError::Failed(format!("{bad} deviations are not as asked for")));
-        }
-        Ok(())
+        let line = match bad {
+            0 => format!("all {all} deviations are as asked for"),
+            bad => format!("{bad} deviations are not as asked for"),
+        };
+        let title = format!("{}, {} Hz, seed {}", self.name, settings.rate_hz, self.seed);
+        Ok(Findings {
+            text: self.text(&settings, &compared),
+            report: self.report(&settings, &compared),
+            plot: plot::draw(&title, &compared),
+            verdict: Verdict { holds: bad == 0, line },
+        })
     }
+}
 
-    fn unit(&self) -> Result<(ImuProfile, ImuSettings), CliError> {
-        let none = || CliError::Input(format!("error: {} is no IMU", self.name));
+impl Allan {
+    fn unit(&self) -> Result<(ImuProfile, ImuSettings), ExperimentError> {
+        let none = || ExperimentError::Input(format!("{} is no IMU", self.name));
         let Some(path) = &self.rig else {
             let profile = Profile::find(&self.name)?;
             let DriverProfile::Imu(driver) = &profile.driver else { return Err(none()) };
@@ -137,8 +132,8 @@ impl Cmd {
         let device = rig.devices.iter().find(|device| device.name == self.name);
         let device = device.ok_or_else(|| {
             let names: Vec<_> = rig.devices.iter().map(|d| d.name.as_str()).collect();
-            let text = format!("error: {} has no device `{}`", path.display(), self.name);
-            CliError::Input(format!("{text}; allowed: {}", names.join(", ")))
+            let text = format!("{} has no device `{}`", path.display(), self.name);
+            ExperimentError::Input(format!("{text}; allowed: {}", names.join(", ")))
         })?;
         match &device.family {
             DeviceFamily::Imu(Configured { profile, settings }) => {
@@ -203,14 +198,17 @@ impl Cmd {
             .collect()
     }
 
-    fn print(&self, settings: &ImuSettings, compared: &[Compared]) {
+    fn text(&self, settings: &ImuSettings, compared: &[Compared]) -> String {
+        let mut text = String::new();
         for c in compared {
             let hours = self.duration.as_secs_f64() / 3600.0;
-            println!(
+            let _ = writeln!(
+                text,
                 "{}, {}: {hours:.2} h at {} Hz, seed {}",
                 self.name, c.name, settings.rate_hz, self.seed
             );
-            println!(
+            let _ = writeln!(
+                text,
                 "  {:>12}  {:>14}  {:>14}  {:>8}  {:>8}",
                 "time, s", "asked", "found", "off", "allowed"
             );
@@ -220,7 +218,8 @@ impl Cmd {
                     Some(allowed) => format!("{:7.1} %  <-- not as asked", allowed * 100.0),
                     None => "shorter than the bandwidth's".to_owned(),
                 };
-                println!(
+                let _ = writeln!(
+                    text,
                     "  {:12.4}  {:14.6}  {:14.6}  {:+6.1} %  {allowed}",
                     row.point.tau_s,
                     row.asked / c.scale,
@@ -228,12 +227,13 @@ impl Cmd {
                     row.off() * 100.0,
                 );
             }
-            println!("  coefficients in {}, asked and found on the curve", c.unit);
+            let _ = writeln!(text, "  coefficients in {}, asked and found on the curve", c.unit);
             for (what, asked, found) in c.coefficients() {
-                println!("    {what:24}  {asked:14.6}  {found:14.6}");
+                let _ = writeln!(text, "    {what:24}  {asked:14.6}  {found:14.6}");
             }
-            println!();
+            text.push('\n');
         }
+        text
     }
 
     fn report(&self, settings: &ImuSettings, compared: &[Compared]) -> serde_json::Value {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::drive::{Course, IMU, RECEIVER, Variant};
 use super::metrics::mean_and_std;
-use super::{Cmd, Distance, Drives, Findings, Group, recorded};
+use super::{Comparison, Distance, Drives, Group, Vepd, recorded};
 
 /// As the command line has it.
 pub fn name(variant: Variant) -> String {
@@ -15,9 +15,9 @@ pub fn name(variant: Variant) -> String {
 }
 
 /// What is simulated and what is not, in lines.
-pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
-    let m = cmd.manner();
-    let courses: Vec<String> = findings
+pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
+    let m = options.manner();
+    let courses: Vec<String> = comparison
         .courses
         .iter()
         .map(|course| match course {
@@ -26,16 +26,16 @@ pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
             Course::Circle => format!("circle of {} m radius", m.radius_m),
         })
         .collect();
-    let reference = if cmd.recorded.is_some() {
-        let drives: usize = findings.reference.courses.values().map(|d| d.scores.len()).sum();
+    let reference = if options.recorded.is_some() {
+        let drives: usize = comparison.reference.courses.values().map(|d| d.scores.len()).sum();
         format!(
             "reference: {}, {drives} recorded drives; their speeds were estimated by their own judge",
-            findings.reference.name
+            comparison.reference.name
         )
     } else {
         format!(
             "reference: {}, simulated; nothing here is compared with a real drive",
-            findings.reference.name
+            comparison.reference.name
         )
     };
     vec![
@@ -43,7 +43,12 @@ pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
             "simulated: {} at {} Hz with fixed RTK under an open sky, {} at {} Hz",
             RECEIVER.0, RECEIVER.1, IMU.0, IMU.1
         ),
-        format!("courses: {}; drives of each: {}; seed {}", courses.join(", "), cmd.runs, cmd.seed),
+        format!(
+            "courses: {}; drives of each: {}; seed {}",
+            courses.join(", "),
+            options.runs,
+            options.seed
+        ),
         format!(
             "motion: {} s still, within {} s to {} m/s, judged for {} s",
             m.still_s, m.ramp_s, m.speed_m_s, m.duration_s
@@ -54,38 +59,52 @@ pub fn preamble(cmd: &Cmd, findings: &Findings) -> Vec<String> {
 }
 
 /// The tables.
-pub fn text(cmd: &Cmd, findings: &Findings) -> String {
-    let mut out = preamble(cmd, findings).join("\n");
+pub fn text(options: &Vepd, comparison: &Comparison) -> String {
+    let mut out = preamble(options, comparison).join("\n");
     out.push_str("\n\nerror of the estimated speed: mean and standard deviation over drives\n");
-    errors(&mut out, findings);
+    errors(&mut out, comparison);
     out.push_str("  entropy: difference of the Wiener entropies of estimated and true speed\n");
     out.push_str("  NEES: 3 where the judge's belief of its velocity is right, more where it trusts too much\n");
-    let _ = writeln!(out, "\nVEPD against {}, and its rank", findings.reference.name);
-    distances(&mut out, findings);
+    let _ = writeln!(out, "\nVEPD against {}, and its rank", comparison.reference.name);
+    distances(&mut out, comparison);
     out.push_str("  W1: distance of RMSE, m/s; W2: of entropy; VEPD: their mean\n");
     // Columns are filled with blanks; lines need not end in them.
     out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-fn width(findings: &Findings) -> usize {
-    let groups = findings.groups.iter().chain([&findings.reference]);
+/// The error model that is nearest to the reference, in one line.
+pub fn nearest(comparison: &Comparison) -> String {
+    let distances = column(comparison, &comparison.courses);
+    let nearest = comparison
+        .groups
+        .iter()
+        .zip(&distances)
+        .min_by(|(_, a), (_, b)| a.vepd().total_cmp(&b.vepd()));
+    nearest.map_or_else(String::new, |(group, distance)| {
+        let (name, reference) = (&group.name, &comparison.reference.name);
+        format!("nearest to {reference}: {name}, VEPD {:.4}", distance.vepd())
+    })
+}
+
+fn width(comparison: &Comparison) -> usize {
+    let groups = comparison.groups.iter().chain([&comparison.reference]);
     groups.map(|group| group.name.len()).max().unwrap_or(0).max(10)
 }
 
-fn errors(out: &mut String, findings: &Findings) {
-    let width = width(findings);
+fn errors(out: &mut String, comparison: &Comparison) {
+    let width = width(comparison);
     let _ = write!(out, "  {:width$}", "");
-    for course in &findings.courses {
+    for course in &comparison.courses {
         let _ = write!(out, "  {:<40}", recorded::name_of(*course));
     }
     let _ = write!(out, "\n  {:width$}", "");
-    for _ in &findings.courses {
+    for _ in &comparison.courses {
         let _ = write!(out, "  {:<16} {:<16} {:>6}", "RMSE, m/s", "entropy", "NEES");
     }
     out.push('\n');
-    for group in findings.groups.iter().chain([&findings.reference]) {
+    for group in comparison.groups.iter().chain([&comparison.reference]) {
         let _ = write!(out, "  {:width$}", group.name);
-        for course in &findings.courses {
+        for course in &comparison.courses {
             let drives = &group.courses[course];
             let shown = |values: Vec<f64>| {
                 let (mean, std) = mean_and_std(&values);
@@ -103,24 +122,24 @@ fn errors(out: &mut String, findings: &Findings) {
     }
 }
 
-fn distances(out: &mut String, findings: &Findings) {
-    let width = width(findings);
+fn distances(out: &mut String, comparison: &Comparison) {
+    let width = width(comparison);
     let _ = write!(out, "  {:width$}", "");
-    for course in &findings.courses {
+    for course in &comparison.courses {
         let _ = write!(out, "  {:>10}    ", recorded::name_of(*course));
     }
     let _ = writeln!(out, "  {:>8}  {:>8}  {:>8}", "all: W1", "W2", "VEPD");
-    let ranks: Vec<Vec<usize>> = findings
+    let ranks: Vec<Vec<usize>> = comparison
         .courses
         .iter()
-        .map(|course| ranks(&column(findings, std::slice::from_ref(course))))
+        .map(|course| ranks(&column(comparison, std::slice::from_ref(course))))
         .collect();
-    let all = column(findings, &findings.courses);
+    let all = column(comparison, &comparison.courses);
     let all_ranks = self::ranks(&all);
-    for (row, group) in findings.groups.iter().enumerate() {
+    for (row, group) in comparison.groups.iter().enumerate() {
         let _ = write!(out, "  {:width$}", group.name);
-        for (course, ranks) in findings.courses.iter().zip(&ranks) {
-            let distance = Distance::between(group, &findings.reference, &[*course]);
+        for (course, ranks) in comparison.courses.iter().zip(&ranks) {
+            let distance = Distance::between(group, &comparison.reference, &[*course]);
             let _ = write!(out, "  {:>10.4} {:>2} ", distance.vepd(), ranks[row]);
         }
         let d = all[row];
@@ -135,11 +154,11 @@ fn distances(out: &mut String, findings: &Findings) {
     }
 }
 
-fn column(findings: &Findings, courses: &[Course]) -> Vec<Distance> {
-    findings
+fn column(comparison: &Comparison, courses: &[Course]) -> Vec<Distance> {
+    comparison
         .groups
         .iter()
-        .map(|group| Distance::between(group, &findings.reference, courses))
+        .map(|group| Distance::between(group, &comparison.reference, courses))
         .collect()
 }
 
@@ -150,22 +169,22 @@ fn ranks(distances: &[Distance]) -> Vec<usize> {
 }
 
 /// All, for machines.
-pub fn report(cmd: &Cmd, findings: &Findings) -> Value {
-    let m = cmd.manner();
+pub fn report(options: &Vepd, comparison: &Comparison) -> Value {
+    let m = options.manner();
     let shown = |distance: Distance| json!({ "w1_m_s": distance.w1_m_s, "w2": distance.w2, "vepd": distance.vepd() });
-    let groups: Vec<Value> = findings
+    let groups: Vec<Value> = comparison
         .groups
         .iter()
         .map(|group| {
-            let per_course: Map<String, Value> = findings
+            let per_course: Map<String, Value> = comparison
                 .courses
                 .iter()
                 .map(|course| {
-                    let distance = Distance::between(group, &findings.reference, &[*course]);
+                    let distance = Distance::between(group, &comparison.reference, &[*course]);
                     (recorded::name_of(*course).to_owned(), shown(distance))
                 })
                 .collect();
-            let all = Distance::between(group, &findings.reference, &findings.courses);
+            let all = Distance::between(group, &comparison.reference, &comparison.courses);
             json!({ "name": group.name, "drives": drives(group), "distance": per_course,
                     "distance_all": shown(all) })
         })
@@ -176,9 +195,9 @@ pub fn report(cmd: &Cmd, findings: &Findings) -> Value {
         "motion": { "still_s": m.still_s, "ramp_s": m.ramp_s, "speed_m_s": m.speed_m_s,
                     "duration_s": m.duration_s, "half_sine_length_m": m.length_m,
                     "half_sine_height_m": m.height_m, "circle_radius_m": m.radius_m },
-        "runs": cmd.runs, "seed": cmd.seed,
-        "reference": { "name": findings.reference.name, "is_recorded": cmd.recorded.is_some(),
-                       "drives": drives(&findings.reference) },
+        "runs": options.runs, "seed": options.seed,
+        "reference": { "name": comparison.reference.name, "is_recorded": options.recorded.is_some(),
+                       "drives": drives(&comparison.reference) },
         "variants": groups,
     })
 }

@@ -4,9 +4,9 @@ use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
-use super::super::super::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 use super::metrics::Series;
-use super::{Cmd, Drives, Findings, Group, recorded, table};
+use super::{Comparison, Drives, Group, Vepd, recorded, table};
+use crate::plot::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const WIDTH: i32 = 1320;
 const LEFT: i32 = 60;
@@ -65,17 +65,17 @@ impl Frame {
 }
 
 /// Draws everything.
-pub fn draw(cmd: &Cmd, findings: &Findings) -> RgbImage {
+pub fn draw(options: &Vepd, comparison: &Comparison) -> RgbImage {
     let groups: Vec<(&Group, Rgb888)> =
-        findings.groups.iter().zip(COLOURS).chain([(&findings.reference, REFERENCE)]).collect();
+        comparison.groups.iter().zip(COLOURS).chain([(&comparison.reference, REFERENCE)]).collect();
     let rows_from = HEAD + SPEEDS.1 + 90;
     let height = rows_from + groups.len() as i32 * (BARS.1 + GAP);
     let mut canvas = Canvas::new(WIDTH as u32, height as u32, PAPER);
     canvas.text("Speed as the judge estimates it", (LEFT, 20), LARGE, INK, Alignment::Left);
-    for (line, text) in (0..).zip(table::preamble(cmd, findings)) {
+    for (line, text) in (0..).zip(table::preamble(options, comparison)) {
         canvas.text(&text, (LEFT, 44 + line * 14), MEDIUM, INK, Alignment::Left);
     }
-    speeds(&mut canvas, findings, &groups);
+    speeds(&mut canvas, comparison, &groups);
     let columns: [(&str, Measure); 2] = [
         ("RMSE of the speed, m/s: drives of all courses", Drives::rmse_m_s),
         ("difference of Wiener entropies: drives of all courses", Drives::flatness_differences),
@@ -83,7 +83,7 @@ pub fn draw(cmd: &Cmd, findings: &Findings) -> RgbImage {
     for (column, (title, of)) in (0..).zip(columns) {
         let left = LABEL + column * (BARS.0 + GAP);
         canvas.text(title, (left, rows_from - 16), MEDIUM, INK, Alignment::Left);
-        histograms(&mut canvas, (left, rows_from), findings, &groups, of);
+        histograms(&mut canvas, (left, rows_from), comparison, &groups, of);
     }
     for (row, (group, colour)) in (0..).zip(&groups) {
         let y = rows_from + row * (BARS.1 + GAP) + BARS.1 / 2;
@@ -94,8 +94,8 @@ pub fn draw(cmd: &Cmd, findings: &Findings) -> RgbImage {
     canvas.0
 }
 
-fn speeds(canvas: &mut Canvas, findings: &Findings, groups: &[(&Group, Rgb888)]) {
-    for (column, course) in (0..).zip(&findings.courses) {
+fn speeds(canvas: &mut Canvas, comparison: &Comparison, groups: &[(&Group, Rgb888)]) {
+    for (column, course) in (0..).zip(&comparison.courses) {
         let left = LEFT + column * (SPEEDS.0 + GAP);
         let examples: Vec<_> =
             groups.iter().map(|(group, colour)| (&group.courses[course].example, colour)).collect();
@@ -135,12 +135,12 @@ fn curve(canvas: &mut Canvas, frame: &Frame, series: &Series, colour: Rgb888) {
 fn histograms(
     canvas: &mut Canvas,
     (left, top): (i32, i32),
-    findings: &Findings,
+    comparison: &Comparison,
     groups: &[(&Group, Rgb888)],
     of: Measure,
 ) {
     let values: Vec<Vec<f64>> =
-        groups.iter().map(|(group, _)| group.all(&findings.courses, of)).collect();
+        groups.iter().map(|(group, _)| group.all(&comparison.courses, of)).collect();
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let high = (most * 1.02).max(1e-6);
     let digits = (1.5 - libm::log10(high)).ceil().clamp(0.0, 6.0) as usize;

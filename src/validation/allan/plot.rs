@@ -6,8 +6,8 @@ use embedded_graphics::prelude::*;
 use embedded_graphics::text::Alignment;
 use image::RgbImage;
 
-use super::super::canvas::{Canvas, LARGE, MEDIUM, SMALL};
-use super::allan::Compared;
+use super::Compared;
+use crate::plot::canvas::{Canvas, LARGE, MEDIUM, SMALL};
 
 const WIDTH: u32 = 900;
 const PANEL_HEIGHT: u32 = 420;
