@@ -85,8 +85,10 @@ impl FromArgMatches for Chosen {
 impl Subcommand for Chosen {
     fn augment_subcommands(command: Command) -> Command {
         let subcommands = EXPERIMENTS.iter().map(|experiment| {
-            let command = Command::new(experiment.name).about(experiment.about);
-            Output::augment_args((experiment.arguments)(command))
+            let command =
+                Output::augment_args((experiment.arguments)(Command::new(experiment.name)));
+            // Last: clap takes the documentation of types with options for the command's.
+            command.about(experiment.about).long_about(None)
         });
         command.subcommand_required(true).arg_required_else_help(true).subcommands(subcommands)
     }
