@@ -19,7 +19,6 @@ use crate::engine::os::Grant;
 use crate::engine::replay::{Replay, ReplayPacket, ReplayRun};
 use crate::time::SimTime;
 use crate::time::duration::parse_duration;
-use crate::time::duration::parse_duration;
 use crate::wire::ethernet::Content;
 
 /// Longest capture that is held in memory.
