@@ -1,10 +1,10 @@
-//! How high the ground is: what the robot's wheels stand on.
+//! Height of the ground under the robot's wheels.
 
 use glam::DVec3;
 
 use super::scene::Scene;
 
-/// A height field. Asked from any thread.
+/// A height field that any thread may query.
 pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64>;
@@ -12,9 +12,9 @@ pub trait GroundHeight: Send + Sync {
 
 /// The height of a scene's [`Scene::ground`]: exact on every triangle, highest surface first.
 ///
-/// Triangles are binned by squares whose side is two to four times the triangle's own extent, a
-/// level of squares for every power of two. A triangle touches few squares whatever its size, so
-/// memory grows with triangles only: a plane of 200 km costs what a tile of a metre costs.
+/// Triangles are sorted into square bins whose side is two to four times the triangle's extent, with
+/// a level of bins for every power of two. A triangle therefore lies in few bins whatever its size,
+/// and memory grows with the number of triangles only.
 #[derive(Clone, Debug, Default)]
 pub struct Terrain {
     vertices: Vec<DVec3>,
@@ -99,7 +99,7 @@ impl Terrain {
         terrain
     }
 
-    /// There is nothing to stand on.
+    /// Whether there is no ground at all.
     pub fn is_empty(&self) -> bool {
         self.triangles.is_empty()
     }
@@ -111,7 +111,7 @@ impl Terrain {
         let area = ab.x * ac.y - ab.y * ac.x;
         let v = (px * ac.y - py * ac.x) / area;
         let w = (ab.x * py - ab.y * px) / area;
-        // Neighbours overlap by a hair, so that no point falls between them by rounding.
+        // Neighbours overlap slightly, so that rounding leaves no gap between them.
         const HAIR: f64 = -1e-9;
         (v >= HAIR && w >= HAIR && 1.0 - v - w >= HAIR).then_some(a.z + v * ab.z + w * ac.z)
     }
@@ -152,7 +152,7 @@ impl Level {
     }
 }
 
-/// Its shadow has no area to speak of.
+/// Whether a triangle's projection onto the ground has almost no area.
 fn upright(a: DVec3, b: DVec3, c: DVec3) -> bool {
     let (ab, ac) = ((b - a).truncate(), (c - a).truncate());
     let longest = ab.length_squared().max(ac.length_squared()).max((ac - ab).length_squared());
@@ -175,7 +175,7 @@ fn bins_per_m(level: usize) -> f64 {
 }
 
 fn bin(metres: f64, bins_per_m: f64) -> i32 {
-    // Saturates far out: there bins merge, nothing is lost.
+    // The conversion saturates far out, where bins merge without loss.
     (metres * bins_per_m).floor() as i32
 }
 

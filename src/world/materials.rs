@@ -1,27 +1,26 @@
 //! Typical reflectances of common materials at 905 nm, for meshes that name a material but give
 //! no number.
 //!
-//! The values are typical ones, rounded, of the kind of surface named: natural surfaces vary by
-//! half of it and more with moisture, age and species. Each source says in which public library
-//! such surfaces are found and roughly what range to expect there; the values are rules of thumb,
-//! not computed from a library's records. Whoever needs better numbers writes `Kd` or a spectrum
-//! into the material file.
+//! The values are rounded, typical values. Natural surfaces vary by half of the value and more with
+//! moisture, age and species. Each source names the public library that has such surfaces and the
+//! approximate range to expect there; the values are rules of thumb, not computed from a
+//! library's records. For better values, write `Kd` or a spectrum into the material file.
 
 use super::scene::Material;
 
-/// Reflectance of a mesh whose file says nothing about it; the grey MAVS takes.
+/// Reflectance of a mesh whose file gives none; the default of MAVS.
 pub const DEFAULT_REFLECTANCE: f32 = 0.2;
 
 /// One kind of surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Typical {
-    /// The material's name.
+    /// Singular, in lower case.
     pub name: &'static str,
-    /// Other words for it that material names use.
+    /// Synonyms that occur in material names.
     pub also: &'static [&'static str],
     /// Diffuse reflectance at 905 nm, 0..=1.
     pub reflectance_905nm: f32,
-    /// Where such surfaces are measured, and about what to expect.
+    /// Library of measured spectra, and the range to expect there.
     pub source: &'static str,
 }
 
@@ -111,8 +110,8 @@ pub const TYPICAL: &[Typical] = &[
     },
 ];
 
-/// The table's entry for a material called `name`: the first entry that one of the name's words
-/// names, whatever its case, number or plural (`Tree_Bark.001` is bark).
+/// The table's entry for a material called `name`: the first entry that matches one of the words in
+/// `name`, regardless of case, number or plural (`Tree_Bark.001` is bark).
 pub fn typical(name: &str) -> Option<&'static Typical> {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphabetic())
@@ -127,7 +126,7 @@ pub fn typical(name: &str) -> Option<&'static Typical> {
     })
 }
 
-/// A plain material called `name`, of typical reflectance if the name is a known one and of
+/// A plain material called `name`, with typical reflectance if the name is known and
 /// [`DEFAULT_REFLECTANCE`] otherwise.
 pub fn by_name(name: &str) -> Material {
     let reflectance = typical(name).map_or(DEFAULT_REFLECTANCE, |entry| entry.reflectance_905nm);

@@ -1,4 +1,4 @@
-//! The simulated world: what is there, where the robot is, and what a pulse hits.
+//! The simulated world: scenes, the robot's motion, and the ray caster.
 
 pub mod builtin;
 pub mod ground;

@@ -1,4 +1,4 @@
-//! Things that move: rigid bodies, each with a trajectory of its own.
+//! Moving objects: rigid bodies, each with a trajectory of its own.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::config::rig::schedule::Schedule;
 use crate::frames::{Body, GeoOrigin, Transform, World};
 use crate::time::SimTime;
 
-/// A rigid body on its way, ready to be cast into.
+/// A rigid body with a trajectory, ready for ray casting.
 pub struct MovingObject {
     /// Its name in the rig.
     pub name: String,
-    /// Where it is.
+    /// Its pose over time.
     pub trajectory: Trajectory,
-    /// When it is there; always if there is nothing here.
+    /// Windows of time in which it exists; empty means always.
     pub shown: Vec<Schedule>,
-    /// Traces its body, in the body's frame.
+    /// Casts rays into its body, in the body's frame.
     pub(super) caster: BvhCaster,
-    /// A ball around the body, in its frame.
+    /// Centre of a bounding ball, in the body's frame.
     pub(super) centre: DVec3,
     pub(super) radius_m: f64,
 }
@@ -37,16 +37,16 @@ pub enum ObjectError {
     /// Its mesh cannot be loaded.
     #[error(transparent)]
     Body(#[from] SceneError),
-    /// Its mesh cannot be cast into.
+    /// No tree can be built of its mesh.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Its trajectory cannot be driven.
+    /// Its trajectory is not possible.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
 }
 
 impl MovingObject {
-    /// Loads the body of `config` and makes its motion; `geo` and `ground` are the world's, as for
+    /// Loads the body of `config` and makes its trajectory; `geo` and `ground` are as for
     /// [`Trajectory::new`].
     ///
     /// # Errors
@@ -72,19 +72,19 @@ impl MovingObject {
     /// An object called `name` whose body is `scene`, in the body's frame.
     ///
     /// # Errors
-    /// The scene cannot be cast into.
+    /// No tree can be built of the scene.
     pub fn of(name: &str, scene: Scene, trajectory: Trajectory) -> Result<Self, BuildError> {
         let (centre, radius_m) = ball(&scene);
         let caster = BvhCaster::new(Arc::new(scene))?;
         Ok(Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m })
     }
 
-    /// Where it is at `at`.
+    /// Its pose at `at`.
     pub fn pose(&self, at: SimTime) -> Transform<World, Body> {
         self.trajectory.pose(at)
     }
 
-    /// Whether it is there at `at`.
+    /// Whether it exists at `at`.
     pub fn is_there(&self, at: SimTime) -> bool {
         self.shown.is_empty() || self.shown.iter().any(|shown| shown.window_at(at).is_some())
     }
@@ -108,7 +108,7 @@ fn placed(mut scene: Scene, body_from_mesh: &DAffine3) -> Scene {
     scene
 }
 
-/// A ball about the middle of a scene's box that holds all of it.
+/// Centre and radius of a ball that contains the scene, centred on its bounding box.
 fn ball(scene: &Scene) -> (DVec3, f64) {
     let corners = || {
         scene.instances.iter().flat_map(|instance| {

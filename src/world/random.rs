@@ -1,12 +1,12 @@
-//! Random numbers for the shapes and places of things, fixed by a seed.
+//! Random numbers for shapes and positions, determined by a seed.
 //!
-//! Each thing draws from a stream of its own, named by the seed, what it is and its number, so
-//! that neither the order of the work nor the number of threads can change it.
+//! Each item draws from a stream of its own, identified by the seed, its kind and its number, so
+//! that it depends neither on the order of the work nor on the number of threads.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// The stream of draws of thing `index` of kind `kind` under `seed`.
+/// The random stream of item `index` of `kind`.
 pub fn stream(seed: u64, kind: u64, index: u64) -> SplitMix64 {
     let of_kind = SplitMix64::seed_from_u64(seed).next_u64() ^ kind;
     let of_thing = SplitMix64::seed_from_u64(of_kind).next_u64() ^ index;

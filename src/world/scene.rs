@@ -1,8 +1,8 @@
 //! A scene: meshes with materials, placed by instances.
 //!
-//! Memory grows with distinct meshes and with instances, never with their product: a clump of
-//! grass placed a million times is one mesh. Loaders live in [`super::loaders`], the built-in
-//! scenes in [`super::builtin`].
+//! Memory grows with the sum of meshes and instances, never with their product: a clump of grass
+//! that is placed a million times is one mesh. Loaders are in [`super::loaders`], built-in scenes in
+//! [`super::builtin`].
 
 use glam::{DAffine3, DVec3};
 
@@ -12,30 +12,30 @@ pub type MaterialId = u32;
 /// Everything a lidar can see, and the ground a robot stands on.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// Distinct meshes.
+    /// Each mesh once, however many instances it has.
     pub meshes: Vec<Mesh>,
-    /// Materials, by [`MaterialId`].
+    /// Indexed by [`MaterialId`].
     pub materials: Vec<Material>,
-    /// What sensors see.
+    /// The visible instances.
     pub instances: Vec<Instance>,
-    /// What a robot drives on; height queries take the highest surface. Need not be visible
-    /// (MAVS `Surface Mesh` is not).
+    /// The instances that a robot drives on; height queries return the highest surface. They need not
+    /// be visible (`Surface Mesh` of MAVS is not).
     pub ground: Vec<Instance>,
 }
 
 /// A triangle mesh in its own frame, metres.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// For messages: a file name or a built-in part.
+    /// A file name or a part of a built-in scene, for messages.
     pub name: String,
-    /// Vertex positions.
+    /// Vertices in the mesh's frame, metres.
     pub positions: Vec<[f32; 3]>,
     /// Texture coordinates, one per vertex, or empty. `u` runs right, `v` runs up from the
     /// image's bottom edge; they repeat.
     pub uvs: Vec<[f32; 2]>,
-    /// Vertex indices of each triangle. Seen from both sides.
+    /// Vertex indices of each triangle. Triangles are visible from both sides.
     pub triangles: Vec<[u32; 3]>,
-    /// Material of each triangle.
+    /// One entry for each triangle.
     pub triangle_materials: Vec<MaterialId>,
 }
 
@@ -44,29 +44,29 @@ pub struct Mesh {
 pub struct Instance {
     /// Index into [`Scene::meshes`].
     pub mesh: u32,
-    /// Takes mesh coordinates to World. Scale and shear are allowed, a zero determinant is not.
+    /// Transforms mesh coordinates to World. Scale and shear are allowed, a zero determinant is not.
     pub world_from_mesh: DAffine3,
 }
 
-/// How a surface answers a laser.
+/// How a surface reflects a laser.
 #[derive(Clone, Debug)]
 pub struct Material {
-    /// For people and for `inspect`.
+    /// As in the material file.
     pub name: String,
     /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1.
     pub reflectance: f32,
-    /// Multiplies `reflectance`, nearest texel.
+    /// Multiplied with `reflectance`; nearest texel.
     pub reflectance_map: Option<Texture>,
-    /// A ray goes on through a texel whose value is 0.5 or less.
+    /// A ray passes through texels whose value is 0.5 or less.
     pub opacity_mask: Option<Texture>,
 }
 
 /// A one-channel image, values 0..=1.
 #[derive(Clone, Debug)]
 pub struct Texture {
-    /// Pixels across.
+    /// Pixels in a row.
     pub width: u32,
-    /// Pixels down.
+    /// Number of rows.
     pub height: u32,
     /// Row by row from the top left; `width * height` values, 255 is 1.0. Shared, as one image
     /// may serve many materials.
@@ -84,12 +84,12 @@ impl Texture {
 }
 
 impl Scene {
-    /// Triangles counting copies.
+    /// Number of visible triangles, counting every instance.
     pub fn instanced_triangles(&self) -> u64 {
         self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()
     }
 
-    /// Triangles held in memory.
+    /// Number of triangles in memory, counting each mesh once.
     pub fn stored_triangles(&self) -> u64 {
         self.meshes.iter().map(|m| m.triangles.len() as u64).sum()
     }

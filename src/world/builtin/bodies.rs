@@ -1,4 +1,4 @@
-//! Simple bodies of things that move: forward-left-up, standing on their frame's origin.
+//! Simple bodies of moving objects: forward-left-up, standing on the origin of their frame.
 
 use std::f64::consts::TAU;
 
@@ -8,7 +8,7 @@ use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Corners of what is round: within 0.03 % of the radius.
+/// Corners of a circle; the polygon is within 0.03 % of the radius.
 const ROUND: u32 = 128;
 
 /// A body of `size_m` (length, width, height) and one reflectance, as a scene of one instance.
@@ -35,13 +35,13 @@ pub fn build(shape: ObjectShape, size_m: [f64; 3], reflectance: f64) -> Scene {
     }
 }
 
-/// A mesh in shares of the body's size: x and y from -0.5 to 0.5, z from 0 to 1.
+/// A mesh in units of the body's size: x and y from -0.5 to 0.5, z from 0 to 1.
 struct Body {
     mesh: Mesh,
 }
 
 impl Body {
-    /// The skin between two convex rings of as many points, closed at both ends.
+    /// The surface between two convex rings with the same number of points, closed at both ends.
     fn loft(&mut self, low: &[DVec3], high: &[DVec3]) {
         let base = self.mesh.positions.len() as u32;
         let count = low.len() as u32;
@@ -65,7 +65,7 @@ impl Body {
         self.loft(&ring(low[2]), &ring(high[2]));
     }
 
-    /// A round column, leaning if its ends are not above one another.
+    /// A round column; it leans if `head` is not above `foot`.
     fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
         let ring = |centre: [f64; 3]| -> Vec<DVec3> {
             (0..ROUND)

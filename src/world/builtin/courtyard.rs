@@ -6,7 +6,7 @@
 //! 20 m        radius of the lane: no trunk within 3 m of it, no grass within 1 m
 //! ```
 //!
-//! One tree and one clump of grass are instanced with random yaw, scale and place. The ground's
+//! One tree and one clump of grass are instanced with random yaw, scale and position. The ground's
 //! relief fades out before the walls, which stand on z = 0.
 
 use std::f64::consts::{PI, TAU};
@@ -22,7 +22,7 @@ use crate::world::materials;
 use crate::world::random;
 use crate::world::scene::{MaterialId, Mesh, Scene};
 
-/// The inner faces of the walls lie this far from the middle, metres.
+/// Distance of the walls' inner faces from the middle, metres.
 pub const HALF_SIZE_M: f64 = 150.0;
 /// Height of the walls, metres.
 pub const WALL_HEIGHT_M: f64 = 10.0;
@@ -30,7 +30,7 @@ pub const WALL_HEIGHT_M: f64 = 10.0;
 const CELLS: u32 = 302;
 /// Thickness of the walls, metres.
 const WALL_THICKNESS_M: f64 = 1.0;
-/// The relief fades to nothing over this distance before the walls, metres.
+/// Distance before the walls over which the relief fades out, metres.
 const FADE_M: f64 = 20.0;
 /// Builds the courtyard.
 pub fn build(parameters: &CourtyardParameters) -> Scene {
@@ -91,7 +91,7 @@ fn walls(material: MaterialId) -> Mesh {
     mesh
 }
 
-/// The uneven ground: 1 m cells, and waves whose highest swell or deepest hollow is `amplitude_m`.
+/// The uneven ground: 1 m cells, and waves of at most `amplitude_m` above or below z = 0.
 fn relief(seed: u64, amplitude_m: f64) -> HeightGrid {
     let mut rng = random::stream(seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64, f64)> = (0..16)
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The copies of the mesh called `name`.
+    /// The instances of the mesh called `name`.
     fn copies<'a>(scene: &'a Scene, name: &str) -> Vec<&'a Instance> {
         let is = |i: &&Instance| scene.meshes[i.mesh as usize].name == name;
         scene.instances.iter().filter(is).collect()
@@ -246,7 +246,7 @@ mod tests {
         };
         assert_eq!(places(&first), places(&again));
         assert_ne!(places(&first)[5..], places(&other)[5..]);
-        // More of one thing moves nothing else.
+        // More grass does not move the trees.
         let more = build(&CourtyardParameters { grass_blades: 30_000, ..small() });
         let trees = |scene: &Scene| -> Vec<DAffine3> {
             copies(scene, "tree").iter().map(|i| i.world_from_mesh).collect()

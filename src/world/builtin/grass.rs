@@ -12,14 +12,14 @@ const SEGMENTS: u32 = 4;
 /// Triangles in a clump.
 #[cfg(test)]
 pub(super) const TRIANGLES: usize = (BLADES * SEGMENTS * 2) as usize;
-/// Blades root within this of the middle, metres.
+/// Distance from the middle within which blades root, metres.
 const ROOT_RADIUS_M: f64 = 0.40;
 /// Lengths of blades, metres; copies are scaled by 0.8 to 1.2, which makes 0.2 to 0.6.
 const LENGTH_M: [f64; 2] = [0.25, 0.50];
 /// How deep blades root below the ground, metres.
 const ROOT_DEPTH_M: f64 = 0.04;
 
-/// The clump that `seed` draws: ground level z = 0, middle at the origin.
+/// The clump for `seed`: ground level z = 0, middle at the origin.
 pub(super) fn clump(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "grass clump".into(), ..Mesh::default() };
     for blade in 0..BLADES {

@@ -4,9 +4,9 @@ use glam::DVec2;
 
 use crate::world::scene::{MaterialId, Mesh};
 
-/// A square of cells about the origin, two plane triangles each.
+/// A square of cells around the origin, two plane triangles each.
 pub(super) struct HeightGrid {
-    /// Along each side.
+    /// Number of cells along each side.
     pub cells: u32,
     pub cell_m: f64,
     /// Row by row from the south-west, `cells + 1` a row, metres.
@@ -14,7 +14,7 @@ pub(super) struct HeightGrid {
 }
 
 impl HeightGrid {
-    /// A corner of the cells.
+    /// Position of a corner; column 0 is in the west, row 0 in the south.
     pub fn corner(&self, column: u32, row: u32) -> DVec2 {
         corner(self.cells, self.cell_m, column, row)
     }
@@ -48,14 +48,14 @@ impl HeightGrid {
         if s >= t { a + (b - a) * s + (c - b) * t } else { a + (c - d) * s + (d - a) * t }
     }
 
-    /// Rise towards east and north at `p`, from the cell's corners.
+    /// Slope towards east and north at `p`, from the corners of the cell.
     pub fn slope(&self, p: DVec2) -> DVec2 {
         let ([a, b, c, d], _, _) = self.cell(p);
         DVec2::new(b - a + c - d, d - a + c - b) / (2.0 * self.cell_m)
     }
 
-    /// The heights of the corners of `p`'s cell, counter-clockwise from south-west, and the place
-    /// of `p` in it.
+    /// The heights at the corners of `p`'s cell, counter-clockwise from south-west, and the position
+    /// of `p` in the cell, 0..=1.
     fn cell(&self, p: DVec2) -> ([f64; 4], f64, f64) {
         let limit = f64::from(self.cells);
         let half = limit / 2.0;

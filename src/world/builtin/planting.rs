@@ -1,4 +1,4 @@
-//! Where trees and grass stand in the built-in scenes.
+//! Positions of trees and grass in the built-in scenes.
 
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use rand_xoshiro::SplitMix64;
@@ -8,24 +8,24 @@ use super::tree;
 use crate::world::random::{self, uniform};
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Radius of the lane that is kept clear about the origin, metres.
+/// Radius of the circular lane around the origin that is kept clear, metres.
 pub const LANE_RADIUS_M: f64 = 20.0;
-/// No trunk stands nearer to the lane than this, metres.
+/// Least distance between the lane and a trunk, metres.
 pub const LANE_TO_TRUNK_M: f64 = 3.0;
-/// No blade of grass roots or leans nearer to the lane than this, metres.
+/// Least distance between the lane and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Trees keep this distance from each other where there is room, metres.
+/// Distance between trees where there is room, metres.
 const TREE_SPACING_M: f64 = 5.0;
 
-// What a random stream is for.
+// Purposes of random streams; the numbers are part of the seed.
 pub(super) const RELIEF: u64 = 1;
 pub(super) const TREE_MODEL: u64 = 2;
 pub(super) const GRASS_MODEL: u64 = 3;
 const TREE_PLACE: u64 = 4;
 const GRASS_PLACE: u64 = 5;
 
-/// Adds a mesh and its copies.
+/// Adds a mesh and an instance of it at each of `places`.
 pub(super) fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     let index = scene.meshes.len() as u32;
     scene.meshes.push(mesh);
@@ -38,7 +38,7 @@ pub(super) fn draw(seed: u64, kind: u64) -> u64 {
     rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
 }
 
-/// How far a mesh reaches from its upright axis, metres.
+/// Largest distance of a mesh from its vertical axis, metres.
 pub(super) fn reach(mesh: &Mesh) -> f64 {
     let farthest = mesh.positions.iter().map(|&[x, y, _]| x * x + y * y).fold(0.0, f32::max);
     f64::from(farthest).sqrt()
@@ -49,7 +49,7 @@ pub(super) fn from_lane(p: DVec2) -> f64 {
     (p.length() - LANE_RADIUS_M).abs()
 }
 
-/// Where things grow: a square about the origin with a lane kept clear.
+/// Where things grow: a square around the origin with a lane that is kept clear.
 pub(super) struct Site<'a> {
     pub seed: u64,
     pub half_size_m: f64,
@@ -57,13 +57,13 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A uniform place whose surroundings of `reach` metres lie inside.
+    /// A uniformly drawn position at least `reach` metres inside the square.
     fn place_inside(&self, rng: &mut SplitMix64, reach: f64) -> DVec2 {
         let half = self.half_size_m - reach;
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
     }
 
-    /// Where a clump stands. It is sheared so that its blades follow the slope and stay upright.
+    /// Pose of a clump. It is sheared so that its blades follow the slope and stay upright.
     pub fn clump_place(&self, index: u64, reach: f64) -> DAffine3 {
         let mut rng = random::stream(self.seed, GRASS_PLACE, index);
         let scale = uniform(&mut rng, 0.8, 1.2);
@@ -85,8 +85,8 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Where the trees stand: on the ground, clear of lane and walls, apart from each other where there
-    /// is room.
+    /// Poses of the trees: on the ground, clear of lane and walls, and apart from each other where
+    /// there is room.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();
         let mut places = Vec::new();

@@ -7,9 +7,9 @@
 //! y axis      a bank, 0.35 m high, that runs from south to north and crosses the lane twice
 //! ```
 //!
-//! The floor is one height field of 6 cm cells: low hills, the bank, roots of the trees, and litter
-//! of a centimetre. What a robot drives on is the same floor at cells of half a metre, which is not
-//! seen: wheels do not feel less, and memory stays what it was.
+//! The floor is one height field of 6 cm cells: low hills, the bank, roots of the trees, and a
+//! centimetre of litter. The robot drives on an invisible copy of the floor with cells of half a
+//! metre, because wheels do not feel finer detail and a finer copy would double the memory.
 
 use std::f64::consts::TAU;
 
@@ -23,20 +23,20 @@ use crate::world::materials;
 use crate::world::random::{self, uniform};
 use crate::world::scene::{Instance, MaterialId, Scene};
 
-/// The edges of the forest lie this far from the middle, metres.
+/// Distance of the forest's edges from the middle, metres.
 pub const HALF_SIZE_M: f64 = 100.0;
-/// The bank rises over this distance, metres.
+/// Horizontal distance over which the bank rises, metres.
 const BANK_WIDTH_M: f64 = 0.3;
-/// Cells of what is driven on, along each side.
+/// Cells along each side of the floor that is driven on.
 const DRIVEN_CELLS: u32 = 400;
-/// Waves of the hills.
+/// Number of waves that form the hills.
 const WAVES: u32 = 12;
-/// Roots of a tree.
+/// Number of roots of each tree.
 const ROOTS: u64 = 7;
-/// Litter, half its height, metres.
+/// Half of the height of the litter, metres.
 const LITTER_M: f64 = 0.01;
 
-// What a random stream is for; `planting` has the first five.
+// Purposes of random streams; `planting` has the first five.
 const BANK: u64 = 6;
 const ROOT: u64 = 7;
 const LITTER: u64 = 8;
@@ -80,7 +80,7 @@ pub fn build(parameters: &RootStepParameters) -> Scene {
     scene
 }
 
-/// Cells along each side, so that the floor has at most `triangles`.
+/// The most cells along each side for a floor of at most `triangles`.
 fn cells(triangles: u32) -> u32 {
     let mut side = (f64::from(triangles) / 2.0).sqrt() as u32 + 1;
     while u64::from(side) * u64::from(side) * 2 > u64::from(triangles) {
@@ -106,8 +106,8 @@ fn floor(parameters: &RootStepParameters, cells: u32) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, BANK, 0);
     let bends = [(40.0, 1.5), (17.0, 0.6), (5.0, 0.15)]
         .map(|(length, swing)| (TAU / length, random::angle(&mut rng), swing));
-    // A wave's sine of a sum needs two of each for rows and columns only, not for every corner.
-    // The phase goes with the columns.
+    // By the addition theorem, sine and cosine are needed for each row and column only, not for
+    // every corner. The phase is part of the columns' angle.
     let columns: Vec<Vec<(f64, f64)>> = (0..=cells)
         .map(|column| {
             let x = corner(cells, cell_m, column, 0).x;
@@ -151,7 +151,7 @@ fn grow_roots(seed: u64, trees: &[DAffine3], floor: &mut HeightGrid) {
             let mut at = tree.translation.truncate();
             let mut along = 0.0;
             while along < length {
-                // Thinner towards the end, and at last below the ground.
+                // A root gets thinner towards its end, and finally runs below the ground.
                 let radius = thick * (1.0 - along / length);
                 stamp(&mut raised, side, at / floor.cell_m + half, radius, floor.cell_m);
                 turn = 0.9 * turn + uniform(&mut rng, -0.04, 0.04);
@@ -167,7 +167,7 @@ fn grow_roots(seed: u64, trees: &[DAffine3], floor: &mut HeightGrid) {
     }
 }
 
-/// Raises corners around `at` (in cells) to a ball of `radius` that lies half in the ground.
+/// Raises the corners around `at` (in cells) to a half-buried ball of `radius` metres.
 fn stamp(raised: &mut [f32], side: usize, at: DVec2, radius: f64, cell_m: f64) {
     let reach = radius / cell_m;
     let range = |c: f64| {
@@ -186,7 +186,7 @@ fn stamp(raised: &mut [f32], side: usize, at: DVec2, radius: f64, cell_m: f64) {
     }
 }
 
-/// Leaves and twigs, as noise.
+/// Adds leaves and twigs as noise.
 fn scatter_litter(seed: u64, floor: &mut HeightGrid) {
     let side = floor.cells as usize + 1;
     for (row, heights) in (0..).zip(floor.heights.chunks_mut(side)) {

@@ -1,8 +1,8 @@
 //! A broad-leaved tree, grown from a seed to a given number of triangles.
 //!
-//! Wood is a hierarchy of bent, tapering prisms: the trunk, branches on it, branches on those, and
-//! twigs. Leaves sit on the last generation. More triangles buy more generations, rounder wood,
-//! and more, smaller and better bent leaves, while height, crown and leaf area stay the same.
+//! Wood is a hierarchy of bent, tapering prisms: the trunk, its branches, their branches, and
+//! twigs. Leaves are on the last generation. More triangles give more generations, rounder wood,
+//! and more, smaller and smoother leaves; height, crown and leaf area stay the same.
 
 use std::f64::consts::TAU;
 
@@ -14,13 +14,13 @@ use crate::world::scene::{MaterialId, Mesh};
 
 /// Height of the model above the ground, metres.
 pub(super) const HEIGHT_M: f64 = 8.0;
-/// How deep the trunk reaches below the ground, metres: trees stand on slopes.
+/// Depth of the trunk below the ground, metres; trees stand on slopes.
 const ROOT_DEPTH_M: f64 = 0.4;
 /// Trunk radius at the ground, metres.
 pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
-/// One-sided area of all leaves, m²: about three times the ground the crown covers.
+/// One-sided area of all leaves, m²: about three times the ground area below the crown.
 const LEAF_AREA_M2: f64 = 75.0;
-/// Lengths that leaves may have, metres.
+/// Shortest and longest leaf, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
 /// 180 (3 - sqrt 5) degrees: consecutive leaves and branches shade each other least.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
@@ -29,9 +29,9 @@ const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 struct Generation {
     /// Branches on each branch of the generation before.
     children: usize,
-    /// Sides of the prisms.
+    /// Number of sides of a prism.
     sides: usize,
-    /// Prisms along a branch.
+    /// Number of prisms along a branch.
     segments: usize,
 }
 
@@ -39,7 +39,8 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// From coarse to fine; the finest whose wood takes less than half of the triangles is grown.
+/// From coarse to fine. A tree uses the finest plan whose wood takes less than half of its
+/// triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -71,8 +72,8 @@ fn wood_triangles(plan: &[Generation]) -> usize {
     triangles
 }
 
-/// The tree that `seed` draws: ground level z = 0, trunk at the origin, [`HEIGHT_M`] tall. It has
-/// `triangles` triangles, or one less if that is odd; at least 1000.
+/// The tree for `seed`: ground level z = 0, trunk at the origin, [`HEIGHT_M`] tall. It has
+/// `triangles` triangles (at least 1000), or one less if that is odd.
 pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId) -> Mesh {
     let triangles = triangles.max(1000) as usize & !1;
     let plan =
@@ -100,7 +101,7 @@ pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId
     let mut mesh = grower.mesh;
     mesh.triangle_materials.resize(mesh.triangles.len(), leaf);
 
-    // The crown's top is where chance put it; the tree shall be as tall as it says.
+    // The height of the crown is random so far: scale it to the height that was asked for.
     let top = mesh.positions.iter().map(|p| p[2]).fold(0.0, f32::max);
     let scale = HEIGHT_M as f32 / top;
     mesh.positions.iter_mut().flatten().for_each(|coordinate| *coordinate *= scale);
@@ -113,11 +114,11 @@ struct Branch {
     start: DVec3,
     direction: DVec3,
     length: f64,
-    /// At its start, metres.
+    /// Radius at its start, metres.
     radius: f64,
 }
 
-/// Three points along a branch of the last generation, where leaves sit.
+/// Three points along a branch of the last generation, which carries leaves.
 struct Twig {
     points: [DVec3; 3],
 }
@@ -164,7 +165,7 @@ impl Grower<'_> {
         }
     }
 
-    /// The points between a branch's segments: it wanders, and bends up to the light.
+    /// The points between a branch's segments. A branch winds randomly and bends upwards.
     fn centre_line(&mut self, branch: &Branch, segments: usize) -> Vec<DVec3> {
         let step = branch.length / segments as f64;
         let is_trunk = branch.generation == 0;
@@ -185,7 +186,7 @@ impl Grower<'_> {
 
     fn children(&mut self, branch: &Branch, line: &[DVec3], count: usize) {
         let is_trunk = branch.generation == 0;
-        // The trunk is bare at its foot, branches near their fork.
+        // The lower part of the trunk and the inner part of branches are bare.
         let first = if is_trunk { 0.27 } else { 0.22 };
         let turn = random::angle(&mut self.rng);
         for child in 0..count {
@@ -196,7 +197,7 @@ impl Grower<'_> {
             let azimuth = turn + GOLDEN_ANGLE * child as f64 + uniform(&mut self.rng, -0.4, 0.4);
             let (sin, cos) = libm::sincos(azimuth);
             let outward = side * cos + forward.cross(side) * sin;
-            // Low branches reach out, high ones strive up.
+            // Low branches grow outwards, high ones upwards.
             let fork = if is_trunk { 1.25 - 0.75 * spread } else { 0.85 };
             let (sin, cos) = libm::sincos(fork + uniform(&mut self.rng, -0.15, 0.15));
             let length = if is_trunk {
@@ -224,7 +225,7 @@ impl Grower<'_> {
             _ => LeafShape::Curved,
         };
         let whole = triangles / shape.triangles();
-        // What is left over makes simpler leaves.
+        // The remaining triangles make simpler leaves.
         let rest = (triangles - whole * shape.triangles()) / LeafShape::Folded.triangles();
         let length = (LEAF_AREA_M2 / (whole.max(1) as f64 * LEAF_AREA_PER_LENGTH2)).sqrt();
         let length = length.clamp(LEAF_LENGTH_M[0], LEAF_LENGTH_M[1]);
@@ -243,7 +244,7 @@ impl Grower<'_> {
             let outward = side * cos + forward.cross(side) * sin;
             let droop = DVec3::Z * uniform(&mut rng, -0.45, 0.15);
             let axis = (forward * uniform(&mut rng, 0.2, 0.9) + outward + droop).normalize();
-            // Leaves turn their face to the sky, more or less.
+            // Leaves face the sky, with some variation.
             let tilt = DVec3::new(uniform(&mut rng, -0.7, 0.7), uniform(&mut rng, -0.7, 0.7), 1.0);
             let face = (tilt - axis * tilt.dot(axis)).try_normalize().unwrap_or(side);
             let length = length * uniform(&mut rng, 0.75, 1.25);
@@ -292,18 +293,18 @@ fn any_perpendicular(v: DVec3) -> DVec3 {
     v.cross(other).normalize()
 }
 
-/// How finely a leaf is drawn.
+/// Level of detail of a leaf.
 #[derive(Clone, Copy)]
 enum LeafShape {
     /// A rhomb folded along its midrib.
     Folded,
-    /// As folded, with the midrib bowed.
+    /// As [`LeafShape::Folded`], with a curved midrib.
     Bowed,
-    /// Two stations across, folded and bowed.
+    /// Two cross-sections, folded and curved.
     Curved,
 }
 
-/// Area of a leaf of length 1, about, for all shapes.
+/// Approximate area of a leaf of length 1, for all shapes.
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
@@ -315,7 +316,7 @@ impl LeafShape {
         }
     }
 
-    /// Adds a leaf that starts at `root`, runs along `axis` and turns `face` up.
+    /// Adds a leaf that starts at `root`, runs along `axis` and whose upper side faces `face`.
     fn add(self, mesh: &mut Mesh, root: DVec3, axis: DVec3, face: DVec3, length: f64) {
         let across = face.cross(axis);
         let mut vertex = |along: f64, aside: f64, rise: f64| {
@@ -390,7 +391,7 @@ mod tests {
                 let width = high[axis] - low[axis];
                 assert!((3.5..9.0).contains(&width), "{triangles}: crown {width} m wide");
             }
-            // Below 0.8 m there is nothing but the trunk.
+            // Below 0.8 m there is only the trunk.
             let trunk = mesh.positions.iter().filter(|p| p[2] < 0.8);
             for &[x, y, _] in trunk {
                 assert!((x * x + y * y).sqrt() < 0.6, "{triangles}: {x} {y}");

@@ -1,4 +1,4 @@
-//! A scene under construction: what loaders share while they read.
+//! A scene under construction, shared by all loaders.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::texture::{self, Channel};
 use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, spectrum};
 use crate::world::scene::{Instance, Material, MaterialId, Mesh, Scene, Texture};
 
-/// Twice the area below which a triangle counts as having none, m²: the square of 0.1 µm.
+/// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 
 /// A scene under construction and the faults found so far.
 pub(super) struct Assembly<'a> {
-    /// Reads the files that files name.
+    /// Reads the files that the scene's file names.
     pub resolver: &'a dyn Resolver,
     scene: Scene,
     /// Lowest and highest corner of each mesh.
@@ -46,12 +46,12 @@ impl<'a> Assembly<'a> {
         &self.scene
     }
 
-    /// Notes a fault; the scene will not load, but the search for more goes on.
+    /// Records a fault. The scene will not load, but reading continues to find more faults.
     pub fn fault(&mut self, place: Place, problem: Problem) {
         self.faults.add(Fault::new(place, problem));
     }
 
-    /// The value, or a note of its fault.
+    /// The value, or `None` after recording the fault.
     pub fn keep<T>(&mut self, outcome: Result<T, Fault>) -> Option<T> {
         outcome.map_err(|fault| self.faults.add(fault)).ok()
     }
@@ -81,7 +81,7 @@ impl<'a> Assembly<'a> {
         texture
     }
 
-    /// Reflectance at the laser's wavelength from the spectrum file at `path`, read once.
+    /// Reflectance at the laser's wavelength from the spectrum file at `path`, which is read once.
     pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<f32> {
         if let Some(&known) = self.reflectances.get(path) {
             return known;
@@ -100,8 +100,8 @@ impl<'a> Assembly<'a> {
         (self.scene.materials.len() - 1) as MaterialId
     }
 
-    /// Adds a mesh whose indices were checked, without its triangles that have no area. `place` is
-    /// where faults are told. `None` if it is not usable, which is noted.
+    /// Adds a mesh whose indices have been checked, without its degenerate triangles. Faults are
+    /// recorded at `place`. `None` if the mesh is not usable.
     pub fn add_mesh(&mut self, mut mesh: Mesh, place: &Place) -> Option<u32> {
         let mut bounds = [DVec3::INFINITY, DVec3::NEG_INFINITY];
         for position in &mesh.positions {
@@ -126,8 +126,7 @@ impl<'a> Assembly<'a> {
         Some((self.scene.meshes.len() - 1) as u32)
     }
 
-    /// Notes that `count` more triangles or vertices are about to be held; `None` if that is more
-    /// than a scene may hold.
+    /// Reserves room for `count` more triangles or vertices; `None` if a scene may not hold so many.
     fn reserve(&mut self, count: usize, place: &Place) -> Option<()> {
         self.stored = self.stored.saturating_add(count);
         if self.stored > MAX_STORED {
@@ -142,7 +141,7 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Places a copy of `mesh` where sensors see it.
+    /// Adds a visible instance of `mesh`.
     pub fn add_instance(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.instances.len(), place)
@@ -151,7 +150,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Places a copy of `mesh` that robots drive on.
+    /// Adds an instance of `mesh` to the ground.
     pub fn add_ground(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.ground.len(), place)
@@ -160,7 +159,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Lowest and highest corner of what `instance` covers in World.
+    /// Lowest and highest corner of the bounding box of `instance` in World.
     pub fn world_bounds(&self, instance: &Instance) -> [DVec3; 2] {
         corners(self.bounds[instance.mesh as usize])
             .map(|corner| instance.world_from_mesh.transform_point3(corner))
@@ -169,7 +168,7 @@ impl<'a> Assembly<'a> {
             })
     }
 
-    /// The finished scene of `file`. With `all_is_ground`, everything seen is driven on too.
+    /// The finished scene of `file`. With `all_is_ground`, every visible instance is also ground.
     pub fn finish(mut self, file: &Path, all_is_ground: bool) -> Result<Scene, SceneError> {
         if self.faults.is_empty() && self.scene.instanced_triangles() == 0 {
             self.fault(Place::of(file), Problem::NoTriangles);
@@ -192,7 +191,7 @@ impl<'a> Assembly<'a> {
         room
     }
 
-    /// The copy, if its transform can be inverted and keeps it within bounds.
+    /// The instance, if its transform can be inverted and keeps it within bounds.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
         let instance = Instance { mesh, world_from_mesh: transform };
         if let Some(problem) = self.transform_problem(&instance) {
@@ -210,7 +209,7 @@ impl<'a> Assembly<'a> {
         let axes = transform.matrix3;
         let volume = axes.determinant().abs();
         let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
-        // Not so of NaN, from lengths that overflow.
+        // False for NaN, which comes from lengths that overflow.
         let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
         if !solid {
             return Some(Problem::BadTransform(
@@ -236,7 +235,7 @@ fn corners([low, high]: [DVec3; 2]) -> impl Iterator<Item = DVec3> {
     })
 }
 
-/// Takes out triangles without area and tells how many.
+/// Removes degenerate triangles and returns their number.
 fn remove_flat_triangles(mesh: &mut Mesh) -> usize {
     let flat: Vec<bool> = (0..mesh.triangles.len() as u32)
         .map(|index| {

@@ -1,13 +1,13 @@
-//! What can be wrong with a scene, and where.
+//! Faults of scene files, with their places.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Faults that are told one by one; the rest are counted.
+/// Faults that are listed one by one; further ones are counted only.
 const MAX_FAULTS: usize = 50;
 
-/// Why a scene could not be loaded: all that was found wrong, one line each.
+/// Why a scene could not be loaded: all faults, one a line.
 #[derive(Debug)]
 pub struct SceneError {
     faults: Vec<Fault>,
@@ -15,7 +15,7 @@ pub struct SceneError {
 }
 
 impl SceneError {
-    /// What is wrong, at least one, in the order found.
+    /// At least one fault, in the order found.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -42,13 +42,13 @@ impl From<Fault> for SceneError {
     }
 }
 
-/// One thing that is wrong.
+/// One fault of a scene file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct Fault {
-    /// Where.
+    /// Where the fault is.
     pub place: Place,
-    /// What.
+    /// What is wrong.
     pub problem: Problem,
 }
 
@@ -62,13 +62,13 @@ impl Fault {
 /// A place in a file, as exact as its format allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The file.
+    /// As named by the rig or by another file.
     pub file: PathBuf,
-    /// Its line, from 1.
+    /// Counted from 1.
     pub line: Option<u32>,
-    /// The column of that line, in characters from 1.
+    /// In characters, counted from 1.
     pub column: Option<u32>,
-    /// The element: a JSON path such as `$.Objects[2].Mesh`, or words such as `triangle 7`.
+    /// A JSON path such as `$.Objects[2].Mesh`, or words such as `triangle 7`.
     pub element: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-/// A count of lines or columns; four thousand million are enough for any reader.
+/// A count of lines or columns, saturated at `u32::MAX`.
 pub(super) fn clipped(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -121,56 +121,56 @@ impl fmt::Display for Place {
     }
 }
 
-/// What can be wrong.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// A file is named that does not exist.
+    /// A file that is named does not exist.
     #[error("there is no file `{}`", .path.display())]
     MissingFile {
-        /// Where it was looked for.
+        /// Where the file was expected.
         path: PathBuf,
     },
-    /// A file is there but cannot be read.
+    /// A file exists but cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
-        /// The file.
+        /// The file that exists.
         path: PathBuf,
-        /// The system's words.
+        /// The operating system's message.
         reason: String,
     },
-    /// The file's name ends in nothing a loader knows.
+    /// No loader knows the ending of the file's name.
     #[error("is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
     UnknownSuffix,
     /// The file breaks its format's rules.
     #[error("{0}")]
     Syntax(String),
-    /// Something that the format knows and this loader does not.
+    /// A feature of the format that this loader does not have.
     #[error("{0} is not supported")]
     Unsupported(String),
     /// A value is of the wrong type or outside its limits.
     #[error("expected {expected}, got {got}")]
     WrongValue {
-        /// What is allowed.
+        /// What is allowed here.
         expected: String,
-        /// What is written, shortened.
+        /// The text of the file, shortened.
         got: String,
     },
     /// A required key is absent.
     #[error("has no `{key}`: expected {expected}")]
     MissingKey {
-        /// The key.
+        /// Name of the missing key.
         key: &'static str,
-        /// What is allowed.
+        /// What its value would have to be.
         expected: &'static str,
     },
-    /// An index points at nothing.
+    /// An index is out of range.
     #[error("{what} {index} does not exist; there are {available}, counted from {first}")]
     IndexOutOfRange {
-        /// What is counted: `vertex`, `texture coordinate`.
+        /// What is indexed: `vertex`, `texture coordinate`.
         what: &'static str,
-        /// The index as written.
+        /// The index as written in the file.
         index: i64,
-        /// How many there are.
+        /// Number of elements.
         available: usize,
         /// Whether the format counts from 0 or 1.
         first: u8,
@@ -178,31 +178,31 @@ pub enum Problem {
     /// A coordinate is not a number, infinite, or too far out.
     #[error("coordinate {value} is not within ±{} m", super::MAX_COORDINATE_M)]
     BadCoordinate {
-        /// The coordinate.
+        /// As read from the file, metres.
         value: f64,
     },
-    /// A copy is placed by a transform that is not finite or squashes it flat.
+    /// The transform of an instance is not finite or not invertible.
     #[error("{0}")]
     BadTransform(&'static str),
-    /// There is nothing to see.
+    /// The scene has no visible triangle.
     #[error("holds no triangle with an area; a lidar sees triangles only")]
     NoTriangles,
-    /// More than a loader is willing to hold.
+    /// More than a loader accepts.
     #[error("{what}: {count}, but at most {limit} are allowed")]
     TooMany {
-        /// What is counted.
+        /// Name of the counted items.
         what: &'static str,
-        /// How many there would be.
+        /// Number in the file.
         count: u64,
-        /// How many there may be.
+        /// Number allowed.
         limit: u64,
     },
-    /// The file ends before what it announces.
+    /// The file is shorter than its header says.
     #[error("announces {announced} bytes of {what}, but only {available} are there")]
     Truncated {
-        /// What is announced.
+        /// Name of the missing data.
         what: String,
-        /// Bytes that it takes.
+        /// Bytes according to the header.
         announced: u64,
         /// Bytes left in the file.
         available: u64,
@@ -218,13 +218,13 @@ impl Problem {
         }
     }
 
-    /// A value that is not what it should be.
+    /// A [`Problem::WrongValue`]; shortens `got`.
     pub fn wrong(expected: impl Into<String>, got: impl fmt::Display) -> Self {
         Self::WrongValue { expected: expected.into(), got: shortened(&got.to_string()) }
     }
 }
 
-/// Text from a file for a message: one line, 60 characters at most.
+/// Text of a file for a message: one line of at most 60 characters.
 pub(super) fn shortened(text: &str) -> String {
     let mut line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(61).collect();
@@ -243,7 +243,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Notes a fault.
+    /// Records a fault, or counts it if there are too many.
     pub fn add(&mut self, fault: Fault) {
         if self.told.len() < MAX_FAULTS {
             self.told.push(fault);
@@ -252,7 +252,7 @@ impl Faults {
         }
     }
 
-    /// No fault so far.
+    /// Whether no fault has been found so far.
     pub fn is_empty(&self) -> bool {
         self.told.is_empty()
     }

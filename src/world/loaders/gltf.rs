@@ -1,17 +1,17 @@
-//! glTF 2.0, `.gltf` and `.glb`: nodes become copies, base colours become reflectance.
+//! glTF 2.0, `.gltf` and `.glb`: nodes become instances, base colours become reflectance.
 //!
-//! - Axes: glTF's +X is east, its +Y up, its +Z south, so that `(x, y, z)` becomes `(x, -z, y)`;
-//!   what was modelled in a z-up tool and exported comes back as it was.
-//! - Reflectance is the red of the base colour, times the red of the base-colour texture, which is
-//!   decoded from sRGB. A material that gives neither but has a known name gets the
-//!   [table's](crate::world::materials) value, a primitive without material the default grey.
+//! - Axes: glTF's +X is east, its +Y up, its +Z south, so that `(x, y, z)` becomes `(x, -z, y)`.
+//!   A model that a z-up tool exported regains its original axes.
+//! - Reflectance is the red of the base colour times the red of the base-colour texture, which is
+//!   decoded from sRGB. A material that has neither, but a known name, gets the
+//!   [table's](crate::world::materials) value; a primitive without material gets the default grey.
 //! - Alpha: `MASK` is cut at the material's cutoff, `BLEND` at one half, `OPAQUE` has none.
 //! - `KHR_texture_transform` is applied. Textures repeat, whatever their sampler says.
-//! - Skins, morphs and animations stay at rest; points, lines, lights and cameras are skipped.
+//! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
-//! The `gltf` crate panics at a few things that its validation lets pass or meets itself; they are
-//! checked first: short headers, positions and images that point nowhere, empty or overlong
-//! accessors, loops and joins in the node tree.
+//! The `gltf` crate panics at some faults that its validation does not find. They are checked here
+//! first: short headers, positions and images that refer to nothing, empty or overlong accessors,
+//! loops and joins in the node tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -61,7 +61,7 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     loader.assembly.finish(file, true)
 }
 
-/// Extensions that may be required without changing what a lidar sees.
+/// Extensions that do not change what a lidar sees, so that a file may require them.
 const HARMLESS_EXTENSIONS: [&str; 8] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
@@ -103,11 +103,11 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     let accessors = root.accessors.len();
     for (index, mesh) in root.meshes.iter_mut().enumerate() {
         for primitive in &mut mesh.primitives {
-            // Only these matter, and the crate refuses custom ones.
+            // Only these are needed, and the crate refuses custom ones.
             primitive.attributes.retain(|semantic, _| {
                 matches!(semantic, Checked::Valid(Semantic::Positions | Semantic::TexCoords(_)))
             });
-            // Validation looks here before it has checked the index.
+            // The crate's validation uses this index before it has checked it.
             let positions = primitive.attributes.get(&Checked::Valid(Semantic::Positions));
             if let Some(accessor) = positions.filter(|a| a.value() >= accessors) {
                 let problem = Problem::IndexOutOfRange {
@@ -121,7 +121,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
         }
     }
     let document = Document::from_json(root).map_err(|error| match error {
-        // One fault is enough to look for.
+        // One fault is enough to report.
         ::gltf::Error::Validation(faults) if !faults.is_empty() => {
             let (path, error) = &faults[0];
             Fault::new(Place::element(file, path.to_string()), Problem::Syntax(error.to_string()))
@@ -131,21 +131,21 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     Ok((document, blob))
 }
 
-/// What a material looks like to a laser, and how its texture lies on it.
+/// A material as a laser sees it, with its texture mapping.
 #[derive(Clone, Copy)]
 struct Look {
     id: MaterialId,
-    /// Wholly transparent.
+    /// Whether it is fully transparent.
     invisible: bool,
-    /// The texture, if it has one.
+    /// `None` for a plain colour.
     texture: Option<TextureUse>,
 }
 
 #[derive(Clone, Copy)]
 struct TextureUse {
-    /// Which texture coordinates.
+    /// Number of the texture coordinate set, `TEXCOORD_n`.
     set: u32,
-    /// From them to the image: columns and offset.
+    /// Transforms texture coordinates to the image: columns and offset.
     columns: [[f32; 2]; 2],
     offset: [f32; 2],
 }
@@ -158,7 +158,7 @@ struct Loader<'a> {
     images: BTreeMap<usize, Option<DynamicImage>>,
     materials: BTreeMap<Option<usize>, Look>,
     meshes: BTreeMap<usize, Option<u32>>,
-    /// Vertices and triangles read so far, also of meshes under way.
+    /// Vertices and triangles read so far, including those of unfinished meshes.
     held: usize,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The bytes of a `uri`: in itself, or a file beside this one.
+    /// The bytes of a `uri`: a data URI, or a file beside this one.
     fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
         if uri.starts_with("data:") {
             let source = ::gltf::buffer::Source::Uri(uri);
@@ -208,7 +208,7 @@ impl<'a> Loader<'a> {
         self.assembly.read(&path, place)
     }
 
-    /// Places the meshes of all nodes of the default scene, or of the first, or of all.
+    /// Adds instances for the nodes of the default scene, or of the first scene, or for all nodes.
     fn place_nodes(&mut self) {
         let document = self.document;
         let scene = document.default_scene().or_else(|| document.scenes().next());
@@ -226,7 +226,7 @@ impl<'a> Loader<'a> {
         let mut seen = BTreeSet::new();
         while let Some((node, world_from_parent)) = stack.pop() {
             let place = self.place("nodes", node.index());
-            // A second way to a node would be a loop, or grow without bound.
+            // A second path to a node is a loop, or lets the tree grow without bound.
             if !seen.insert(node.index()) {
                 let problem = Problem::Syntax("is a child twice; nodes must form a tree".into());
                 self.assembly.fault(place, problem);
@@ -299,7 +299,7 @@ impl<'a> Loader<'a> {
         let count = positions.count();
         let key = (
             positions.index(),
-            // Different materials may lay the same coordinates differently.
+            // Different materials may transform the same coordinates differently.
             texture.as_ref().map(|(_, uvs)| (uvs.index(), look.id)),
         );
         let base = match build.vertices.get(&key) {
@@ -337,7 +337,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Accessors may be shared, so that little data can ask for much memory.
+    /// Counts items against the limit: accessors may share data, so a small file can need much memory.
     fn hold(&mut self, count: usize) -> Result<(), Problem> {
         self.held = self.held.saturating_add(count);
         if self.held > 2 * MAX_STORED {
@@ -417,7 +417,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The items of an accessor that was [checked](Self::check).
+    /// The items of an accessor that has been [checked](Self::check).
     fn items<T: ::gltf::accessor::Item>(&self, accessor: Accessor<'a>) -> Result<Vec<T>, Problem> {
         let index = accessor.index();
         let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(Vec::as_slice);
@@ -488,13 +488,13 @@ impl<'a> Loader<'a> {
             let got = format!("[{red}, {green}, {blue}, {alpha}]");
             self.assembly.fault(self.place("materials", index), Problem::wrong(expected, got));
         }
-        // White without texture is what a file means that says nothing.
+        // White without texture is the default, so the file gives no reflectance.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
         let mut out = match materials::typical(name) {
             Some(typical) if unsaid => materials::plain(name, typical.reflectance_905nm),
             _ => materials::plain(name, red),
         };
-        // Alpha from here on is solid.
+        // The least alpha that is opaque.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
@@ -526,7 +526,7 @@ impl<'a> Loader<'a> {
         Look { id, invisible, texture }
     }
 
-    /// A decoded image, kept while the file is read.
+    /// A decoded image, cached while the file is read.
     fn image(&mut self, index: usize) -> Option<&DynamicImage> {
         if !self.images.contains_key(&index) {
             let image = self.read_image(index);
@@ -568,9 +568,9 @@ struct MeshBuild {
     mesh: Mesh,
     /// First vertex of each run of positions and texture coordinates.
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
-    /// Some vertex has texture coordinates of its own.
+    /// Whether any vertex has texture coordinates.
     textured: bool,
-    /// Something was left out on purpose.
+    /// Whether something was left out on purpose.
     skipped: bool,
 }
 
@@ -582,7 +582,7 @@ fn local(node: &Node) -> DAffine3 {
             DAffine3::from_cols(column(x), column(y), column(z), column(origin))
         }
         Transform::Decomposed { translation, rotation, scale } => {
-            // Left as it is when it has no direction, to be refused as not finite.
+            // A zero quaternion gives NaN, which is refused later as not finite.
             let rotation = DQuat::from_array(rotation.map(f64::from));
             let rotation = rotation * rotation.length_recip();
             DAffine3::from_scale_rotation_translation(
@@ -594,8 +594,7 @@ fn local(node: &Node) -> DAffine3 {
     }
 }
 
-/// How a texture lies on its coordinates, by `KHR_texture_transform`: offset, then rotation, then
-/// scale of the image.
+/// The mapping of texture coordinates by `KHR_texture_transform`: offset, rotation, then scale.
 fn laying(info: &::gltf::texture::Info) -> TextureUse {
     let plain =
         TextureUse { set: info.tex_coord(), columns: [[1.0, 0.0], [0.0, 1.0]], offset: [0.0; 2] };
@@ -609,7 +608,7 @@ fn laying(info: &::gltf::texture::Info) -> TextureUse {
     }
 }
 
-/// What each sRGB byte is in linear light (IEC 61966-2-1).
+/// Linear intensity of each sRGB byte (IEC 61966-2-1).
 fn linear_from_srgb() -> [u8; 256] {
     std::array::from_fn(|byte| {
         let encoded = byte as f64 / 255.0;

@@ -1,7 +1,6 @@
-//! JSON whose every value knows its path, line and column.
+//! JSON in which every value knows its path, line and column.
 //!
-//! `serde_json` reads; values stay slices of the text until they are asked for, which tells where
-//! they stand.
+//! `serde_json` parses. Values stay slices of the text until they are used, which gives their place.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +13,7 @@ use super::error::{Fault, Place, Problem, clipped};
 pub(super) struct Document<'a> {
     file: &'a Path,
     text: &'a str,
-    /// Where lines start.
+    /// Byte offset of each line.
     lines: Vec<usize>,
 }
 
@@ -40,7 +39,7 @@ impl<'a> Document<'a> {
         Ok(Self { file, text, lines })
     }
 
-    /// The whole.
+    /// The top-level value.
     pub fn root(&'a self) -> Result<Node<'a>, Fault> {
         let raw: &RawValue = serde_json::from_str(self.text).map_err(|error| {
             let place = Place {
@@ -48,7 +47,7 @@ impl<'a> Document<'a> {
                 ..Place::line(self.file, error.line().max(1))
             };
             let text = error.to_string();
-            // The place is told already.
+            // The fault has its place already.
             let text = text.split(" at line ").next().unwrap_or_default();
             Fault::new(place, Problem::Syntax(format!("is no sound JSON: {text}")))
         })?;
@@ -57,8 +56,8 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Where the value stands. Columns beyond a few thousand are counted in bytes, as a file
-    /// written as one line would take for ever otherwise.
+    /// The place of the value. Columns beyond a few thousand are counted in bytes, because counting
+    /// characters would take too long in a large file that is a single line.
     pub fn place(&self) -> Place {
         let document = self.document;
         let offset = self.text.as_ptr() as usize - document.text.as_ptr() as usize;
@@ -74,12 +73,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A fault of this value.
+    /// A fault at this value.
     pub fn fault(&self, problem: Problem) -> Fault {
         Fault::new(self.place(), problem)
     }
 
-    /// A fault: the value is not what is `expected`.
+    /// A fault: the value is not `expected`.
     pub fn wrong(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::wrong(expected, self.text))
     }
@@ -109,7 +108,7 @@ impl<'a> Node<'a> {
         number.filter(|n| n.is_finite()).ok_or_else(|| self.wrong("a finite number"))
     }
 
-    /// A whole number from 0 to `limit`.
+    /// An integer from 0 to `limit`.
     pub fn whole(&self, limit: u64) -> Result<u64, Fault> {
         let number: Option<u64> = serde_json::from_str(self.text).ok();
         let number = number.filter(|&n| n <= limit);
@@ -142,7 +141,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The members of an object, by key; the last one wins where a key stands twice.
+/// The members of an object by key; of equal keys, the last counts.
 pub(super) struct Object<'a> {
     node: Node<'a>,
     fields: BTreeMap<String, &'a RawValue>,
@@ -152,7 +151,7 @@ impl<'a> Object<'a> {
     /// The value at `key`.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let raw = self.fields.get(key)?;
-        // Keys that are words stand as they are, others in quotes.
+        // Keys that are no plain words are quoted.
         let is_word = key.chars().all(|c| c.is_ascii_alphanumeric());
         let step = if is_word { format!(".{key}") } else { format!("['{key}']") };
         let path = self.node.path.clone() + &step;
@@ -164,7 +163,7 @@ impl<'a> Object<'a> {
         self.get(key).ok_or_else(|| self.node.fault(Problem::MissingKey { key, expected }))
     }
 
-    /// What `read` makes of the value at `key`, or `default` when there is none.
+    /// Applies `read` to the value at `key`; `default` if there is none.
     pub fn or<T>(
         &self,
         key: &str,

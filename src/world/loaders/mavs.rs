@@ -1,14 +1,14 @@
 //! MAVS scene files (`.json`) of the Mississippi State University Autonomous Vehicle Simulator.
 //!
-//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as MAVS
-//! means them; keys it does not know are ignored, as it does. Angles are radians. What differs:
+//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as MAVS reads
+//! them; unknown keys are ignored, as in MAVS. Angles are radians. Differences:
 //!
-//! - Random places come from Menura's own generator and the scene's seed: the same distribution as
-//!   in MAVS, but the same on every machine.
+//! - Random positions come from Menura's own generator and the scene's seed: they have the same
+//!   distribution as in MAVS, and are the same on every machine.
 //! - Paths: DATA is the nearest folder at or above the scene file that has `scenes/meshes` in it.
 //!   `PathToMeshes`, and paths that `UseFullPaths` makes literal, are relative to the scene file.
-//! - A trail does not change the ground's texture, and potholes not its labels; labels are unused.
-//! - `Animations` are not supported, and said so.
+//! - A trail does not change the ground's texture. Labels are not used, so potholes have none.
+//! - `Animations` are not supported and are reported.
 
 mod layered;
 mod pose;
@@ -29,7 +29,7 @@ use super::resolve::{Resolver, folder_of, named};
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::scene::Scene;
 
-/// Reads the MAVS scene `bytes`, called `file`. `seed` fixes random places.
+/// Reads the MAVS scene `bytes`, called `file`. `seed` determines random positions.
 ///
 /// # Errors
 /// Everything wrong with it and with the files it names.
@@ -53,22 +53,22 @@ pub fn parse(
     loader.assembly.finish(file, false)
 }
 
-/// Where files are looked for.
+/// The folders in which files are searched.
 struct Roots {
-    /// The scene file's folder.
+    /// Folder of the scene file.
     scene: PathBuf,
-    /// DATA.
+    /// The folder that MAVS calls DATA.
     data: PathBuf,
-    /// MESHES.
+    /// `PathToMeshes`, or the default below DATA.
     meshes: PathBuf,
-    /// `UseFullPaths`.
+    /// `UseFullPaths`: paths are literal.
     full_paths: bool,
 }
 
 impl Roots {
     fn of(file: &Path, scene: &Object, resolver: &dyn Resolver) -> Result<Self, Fault> {
         let folder = folder_of(file);
-        // Beyond the folders that a relative path names.
+        // Also the folders above those that a relative path names.
         let above = (1..8).map(|levels| folder.join("../".repeat(levels)));
         let beyond = if folder.is_relative() { above.collect() } else { Vec::new() };
         let data = folder
@@ -85,18 +85,18 @@ impl Roots {
         Ok(Self { scene: folder.to_owned(), data, meshes, full_paths })
     }
 
-    /// A path that `UseFullPaths` makes literal, else under `root`.
+    /// A literal path with `UseFullPaths`, otherwise a path below `root`.
     fn literal_or(&self, root: &Path, path: &str) -> PathBuf {
         named(if self.full_paths { &self.scene } else { root }, path)
     }
 
-    /// Where spectra are.
+    /// The folder of spectra.
     fn spectra(&self) -> PathBuf {
         self.data.join("scenes/meshes")
     }
 }
 
-/// What streams of random draws are for; the entry's number is added.
+/// Purposes of random streams; the entry's number is added.
 mod streams {
     pub const OBJECTS: u64 = 0x100_0000_0000;
     pub const VEGETATION: u64 = 0x200_0000_0000;
@@ -106,14 +106,14 @@ struct Loader<'a> {
     roots: Roots,
     seed: u64,
     assembly: Assembly<'a>,
-    /// By file and replacing material file.
+    /// Meshes read so far, by file and by the material file that replaces the mesh's own.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
-    /// Of the finished ground.
+    /// Height field of the ground, once all of it is loaded.
     terrain: Option<Terrain>,
 }
 
 impl Loader<'_> {
-    /// In MAVS's order: placing needs the ground.
+    /// Reads the sections in the order of MAVS: placing needs the ground.
     fn sections(&mut self, scene: &Object) {
         if let Some(labels) = scene.get("Object Labels") {
             let outcome = self.labels(&labels);
@@ -154,7 +154,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Labels mean nothing to a lidar; a missing file is only warned about, as by MAVS.
+    /// A lidar does not need labels; a missing file gives a warning only, as in MAVS.
     fn labels(&mut self, node: &Node) -> Result<(), Fault> {
         let path = named(&self.roots.meshes, &node.string()?);
         if !self.assembly.resolver.exists(&path) {

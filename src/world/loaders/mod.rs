@@ -1,4 +1,4 @@
-//! Scenes from files, and the one door to all scenes: [`load`].
+//! Loading scenes: [`load`] takes a built-in scene or a file.
 //!
 //! | suffix | format | up axis | materials |
 //! |---|---|---|---|
@@ -8,13 +8,13 @@
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
 //!
-//! Files are in metres. In all but MAVS scenes, which say what the ground is, everything is ground
-//! as well.
+//! Files are in metres. A MAVS scene names its ground; in all other formats everything is also
+//! ground.
 //!
-//! A loader goes on after a fault as far as it can, so that [`SceneError`] names everything that
-//! is wrong at once. It believes no number of a file before it has seen that the file is long
-//! enough for it, and never panics. Each format has a `parse` that takes bytes in memory and a
-//! [`Resolver`] for the files those name.
+//! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults at
+//! once. It trusts no count in a file before it has checked that the file is long enough, and never
+//! panics. Each format has a `parse` that takes bytes in memory and a [`Resolver`] for the files
+//! that they name.
 
 pub mod error;
 pub mod gltf;
@@ -39,16 +39,15 @@ use super::builtin;
 use super::scene::Scene;
 use crate::config::rig::SceneSource;
 
-/// Coordinates of a scene lie within this of the origin, metres. Farther out, `f32` steps by
-/// metres.
+/// Largest coordinate of a scene, metres. Beyond it, `f32` has a resolution of metres.
 pub const MAX_COORDINATE_M: f64 = 1.0e7;
-/// Copies in a scene, seen and ground each. Ten million take a gigabyte.
+/// Largest number of visible and of ground instances. Ten million take a gigabyte.
 pub const MAX_INSTANCES: usize = 10_000_000;
-/// Triangles, and vertices, that a scene may hold in memory.
+/// Largest number of triangles, and of vertices, in memory.
 pub const MAX_STORED: usize = 1 << 26;
-/// Pixels along each side of an image.
+/// Largest width and height of an image, pixels.
 pub const MAX_IMAGE_SIDE: u32 = 16_384;
-/// Pixels of an image.
+/// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
 /// Builds a built-in scene or loads a file.
@@ -64,8 +63,8 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
     }
 }
 
-/// Loads the file at `path`, which `resolver` reads, by its suffix. `seed` fixes the random places
-/// of a MAVS scene.
+/// Loads the file at `path` with the loader for its suffix; `resolver` reads it. `seed` determines
+/// the random positions of a MAVS scene.
 ///
 /// # Errors
 /// As [`load`].

@@ -1,7 +1,7 @@
 //! Material files (`.mtl`) of OBJ meshes, with the `Kd spectral` of MAVS.
 //!
-//! Read here and not by `tobj`, which refuses `Kd spectral`, panics at a `Kd` of fewer than three
-//! numbers and forgets the line that names a texture.
+//! `tobj` could read them, but it refuses `Kd spectral`, panics at a `Kd` with fewer than three
+//! numbers, and loses the line that names a texture.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,24 @@ use super::texture::Channel;
 use crate::world::materials;
 use crate::world::scene::Material;
 
-/// What a material file says of one material, as far as a lidar is concerned.
+/// The properties of one material that a lidar needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Statement {
-    /// The name.
+    /// From `newmtl`.
     pub name: String,
-    /// Red of `Kd`.
+    /// Red of `Kd`, 0..=1.
     diffuse_red: Option<f32>,
-    /// `Kd spectral`.
+    /// File of `Kd spectral`.
     spectrum: Option<(String, Place)>,
-    /// `map_Kd`.
+    /// File of `map_Kd`.
     diffuse_map: Option<(String, Place)>,
-    /// `map_d`.
+    /// File of `map_d`.
     opacity_map: Option<(String, Place)>,
-    /// The file that says so.
+    /// The material file itself.
     file: PathBuf,
 }
 
-/// The materials of a file, in its order. Statements a lidar has no use for are skipped.
+/// The materials of a file, in its order. Statements that a lidar does not need are skipped.
 pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut materials: Vec<Statement> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
         match keyword {
             "Kd" => match rest.strip_prefix("spectral") {
                 Some(path) => {
-                    // A factor may follow the file; MAVS takes none.
+                    // A factor may follow the file name; MAVS ignores it.
                     let path = path.split_whitespace().next().unwrap_or_default();
                     material.spectrum = Some((non_empty(path, keyword, &place)?, place));
                 }
@@ -77,9 +77,9 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
 }
 
 impl Statement {
-    /// The material, with its textures and spectrum read. Spectra are looked for in
-    /// `spectra_folder`, if given, then in the material file's folder and all above it. A spectrum
-    /// stands for colour and texture, as in MAVS.
+    /// Reads the material's textures and spectrum. Spectra are searched in `spectra_folder`, if given,
+    /// then in the material file's folder and all folders above it. A spectrum replaces colour and
+    /// texture, as in MAVS.
     pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
         let folder = folder_of(&self.file);
         let mut material = materials::by_name(&self.name);
@@ -95,7 +95,7 @@ impl Statement {
             }
         }
         if let Some((name, place)) = &self.diffuse_map {
-            // Read even if a spectrum stands for it, so that a missing file is told.
+            // Read even if a spectrum replaces it, so that a missing file is reported.
             let map = assembly.texture(&named(folder, name), Channel::First, place);
             material.reflectance_map = map.filter(|_| self.spectrum.is_none());
         }
@@ -106,8 +106,8 @@ impl Statement {
     }
 }
 
-/// The file that a spectrum's name means: the first that exists of `spectra_folder`, `folder` and
-/// the folders above it, each with and without `spectra/`; else where it should be.
+/// The file of a spectrum: the first that exists in `spectra_folder`, `folder` and the folders above
+/// it, each with and without `spectra/`; if there is none, the path where it is expected.
 pub(super) fn find_spectrum(
     resolver: &dyn Resolver,
     name: &str,
@@ -121,7 +121,7 @@ pub(super) fn find_spectrum(
         .unwrap_or_else(|| named(spectra_folder.unwrap_or(folder), name))
 }
 
-/// The red of a colour; as in the format's definition, one number alone stands for all three.
+/// The red of a colour. A single number is grey, as the format defines.
 fn red(text: &str, place: &Place) -> Result<f32, Fault> {
     let number = text.split_whitespace().next().unwrap_or_default();
     match number.parse::<f32>() {
@@ -138,7 +138,7 @@ fn texture_name(text: &str, keyword: &str, place: &Place) -> Result<String, Faul
     let mut rest = text;
     while rest.starts_with('-') {
         let (option, after) = next_word(rest);
-        // How many words follow each option; -o, -s and -t take one to three numbers.
+        // Number of words after each option; -o, -s and -t take one to three numbers.
         let (least, most) = match option {
             "-o" | "-s" | "-t" => (1, 3),
             "-mm" => (2, 2),

@@ -1,12 +1,12 @@
 //! Wavefront OBJ meshes: `v`, `vt`, `f`, `usemtl`, `mtllib`; z up, metres.
 //!
-//! Polygons are cut into fans; negative indices count back from the newest. Normals, groups, lines
-//! and points mean nothing to a lidar. Triangles without material, or with one that no file
-//! defines, get a plain one by name, see [`materials::by_name`].
+//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals,
+//! groups, lines and points are ignored. Triangles without a material, or with one that no file
+//! defines, get a plain one, see [`materials::by_name`].
 //!
-//! `tobj` builds the mesh. It names no lines, overflows at negative indices that reach too far
-//! back and copies the newest name for each group, so every statement is first checked here and
-//! only what is sound and needed goes on to it.
+//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that reach too far
+//! back, and copies the newest name for each group. Every statement is therefore checked here first,
+//! and only those that are valid and needed are passed on.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
 }
 
 /// Adds the mesh and its materials to `assembly`. `library` replaces the material files that the
-/// mesh names; spectra are looked for in `spectra_folder` first.
+/// mesh names; spectra are searched in `spectra_folder` first.
 pub(super) fn read(
     bytes: &[u8],
     file: &Path,
@@ -88,15 +88,15 @@ pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Res
 /// The material of faces before the first `usemtl`.
 const UNNAMED: &str = "default";
 
-/// An OBJ file of which only sound statements that matter are left.
+/// An OBJ file reduced to valid statements that are needed.
 struct Checked {
-    /// Those statements, for `tobj`. Materials go by their place in `materials`; every face has
-    /// positive indices of position and texture coordinate, the first of which is a stand-in for
-    /// none.
+    /// The statements for `tobj`. Materials are named by their index in `materials`. Every face has
+    /// positive indices of positions and texture coordinates; the first texture coordinate stands
+    /// for none.
     text: String,
     /// Names in the order of first use by a face.
     materials: Vec<String>,
-    /// Material files and where they are named.
+    /// Material files, with the place that names them.
     libraries: Vec<(String, Place)>,
 }
 
@@ -132,7 +132,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
             Place { column: Some(clipped(column)), ..Place::line(file, index + 1) }
         };
         let statement = line.trim();
-        // A part of the line even if empty, so that it has a column.
+        // An empty slice at the end of the line, so that it has a column.
         let nothing = &statement[statement.len()..];
         let (keyword, rest) =
             statement.split_once(char::is_whitespace).unwrap_or((statement, nothing));
@@ -148,7 +148,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
                     .map_err(|(word, problem)| Fault::new(at(word), problem))?;
                 coordinates += 1;
             }
-            // Of less than three corners it is a point or a line.
+            // With fewer than three corners it is a point or a line.
             "f" if rest.split_whitespace().nth(2).is_some() => {
                 if switched {
                     let number = *numbers.entry(material.clone()).or_insert(out.materials.len());
@@ -179,8 +179,8 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     Ok(out)
 }
 
-/// Copies the first `count` numbers of a statement; the word that is wrong otherwise. Texture
-/// coordinates may have one number only.
+/// Copies the first `count` numbers of a statement; fails with the invalid word. Texture
+/// coordinates may have a single number.
 fn write_numbers<'a>(
     out: &mut String,
     keyword: &str,

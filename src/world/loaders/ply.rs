@@ -1,9 +1,9 @@
 //! PLY meshes, ascii and binary: positions and faces; z up, metres.
 //!
-//! Polygons are cut into fans. PLY has no materials: all is default grey. Other elements and
-//! properties are skipped.
+//! Polygons are cut into triangle fans. PLY has no materials, so everything is default grey. Other
+//! elements and properties are skipped.
 //!
-//! The reader behind it believes the header's counts, so these are held against the file's length
+//! The `ply-rs-bw` crate trusts the header's counts, so they are compared with the file's length
 //! first.
 
 use std::path::Path;
@@ -92,7 +92,7 @@ fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// The names that the list of a face's corners goes by.
+/// Names for the list of a face's corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
 /// Whether the file can hold as many elements as its header says.
@@ -103,7 +103,7 @@ fn check_length(
     file: &Path,
 ) -> Result<(), Fault> {
     let least = match encoding {
-        // A line each.
+        // One line each.
         Encoding::Ascii => 1,
         _ => element.properties.values().map(|p| least_bytes(&p.data_type)).sum(),
     };
@@ -120,7 +120,7 @@ fn check_length(
     Ok(())
 }
 
-/// The fewest bytes a property takes: an empty list is its count.
+/// The least size of a property in bytes; an empty list is only its count.
 fn least_bytes(property: &PropertyType) -> u64 {
     let (PropertyType::Scalar(scalar) | PropertyType::List(scalar, _)) = property;
     match scalar {
@@ -131,7 +131,7 @@ fn least_bytes(property: &PropertyType) -> u64 {
     }
 }
 
-/// Whether `element` has a property by one of `names` that is as it should be.
+/// Checks that `element` has a property with one of `names` and the right type.
 fn require(
     element: &ElementDef,
     names: &[&str],
@@ -147,20 +147,20 @@ fn require(
     Err(Fault::new(place, Problem::Syntax(format!("must have {expected}"))))
 }
 
-/// A fault that the reader found. Lines mean something in text only.
+/// A fault that the crate reports. Only text files have lines.
 fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
     let place = match error.line() {
         Some(line) if encoding == Encoding::Ascii => Place::line(file, line),
         _ => Place::of(file),
     };
-    // The text repeats the line it is about; the last cause says what is wrong with it.
+    // The text repeats the line; the last cause says what is wrong.
     let text = error.to_string();
     let cause = text.rsplit("Error: ").next().unwrap_or(&text);
     let cause = cause.split_once("\n").map_or(cause, |(first, _)| first);
     Fault::new(place, Problem::Syntax(format!("is no sound PLY: {}", shortened(cause))))
 }
 
-/// An element nothing is wanted of.
+/// An element that is skipped.
 struct Skipped;
 
 impl PropertyAccess for Skipped {

@@ -1,10 +1,10 @@
-//! Where the bytes of a scene's files come from: the disk, or memory.
+//! Sources of a scene's files: the disk, or memory.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Gives loaders the files that their input names.
+/// Reads the files that a scene's file names.
 pub trait Resolver {
     /// The whole file at `path`.
     ///
@@ -26,7 +26,7 @@ const MAX_FILE_BYTES: u64 = 1 << 32;
 impl Resolver for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let about = std::fs::metadata(path)?;
-        // A device or a pipe may never end.
+        // Reading a device or a pipe may never end.
         if !about.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -67,7 +67,7 @@ impl Resolver for Memory {
     }
 }
 
-/// `path` without `.` and `..`, as far as names alone tell.
+/// `path` without `.` and `..`, resolved by names alone.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -82,7 +82,7 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// The path that `text` in a file in `folder` means. Files made on Windows write `\`.
+/// The path that `text` names, relative to `folder`. Files made on Windows use `\`.
 pub(super) fn named(folder: &Path, text: &str) -> PathBuf {
     folder.join(text.replace('\\', "/"))
 }

@@ -7,8 +7,8 @@ use super::error::{Fault, Place, Problem};
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// The reflectance at [`LASER_WAVELENGTH_UM`], 0..=1: linear between the file's wavelengths, which
-/// ascend or descend, and constant beyond its ends.
+/// The reflectance at [`LASER_WAVELENGTH_UM`], 0..=1, interpolated linearly between the file's
+/// wavelengths, which may ascend or descend, and constant beyond them.
 pub(super) fn reflectance(bytes: &[u8], file: &Path) -> Result<f32, Fault> {
     let text = String::from_utf8_lossy(bytes);
     // The nearest samples on either side.
@@ -45,7 +45,7 @@ pub(super) fn reflectance(bytes: &[u8], file: &Path) -> Result<f32, Fault> {
             return Err(Fault::new(Place::of(file), problem));
         }
     };
-    // Noise may lead measured spectra out of bounds elsewhere; here it would reach the sensor.
+    // Noise may exceed the bounds at other wavelengths; at this one it would reach the sensor.
     if !(0.0..=1.0).contains(&value) {
         let expected = format!("a reflectance of 0 to 1 at {LASER_WAVELENGTH_UM} micrometres");
         return Err(Fault::new(Place::of(file), Problem::wrong(expected, value)));

@@ -1,8 +1,9 @@
 //! STL meshes, ascii and binary; z up, metres.
 //!
-//! Normals are ignored and corners at the same place joined. STL has no materials: all is default
-//! grey. A file whose length fits the count in its binary header is binary even if it begins with
-//! `solid`, as many do. Ascii files may hold several solids and be written in any case.
+//! Normals are ignored, and corners at the same position are merged. STL has no materials, so
+//! everything is default grey. A file whose length matches the count in its binary header is binary
+//! even if it begins with `solid`, as many do. Ascii files may contain several solids and be written
+//! in upper or lower case.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -65,7 +66,7 @@ fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> 
         let what = "triangles".to_owned();
         return Err(fault(Problem::Truncated { what, announced, available }));
     }
-    // The reader takes what begins with `solid` for ascii.
+    // The crate takes a file that begins with `solid` for ascii.
     let blank = [0; 80];
     let mut reader = Binary { start: &blank, bytes, at: 0 };
     stl_io::read_stl(&mut reader).map_err(|error| fault(Problem::Syntax(error.to_string())))
@@ -81,7 +82,7 @@ fn read_ascii(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     })
 }
 
-/// A binary file whose header reads as blanks.
+/// A binary file whose header is replaced by blanks.
 struct Binary<'a> {
     start: &'a [u8],
     bytes: &'a [u8],
@@ -106,13 +107,13 @@ impl Seek for Binary<'_> {
     }
 }
 
-/// Hands an ascii file on a line at a time, so that the line of a fault is known, in lower case
-/// and as one solid.
+/// Passes an ascii file on line by line, so that the line of a fault is known, in lower case and as
+/// a single solid.
 struct Lines<'a> {
     text: &'a str,
     rest: &'a str,
     current: io::Cursor<Vec<u8>>,
-    /// Lines taken from the text.
+    /// Number of lines read so far.
     number: usize,
     stage: Stage,
 }
@@ -130,7 +131,7 @@ impl<'a> Lines<'a> {
         Self { text, rest: text, current, number: 0, stage: Stage::Start }
     }
 
-    /// The next line the reader shall see.
+    /// The next line for the crate.
     fn next_line(&mut self) -> Option<String> {
         if self.stage == Stage::Start {
             self.stage = Stage::Facets;

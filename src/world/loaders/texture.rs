@@ -8,20 +8,21 @@ use super::error::{Fault, Place, Problem};
 use super::{MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE};
 use crate::world::scene::Texture;
 
-/// What of an image is used.
+/// The channel of an image that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Channel {
-    /// The first: red, or grey.
+    /// Red, or grey.
     First,
-    /// Alpha; all opaque in images without.
+    /// Alpha; opaque in images without.
     Alpha,
 }
 
-/// More pixels than this a byte are in no honest image: deflate packs 1032 bytes into one, and a
-/// byte holds 8 pixels of one bit.
+/// No valid image has more pixels per byte: deflate packs at most 1032 bytes into one, and a byte
+/// holds 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
-/// Decodes an image, whatever its name says, within [`MAX_IMAGE_SIDE`] and [`MAX_IMAGE_PIXELS`].
+/// Decodes an image by its content, not its name, within [`MAX_IMAGE_SIDE`] and
+/// [`MAX_IMAGE_PIXELS`].
 pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<DynamicImage, Fault> {
     let fault = |problem| Fault::new(place.clone(), problem);
     let broken = |error: image::ImageError| {
@@ -36,7 +37,7 @@ pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<DynamicImage, Fault>
     let mut limits = image::Limits::default();
     limits.max_image_width = Some(MAX_IMAGE_SIDE);
     limits.max_image_height = Some(MAX_IMAGE_SIDE);
-    // 16 bytes a pixel is the most any decoder takes.
+    // No decoder needs more than 16 bytes a pixel.
     limits.max_alloc = Some(16 * MAX_IMAGE_PIXELS);
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(broken)?;
@@ -71,7 +72,7 @@ pub(super) fn channel(image: &DynamicImage, channel: Channel) -> Texture {
     Texture { width: image.width(), height: image.height(), texels: texels.into() }
 }
 
-/// `texture` with every texel replaced.
+/// `texture` with `value` applied to every texel.
 pub(super) fn mapped(texture: &Texture, value: impl Fn(u8) -> u8) -> Texture {
     let texels = texture.texels.iter().map(|&texel| value(texel)).collect();
     Texture { texels, ..*texture }

@@ -1,10 +1,9 @@
-//! Pulses that walk the trees together.
+//! Bundles: pulses that traverse the trees together.
 //!
-//! A bundle has a frame of its own: `z` along its middle, `x` from its first pulse to its last,
-//! the origin at its first pulse's. Every ray is `x = slope_x z + shift_x` (and so in `y`) there:
-//! rays may start at different places, and their depth is `z` for all of them. Lanes are the rays
-//! side by side in registers of eight, ordered along `x`, so that a small surface meets few
-//! registers.
+//! A bundle has a frame of its own: `z` along its middle, `x` from its first pulse towards its last,
+//! and the origin of its first pulse. There every ray is `x = slope_x z + shift_x` (and the same in
+//! `y`), so rays may start at different points and have a common depth `z`. Lanes are the rays in
+//! registers of eight, ordered along `x`, so that a small surface concerns few registers.
 
 use glam::{DMat3, DVec3, Mat3};
 
@@ -12,20 +11,21 @@ use super::{MAX_RAYS, Pulse, Stencil};
 
 /// Rays in a register.
 pub const LANES: usize = 8;
-/// Registers in a bundle; as many as a vector of `f32` holds, to choose among them at once.
+/// Registers in a bundle; as many as a vector of `f32` holds, so that one operation selects among
+/// them.
 pub const REGISTERS: usize = 8;
-/// Rays in a bundle, which makes a set of them a `u64`.
+/// Rays in a bundle; a set of them is a `u64`.
 pub const MAX_LANES: usize = LANES * REGISTERS;
 /// The largest angle between a bundle's pulses, radians.
 const MAX_SPREAD_RAD: f64 = 0.05;
-/// The largest angle from a pulse of a bundle to the next, radians: what lies in wider gaps would
-/// be visited for nothing.
+/// The largest angle from a pulse of a bundle to the next, radians: nodes in wider gaps would be
+/// visited in vain.
 const MAX_STEP_RAD: f64 = 0.01;
-/// Origins of a bundle's pulses lie within this of the first, metres.
+/// The largest distance of a pulse's origin from that of the first pulse, metres.
 const MAX_SHIFT_M: f64 = 0.05;
-/// Half the widest spot that is bundled, at 1 m.
+/// Half of the widest spot that is bundled, metres at 1 m.
 const MAX_SPOT_M: f64 = 0.1;
-/// No surface.
+/// Stands for no surface.
 pub const NONE: u32 = u32::MAX;
 
 /// One value for each lane of a register.
@@ -33,8 +33,8 @@ pub type Lanes = [f32; LANES];
 /// One value for each ray of a bundle.
 pub type PerRay<T> = [T; MAX_LANES];
 
-/// A stencil with its rays in the four orders a bundle may want them: along either axis of the
-/// spot, up or down.
+/// A stencil with its rays in the four orders that a bundle may need: along either axis of the
+/// spot, ascending or descending.
 pub struct Spot {
     orders: [SpotOrder; 4],
     rays: usize,
@@ -50,7 +50,7 @@ struct SpotOrder {
 /// Up to [`REGISTERS`] registers of rays, and the nearest hit of each so far.
 #[repr(align(64))]
 pub struct Bundle {
-    /// Ray slopes.
+    /// `x / z` of each ray.
     pub slope_x: PerRay<f32>,
     pub slope_y: PerRay<f32>,
     /// Where the rays cross `z = 0`.
@@ -58,14 +58,14 @@ pub struct Bundle {
     pub shift_y: PerRay<f32>,
     /// Depth at which the rays start.
     pub start: PerRay<f32>,
-    /// Metres along a ray for a metre of depth.
+    /// Metres along a ray per metre of depth.
     pub stretch: PerRay<f32>,
     /// Depth of the nearest hit; the maximum range before there is one, minus infinity in lanes
     /// without a ray.
     pub depth: PerRay<f32>,
-    /// The least depth of all: what is nearer matters to every ray.
+    /// The least of `depth`.
     pub nearest: f32,
-    /// Place of the nearest hit's instance, or [`NONE`].
+    /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
     pub placed: PerRay<u32>,
     /// Slot of its triangle in the mesh.
     pub slot: PerRay<u32>,
@@ -74,19 +74,19 @@ pub struct Bundle {
     /// Bounds of all rays' slopes, by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
-    /// No ray is farther from the axis than this at `z = 0` or before, by axis.
+    /// Largest distance of a ray from the axis at or before `z = 0`, by axis.
     pub shift: [f32; 2],
-    /// The least start.
+    /// The least of `start`.
     pub least_start: f32,
-    /// World to the bundle's frame; the origin aside.
+    /// Rotates World to the bundle's frame.
     pub from_world: Mat3,
-    /// The inverse, precisely.
+    /// The inverse of `from_world`, in double precision.
     pub to_world: DMat3,
-    /// Of the frame, in World.
+    /// Origin of the frame, in World.
     pub origin: DVec3,
-    /// For each lane, its ray among those of the bundle's pulses.
+    /// For each lane, the index of its ray among those of the bundle's pulses.
     pub ray: [u16; MAX_LANES],
-    /// Lanes in use.
+    /// Number of lanes in use.
     pub lanes: usize,
 }
 
@@ -120,7 +120,7 @@ impl Spot {
         }
     }
 
-    /// How many of `pulses`, from the first, walk together.
+    /// How many of `pulses`, from the first, form a bundle.
     #[inline(always)]
     pub fn bundle_len(&self, pulses: &[Pulse]) -> usize {
         let most = MAX_LANES / self.rays;
@@ -135,7 +135,7 @@ impl Spot {
             return 1;
         }
         let mut run = 1;
-        // A run a little longer than a bundle is split evenly.
+        // A run that is a little longer than a bundle is split evenly.
         while run < pulses.len() && run < 2 * most {
             let (previous, next) = (&pulses[run - 1], &pulses[run]);
             let within =
@@ -185,12 +185,12 @@ impl Bundle {
         self.lanes.div_ceil(LANES)
     }
 
-    /// Takes up `pulses`, which [`Spot::bundle_len`] allowed.
+    /// Starts with `pulses`, whose number is at most [`Spot::bundle_len`].
     #[inline(always)]
     pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse]) {
         let (first, last) = (&pulses[0], &pulses[pulses.len() - 1]);
         let z = (first.direction + last.direction).normalize();
-        // The middle of pulses that are no arc may lie elsewhere; any direction near will do.
+        // If the pulses are no arc, their middle may lie elsewhere; any direction nearby will do.
         let across = last.direction - first.direction;
         let wanted = if across.length_squared() > 1e-12 { across } else { first.half_axis_u };
         let x = (wanted - z * wanted.dot(z))
@@ -285,7 +285,7 @@ impl Bundle {
         }
         self.least_start = least(&start);
         self.shift = [most(&shift[0]), most(&shift[1])];
-        // Rays that start behind the origin get farther from the axis before they reach it.
+        // Rays that start behind the origin may be farther from the axis there.
         let behind = max(-self.least_start, 0.0);
         for axis in 0..2 {
             self.shift[axis] += behind * max(self.low[axis].abs(), self.high[axis].abs());
@@ -309,28 +309,28 @@ impl Bundle {
     }
 }
 
-/// `f32::min` that is one instruction: of a NaN and a number it takes `b`.
+/// `f32::min` as one instruction; if either is NaN, the result is `b`.
 #[inline(always)]
 pub fn min(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// `f32::max` that is one instruction: of a NaN and a number it takes `b`.
+/// `f32::max` as one instruction; if either is NaN, the result is `b`.
 #[inline(always)]
 pub fn max(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The least of eight.
+/// The least of eight values.
 #[inline(always)]
 pub fn least(values: &Lanes) -> f32 {
-    // By halves, which stays vector code.
+    // Halving keeps this vector code.
     let v = values;
     let four = [min(v[0], v[4]), min(v[1], v[5]), min(v[2], v[6]), min(v[3], v[7])];
     min(min(four[0], four[2]), min(four[1], four[3]))
 }
 
-/// The greatest of eight.
+/// The greatest of eight values.
 #[inline(always)]
 pub fn most(values: &Lanes) -> f32 {
     let v = values;

@@ -1,15 +1,14 @@
-//! The tracer: neighbouring pulses walk an eight-wide two-level tree together.
+//! Menura's ray caster: neighbouring pulses traverse an eight-wide two-level tree together.
 //!
-//! The rays of a pulse share an origin and lie within milliradians, and so do the next pulses of
-//! the same laser: they visit almost the same nodes. [`super::bundle`] holds such rays,
-//! [`super::walk`] takes them through the trees, [`super::leaf`] holds them against triangles,
-//! [`super::surface`] tells what they met.
+//! The rays of a pulse share an origin and lie within milliradians of each other, and so do the next
+//! pulses of the same laser: they visit almost the same nodes. [`super::bundle`] groups such rays,
+//! [`super::walk`] traverses the trees with them, [`super::leaf`] tests them against triangles, and
+//! [`super::surface`] computes their hits.
 //!
 //! The vectors of `fearless_simd` are AVX2, SSE or NEON, chosen at run time. No build contracts
-//! multiply and add, so all give the same bits. Bundles follow from the pulses of a call alone; a
-//! pulse that is cast in other company gets the same hits but for rounding (a range may differ by
-//! a millionth or two, and where a ray runs along an edge the next surface may be the one it
-//! meets).
+//! multiply and add, so all give the same bits. Bundles depend only on the pulses of a call. A pulse
+//! that is cast with other neighbours gets the same hits except for rounding: a range may differ by
+//! one or two millionths, and a ray along an edge may hit the surface beside it.
 
 use std::sync::Arc;
 
@@ -22,11 +21,11 @@ use super::walk::Walker;
 use super::{Hit, Pulse, RayCaster, Stencil, memory, surface};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
-/// Triangles of a leaf, tested side by side.
+/// Triangles of a leaf; they are tested in one vector.
 const TRIANGLES_PER_LEAF: u32 = 8;
 
-/// Triangles with corners farther off than this get their depths worked out in `f64`, metres: of
-/// `f32` ones, a tenth of a millimetre would be wrong, and ten metres of a plane of 200 km.
+/// Depths on triangles with corners beyond this distance are computed in `f64`, metres. In `f32`
+/// they would be off by a tenth of a millimetre, and by ten metres on a plane of 200 km.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -34,23 +33,23 @@ pub struct BvhCaster {
     pub(super) scene: Arc<Scene>,
     pub(super) meshes: Vec<MeshTree>,
     pub(super) top: Tree,
-    /// In the order of the top tree's leaves.
+    /// Instances in the order of the top tree's leaves.
     pub(super) placed: Vec<Placed>,
-    /// Largest coordinate; scales the slack of culling.
+    /// Largest coordinate, metres; scales the margin of culling.
     pub(super) extent: f32,
 }
 
-/// Why a scene cannot be cast into.
+/// Why no tree can be built of a scene.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// More triangles in one mesh, or more instances, than a tree can address.
     #[error("{what} holds {count} {of}; a tree can hold {MAX_PRIMITIVES}")]
     TooMany {
-        /// The mesh, or the scene.
+        /// Name of the mesh, or `the scene`.
         what: String,
-        /// How many.
+        /// Number of items.
         count: usize,
-        /// Of what.
+        /// `triangles` or `instances`.
         of: &'static str,
     },
 }
@@ -58,34 +57,34 @@ pub enum BuildError {
 /// The tree of one mesh.
 pub(super) struct MeshTree {
     pub nodes: Vec<Node>,
-    /// One for each leaf. A triangle's slot is `8 * block + place`.
+    /// One block for each leaf. A triangle's slot is `8 * block + place`.
     pub blocks: Vec<TriangleBlock>,
     /// The mesh's first materials, up to [`PALETTE`].
     palette: Vec<MaterialId>,
-    /// Largest coordinate; scales the slack of culling.
+    /// Largest coordinate, metres; scales the margin of culling.
     pub extent: f32,
-    /// Whether a surface of it may let rays through.
+    /// Whether a material of it has an opacity mask.
     pub masked: bool,
 }
 
-/// A leaf's triangles side by side; places beyond its count are zero.
+/// The triangles of a leaf as structure of arrays; unused places are zero.
 #[derive(Clone)]
 #[repr(align(64))]
 pub(super) struct TriangleBlock {
-    /// By corner, axis and triangle.
+    /// Coordinates by corner, axis and triangle.
     pub corners: [[[f32; 8]; 3]; 3],
-    /// The triangles' indices in the mesh, and above them the places of their materials in
-    /// [`MeshTree::palette`]: what is at hand need not be fetched from the scene.
+    /// Index of each triangle in the mesh, with the index of its material in [`MeshTree::palette`]
+    /// in the upper bits, which saves a memory access to the scene.
     index: [u32; 8],
 }
 
-/// Bits of a triangle's index; the others of a [`TriangleBlock::index`] are its material's place.
+/// Bits of a triangle's index; the other bits of [`TriangleBlock::index`] are the material's.
 const INDEX_BITS: u32 = 28;
-/// Materials in a palette, and the place of all others.
+/// Size of a palette; also the index of all materials that are not in it.
 const PALETTE: usize = (1 << (32 - INDEX_BITS)) - 1;
 const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 
-/// An instance.
+/// An instance, prepared for traversal.
 pub(super) struct Placed {
     pub instance: u32,
     pub mesh: u32,
@@ -93,12 +92,12 @@ pub(super) struct Placed {
     pub mesh_from_world_f64: DMat3,
     pub mesh_from_world: Mat3,
     pub world_from_mesh: Mat3,
-    /// Reaches farther than [`VAST_M`] from its own origin.
+    /// Whether its mesh extends beyond [`VAST_M`] from the mesh's origin.
     pub is_vast: bool,
 }
 
 impl BvhCaster {
-    /// Builds the trees. Meshes that no instance uses cost nothing.
+    /// Builds the trees of all meshes that an instance uses.
     pub fn new(scene: Arc<Scene>) -> Result<Self, BuildError> {
         let mut is_used = vec![false; scene.meshes.len()];
         for instance in &scene.instances {
@@ -129,12 +128,12 @@ impl BvhCaster {
         Ok(Self { scene, meshes, top, placed, extent })
     }
 
-    /// The scene that was built.
+    /// The scene of which the trees were built.
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
 
-    /// Bytes held by trees and packed triangles, the scene itself aside.
+    /// Bytes of trees and packed triangles, without the scene itself.
     pub fn memory_bytes(&self) -> usize {
         let of_mesh =
             |m: &MeshTree| size_of_val(m.nodes.as_slice()) + size_of_val(m.blocks.as_slice());
@@ -151,7 +150,7 @@ impl RayCaster for BvhCaster {
     }
 }
 
-/// The level to cast at. AVX-512 was 5 % slower than AVX2 where it was tried (Zen 4).
+/// The vector instructions to use. AVX-512 was 5 % slower than AVX2 when measured (Zen 4).
 fn fastest() -> Level {
     let level = Level::new();
     #[cfg(target_arch = "x86_64")]
@@ -161,10 +160,10 @@ fn fastest() -> Level {
     level
 }
 
-/// Walks under way at once: each waits for memory while the others compute.
+/// Number of interleaved traversals: each waits for memory while the others compute.
 const WALKERS: usize = 4;
 
-/// Casts bundle after bundle.
+/// Casts all bundles.
 #[inline(always)]
 fn cast<S: Simd>(
     simd: S,
@@ -266,7 +265,7 @@ impl MeshTree {
         Ok(Self { nodes, blocks, palette, extent, masked })
     }
 
-    /// The index in the mesh of the triangle in `slot`.
+    /// The mesh's index of the triangle in `slot`.
     #[inline(always)]
     pub fn triangle(&self, slot: u32) -> u32 {
         self.blocks[slot as usize / 8].index[slot as usize % 8] & ((1 << INDEX_BITS) - 1)
@@ -316,7 +315,7 @@ impl Placed {
     }
 }
 
-/// The box of a placed mesh, rounded outward to `f32`.
+/// The bounding box of an instance, rounded outward to `f32`.
 fn world_bounds(mesh: &Mesh, instance: &Instance) -> Bounded {
     let mut low = DVec3::INFINITY;
     let mut high = DVec3::NEG_INFINITY;
@@ -337,7 +336,7 @@ mod tests {
     use crate::world::scene::Material;
     use glam::{DAffine3, DQuat};
 
-    /// Blades and sheets in three tilted copies, and pulses that fan out over them.
+    /// Blades and sheets in three tilted instances, and a fan of pulses.
     fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
         let mut state = 1u64;
         let mut draw = |low: f64, high: f64| {
@@ -393,7 +392,7 @@ mod tests {
         (caster, pulses.collect(), Stencil::new(offsets).expect("nine rays"))
     }
 
-    /// What this machine can run, from the plainest to the widest.
+    /// The vector levels of this machine, narrowest first.
     fn levels() -> Vec<Level> {
         let best = Level::new();
         let mut levels = vec![best];

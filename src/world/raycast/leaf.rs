@@ -1,17 +1,17 @@
 //! Rays against a leaf's triangles.
 //!
-//! **Watertight.** Triangles are tested as Woop, Benthin and Wald do (Watertight Ray/Triangle
+//! **Watertight.** Triangles are tested after Woop, Benthin and Wald (Watertight Ray/Triangle
 //! Intersection, JCGT 2013): corners are sheared so that the ray runs along one axis, and the
-//! ray is inside when the three edge functions agree in sign. The sign of a difference of two
-//! rounded products is exact unless it is zero, zero counts as inside, and both triangles of an
-//! edge shear the same corners: no ray slips through an edge or a corner. Depth is a convex
-//! combination of the corners' depths, so it stays on the triangle even when it is seen edge-on.
+//! ray is inside if the three edge functions agree in sign. The sign of a difference of two
+//! rounded products is exact unless it is zero, zero counts as inside, and both triangles at an
+//! edge shear the same corners: no ray passes through an edge or a corner. Depth is a convex
+//! combination of the corners' depths, so it is on the triangle even if that is seen edge-on.
 //!
-//! A ray is held against eight triangles, or a triangle against eight rays, whichever is less work;
-//! the arithmetic of a ray and a triangle is the same.
+//! One ray is tested against eight triangles, or one triangle against eight rays, whichever is less
+//! work; the arithmetic is the same.
 //!
-//! **Vast triangles.** Depths on triangles that reach farther than [`VAST_M`] are worked out anew in
-//! double precision, in either way by [`surface::Plane`].
+//! **Vast triangles.** Depths on triangles that extend beyond [`VAST_M`] are computed again in double
+//! precision by [`surface::Plane`].
 
 use fearless_simd::prelude::{SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8};
@@ -21,17 +21,17 @@ use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
 use super::shadow::{Corners, View, load, splat};
 use super::surface;
 
-/// Up to so many rays are tested one by one, each against all triangles of the leaf.
+/// Up to this number, rays are tested one by one, each against all triangles of the leaf.
 const FEW_RAYS: u32 = 8;
 
-/// Which triangles are tested.
+/// The triangles that are tested.
 pub struct Target<'a> {
     pub caster: &'a BvhCaster,
     pub mesh: &'a MeshTree,
     pub placed: &'a Placed,
     pub place: u32,
     pub block: u32,
-    /// Triangles in the block.
+    /// Number of triangles in the block, 1 to 8.
     pub count: u32,
 }
 
@@ -82,7 +82,7 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
     }
 }
 
-/// A corner of triangle `k`, eight times.
+/// A corner of triangle `k` in all lanes.
 #[inline(always)]
 fn pick<S: Simd>(simd: S, corner: &[f32x8<S>; 3], k: usize) -> [f32x8<S>; 3] {
     [
@@ -158,13 +158,13 @@ fn of<S: Simd>(weights: &[f32x8<S>; 3], k: usize) -> [f32; 3] {
     [weights[0][k], weights[1][k], weights[2][k]]
 }
 
-/// Where a corner lies when the ray runs along the axis.
+/// The corner in coordinates in which the ray runs along the axis.
 #[inline(always)]
 fn shear<S: Simd>(p: &[f32x8<S>; 3], slope: [f32x8<S>; 2], shift: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
     [p[0] - slope[0] * p[2] - shift[0], p[1] - slope[1] * p[2] - shift[1]]
 }
 
-/// The edge functions, which are the corners' weights, and where they agree in sign.
+/// The edge functions, which are the corners' weights, and the lanes in which they agree in sign.
 #[inline(always)]
 fn edges<S: Simd>(
     simd: S,
@@ -183,7 +183,7 @@ fn edges<S: Simd>(
     ([u, v, w], is_inside)
 }
 
-/// Depth on the triangles. Edge-on, all weights are zero and it is NaN.
+/// Depth on the triangles. It is NaN for a triangle seen edge-on, whose weights are all zero.
 #[inline(always)]
 fn depth_on<S: Simd>(corners: &Corners<f32x8<S>>, weights: &[f32x8<S>; 3]) -> f32x8<S> {
     let [a, b, c] = corners;
@@ -191,14 +191,13 @@ fn depth_on<S: Simd>(corners: &Corners<f32x8<S>>, weights: &[f32x8<S>; 3]) -> f3
     (u * a[2] + v * b[2] + w * c[2]) / (u + v + w)
 }
 
-/// A bit for each depth after `start` and not after `limit`, which a NaN is not.
+/// A bit for each depth after `start` and not after `limit`; none for NaN.
 #[inline(always)]
 fn is_within<S: Simd>(depth: f32x8<S>, start: f32x8<S>, limit: f32x8<S>) -> u32 {
     (depth.simd_gt(start) & depth.simd_le(limit)).to_bitmask() as u32
 }
 
-/// A bit for each triangle with a corner so far off that single precision is too coarse for what
-/// is near.
+/// A bit for each triangle that needs double precision, because a corner is far away.
 #[inline(always)]
 fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     let mut reach = f32x8::splat(simd, 0.0);
@@ -208,7 +207,7 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     reach.simd_gt(f32x8::splat(simd, VAST_M)).to_bitmask() as u32
 }
 
-/// `depths` of a ray, with those on the triangles `far` precise.
+/// `depths` of a ray, with those on the triangles in `far` computed in double precision.
 #[inline(never)]
 fn precise_on(target: &Target, bundle: &Bundle, far: u32, ray: usize, mut depths: Lanes) -> Lanes {
     for (k, depth) in depths.iter_mut().enumerate() {
@@ -219,15 +218,15 @@ fn precise_on(target: &Target, bundle: &Bundle, far: u32, ray: usize, mut depths
     depths
 }
 
-/// The precise depths of a register's rays on triangle `k`.
+/// The depths of a register's rays on triangle `k`, in double precision.
 #[inline(never)]
 fn precise_of(target: &Target, bundle: &Bundle, k: usize, register: usize) -> Lanes {
     let plane = target.plane(k, bundle);
     std::array::from_fn(|lane| plane.depth(bundle, LANES * register + lane))
 }
 
-/// Takes triangle `k` for what `ray` hits, unless it lost a tie or lets the ray through. Of several
-/// triangles in one test, the next may be behind the last.
+/// Accepts triangle `k` as the hit of `ray`, unless it loses a tie or lets the ray through. Later
+/// triangles of the same test may lie behind it.
 #[inline]
 fn accept(
     target: &Target,

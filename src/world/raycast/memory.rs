@@ -1,7 +1,7 @@
-//! What the tracer tells the machine about memory.
+//! Huge pages and prefetching for the ray caster.
 
-/// Room for `len` values, in huge pages where the system has them: a tree is read here and there,
-/// and translating addresses in small pages takes as long as reading.
+/// Room for `len` values, in huge pages where the system has them. Trees are read at random, and
+/// with small pages address translation takes as long as reading.
 pub fn huge<T>(len: usize) -> Vec<T> {
     let values: Vec<T> = Vec::with_capacity(len);
     #[cfg(target_os = "linux")]
@@ -9,7 +9,7 @@ pub fn huge<T>(len: usize) -> Vec<T> {
     values
 }
 
-/// Asks for huge pages wherever they fit. Memory that has been touched keeps its small pages.
+/// Asks for huge pages where they fit. Memory that is already in use keeps its small pages.
 #[cfg(target_os = "linux")]
 fn advise_huge(start: *mut u8, bytes: usize) {
     const HUGE_PAGE: usize = 2 << 20;
@@ -29,7 +29,7 @@ fn advise_huge(start: *mut u8, bytes: usize) {
     }
 }
 
-/// Asks for all of `value`, which will be read soon. Changes nothing but time.
+/// Prefetches all of `value`, which will be read soon.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

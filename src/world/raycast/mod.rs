@@ -1,8 +1,8 @@
-//! What a lidar pulse hits.
+//! Ray casting: the hits of lidar pulses.
 //!
 //! A pulse is a bundle of rays that share an origin (Goodin et al. 2018: nine). Casters take many
-//! pulses at once so that neighbours may share a walk through the scene; the hits are those of
-//! separate rays all the same.
+//! pulses at once, so that neighbours may share a traversal of the scene; the hits are the same as
+//! those of separate rays.
 
 mod bundle;
 mod bvh;
@@ -22,13 +22,13 @@ pub use moving::MovingCaster;
 
 use crate::time::SimTime;
 
-/// The most rays a [`Stencil`] may have.
+/// Largest number of rays in a [`Stencil`].
 pub const MAX_RAYS: usize = 16;
 
 /// One laser shot, in World.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulse {
-    /// Where it starts, metres.
+    /// Start of all its rays, metres.
     pub origin: DVec3,
     /// Unit vector of the beam's centre.
     pub direction: DVec3,
@@ -36,11 +36,11 @@ pub struct Pulse {
     pub half_axis_u: DVec3,
     /// The spot's second half-axis at 1 m, perpendicular to both.
     pub half_axis_v: DVec3,
-    /// Rays end here, measured along each ray, metres.
+    /// Length of each ray, metres.
     pub max_range_m: f32,
 }
 
-/// Where in the spot the rays of a pulse lie: ray `i` runs along
+/// The positions of a pulse's rays in its spot: ray `i` runs along
 /// `direction + offsets[i][0] * half_axis_u + offsets[i][1] * half_axis_v`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stencil {
@@ -59,12 +59,12 @@ impl Stencil {
         Self { offsets: vec![[0.0, 0.0]] }
     }
 
-    /// The rays' places in half-axes.
+    /// Positions of the rays in units of the half-axes.
     pub fn offsets(&self) -> &[[f32; 2]] {
         &self.offsets
     }
 
-    /// Rays in the stencil.
+    /// Number of rays, 1 to [`MAX_RAYS`].
     #[allow(clippy::len_without_is_empty)] // never empty
     pub fn len(&self) -> usize {
         self.offsets.len()
@@ -74,23 +74,24 @@ impl Stencil {
 /// The nearest surface along a ray.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
-    /// Along the ray, metres; infinite when nothing is hit, and then the rest means nothing.
+    /// Distance along the ray, metres. Infinite if nothing is hit; the other fields are then
+    /// meaningless.
     pub range_m: f32,
     /// Cosine of the angle between the ray and the surface normal, 0..=1 (surfaces have two sides).
     pub cos_incidence: f32,
-    /// Diffuse reflectance there, texture included, 0..=1.
+    /// Diffuse reflectance at the hit, with its texture, 0..=1.
     pub reflectance: f32,
-    /// Index into [`super::scene::Scene::instances`]; behind the last one, moving objects are
-    /// counted on, and what follows is of their own scenes.
+    /// Index into [`super::scene::Scene::instances`]. Moving objects have the indices after the last
+    /// instance; `triangle` and `material` then refer to the object's own scene.
     pub instance: u32,
-    /// Index into the instance's mesh's triangles.
+    /// Index into the triangles of the instance's mesh.
     pub triangle: u32,
     /// Index into [`super::scene::Scene::materials`].
     pub material: u32,
 }
 
 impl Hit {
-    /// No surface within range.
+    /// The result of a ray that hits nothing within its length.
     pub const MISS: Self = Self {
         range_m: f32::INFINITY,
         cos_incidence: 0.0,
@@ -101,20 +102,20 @@ impl Hit {
     };
 }
 
-/// Finds what pulses hit in one scene. Cast from any thread.
+/// Finds the hits of pulses in one scene. May be used from any thread.
 ///
-/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance, then the lowest
-/// triangle index wins, so that hits depend neither on the order of the walk nor on the bundle.
+/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the
+/// lowest triangle index. Hits therefore depend neither on the order of traversal nor on the bundle.
 pub trait RayCaster: Send + Sync {
-    /// Casts every ray of every pulse. `hits` holds `pulses.len() * stencil.len()` entries, the
-    /// rays of a pulse side by side; all are written.
+    /// Casts every ray of every pulse. `hits` has `pulses.len() * stencil.len()` entries, with the
+    /// rays of a pulse next to each other; all are written.
     ///
     /// # Panics
-    /// When `hits` has another length.
+    /// If `hits` has another length.
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]);
 
-    /// As [`RayCaster::cast`], each pulse at the instant it is `fired`: what moves is where it is
-    /// then. One entry a pulse, in any order.
+    /// As [`RayCaster::cast`], with moving objects where they are when each pulse is fired. `fired`
+    /// has one entry a pulse, in any order of time.
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         let _ = fired; // a scene where nothing moves
         self.cast(stencil, pulses, hits);

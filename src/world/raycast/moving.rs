@@ -1,21 +1,19 @@
-//! Things that move, cast into beside the scene that does not.
+//! Ray casting with moving objects.
 //!
-//! The scene's tree is never touched. Each object has a tree of its own body, and a pulse is taken
-//! into the body's frame with the object's pose at the instant it is fired, so that a passing car
-//! is as long or as short in a scan as it would be in a real one (Elmquist et al. 2021, figure 5).
+//! The scene's tree is never rebuilt. Each object has a tree of its own body, and a pulse is
+//! transformed into the body's frame with the object's pose at the pulse's firing time, so that a
+//! passing car is stretched or shortened as in a real scan (Elmquist et al. 2021, figure 5).
 //!
-//! Poses come from the object's trajectory at whole milliseconds and are interpolated between,
-//! which at an acceleration of 10 m/s² is off by a micrometre. That grid is the world's, not the
-//! call's: what a pulse sees depends on nothing but its firing time.
+//! Poses are evaluated at whole milliseconds of the run and interpolated between, which at an
+//! acceleration of 10 m/s² is off by a micrometre. The grid does not depend on the call, so what a
+//! pulse sees depends on its firing time alone.
 //!
-//! Cost: an object that no pulse of a call can reach, because it lies outside the cone around all of
-//! them, costs two poses and a comparison a call. For others, a pulse pays a comparison with the
-//! object's ball, and only those that pass it are turned and traced. For an HDL-64E in the
-//! courtyard of 20 million triangles, cars that drive about within 60 m took 1 % more processor time
-//! if there was one, 5 % with ten and 47 % with a hundred (`benches/tracers.rs --moving`).
+//! Cost: an object outside the cone around all pulses of a call costs two poses and a comparison a
+//! call. For other objects, each pulse is compared with the object's bounding ball, and only pulses
+//! that may hit it are transformed and traced (measured in `docs/MEASUREMENTS.md`).
 //!
-//! Of a surface at rest and a moving one at the same range, the one at rest is seen; of two that
-//! move, the rig's first.
+//! Of a static and a moving surface at the same range, the static one is seen; of two moving ones,
+//! the first in the rig.
 
 use std::sync::Arc;
 
@@ -26,29 +24,28 @@ use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
 use crate::world::moving::MovingObject;
 
-/// Nanoseconds between the poses that are interpolated.
+/// Interval between the poses that are interpolated, nanoseconds.
 const SLICE_NS: u64 = 1_000_000;
-/// Objects are taken to be this much larger, metres: what interpolation and rounding may be off.
+/// Margin around an object for the errors of interpolation and rounding, metres.
 const MARGIN_M: f64 = 1e-3;
 
-/// A scene at rest, traced by any caster, and objects that move in it.
+/// A static scene with any caster, and objects that move in it.
 pub struct MovingCaster {
     still: Box<dyn RayCaster>,
     objects: Arc<[MovingObject]>,
-    /// Of the first object, see [`Hit::instance`].
+    /// Instance index of the first object, see [`Hit::instance`].
     first_instance: u32,
 }
 
 impl MovingCaster {
-    /// `still` has `instances` instances; those of the objects are numbered from there on, one
-    /// each.
+    /// `still` has `instances` instances; each object gets one of the indices that follow.
     pub fn new(still: Box<dyn RayCaster>, instances: usize, objects: Arc<[MovingObject]>) -> Self {
         Self { still, objects, first_instance: instances as u32 }
     }
 }
 
 impl RayCaster for MovingCaster {
-    /// As at the first instant.
+    /// Casts with all objects where they are at the start of the run.
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         self.cast_at(stencil, pulses, &vec![SimTime::ZERO; pulses.len()], hits);
     }
@@ -63,21 +60,21 @@ impl RayCaster for MovingCaster {
     }
 }
 
-/// Pulses of one call, and a cone that holds them.
+/// The pulses of one call, and a cone around them.
 struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
-    /// Of the earliest and behind the latest firing, in slices.
+    /// Slices of the earliest firing and after the latest one.
     slices: [u64; 2],
-    /// How far from the first pulse's origin others start, metres.
+    /// Largest distance of a pulse's origin from the first pulse's, metres.
     spread_m: f64,
     axis: DVec3,
-    /// Half the cone's angle, rays of the spots included.
+    /// Half of the cone's angle, including the width of the spots.
     half_angle_rad: f64,
-    /// Where the farthest rays end, metres.
+    /// Length of the longest rays, metres.
     farthest_m: f64,
-    /// Half a spot's width at 1 m, the largest.
+    /// Half of the widest spot, metres at 1 m.
     spot_m: f64,
 }
 
@@ -129,7 +126,7 @@ impl<'a> Call<'a> {
             let (before, after) = (&poses[slice], &poses[slice + 1]);
             let (from, to) = (before.point(object.centre), after.point(object.centre));
             let centre = from + (to - from) * share;
-            // The middle of a turning ball strays from the straight line between its ends.
+            // The centre of a rotating ball deviates from the straight line between its ends.
             let bend = 0.5 * (to - from).length();
             if self.pulse_meets(pulse, centre, object.radius_m + bend + MARGIN_M) {
                 chosen.push(index);
@@ -152,7 +149,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether the cone meets the object's ball on its way from pose to pose.
+    /// Whether the cone meets the object's ball as it moves from pose to pose.
     fn may_meet(&self, object: &MovingObject, poses: &[Transform<World, Body>]) -> bool {
         let origin = self.pulses[0].origin;
         poses.windows(2).any(|ends| {
@@ -184,7 +181,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// `pulse` in the frame of a body; its rays need not go farther than `farthest_m`.
+/// `pulse` in the frame of a body, with rays of at most `farthest_m`.
 fn in_body(pulse: &Pulse, world_from_body: &Transform<World, Body>, farthest_m: f32) -> Pulse {
     let body_from_world = world_from_body.inverse();
     let turn = |v: DVec3| body_from_world.direction(v);

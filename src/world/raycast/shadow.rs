@@ -1,8 +1,8 @@
-//! Where boxes and triangles lie for a bundle, eight at a time.
+//! Bounds of boxes and triangles as a bundle sees them, eight at a time.
 //!
-//! They are turned into the bundle's frame, where their shadow, bounds in `x / z` and `y / z`, is
-//! compared with the rays' slopes: a ray that is outside its bounds, or that has hit something in
-//! front of it, is none of its rays.
+//! Boxes and triangles are transformed into the bundle's frame. Their shadow there is a range of
+//! `x / z` and `y / z`, which is compared with the rays' slopes. Rays outside these bounds, and rays
+//! with a nearer hit, need not be tested.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8};
@@ -11,26 +11,26 @@ use glam::{Mat3, Vec3};
 use super::bundle::{Bundle, Lanes, PerRay, of_register};
 use super::tree::Node;
 
-/// Rounding in culling, as a share of the coordinates' size: some 16 times half an ulp.
+/// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
 const ROUNDING: f32 = 1e-6;
-/// Depths that are taken for none, and the inverse of none; not infinite, as zero times it is zero.
+/// Depths below this count as zero. Its inverse stands for infinity, because zero times it is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
-/// A frame seen from the bundle.
+/// The transform from a frame to the bundle's frame.
 #[derive(Default)]
 pub struct View {
-    /// Turns the frame's axes to the bundle's.
+    /// Rotates the frame's axes to the bundle's.
     rows: [[f32; 3]; 3],
-    /// The bundle's origin, in the frame and turned to the bundle's axes.
+    /// The bundle's origin in the frame, rotated to the bundle's axes.
     origin: [f32; 3],
     turned_origin: [f32; 3],
-    /// How much wider things are taken for: rounding, and in `x` and `y` how far rays start from
-    /// the origin.
+    /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
+    /// starts from the origin.
     slack: [f32; 3],
 }
 
-/// What eight boxes or triangles hide of the bundle: bounds of slopes by axis, and depth.
+/// Bounds of eight boxes or triangles: slopes by axis, and depth.
 pub struct Shadows<S: Simd> {
     pub low: [f32x8<S>; 2],
     pub high: [f32x8<S>; 2],
@@ -42,8 +42,8 @@ pub struct Shadows<S: Simd> {
 pub type Corners<T> = [[T; 3]; 3];
 
 impl View {
-    /// Of a frame whose axes `bundle_from_frame` turns, which holds coordinates up to `extent`
-    /// and has the bundle's origin at `origin`.
+    /// The view of a frame that `bundle_from_frame` rotates to the bundle's, with coordinates up to
+    /// `extent` and the bundle's origin at `origin`.
     #[inline(always)]
     pub fn new(bundle: &Bundle, bundle_from_frame: &Mat3, origin: Vec3, extent: f32) -> Self {
         let m = bundle_from_frame;
@@ -142,7 +142,8 @@ fn load_axes<S: Simd>(simd: S, axes: &[Lanes; 3]) -> [f32x8<S>; 3] {
     ]
 }
 
-/// The inverse of depths. What reaches behind the origin hides everything on its side of the axis.
+/// The inverse of depths. A box that extends behind the origin covers everything on its side of the
+/// axis.
 #[inline(always)]
 fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
     let is_ahead = depth.simd_gt(f32x8::splat(simd, TINY));
@@ -150,7 +151,7 @@ fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
 }
 
 impl<S: Simd> Shadows<S> {
-    /// The shadows of things within bounds by axis.
+    /// The shadows of boxes with these bounds by axis.
     #[inline(always)]
     fn cast(simd: S, x: [f32x8<S>; 2], y: [f32x8<S>; 2], z: [f32x8<S>; 2]) -> Self {
         let (by_near, by_far) = (inverse(simd, z[0]), inverse(simd, z[1]));
@@ -162,14 +163,14 @@ impl<S: Simd> Shadows<S> {
         Self { low: [low_x, low_y], high: [high_x, high_y], near: z[0], far: z[1] }
     }
 
-    /// A bit for each that does not lie behind the bundle's rays.
+    /// A bit for each box that is not behind the bundle's rays.
     #[inline(always)]
     pub fn ahead(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
         self.far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32
     }
 
-    /// A bit for each that meets the bundle.
+    /// A bit for each box that the bundle may hit.
     #[inline(always)]
     pub fn in_bundle(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
@@ -182,7 +183,7 @@ impl<S: Simd> Shadows<S> {
         (x & y).to_bitmask() as u32 & self.ahead(bundle)
     }
 
-    /// Which meet a ray.
+    /// The boxes that a ray may hit.
     #[inline(always)]
     pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {
         let simd = self.far.simd;
@@ -194,7 +195,7 @@ impl<S: Simd> Shadows<S> {
             & self.near.simd_le(depth)
     }
 
-    /// A bit for each register whose rays `k` may meet.
+    /// A bit for each register with rays that may hit box `k`.
     #[inline(always)]
     pub fn registers(&self, k: usize, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
@@ -213,7 +214,7 @@ impl<S: Simd> Shadows<S> {
         [f32x8::splat(simd, bounds[0][k]), f32x8::splat(simd, bounds[1][k])]
     }
 
-    /// The rays that meet `k`.
+    /// The rays that may hit box `k`.
     #[inline(always)]
     pub fn rays(&self, k: usize, bundle: &Bundle, registers: usize) -> u64 {
         let simd = self.far.simd;
@@ -238,7 +239,7 @@ pub fn load<S: Simd>(simd: S, values: &PerRay<f32>, register: usize) -> f32x8<S>
     f32x8::simd_from(simd, *of_register(values, register))
 }
 
-/// The value of one ray, eight times.
+/// The value of one ray in all lanes.
 #[inline(always)]
 pub fn splat<S: Simd>(simd: S, values: &PerRay<f32>, ray: usize) -> f32x8<S> {
     f32x8::splat(simd, values[ray])

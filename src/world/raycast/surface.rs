@@ -1,4 +1,4 @@
-//! What the sensor is told of a hit: normal, reflectance, and whether the surface is there at all.
+//! Properties of a hit: normal, reflectance, opacity.
 
 use glam::{DVec3, Vec3};
 
@@ -7,25 +7,25 @@ use super::bundle::{Bundle, NONE};
 use super::bvh::{BvhCaster, Placed};
 use crate::world::scene::{MaterialId, Mesh};
 
-/// Where a surface is seen at a smaller cosine, the walk's `f32` depth may be wrong by more than a
-/// millionth or two.
+/// Below this cosine of incidence, the `f32` depth of the traversal may be wrong by more than two
+/// millionths.
 const GRAZING_COS: f32 = 0.05;
 
-/// A surface that a lane hit, ready for the next lane that hits it too.
+/// The surface of the last hit, cached because the next lane often hits it too.
 struct Surface<'a> {
     place: u32,
     slot: u32,
     placed: &'a Placed,
     triangle: u32,
     material: MaterialId,
-    /// Unit, in the bundle's frame.
+    /// Unit normal in the bundle's frame.
     normal: Vec3,
-    /// Reflectance but for the map.
+    /// Reflectance without the map's factor.
     reflectance: f32,
     is_mapped: bool,
 }
 
-/// Writes the hits of a bundle's rays, which lie side by side in `hits`.
+/// Writes the hits of a bundle's rays.
 #[inline(always)]
 pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
     let mut last: Option<Surface> = None;
@@ -71,7 +71,7 @@ impl<'a> Surface<'a> {
         let mesh = &caster.scene.meshes[placed.mesh as usize];
         let [a, b, c] = tree.corners(slot);
         let normal_in_mesh = (b - a).cross(c - a);
-        // Normals turn with the inverse transpose.
+        // Normals are transformed by the inverse transpose.
         let normal = bundle.from_world * (placed.mesh_from_world.transpose() * normal_in_mesh);
         let triangle = tree.triangle(slot);
         let material = tree.material(slot, mesh);
@@ -89,8 +89,8 @@ impl<'a> Surface<'a> {
     }
 }
 
-/// The depth at which a lane's ray meets the plane of its surface, precisely. Along the surface
-/// there is no such depth; the walk's is on the triangle then all the same.
+/// The depth at which a lane's ray meets the plane of its surface, in double precision. A ray along
+/// the surface has none and keeps the depth of the traversal, which is on the triangle.
 #[inline(never)]
 fn grazing_depth(caster: &BvhCaster, bundle: &Bundle, surface: &Surface, lane: usize) -> f32 {
     let at = |depth: f32| surface.placed.to_mesh(bundle.point(lane, depth));
@@ -103,27 +103,26 @@ fn grazing_depth(caster: &BvhCaster, bundle: &Bundle, surface: &Surface, lane: u
     if (share - 1.0).abs() < 1e-3 { (share * f64::from(depth)) as f32 } else { depth }
 }
 
-/// The plane of a triangle in a bundle's frame, in double precision: of a triangle that reaches far,
-/// single precision is too coarse for what is near.
+/// The plane of a triangle in a bundle's frame, in double precision, which large triangles need.
 pub struct Plane {
     normal: DVec3,
-    /// Of the plane from the bundle's origin, in lengths of `normal`.
+    /// Distance of the plane from the bundle's origin, in units of the length of `normal`.
     distance: f64,
 }
 
 impl Plane {
-    /// Of the triangle in `slot`.
+    /// The plane of the triangle in `slot`.
     pub fn new(caster: &BvhCaster, bundle: &Bundle, placed: &Placed, slot: u32) -> Self {
         let tree = &caster.meshes[placed.mesh as usize];
         let [a, b, c] = tree.corners(slot).map(|corner| corner.as_dvec3());
         let normal = (b - a).cross(c - a);
         let distance = normal.dot(a - placed.to_mesh(bundle.origin));
-        // Normals turn with the inverse transpose.
+        // Normals are transformed by the inverse transpose.
         let mesh_from_bundle = placed.mesh_from_world_f64 * bundle.to_world;
         Self { normal: mesh_from_bundle.transpose() * normal, distance }
     }
 
-    /// The depth at which a lane's ray meets the plane; not finite along it.
+    /// The depth at which a lane's ray meets the plane; not finite if they are parallel.
     #[inline]
     pub fn depth(&self, bundle: &Bundle, lane: usize) -> f32 {
         let [slope_x, slope_y, shift_x, shift_y] =
@@ -148,7 +147,8 @@ fn map_value(caster: &BvhCaster, surface: &Surface, p: DVec3) -> f32 {
     map.sample(texture_coordinates(mesh, surface.triangle, weights))
 }
 
-/// Whether a surface stops a ray where the corners have `weights`, which need not sum to 1.
+/// Whether a surface stops a ray at the point where the corners have `weights`, which need not sum
+/// to 1.
 #[inline(never)]
 pub fn is_opaque(caster: &BvhCaster, placed: &Placed, slot: u32, weights: [f32; 3]) -> bool {
     let mesh = &caster.scene.meshes[placed.mesh as usize];
@@ -170,7 +170,7 @@ fn barycentric(corners: [Vec3; 3], p: Vec3) -> [f32; 3] {
     [1.0 - wb - wc, wb, wc]
 }
 
-/// The texture coordinates of a triangle where its corners have `weights`, which sum to 1.
+/// The texture coordinates at the point where the corners have `weights`, which sum to 1.
 pub fn texture_coordinates(mesh: &Mesh, triangle: u32, weights: [f32; 3]) -> [f32; 2] {
     let corners = mesh.triangles[triangle as usize];
     let mut uv = [0.0; 2];

@@ -1,54 +1,53 @@
 //! Eight-wide bounding-volume trees.
 //!
 //! `obvhs` builds a binary tree (PLOC with reinsertion); [`Tree::build`] collapses it so that one
-//! node holds the boxes of up to eight children in structure-of-arrays order, which is what a
-//! vector unit reads. One tree serves triangles of a mesh and, above them, instances of a scene.
+//! node holds the boxes of up to eight children as structure of arrays, for vector instructions. The
+//! same type serves the triangles of a mesh and the instances of a scene.
 
 use glam::Vec3A;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
 use obvhs::{Boundable, BvhBuildParams};
 
-/// About so many of a tree's primitives are considered for a better place in it.
+/// Approximate number of primitives that are considered for reinsertion.
 const REINSERTED: f32 = 20_000.0;
-/// A child slot that holds nothing.
+/// Marks an unused child slot.
 const EMPTY: u32 = u32::MAX;
 const LEAF_BIT: u32 = 1 << 31;
 const COUNT_SHIFT: u32 = 28;
 const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 /// A leaf's count is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
-/// Trees of more primitives are built in parts, so that what building takes on top, some 200 bytes
-/// a primitive, stays small.
+/// Trees of more primitives are built in parts, because building needs some 200 bytes a primitive.
 const MOST_AT_ONCE: usize = 4 << 20;
-/// Primitives a tree may hold; the leaf encoding's limit.
+/// Largest number of primitives in a tree, the limit of the leaf encoding.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
 
-/// Up to eight children.
+/// A node with up to eight children.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Node {
-    /// Middles of the children's boxes, by axis and slot.
+    /// Centres of the children's boxes, by axis and slot.
     pub middle: [[f32; 8]; 3],
-    /// How far the boxes reach from there, rounded up.
+    /// Half sizes of the boxes, rounded up.
     pub half: [[f32; 8]; 3],
-    /// What the slots refer to, see [`leaf`].
+    /// Codes of the children, see [`leaf`].
     pub children: [u32; 8],
-    /// A bit for each slot that holds a child; those come first.
+    /// A bit for each slot in use; used slots come first.
     pub occupied: u32,
 }
 
 /// A tree over primitives `0..n`.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// The root comes first; empty when there are no primitives.
+    /// The root is first; empty if there are no primitives.
     pub nodes: Vec<Node>,
-    /// Leaf order: `order[i]` is the primitive at place `i` of the leaves' runs.
+    /// Primitives in the order of the leaves; a leaf is a run of them.
     pub order: Vec<u32>,
 }
 
-/// What a child's code refers to: `None` is the node with that index, else place and count of a
-/// leaf's run in [`Tree::order`].
+/// Decodes a child: `None` is the node with that index, otherwise the start and length of a leaf's
+/// run in [`Tree::order`].
 #[inline(always)]
 pub fn leaf(code: u32) -> Option<(u32, u32)> {
     let is_leaf = code & LEAF_BIT != 0;
@@ -71,7 +70,7 @@ impl Node {
     }
 }
 
-/// A primitive's box for the builder.
+/// The bounding box of a primitive, for the builder.
 #[derive(Clone, Copy)]
 pub struct Bounded {
     pub low: [f32; 3],
@@ -97,7 +96,7 @@ impl Tree {
         Self::build_in_parts(primitives, max_per_leaf.clamp(1, MAX_PER_LEAF), MOST_AT_ONCE)
     }
 
-    /// A tree for every `most` primitives, neighbours in space, and one above them.
+    /// Builds a tree for every `most` neighbouring primitives, and one tree above them.
     fn build_in_parts(primitives: &[Bounded], max_per_leaf: u32, most: usize) -> Self {
         if primitives.len() <= most {
             return Self::build_at_once(primitives, max_per_leaf);
@@ -106,7 +105,7 @@ impl Tree {
         let mut parts = Vec::new();
         part(primitives, &mut indices, most, &mut parts);
         let boxes: Vec<Bounded> = parts.iter().map(|part| around(primitives, part)).collect();
-        // The tree above, whose leaves are then replaced by the parts' roots.
+        // The upper tree, whose leaves are then replaced by the roots of the parts.
         let Self { mut nodes, order: order_of_parts } = Self::build_at_once(&boxes, 1);
         let mut roots = vec![0; parts.len()];
         let nodes_above = nodes.len();
@@ -138,9 +137,9 @@ impl Tree {
     fn build_at_once(primitives: &[Bounded], max_per_leaf: u32) -> Self {
         let params = BvhBuildParams {
             max_prims_per_leaf: max_per_leaf,
-            // A leaf's primitives are tested side by side: always fill leaves.
+            // A leaf's primitives are tested in one vector, so leaves are always filled.
             collapse_traversal_cost: 2.0 * max_per_leaf as f32,
-            // All of them would make walks 4 to 7 % faster, and take a minute for millions.
+            // Reinserting all would make traversal 4 to 7 % faster and take a minute for millions.
             reinsertion_batch_ratio: (REINSERTED / primitives.len() as f32).clamp(0.05, 1.0),
             ..BvhBuildParams::medium_build()
         };
@@ -149,8 +148,8 @@ impl Tree {
         Self { nodes: collapse(&binary), order: binary.primitive_indices }
     }
 
-    /// Renumbers the leaves: the first of a run becomes the leaf's own number, in the order in
-    /// which the nodes name them. Returns each leaf's place and count in [`Tree::order`].
+    /// Renumbers the leaves consecutively in the order of the nodes. Returns the start and length of
+    /// each leaf's run in [`Tree::order`].
     pub fn number_leaves(&mut self) -> Vec<(u32, u32)> {
         let mut runs = Vec::new();
         for code in self.nodes.iter_mut().flat_map(|node| &mut node.children) {
@@ -166,7 +165,7 @@ impl Tree {
     }
 }
 
-/// Halves `indices` across the longest side of their middles until a part holds at most `most`.
+/// Halves `indices` across the longest side of the boxes' centres until each part has at most `most`.
 fn part<'a>(
     primitives: &[Bounded],
     indices: &'a mut [u32],
@@ -197,7 +196,7 @@ fn part<'a>(
     part(primitives, far, most, parts);
 }
 
-/// The box around some primitives.
+/// The bounding box of the primitives `indices`.
 fn around(primitives: &[Bounded], indices: &[u32]) -> Bounded {
     let mut all = Bounded { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
     for &index in indices {
@@ -210,9 +209,9 @@ fn around(primitives: &[Bounded], indices: &[u32]) -> Bounded {
     all
 }
 
-/// Gives wide nodes those subtrees of the binary tree that make the sum of their areas, which is
-/// what rays meet, as small as it can be (Ylitie, Karras and Laine, Efficient Incoherent Ray
-/// Traversal on GPUs Through Compressed Wide BVHs, HPG 2017).
+/// Collapses the binary tree into wide nodes with the least sum of areas, which rays hit in
+/// proportion (Ylitie, Karras and Laine, Efficient Incoherent Ray Traversal on GPUs Through
+/// Compressed Wide BVHs, HPG 2017).
 fn collapse(binary: &Bvh2) -> Vec<Node> {
     let costs = Costs::new(binary);
     let mut nodes = vec![Node::VACANT];
@@ -240,14 +239,14 @@ fn collapse(binary: &Bvh2) -> Vec<Node> {
     nodes
 }
 
-/// Children of a node.
+/// Largest number of children of a node.
 const WIDTH: usize = 8;
 
-/// What subtrees of a binary tree cost.
+/// Least costs of the subtrees of a binary tree.
 struct Costs<'a> {
     binary: &'a Bvh2,
-    /// For each node, the least sum of areas of the wide nodes below, when the subtree takes up to
-    /// 1, 2, ... 7 slots of a wide node above it. Leaves are the same either way and cost nothing.
+    /// For each node, the least sum of areas of the wide nodes below it if the subtree takes up to 1,
+    /// 2, ... 7 slots of its parent. Leaves are the same in any case and cost nothing.
     least: Vec<[f32; WIDTH - 1]>,
 }
 
@@ -312,7 +311,8 @@ impl<'a> Costs<'a> {
 mod tests {
     use super::*;
 
-    /// Every primitive's place, reached from the root, with all boxes on the way around it.
+    /// The primitives that are reached from the root, after checking that all boxes on the way contain
+    /// them.
     fn reached(tree: &Tree, primitives: &[Bounded]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(0u32, vec![])];
@@ -364,7 +364,7 @@ mod tests {
             let tree = Tree::build_in_parts(&primitives, 8, most);
             assert_eq!(reached(&tree, &primitives), all, "{most} at once");
         }
-        // Also when all lie in one place.
+        // Also if all are at the same position.
         let alike = vec![primitives[0]; 3000];
         let tree = Tree::build_in_parts(&alike, 8, 500);
         assert_eq!(reached(&tree, &alike), all[..3000]);

@@ -1,11 +1,11 @@
-//! The walk of a bundle through the trees.
+//! Traversal of the trees with a bundle.
 //!
-//! A child of a node is visited with the set of those rays that meet its box and have hit nothing
-//! in front of it: as few nodes and triangles as with separate rays, and their data is fetched once
-//! for all rays.
+//! A child of a node is visited with the set of rays that hit its box and have no nearer hit. No
+//! more nodes and triangles are tested than with separate rays, and their data is fetched once for
+//! all rays.
 //!
-//! A walk goes in steps, each of which ends with a request for the memory the next one needs.
-//! Several walks take turns, so that memory is waited for side by side.
+//! A traversal consists of steps. Each ends with a prefetch of the memory that the next one needs, and
+//! several traversals take turns, so that their waits for memory overlap.
 
 use std::ops::Range;
 
@@ -19,31 +19,31 @@ use super::memory::prefetch;
 use super::shadow::{Shadows, View, load};
 use super::tree::{Node, leaf};
 
-/// Up to so many rays are asked one by one which of a node's children they meet; of more, each
-/// child is asked for its rays.
+/// Up to this number, rays are tested one by one against a node's children; more rays are tested
+/// child by child.
 const FEW_RAYS: u32 = 8;
 
-/// A bundle on its way through the trees.
+/// The traversal of one bundle.
 pub struct Walker {
-    /// The rays.
+    /// The rays, with their nearest hits so far.
     pub bundle: Bundle,
-    /// Their pulses in the call.
+    /// Indices of the bundle's pulses in the call.
     pub pulses: Range<usize>,
     top: Stack,
     mesh: Stack,
     top_view: View,
-    /// Of the instance under way.
+    /// View of the current instance.
     view: View,
     place: u32,
 }
 
-/// A child still to visit.
+/// A child that remains to be visited.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// The bits of its least depth above its code; depths are not negative, so entries compare as
-    /// depths do.
+    /// The bits of its least depth, then its code. Depths are not negative, so entries compare by
+    /// depth.
     key: u64,
-    /// The rays that meet it.
+    /// The rays that hit its box.
     rays: u64,
 }
 
@@ -71,7 +71,7 @@ impl Entry {
 }
 
 impl Stack {
-    /// Holds the root alone.
+    /// Resets the stack to the root.
     #[inline(always)]
     fn start(&mut self, rays: u64) {
         self.len = 0;
@@ -85,7 +85,7 @@ impl Stack {
         Some(self.entries[self.len])
     }
 
-    /// Room above the top for all children of a node.
+    /// Space above the top for all children of a node.
     #[inline(always)]
     fn room(&mut self) -> &mut [Entry; 8] {
         if self.entries.len() < self.len + 8 {
@@ -113,7 +113,7 @@ impl Walker {
         }
     }
 
-    /// Takes the bundle to the root.
+    /// Starts at the root.
     #[inline(always)]
     pub fn start(&mut self, caster: &BvhCaster) {
         let bundle = &self.bundle;
@@ -126,7 +126,7 @@ impl Walker {
         }
     }
 
-    /// Visits a node, a leaf or an instance; false when there is none left.
+    /// Visits a node, a leaf or an instance; returns false if none is left.
     #[inline(always)]
     pub fn step<S: Simd>(&mut self, simd: S, caster: &BvhCaster) -> bool {
         while let Some(entry) = self.mesh.pop() {
@@ -182,7 +182,7 @@ impl Walker {
     }
 }
 
-/// The rays of `entry` that have hit nothing in front of it.
+/// The rays of `entry` without a nearer hit.
 #[inline(always)]
 fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
     if entry.near() <= bundle.nearest {
@@ -197,9 +197,9 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
     entry.rays & rays
 }
 
-/// What the codes of a tree's children refer to.
+/// The targets of a tree's child codes.
 trait Children {
-    /// Asks for the memory of a child.
+    /// Prefetches a child.
     fn prefetch(&self, code: u32);
 }
 
@@ -223,7 +223,7 @@ impl Children for BvhCaster {
     }
 }
 
-/// Pushes a node's children that some of `rays` meet, the nearest last.
+/// Pushes the children that any of `rays` hit, nearest last.
 #[inline(always)]
 fn push<S: Simd>(
     shadows: &Shadows<S>,
@@ -265,7 +265,7 @@ fn push<S: Simd>(
     stack.len += used;
 }
 
-/// Inserts an entry behind the nearer ones. Few children are met: there is no faster sort.
+/// Inserts an entry after the nearer ones. Insertion sort is fastest, because few children are hit.
 #[inline(always)]
 fn insert(room: &mut [Entry; 8], used: usize, entry: Entry) {
     let mut place = used & 7;
@@ -276,8 +276,7 @@ fn insert(room: &mut [Entry; 8], used: usize, entry: Entry) {
     room[place] = entry;
 }
 
-/// Which children some of `rays` meet, and for each child the rays below 32 and from 32 on that
-/// meet it.
+/// The children that any of `rays` hit, and for each child the set of rays below 32 and from 32 on.
 #[inline(always)]
 fn meet_few<S: Simd>(
     shadows: &Shadows<S>,

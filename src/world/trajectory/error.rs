@@ -1,27 +1,27 @@
-//! What keeps a trajectory from being made.
+//! Faults of trajectories.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why [`super::Trajectory::new`] refused.
+/// Errors of [`super::Trajectory::new`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrajectoryError {
-    /// A key has a value that cannot be driven.
+    /// A key has an impossible value.
     #[error("{field}: {problem}; allowed: {allowed}")]
     Parameter {
         /// The key, as `follow_ground` or `trajectory.radius_m`.
         field: String,
-        /// What was found.
+        /// What is wrong with the value.
         problem: String,
-        /// What would do.
+        /// Which values are possible.
         allowed: String,
     },
     /// A trajectory file is missing or wrong.
     #[error("{}{fault}", path.display())]
     File {
-        /// The file as given.
+        /// As named in the rig.
         path: PathBuf,
-        /// Where and what.
+        /// The first fault of the file.
         fault: FileFault,
     },
 }
@@ -43,9 +43,9 @@ impl TrajectoryError {
 /// A fault in a file: prints as `:12: qx: found …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileFault {
-    /// From 1.
+    /// Counted from 1.
     pub line: Option<u64>,
-    /// Column or element.
+    /// Name of a column or element.
     pub field: Option<String>,
     /// What was found and what is allowed.
     pub problem: String,

@@ -1,12 +1,12 @@
-//! A motion that another simulator decides: poses and twists that arrive while the run goes on.
+//! A motion that another simulator controls: poses and twists that arrive during the run.
 //!
-//! Between datagrams the body goes on as its last twist says: constant in its own frame, so the way
-//! is a screw. A pose counts from the instant at which it was true, not from that of its arrival:
-//! the sender's clock is laid over the run's so that the quickest datagrams took no time at all, and
-//! what arrives later than usual is carried on by as much. When nothing comes for
-//! [`FeedConfig::hold_after_ns`], the body is held where the last twist took it by then.
+//! Between datagrams the body moves with its last twist, constant in its own frame: along a screw. A
+//! pose applies from the instant at which it was valid, not from its arrival. For this the sender's
+//! clock is matched to the run's so that the fastest datagrams took no time; later ones are
+//! extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the body is
+//! held where the last twist has taken it by then.
 //!
-//! Nothing here opens a socket: whoever runs the rig hands in what arrives.
+//! This module opens no socket; the engine passes the datagrams in.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -22,12 +22,12 @@ use crate::frames::{Body, Transform, World, quat_about};
 use crate::time::SimTime;
 use crate::wire::feed::{FeedFault, PoseTwist};
 
-/// Poses that are kept: a firing that was to be rendered some time ago finds the pose of then.
+/// Number of poses that are kept, for firings that are rendered late.
 const KEPT: usize = 64;
-/// How fast two clocks may drift apart.
+/// Largest relative drift between the two clocks.
 const DRIFT: f64 = 2e-4;
 
-/// The latest poses of a sender. Written by one thread, read by any.
+/// The latest poses of a sender. One thread writes, any thread reads.
 #[derive(Debug)]
 pub struct Feed {
     config: FeedConfig,
@@ -37,57 +37,57 @@ pub struct Feed {
 #[derive(Debug, Default)]
 struct State {
     kept: VecDeque<Arc<Sample>>,
-    /// What is still to be told, if it is wanted.
+    /// Log entries that have not been taken yet; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
 }
 
-/// A pose and the motion from there on.
+/// A pose and the twist that follows it.
 #[derive(Debug)]
 struct Sample {
     event: FeedEvent,
     source: PoseSource,
-    /// One more than the latest instant at which it was shown; 0 if it never was.
+    /// The latest instant at which it was shown, plus 1 ns; 0 if it never was.
     shown_until: AtomicU64,
-    /// Counts what was accepted.
+    /// Counts accepted poses.
     serial: u64,
-    /// When it is true.
+    /// When the pose is valid, on the run's clock.
     at: SimTime,
     pose: Transform<World, Body>,
-    /// Body frame.
+    /// In the Body frame.
     velocity_m_s: DVec3,
-    /// Body frame.
+    /// In the Body frame.
     rate_rad_s: DVec3,
 }
 
-/// An entry of the log that is not told yet.
+/// A log entry that has not been taken yet.
 #[derive(Debug)]
 enum Logged {
-    /// A pose, which may still be shown while others hold it.
+    /// A pose that may still be in use by readers.
     Pose(Arc<Sample>),
-    /// Anything else.
+    /// A finished row.
     Row(Box<FeedRow>),
 }
 
-/// What an entry of a feed's log is about.
+/// The kind of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedEvent {
-    /// Where the body stands before the first pose.
+    /// The rig's pose before the first datagram.
     Start,
     /// The first pose of a sender.
     First,
-    /// A pose.
+    /// Any further pose.
     Pose,
-    /// A pose with which the sender's clock jumped.
+    /// A pose at which the sender's clock jumped.
     Jump,
-    /// Nothing came: from here on the body is held.
+    /// Nothing arrived; the body is held from here on.
     Hold,
 }
 
 impl FeedEvent {
-    /// As the log spells it.
+    /// Its name in the log.
     pub fn word(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -99,35 +99,35 @@ impl FeedEvent {
     }
 }
 
-/// Where a pose came from.
+/// The datagram of a pose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoseSource {
-    /// When its datagram came.
+    /// Arrival on the run's clock.
     pub arrived: SimTime,
-    /// Who sent it.
+    /// Source address of the datagram.
     pub sender: SocketAddr,
-    /// Its number.
+    /// The sender's number of the datagram.
     pub sequence: u64,
-    /// When it is true by the sender's clock, nanoseconds.
+    /// When the pose is valid, on the sender's clock.
     pub time_ns: u64,
 }
 
 /// An entry of a feed's log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedRow {
-    /// What it is about.
+    /// Why the pose changed.
     pub event: FeedEvent,
-    /// From when on the body was there.
+    /// From when on the pose applies.
     pub at: SimTime,
-    /// Where.
+    /// Pose of the body at `at`.
     pub world_from_body: Transform<World, Body>,
-    /// How it went on from there, Body frame.
+    /// Velocity from there on, Body frame.
     pub velocity_m_s: DVec3,
-    /// How it turned from there, Body frame.
+    /// Angular rate from there on, Body frame.
     pub rate_rad_s: DVec3,
-    /// None where no datagram came.
+    /// `None` for rows without a datagram.
     pub source: Option<PoseSource>,
-    /// The latest instant at which this pose was shown; none if it never was.
+    /// The latest instant at which this pose was shown; `None` if it never was.
     pub shown_until: Option<SimTime>,
 }
 
@@ -140,7 +140,7 @@ impl FeedRow {
 }
 
 impl Logged {
-    /// Whether nothing can be added to it any more.
+    /// Whether the entry can no longer change.
     fn is_final(&self) -> bool {
         match self {
             Self::Pose(sample) => Arc::strong_count(sample) == 1,
@@ -164,78 +164,78 @@ impl Logged {
     }
 }
 
-/// Who is listened to.
+/// The sender that owns the feed.
 #[derive(Clone, Copy, Debug)]
 struct Sender {
     address: SocketAddr,
     sequence: u64,
-    /// Of the run's clock before the sender's, nanoseconds, as the quickest datagrams say.
+    /// The run's clock minus the sender's, by the fastest datagrams.
     ahead_ns: i128,
 }
 
-/// What became of datagrams.
+/// Counts of datagrams and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
-    /// Poses taken.
+    /// Accepted poses.
     pub poses: u64,
-    /// Datagrams that are no pose.
+    /// Datagrams that are no valid pose.
     pub refused: u64,
-    /// Datagrams from others than the sender that was heard first.
+    /// Datagrams of senders that do not own the feed.
     pub strangers: u64,
-    /// Poses that came after a later one, or twice.
+    /// Poses that arrived after a later one, or twice.
     pub outdated: u64,
-    /// Poses that never came, by their numbers.
+    /// Poses that never arrived, by gaps in the sequence numbers.
     pub missing: u64,
-    /// How often the feed stopped and the body was held.
+    /// How often the feed stopped, so that the body was held.
     pub holds: u64,
     /// How often the sender's clock jumped.
     pub clock_jumps: u64,
 }
 
-/// Why a datagram was not taken.
+/// Why a datagram was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedRefusal {
-    /// It is no pose.
+    /// It is no valid pose.
     #[error(transparent)]
     Fault(#[from] FeedFault),
-    /// Another sender has the feed.
+    /// Another sender owns the feed.
     #[error("another sender has the feed")]
     Stranger,
-    /// A later one has come before.
+    /// A later pose arrived before it.
     #[error("a later pose has come before")]
     Outdated,
 }
 
-/// The pose that is shown, for who measures how long that takes.
+/// Identifies the pose that is shown, to measure latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPose {
-    /// Counts the poses that were taken.
+    /// Counts accepted poses.
     pub serial: u64,
-    /// When its datagram came.
+    /// Arrival of its datagram on the run's clock.
     pub arrived: SimTime,
 }
 
 impl Feed {
-    /// Nothing has come yet: the body stands at the start.
+    /// A feed before the first datagram: the body stands at the rig's pose.
     pub fn new(config: FeedConfig) -> Self {
         Self { config, state: RwLock::default() }
     }
 
-    /// What the rig says of it.
+    /// The feed's settings in the rig.
     pub fn config(&self) -> &FeedConfig {
         &self.config
     }
 
-    /// What became of datagrams so far.
+    /// Counts so far.
     pub fn counts(&self) -> FeedCounts {
         self.state.read().expect("no holder panics").counts
     }
 
-    /// Takes a datagram that came from `sender` at `arrived`. The first sender is the one that is
-    /// listened to, until the feed has stopped.
+    /// Takes a datagram that arrived from `sender` at `arrived`. The first sender owns the feed until
+    /// the feed has stopped.
     ///
     /// # Errors
-    /// Why it was not taken; it is counted.
+    /// Why the datagram was refused; it is counted.
     pub fn take(
         &self,
         arrived: SimTime,
@@ -246,7 +246,7 @@ impl Feed {
         let mut state = self.state.write().expect("no holder panics");
         let state = &mut *state;
         let read = read.inspect_err(|_| state.counts.refused += 1)?;
-        // A sender that was silent for so long may have started again.
+        // A sender that was silent for so long may have restarted.
         let known = state.sender.filter(|_| !state.is_held);
         if known.is_some_and(|known| known.address != sender) {
             state.counts.strangers += 1;
@@ -303,13 +303,13 @@ impl Feed {
         Ok(())
     }
 
-    /// How far the run's clock is before the sender's once `newest_ns` is known of it.
+    /// Updates the difference between the run's and the sender's clock with the newest datagram.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
         let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
         let limit_ns = i128::from(self.config.hold_after_ns);
         if (newest_ns - known_ns).abs() > limit_ns {
-            // A simulator that paused, or jumped in its own time.
+            // The simulator paused, or its time jumped.
             state.counts.clock_jumps += 1;
             state.kept.clear();
             return newest_ns;
@@ -317,7 +317,7 @@ impl Feed {
         newest_ns.min(known_ns + drift_ns as i128)
     }
 
-    /// Looks whether the feed has stopped at `now`: whether it has just done so.
+    /// Checks whether the feed has stopped at `now`; returns true once for each stop.
     pub fn has_just_stopped(&self, now: SimTime) -> bool {
         let last = |state: &State| state.kept.back().map(|sample| sample.source.arrived);
         let is_over = |state: &State| {
@@ -348,8 +348,8 @@ impl Feed {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes what is new in the log, in the order in which it happened: a pose when it is not shown
-    /// any more, or if the run is over.
+    /// Takes the new log rows in order. A pose is included once it is no longer shown, or if the run
+    /// is over.
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };
@@ -360,13 +360,13 @@ impl Feed {
         rows
     }
 
-    /// Where the body stands before the first pose.
+    /// The rig's pose, before the first datagram.
     fn start(&self) -> Transform<World, Body> {
         let [x, y, z] = self.config.position_m;
         Transform::from_rpy(DVec3::new(x, y, z), 0.0, 0.0, self.config.yaw_rad)
     }
 
-    /// The latest pose that a firing at `t` shows; none before the first has come.
+    /// The pose that a firing at `t` shows; `None` before the first has arrived.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         let sample = self.sample_at(t)?;
         Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
@@ -398,7 +398,7 @@ impl Feed {
 }
 
 impl Sample {
-    /// Where the body is `since_ns` later.
+    /// The pose `since_ns` later.
     fn after(&self, since_ns: u64) -> Transform<World, Body> {
         self.pose * screw(self.velocity_m_s, self.rate_rad_s, since_ns as f64 * 1e-9)
     }
@@ -494,11 +494,11 @@ mod tests {
             ..pose(n, ms)
         };
         take(&feed, 100, still(1, 9000, 0.0)).unwrap();
-        // 10 ms later by the sender's clock, 25 ms later here.
+        // 10 ms later on the sender's clock, 25 ms later on the run's.
         take(&feed, 125, still(2, 9010, 0.1)).unwrap();
         let x = |ms: u64| feed.state(SimTime(ms * MS)).world_from_body.translation.x;
         assert!((x(130) - 0.3).abs() < 1e-4, "{}", x(130));
-        // What was to be seen before it came is seen as it was known to be at the time.
+        // Earlier instants keep the pose that was known at the time.
         assert!((x(105) - 0.05).abs() < 1e-4);
         assert_eq!(feed.shown_at(SimTime(105 * MS)).unwrap().serial, 1);
         assert_eq!(feed.shown_at(SimTime(130 * MS)).unwrap().serial, 2);
@@ -517,7 +517,7 @@ mod tests {
         assert!(!feed.has_just_stopped(SimTime(500 * MS)));
         assert!(feed.has_just_stopped(SimTime(501 * MS)));
         assert!(!feed.has_just_stopped(SimTime(502 * MS)));
-        // It may begin again, with numbers and a clock of its own.
+        // It may restart with new numbers and a new clock.
         take(&feed, 9000, pose(1, 0)).unwrap();
         assert_eq!(feed.counts(), FeedCounts { poses: 2, holds: 1, ..FeedCounts::default() });
     }

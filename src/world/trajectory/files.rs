@@ -19,8 +19,8 @@
 //! GPX heights are above sea level; they are taken as above the ellipsoid, plus `geoidheight`
 //! where a point gives it. If any point lacks `ele`, z is 0 for all.
 //!
-//! The parsers take text and give poses as they stand in the file; whether times are needed and
-//! increase is asked where they are used.
+//! The parsers turn text into poses in the file's order. Whether times are needed, and increase, is
+//! checked where they are used.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -33,34 +33,34 @@ use crate::frames::{GeoOrigin, quat_from_rpy};
 
 /// Largest coordinate, metres: a quarter of the way round the Earth.
 pub const MAX_COORDINATE_M: f64 = 1e7;
-/// Largest time, seconds; digits beyond would cost microseconds.
+/// Largest time, seconds; beyond it, `f64` is coarser than a microsecond.
 const MAX_TIME_S: f64 = 1e10;
 /// Largest file read, bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// The formats.
+/// Formats of trajectory files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `t x y z qx qy qz qw`
+    /// Lines of `t x y z qx qy qz qw`.
     Tum,
-    /// Named columns.
+    /// A table with named columns.
     Csv,
-    /// GNSS tracks.
+    /// Tracks of GNSS receivers (XML).
     Gpx,
-    /// MAVS replay.
+    /// Recorded drives of MAVS.
     Vprp,
 }
 
 /// A pose of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// Where it stands in the file, from 1.
+    /// Line in the file, counted from 1.
     pub line: u64,
-    /// Seconds on the file's clock.
+    /// On the file's clock, which may start anywhere.
     pub time_s: Option<f64>,
-    /// Metres, World.
+    /// In the World frame.
     pub position_m: DVec3,
-    /// `world_from_body`, a unit quaternion.
+    /// Unit quaternion from Body to World.
     pub orientation: Option<DQuat>,
 }
 
@@ -253,7 +253,7 @@ fn limit(is_time: bool, is_position: bool) -> f64 {
     }
 }
 
-/// A finite number of at most `limit` either way.
+/// A finite number within ±`limit`.
 pub(super) fn number(field: &str, limit: f64) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(x) if x.abs() <= limit => Ok(x),

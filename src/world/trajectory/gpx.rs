@@ -11,24 +11,24 @@ use crate::frames::{GeoOrigin, Geodetic};
 /// Farthest a point may be from the rig's origin, metres: the World frame is flat.
 const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 
-/// Elements that are points, best first: a file's poses are all of the best kind it has.
+/// Elements that are points, best first. All poses come from the best kind that the file has.
 const POINT_KINDS: [&str; 3] = ["trkpt", "rtept", "wpt"];
 
-/// GPX itself nests six deep, extensions a little deeper; the XML reader slows down with depth.
+/// GPX nests six levels deep, extensions a little deeper; the XML reader slows down with depth.
 const MAX_DEPTH: usize = 64;
 
-/// A point as it stands in the file.
+/// A point of the file.
 struct Point {
     line: u64,
     latitude_deg: f64,
     longitude_deg: f64,
     elevation_m: Option<f64>,
-    /// Of the geoid above the ellipsoid.
+    /// Height of the geoid above the ellipsoid.
     geoid_height_m: f64,
     time_s: Option<f64>,
 }
 
-/// GPX; positions are turned into the World frame at `geo`.
+/// Parses GPX and converts positions to the World frame at `geo`.
 pub fn parse_gpx(text: &str, geo: &GeoOrigin) -> Result<Vec<Pose>, FileFault> {
     let points = read_points(text)?;
     let elevated = points.iter().all(|p| p.elevation_m.is_some());
@@ -65,7 +65,7 @@ fn place(point: &Point, elevated: bool, geo: &GeoOrigin) -> Result<Pose, FileFau
 
 fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     let mut by_kind: [Vec<Point>; 3] = Default::default();
-    // The point that is open, its kind, and how many elements are open in it.
+    // The open point, its kind, and the number of open elements within it.
     let mut open: Option<(usize, Point, usize)> = None;
     let mut content = String::new();
     let mut root_seen = false;
@@ -166,7 +166,7 @@ fn set(point: &mut Point, name: &str, content: &str) -> Result<(), String> {
                     let shown: String = content.chars().take(40).collect();
                     format!("found `{shown}`; allowed: a time like 2026-06-01T12:00:00Z")
                 })?;
-            // Parted so that fractions of a second keep their digits.
+            // Split so that fractions of a second keep their digits.
             point.time_s =
                 Some(stamp.as_second() as f64 + f64::from(stamp.subsec_nanosecond()) * 1e-9);
         }

@@ -1,29 +1,29 @@
 //! Height, roll and pitch of a robot that stands on the terrain.
 //!
-//! The terrain is asked under four wheels, a plane is fitted to the four heights by least
-//! squares, and its height, roll and pitch are smoothed into quintic splines over the way. What
-//! is shorter than the wheelbase is averaged, on purpose: tyres and springs do the same.
+//! The heights under four wheels determine a plane by least squares. Its height, roll and pitch are
+//! smoothed into quintic splines over the path. Waves shorter than the wheelbase are averaged on
+//! purpose: tyres and springs do the same.
 
 use super::path::{AngleJet, Extent};
 use super::spline::{BSpline, Fit, Grid};
 use crate::world::ground::GroundHeight;
 
-/// Front to rear wheels, metres.
+/// Distance between front and rear wheels, metres.
 pub const WHEELBASE_M: f64 = 0.6;
-/// Left to right wheels, metres.
+/// Distance between left and right wheels, metres.
 pub const TRACK_M: f64 = 0.5;
-/// A knot every half wheelbase.
+/// Distance between knots: half of the wheelbase.
 const SPACING_M: f64 = 0.5 * WHEELBASE_M;
-/// The terrain is asked so often in a span.
+/// Height queries in each span.
 const SAMPLES_PER_SPAN: usize = 3;
-/// Knots along one way; longer ways (80 km) get them farther apart.
+/// Largest number of spans; they get longer on paths of more than 80 km.
 const MAX_SPANS: usize = 1 << 18;
-/// A way without end is laid on the terrain this far.
+/// Length for which an endless path follows the terrain.
 const REACH_M: f64 = 20_000.0;
-/// ... or until so much of it found no ground.
+/// An endless path stops following after this length without ground.
 const GIVE_UP_M: f64 = 1_000.0;
 
-/// The plane under the wheels.
+/// The plane on which the wheels stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stance {
     /// Height of the footprint's centre, metres.
@@ -37,19 +37,19 @@ pub struct Stance {
 /// Height, roll and pitch over the parameter of a motion.
 #[derive(Clone, Debug)]
 pub struct GroundProfile {
-    /// z, roll, pitch.
+    /// z (metres), roll and pitch (radians).
     spline: BSpline<3>,
-    /// Share of the asked places that had no ground, 0..=1.
+    /// Share of the queried positions without ground, 0..=1.
     pub without_ground: f64,
 }
 
-/// There is no ground anywhere along the way.
+/// The error that there is no ground anywhere along the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoGround;
 
 impl GroundProfile {
-    /// Lays a motion on the ground. `place` gives x, y and yaw (metres, radians) at a parameter;
-    /// `m_per_unit` is how far the robot gets in a unit of the parameter where it is fastest.
+    /// Makes a motion follow the ground. `place` gives x, y and yaw (metres, radians) at a parameter;
+    /// `m_per_unit` is the largest distance that the robot travels in a unit of the parameter.
     ///
     /// Where there is no ground under all four wheels the robot is level at the last height;
     /// before the first ground, at that ground's height.
@@ -107,7 +107,7 @@ impl GroundProfile {
         Ok(Self { spline, without_ground })
     }
 
-    /// z with two derivatives, and roll and pitch, by the parameter.
+    /// z with two derivatives, and roll and pitch with one, by the parameter.
     pub fn at(&self, u: f64) -> ([f64; 3], AngleJet, AngleJet) {
         let jet = self.spline.at(u);
         (
@@ -118,7 +118,7 @@ impl GroundProfile {
     }
 }
 
-/// The plane under the wheels at a place; `None` where a wheel has no ground.
+/// The plane under the wheels at a position; `None` if a wheel has no ground.
 pub fn stance(ground: &dyn GroundHeight, x_m: f64, y_m: f64, yaw_rad: f64) -> Option<Stance> {
     let (sin, cos) = libm::sincos(yaw_rad);
     let wheel = |ahead: f64, left: f64| {

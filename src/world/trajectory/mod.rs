@@ -1,15 +1,15 @@
-//! Where the robot is at a time: position, orientation and their rates, smooth enough for an IMU.
+//! The robot's motion: position, orientation and their rates, smooth enough for an IMU.
 //!
 //! ```text
 //! curve over a parameter u        path.rs        line, circle, sine, spline over arc length
 //!                                 recorded.rs    splines of poses over the file's time
-//!                                 feed.rs        from outside, while the run goes on
+//!                                 feed.rs        from another simulator, during the run
 //! u over time                     progress.rs    constant rate, or to a stop at the end
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
 //!
-//! The motion starts at the first instant at full speed: there is no ramp-up, and nothing before,
-//! unless [`Trajectory::starting_from_rest`] says so.
+//! The motion starts at full speed at the start of the run; [`Trajectory::starting_from_rest`] adds a
+//! ramp.
 //!
 //! # What is smooth
 //!
@@ -28,17 +28,17 @@
 //! | file with its times | each coordinate over time, within 0.03 m rms, 0.12 m at most (GPX 0.5 m and 2 m) | the recorded orientation within 0.5° rms, 2° at most; if there is none, level and along the way |
 //! | z, roll and pitch from the ground | the plane under four wheels, 0.6 m by 0.5 m; waves shorter than 0.6 m are averaged; without ground level at the last height | yaw as above |
 //!
-//! Smoothing is the strongest that keeps within the tolerances (a penalty on the third
-//! derivative, see [`spline`]); knots of recordings are 0.05 s apart or the median sample
-//! interval if that is longer, and gaps of more than six knots are bridged in a straight line.
-//! [`Trajectory::describe`] says what came of it: the deviations, the speed's ripple (constant
-//! speeds are constant within 1e-4, in bends of centimetres 1e-2), the largest acceleration.
+//! Smoothing is as strong as the tolerances allow (a penalty on the third derivative, see
+//! [`spline`]). Knots of recordings are 0.05 s apart, or the median sample interval if that is longer,
+//! and gaps of more than six knots are bridged in a straight line. [`Trajectory::describe`] gives the
+//! result: deviations, largest acceleration, and the ripple of the speed (constant speeds are
+//! constant within 1e-4, and within 1e-2 in bends of centimetres).
 //!
 //! # Ends
 //!
 //! Waypoints and files that are not closed end in a stop: the robot brakes over the last metres
-//! (peak 1.5 m/s², jerk continuous) and stays. Closed ones go on for ever; a closed file's last
-//! pose must be within 1 m of its first, or within 1.5 times the usual step.
+//! (peak 1.5 m/s², continuous jerk) and stays there. Closed ones repeat for ever; the last pose of a
+//! closed file must be within 1 m of its first, or within 1.5 times the usual step.
 
 pub mod error;
 pub mod feed;

@@ -1,4 +1,4 @@
-//! A robot's motion: a curve, how far along it the robot is, and the ground below.
+//! A robot's motion: a curve, the progress along it, and the ground below.
 
 use std::fmt;
 use std::path::Path as FilePath;
@@ -21,30 +21,30 @@ use crate::world::ground::GroundHeight;
 
 /// Fastest robot, m/s.
 const MAX_SPEED_M_S: f64 = 1000.0;
-/// Waypoints are kept this closely.
+/// Largest deviation from waypoints.
 const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
-/// A `.vprp` whose times make the robot faster than this has counters, not times.
+/// Above this speed, the times of a `.vprp` must be counters rather than times.
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
-/// More than this feels like a crash: said in the log.
+/// Accelerations above this are logged as a warning.
 const ROUGH_M_S2: f64 = 20.0;
 
-/// Where the body is and how it moves, at an instant.
+/// Pose and motion of the body at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BodyState {
-    /// The pose, metres.
+    /// Pose of the body in World.
     pub world_from_body: Transform<World, Body>,
-    /// Of the body's origin, World, m/s.
+    /// Of the body's origin, World.
     pub velocity_m_s: DVec3,
-    /// Of the body's origin, World, m/s²; kinematic: a body at rest has none.
+    /// Of the body's origin, World, without gravity: zero for a body at rest.
     pub acceleration_m_s2: DVec3,
-    /// Body against World, in the Body frame, rad/s.
+    /// Of the body relative to World, Body frame.
     pub angular_rate_rad_s: DVec3,
 }
 
-/// A robot's motion from the first instant on. Asked from any thread; an answer takes a fraction
-/// of a microsecond and no memory.
+/// A robot's motion from the start of the run on. It may be evaluated from any thread, within a
+/// fraction of a microsecond and without allocation.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
     base: Base,
@@ -54,34 +54,34 @@ pub struct Trajectory {
     description: Description,
 }
 
-/// What a trajectory came to be; prints as a line for people.
+/// Properties of a finished trajectory; prints as one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Description {
     /// The kind, and the file if there is one.
     pub name: String,
-    /// Of the path, or of a lap; `None` if the motion goes straight on for ever or not at all.
+    /// Length of the path or lap; `None` if the motion is endless or the robot stands still.
     pub length_m: Option<f64>,
-    /// Until the robot stands still, or of a lap.
+    /// Time until the robot stands still, or of a lap.
     pub duration_s: Option<f64>,
-    /// Comes round again.
+    /// Whether the path is a lap that repeats.
     pub closed: bool,
-    /// Highest speed, about.
+    /// Approximate highest speed.
     pub max_speed_m_s: f64,
-    /// Largest acceleration, about.
+    /// Approximate largest acceleration.
     pub max_acceleration_m_s2: f64,
-    /// Relative error of a speed that ought to be constant.
+    /// Largest relative error of a speed that should be constant.
     pub speed_ripple: f64,
-    /// Of the smoothed curve from what was given.
+    /// Deviation of the smoothed curve from the input.
     pub deviation_m: Deviation,
-    /// Of the smoothed orientation from what was given.
+    /// Deviation of the smoothed orientation from the input.
     pub deviation_rad: Deviation,
-    /// Recordings: motions of shorter periods are smoothed away.
+    /// For recordings: motions with shorter periods are smoothed away.
     pub cutoff_s: Option<f64>,
-    /// Share of the way that has no ground to follow, 0..=1.
+    /// Share of the path without ground to follow, 0..=1.
     pub without_ground: f64,
 }
 
-/// The curve before the ground is put below it.
+/// The curve without the ground.
 #[derive(Clone, Debug)]
 enum Base {
     Still { position_m: DVec3, yaw_rad: f64, stance: Stance },
@@ -91,9 +91,8 @@ enum Base {
 }
 
 impl Trajectory {
-    /// Makes the motion of `robot`. A trajectory file's path is opened as given; `geo` places GPX
-    /// tracks; `ground` is needed if the robot follows it. Memory is bounded: about 10 MB for
-    /// the longest paths, 60 MB for the longest recordings.
+    /// Makes the motion of `robot`. `geo` places GPX tracks; `ground` is needed if the robot follows
+    /// it. Memory is bounded: about 10 MB for the longest paths, 60 MB for the longest recordings.
     pub fn new(
         robot: &RobotConfig,
         geo: &GeoOrigin,
@@ -114,7 +113,7 @@ impl Trajectory {
         Ok(made)
     }
 
-    /// The same motion from rest: still at first, and at its full speed after the start's ramp.
+    /// The same motion, starting from rest and reaching full speed after the ramp of `start`.
     #[must_use]
     pub fn starting_from_rest(mut self, start: Start) -> Self {
         if !self.description.closed
@@ -195,7 +194,7 @@ impl Trajectory {
         self.state(t).world_from_body
     }
 
-    /// Whence the motion comes, if from outside.
+    /// The feed, if another simulator controls the motion.
     pub fn feed(&self) -> Option<&Arc<Feed>> {
         match &self.base {
             Base::Feed(feed) => Some(feed),
@@ -203,7 +202,7 @@ impl Trajectory {
         }
     }
 
-    /// What the trajectory came to be.
+    /// Properties of the finished trajectory.
     pub fn describe(&self) -> &Description {
         &self.description
     }
@@ -294,7 +293,7 @@ impl Trajectory {
         };
         let allowed_m = match format {
             Format::Tum | Format::Csv => Deviation { rms: 0.1, max: 0.4 },
-            // Drawn by hand, a metre and more between clicks, with hooks no robot can turn in.
+            // Drawn by hand with a metre and more between clicks, and with impossibly sharp turns.
             Format::Vprp => Deviation { rms: 0.25, max: 2.0 },
             Format::Gpx => Deviation { rms: 0.5, max: 2.0 },
         };
@@ -368,7 +367,7 @@ impl Trajectory {
         let progress = if closed {
             Progress::Steady { rate: 1.0 }
         } else {
-            // The speed to stop from: the highest of the last two seconds.
+            // The speed before the stop: the highest of the last two seconds.
             let last_speed = (0..=40)
                 .map(|i| motion.position((length_s - 0.05 * f64::from(i)).max(0.0)).first.length())
                 .fold(0.0, f64::max);
@@ -454,7 +453,7 @@ impl Trajectory {
                     Progress::Steady { .. } => Extent::Closed(length_s),
                     Progress::Stop { .. } => Extent::Open(length_s),
                 };
-                // A robot that turns on the spot also moves its wheels.
+                // Turning on the spot moves the wheels, too.
                 GroundProfile::new(place, extent, fastest.max(0.5), ground)
             }
         };
@@ -470,7 +469,7 @@ impl Trajectory {
         Ok(())
     }
 
-    /// Fills in what only the finished motion shows.
+    /// Fills in the properties that only the finished motion has.
     fn survey(&mut self) {
         let (extent, spans) = match &self.base {
             Base::Still { .. } | Base::Feed(_) => return,
@@ -557,7 +556,7 @@ enum Facing {
 }
 
 impl Facing {
-    /// The rotation, and the angular rate in Body per unit of the parameter.
+    /// The rotation, and the angular rate in the Body frame per unit of the parameter.
     fn resolve(&self) -> (DQuat, DVec3) {
         match self {
             Self::Rotation { rotation, rate } => (*rotation, *rate),
@@ -590,7 +589,7 @@ fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
     Ok(())
 }
 
-/// Problem and what is allowed.
+/// Texts for a fault: the problem, and what is allowed.
 fn explain(fault: &PathFault, place: impl Fn(usize) -> String) -> (String, String) {
     match fault {
         PathFault::TooFew { found, least } => {

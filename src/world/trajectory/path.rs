@@ -4,43 +4,43 @@ use glam::DVec3;
 
 use super::spline::{BSpline, Deviation, Fit, Grid};
 
-/// Arc-length speed of a fitted path may be off by this fraction; finer knots are tried first.
+/// Speed ripple that a fitted path should have; finer knots are tried to reach it.
 const WANTED_RIPPLE: f64 = 1e-4;
-/// A path whose speed ripples more than this even with the finest knots has a cusp.
+/// A path with more speed ripple than this, even with the finest knots, has a cusp.
 const LARGEST_RIPPLE: f64 = 1e-2;
-/// Shortest horizontal part of a unit tangent that still gives a heading.
+/// Least horizontal part of a unit tangent that determines a heading.
 const LEAST_HORIZONTAL: f64 = 0.05;
-/// Knots along one path.
+/// Largest number of spans of a path.
 const MAX_SPANS: usize = 1 << 17;
 
 /// A curve over arc length in metres, starting at 0.
 #[derive(Clone, Debug)]
 pub enum Path {
-    /// Straight on for ever. `travel` is a unit vector; the robot faces along `yaw_rad`.
+    /// An endless straight line. `travel` is a unit vector; the robot faces along `yaw_rad`.
     Line { start_m: DVec3, travel: DVec3, yaw_rad: f64 },
-    /// Round and round; `turn` is 1 for counter-clockwise, -1 for clockwise.
+    /// A circle; `turn` is 1 for counter-clockwise, -1 for clockwise.
     Circle { center_m: DVec3, radius_m: f64, start_angle_rad: f64, turn: f64 },
-    /// A sine for ever.
+    /// An endless sine.
     Sine(SinePath),
-    /// Through points.
+    /// A spline through points, over arc length.
     Spline(BSpline<3>),
 }
 
-/// How far a path reaches.
+/// Range of a path's parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// For ever straight ahead.
+    /// Endless.
     Unbounded,
-    /// Ends after so many units of the parameter.
+    /// Ends at this value of the parameter.
     Open(f64),
-    /// Repeats after so many units of the parameter.
+    /// Repeats after this length of the parameter.
     Closed(f64),
 }
 
 /// A position with its derivatives by the parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionJet {
-    /// Metres, World.
+    /// Position in World, metres.
     pub value: DVec3,
     /// Metres per unit of the parameter.
     pub first: DVec3,
@@ -59,7 +59,7 @@ impl Path {
                 PositionJet { value: *start_m + *travel * s, first: *travel, second: DVec3::ZERO }
             }
             Self::Circle { center_m, radius_m, start_angle_rad, turn } => {
-                // Reduced first: after days of driving the angle itself has lost digits.
+                // Reduced to one lap first: after days of driving, the angle would lose digits.
                 let lap = std::f64::consts::TAU * radius_m;
                 let angle = start_angle_rad + turn * (s % lap) / radius_m;
                 let (sin, cos) = libm::sincos(angle);
@@ -75,7 +75,7 @@ impl Path {
         }
     }
 
-    /// Yaw and pitch at arc length `s` where `position` is [`Path::at`]: along the tangent.
+    /// Yaw and pitch along the tangent at arc length `s`, where `position` is [`Path::at`].
     pub fn heading(&self, position: &PositionJet) -> (AngleJet, AngleJet) {
         if let Self::Line { yaw_rad, .. } = self {
             return ([*yaw_rad, 0.0], [0.0, 0.0]);
@@ -92,7 +92,7 @@ impl Path {
         (yaw, pitch)
     }
 
-    /// Knots of its table, if it has one.
+    /// Number of spans of its spline, or 0.
     pub fn spans(&self) -> usize {
         match self {
             Self::Line { .. } | Self::Circle { .. } => 0,
@@ -101,7 +101,7 @@ impl Path {
         }
     }
 
-    /// How far it reaches, metres.
+    /// Range of its arc length, metres.
     pub fn extent(&self) -> Extent {
         match self {
             Self::Line { .. } | Self::Sine(_) => Extent::Unbounded,
@@ -124,7 +124,7 @@ pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
     }
 }
 
-/// `y = amplitude * sin(pi x / length)` over arc length: exact but for the abscissa, which a
+/// `y = amplitude * sin(pi x / length)` over arc length: exact except for the abscissa, which a
 /// table gives to about a nanometre.
 #[derive(Clone, Debug)]
 pub struct SinePath {
@@ -133,13 +133,13 @@ pub struct SinePath {
     across: DVec3,
     length_m: f64,
     amplitude_m: f64,
-    /// What the abscissa is ahead of its mean progress, over arc length; repeats every half wave.
+    /// Abscissa minus its mean progress over arc length; repeats every half wave.
     ahead: BSpline<1>,
 }
 
 impl SinePath {
-    /// Half waves of `length_m` and `amplitude_m` about the ray from `start_m` towards
-    /// `yaw_rad`; the first lies to the left if the amplitude is positive.
+    /// Half waves of `length_m` and `amplitude_m` around the ray from `start_m` towards `yaw_rad`. The
+    /// first is to the left if the amplitude is positive.
     pub fn new(start_m: DVec3, yaw_rad: f64, length_m: f64, amplitude_m: f64) -> Self {
         let (sin, cos) = libm::sincos(yaw_rad);
         let k = std::f64::consts::PI / length_m;
@@ -147,7 +147,7 @@ impl SinePath {
             let (s, c) = libm::sincos(k * x);
             [DVec3::new(x, amplitude_m * s, 0.0), DVec3::new(1.0, amplitude_m * k * c, 0.0)]
         };
-        // Steep waves have tight crests; the table follows the tightest.
+        // Steep waves have tight crests, which need a finer table.
         let steep = (amplitude_m * k).abs();
         let spans = ((128.0 * (1.0 + steep * steep)).min(16384.0)) as usize;
         let breaks: Vec<f64> =
@@ -196,43 +196,43 @@ impl SinePath {
     }
 }
 
-/// What keeps points from making a path.
+/// Why points do not form a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathFault {
-    /// Fewer different points than a path needs.
+    /// A path needs more distinct points.
     TooFew {
-        /// Different points found.
+        /// Number of distinct points.
         found: usize,
-        /// Least number.
+        /// Number that is needed.
         least: usize,
     },
-    /// Point `index` is straight above or below the one before: there is no heading.
+    /// A point is exactly above or below the one before, so there is no heading.
     Vertical {
-        /// Counted from 0.
+        /// Index of the point, from 0.
         index: usize,
     },
-    /// The path turns on the spot, or climbs too steeply to have a heading, near here.
+    /// The path turns on the spot, or is too steep to have a heading.
     Cusp {
-        /// Metres, World.
+        /// Position of the cusp, World.
         near_m: DVec3,
     },
 }
 
-/// A path through points and how well it keeps to them.
+/// A path through points, with its deviation from them.
 #[derive(Clone, Debug)]
 pub struct FittedPath {
-    /// Over arc length.
+    /// Position over arc length.
     pub spline: BSpline<3>,
-    /// From the interpolating curve, metres.
+    /// Deviation from the interpolating curve.
     pub deviation_m: Deviation,
-    /// Of the points given, the farthest from the path, metres.
+    /// Largest distance of a given point from the path.
     pub farthest_point_m: f64,
     /// Largest relative error of the speed.
     pub speed_ripple: f64,
 }
 
 /// Fits a path to points (metres, World) that stays within `allowed_m` of the curve that
-/// interpolates them. Points nearer than `thin_m` to the one before are left out of the fit.
+/// interpolates them. Points nearer than `thin_m` to the previous one are left out.
 pub fn fit_path(
     points: &[DVec3],
     closed: bool,
@@ -271,7 +271,7 @@ pub fn fit_path(
         spans *= 2;
     };
     loop {
-        // Smoothing shortens bends: measure again, twice, as the fit changes the length a little.
+        // Smoothing shortens bends, so the length is measured again, twice.
         let spline = over_arc_length(&over_arc_length(&smooth, spans), spans);
         let (speed_ripple, near_m) = speed_ripple(&spline);
         if speed_ripple > WANTED_RIPPLE && spans * 2 <= MAX_SPANS {
@@ -286,8 +286,8 @@ pub fn fit_path(
     }
 }
 
-/// Indices of points at least `distance_m` from the one kept before; the last point stays unless
-/// the path is closed and it is that near to the first.
+/// Indices of points at least `distance_m` from the previous one that is kept. The last point is
+/// kept, unless the path is closed and it is too near to the first.
 pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
     let mut kept: Vec<usize> = Vec::new();
     for (i, point) in points.iter().enumerate() {
@@ -311,7 +311,7 @@ pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
     kept
 }
 
-/// Two samples a span; the end of an open grid included.
+/// Two samples a span, including the end of an open grid.
 fn samples_over(grid: &Grid, at: impl Fn(f64) -> DVec3) -> Vec<(f64, [f64; 3])> {
     let count = 2 * grid.spans + usize::from(grid.lap_factor.is_none());
     (0..count)
@@ -322,7 +322,7 @@ fn samples_over(grid: &Grid, at: impl Fn(f64) -> DVec3) -> Vec<(f64, [f64; 3])> 
         .collect()
 }
 
-/// The same curve with its parameter replaced by arc length, on so many spans.
+/// The same curve parameterised by arc length, with `spans` spans.
 fn over_arc_length(spline: &BSpline<3>, spans: usize) -> BSpline<3> {
     let old = spline.grid();
     let curve = |u: f64| {
@@ -336,7 +336,7 @@ fn over_arc_length(spline: &BSpline<3>, spans: usize) -> BSpline<3> {
     Fit { grid, samples: &samples, cutoff: 0.0 }.solve()
 }
 
-/// The largest relative error of the speed, infinite where there is no heading; and where.
+/// The largest relative error of the speed (infinite where there is no heading) and its position.
 fn speed_ripple(spline: &BSpline<3>) -> (f64, DVec3) {
     let grid = spline.grid();
     let mut worst = (0.0, DVec3::ZERO);
@@ -353,7 +353,7 @@ fn speed_ripple(spline: &BSpline<3>) -> (f64, DVec3) {
     worst
 }
 
-/// The largest distance of a point to the piece of the path near it.
+/// The largest distance of a point from the nearby piece of the path.
 fn farthest_point(
     spline: &BSpline<3>,
     points: &[DVec3],
@@ -372,7 +372,7 @@ fn farthest_point(
         }
         let from = corner_s(k.saturating_sub(1)) / grid.spacing;
         let to = corner_s((k + 2).min(cubic.corners)) / grid.spacing;
-        // A quarter of a span, then the foot of the perpendicular on the tangent.
+        // Search in steps of a quarter span, then project onto the tangent.
         let mut nearest = f64::INFINITY;
         for j in (4.0 * from) as usize..=(4.0 * to).ceil() as usize {
             let jet = position_jet(spline, grid.spacing * j as f64 / 4.0);
@@ -386,14 +386,14 @@ fn farthest_point(
 }
 
 /// A cubic spline through points, twice continuously differentiable, over centripetal knots
-/// (steps of the square root of the distance), which keep it from swinging out at short steps.
+/// (intervals are the square roots of distances), which prevent overshoot at short intervals.
 struct Cubic {
     knots: Vec<f64>,
     points: Vec<DVec3>,
     second: Vec<DVec3>,
-    /// Index of the first corner; before and after it are copies if the spline is closed.
+    /// Index of the first point; a closed spline has copies before and after its lap.
     first: usize,
-    /// Spans that count.
+    /// Number of spans without those of copies.
     corners: usize,
 }
 
@@ -401,8 +401,8 @@ struct Cubic {
 const PIECES: usize = 16;
 
 impl Cubic {
-    /// Copies of points beyond the ends of a lap; the influence of an end falls to a quarter a
-    /// point.
+    /// Copies of points beyond the ends of a lap. The influence of an end falls to a quarter with
+    /// each point.
     const COPIES: usize = 26;
 
     fn through(corners: &[DVec3], closed: bool) -> Self {
@@ -466,7 +466,7 @@ fn second_derivatives(knots: &[f64], points: &[DVec3]) -> Vec<DVec3> {
     second
 }
 
-/// Arc length of a curve, tabulated at breaks.
+/// Arc length of a curve, tabulated.
 struct ArcLength {
     breaks: Vec<f64>,
     lengths: Vec<f64>,
@@ -515,7 +515,7 @@ impl ArcLength {
     }
 }
 
-/// Gauss and Legendre's five points.
+/// Arc length between two parameters, by Gauss-Legendre quadrature with five points.
 fn integrate_speed(curve: &impl Fn(f64) -> [DVec3; 2], from: f64, to: f64) -> f64 {
     const NODES: [(f64, f64); 5] = [
         (-0.906_179_845_938_664, 0.236_926_885_056_189_1),

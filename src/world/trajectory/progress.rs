@@ -1,37 +1,37 @@
-//! How far along its curve the robot is at a time.
+//! Progress along a curve over time.
 
-/// Peak deceleration of a stop that has the room, m/s².
+/// Peak deceleration of a stop if there is enough room, m/s².
 const BRAKING_M_S2: f64 = 1.5;
-/// Peak of the braking profile over its mean.
+/// Ratio of the peak to the mean of the braking profile.
 const PEAK_OVER_MEAN: f64 = 1.875;
 
 /// The curve's parameter over time; twice continuously differentiable, and so is its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// At a constant rate for ever.
+    /// An endless constant rate.
     Steady {
         /// Units of the parameter per second.
         rate: f64,
     },
-    /// At a constant rate, then to rest at the end.
+    /// A constant rate, then a stop at the end.
     Stop {
         /// Units of the parameter per second.
         rate: f64,
-        /// When braking starts, seconds.
+        /// Time at which braking starts.
         brake_from_s: f64,
-        /// How long it lasts, seconds.
+        /// Duration of braking.
         brake_s: f64,
-        /// The parameter at rest.
+        /// The curve's parameter at rest.
         end: f64,
     },
 }
 
 impl Progress {
-    /// Travels `length` at `rate` and stops there. `speed_m_s` is the robot's speed before the
-    /// stop: braking peaks at 1.5 m/s² unless that would take more than half of the way.
+    /// Travels `length` at `rate` and stops there. `speed_m_s` is the speed before the stop. Braking
+    /// peaks at 1.5 m/s² unless that would take more than half of the path.
     pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
         let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
-        // Braking covers half of what the full rate would.
+        // Braking covers half of the distance that the full rate would.
         let brake_s = comfortable_s.min(length / rate);
         let brake_from_s = length / rate - 0.5 * brake_s;
         Self::Stop { rate, brake_from_s, brake_s, end: length }
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// When the robot comes to rest, seconds.
+    /// Time at which the robot comes to rest.
     pub fn ends_at_s(&self) -> Option<f64> {
         match *self {
             Self::Steady { .. } => None,
@@ -68,13 +68,13 @@ impl Progress {
     }
 }
 
-/// A start from rest: still at first, then faster, until time passes for the motion as it does for
-/// the clock.
+/// A start from rest: the motion's time stands still at first, then accelerates to the rate of the
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// At rest for so long, seconds.
+    /// Duration at rest.
     pub still_s: f64,
-    /// From rest to the full rate, seconds.
+    /// Duration from rest to the full rate.
     pub ramp_s: f64,
 }
 
@@ -92,13 +92,13 @@ impl Start {
         [self.ramp_s * passed, pace, slope / self.ramp_s]
     }
 
-    /// How much later the motion is for it, seconds.
+    /// Delay of the motion that results, seconds.
     pub fn delay_s(&self) -> f64 {
         self.still_s + 0.5 * self.ramp_s
     }
 }
 
-/// The step 6 b^5 - 15 b^4 + 10 b^3 from 0 to 1 with its integral before and its slope behind it.
+/// Integral, value and slope of the step 6 b^5 - 15 b^4 + 10 b^3 from 0 to 1.
 fn smooth_step(b: f64) -> [f64; 3] {
     [
         b * b * b * b * (b * (b - 3.0) + 2.5),

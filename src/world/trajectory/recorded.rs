@@ -1,4 +1,4 @@
-//! Recorded poses: noisy samples over time, made smooth.
+//! Recorded poses: noisy samples over time, smoothed.
 
 use glam::{DQuat, DVec3};
 
@@ -6,25 +6,24 @@ use super::path::{AngleJet, PositionJet, position_jet, thin};
 use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
 use crate::frames::quat_from_rpy;
 
-/// Knots are no nearer than this, seconds: robots do not move their bodies faster.
+/// Least interval between knots, seconds; robots' bodies do not move faster.
 const LEAST_SPACING_S: f64 = 0.05;
-/// Gaps of more spans than this between samples are bridged in a straight line, which cannot
-/// swing out.
+/// Larger gaps between samples, in spans, are bridged in a straight line, which cannot overshoot.
 const BRIDGED_SPANS: f64 = 6.0;
-/// Orientations may deviate by 0.5° rms and 2° at most.
+/// Allowed deviation of orientations: 0.5° rms and 2° at most.
 const ALLOWED_RAD: Deviation =
     Deviation { rms: 0.5 * std::f64::consts::PI / 180.0, max: 2.0 * std::f64::consts::PI / 180.0 };
-/// Fastest turn of the bridge from the last pose back to the first, rad/s.
+/// Fastest rotation between the last pose of a closed recording and the first, rad/s.
 const CLOSING_TURN_RAD_S: f64 = 0.5;
 
 /// A pose at a time. Times start at 0 and increase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedPose {
-    /// Seconds.
+    /// Time since the first pose.
     pub time_s: f64,
-    /// Metres, World.
+    /// In the World frame.
     pub position_m: DVec3,
-    /// `world_from_body`; all poses of a recording have it or none has.
+    /// World from Body. Either all poses of a recording have it or none.
     pub orientation: Option<DQuat>,
 }
 
@@ -32,27 +31,27 @@ pub struct TimedPose {
 #[derive(Clone, Debug)]
 pub struct Recorded {
     position: BSpline<3>,
-    /// x, y, z, w; its length is near 1 but not 1.
+    /// Quaternion x, y, z, w; its length is only approximately 1.
     attitude: BSpline<4>,
 }
 
-/// A recording made smooth, and how far it is from its samples.
+/// A smoothed recording, with its deviation from the samples.
 #[derive(Clone, Debug)]
 pub struct FittedRecording {
-    /// The motion.
+    /// The smooth motion.
     pub motion: Recorded,
-    /// Motions of shorter periods are smoothed away, seconds.
+    /// Motions with shorter periods are smoothed away.
     pub cutoff_s: f64,
-    /// Of positions, metres.
+    /// Deviation of positions.
     pub deviation_m: Deviation,
-    /// Of orientations, radians.
+    /// Deviation of orientations.
     pub deviation_rad: Deviation,
 }
 
 /// Orientations change too fast for the knots to follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
-    /// Seconds.
+    /// Time of the largest deviation.
     pub near_s: f64,
 }
 
@@ -66,7 +65,7 @@ impl Recorded {
     pub fn attitude(&self, u: f64) -> (DQuat, DVec3) {
         let jet = self.attitude.at(u);
         let (q, dq) = (DQuat::from_array(jet.value), DQuat::from_array(jet.first));
-        // For q of any length: the part of dq along q changes the length only.
+        // Holds for q of any length, because the part of dq along q only changes the length.
         let turn = q.conjugate() * dq;
         (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
     }
@@ -76,7 +75,7 @@ impl Recorded {
         let (q, rate) = self.attitude(u);
         let forward = q * DVec3::X;
         let change = q * rate.cross(DVec3::X);
-        // Nose straight up or down: no heading, and none is made up.
+        // With the nose straight up or down there is no heading.
         let squared = (forward.x * forward.x + forward.y * forward.y).max(1e-12);
         [libm::atan2(forward.y, forward.x), (forward.x * change.y - forward.y * change.x) / squared]
     }
@@ -86,15 +85,16 @@ impl Recorded {
         self.position.grid().length()
     }
 
-    /// Knots.
+    /// Number of spans of the spline.
     pub fn spans(&self) -> usize {
         self.position.grid().spans
     }
 }
 
-/// Smooths a recording of 2 poses or more. Positions stay within `allowed_m` of the samples if knots 0.05 s (or the median sample interval, if
-/// longer) apart allow. Without orientations the robot is level and faces along its way, as seen
-/// over steps of `heading_step_m`.
+/// Smooths a recording of 2 or more poses. Positions stay within `allowed_m` of the samples, as far
+/// as knots at intervals of 0.05 s (or of the median sample interval, if that is longer) allow.
+/// Without orientations the robot is level and faces along its path, as seen over steps of
+/// `heading_step_m`.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,
@@ -189,8 +189,8 @@ fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Ve
     all
 }
 
-/// Level orientations along the way: the direction between places `step_m` apart, turned
-/// evenly in the time between them. A robot that stands still so keeps its heading.
+/// Level orientations along the path: the direction between positions `step_m` apart, interpolated
+/// over time. A robot that stands still keeps its heading.
 fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
     let places: Vec<DVec3> = poses.iter().map(|p| p.position_m.with_z(0.0)).collect();
     let anchors = thin(&places, false, step_m);
@@ -198,7 +198,7 @@ fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
     if count < 2 {
         return vec![DQuat::IDENTITY; poses.len()];
     }
-    // On a closed way the ends look past the seam, over anchors that lie on it.
+    // On a closed path the ends look past the seam.
     let apart =
         |j: usize, k: usize| places[anchors[j]].distance(places[anchors[k]]) >= 0.5 * step_m;
     let before_first = (1..count).rev().find(|&j| closed && apart(j, 0)).unwrap_or(0);
@@ -209,7 +209,7 @@ fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
         let after = if k == count - 1 { after_last } else { k + 1 };
         let mut along = places[anchors[after]] - places[anchors[before]];
         if along.length() < 1e-6 {
-            // There and back: keep going the way it came.
+            // The positions coincide: use the direction of arrival.
             along = places[anchors[k]] - places[anchors[before]];
         }
         let yaw = libm::atan2(along.y, along.x);

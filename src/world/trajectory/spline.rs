@@ -1,16 +1,16 @@
 //! Uniform quintic B-splines, fitted by penalised least squares.
 //!
 //! Quintic, because a path's heading is its first derivative and an IMU's angular acceleration
-//! the third: four continuous derivatives leave every simulated signal smooth. Uniform, so that
-//! a value costs the same wherever it is asked for: no search, no allocation.
+//! the third: four continuous derivatives keep every simulated signal smooth. Uniform, so that a
+//! value costs the same everywhere, without search or allocation.
 //!
 //! A fit minimises the squared distance to the samples plus a penalty on the third derivative
 //! (P-spline: Eilers and Marx 1996, with B-splines of degree 5). On dense samples that is a
 //! low-pass filter of third order whose half-gain period is [`Fit::cutoff`], without lag.
 
-/// Control points that shape one span.
+/// Number of control points that determine one span.
 const ORDER: usize = 6;
-/// Samples, knots and margins are limited so that no file makes a fit take gigabytes.
+/// Limit of spans, so that no file makes a fit take gigabytes.
 pub const MAX_SPANS: usize = 1 << 20;
 /// Longest cutoff period in spans: keeps the normal equations well conditioned.
 const MAX_CUTOFF_SPANS: f64 = 64.0;
@@ -18,23 +18,23 @@ const MAX_CUTOFF_SPANS: f64 = 64.0;
 /// A value with its first and second derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jet<const D: usize> {
-    /// The value.
+    /// Value of the curve.
     pub value: [f64; D],
-    /// Per unit of the parameter.
+    /// First derivative by the parameter.
     pub first: [f64; D],
-    /// Per unit of the parameter, squared.
+    /// Second derivative by the parameter.
     pub second: [f64; D],
 }
 
-/// The knots a spline is fitted on: `spans` spans of `spacing`, from parameter 0.
+/// Uniform knots: `spans` spans of `spacing`, from parameter 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// Length of a span, in units of the parameter.
     pub spacing: f64,
     /// Number of spans, 1 or more.
     pub spans: usize,
-    /// Goes on from the start after the end; the factor is applied once a lap: 1, or -1 for
-    /// quaternions that come back with the other sign.
+    /// `Some` for a closed curve. The factor is applied once a lap: 1, or -1 for quaternions that
+    /// return with the opposite sign.
     pub lap_factor: Option<f64>,
 }
 
@@ -53,19 +53,19 @@ pub struct BSpline<const D: usize> {
     control: Vec<[f64; D]>,
 }
 
-/// What to fit, and how.
+/// A fitting problem.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit<'a, const D: usize> {
-    /// The knots.
+    /// Knots of the resulting spline.
     pub grid: Grid,
-    /// Parameters within the grid, and values.
+    /// Parameters, which must be within the grid, and values.
     pub samples: &'a [(f64, [f64; D])],
-    /// Waves of this period, in units of the parameter, lose half of their height; shorter ones
-    /// nearly all of it. 0 fits as closely as the knots allow and needs two samples a span.
+    /// Waves of this period, in units of the parameter, lose half of their amplitude; shorter ones
+    /// lose nearly all. 0 fits as closely as the knots allow and needs two samples a span.
     pub cutoff: f64,
 }
 
-/// How far a curve is from its samples.
+/// Deviation of a curve from its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
     /// Root of the mean square.

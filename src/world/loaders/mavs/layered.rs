@@ -14,10 +14,10 @@ use super::{Loader, trail};
 use crate::world::materials;
 use crate::world::scene::{Material, MaterialId, Mesh, Texture};
 
-/// What the ground looks like.
+/// Material and texture of the ground.
 struct Look {
     material: Material,
-    /// Metres that the texture covers.
+    /// Side of the texture, metres.
     texture_size: f64,
 }
 
@@ -115,13 +115,13 @@ impl Loader<'_> {
         Ok(Some(relief(&grey, resolution, scale, material, &path)))
     }
 
-    /// The ground's look by its layer file: the undergrowth layer, which shows off the trail. A
-    /// spectrum stands for the texture, as everywhere in MAVS.
+    /// Reads the ground's material from its layer file: that of the undergrowth layer, which is visible
+    /// beside the trail. A spectrum replaces the texture, as everywhere in MAVS.
     fn layers(&mut self, bytes: &[u8], file: &Path) -> Result<Look, Fault> {
         let document = Document::new(file, bytes)?;
         let layers = document.root()?.object()?;
         let expected = "an object with a texture and a material";
-        // All are read, so that everything missing is told.
+        // All layers are read, so that every missing file is reported.
         self.layer(&layers.need("Soil Layer", expected)?)?;
         self.layer(&layers.need("Grass Layer", expected)?)?;
         self.layer(&layers.need("Undergrowth Layer", expected)?)

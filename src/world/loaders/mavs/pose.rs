@@ -1,4 +1,4 @@
-//! Poses: yaw, pitch and roll in radians, position, scale, and the turns of badly exported meshes.
+//! Poses: yaw, pitch and roll in radians, position, scale, and rotations for badly exported meshes.
 
 use glam::{DAffine3, DMat3, DVec3};
 
@@ -72,7 +72,7 @@ mod tests {
         let document = Document::new(Path::new("s"), text.as_bytes()).unwrap();
         let object = document.root().unwrap().object().unwrap();
         let p = read(&object).unwrap().transform_point3(p.into());
-        // Rounded, to compare.
+        // Rounded for comparison.
         p.to_array().map(|c| (c * 1e9).round() / 1e9 + 0.0)
     }
 

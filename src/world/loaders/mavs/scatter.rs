@@ -1,4 +1,4 @@
-//! `Random`: copies at random places in a polygon.
+//! `Random`: copies at random positions in a polygon.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use super::super::json::Node;
 use crate::frames::quat_about;
 use crate::world::random::{self, uniform};
 
-/// Corners that a polygon may have.
+/// Largest number of corners of a polygon.
 const MAX_CORNERS: usize = 1000;
-/// Places that are tried for a copy that must keep its distance.
+/// Attempts to place a copy that must keep its distance from others.
 const MAX_TRIES: u32 = 200;
 
-/// What `Random` says.
+/// The content of `Random`.
 pub struct Scatter {
     number: u64,
     polygon: Polygon,
@@ -25,17 +25,17 @@ pub struct Scatter {
     spacing: Option<f64>,
 }
 
-/// How scales are drawn.
+/// Ranges from which scales are drawn.
 enum Scale {
-    /// One for all axes.
+    /// One draw for all axes.
     Uniform([f64; 2]),
-    /// One for each.
+    /// A draw for each axis.
     EachAxis([[f64; 2]; 3]),
 }
 
-/// Where one copy goes.
+/// Position, scale and rotation of one copy.
 pub struct Copy {
-    /// East and north.
+    /// East and north, metres.
     pub place: DVec2,
     offset: DVec3,
     yaw: f64,
@@ -43,7 +43,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// World from mesh, on ground that is `height` high there.
+    /// World from mesh, for a ground height of `height` metres.
     pub fn pose(&self, height: f64) -> DAffine3 {
         let axes =
             DMat3::from_quat(quat_about(DVec3::Z, self.yaw)) * DMat3::from_diagonal(self.scale);
@@ -74,8 +74,8 @@ impl Scatter {
         Ok(Self { number, polygon, offset, scale, spacing: Some(spacing).filter(|&s| s > 0.0) })
     }
 
-    /// The copies, fewer than asked for if they cannot keep their distance; that is warned about
-    /// at `place`.
+    /// The copies. There are fewer than asked for if they cannot keep their distance; a warning then
+    /// names `place`.
     pub fn copies(&self, seed: u64, kind: u64, place: &Place) -> Vec<Copy> {
         let mut taken = self.spacing.map(Spaced::new);
         let mut copies = Vec::new();
@@ -109,10 +109,10 @@ impl Scatter {
     }
 }
 
-/// Places that keep a distance from each other.
+/// Positions that keep a distance from each other.
 struct Spaced {
     spacing: f64,
-    /// By square cells as wide as the distance; only looked up, never walked through.
+    /// By square cells as wide as the distance. Only looked up: the order of a hash map is random.
     cells: HashMap<(i64, i64), Vec<DVec2>>,
 }
 
@@ -121,7 +121,7 @@ impl Spaced {
         Self { spacing, cells: HashMap::new() }
     }
 
-    /// Takes the place if it is far enough from all that are taken.
+    /// Adds the position if it is far enough from all others.
     fn take(&mut self, p: DVec2) -> bool {
         let cell = (p / self.spacing).floor().as_i64vec2();
         for x in -1..=1 {
@@ -138,15 +138,15 @@ impl Spaced {
     }
 }
 
-/// A polygon, cut into trapezoids between the levels of its corners: a place drawn in these is
-/// uniform whatever the shape.
+/// A polygon, cut into trapezoids between the levels of its corners, so that positions can be drawn
+/// uniformly from any shape.
 struct Polygon {
     trapezoids: Vec<Trapezoid>,
-    /// Area of each and all before it.
+    /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
 }
 
-/// Between two levels of y, left and right ends at each.
+/// A trapezoid between two levels of y, with its left and right ends at each.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],
@@ -167,7 +167,7 @@ impl Polygon {
         Self::new(&corners).ok_or_else(|| node.wrong(expected))
     }
 
-    /// `None` if it covers nothing.
+    /// `None` if the polygon has no area.
     fn new(corners: &[DVec2]) -> Option<Self> {
         let mut levels: Vec<f64> = corners.iter().map(|corner| corner.y).collect();
         levels.sort_by(f64::total_cmp);
@@ -178,7 +178,7 @@ impl Polygon {
             let (bottom, top) = (pair[0], pair[1]);
             let middle = bottom + (top - bottom) / 2.0;
             let next = corners.iter().cycle().skip(1);
-            // Where the edges that cross this band enter and leave it.
+            // The points where edges that cross this band enter and leave it.
             let mut crossings: Vec<[f64; 3]> = corners
                 .iter()
                 .zip(next)
@@ -223,7 +223,7 @@ impl Trapezoid {
 
     fn draw(&self, rng: &mut SplitMix64) -> DVec2 {
         let [low, high] = self.widths();
-        // Inverts the share of area below each level; the form holds for equal widths too.
+        // Inverts the cumulative area; this form also holds for equal widths.
         let share = uniform(rng, 0.0, 1.0);
         let root = (low * low + (high * high - low * low) * share).sqrt();
         let up = if low + root > 0.0 { share * (low + high) / (low + root) } else { 0.0 };
@@ -298,7 +298,7 @@ mod tests {
             assert!((1.0..2.0).contains(&copy.scale.x) && copy.scale.y == 3.0);
             assert!((-2.0..-1.0).contains(&copy.scale.z));
         }
-        // More than fit: as many as there is room for.
+        // More than fit.
         let full = scatter(1000, 5.0).copies(9, 0, &place);
         assert!((12..30).contains(&full.len()), "{}", full.len());
     }

@@ -164,7 +164,7 @@ fn a_layered_mesh_is_seen_but_not_driven_on() {
     let scene = load_with(text, &layered("")).unwrap();
     assert_eq!((scene.instances.len(), scene.ground.len()), (1, 0));
     assert_eq!(scene.meshes[0].positions[0], [-50.0, -100.0, 6.0]);
-    // Without layers nobody sees it, which leaves nothing here.
+    // Without layers the ground is invisible, so the scene is empty.
     let told = load(r#"{ "Layered Surface": { "Mesh": "plane.obj" } }"#).unwrap_err();
     assert!(told.contains("holds no triangle"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! Trails (`.vprp`), as far as they keep plants away.
+//! Trails (`.vprp`), which plants must keep clear of.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,13 +7,13 @@ use glam::DVec2;
 
 use super::super::error::{Fault, Place, Problem};
 
-/// Plants keep this distance from the middle of a trail, metres.
+/// Distance between plants and the middle of a trail, metres.
 const CLEARANCE_M: f64 = 1.0;
 
-/// Paths to keep clear.
+/// Paths that are kept clear.
 #[derive(Default)]
 pub struct Trails {
-    /// Pieces of path, by the metre cells they run through; only looked up, never walked through.
+    /// Pieces of path by 1 m cells. Only looked up: the order of a hash map is random.
     cells: HashMap<(i64, i64), Vec<[DVec2; 2]>>,
 }
 
@@ -22,7 +22,7 @@ impl Trails {
     pub fn add(&mut self, path: &[DVec2]) {
         for pair in path.windows(2) {
             let (start, end) = (pair[0], pair[1]);
-            // Pieces no longer than a cell, so that each touches few.
+            // Pieces are no longer than a cell, so that each crosses few cells.
             let pieces = start.distance(end).ceil().clamp(1.0, 1.0e6);
             for piece in 0..pieces as u32 {
                 let at = |n: u32| start.lerp(end, f64::from(n) / pieces);
@@ -40,7 +40,7 @@ impl Trails {
     /// Whether `p` lies on a trail.
     pub fn covers(&self, p: DVec2) -> bool {
         let (x, y) = (p.x.floor() as i64, p.y.floor() as i64);
-        // A piece may cross a cell that holds neither of its ends: look one farther.
+        // A piece may cross a cell that contains neither of its ends: search one cell further.
         let reach = CLEARANCE_M.ceil() as i64 + 1;
         (x - reach..=x + reach).any(|x| {
             (y - reach..=y + reach).any(|y| {
@@ -51,7 +51,7 @@ impl Trails {
     }
 }
 
-/// Distance of `p` from the straight line between `a` and `b`.
+/// Distance of `p` from the segment between `a` and `b`.
 fn distance(p: DVec2, a: DVec2, b: DVec2) -> f64 {
     let along = b - a;
     let length2 = along.length_squared();

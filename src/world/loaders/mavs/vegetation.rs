@@ -1,4 +1,4 @@
-//! `Vegetation Distribution`: plants scattered by densities measured at a few places.
+//! `Vegetation Distribution`: plants scattered by densities that were measured at a few places.
 
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use rand::RngExt;
@@ -14,17 +14,17 @@ use crate::world::random::{self, uniform};
 
 /// Side of the square cells that share a density, metres.
 const CELL_M: f64 = 20.0;
-/// Cells times zones that are worked through.
+/// Limit of cells times zones.
 const MAX_WORK: u64 = 10_000_000;
-/// Thickest trunk that the height formula holds for, centimetres.
+/// Largest trunk diameter for which the height formula holds, centimetres.
 const MAX_DIAMETER_CM: f64 = 100.0;
 
 struct Species {
     mesh: Option<u32>,
-    /// Mesh from file, for meshes with y up.
+    /// Rotates meshes with y up.
     turn: DAffine3,
     mesh_height: f64,
-    /// Thinnest and thickest trunk in any zone, centimetres.
+    /// Smallest and largest trunk diameter in any zone, centimetres.
     diameters: [f64; 2],
 }
 
@@ -95,7 +95,7 @@ impl Loader<'_> {
         Ok(Species { mesh: self.mesh(path, None, &file), turn, mesh_height, diameters })
     }
 
-    /// The rectangle around the ground, or around what is seen if no ground is told.
+    /// The bounding rectangle of the ground, or of the visible instances if there is no ground.
     fn ground_rectangle(&self) -> Option<[DVec2; 2]> {
         let scene = self.assembly.scene();
         let instances = if scene.ground.is_empty() { &scene.instances } else { &scene.ground };
@@ -105,7 +105,7 @@ impl Loader<'_> {
             .reduce(|[low, high], [l, h]| [low.min(l), high.max(h)])
     }
 
-    /// Plants one species in one cell.
+    /// Adds the plants of one species in one cell.
     #[allow(clippy::too_many_arguments)] // one cell's worth of a loop
     fn plant(
         &mut self,
@@ -137,12 +137,12 @@ impl Loader<'_> {
     }
 }
 
-/// Height of a plant by the diameter of its trunk in centimetres.
+/// Height of a plant with this trunk diameter.
 fn height_m(diameter_cm: f64) -> f64 {
     0.5 * (1.3 + 0.6208 * diameter_cm - 0.00308 * diameter_cm * diameter_cm)
 }
 
-/// A zone; widens the species' diameters by its own.
+/// Reads a zone, and widens each species' range of diameters.
 fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
     let object = node.object()?;
     let place = object.need("Coordinates", "a point [x, y]")?.numbers::<2>()?.into();
@@ -174,12 +174,12 @@ fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
 fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for zone in zones {
-        // At a zone's own place it alone counts, all but.
+        // At a zone's own position nearly all weight is its own.
         let weight = zone.place.distance_squared(p).max(1.0e-6).powi(-3);
         sum += weight * zone.densities[species];
         weights += weight;
     }
-    // Far from all zones the weights may vanish.
+    // Far from all zones the weights may underflow to 0.
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 

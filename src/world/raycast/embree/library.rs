@@ -1,9 +1,9 @@
-//! Embree as a shared library that is found at run time: the only calls into foreign code.
+//! Embree as a shared library that is loaded at run time; the only calls into foreign code.
 //!
-//! Written after Embree 4's headers (`rtcore_device.h`, `rtcore_geometry.h`, `rtcore_scene.h`,
-//! `rtcore_ray.h`); nothing of them is needed to build. What this file hands out is safe: scenes
-//! are committed once, keep what Embree points into, and may be asked from any thread, as Embree
-//! promises of committed scenes.
+//! Written from Embree 4's headers (`rtcore_device.h`, `rtcore_geometry.h`, `rtcore_scene.h`,
+//! `rtcore_ray.h`), which are not needed to build. The interface of this file is safe: scenes are
+//! committed once, own the memory that Embree points to, and may be used from any thread, as Embree
+//! allows for committed scenes.
 
 #![allow(unsafe_code, reason = "a C library is called; every call is in this file")]
 
@@ -12,15 +12,15 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// Names the library to load instead of the usual ones.
+/// Environment variable that names the library to load instead of the usual ones.
 pub const LIBRARY_VARIABLE: &str = "MENURA_EMBREE";
-/// Looked for in this order where the system looks for libraries: what Debian and Ubuntu install,
-/// and what their `-dev` packages and builds from source add.
+/// Names that are tried in this order: that of Debian's and Ubuntu's packages, and that of their
+/// `-dev` packages and of builds from source.
 const USUAL_NAMES: [&str; 2] = ["libembree4.so.4", "libembree4.so"];
 /// Versions (as Embree writes them, `40400` is 4.4.0) whose structs are known.
 const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
 
-/// Why there is no Embree to cast with.
+/// Why Embree cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EmbreeError {
     /// No library could be loaded.
@@ -30,39 +30,39 @@ pub enum EmbreeError {
         tried.join("\n")
     )]
     Absent {
-        /// Each name with the system's answer.
+        /// Each name with the system's error.
         tried: Vec<String>,
     },
     /// A library that lacks a function of Embree 4.
     #[error("{path} is not Embree 4: it has no `{function}`")]
     Stranger {
-        /// The library.
+        /// Path of the library.
         path: String,
-        /// What it lacks.
+        /// Name of the missing function.
         function: &'static str,
     },
-    /// An Embree whose structs are not known.
+    /// A version of Embree whose structs are not known.
     #[error("{path} is Embree {version}; allowed: 4.0 to 4.4, whose data layout Menura knows")]
     Version {
-        /// The library.
+        /// Path of the library.
         path: String,
-        /// Its version.
+        /// As the library reports it.
         version: Version,
     },
-    /// An Embree that was built without what is needed.
+    /// An Embree that was built without a feature that Menura needs.
     #[error("{path} was built without {feature}")]
     Feature {
-        /// The library.
+        /// Path of the library.
         path: String,
-        /// What it was built without.
+        /// Name of the missing feature.
         feature: &'static str,
     },
-    /// Embree refused.
+    /// Embree reports an error.
     #[error("Embree failed at {doing}: {reason}")]
     Refused {
-        /// What it was asked for.
+        /// The operation that failed.
         doing: &'static str,
-        /// What it answered.
+        /// Embree's error.
         reason: &'static str,
     },
 }
@@ -92,7 +92,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Or the name of a function that is missing.
+            /// Looks up all functions; fails with the name of a missing one.
             fn of(library: &libloading::Library) -> Result<Self, &'static str> {
                 // SAFETY: the types are those of Embree 4's headers, where functions keep their
                 // types from 4.0 on; the library is never unloaded, so the addresses stay good.
@@ -164,9 +164,10 @@ struct FilterArguments {
 
 /// `RTCRayHit` for one lane, `RTCRayHit8` for eight.
 ///
-/// Up to the outermost instance's number, the last that is read here, all versions agree. Behind
-/// it 4.3 added `instPrimID`, and builds for nested instances write one row a level and array:
-/// [`RayHits::beyond`] holds eight levels of both, so that one layout serves every build.
+/// All versions agree up to the outermost instance's number, the last member that is read here.
+/// After it, 4.3 added `instPrimID`, and builds for nested instances write one row for each level
+/// and array. [`RayHits::beyond`] has room for eight levels of both, so that one layout fits every
+/// build.
 #[repr(C, align(64))]
 pub struct RayHits<const LANES: usize> {
     /// x, y, z of the origins.
@@ -222,11 +223,11 @@ impl<const LANES: usize> RayHits<LANES> {
     }
 }
 
-/// Whether a ray is stopped by a triangle where its second and third corner have these weights.
+/// Whether a triangle stops a ray at the point where its second and third corner have these weights.
 pub type StopsRay = Box<dyn Fn(u32, [f32; 2]) -> bool + Send + Sync>;
 
-/// The library and its device; there is one in a process, never unloaded, as its threads may
-/// outlive every scene.
+/// The library and its device. There is one in a process; it is never unloaded, because its threads
+/// may outlive every scene.
 pub struct Embree {
     functions: Functions,
     device: Handle,
@@ -241,11 +242,11 @@ unsafe impl Send for Embree {}
 unsafe impl Sync for Embree {}
 
 static EMBREE: OnceLock<Result<Embree, EmbreeError>> = OnceLock::new();
-/// What Embree says it holds.
+/// Memory in use, as Embree reports it.
 static HELD_BYTES: AtomicIsize = AtomicIsize::new(0);
 
-/// Loads Embree, once: the library that `MENURA_EMBREE` names, else the first of the usual names
-/// that the system finds.
+/// Loads Embree once: the library that `MENURA_EMBREE` names, otherwise the first usual name that
+/// the system finds.
 ///
 /// # Errors
 /// There is none, or none whose data layout is known.
@@ -270,7 +271,7 @@ impl Embree {
             match unsafe { libloading::Library::new(name) } {
                 Ok(library) => return Self::of(library, name.display().to_string()),
                 Err(error) => {
-                    // The system's own words are one level down.
+                    // The system's message is one level down.
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     let cause = cause.unwrap_or_else(|| error.to_string());
                     let name = name.display().to_string();
@@ -324,13 +325,13 @@ impl Embree {
         &self.path
     }
 
-    /// Bytes held by all scenes of the process.
+    /// Bytes used by all scenes of the process.
     pub fn held_bytes(&self) -> usize {
         HELD_BYTES.load(Ordering::Relaxed).max(0) as usize
     }
 
-    /// A mesh of its own frame, as a scene that may be instanced. With `stops_ray`, rays go on
-    /// through what it says no to. `robust` closes edges between triangles.
+    /// A mesh in its own frame, as a scene that can be instanced. Rays pass through points for which
+    /// `stops_ray` returns false. `robust` closes edges between triangles.
     pub fn mesh(
         &'static self,
         positions: &[[f32; 3]],
@@ -369,8 +370,8 @@ impl Embree {
         Ok(scene)
     }
 
-    /// Meshes in the world, numbered from zero in their order: each with the columns of the matrix
-    /// that takes its frame to the world's.
+    /// Instances of meshes in the world, numbered from 0 in their order, each with the columns of the
+    /// matrix from its frame to World.
     pub fn world<'a>(
         &'static self,
         instances: impl Iterator<Item = (&'a BuiltScene, [f32; 12])>,
@@ -412,7 +413,7 @@ impl Embree {
         Ok(BuiltScene { embree: self, handle, stops_ray })
     }
 
-    /// The first error since the last time this thread asked.
+    /// The first error since this thread's last call.
     fn check(&self, doing: &'static str) -> Result<(), EmbreeError> {
         // SAFETY: the device is alive, or null, which asks for the error of making one.
         let reason = match unsafe { (self.functions.device_error)(self.device) } {
@@ -428,12 +429,12 @@ impl Embree {
     }
 }
 
-/// A committed scene. One with instances must not outlive their meshes' scenes: their filters
-/// would be gone.
+/// A committed scene. A scene with instances must not outlive the scenes of their meshes, which own
+/// the filters.
 pub struct BuiltScene {
     embree: &'static Embree,
     handle: Handle,
-    /// Called by Embree; boxed twice so that a thin pointer leads to it.
+    /// Called by Embree; boxed twice, because Embree stores a thin pointer.
     stops_ray: Option<Box<StopsRay>>,
 }
 
@@ -451,14 +452,14 @@ impl Drop for BuiltScene {
 }
 
 impl BuiltScene {
-    /// Finds what one ray hits first.
+    /// Finds the first hit of one ray.
     pub fn intersect_1(&self, rays: &mut RayHits<1>) {
         let mut arguments = IntersectArguments::COHERENT;
         // SAFETY: the scene is committed; both structs are at least as long as Embree's.
         unsafe { (self.embree.functions.intersect_1)(self.handle, rays, &mut arguments) }
     }
 
-    /// Finds what the rays of the first `lanes` lanes hit first.
+    /// Finds the first hit of each ray in the first `lanes` lanes.
     pub fn intersect_8(&self, rays: &mut RayHits<8>, lanes: usize) {
         /// With the alignment that Embree asks for.
         #[repr(align(32))]
@@ -483,7 +484,7 @@ impl IntersectArguments {
     };
 }
 
-/// Asks a mesh's [`StopsRay`] about every lane. A panic in it would end the process.
+/// Calls a mesh's [`StopsRay`] for every lane. A panic in it ends the process.
 unsafe extern "C" fn filter(arguments: *const FilterArguments) {
     // SAFETY: Embree passes its arguments with as many lanes of `valid` and rows of `hit` as it
     // says, and the user data that `Embree::mesh` gave it.

@@ -1,12 +1,12 @@
-//! Intel's Embree as a second ray caster: a reference to compare with, and a backend to choose.
+//! Intel's Embree as a second ray caster: a reference for tests, and an option for users.
 //!
-//! Rays go to Embree in packets of eight (or one by one, for comparison), as single precision
-//! about the middle of the scene. Which triangle is hit is Embree's answer; range and cosine are
-//! worked out anew from that triangle in double precision, as single precision coordinates of
-//! some hundred metres are good for hundredths of a millimetre only. Surfaces that let rays
-//! through are asked within Embree's walk, so that nothing behind a hole is lost.
+//! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative
+//! to the middle of the scene. Embree determines which triangle is hit. Range and cosine are then
+//! computed from that triangle in double precision, because single-precision coordinates of some
+//! hundred metres have a resolution of hundredths of a millimetre. Opacity masks are evaluated
+//! during Embree's traversal, so that surfaces behind a hole are found.
 //!
-//! Embree knows no order among surfaces at the same range: where two tie, either may be told.
+//! Embree has no order among surfaces at the same range: of two, it may report either.
 
 mod library;
 
@@ -21,23 +21,23 @@ use super::surface::texture_coordinates;
 use super::{Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::{Instance, MaterialId, Scene};
 
-/// How many rays Embree is given at once.
+/// How many rays one call of Embree traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packets {
-    /// `rtcIntersect1`.
+    /// Single rays, by `rtcIntersect1`.
     One,
-    /// `rtcIntersect8`.
+    /// Eight rays, by `rtcIntersect8`.
     #[default]
     Eight,
 }
 
-/// How a scene is given to Embree.
+/// How Embree builds and traces a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbreeSettings {
-    /// Rays at once.
+    /// Rays of one call.
     pub packets: Packets,
-    /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray slips through between two triangles. Costs some
-    /// speed.
+    /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray passes between two adjacent triangles. It is
+    /// somewhat slower.
     pub robust: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for EmbreeSettings {
     }
 }
 
-/// Casts pulses through a scene with Embree. Copies share what was built.
+/// Casts pulses through a scene with Embree. Clones share the trees.
 #[derive(Clone)]
 pub struct EmbreeCaster {
     built: Arc<Built>,
@@ -56,16 +56,16 @@ pub struct EmbreeCaster {
 
 struct Built {
     scene: Arc<Scene>,
-    /// Before the meshes it stands on, which must go after it.
+    /// Declared before `meshes`, because it must be dropped before them.
     world: BuiltScene,
     _meshes: Vec<Option<BuiltScene>>,
-    /// Embree's origin in World.
+    /// Origin of Embree's coordinates, in World.
     centre: DVec3,
     bytes: usize,
     normals_to_world: Vec<DMat3>,
 }
 
-/// Loads the library, if that has not been done yet, and says which one it is.
+/// Loads the library if necessary, and returns its version and path.
 ///
 /// # Errors
 /// There is none, or none that can be used.
@@ -75,7 +75,7 @@ pub fn find() -> Result<(Version, &'static str), EmbreeError> {
 }
 
 impl EmbreeCaster {
-    /// Loads Embree and has it build its trees. Meshes that no instance uses cost nothing.
+    /// Loads Embree and builds the trees of all meshes that an instance uses.
     ///
     /// # Errors
     /// There is no Embree that can be used, or it fails, as for lack of memory.
@@ -105,7 +105,7 @@ impl EmbreeCaster {
             _meshes: meshes,
             centre,
             bytes: embree.held_bytes().saturating_sub(held_before),
-            // Normals turn with the inverse transpose.
+            // Normals are transformed by the inverse transpose.
             normals_to_world: normals.map(|m| m.inverse().transpose()).collect(),
             scene,
         };
@@ -117,13 +117,13 @@ impl EmbreeCaster {
         Self { built: self.built.clone(), packets }
     }
 
-    /// Bytes that Embree says it took for the scene: its trees and its copy of the triangles.
+    /// Bytes that Embree reports for the scene: its trees and its copy of the triangles.
     pub fn memory_bytes(&self) -> usize {
         self.built.bytes
     }
 }
 
-/// What decides whether a mesh's triangles stop rays; `None` if all do.
+/// Decides whether a mesh's triangles stop a ray; `None` if all do.
 fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     let mesh = &scene.meshes[mesh_index];
     let is_masked = |&m: &MaterialId| scene.materials[m as usize].opacity_mask.is_some();
@@ -139,7 +139,7 @@ fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     }))
 }
 
-/// The middle of where the instances stand: coordinates are smallest about it.
+/// The middle of the instances, relative to which coordinates are smallest.
 fn middle(scene: &Scene) -> DVec3 {
     let places = scene.instances.iter().map(|i| i.world_from_mesh.translation);
     let all = places.fold(None, |all: Option<(DVec3, DVec3)>, p| {
@@ -179,7 +179,7 @@ impl RayCaster for EmbreeCaster {
 #[derive(Clone, Copy)]
 struct Ray {
     origin: DVec3,
-    /// Not of unit length.
+    /// Direction, not of unit length.
     direction: DVec3,
     length: f64,
 }
@@ -189,7 +189,7 @@ impl Ray {
 }
 
 impl Built {
-    /// Casts `LANES` rays at a time, whatever pulses they are of, so that packets are full.
+    /// Casts `LANES` rays at a time, regardless of their pulses, so that packets are full.
     fn cast<const LANES: usize>(
         &self,
         stencil: &Stencil,
@@ -239,13 +239,13 @@ impl Built {
     }
 }
 
-/// A surface that a ray hit, ready for the next ray that hits it too.
+/// The surface of the last hit, cached because the next ray often hits it too.
 struct Surface {
     instance: u32,
     triangle: u32,
     mesh: u32,
     material: MaterialId,
-    /// In World; of the length of the parallelogram, turned.
+    /// Normal in World; its length is the area of the parallelogram.
     normal: DVec3,
     length: f64,
     corner: DVec3,
@@ -268,12 +268,13 @@ impl Surface {
         }
     }
 
-    /// What the sensor is told when `ray` hits it after `far` of its lengths.
+    /// The hit of `ray` at `far` times the ray's direction.
     fn hit(&self, scene: &Scene, ray: &Ray, far: f32, [b, c]: [f32; 2]) -> Hit {
         let along = self.normal.dot(ray.direction);
         let precise = self.normal.dot(self.corner - ray.origin) / along;
         let far = f64::from(far);
-        // Along the surface the plane says nothing; Embree's answer is on the triangle.
+        // A ray along the surface has no intersection with the plane; Embree's range is on the
+        // triangle.
         let depth = if (precise - far).abs() <= 1e-3 * far { precise } else { far };
         let cosine = (along / (self.length * ray.length)).abs();
         let looks = &scene.materials[self.material as usize];
