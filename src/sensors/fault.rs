@@ -24,16 +24,9 @@ pub enum EffectKind {
     /// A receiver reported an old fix.
     Frozen,
     /// Returns that a lidar would have had are missing.
-    LostReturns {
-        /// Number of returns.
-        count: u64,
-    },
+    LostReturns { count: u64 },
     /// Returns are weaker than, or different from, those without the fault.
-    ChangedReturns {
-        /// Number of returns.
-        count: u64,
-    },
-    /// The rotor was held.
+    ChangedReturns { count: u64 },
     Stalled {
         /// Its speed at the first firing, rounded.
         rpm: u64,

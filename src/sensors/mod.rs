@@ -6,12 +6,12 @@
 //! owns them and steps them.
 
 pub mod beam;
-pub mod fault;
+pub(crate) mod fault;
 pub mod gnss;
 pub mod imu;
 pub mod lidar;
 mod lidar_faults;
-pub mod multi_echo;
+pub(crate) mod multi_echo;
 pub mod noise;
 pub mod pattern;
 

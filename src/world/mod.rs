@@ -5,7 +5,7 @@ pub mod ground;
 pub mod loaders;
 pub mod materials;
 pub mod moving;
-pub mod random;
+pub(crate) mod random;
 pub mod raycast;
 pub mod scene;
 pub mod trajectory;

@@ -1,14 +1,14 @@
 //! A GNSS antenna under a sky that the scene partly hides, and the receiver's solution.
 //!
 //! [`SkySensor`] has no memory: it measures where the antenna is, which satellites are above the
-//! horizon, and how much of the line of sight to each is open. [`navigator::Navigator`] has: the
+//! horizon, and how much of the line of sight to each is open. `navigator::Navigator` has: the
 //! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
 //! owns it and steps it once an epoch.
 
-pub mod constellation;
-pub mod dop;
-pub mod errors;
-pub mod navigator;
+pub(crate) mod constellation;
+pub(crate) mod dop;
+pub(crate) mod errors;
+pub(crate) mod navigator;
 
 use glam::DVec3;
 
@@ -41,7 +41,7 @@ pub struct SkyView {
 /// A satellite above the horizon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SatelliteView {
-    /// Index into [`Constellation::satellites`], 0-based.
+    /// Index into `Constellation::satellites`.
     pub index: usize,
     /// Angle above the horizon, radians.
     pub elevation_rad: f64,

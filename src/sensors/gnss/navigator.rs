@@ -72,16 +72,13 @@ pub struct TrackedSatellite {
     pub cno_dbhz: [Option<f64>; 2],
     /// Whether it is part of the solution.
     pub is_used: bool,
-    /// Range residual.
     pub residual_m: f64,
 }
 
 /// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// Time of the epoch.
     pub at: SimTime,
-    /// Kind of fix.
     pub fix: Fix,
     /// Whether date and time are known.
     pub is_time_known: bool,

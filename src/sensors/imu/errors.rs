@@ -65,7 +65,6 @@ pub struct Reading {
 pub struct Circumstances {
     /// Disturbs gyros with an acceleration sensitivity; sensor axes.
     pub specific_force_m_s2: DVec3,
-    /// Temperature inside the IMU.
     pub temperature_c: f64,
 }
 

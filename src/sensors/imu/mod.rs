@@ -2,7 +2,7 @@
 //!
 //! [`ImuSensor`] gives the truth at the mount point, on any thread. The error models have a memory
 //! and are stepped by the device, sample after sample: [`ImuErrors`] for the measured quantities,
-//! [`attitude::AttitudeError`] for the orientation that an IMU computes.
+//! `attitude::AttitudeError` for the orientation that an IMU computes.
 //!
 //! # Specific force and rate at the mount point
 //!
@@ -13,15 +13,15 @@
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r))
 //! ```
 //!
-//! `g` is WGS84's normal gravity at the robot ([`earth`]). If the Earth's rotation `Ω` is switched
+//! `g` is WGS84's normal gravity at the robot (`earth`). If the Earth's rotation `Ω` is switched
 //! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
 //! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
 
-pub mod allan;
-pub mod attitude;
-pub mod earth;
-pub mod environment;
-pub mod errors;
+pub(crate) mod allan;
+pub(crate) mod attitude;
+pub(crate) mod earth;
+pub(crate) mod environment;
+pub(crate) mod errors;
 
 use std::sync::OnceLock;
 

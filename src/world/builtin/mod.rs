@@ -3,7 +3,7 @@
 pub mod bodies;
 pub mod courtyard;
 pub mod room;
-pub mod root_step;
+pub(crate) mod root_step;
 
 mod grass;
 mod heights;

@@ -16,7 +16,7 @@
 //! panics. Each format has a `parse` that takes bytes in memory and a [`Resolver`] for the files
 //! that they name.
 
-pub mod error;
+pub(crate) mod error;
 pub mod gltf;
 pub mod mavs;
 pub mod obj;

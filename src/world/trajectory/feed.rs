@@ -78,7 +78,6 @@ pub enum FeedEvent {
     Start,
     /// The first pose of a sender.
     First,
-    /// Any further pose.
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
@@ -176,7 +175,6 @@ struct Sender {
 /// Counts of datagrams and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
-    /// Accepted poses.
     pub poses: u64,
     /// Datagrams that are no valid pose.
     pub refused: u64,

@@ -29,7 +29,7 @@
 //! | z, roll and pitch from the ground | the plane under four wheels, 0.6 m by 0.5 m; waves shorter than 0.6 m are averaged; without ground level at the last height | yaw as above |
 //!
 //! Smoothing is as strong as the tolerances allow (a penalty on the third derivative, see
-//! [`spline`]). Knots of recordings are 0.05 s apart, or the median sample interval if that is longer,
+//! `spline`). Knots of recordings are 0.05 s apart, or the median sample interval if that is longer,
 //! and gaps of more than six knots are bridged in a straight line. [`Trajectory::describe`] gives the
 //! result: deviations, largest acceleration, and the ripple of the speed (constant speeds are
 //! constant within 1e-4, and within 1e-2 in bends of centimetres).
@@ -40,17 +40,17 @@
 //! (peak 1.5 m/s², continuous jerk) and stays there. Closed ones repeat for ever; the last pose of a
 //! closed file must be within 1 m of its first, or within 1.5 times the usual step.
 
-pub mod error;
-pub mod feed;
+pub(crate) mod error;
+pub(crate) mod feed;
 pub mod files;
 mod gpx;
-pub mod ground_following;
+pub(crate) mod ground_following;
 mod motion;
 mod path;
 mod progress;
 mod recorded;
-pub mod spline;
-pub mod truth;
+pub(crate) mod spline;
+pub(crate) mod truth;
 
 pub use error::{FileFault, TrajectoryError};
 pub use motion::{BodyState, Description, Trajectory};

@@ -200,22 +200,14 @@ impl SinePath {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathFault {
     /// A path needs more distinct points.
-    TooFew {
-        /// Number of distinct points.
-        found: usize,
-        /// Number that is needed.
-        least: usize,
-    },
+    TooFew { found: usize, least: usize },
     /// A point is exactly above or below the one before, so there is no heading.
     Vertical {
         /// Index of the point, from 0.
         index: usize,
     },
     /// The path turns on the spot, or is too steep to have a heading.
-    Cusp {
-        /// Position of the cusp, World.
-        near_m: DVec3,
-    },
+    Cusp { near_m: DVec3 },
 }
 
 /// A path through points, with its deviation from them.

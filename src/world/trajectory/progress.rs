@@ -17,9 +17,7 @@ pub enum Progress {
     Stop {
         /// Units of the parameter per second.
         rate: f64,
-        /// Time at which braking starts.
         brake_from_s: f64,
-        /// Duration of braking.
         brake_s: f64,
         /// The curve's parameter at rest.
         end: f64,

@@ -21,7 +21,6 @@ const CLOSING_TURN_RAD_S: f64 = 0.5;
 pub struct TimedPose {
     /// Time since the first pose.
     pub time_s: f64,
-    /// In the World frame.
     pub position_m: DVec3,
     /// World from Body. Either all poses of a recording have it or none.
     pub orientation: Option<DQuat>,
@@ -38,13 +37,10 @@ pub struct Recorded {
 /// A smoothed recording, with its deviation from the samples.
 #[derive(Clone, Debug)]
 pub struct FittedRecording {
-    /// The smooth motion.
     pub motion: Recorded,
     /// Motions with shorter periods are smoothed away.
     pub cutoff_s: f64,
-    /// Deviation of positions.
     pub deviation_m: Deviation,
-    /// Deviation of orientations.
     pub deviation_rad: Deviation,
 }
 

@@ -18,11 +18,8 @@ const MAX_CUTOFF_SPANS: f64 = 64.0;
 /// A value with its first and second derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jet<const D: usize> {
-    /// Value of the curve.
     pub value: [f64; D],
-    /// First derivative by the parameter.
     pub first: [f64; D],
-    /// Second derivative by the parameter.
     pub second: [f64; D],
 }
 
@@ -70,7 +67,6 @@ pub struct Fit<'a, const D: usize> {
 pub struct Deviation {
     /// Root of the mean square.
     pub rms: f64,
-    /// Of the farthest sample.
     pub max: f64,
 }
 
