@@ -4,6 +4,7 @@
 //! measured: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on the
 //! machine and on what else it does: compare within one run.
 
+use menura::devices::family::catalogue;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -36,7 +37,7 @@ fn rig(grass_blades: u64, trees: u32, tree_triangles: u32) -> Rig {
         ("world.parameters.tree_triangles", tree_triangles.to_string()),
     ]
     .map(|(key, value)| Override { key: key.into(), value });
-    Rig::default_rig(&overrides).unwrap_or_else(|faults| panic!("{faults}"))
+    Rig::default_rig(&overrides, catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 /// Requests that lie evenly in the first rotation.

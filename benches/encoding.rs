@@ -6,9 +6,9 @@
 //! counts, since other programs only ever add time. `-- NAME` picks the profiles whose names contain
 //! it.
 
+use menura::devices::family::catalogue;
 use std::hint::black_box;
 
-use menura::config::profile::Profile;
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
 use menura::devices::{Built, Device, Output};
@@ -40,7 +40,7 @@ impl Case {
         ]
         .map(|(key, value)| Override { key: key.into(), value: value.into() });
         // Not every model has every return mode.
-        let rig = Rig::default_rig(&overrides).ok()?;
+        let rig = Rig::default_rig(&overrides, catalogue()).ok()?;
         let mut built = lidar(&rig);
         let measurements = EMPTY.map(|empty| measurements(lidar(&rig).device.as_mut(), empty));
         Some(Self {
@@ -115,7 +115,7 @@ fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
 
 fn main() {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    let profiles = Profile::embedded().iter().map(|profile| profile.name.as_str());
+    let profiles = catalogue().profiles().iter().map(|profile| profile.name.as_str());
     let mut cases: Vec<_> = profiles
         .filter(|name| name.starts_with("velodyne-") && name.contains(&wanted))
         .flat_map(|name| ["strongest", "dual"].map(|mode| Case::new(name, mode)))

@@ -38,12 +38,13 @@
 //! ```
 //! use menura::config::{rig::Rig, toml::overrides::Override};
 //! use menura::devices::Output;
+//! use menura::devices::family::catalogue;
 //! use menura::engine::{LiveWorld, build_devices};
 //! use menura::sensors::lidar::Scratch;
 //! use menura::time::{Epoch, SimTime};
 //!
 //! let room: Override = "world.scene=room".parse()?;
-//! let rig = Rig::default_rig(&[room]).map_err(|faults| faults.to_string())?;
+//! let rig = Rig::default_rig(&[room], catalogue()).map_err(|faults| faults.to_string())?;
 //! let world = LiveWorld::load(&rig)?;
 //! let epoch = Epoch::new("2026-06-01T12:00:00Z".parse()?);
 //!
@@ -62,6 +63,7 @@
 
 pub mod analysis;
 pub mod cli;
+#[macro_use]
 pub mod config;
 pub mod devices;
 pub mod engine;

@@ -9,14 +9,16 @@
 //! `MENURA_BLESS=1` writes the expectations anew; read them before they are committed: would the
 //! message help a stranger?
 
+use menura::devices::family::catalogue;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use menura::config::hdl64e::LaserTable;
-use menura::config::profile::Profile;
 use menura::config::rig::Rig;
+use menura::config::toml::diagnostic::Diagnostics;
 use menura::config::toml::overrides::Override;
+use menura::devices::hdl64e::profile::LaserTable;
+use proptest::prelude::*;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad-rigs")
@@ -41,14 +43,16 @@ fn message(path: &Path) -> Option<String> {
     }
     let text = fs::read_to_string(path).expect("readable file");
     if text.contains("\nsummary = ") {
-        return Profile::load(name, path).err().map(|faults| faults.to_string());
+        return catalogue().load_profile(name, path).err().map(|faults| faults.to_string());
     }
     let overrides: Vec<Override> = text
         .lines()
         .filter_map(|line| line.strip_prefix("#$ --set "))
         .map(|set| set.parse().expect("KEY=VALUE"))
         .collect();
-    Rig::parse(name, &text, &folder(), &overrides).err().map(|faults| faults.to_string())
+    Rig::parse(name, &text, &folder(), &overrides, catalogue())
+        .err()
+        .map(|faults| faults.to_string())
 }
 
 fn checked_by_the_binary(folder: &Path) -> Option<String> {
@@ -108,5 +112,41 @@ fn messages_are_plain_ascii() {
     for path in cases() {
         let text = message(&path).unwrap_or_default();
         assert!(text.is_ascii(), "{}: {text}", path.display());
+    }
+}
+
+fn read(text: &str, overrides: &[Override]) -> Result<Rig, Diagnostics> {
+    Rig::parse("rig.toml", text, Path::new(""), overrides, catalogue())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_answered(text: String) {
+        prop_assert!(read(&text, &[]).is_err());
+    }
+
+    /// Damaged rigs are read or refused with a message that renders, never a panic.
+    #[test]
+    fn a_damaged_rig_is_answered(
+        cuts in prop::collection::vec((0..Rig::default_text().len(), 0..20usize, ".{0,6}"), 1..4),
+    ) {
+        let mut text = Rig::default_text().to_string();
+        for (start, length, insert) in cuts {
+            let start = text.floor_char_boundary(start);
+            let end = text.floor_char_boundary(start + length);
+            text.replace_range(start..end, &insert);
+        }
+        if let Err(faults) = read(&text, &[]) {
+            prop_assert!(!faults.is_empty());
+            prop_assert!(faults.to_string().starts_with("error: "));
+        }
+    }
+
+    #[test]
+    fn any_override_is_answered(key in "(seed|world|robot|device)[].a-z0-9\\[]{0,12}", value: String) {
+        let set = Override { key, value };
+        if let Err(faults) = read(Rig::default_text(), &[set]) {
+            prop_assert!(faults.to_string().starts_with("error: "));
+        }
     }
 }

@@ -14,10 +14,11 @@
 //!
 //! Hex bytes after `<` may be `..` for one byte that is not looked at.
 
+use menura::devices::family::catalogue;
+use menura::devices::imu::profile::ImuProfile;
 use std::path::Path;
 
 use glam::{DQuat, DVec3};
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::imu::Imu;
 use menura::devices::{Device, Output};
 use menura::frames::Geodetic;
@@ -55,13 +56,13 @@ fn at_rest(at: SimTime) -> InertialTruth {
 
 impl Bench {
     fn new(profile: &str) -> Self {
-        let profile = Profile::find(profile).unwrap_or_else(|faults| panic!("{faults}"));
-        let DriverProfile::Imu(driver) = &profile.driver else {
+        let profile = catalogue().profile(profile).unwrap_or_else(|faults| panic!("{faults}"));
+        let Some(driver) = profile.data::<ImuProfile>() else {
             panic!("{} is no IMU", profile.name)
         };
         let mut settings = driver.defaults.clone().without_errors();
         // Readings that stay, so that whole answers can be compared.
-        settings.thermometer.self_heating_k = 0.0;
+        settings.model.thermometer.self_heating_k = 0.0;
         let epoch = Epoch::new("2026-11-21T09:27:25Z".parse().unwrap());
         let imu = Imu::new(driver, &settings, 1, "imu", epoch);
         let baud = imu.line().unwrap().baud;

@@ -1,5 +1,6 @@
 //! A receiver under a sky that the world hides: beside a wall, beside a tree, and past them.
 
+use menura::devices::family::catalogue;
 use std::path::Path;
 
 use menura::config::rig::{Override, Rig};
@@ -45,7 +46,8 @@ link = {{ pty = "gnss" }}
 settings = {{ rate_hz = 1, baud = 921600, sentences = [], messages = ["NAV-PVT", "NAV-DOP", "NAV-SAT"] }}
 "#
     );
-    Rig::parse("test rig", &text, folder, overrides).unwrap_or_else(|faults| panic!("{faults}"))
+    Rig::parse("test rig", &text, folder, overrides, catalogue())
+        .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 /// What a receiver said of an epoch, and what was true.

@@ -1,25 +1,28 @@
 //! Every shipped profile loads, is named as the rule says, and holds what its sources say.
 
+use menura::config::profile::Profile;
+use menura::devices::family::catalogue;
+use menura::devices::gnss::profile::GnssProfile;
+use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use menura::config::hdl64e::{
+use menura::config::toml::diagnostic::SourceFile;
+use menura::devices::hdl64e::profile::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, ReturnMode,
 };
-use menura::config::profile::{DriverProfile, Profile};
-use menura::config::toml::diagnostic::SourceFile;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")
 }
 
 fn profile(name: &str) -> Arc<Profile> {
-    Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"))
+    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 fn hdl64e(profile: &Profile) -> &Hdl64eProfile {
-    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("another family") };
+    let Some(driver) = profile.data::<Hdl64eProfile>() else { panic!("another family") };
     driver
 }
 
@@ -30,19 +33,21 @@ fn every_file_loads_and_every_profile_is_part_of_the_program() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|e| e == "toml") {
             let file = path.display().to_string();
-            let profile = Profile::load(&file, &path).unwrap_or_else(|faults| panic!("{faults}"));
+            let profile =
+                catalogue().load_profile(&file, &path).unwrap_or_else(|faults| panic!("{faults}"));
             names.push(profile.name);
         }
     }
     names.retain(|name| !name.starts_with("example"));
     names.sort();
-    let embedded: Vec<_> = Profile::embedded().iter().map(|profile| profile.name.clone()).collect();
+    let embedded: Vec<_> =
+        catalogue().profiles().iter().map(|profile| profile.name.clone()).collect();
     assert_eq!(names, embedded);
 }
 
 #[test]
 fn names_follow_the_rule() {
-    for profile in Profile::embedded() {
+    for profile in catalogue().profiles() {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
         assert!(profile.name.chars().all(allowed), "{}", profile.name);
         // Vendor and model; the firmware where there are several.
@@ -53,14 +58,14 @@ fn names_follow_the_rule() {
 
 #[test]
 fn the_example_explains_every_key_a_profile_uses() {
-    for profile in Profile::embedded() {
-        let name = match profile.driver {
-            DriverProfile::VelodyneHdl64e(_) => "example.toml",
-            DriverProfile::Velodyne(_) => "example-velodyne.toml",
-            DriverProfile::SickLms2xx(_) => "example-sick-lms2xx.toml",
-            DriverProfile::Imu(_) => "example-imu.toml",
-            DriverProfile::Gnss(_) => "example-gnss.toml",
-            DriverProfile::SickLms1xx(_) => "example-sick-lms1xx.toml",
+    for profile in catalogue().profiles() {
+        let name = match profile.family.key() {
+            "velodyne-hdl64e" => "example.toml",
+            "velodyne" => "example-velodyne.toml",
+            "sick-lms2xx" => "example-sick-lms2xx.toml",
+            "gnss" => "example-gnss.toml",
+            "sick-lms1xx" => "example-sick-lms1xx.toml",
+            _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
         let text = fs::read_to_string(folder().join(format!("{}.toml", profile.name))).unwrap();
@@ -219,7 +224,7 @@ fn sick_scanners_are_told_apart_as_their_drivers_do() {
         ("sick-lms291-s14", "LMS291;S14;X01.27", 34, vec![90], 4),
     ] {
         let profile = profile(name);
-        let DriverProfile::SickLms2xx(driver) = &profile.driver else { panic!("{name}") };
+        let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };
         assert_eq!(
             (driver.type_text.as_str(), driver.configuration_len),
             (text, configuration_len)
@@ -252,11 +257,11 @@ fn receivers_start_as_their_documents_say() {
         ("phone-gnss", 115_200, 1000, "4.10"),
     ] {
         let profile = profile(name);
-        let DriverProfile::Gnss(driver) = &profile.driver else { panic!("{name}") };
+        let Some(driver) = profile.data::<GnssProfile>() else { panic!("{name}") };
         let settings = &driver.defaults;
         assert_eq!((settings.baud, settings.period_ns), (baud, rate_ms * 1_000_000), "{name}");
         assert_eq!(driver.nmea.version.word(), version, "{name}");
-        assert_eq!(settings.acquisition.hdop_initial, 100.0);
-        assert_eq!(settings.acquisition.time_constant_s, 0.9);
+        assert_eq!(settings.receiver.acquisition.hdop_initial, 100.0);
+        assert_eq!(settings.receiver.acquisition.time_constant_s, 0.9);
     }
 }

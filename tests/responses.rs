@@ -1,5 +1,6 @@
 //! Stimuli and responses: a small robot answers, and what is reported is what it did.
 
+use menura::devices::family::catalogue;
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
@@ -72,7 +73,8 @@ link = {{ udp = {{ to = "127.0.0.1:{to}" }} }}
 settings = {{ beam = {{ shape = "ray" }} }}
 "#
     );
-    Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"))
+    Rig::parse("rig.toml", &text, Path::new("."), &[], catalogue())
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Whether something stands ahead, if the packet looks there.
@@ -170,7 +172,8 @@ text = "LOST"
 timeout_s = 2.0
 "#
     );
-    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[], catalogue())
+        .unwrap_or_else(|e| panic!("{e}"));
     let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     let figures = std::thread::scope(|scope| {

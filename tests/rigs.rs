@@ -1,26 +1,28 @@
 //! What good rigs mean: defaults, units, relative paths and overrides.
 
+use menura::devices::family::catalogue;
+use menura::devices::gnss::profile::GnssSettings;
+use menura::devices::hdl64e::profile::Hdl64eProfile;
+use menura::devices::imu::profile::ImuSettings;
 use std::path::{Path, PathBuf};
 
-use menura::config::hdl64e::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
 use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::{
-    Configured, CourtyardParameters, DeviceFamily, LatePolicy, LinkConfig, Override, Rig,
-    SceneSource, TrajectoryConfig,
+    CourtyardParameters, LatePolicy, LinkConfig, Override, Rig, SceneSource, TrajectoryConfig,
 };
+use menura::devices::hdl64e::profile::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
 
 fn set(text: &str) -> Override {
     text.parse().unwrap()
 }
 
 fn parse(text: &str, overrides: &[Override]) -> Rig {
-    Rig::parse("rig.toml", text, Path::new("/rigs"), overrides)
+    Rig::parse("rig.toml", text, Path::new("/rigs"), overrides, catalogue())
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
 fn settings(rig: &Rig, device: usize) -> &Hdl64eSettings {
-    let DeviceFamily::VelodyneHdl64e(Configured { settings, .. }) = &rig.devices[device].family
-    else {
+    let Some(settings) = rig.devices[device].settings::<Hdl64eSettings>() else {
         panic!("another family")
     };
     settings
@@ -39,7 +41,7 @@ link = { udp = { to = "192.168.3.255:2368" } }
 
 #[test]
 fn the_default_rig_circles_in_the_courtyard() {
-    let rig = Rig::default_rig(&[]).unwrap();
+    let rig = Rig::default_rig(&[], catalogue()).unwrap();
     assert_eq!(rig.seed, 7);
     assert!(rig.start_utc.is_none());
     let SceneSource::Courtyard(courtyard) = &rig.world.scene else { panic!("{:?}", rig.world) };
@@ -67,9 +69,7 @@ fn the_default_rig_circles_in_the_courtyard() {
         ("ublox-zed-f9p-hpg1.32", "pty /tmp/menura/gnss"),
     ];
     assert_eq!(others, expected.map(|(profile, link)| (profile, link.to_string())));
-    let DeviceFamily::Gnss(Configured { settings, .. }) = &rig.devices[3].family else {
-        panic!("no receiver")
-    };
+    let Some(settings) = rig.devices[3].settings::<GnssSettings>() else { panic!("no receiver") };
     assert_eq!(settings.period_ns, 100_000_000);
 }
 
@@ -206,20 +206,20 @@ fn overrides_replace_add_and_reach_devices_by_name_and_index() {
 
 #[test]
 fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
-    let rig = Rig::default_rig(&[set("world.scene=room")]).unwrap();
+    let rig = Rig::default_rig(&[set("world.scene=room")], catalogue()).unwrap();
     assert!(matches!(rig.world.scene, SceneSource::Room(_)));
-    let rig = Rig::default_rig(&[set("world.scene=courtyard")]).unwrap();
+    let rig = Rig::default_rig(&[set("world.scene=courtyard")], catalogue()).unwrap();
     let SceneSource::Courtyard(courtyard) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!(courtyard.trees, 50);
     // Trees of the courtyard are none of the forest's, though both scenes have such a key.
     let sets = [set("world.scene=root-step"), set("world.parameters.plants=10")];
-    let rig = Rig::default_rig(&sets).unwrap();
+    let rig = Rig::default_rig(&sets, catalogue()).unwrap();
     let SceneSource::RootStep(forest) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!((forest.trees, forest.tree_triangles, forest.plants), (163, 3_450_000, 10));
     assert_eq!(forest.seed, 7);
     // A parameter that was set as well is checked as ever.
     let both = [set("world.scene=room"), set("world.parameters.trees=3")];
-    let faults = Rig::default_rig(&both).map(drop).unwrap_err();
+    let faults = Rig::default_rig(&both, catalogue()).map(drop).unwrap_err();
     assert_eq!(faults.len(), 1, "{faults}");
 }
 
@@ -233,15 +233,14 @@ fn an_override_without_a_key_or_a_value_is_refused() {
 #[test]
 fn a_calibration_file_replaces_the_units() {
     let folder = tempfile::tempdir().unwrap();
-    let s3 = menura::config::profile::Profile::find("velodyne-hdl64e-s3").unwrap();
-    let menura::config::profile::DriverProfile::VelodyneHdl64e(s3) = &s3.driver else {
-        panic!("another family")
-    };
+    let s3 = catalogue().profile("velodyne-hdl64e-s3").unwrap();
+    let Some(s3) = s3.data::<Hdl64eProfile>() else { panic!("another family") };
     let yaml = s3.defaults.calibration.to_yaml().unwrap();
     std::fs::write(folder.path().join("unit.yaml"), yaml).unwrap();
     let text = format!("{SMALLEST}settings = {{ calibration = \"unit.yaml\" }}\n");
     std::fs::write(folder.path().join("rig.toml"), text).unwrap();
-    let rig = Rig::load(&folder.path().join("rig.toml"), &[]).unwrap_or_else(|f| panic!("{f}"));
+    let rig = Rig::load(&folder.path().join("rig.toml"), &[], catalogue())
+        .unwrap_or_else(|f| panic!("{f}"));
     assert_eq!(settings(&rig, 0).calibration, s3.defaults.calibration);
 }
 
@@ -252,7 +251,7 @@ fn examples_are_good_rigs() {
     let rigs: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
     // The meadow's scene is the user's own.
     for path in rigs.iter().filter(|path| !path.ends_with("meadow.toml")) {
-        Rig::load(path, &[]).unwrap_or_else(|faults| panic!("{faults}"));
+        Rig::load(path, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     }
     assert!(rigs.len() >= 9);
 }
@@ -261,18 +260,16 @@ fn examples_are_good_rigs() {
 fn the_meadow_needs_only_its_scene_and_its_trail() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/meadow.toml");
     let given = [set("world.scene=a.json"), set("robot.trajectory.path=b.vprp")];
-    let rig = Rig::load(&path, &given).unwrap_or_else(|faults| panic!("{faults}"));
+    let rig = Rig::load(&path, &given, catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     assert!(matches!(rig.world.scene, SceneSource::File { seed: 1, .. }));
-    let faults = Rig::load(&path, &[]).map(drop).unwrap_err();
+    let faults = Rig::load(&path, &[], catalogue()).map(drop).unwrap_err();
     assert_eq!(faults.len(), 2, "{faults}");
 }
 
 #[test]
 fn the_sixth_scale_vehicle_has_its_imu() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");
-    let rig = Rig::load(&path, &[]).unwrap_or_else(|faults| panic!("{faults}"));
-    let DeviceFamily::Imu(Configured { settings, .. }) = &rig.devices[0].family else {
-        panic!("an IMU")
-    };
+    let rig = Rig::load(&path, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
+    let Some(settings) = rig.devices[0].settings::<ImuSettings>() else { panic!("an IMU") };
     assert_eq!((settings.rate_hz, settings.baud_rate), (100, 921_600));
 }

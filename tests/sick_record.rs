@@ -1,6 +1,7 @@
 //! Recordings of LMS 2xx scanners that stream from power-on: what is in them, whatever the workers,
 //! and what `menura inspect` says about them.
 
+use menura::devices::family::catalogue;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +37,7 @@ settings = { rate_baud = 38400, power_on_mode = "continuous", start_up_s = 0.5 }
 
 fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
     let workers: Override = format!("engine.workers={workers}").parse().unwrap();
-    let rig = Rig::parse("test rig", RIG, Path::new("."), &[workers])
+    let rig = Rig::parse("test rig", RIG, Path::new("."), &[workers], catalogue())
         .unwrap_or_else(|faults| panic!("{faults}"));
     let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
     record(&rig, &world, Duration::from_secs(2), folder, &AtomicBool::new(false), |_| {}).unwrap();
@@ -170,7 +171,8 @@ fn surface_m(origin: glam::DVec3, direction: glam::DVec3) -> f64 {
 
 #[test]
 fn every_value_is_measured_when_the_mirror_looks_there() {
-    let rig = Rig::parse("moving", MOVING, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let rig = Rig::parse("moving", MOVING, Path::new("."), &[], catalogue())
+        .unwrap_or_else(|e| panic!("{e}"));
     let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);

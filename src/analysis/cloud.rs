@@ -5,12 +5,13 @@
 //! decoders differ by centimetres: velodyne-decoder 3.1 adds the vertical offset to the height
 //! alone, corrects the height by the mean of x and y, and corrects nothing beyond the far point.
 
+use crate::devices::family::catalogue;
 use glam::DVec3;
 
-use crate::config::hdl64e::{
+use crate::devices::hdl64e::profile::{
     FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
 };
-use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
 
@@ -167,12 +168,10 @@ fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
 
 /// The lasers of the first profile of this model; firmwares differ in times alone.
 fn fixed_table(model: Model) -> Option<LaserTable> {
-    let lasers = Profile::embedded().iter().find_map(|profile| match &profile.driver {
-        DriverProfile::Velodyne(driver) => {
-            let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
-            is_it.then_some(&driver.lasers)
-        }
-        _ => None,
+    let lasers = catalogue().profiles().iter().find_map(|profile| {
+        let driver = profile.data::<VelodyneProfile>()?;
+        let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
+        is_it.then_some(&driver.lasers)
     })?;
     let lasers = lasers.iter().map(|laser| LaserCalibration {
         vertical_rad: laser.elevation_rad,

@@ -47,6 +47,9 @@ mod scan_plot;
 mod text;
 mod words;
 
+use crate::config::profile::Profile;
+use crate::devices::family::catalogue;
+use crate::devices::hdl64e::profile::Hdl64eProfile;
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -58,9 +61,8 @@ pub use crate::analysis::capture::{CaptureError, Source};
 use crate::analysis::data_flow::{Generation, Unit};
 use crate::analysis::flows::Analysis;
 use crate::analysis::stream::RecordedStream;
-use crate::config::hdl64e::{Hdl64eGeneration, LaserTable};
-use crate::config::profile::{DriverProfile, Profile};
 use crate::devices::decoder::sends_streams;
+use crate::devices::hdl64e::profile::{Hdl64eGeneration, LaserTable};
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
@@ -94,7 +96,7 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let profile = self.profile.as_deref().map(Profile::find).transpose()?;
+        let profile = self.profile.as_deref().map(|name| catalogue().profile(name)).transpose()?;
         let profile = profile.as_deref();
         let extension = self.file.extension().unwrap_or_default();
         let is_capture = extension == "pcap" || extension == "pcapng";
@@ -225,8 +227,8 @@ impl Hints {
         let Some(name) = &cmd.profile else {
             return Ok(Self { calibration, ..Self::default() });
         };
-        let profile = Profile::find(name)?;
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else {
+        let profile = catalogue().profile(name)?;
+        let Some(driver) = profile.data::<Hdl64eProfile>() else {
             return Ok(Self { calibration, ..Self::default() });
         };
         let generation = match driver.generation {

@@ -1,5 +1,6 @@
 //! Which rig: the arguments that `run`, `record` and `check` share.
 
+use crate::devices::family::catalogue;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -36,8 +37,8 @@ impl RigArgs {
         let seed = self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() });
         overrides.extend(seed);
         let rig = match &self.rig {
-            Some(path) => Rig::load(path, &overrides),
-            None => Rig::default_rig(&overrides),
+            Some(path) => Rig::load(path, &overrides, catalogue()),
+            None => Rig::default_rig(&overrides, catalogue()),
         };
         Ok(rig?)
     }

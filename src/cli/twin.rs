@@ -6,6 +6,8 @@
 
 mod plot;
 
+use crate::devices::family::catalogue;
+use crate::devices::velodyne::profile::VelodyneProfile;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,6 @@ use super::setup;
 use crate::analysis::capture::{CaptureReader, Source};
 use crate::analysis::twin::figures::{Figures, Headers, Spread};
 use crate::analysis::twin::position;
-use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::Rig;
 use crate::engine::record::{Framer, render};
 use crate::wire::ethernet::LinkType;
@@ -47,8 +48,8 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let profile = Profile::find(&self.profile)?;
-        let DriverProfile::Velodyne(driver) = &profile.driver else {
+        let profile = catalogue().profile(&self.profile)?;
+        let Some(driver) = profile.data::<VelodyneProfile>() else {
             let text = format!(
                 "error: {} has no twin: captures of this family are not compared",
                 profile.name
@@ -90,7 +91,7 @@ impl Cmd {
              clock = {{ reference = {clock:?} }} }}\n",
             self.scene, self.profile,
         );
-        let rig = Rig::parse("the twin's rig", &rig, Path::new(""), &[])?;
+        let rig = Rig::parse("the twin's rig", &rig, Path::new(""), &[], catalogue())?;
         let duration = Duration::from_nanos((span.1 - span.0).unsigned_abs() as u64).min(LONGEST);
         let ours = emulate(&rig, duration)?;
         let title = format!("{} beside {}", profile.name, self.capture.display());

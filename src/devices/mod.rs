@@ -5,32 +5,33 @@
 //! time ([`Device::advance`]), and then has something to send ([`Device::poll_transmit`]). Who
 //! measures, on which thread and how far ahead is the engine's affair.
 //!
-//! A new firmware of a known family is a profile and needs no code. A new family is one file in
-//! [`crate::wire`], one here, and one arm in [`build`].
+//! A new firmware of a known family is a profile and needs no code. A new family is one folder here
+//! and one line in [`family::FAMILIES`].
 
 pub mod decoder;
+pub mod describe;
+pub mod family;
 pub mod gnss;
 pub mod hdl64e;
 pub mod imu;
+pub mod motor_stall;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod spinning;
 mod uart;
 pub mod velodyne;
 
-use std::sync::Arc;
-
+use self::family::family_of;
 use crate::config::profile::network::{HostAddress, PortIndex};
+use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
-use crate::config::rig::{Configured, DeviceConfig, DeviceFamily, LinkConfig};
 use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
-use crate::sensors::gnss::SkySensor;
-use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
+use std::sync::Arc;
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
 /// such packets may be with the operating system already.
@@ -187,52 +188,5 @@ pub struct Built {
 
 /// Builds the device that `config` describes, with what will go wrong within it.
 pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
-    let noise = NoiseSource::new(seed, &config.name);
-    match &config.family {
-        DeviceFamily::VelodyneHdl64e(Configured { profile, settings }) => {
-            let mut device = hdl64e::Hdl64e::new(profile, settings, noise, epoch);
-            device.set_faults(faults);
-            if config.gps_cable.is_some() {
-                device.connect_receiver();
-            }
-            let sensor = Arc::new(device.lidar());
-            Built { device: Box::new(device), sensor }
-        }
-        DeviceFamily::SickLms1xx(Configured { profile, settings }) => {
-            let mut device = sick_lms1xx::SickLms1xx::new(profile, settings, noise, epoch);
-            device.set_faults(faults);
-            let sensor = Arc::new(device.lidar());
-            Built { device: Box::new(device), sensor }
-        }
-        DeviceFamily::Velodyne(Configured { profile, settings }) => {
-            let host = match &config.link {
-                LinkConfig::Udp(udp) => Some(udp.host()),
-                LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
-            };
-            let mut device = velodyne::Velodyne::new(profile, settings, host, noise, epoch);
-            device.set_faults(faults);
-            if config.gps_cable.is_some() {
-                device.connect_receiver();
-            }
-            let sensor = device.sensor();
-            Built { device: Box::new(device), sensor }
-        }
-        DeviceFamily::SickLms2xx(Configured { profile, settings }) => {
-            let mut device = sick_lms2xx::SickLms2xx::new(profile, settings, noise);
-            device.set_faults(faults);
-            let sensor = Arc::new(device.lidar());
-            Built { device: Box::new(device), sensor }
-        }
-        DeviceFamily::Imu(Configured { profile, settings }) => {
-            let device = imu::Imu::new(profile, settings, seed, &config.name, epoch);
-            let sensor = Arc::new(device.sensor());
-            Built { device: Box::new(device), sensor }
-        }
-        DeviceFamily::Gnss(Configured { profile, settings }) => {
-            let sensor = SkySensor::new(settings, epoch).with_faults(&faults.gnss);
-            let mut device = gnss::Gnss::new(profile, settings, &sensor, noise, epoch);
-            device.set_faults(&faults.gnss);
-            Built { device: Box::new(device), sensor: Arc::new(sensor) }
-        }
-    }
+    family_of(&config.profile).build(config, faults, seed, epoch)
 }

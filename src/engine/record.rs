@@ -200,7 +200,7 @@ pub struct Framer {
 impl Framer {
     /// `None` for products that send no datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
-        let ports = profile.ports();
+        let ports = profile.ports().to_vec();
         (!ports.is_empty()).then_some(Self { ports })
     }
 

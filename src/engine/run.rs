@@ -339,7 +339,8 @@ impl<'a> RealTimeRun<'a> {
     /// When the link of a device is down.
     fn link_down(&self, unit: usize) -> Vec<Schedule> {
         let of_unit = self.rig.faults.iter().filter(|fault| fault.device == unit);
-        let down = of_unit.filter(|fault| fault.kind == FaultKind::Wire(WireFault::LinkDown));
+        let down =
+            of_unit.filter(|fault| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown)));
         down.map(|fault| fault.schedule).collect()
     }
 

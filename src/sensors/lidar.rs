@@ -11,8 +11,9 @@ use super::{
     Surroundings, Sweep, beam,
 };
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::rig::faults::{LidarFault, Timed};
+use crate::config::rig::faults::Timed;
 use crate::frames::{Sensor, Transform, World};
+use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, Stencil};
 

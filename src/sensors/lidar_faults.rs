@@ -6,7 +6,8 @@ use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Received;
 use super::pattern::LaserGeometry;
 use super::{FiringSlot, Sweep};
-use crate::config::rig::faults::{LidarFault, Timed};
+use crate::config::rig::faults::Timed;
+use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 
 /// The faults that may be active during a sweep, with their effects so far.

@@ -13,6 +13,7 @@ pub mod lidar;
 mod lidar_faults;
 pub(crate) mod multi_echo;
 pub mod noise;
+pub mod optics_fault;
 pub mod pattern;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What several test files need.
 
+use menura::devices::family::catalogue;
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ pub fn shared(path: &str) -> PathBuf {
 pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
     let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
     let overrides: Vec<Override> = sets.iter().map(set).collect();
-    Rig::parse("test rig", text, Path::new("."), &overrides).unwrap_or_else(|e| panic!("{e}"))
+    Rig::parse("test rig", text, Path::new("."), &overrides, catalogue())
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A rig and its world, from the rig's text.

@@ -31,6 +31,7 @@ const TOP_FOLDER: &[&str] = &[
     "LICENSE-MIT",
     "README.md",
     "benches",
+    "build.rs",
     "docs",
     "examples",
     "firmware-profiles",

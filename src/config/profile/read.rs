@@ -5,54 +5,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::config::gnss_read as gnss;
-use crate::config::hdl64e_read as hdl64e;
-use crate::config::imu::ImuProtocol;
-use crate::config::imu_read;
-use crate::config::profile::{DriverProfile, Profile};
-use crate::config::sick_lms1xx_read as sick_lms1xx;
-use crate::config::sick_lms2xx_read as sick_lms2xx;
+use super::{Catalogue, FamilyReader, Profile};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::config::toml::reader::{Faults, TableReader, parse_toml};
-use crate::config::velodyne_read as velodyne;
 
 /// Where limits come from that no product sets.
 pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
-/// Reads the rest of a profile of one family.
-type ReadFamily = fn(TableReader<'_>) -> Option<DriverProfile>;
-
-/// Every family Menura speaks for, by the word of a profile's `driver` key.
-const FAMILIES: [(&str, ReadFamily); 11] = [
-    ("velodyne-hdl64e", |root| {
-        hdl64e::profile(root).map(|driver| DriverProfile::VelodyneHdl64e(Arc::new(driver)))
-    }),
-    ("velodyne", |root| {
-        velodyne::profile(root).map(|driver| DriverProfile::Velodyne(Arc::new(driver)))
-    }),
-    ("sick-lms2xx", |root| {
-        sick_lms2xx::profile(root).map(|driver| DriverProfile::SickLms2xx(Arc::new(driver)))
-    }),
-    ("wheeltec-fdilink", |root| imu(root, ImuProtocol::FdiLink)),
-    ("vectornav", |root| imu(root, ImuProtocol::VectorNav)),
-    ("xsens-xbus", |root| imu(root, ImuProtocol::Xbus)),
-    ("microstrain-mip", |root| imu(root, ImuProtocol::Mip)),
-    ("sbg-ecom", |root| imu(root, ImuProtocol::SbgEcom)),
-    ("phone-imu", |root| imu(root, ImuProtocol::Phone)),
-    ("gnss", |root| gnss::profile(root).map(|driver| DriverProfile::Gnss(Arc::new(driver)))),
-    ("sick-lms1xx", |root| {
-        sick_lms1xx::profile(root).map(|driver| DriverProfile::SickLms1xx(Arc::new(driver)))
-    }),
-];
-
-fn imu(root: TableReader<'_>, protocol: ImuProtocol) -> Option<DriverProfile> {
-    imu_read::profile(root, protocol).map(|driver| DriverProfile::Imu(Arc::new(driver)))
-}
 
 /// Reads the profile in `source`; its name is the file's stem.
-pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {
+pub fn parse(source: &Arc<SourceFile>, catalogue: &Catalogue) -> Result<Profile, Diagnostics> {
     let faults = Faults::default();
     let profile = parse_toml(source, &faults)
-        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), source));
+        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), source, catalogue));
     let faults = faults.into_inner();
     match profile {
         Some(profile) if faults.is_empty() => Ok(profile),
@@ -60,16 +24,23 @@ pub fn parse(source: &Arc<SourceFile>) -> Result<Profile, Diagnostics> {
     }
 }
 
-fn profile(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Profile> {
+fn profile(
+    mut root: TableReader<'_>,
+    source: &Arc<SourceFile>,
+    catalogue: &Catalogue,
+) -> Option<Profile> {
+    let families: Vec<(&str, &'static dyn FamilyReader)> =
+        catalogue.families().iter().map(|family| (family.key(), *family)).collect();
     let file = &source.name;
     let summary = root.required("summary").text("one line for `menura profiles`");
-    let driver = root.required("driver").choice(&FAMILIES, PROFILES);
+    let family = root.required("driver").choice(&families, PROFILES);
     let unsure = root.required("unsure").strings("what no two sources confirm");
     let sources = root.required("source").table("[source]").and_then(sources);
     // Without a known family the rest cannot be judged.
-    let read = driver?;
-    let driver = read(root);
+    let family = family?;
+    let read = family.read_profile(root);
     let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (product, data) = read?;
     Some(Profile {
         name,
         file: file.clone(),
@@ -77,7 +48,9 @@ fn profile(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Profil
         summary: summary?.value,
         sources: sources?,
         unsure: unsure?,
-        driver: driver?,
+        product,
+        family,
+        data,
     })
 }
 

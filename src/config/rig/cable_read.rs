@@ -1,9 +1,7 @@
 //! Connects the GPS inputs of devices with the receivers that a rig names.
 
-use crate::config::profile::DriverProfile;
-use crate::config::rig::{DeviceConfig, DeviceFamily};
+use super::DeviceConfig;
 use crate::config::toml::reader::{Field, Text, nearest};
-use crate::config::velodyne_clock::{ClockReference, ClockSettings};
 
 /// A device and the name of the receiver that its GPS input is wired to.
 pub(crate) struct Cabled {
@@ -45,21 +43,19 @@ fn source(
         field.fault(cable.place.fault(title, label).note(note));
         None
     };
-    let product = &entry.device.profile;
-    if !product.has_gps_input() {
-        let title = format!("{} has no GPS input", product.name);
+    let profile = &entry.device.profile;
+    if !profile.product.has_gps_input {
+        let title = format!("{} has no GPS input", profile.name);
         return tell(title, "remove `gps_cable`".into(), "the Velodynes with a clock have one");
     }
-    if clock_of(&entry.device).is_some_and(|clock| clock.reference == ClockReference::Utc) {
-        let title = "a clock that is right by itself hears no receiver".to_string();
-        let label = "remove this or `clock.reference = \"utc\"`".to_string();
-        return tell(title, label, "limit from the rig format");
+    if let Some(refusal) = profile.family.gps_input_refusal(&*entry.device.settings) {
+        return tell(refusal.title.into(), refusal.label.into(), "limit from the rig format");
     }
     let wanted = &cable.value;
     let receivers: Vec<_> = devices
         .iter()
         .flatten()
-        .filter(|other| matches!(other.device.profile.driver, DriverProfile::Gnss(_)))
+        .filter(|other| other.device.profile.product.has_gps_output)
         .map(|other| other.device.name.as_str())
         .collect();
     let allowed = match receivers.as_slice() {
@@ -89,12 +85,4 @@ fn source(
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
     }
     Some(place)
-}
-
-fn clock_of(device: &DeviceConfig) -> Option<&ClockSettings> {
-    match &device.family {
-        DeviceFamily::VelodyneHdl64e(unit) => unit.settings.clock.as_ref(),
-        DeviceFamily::Velodyne(unit) => Some(&unit.settings.clock),
-        _ => None,
-    }
 }

@@ -1,86 +1,37 @@
 //! Reads `[[fault]]`.
 
-use crate::config::profile::{DriverProfile, Interface, Profile};
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::fault_details::details;
-use crate::config::rig::faults::FaultConfig;
-use crate::config::rig::read::file_name;
-use crate::config::rig::schedule::schedule;
-use crate::config::rig::world_read::seed_limit;
+use super::DeviceConfig;
+use super::faults::{DeviceFaultKind, FaultConfig, FaultKind};
+use super::read::file_name;
+use super::schedule::schedule;
+use super::wire_fault_read::{WireKind, details};
+use super::world_read::seed_limit;
+use crate::config::profile::{Catalogue, Interface, Profile};
 use crate::config::toml::reader::{Field, TableReader, Text, nearest};
 
 pub(crate) const FORMAT: &str = "the rig format, [[fault]]";
 
 /// What a fault can be, before its own keys are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    PacketLoss,
-    Duplication,
-    Reordering,
-    Delay,
-    Truncation,
-    BitErrors,
-    LineNoise,
-    DroppedBytes,
-    FramingBreaks,
-    LinkDown,
-    PpsLoss,
-    GpsCableDown,
-    GnssOutage,
-    GnssJump,
-    GnssFrozen,
-    LaserDead,
-    WindowDirty,
-    MotorStall,
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Wire(WireKind),
+    Device(&'static DeviceFaultKind),
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("packet-loss", Kind::PacketLoss),
-    ("duplication", Kind::Duplication),
-    ("reordering", Kind::Reordering),
-    ("delay", Kind::Delay),
-    ("truncation", Kind::Truncation),
-    ("bit-errors", Kind::BitErrors),
-    ("line-noise", Kind::LineNoise),
-    ("dropped-bytes", Kind::DroppedBytes),
-    ("framing-breaks", Kind::FramingBreaks),
-    ("link-down", Kind::LinkDown),
-    ("pps-loss", Kind::PpsLoss),
-    ("gps-cable-down", Kind::GpsCableDown),
-    ("gnss-outage", Kind::GnssOutage),
-    ("gnss-jump", Kind::GnssJump),
-    ("gnss-frozen", Kind::GnssFrozen),
-    ("laser-dead", Kind::LaserDead),
-    ("window-dirty", Kind::WindowDirty),
-    ("motor-stall", Kind::MotorStall),
-];
+/// Every kind by its word, those within devices last.
+fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
+    let wire = WireKind::WORDS.into_iter().map(|(word, kind)| (word, Kind::Wire(kind)));
+    let device = catalogue.device_faults().into_iter().map(|kind| (kind.word, Kind::Device(kind)));
+    wire.chain(device).collect()
+}
 
 impl Kind {
     /// Whether a device can have it.
     fn fits(self, device: &DeviceConfig) -> bool {
-        let profile = &device.profile;
-        let interface = profile.interface();
         match self {
-            Self::PacketLoss
-            | Self::Duplication
-            | Self::Reordering
-            | Self::Truncation
-            | Self::BitErrors => interface == Interface::Datagrams,
-            Self::Delay => interface != Interface::Line,
-            Self::LineNoise | Self::DroppedBytes | Self::FramingBreaks => {
-                interface == Interface::Line
-            }
-            Self::LinkDown => true,
-            Self::PpsLoss | Self::GnssOutage | Self::GnssJump | Self::GnssFrozen => {
-                matches!(profile.driver, DriverProfile::Gnss(_))
-            }
-            Self::GpsCableDown => device.gps_cable.is_some(),
-            Self::LaserDead => matches!(
-                profile.driver,
-                DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_)
-            ),
-            Self::MotorStall | Self::WindowDirty => {
-                !matches!(profile.driver, DriverProfile::Gnss(_) | DriverProfile::Imu(_))
+            Self::Wire(kind) => kind.fits(device),
+            Self::Device(kind) => {
+                device.profile.family.faults().iter().any(|own| own.word == kind.word)
             }
         }
     }
@@ -88,18 +39,12 @@ impl Kind {
 
 /// What decides about a device's faults.
 fn nature(profile: &Profile) -> String {
-    let is = match profile.driver {
-        DriverProfile::VelodyneHdl64e(_) | DriverProfile::Velodyne(_) => "a spinning lidar",
-        DriverProfile::SickLms1xx(_) | DriverProfile::SickLms2xx(_) => "a scanner with one laser",
-        DriverProfile::Gnss(_) => "a receiver",
-        DriverProfile::Imu(_) => "an IMU",
-    };
-    let has = match profile.interface() {
+    let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",
         Interface::Line => "it has a serial line",
         Interface::Server => "hosts connect to it by TCP, which mends or ends what goes wrong",
     };
-    format!("{} is {is}; {has}", profile.name)
+    format!("{} is {}; {has}", profile.name, profile.product.noun)
 }
 
 /// Reads all faults of a rig; none when the key is not written. `devices` is `None` if they could
@@ -108,11 +53,13 @@ pub fn faults(
     field: &Field<'_>,
     devices: Option<&[DeviceConfig]>,
     seed: u64,
+    catalogue: &Catalogue,
 ) -> Option<Vec<FaultConfig>> {
     if !field.is_written() {
         return Some(Vec::new());
     }
     let (items, _) = field.array("any number of [[fault]]")?;
+    let kinds = kinds(catalogue);
     let mut names: Vec<Text> = Vec::new();
     let faults: Vec<_> = items
         .iter()
@@ -131,7 +78,7 @@ pub fn faults(
             }
             let default_name = || format!("fault-{}", index + 1);
             let called = name.map_or_else(default_name, |name| name.value);
-            fault(table, called, devices, seed)
+            fault(table, called, devices, seed, &kinds)
         })
         .collect();
     faults.into_iter().collect()
@@ -142,6 +89,7 @@ fn fault(
     name: String,
     devices: Option<&[DeviceConfig]>,
     seed: u64,
+    kinds: &[(&'static str, Kind)],
 ) -> Option<FaultConfig> {
     let device_field = table.required("device");
     let device_name = device_field.text("the name of a device of this rig");
@@ -150,17 +98,19 @@ fn fault(
         .zip(devices)
         .and_then(|(text, devices)| device_named(&device_field, text, devices));
     let kind_field = table.required("kind");
-    let kind = kind_field.choice(KINDS, FORMAT);
+    let kind = kind_field.choice(kinds, FORMAT);
     if let (Some(kind), Some((_, device)), Some(place)) = (kind, device, kind_field.place())
         && !kind.fits(device)
     {
-        let fitting = KINDS.iter().filter(|(_, kind)| kind.fits(device));
+        let fitting = kinds.iter().filter(|(_, kind)| kind.fits(device));
         let fitting: Vec<_> = fitting.map(|(word, _)| format!("\"{word}\"")).collect();
         let title = format!("`{}` cannot have this fault", device.name);
         let fault = place.fault(title, format!("allowed: {}", fitting.join(", ")));
         let profile = &device.profile;
         let why = match kind {
-            Kind::GpsCableDown if profile.has_gps_input() => "it has no `gps_cable`".into(),
+            Kind::Wire(WireKind::GpsCableDown) if profile.product.has_gps_input => {
+                "it has no `gps_cable`".into()
+            }
             _ => format!("limit from the profile: {}", nature(profile)),
         };
         let fault = fault.note(why);
@@ -174,8 +124,13 @@ fn fault(
         table.finish();
         return None;
     };
-    let word = KINDS.iter().find(|(_, known)| *known == kind)?.0;
-    let kind = details(kind, &mut table, device.map(|(_, device)| device));
+    let device_config = device.map(|(_, device)| device);
+    let (word, kind) = match kind {
+        Kind::Wire(kind) => (kind.word(), details(kind, &mut table).map(FaultKind::Wire)),
+        Kind::Device(kind) => {
+            (kind.word, (kind.read)(&mut table, device_config).map(FaultKind::Device))
+        }
+    };
     table.finish();
     Some(FaultConfig {
         name,

@@ -1,9 +1,12 @@
 //! `[[fault]]`: what goes wrong, when and how much.
 
-use std::f64::consts::TAU;
+use std::sync::Arc;
 
+use crate::config::profile::FamilyData;
+use crate::config::rig::DeviceConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
 
 /// One fault of a rig.
@@ -26,17 +29,26 @@ pub struct FaultConfig {
 }
 
 /// What goes wrong: on the way from a device, or within it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum FaultKind {
     /// On its link or its GPS cable.
     Wire(WireFault),
-    /// In a GNSS receiver.
-    Gnss(GnssFault),
-    /// In a lidar's optics.
-    Lidar(LidarFault),
-    /// In a lidar's motor.
-    Stall(MotorStall),
+    /// Within it; what it is only the device or its sensor knows.
+    Device(Arc<dyn FamilyData>),
 }
+
+/// A kind of fault that devices of some families can have within.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceFaultKind {
+    /// The word of a fault's `kind` key.
+    pub word: &'static str,
+    /// Reads the keys that only this kind has, for a device of the rig if that is known.
+    pub read: ReadDeviceFault,
+}
+
+/// Reads the keys of one kind of fault.
+pub type ReadDeviceFault =
+    fn(&mut TableReader<'_>, Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>>;
 
 /// What goes wrong on the way. Probabilities and rates are 0..=1; each draw is of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,60 +118,6 @@ pub enum WireFault {
     GpsCableDown,
 }
 
-/// What goes wrong in a GNSS receiver.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GnssFault {
-    /// No satellite is received.
-    Outage,
-    /// Every position is off.
-    Jump {
-        /// East, north, up, metres.
-        offset_enu_m: [f64; 3],
-    },
-    /// The last fix is told again and again.
-    Frozen {
-        /// With the time that it is; else with the time of that fix.
-        time_goes_on: bool,
-    },
-}
-
-/// What goes wrong in a lidar's optics.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LidarFault {
-    /// Nothing comes back from some lasers.
-    DeadLasers(Vec<u16>),
-    /// The window lets less light through.
-    DirtyWindow {
-        /// Where.
-        sector: Sector,
-        /// One way, 0..=1.
-        transmission: f64,
-    },
-}
-
-/// Part of a turn around a lidar.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sector {
-    /// Where it begins: clockwise seen from above, 0 is forward, radians.
-    pub from_rad: f64,
-    /// How far it reaches on from there, radians, up to a whole turn.
-    pub width_rad: f64,
-}
-
-impl Sector {
-    /// Whether it holds a direction, clockwise from forward, radians.
-    pub fn contains(&self, azimuth_rad: f64) -> bool {
-        (azimuth_rad - self.from_rad).rem_euclid(TAU) <= self.width_rad
-    }
-}
-
-/// A rotor or mirror is held, and let go when the window closes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MotorStall {
-    /// From full speed to rest, nanoseconds; as the motor itself slows down when left out.
-    pub stops_within_ns: Option<u64>,
-}
-
 /// A fault within a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed<K> {
@@ -178,58 +136,42 @@ impl<K> Timed<K> {
     }
 }
 
-/// The faults within one device, each sort in the rig's order.
+/// The faults within one device, in the rig's order.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceFaults {
-    /// Of a receiver.
-    pub gnss: Vec<Timed<GnssFault>>,
-    /// Of a lidar's optics.
-    pub lidar: Vec<Timed<LidarFault>>,
-    /// Of a lidar's motor.
-    pub stalls: Vec<Timed<MotorStall>>,
+    all: Vec<Timed<Arc<dyn FamilyData>>>,
 }
 
 impl DeviceFaults {
     /// Those of the device with the place `device`.
     pub fn of(faults: &[FaultConfig], device: usize) -> Self {
-        let mut own = Self::default();
-        for (fault, config) in faults.iter().enumerate().filter(|(_, f)| f.device == device) {
-            let schedule = config.schedule;
-            match &config.kind {
-                FaultKind::Wire(_) => {}
-                FaultKind::Gnss(kind) => own.gnss.push(Timed { fault, schedule, kind: *kind }),
-                FaultKind::Lidar(kind) => {
-                    own.lidar.push(Timed { fault, schedule, kind: kind.clone() });
-                }
-                FaultKind::Stall(kind) => own.stalls.push(Timed { fault, schedule, kind: *kind }),
+        let own = faults.iter().enumerate().filter(|(_, config)| config.device == device);
+        let within = own.filter_map(|(fault, config)| match &config.kind {
+            FaultKind::Wire(_) => None,
+            FaultKind::Device(kind) => {
+                Some(Timed { fault, schedule: config.schedule, kind: kind.clone() })
             }
-        }
-        own
+        });
+        Self { all: within.collect() }
+    }
+
+    /// Those of one kind.
+    pub fn kind<K: Clone + 'static>(&self) -> Vec<Timed<K>> {
+        let of_kind = self.all.iter().filter_map(|timed| {
+            let kind = timed.kind.get::<K>()?.clone();
+            Some(Timed { fault: timed.fault, schedule: timed.schedule, kind })
+        });
+        of_kind.collect()
     }
 }
 
-/// How much light a window that is dirty somewhere lets through there at `at`, one way, 0..=1;
-/// `None` while it is clean.
-pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
-    let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
-        let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };
-        Some(transmission)
-    });
-    transmissions.reduce(f64::min)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sector_may_run_through_forward() {
-        let deg = f64::to_radians;
-        let sector = Sector { from_rad: deg(350.0), width_rad: deg(20.0) };
-        for (azimuth, held) in [(350.0, true), (0.0, true), (369.9, true), (12.0, false)] {
-            assert_eq!(sector.contains(deg(azimuth)), held, "{azimuth}");
-        }
-        let all = Sector { from_rad: 0.0, width_rad: TAU };
-        assert!(all.contains(deg(359.999)) && all.contains(0.0));
+impl<K: FamilyData> From<Vec<Timed<K>>> for DeviceFaults {
+    fn from(faults: Vec<Timed<K>>) -> Self {
+        let all = faults.into_iter().map(|timed| Timed {
+            fault: timed.fault,
+            schedule: timed.schedule,
+            kind: Arc::new(timed.kind) as Arc<dyn FamilyData>,
+        });
+        Self { all: all.collect() }
     }
 }

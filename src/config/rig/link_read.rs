@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::config::profile::{Control, Interface, Profile};
+use crate::config::profile::{Catalogue, Control, Interface, Profile};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -19,6 +19,7 @@ const MAX_SERVER_PORTS: usize = 2;
 pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
+    catalogue: &Catalogue,
 ) -> Option<(LinkConfig, Option<ControlConfig>)> {
     let place = table.place().clone();
     let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
@@ -27,7 +28,7 @@ pub(crate) fn link(
         table.fault(place.fault(title, format!("allowed: one of {}", KINDS.join(", "))));
         return None;
     }
-    let interface = profile.map(Profile::interface);
+    let interface = profile.map(|profile| profile.product.interface);
     let allowed = interface.map_or(&KINDS[..], kinds_of);
     if written.first().is_some_and(|kind| !allowed.contains(kind)) {
         let (title, label) = match interface {
@@ -58,7 +59,7 @@ pub(crate) fn link(
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
             .table("a UDP link")
-            .and_then(|table| udp(table, profile))
+            .and_then(|table| udp(table, profile, catalogue))
             .map(LinkConfig::Udp),
     };
     let control = control(&mut table, profile);
@@ -71,7 +72,7 @@ fn control(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
 ) -> Option<Option<ControlConfig>> {
-    match profile.map(Profile::control) {
+    match profile.map(|profile| profile.product.control) {
         // Of a product that is not known neither can be judged.
         None => {
             let _ = (table.optional("web"), table.optional("control"));
@@ -187,7 +188,11 @@ fn server(table: &mut TableReader<'_>) -> Option<Vec<SocketAddr>> {
     Some(found.into_iter().map(|(address, _)| address).collect())
 }
 
-fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfig> {
+fn udp(
+    mut table: TableReader<'_>,
+    profile: Option<&Profile>,
+    catalogue: &Catalogue,
+) -> Option<UdpConfig> {
     let to_field = table.required("to");
     let to = socket(&to_field);
     if let Some((address, place)) = &to
@@ -196,7 +201,7 @@ fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfi
         let label = "allowed: the receiver's address and port";
         to_field.fault(place.fault("nobody can receive at this address", label));
     }
-    let further_ports = further_ports(&mut table, profile);
+    let further_ports = further_ports(&mut table, profile, catalogue);
     let from_field = table.optional("from");
     let from = socket(&from_field);
     if let (Some((from, place)), Some((to, _))) = (&from, &to)
@@ -222,15 +227,19 @@ fn udp(mut table: TableReader<'_>, profile: Option<&Profile>) -> Option<UdpConfi
 
 /// The destination ports of a product's ports after the first. Of a product that is not known every
 /// key is taken that some product has.
-fn further_ports(table: &mut TableReader<'_>, profile: Option<&Profile>) -> Vec<u16> {
+fn further_ports(
+    table: &mut TableReader<'_>,
+    profile: Option<&Profile>,
+    catalogue: &Catalogue,
+) -> Vec<u16> {
     let products: Vec<&Profile> = match profile {
         Some(profile) => vec![profile],
-        None => Profile::embedded().iter().map(Arc::as_ref).collect(),
+        None => catalogue.profiles().iter().map(Arc::as_ref).collect(),
     };
     let limit = Limit::new(1..=65535, "", "UDP");
     let mut numbers = Vec::new();
     let mut asked = Vec::new();
-    for port in products.into_iter().flat_map(Profile::ports) {
+    for port in products.into_iter().flat_map(|profile| profile.ports()) {
         let Some(key) = port.rig_key.filter(|key| !asked.contains(key)) else { continue };
         asked.push(key);
         let written = table.optional(key).integer(&limit);

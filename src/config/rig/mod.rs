@@ -1,8 +1,7 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
 mod cable_read;
-mod fault_details;
-mod fault_read;
+pub(crate) mod fault_read;
 pub mod faults;
 mod link_read;
 mod object_read;
@@ -12,25 +11,20 @@ mod response_read;
 pub mod responses;
 pub mod scenes;
 pub mod schedule;
+mod wire_fault_read;
 mod world_read;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::gnss::{GnssProfile, GnssSettings};
-use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings};
-use crate::config::imu::{ImuProfile, ImuSettings};
-use crate::config::profile::Profile;
 use crate::config::profile::network::HostAddress;
+use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
-use crate::config::sick_lms1xx::{SickLms1xxProfile, SickLms1xxSettings};
-use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::config::toml::overrides::Override;
-use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
@@ -89,11 +83,15 @@ impl Rig {
     /// # Errors
     /// Everything that is wrong with it, with the profiles and calibrations it names, and with
     /// the overrides.
-    pub fn load(path: &Path, overrides: &[Override]) -> Result<Rig, Diagnostics> {
+    pub fn load(
+        path: &Path,
+        overrides: &[Override],
+        catalogue: &Catalogue,
+    ) -> Result<Rig, Diagnostics> {
         let name = path.display().to_string();
         let source = SourceFile::read(&name, path, MAX_RIG_BYTES)
             .map_err(|why| Diagnostic::new(format!("cannot read rig `{name}`: {why}")))?;
-        read::parse(&source, overrides)
+        read::parse(&source, overrides, catalogue)
     }
 
     /// The rig that runs when none is given: a robot with all kinds of sensors circles in the
@@ -101,8 +99,8 @@ impl Rig {
     ///
     /// # Errors
     /// Everything that is wrong with the overrides.
-    pub fn default_rig(overrides: &[Override]) -> Result<Rig, Diagnostics> {
-        Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides)
+    pub fn default_rig(overrides: &[Override], catalogue: &Catalogue) -> Result<Rig, Diagnostics> {
+        Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides, catalogue)
     }
 
     /// The text of [`Rig::default_rig`], to start one's own from.
@@ -120,8 +118,9 @@ impl Rig {
         text: &str,
         base_dir: &Path,
         overrides: &[Override],
+        catalogue: &Catalogue,
     ) -> Result<Rig, Diagnostics> {
-        read::parse(&SourceFile::new(name, text, base_dir), overrides)
+        read::parse(&SourceFile::new(name, text, base_dir), overrides, catalogue)
     }
 }
 
@@ -421,34 +420,15 @@ pub struct DeviceConfig {
     pub control: Option<ControlConfig>,
     /// The receiver that its GPS input is wired to, by its place in the rig.
     pub gps_cable: Option<usize>,
-    /// Its family, with the firmware's data and this unit's settings.
-    pub family: DeviceFamily,
+    /// What the rig chose, which only its family understands.
+    pub settings: Arc<dyn FamilyData>,
 }
 
-/// A family's firmware and the settings of one unit with it.
-#[derive(Clone, Debug)]
-pub struct Configured<P, S> {
-    /// The firmware's data.
-    pub profile: Arc<P>,
-    /// What the rig chose.
-    pub settings: Box<S>,
-}
-
-/// Every family, by the variant of its profile.
-#[derive(Clone, Debug)]
-pub enum DeviceFamily {
-    /// `velodyne-hdl64e`
-    VelodyneHdl64e(Configured<Hdl64eProfile, Hdl64eSettings>),
-    /// `sick-lms2xx`
-    SickLms2xx(Configured<SickLms2xxProfile, SickLms2xxSettings>),
-    /// `velodyne`
-    Velodyne(Configured<VelodyneProfile, VelodyneSettings>),
-    /// All IMUs.
-    Imu(Configured<ImuProfile, ImuSettings>),
-    /// `gnss`
-    Gnss(Configured<GnssProfile, GnssSettings>),
-    /// `sick-lms1xx`
-    SickLms1xx(Configured<SickLms1xxProfile, SickLms1xxSettings>),
+impl DeviceConfig {
+    /// The unit's settings, if it is of the family whose settings are an `S`.
+    pub fn settings<S: 'static>(&self) -> Option<&S> {
+        self.settings.get()
+    }
 }
 
 /// Where a device's bytes go.

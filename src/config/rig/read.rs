@@ -5,25 +5,19 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use crate::config::gnss_read as gnss;
-use crate::config::hdl64e_read as hdl64e;
-use crate::config::imu_read;
-use crate::config::profile::{DriverProfile, Profile};
+use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::cable_read::{self, Cabled};
 use crate::config::rig::fault_read::faults;
 use crate::config::rig::link_read::link;
 use crate::config::rig::response_read::{Named, responses, stimuli};
 use crate::config::rig::world_read::{robot, seed_limit, world};
 use crate::config::rig::{
-    CasterChoice, Configured, DeviceConfig, DeviceFamily, EngineConfig, LatePolicy, Lead, Rig,
-    RigPlaces, RobotConfig, SchedulerChoice, StampChoice, TrajectoryConfig,
+    CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
+    SchedulerChoice, StampChoice, TrajectoryConfig,
 };
-use crate::config::sick_lms1xx_read as sick_lms1xx;
-use crate::config::sick_lms2xx_read as sick_lms2xx;
 use crate::config::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::config::toml::overrides::Override;
 use crate::config::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
-use crate::config::velodyne_read as velodyne;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
 const FORMAT: &str = "the rig format";
@@ -37,13 +31,17 @@ const DEFAULT_ORIGIN: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
 /// Reads the rig in `source` with `overrides` applied.
-pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Diagnostics> {
+pub fn parse(
+    source: &Arc<SourceFile>,
+    overrides: &[Override],
+    catalogue: &Catalogue,
+) -> Result<Rig, Diagnostics> {
     let faults = Faults::default();
     let rig = parse_toml(source, &faults).and_then(|mut root| {
         for set in overrides {
             set.apply(&mut root, &faults);
         }
-        rig(TableReader::root(root, "a rig", &faults), source)
+        rig(TableReader::root(root, "a rig", &faults), source, catalogue)
     });
     let faults = faults.into_inner();
     match rig {
@@ -52,7 +50,7 @@ pub fn parse(source: &Arc<SourceFile>, overrides: &[Override]) -> Result<Rig, Di
     }
 }
 
-fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Rig> {
+fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>, catalogue: &Catalogue) -> Option<Rig> {
     let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
     let start_utc = start_utc(&root.optional("start_utc"));
     let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
@@ -71,8 +69,8 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>) -> Option<Rig> {
     } else {
         Some(engine(None, is_fed))
     };
-    let devices = devices(&root.required("device"));
-    let faults = faults(&root.optional("fault"), devices.as_deref(), seed);
+    let devices = devices(&root.required("device"), catalogue);
+    let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
     let named = Named {
         devices: devices.as_deref(),
         faults: faults.as_deref(),
@@ -207,14 +205,14 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     all.stamps = table.optional("stamps").choice(&StampChoice::WORDS, origin).unwrap_or(all.stamps);
 }
 
-fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {
+fn devices(field: &Field<'_>, catalogue: &Catalogue) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
     let (items, place) = field.array(expected)?;
     if items.is_empty() {
         field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
     }
     let mut names: Vec<Text> = Vec::new();
-    let mut profiles = Profiles::default();
+    let mut profiles = Profiles { catalogue, loaded: Vec::new() };
     let devices: Vec<_> = items
         .iter()
         .map(|item| {
@@ -238,7 +236,7 @@ fn devices(field: &Field<'_>) -> Option<Vec<DeviceConfig>> {
 
 fn device(
     mut table: TableReader<'_>,
-    profiles: &mut Profiles,
+    profiles: &mut Profiles<'_>,
 ) -> (Option<Text>, Option<DeviceConfig>) {
     let name = file_name(&table.required("name"), "a device's");
     let profile_field = table.required("profile");
@@ -255,10 +253,10 @@ fn device(
         .required("link")
         .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
         .table("a link")
-        .and_then(|table| link(table, profile.as_deref()));
+        .and_then(|table| link(table, profile.as_deref(), profiles.catalogue));
     let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
-    let family = profile.as_deref().and_then(|profile| family(profile, &settings_field));
+    let settings = profile.as_deref().and_then(|profile| settings(profile, &settings_field));
     let device = || {
         Some(DeviceConfig {
             name: name.as_ref()?.value.clone(),
@@ -267,63 +265,20 @@ fn device(
             link: link.clone()?.0,
             control: link?.1,
             gps_cable: None,
-            family: family?,
+            settings: settings?,
         })
     };
     let device = device();
     (name, device)
 }
 
-/// The family of `profile` with the settings written in `field`, or the firmware's own.
-fn family(profile: &Profile, field: &Field<'_>) -> Option<DeviceFamily> {
-    let unit = UnitReader { profile, field };
-    match &profile.driver {
-        DriverProfile::VelodyneHdl64e(driver) => {
-            let unit = unit.read(driver, &driver.defaults, hdl64e::settings);
-            unit.map(DeviceFamily::VelodyneHdl64e)
-        }
-        DriverProfile::Velodyne(driver) => {
-            let unit = unit.read(driver, &driver.defaults, velodyne::settings);
-            unit.map(DeviceFamily::Velodyne)
-        }
-        DriverProfile::SickLms2xx(driver) => {
-            let unit = unit.read(driver, &driver.defaults, sick_lms2xx::settings);
-            unit.map(DeviceFamily::SickLms2xx)
-        }
-        DriverProfile::SickLms1xx(driver) => {
-            let unit = unit.read(driver, &driver.defaults, sick_lms1xx::settings);
-            unit.map(DeviceFamily::SickLms1xx)
-        }
-        DriverProfile::Imu(driver) => {
-            unit.read(driver, &driver.defaults, imu_read::settings).map(DeviceFamily::Imu)
-        }
-        DriverProfile::Gnss(driver) => {
-            unit.read(driver, &driver.defaults, gnss::settings).map(DeviceFamily::Gnss)
-        }
-    }
-}
-
-/// Reads what a rig says of one unit with a known firmware.
-struct UnitReader<'a> {
-    profile: &'a Profile,
-    field: &'a Field<'a>,
-}
-
-impl UnitReader<'_> {
-    fn read<P, S: Clone>(
-        &self,
-        driver: &Arc<P>,
-        defaults: &S,
-        settings: fn(TableReader<'_>, &Profile, &P) -> Option<S>,
-    ) -> Option<Configured<P, S>> {
-        let settings = if self.field.is_written() {
-            let table = self.field.table(&format!("the settings of {}", self.profile.name))?;
-            settings(table, self.profile, driver)?
-        } else {
-            defaults.clone()
-        };
-        Some(Configured { profile: Arc::clone(driver), settings: Box::new(settings) })
-    }
+/// The settings of a unit as written in `field`, or the firmware's own.
+fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>> {
+    let written = match field.is_written() {
+        true => Some(field.table(&format!("the settings of {}", profile.name))?),
+        false => None,
+    };
+    profile.family.read_settings(profile, written)
 }
 
 /// A name that files get; `whose` it is, as in "a device's".
@@ -344,19 +299,19 @@ pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
 }
 
 /// Profiles a rig names by path, so that the faults of each are told once.
-#[derive(Default)]
-struct Profiles {
+struct Profiles<'c> {
+    catalogue: &'c Catalogue,
     loaded: Vec<(PathBuf, Option<Arc<Profile>>)>,
 }
 
-impl Profiles {
+impl Profiles<'_> {
     fn find(&mut self, text: &Text, field: &Field<'_>) -> Option<Arc<Profile>> {
         let name = &text.value;
-        if !Profile::is_path(name) {
-            let profile = Profile::by_name(name);
+        if !Catalogue::is_path(name) {
+            let profile = self.catalogue.by_name(name);
             if profile.is_none() {
                 let title = format!("there is no profile `{name}`");
-                field.fault(text.place.fault(title, Profile::suggestion(name)));
+                field.fault(text.place.fault(title, self.catalogue.suggestion(name)));
             }
             return profile;
         }
@@ -364,7 +319,7 @@ impl Profiles {
         if let Some((_, profile)) = self.loaded.iter().find(|(known, _)| *known == path) {
             return profile.clone();
         }
-        let profile = field.loaded(text, Profile::load(name, &path)).map(Arc::new);
+        let profile = field.loaded(text, self.catalogue.load_profile(name, &path)).map(Arc::new);
         self.loaded.push((path, profile.clone()));
         profile
     }
@@ -393,44 +348,4 @@ fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
     table.finish();
     let [roll, pitch, yaw] = degrees.map(f64::to_radians);
     Some(Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const RIG: &str = include_str!("default-rig.toml");
-
-    proptest! {
-        #[test]
-        fn any_text_is_answered(text: String) {
-            prop_assert!(parse(&SourceFile::new("rig.toml", text, ""), &[]).is_err());
-        }
-
-        /// Damaged rigs are read or refused with a message that renders, never a panic.
-        #[test]
-        fn a_damaged_rig_is_answered(
-            cuts in prop::collection::vec((0..RIG.len(), 0..20usize, ".{0,6}"), 1..4),
-        ) {
-            let mut text = RIG.to_string();
-            for (start, length, insert) in cuts {
-                let start = text.floor_char_boundary(start);
-                let end = text.floor_char_boundary(start + length);
-                text.replace_range(start..end, &insert);
-            }
-            if let Err(faults) = parse(&SourceFile::new("rig.toml", text, ""), &[]) {
-                prop_assert!(!faults.is_empty());
-                prop_assert!(faults.to_string().starts_with("error: "));
-            }
-        }
-
-        #[test]
-        fn any_override_is_answered(key in "(seed|world|robot|device)[].a-z0-9\\[]{0,12}", value: String) {
-            let set = Override { key, value };
-            if let Err(faults) = parse(&SourceFile::new("rig.toml", RIG, ""), &[set]) {
-                prop_assert!(faults.to_string().starts_with("error: "));
-            }
-        }
-    }
 }

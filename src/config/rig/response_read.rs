@@ -160,7 +160,7 @@ fn source(table: &mut TableReader<'_>, named: Named<'_>) -> Option<ResponseSourc
         _ => {
             let text = device.text("the name of a device of this rig")?;
             let (place, config) = device_named(&device, &text, named.devices?)?;
-            if config.profile.interface() == Interface::Datagrams {
+            if config.profile.product.interface == Interface::Datagrams {
                 let label = "allowed: a device with a serial line, or that hosts connect to";
                 let title = format!("`{}` hears nothing from its host", config.name);
                 device.fault(text.place.fault(title, label).help("use `udp` or `tcp`"));

@@ -4,5 +4,6 @@
 mod words;
 
 pub mod diagnostic;
+pub mod keys;
 pub mod overrides;
 pub mod reader;

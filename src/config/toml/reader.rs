@@ -333,6 +333,20 @@ impl<'f> Field<'f> {
         }
     }
 
+    /// A number, or a word that stands for none; `origin` says who allows the word.
+    pub fn number_or_word(
+        &self,
+        limit: &Limit<f64>,
+        word: &str,
+        origin: &str,
+    ) -> Option<Option<f64>> {
+        let node = self.some(&format!("a number or \"{word}\""), "")?;
+        match node.value {
+            Value::String(_) => self.choice(&[(word, None)], &format!("{origin}; else a number")),
+            _ => self.number(limit).map(Some),
+        }
+    }
+
     /// One of a few words; `origin` says who allows them.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
         let list: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();

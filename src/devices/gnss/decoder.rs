@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::profile::{DriverProfile, Profile};
+use super::profile::GnssProfile;
+use crate::config::profile::Profile;
 use crate::devices::decoder::{
     Decoders, Fields, Frame as Found, Place, StreamDecoder, Totals, object_of,
 };
@@ -17,9 +18,9 @@ pub(crate) struct GnssDecoders;
 
 impl Decoders for GnssDecoders {
     fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        match profile.map(|profile| &profile.driver) {
-            None | Some(DriverProfile::Gnss(_)) => vec![Box::new(GnssDecoder::default())],
-            Some(_) => Vec::new(),
+        match profile.map(|profile| profile.data::<GnssProfile>()) {
+            None | Some(Some(_)) => vec![Box::new(GnssDecoder::default())],
+            Some(None) => Vec::new(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A receiver that tells its last fix again and again.
 
 use super::clock::Stamp;
-use crate::config::rig::faults::{GnssFault, Timed};
+use crate::config::rig::faults::Timed;
 use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::Solution;
 
 /// What the receiver tells instead of `now` when what it told before is `last`, and what that is

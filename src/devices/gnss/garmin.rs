@@ -4,7 +4,7 @@
 
 use super::Gnss;
 use super::items::{UART1, key, rate_key, sentence_id};
-use crate::config::gnss::SentenceKind;
+use super::profile::SentenceKind;
 use crate::time::SimTime;
 use crate::wire::nmea::RawSentence;
 

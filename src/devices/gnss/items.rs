@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::config::gnss::{GnssProfile, GnssSettings, GnssSystem, NmeaVersion, SentenceKind};
+use super::profile::{GnssProfile, GnssSettings, NmeaVersion, SentenceKind};
+use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
 
@@ -343,18 +344,18 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         (key::RATE_MEAS, settings.period_ns / 1_000_000),
         (key::UART1_BAUDRATE, settings.baud.into()),
         (key::NMEA_HIGHPREC, settings.high_precision.into()),
-        (key::INFIL_MINELEV, settings.mask_rad.to_degrees().round() as u64),
+        (key::INFIL_MINELEV, settings.receiver.mask_rad.to_degrees().round() as u64),
         (key::TP1_ENA, settings.pulse.is_enabled.into()),
         (key::LEN_LOCK_TP1, settings.pulse.width_ns / 1000),
     ];
     for system in profile.systems() {
-        items.push((system_key(system), settings.systems.contains(&system).into()));
+        items.push((system_key(system), settings.receiver.systems.contains(&system).into()));
     }
     for kind in &profile.nmea.order {
         let key = rate_key(sentence_id(*kind), UART1);
         items.extend(key.map(|key| (key, settings.sentences.contains(kind).into())));
     }
-    for (name, id) in &crate::config::gnss::UBX_OUTPUTS {
+    for (name, id) in &crate::devices::gnss::profile::UBX_OUTPUTS {
         let key = rate_key(*id, UART1);
         let is_on = settings.messages.iter().any(|on| on == name);
         items.extend(key.map(|key| (key, is_on.into())));

@@ -4,10 +4,10 @@ use glam::{DVec3, Vec3};
 
 use super::clock::Stamp;
 use super::sentences::shown_dop;
-use crate::config::gnss::{BestFix, GnssSystem};
 use crate::frames::GeoOrigin;
 use crate::sensors::gnss::dop::Dop;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
+use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::wire::ubx::mon::TimTp;
 use crate::wire::ubx::nav::*;
 use crate::wire::ubx::{Message, MessageId, Payload};

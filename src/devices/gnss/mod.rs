@@ -15,13 +15,18 @@
 
 mod clock;
 pub(crate) mod decoder;
+mod describe;
+mod family;
 mod frozen;
 mod garmin;
 mod items;
 mod messages;
+pub mod profile;
+mod profile_read;
 mod sentences;
 mod ublox;
 
+pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{Stamp, next_on_grid};
@@ -30,13 +35,15 @@ use self::messages::Reporter;
 use self::sentences::Writer;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
-use crate::config::gnss::{
-    GnssDialect, GnssProfile, GnssSettings, GnssSystem, NmeaVersion, UBX_OUTPUTS,
+use crate::config::rig::faults::Timed;
+use crate::devices::gnss::profile::{
+    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS,
 };
-use crate::config::rig::faults::{GnssFault, Timed};
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
+use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};
+use crate::sensors::gnss::settings::GnssSystem;
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
@@ -109,7 +116,7 @@ impl Gnss {
         let drift = noise.request(CLOCK_REQUEST).standard_normal(0, Quantity::GnssClock);
         let has_text = profile.dialect.is_ublox() && !profile.identity.boot_text.is_empty();
         let mut receiver = Self {
-            navigator: Navigator::new(settings, constellation, noise, SimTime::ZERO),
+            navigator: Navigator::new(&settings.receiver, constellation, noise, SimTime::ZERO),
             store: Store::new(profile, settings),
             port: Uart::new(settings.baud, profile.tx_buffer_bytes),
             lost_told: 0,

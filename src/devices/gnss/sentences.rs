@@ -1,10 +1,9 @@
 //! A solution as NMEA sentences.
 
 use super::clock::Stamp;
-use crate::config::gnss::{
-    BestFix, GnssDialect, GnssProfile, GnssSystem, NmeaVersion, SentenceKind,
-};
+use super::profile::{GnssDialect, GnssProfile, NmeaVersion, SentenceKind};
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
+use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::wire::nmea::{
     Content, Date, Gbs, Gga, Gll, Gns, Gsa, Gst, Gsv, Number, Position, RawSentence, Rmc,
     SatelliteInView, Sentence, Tail, Time, Vtg, Zda,

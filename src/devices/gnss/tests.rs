@@ -1,9 +1,10 @@
+use crate::devices::family::catalogue;
+use crate::devices::gnss::profile::GnssProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::gnss::ErrorPreset;
-use crate::config::profile::{DriverProfile, Profile};
 use crate::frames::{GeoOrigin, Geodetic, Transform};
+use crate::sensors::gnss::settings::ErrorPreset;
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Sensor, Surroundings};
 use crate::wire::nmea::{Content, RawSentence};
@@ -18,6 +19,7 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
 mod faults;
+mod receiver;
 mod timing;
 
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
@@ -32,12 +34,12 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str, change: impl Fn(&mut GnssSettings)) -> Self {
-        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-        let DriverProfile::Gnss(driver) = &profile.driver else { panic!() };
+        let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let Some(driver) = profile.data::<GnssProfile>() else { panic!() };
         let mut settings = driver.defaults.clone();
         change(&mut settings);
         let epoch = Epoch::new("2026-11-21T09:27:20Z".parse().unwrap());
-        let sensor = SkySensor::new(&settings, epoch);
+        let sensor = SkySensor::new(&settings.receiver, epoch);
         let noise = NoiseSource::new(1, "gnss");
         let origin = GeoOrigin::new(Geodetic {
             latitude_deg: 47.285_233_167,
@@ -170,8 +172,10 @@ const F9P: &str = "ublox-zed-f9p-hpg1.11";
 #[test]
 fn an_epoch_has_the_captures_order() {
     let mut bench = Bench::new(F9P, |settings| {
-        settings.sentences =
-            crate::config::gnss::SentenceKind::WORDS.iter().map(|(_, kind)| *kind).collect();
+        settings.sentences = crate::devices::gnss::profile::SentenceKind::WORDS
+            .iter()
+            .map(|(_, kind)| *kind)
+            .collect();
         settings.baud = 115_200;
     });
     bench.run(8.95);
@@ -189,8 +193,8 @@ fn an_epoch_has_the_captures_order() {
 #[test]
 fn sentences_agree_with_another_reader_and_with_the_truth() {
     let mut bench = Bench::new(F9P, |settings| {
-        settings.apply(ErrorPreset::None);
-        settings.grades.iter_mut().for_each(|grade| grade.velocity_std_m_s = 0.0);
+        settings.receiver.apply(ErrorPreset::None);
+        settings.receiver.grades.iter_mut().for_each(|grade| grade.velocity_std_m_s = 0.0);
         settings.baud = 115_200;
     });
     bench.run(12.5);
@@ -539,7 +543,7 @@ fn garmin_takes_its_commands() {
 fn two_bytes_tell_the_same_time() {
     let mut bench = Bench::new("ublox-zed-f9p-hpg1.32", |settings| {
         settings.messages = vec!["NAV-PVT".to_string(), "NAV-TIMEGPS".to_string()];
-        settings.leap_known_after_ns = 4 * SECOND;
+        settings.receiver.leap_known_after_ns = 4 * SECOND;
         settings.firmware_leap_s = 17;
     });
     bench.run(12.0);

@@ -8,8 +8,9 @@
 use super::Gnss;
 use super::items::{Protocol, UART1, input_key, key, output_key, rate_key, system_key};
 use super::messages::gnss_id;
-use crate::config::gnss::{BestFix, GnssDialect, GnssSystem, UBX_OUTPUTS};
+use super::profile::{GnssDialect, UBX_OUTPUTS};
 use crate::sensors::gnss::navigator::Fix;
+use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::time::SimTime;
 use crate::wire::nmea::{Number, RawSentence};
 use crate::wire::ubx::cfg::{
@@ -404,7 +405,7 @@ impl Gnss {
 
     /// `PUBX,40,GLL,ddc,uart1,uart2,usb,spi,0`
     fn set_sentence_rates(&mut self, kind: &str, rates: &[&str]) {
-        let words = crate::config::gnss::SentenceKind::WORDS;
+        let words = crate::devices::gnss::profile::SentenceKind::WORDS;
         let Some((_, kind)) = words.iter().find(|(word, _)| *word == kind) else { return };
         for (port, rate) in rates.iter().take(5).enumerate() {
             let key = rate_key(super::sentence_id(*kind), port as u8);

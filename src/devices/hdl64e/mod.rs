@@ -9,10 +9,18 @@
 //! receivers do; captures of other Velodyne models for what the manuals leave out: a point
 //! without return has distance zero and a small intensity.
 
+pub mod calibration;
+mod calibration_xml;
+mod describe;
+mod family;
 mod optics;
 mod planner;
+pub mod profile;
+pub(super) mod profile_read;
 mod schedule;
+mod serial_settings;
 
+pub use self::family::Hdl64eFamily;
 use super::spinning::backlog::Held;
 use super::spinning::clock::{DeviceClock, PpsState};
 use super::spinning::program::Program;
@@ -20,14 +28,15 @@ use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
 use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
-use crate::config::hdl64e::{
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::hdl64e::profile::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
 };
-use crate::config::hdl64e_serial::SerialProfile;
-use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
+use crate::devices::hdl64e::serial_settings::SerialProfile;
 use crate::links::line::LineSettings;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
 };
@@ -113,8 +122,8 @@ impl Hdl64e {
 
     /// The faults within it. Must be called before [`Self::lidar`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.lidar.clone();
-        self.stream.program.set_stalls(&faults.stalls);
+        self.optics_faults = faults.kind();
+        self.stream.program.set_stalls(&faults.kind());
     }
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.

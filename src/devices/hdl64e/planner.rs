@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::schedule::{BlockSource, Schedule};
-use crate::config::hdl64e::{Hdl64eProfile, Hdl64eSettings, ReturnMode};
-use crate::config::velodyne_motor::MotorSettings;
+use crate::devices::hdl64e::profile::{Hdl64eProfile, Hdl64eSettings, ReturnMode};
 use crate::devices::spinning::backlog;
+use crate::devices::spinning::motor_settings::MotorSettings;
 use crate::devices::spinning::planned::Planned;
 use crate::devices::spinning::program::Program;
 use crate::devices::spinning::stream::{self, Undone};

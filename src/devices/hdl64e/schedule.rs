@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::config::hdl64e::{
+use crate::devices::hdl64e::profile::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, S1Grouping,
 };
 use crate::sensors::FiringSlot;
@@ -160,12 +160,12 @@ fn bank_of(block: usize) -> Bank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::hdl64e::ReturnMode;
-    use crate::config::profile::{DriverProfile, Profile};
+    use crate::devices::family::catalogue;
+    use crate::devices::hdl64e::profile::ReturnMode;
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
-        let profile = Profile::find(name).unwrap_or_else(|e| panic!("{e}"));
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("{name}") };
+        let profile = catalogue().profile(name).unwrap_or_else(|e| panic!("{e}"));
+        let Some(driver) = profile.data::<Hdl64eProfile>() else { panic!("{name}") };
         let mut settings = driver.defaults.clone();
         change(&mut settings);
         let is_dual = settings.return_mode == ReturnMode::Dual;

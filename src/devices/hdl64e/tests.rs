@@ -1,9 +1,10 @@
+use crate::devices::family::catalogue;
+use crate::devices::hdl64e::profile::Hdl64eProfile;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
 use crate::devices::Output;
 use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent};
 
@@ -19,8 +20,8 @@ struct Run {
 
 impl Run {
     fn new(name: &str, ahead_ms: u64) -> Self {
-        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { panic!("{name}") };
+        let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let Some(driver) = profile.data::<Hdl64eProfile>() else { panic!("{name}") };
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let noise = NoiseSource::new(1, name);
         let unit = Hdl64e::new(driver, &driver.defaults, noise, epoch);
@@ -167,8 +168,8 @@ fn the_view_and_the_status_bytes_follow() {
 
 #[test]
 fn a_dirty_window_asks_for_cleaning() {
-    use crate::config::rig::faults::Sector;
     use crate::config::rig::schedule::Schedule;
+    use crate::sensors::optics_fault::Sector;
     for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
         let mut run = Run::new(name, 100);
         let schedule =
@@ -176,7 +177,7 @@ fn a_dirty_window_asks_for_cleaning() {
         let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
         let kind = LidarFault::DirtyWindow { sector, transmission: 0.4 };
         let lidar = vec![Timed { fault: 0, schedule, kind }];
-        run.unit.set_faults(&DeviceFaults { lidar, ..DeviceFaults::default() });
+        run.unit.set_faults(&DeviceFaults::from(lidar));
         run.until(4500, 10);
         let mut decoder = StatusDecoder::new();
         let mut asks = Vec::new();

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::imu::ImuProtocol;
-use crate::config::profile::{DriverProfile, Profile};
+use super::profile::ImuProfile;
+use crate::config::profile::Profile;
 use crate::devices::decoder::{Decoders, Fields, Frame, Place, StreamDecoder, Totals, object_of};
+use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::mip::Mip;
 use crate::wire::phone::Phone;
@@ -19,7 +20,7 @@ pub(crate) struct ImuDecoders;
 
 impl Decoders for ImuDecoders {
     fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        let protocols = match profile.map(|profile| &profile.driver) {
+        let protocols = match profile.map(|profile| profile.data::<ImuProfile>()) {
             None => vec![
                 ImuProtocol::FdiLink,
                 ImuProtocol::VectorNav,
@@ -28,8 +29,8 @@ impl Decoders for ImuDecoders {
                 ImuProtocol::SbgEcom,
                 ImuProtocol::Phone,
             ],
-            Some(DriverProfile::Imu(driver)) => vec![driver.dialect.protocol()],
-            Some(_) => Vec::new(),
+            Some(Some(driver)) => vec![driver.dialect.protocol()],
+            Some(None) => Vec::new(),
         };
         let decoders = protocols.into_iter().map(ImuDecoder::new);
         decoders.map(|decoder| Box::new(decoder) as Box<dyn StreamDecoder>).collect()

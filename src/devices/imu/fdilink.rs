@@ -90,7 +90,7 @@ impl Protocol for FdiLinkUnit {
         for name in &self.messages {
             let mut packet = Self::packet(name, sample, &measured, timestamp_us);
             if let Packet::GeodeticPosition(p) = &mut packet {
-                let std_m = unit.settings.navigation.position_std_m as f32;
+                let std_m = unit.settings.model.navigation.position_std_m as f32;
                 (p.horizontal_accuracy_m, p.vertical_accuracy_m) = (std_m, std_m);
             }
             let mut bytes = Vec::new();

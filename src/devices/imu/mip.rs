@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::{Protocol, Unit};
-use crate::config::imu_answers::MipAnswers;
+use crate::devices::imu::answers::MipAnswers;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};

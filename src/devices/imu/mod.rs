@@ -16,21 +16,28 @@
 //! A unit has been on since the first instant; its clock starts there. Between two outputs the
 //! samples are averaged (`decimation`), so that white noise keeps its density at every rate.
 
+pub mod answers;
 pub(crate) mod decoder;
+mod describe;
+mod family;
 pub mod fdilink;
 pub mod mip;
 pub mod output;
 pub mod phone;
+pub mod profile;
+mod profile_read;
 pub mod sbg_ecom;
 pub mod vectornav;
 pub mod xbus;
 
+pub use self::family::ImuFamily;
+pub use self::profile::ImuProtocol;
 use std::collections::VecDeque;
 
 use super::uart::Uart;
 use super::{Device, Transmit};
-use crate::config::imu::{ImuProfile, ImuSettings};
-use crate::config::imu_answers::Dialect;
+use crate::devices::imu::answers::Dialect;
+use crate::devices::imu::profile::{ImuProfile, ImuSettings};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::links::line::LineSettings;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
@@ -164,7 +171,7 @@ impl Imu {
         Self {
             unit,
             protocol,
-            errors: ImuErrors::new(settings, seed, name, period_ns as f64 * 1e-9),
+            errors: ImuErrors::new(&settings.model, seed, name, period_ns as f64 * 1e-9),
             period_ns,
             series: (SERIES_NS / period_ns).max(1) as u32,
             next_request: 0,
@@ -176,7 +183,7 @@ impl Imu {
     /// The physics that measures for this unit.
     pub fn sensor(&self) -> ImuSensor {
         let date = self.unit.epoch.civil(SimTime::ZERO).date();
-        ImuSensor::new(&self.unit.settings, date)
+        ImuSensor::new(&self.unit.settings.model, date)
     }
 
     /// Hands over the samples that are due.

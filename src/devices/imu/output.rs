@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use crate::config::imu::Decimation;
+use crate::devices::imu::profile::Decimation;
 use crate::frames::rpy_from_quat;
 use crate::sensors::imu::Sample;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::output::{Measured, Stream, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
 use super::xbus::gps_time_of_week_ms;
 use super::{Protocol, Unit, believed_place};
-use crate::config::imu_answers::SbgAnswers;
+use crate::devices::imu::answers::SbgAnswers;
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{
@@ -172,7 +172,7 @@ impl SbgUnit {
         let clock_ns = unit.clock_ns(sample);
         let timestamp_us = (clock_ns / 1000) as u32;
         let attitude = ned_from_frd(sample.attitude);
-        let errors = &unit.settings.attitude;
+        let errors = &unit.settings.model.attitude;
         let (level, heading) = (errors.roll_pitch_std_rad as f32, errors.heading_std_rad as f32);
         let std_rad = [level, level, heading];
         let healthy = &self.answers;
@@ -222,7 +222,7 @@ impl SbgUnit {
                 declination_inclination_rad: None,
             }),
             _ => {
-                let navigation = &unit.settings.navigation;
+                let navigation = &unit.settings.model.navigation;
                 let place = believed_place(sample);
                 let velocity = sample.truth.velocity_m_s + sample.velocity_error_m_s;
                 Log::EkfNav(EkfNav {

@@ -1,12 +1,13 @@
 //! What all units have in common; conversations are in `tests/dialogues/imu`.
 
+use crate::devices::family::catalogue;
+use crate::devices::imu::profile::ImuProfile;
 use glam::DVec3;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::imu::{ImuProtocol, MESSAGES};
-use crate::config::profile::{DriverProfile, Profile};
 use crate::devices::Output;
+use crate::devices::imu::profile::{ImuProtocol, MESSAGES};
 use crate::frames::quat_from_rpy;
 use crate::sensors::imu::InertialTruth;
 use crate::wire::stream::frames_in;
@@ -26,9 +27,9 @@ const PROFILES: [&str; 6] = [
 ];
 
 fn driver(name: &str) -> ImuProfile {
-    let profile = Profile::find(name).unwrap();
-    let DriverProfile::Imu(driver) = &profile.driver else { panic!("{name} is an IMU") };
-    (**driver).clone()
+    let profile = catalogue().profile(name).unwrap();
+    let Some(driver) = profile.data::<ImuProfile>() else { panic!("{name} is an IMU") };
+    driver.clone()
 }
 
 /// A level robot that faces 30 degrees north of east, accelerates and turns.
@@ -235,7 +236,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
 #[test]
 fn ends_of_ranges_raise_the_protocols_bits() {
     let narrow = |_: &mut ImuProfile, settings: &mut ImuSettings| {
-        settings.accel.range = 5.0;
+        settings.model.accel.range = 5.0;
     };
     let mut bench = Bench::new("xsens-mti30", narrow);
     bench.run(50);

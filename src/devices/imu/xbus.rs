@@ -14,7 +14,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::output::{Measured, Stream, positive};
 use super::{Protocol, Unit};
-use crate::config::imu_answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
+use crate::devices::imu::answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
 use crate::frames::rpy_from_quat;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;

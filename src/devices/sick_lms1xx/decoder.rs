@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::config::profile::{DriverProfile, Profile};
+use super::profile::SickLms1xxProfile;
+use crate::config::profile::Profile;
 use crate::devices::decoder::{
     Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
 };
@@ -21,9 +22,9 @@ pub(crate) struct ColaDecoders;
 
 impl Decoders for ColaDecoders {
     fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        match profile.map(|profile| &profile.driver) {
-            None | Some(DriverProfile::SickLms1xx(_)) => vec![Box::new(ColaDecoder::default())],
-            Some(_) => Vec::new(),
+        match profile.map(|profile| profile.data::<SickLms1xxProfile>()) {
+            None | Some(Some(_)) => vec![Box::new(ColaDecoder::default())],
+            Some(None) => Vec::new(),
         }
     }
 }

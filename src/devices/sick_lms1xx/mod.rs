@@ -18,11 +18,16 @@
 mod clients;
 mod commands;
 pub(crate) mod decoder;
+mod describe;
+mod family;
+pub mod profile;
+mod profile_read;
 mod scanning;
 mod scans;
 #[cfg(test)]
 mod tests;
 
+pub use self::family::SickLms1xxFamily;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::clients::Client;
@@ -30,8 +35,9 @@ use self::commands::{Answer, STORED};
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
 use super::{Device, Output, Transmit};
-use crate::config::rig::faults::{DeviceFaults, LidarFault, MotorStall, Timed, dirt_at};
-use crate::config::sick_lms1xx::{
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::motor_stall::MotorStall;
+use crate::devices::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::links::Peer;
@@ -39,6 +45,7 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
@@ -161,8 +168,8 @@ impl SickLms1xx {
 
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.lidar.clone();
-        self.stalls = faults.stalls.clone();
+        self.optics_faults = faults.kind();
+        self.stalls = faults.kind();
     }
 
     /// What it says of itself at `at`: the rig's word, or what the window looks like.

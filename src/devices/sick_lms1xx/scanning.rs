@@ -7,7 +7,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::config::sick_lms1xx::{ScanMode, SickLms1xxProfile, TURN};
+use crate::devices::sick_lms1xx::profile::{ScanMode, SickLms1xxProfile, TURN};
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;

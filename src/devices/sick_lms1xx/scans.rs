@@ -1,7 +1,7 @@
 //! Scans as telegrams.
 
 use super::scanning::Mirror;
-use crate::config::sick_lms1xx::{
+use crate::devices::sick_lms1xx::profile::{
     EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
 use crate::sensors::fault::FaultEffect;

@@ -1,8 +1,9 @@
+use crate::devices::family::catalogue;
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::*;
-use crate::config::rig::{Configured, DeviceFamily, Rig};
+use crate::config::rig::Rig;
 use crate::sensors::{Echoes, Return, Subject};
 use crate::wire::cola::frame::Splitter;
 use crate::wire::cola::scan_data::ScanData;
@@ -30,11 +31,11 @@ impl Bench {
              [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\n\
              link = {{ tcp = [\"127.0.0.1:2111\", \"127.0.0.1:2112\"] }}\n[device.settings]\n{settings}\n"
         );
-        let rig = Rig::parse("rig", &rig, Path::new(""), &[]).unwrap_or_else(|f| panic!("{f}"));
+        let rig = Rig::parse("rig", &rig, Path::new(""), &[], catalogue())
+            .unwrap_or_else(|f| panic!("{f}"));
         let device = &rig.devices[0];
-        let DeviceFamily::SickLms1xx(Configured { profile, settings }) = &device.family else {
-            panic!("another family")
-        };
+        let profile = device.profile.data::<SickLms1xxProfile>().expect("an LMS1xx");
+        let settings = device.settings::<SickLms1xxSettings>().expect("an LMS1xx");
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         Self {
             unit: SickLms1xx::new(profile, settings, NoiseSource::new(1, "scanner"), epoch),

@@ -8,7 +8,8 @@ mod words;
 
 use serde_json::{Map, Value, json};
 
-use crate::config::profile::{DriverProfile, Profile};
+use super::profile::SickLms2xxProfile;
+use crate::config::profile::Profile;
 use crate::devices::decoder::{
     Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
 };
@@ -24,12 +25,10 @@ pub(crate) struct LmsDecoders;
 
 impl Decoders for LmsDecoders {
     fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        let variant = match profile.map(|profile| &profile.driver) {
+        let variant = match profile.map(|profile| profile.data::<SickLms2xxProfile>()) {
             None => None,
-            Some(DriverProfile::SickLms2xx(driver)) => {
-                (!driver.can_switch_variant).then_some(driver.defaults.variant)
-            }
-            Some(_) => return Vec::new(),
+            Some(Some(driver)) => (!driver.can_switch_variant).then_some(driver.defaults.variant),
+            Some(None) => return Vec::new(),
         };
         vec![Box::new(LmsDecoder { variant, ..LmsDecoder::default() })]
     }

@@ -9,8 +9,9 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::config::rig::faults::{MotorStall, Timed};
-use crate::config::sick_lms2xx::{SickLms2xxProfile, SickLms2xxSettings};
+use crate::config::rig::faults::Timed;
+use crate::devices::motor_stall::MotorStall;
+use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};

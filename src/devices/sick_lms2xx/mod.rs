@@ -18,28 +18,34 @@
 mod capture;
 mod commands;
 pub(crate) mod decoder;
+mod describe;
+mod family;
 mod hearing;
 mod mirror;
+pub mod profile;
+mod profile_read;
 mod stream;
 mod telegrams;
 #[cfg(test)]
 mod tests;
 
 use self::capture::{Belongs, Capture};
+pub use self::family::SickLms2xxFamily;
 use self::hearing::{Heard, Hearing};
 use self::mirror::{Mirror, Pattern};
 use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
 use super::uart::Uart;
 use super::{Device, Transmit};
-use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed, dirt_at};
-use crate::config::sick_lms2xx::{
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::sick_lms2xx::profile::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
@@ -149,8 +155,8 @@ impl SickLms2xx {
 
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.lidar.clone();
-        self.mirror.suffer(&faults.stalls);
+        self.optics_faults = faults.kind();
+        self.mirror.suffer(&faults.kind());
     }
 
     /// Bits 0 to 2 of the status byte.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::capture::{Belongs, Capture};
 use super::mirror::{Mirror, Pattern};
 use super::telegrams::Format;
-use crate::config::sick_lms2xx::TransmissionStart;
+use crate::devices::sick_lms2xx::profile::TransmissionStart;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
 use crate::time::SimTime;
 

@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use super::mirror::Pattern;
-use crate::config::sick_lms2xx::{ScanIndexCounts, SickLms2xxProfile};
+use crate::devices::sick_lms2xx::profile::{ScanIndexCounts, SickLms2xxProfile};
 use crate::sensors::Return;
 use crate::wire::sick_lms2xx::SpecialValue;
 use crate::wire::sick_lms2xx::command::Subrange;

@@ -1,10 +1,11 @@
+use crate::devices::family::catalogue;
+use crate::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
-use crate::config::rig::faults::MotorStall;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
+use crate::devices::motor_stall::MotorStall;
 use crate::sensors::{PulseReturns, Return, Subject};
 use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
 use crate::wire::sick_lms2xx::command::Subrange;
@@ -29,9 +30,9 @@ impl Bench {
     }
 
     fn with_profile(name: &str, change: impl FnOnce(&mut SickLms2xxProfile)) -> Self {
-        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-        let DriverProfile::SickLms2xx(driver) = &profile.driver else { panic!("{name}") };
-        let mut driver = (**driver).clone();
+        let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };
+        let mut driver = driver.clone();
         change(&mut driver);
         let unit = SickLms2xx::new(&driver, &driver.defaults, NoiseSource::new(1, name));
         Self { unit, now: 0, sent: Vec::new(), measured: 0 }
@@ -209,7 +210,8 @@ fn a_slow_line_skips_scans_and_measures_only_what_it_sends() {
 #[test]
 fn when_the_line_is_free_the_newest_scan_goes_at_once() {
     let mut bench = Bench::with_profile("sick-lms291-s05-x1.27", |profile| {
-        profile.transmission_start = crate::config::sick_lms2xx::TransmissionStart::LineFree;
+        profile.transmission_start =
+            crate::devices::sick_lms2xx::profile::TransmissionStart::LineFree;
         profile.defaults.rate = LineRate::Baud38400;
         profile.defaults.power_on_mode = PowerOnMode::Continuous;
     });
@@ -468,15 +470,15 @@ proptest! {
 
 #[test]
 fn a_dirty_window_sets_the_pollution_bit_while_it_is_dirty() {
-    use crate::config::rig::faults::Sector;
     use crate::config::rig::schedule::Schedule;
+    use crate::sensors::optics_fault::Sector;
     let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::Continuous);
     let schedule =
         Schedule { start: SimTime(200 * MS), duration_ns: Some(200 * MS), period_ns: None };
     let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
     let kind = LidarFault::DirtyWindow { sector, transmission: 0.4 };
     let lidar = vec![Timed { fault: 0, schedule, kind }];
-    bench.unit.set_faults(&DeviceFaults { lidar, ..DeviceFaults::default() });
+    bench.unit.set_faults(&DeviceFaults::from(lidar));
     bench.run_ms(600);
     let replies = bench.replies();
     assert!(replies.len() > 15);
@@ -494,7 +496,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
         Schedule { start: SimTime(1000 * MS), duration_ns: Some(500 * MS), period_ns: None };
     let kind = MotorStall { stops_within_ns: None };
     let stalls = vec![Timed { fault: 3, schedule, kind }];
-    bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    bench.unit.set_faults(&DeviceFaults::from(stalls));
     bench.run_ms(1200);
     let before: Vec<_> = scans(&mut bench).iter().map(|(due, _)| *due).collect();
     // A scan of half degrees takes 26.7 ms; one under way is not sent.
@@ -545,7 +547,7 @@ fn scans_that_were_given_up_are_measured_again_unless_the_mirror_is_held_meanwhi
             period_ns: None,
         };
         let stalls = vec![Timed { fault: 0, schedule, kind: MotorStall { stops_within_ns: None } }];
-        bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+        bench.unit.set_faults(&DeviceFaults::from(stalls));
         bench.run_ms(200);
         bench.say(&Command::RequestMean { scans: 4 });
         bench.unit.advance(SimTime(230 * MS));
@@ -573,7 +575,7 @@ fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
         let schedule = Schedule { start: SimTime(100 * MS), duration_ns, period_ns };
         let kind = MotorStall { stops_within_ns: None };
         let stalls = vec![Timed { fault: 0, schedule, kind }];
-        bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+        bench.unit.set_faults(&DeviceFaults::from(stalls));
         bench.run_ms(2000);
         let dues = scans(&mut bench);
         assert!(!dues.is_empty() && dues.iter().all(|(due, _)| *due < 120 * MS));

@@ -13,8 +13,8 @@
 
 use jiff::civil::DateTime;
 
-use crate::config::velodyne_clock::{ClockReference, ClockSettings, TimeSentence};
 use crate::devices::CableSignal;
+use crate::devices::spinning::clock_settings::{ClockReference, ClockSettings, TimeSentence};
 use crate::links::line::{LineSettings, received};
 use crate::time::{Epoch, SimTime};
 use crate::wire::nmea::RawSentence;

@@ -6,6 +6,8 @@
 
 pub(crate) mod backlog;
 pub mod clock;
+pub mod clock_settings;
+pub mod motor_settings;
 pub(crate) mod planned;
 pub(crate) mod program;
 pub(crate) mod rotor;

@@ -5,8 +5,9 @@
 //! effect before [`REACTION_NS`]: packets that are due until then may have been handed over.
 
 use super::rotor::{Phase, Rotor};
-use crate::config::rig::faults::{MotorStall, Timed};
+use crate::config::rig::faults::Timed;
 use crate::devices::REACTION_NS;
+use crate::devices::motor_stall::MotorStall;
 use crate::time::SimTime;
 
 /// No change waits longer than this for the rotor, nanoseconds.

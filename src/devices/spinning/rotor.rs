@@ -13,8 +13,9 @@ mod stretch;
 
 use std::f64::consts::TAU;
 
-use crate::config::rig::faults::{MotorStall, Timed};
-use crate::config::velodyne_motor::MotorSettings;
+use crate::config::rig::faults::Timed;
+use crate::devices::motor_stall::MotorStall;
+use crate::devices::spinning::motor_settings::MotorSettings;
 use crate::sensors::RotorMotion;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;

@@ -3,7 +3,7 @@
 //! Boards warm up from power-up on towards an end, exponentially. Starting anew takes too short to
 //! cool down: only what the unit tells of its power-up begins again.
 
-use crate::config::velodyne_web::ThermalProfile;
+use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::time::SimTime;
 use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 

@@ -3,12 +3,12 @@
 use core::net::Ipv4Addr;
 
 use super::Velodyne;
-use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::network::HostAddress;
-use crate::config::velodyne::{VelodyneProfile, VelodyneSettings};
+use crate::devices::hdl64e::profile::ReturnMode;
 use crate::devices::spinning::clock::PpsState;
 use crate::devices::spinning::rotor::Phase;
 use crate::devices::spinning::view::View;
+use crate::devices::velodyne::profile::{VelodyneProfile, VelodyneSettings};
 use crate::devices::{Output, Transmit};
 use crate::time::{Epoch, SimTime};
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
-use crate::config::velodyne_position::{Axis, PositionImu};
+use crate::devices::velodyne::position_settings::{Axis, PositionImu};
 use crate::sensors::imu::{ImuSensor, InertialTruth};
 use crate::sensors::lidar::{Lidar, Scratch};
 use crate::sensors::noise::{NoiseSource, Quantity};

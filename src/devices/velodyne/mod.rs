@@ -9,12 +9,19 @@
 
 mod boards;
 mod control;
+mod describe;
+mod family;
 mod inertial;
 pub(crate) mod layout;
 mod planner;
 mod position;
+mod position_settings;
+pub mod profile;
+mod profile_read;
 mod web;
+mod web_settings;
 
+pub use self::family::VelodyneFamily;
 use std::sync::Arc;
 
 use super::spinning::backlog::{Held, PacketPlan as _};
@@ -24,14 +31,18 @@ use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
 use super::spinning::view::View;
 use super::{CableSignal, Device, Transmit};
-use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::network::HostAddress;
-use crate::config::rig::faults::{DeviceFaults, LidarFault, Timed};
-use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use crate::config::rig::faults::DeviceFaults;
+use crate::config::rig::faults::Timed;
+use crate::devices::hdl64e::profile::ReturnMode;
+use crate::devices::velodyne::profile::{
+    VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
+};
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
+use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor};
 use crate::time::{Epoch, SimTime};
@@ -114,8 +125,8 @@ impl Velodyne {
 
     /// The faults within it. Must be called before [`Self::sensor`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
-        self.optics_faults = faults.lidar.clone();
-        self.stream.program.set_stalls(&faults.stalls);
+        self.optics_faults = faults.kind();
+        self.stream.program.set_stalls(&faults.kind());
     }
 
     /// Wires a receiver to it: packets wait until it is known what the receiver sent.

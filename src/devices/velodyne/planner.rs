@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::control::Mode;
 use super::layout::Layout;
-use crate::config::hdl64e::ReturnMode;
-use crate::config::velodyne::VelodyneLaser;
-use crate::config::velodyne_motor::MotorSettings;
+use crate::devices::hdl64e::profile::ReturnMode;
 use crate::devices::spinning::backlog;
+use crate::devices::spinning::motor_settings::MotorSettings;
 use crate::devices::spinning::planned::Planned;
 use crate::devices::spinning::program::Program;
 use crate::devices::spinning::stream::{self, Undone};
+use crate::devices::velodyne::profile::VelodyneLaser;
 use crate::sensors::beam::EchoSelection;
 use crate::sensors::{FiringSlot, Sweep};
 use crate::time::SimTime;

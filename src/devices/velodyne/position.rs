@@ -8,9 +8,9 @@
 
 use super::boards::Boards;
 use super::inertial::Inertial;
-use crate::config::velodyne::VelodyneProfile;
-use crate::config::velodyne_position::PositionProfile;
 use crate::devices::spinning::clock::{DeviceClock, PpsState};
+use crate::devices::velodyne::position_settings::PositionProfile;
+use crate::devices::velodyne::profile::VelodyneProfile;
 use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;

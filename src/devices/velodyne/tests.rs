@@ -1,19 +1,23 @@
+use crate::devices::family::catalogue;
+use crate::devices::velodyne::profile::VelodyneProfile;
 use std::sync::Arc;
 
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
-use crate::config::velodyne_clock::ClockReference;
+use crate::config::profile::Profile;
 use crate::devices::Output;
+use crate::devices::spinning::clock_settings::ClockReference;
 use crate::devices::spinning::stream::Planner as _;
-use crate::sensors::{FiringSlot, Subject};
+use crate::sensors::FiringSlot;
+use crate::sensors::Subject;
 use crate::wire::velodyne::position::PositionPacket;
 
 /// 1 234 567 890 us past the hour.
 const START: &str = "2026-06-01T12:20:34.56789Z";
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
-    let profile: Arc<Profile> = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-    let DriverProfile::Velodyne(driver) = &profile.driver else { panic!("{name}") };
+    let profile: Arc<Profile> =
+        catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+    let Some(driver) = profile.data::<VelodyneProfile>() else { panic!("{name}") };
     let mut settings = driver.defaults.clone();
     settings.azimuth_jitter_centideg = 0.0;
     settings.clock.reference = ClockReference::Utc;

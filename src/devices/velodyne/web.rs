@@ -8,8 +8,9 @@ mod page;
 mod state;
 
 use super::Velodyne;
-use super::control::{Configuration, Mode};
-use crate::config::velodyne_web::WebProfile;
+use super::control::Configuration;
+use super::control::Mode;
+use crate::devices::velodyne::web_settings::WebProfile;
 use crate::devices::{Device as _, REACTION_NS};
 use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::time::SimTime;

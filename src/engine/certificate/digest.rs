@@ -114,11 +114,12 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
 mod tests {
     use super::*;
     use crate::config::toml::overrides::Override;
+    use crate::devices::family::catalogue;
     use crate::engine::load_scene;
 
     fn rig(sets: &[&str]) -> Rig {
         let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
-        Rig::default_rig(&sets).unwrap_or_else(|faults| panic!("{faults}"))
+        Rig::default_rig(&sets, catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
     #[test]

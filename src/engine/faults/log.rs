@@ -51,7 +51,11 @@ impl FaultLog {
             next: vec![Some((0, false)); rig.faults.len()],
             names: rig.faults.iter().map(names).collect(),
             schedules: rig.faults.iter().map(|fault| fault.schedule).collect(),
-            ports: rig.faults.iter().map(|f| rig.devices[f.device].profile.ports()).collect(),
+            ports: rig
+                .faults
+                .iter()
+                .map(|f| rig.devices[f.device].profile.ports().to_vec())
+                .collect(),
             latest: SimTime::ZERO,
             rows: 0,
         })

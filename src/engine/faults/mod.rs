@@ -178,7 +178,7 @@ impl WireFaults {
     /// The faults of `rig`.
     pub fn new(rig: &Rig) -> Self {
         let ports: Vec<_> = rig.devices.iter().map(|device| device.profile.ports()).collect();
-        let lanes = |ports: &Vec<DatagramPort>| {
+        let lanes = |ports: &&[DatagramPort]| {
             let count = ports.len().max(1);
             Unit { lanes: std::iter::repeat_with(Lane::default).take(count).collect() }
         };
@@ -193,7 +193,7 @@ impl WireFaults {
                 cables.extend(device.gps_cable.map(down));
                 continue;
             }
-            let interface = device.profile.interface();
+            let interface = device.profile.product.interface;
             for (place, lane) in units[fault.device].lanes.iter_mut().enumerate() {
                 // The first port's draws have the fault's own name.
                 let name = match place {

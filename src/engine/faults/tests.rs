@@ -1,3 +1,4 @@
+use crate::devices::family::catalogue;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -30,7 +31,7 @@ const GNSS: usize = 1;
 const SCANNER: usize = 2;
 
 fn rig(faults: &str) -> Rig {
-    Rig::parse("rig.toml", &format!("{DEVICES}{faults}"), Path::new(""), &[])
+    Rig::parse("rig.toml", &format!("{DEVICES}{faults}"), Path::new(""), &[], catalogue())
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 

@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-use crate::config::almanac::Orbit;
-use crate::config::gnss::{GnssSettings, GnssSystem};
+use super::almanac::Orbit;
+use super::settings::{GnssSystem, ReceiverSettings};
 use crate::time::Epoch;
 
 /// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
@@ -96,7 +96,7 @@ const WALKERS: [Walker; 4] = [
 impl Constellation {
     /// The satellites of every system that has any; those of GPS come from the almanac if there is
     /// one.
-    pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
+    pub fn new(settings: &ReceiverSettings, epoch: Epoch) -> Self {
         let mut satellites = Vec::new();
         for walker in &WALKERS {
             match &settings.almanac {

@@ -26,7 +26,7 @@
 
 use glam::DVec3;
 
-use crate::config::gnss::{ErrorKind, ErrorModel};
+use super::settings::{ErrorKind, ErrorModel};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 

@@ -5,20 +5,25 @@
 //! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
 //! owns it and steps it once an epoch.
 
+pub(crate) mod almanac;
 pub(crate) mod constellation;
 pub(crate) mod dop;
 pub(crate) mod errors;
+pub(crate) mod faults;
 pub(crate) mod navigator;
+pub mod settings;
+pub(crate) mod settings_read;
 
 use glam::DVec3;
 
 use self::constellation::Constellation;
+use self::settings::ReceiverSettings;
 use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
-use crate::config::gnss::GnssSettings;
-use crate::config::rig::faults::{GnssFault, Timed};
+use crate::config::rig::faults::Timed;
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::gnss::faults::GnssFault;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
@@ -65,7 +70,7 @@ pub struct SkySensor {
 
 impl SkySensor {
     /// The antenna of a receiver with these settings; `epoch` determines the satellites' positions.
-    pub fn new(settings: &GnssSettings, epoch: Epoch) -> Self {
+    pub fn new(settings: &ReceiverSettings, epoch: Epoch) -> Self {
         // The line of sight, and eight directions around it.
         let ring = (0..8).map(|i| {
             let (sin, cos) = libm::sincos(f64::from(i) * std::f64::consts::FRAC_PI_4);
@@ -183,6 +188,3 @@ impl Sensor for SkySensor {
         Measurement { request, outcome: Outcome::Sky(Box::new(view)), fault_effects }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -26,7 +26,7 @@ use super::SkyView;
 use super::constellation::{Constellation, Satellite};
 use super::dop::Dop;
 use super::errors::ErrorProcess;
-use crate::config::gnss::{BestFix, GnssSettings, GnssSystem};
+use super::settings::{BestFix, GnssSystem, ReceiverSettings};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
@@ -148,7 +148,7 @@ pub struct NavigationLimits {
 /// The navigation filter of a receiver, with its state.
 #[derive(Clone, Debug)]
 pub struct Navigator {
-    settings: GnssSettings,
+    settings: ReceiverSettings,
     constellation: Constellation,
     noise: NoiseSource,
     errors: [ErrorProcess; 4],
@@ -165,7 +165,7 @@ pub struct Navigator {
 impl Navigator {
     /// A receiver that is switched on at `started`.
     pub fn new(
-        settings: &GnssSettings,
+        settings: &ReceiverSettings,
         constellation: Constellation,
         noise: NoiseSource,
         started: SimTime,

@@ -3,7 +3,7 @@
 //! Source: IEEE Std 952-1997, annex C; the Gauss-Markov term is its equation C.21.
 
 use super::errors::gauss_markov_std;
-use crate::config::imu::TriadErrors;
+use super::settings::TriadErrors;
 
 /// One point of an Allan deviation plot.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@
 use glam::{DQuat, DVec3};
 
 use super::errors::GaussMarkov;
-use crate::config::imu::{AttitudeErrors, NavigationErrors};
+use super::settings::{AttitudeErrors, NavigationErrors};
 use crate::frames::quat_about;
 use crate::sensors::noise::{NoiseSource, Quantity};
 

@@ -1,7 +1,7 @@
 //! Air pressure and temperature as an IMU measures them.
 
 use super::errors::GaussMarkov;
-use crate::config::imu::{BarometerErrors, ThermometerErrors};
+use super::settings::{BarometerErrors, ThermometerErrors};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 

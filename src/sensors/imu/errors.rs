@@ -15,7 +15,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::config::imu::TriadErrors;
+use super::settings::TriadErrors;
 use crate::sensors::noise::{NoiseSource, Quantity};
 
 /// Maximum of the Allan deviation of a Gauss-Markov process with standard deviation 1.

@@ -22,15 +22,17 @@ pub(crate) mod attitude;
 pub(crate) mod earth;
 pub(crate) mod environment;
 pub(crate) mod errors;
+pub mod settings;
+pub(crate) mod settings_read;
 
 use std::sync::OnceLock;
 
 use glam::{DQuat, DVec3};
 
+use self::settings::{ImuModel, MagneticField};
 use super::lidar::Scratch;
 use super::noise::NoiseSource;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
-use crate::config::imu::{ImuSettings, MagneticField};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::SimTime;
 use crate::world::trajectory::Trajectory;
@@ -77,7 +79,7 @@ pub struct ImuSensor {
 
 impl ImuSensor {
     /// An IMU with these settings; `date` selects the Earth's magnetic field.
-    pub fn new(settings: &ImuSettings, date: jiff::civil::Date) -> Self {
+    pub fn new(settings: &ImuModel, date: jiff::civil::Date) -> Self {
         let field = settings.magnetic_field;
         Self { earth_rate: settings.earth_rate, field, date, world_model: OnceLock::new() }
     }
@@ -204,7 +206,7 @@ pub struct ImuErrors {
 
 impl ImuErrors {
     /// The errors of the device `name` of a rig with `seed`, sampled every `dt_s`.
-    pub fn new(settings: &ImuSettings, seed: u64, name: &str, dt_s: f64) -> Self {
+    pub fn new(settings: &ImuModel, seed: u64, name: &str, dt_s: f64) -> Self {
         let noise = |part: &str| NoiseSource::new(seed, &format!("{name}/{part}"));
         Self {
             gyro: Triad::new(&settings.gyro, noise("gyro"), dt_s),

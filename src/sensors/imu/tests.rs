@@ -1,8 +1,8 @@
 use glam::{DQuat, DVec3};
 
 use super::earth::{EARTH_RATE_RAD_S, normal_gravity_m_s2};
+use super::settings::BarometerErrors;
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
 use crate::frames::{Body, Sensor as SensorFrame, Transform};
 use crate::world::raycast::OpenSky;
@@ -10,16 +10,15 @@ use crate::world::raycast::OpenSky;
 const HERE: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
-fn settings() -> ImuSettings {
-    let profile = Profile::find("wheeltec-n100").unwrap();
-    let DriverProfile::Imu(driver) = &profile.driver else { panic!("an IMU") };
-    driver.defaults.clone().without_errors()
+fn settings() -> ImuModel {
+    let barometer = BarometerErrors { sea_level_pressure_pa: 101_325.0, ..Default::default() };
+    ImuModel { barometer, ..ImuModel::default() }.without_errors()
 }
 
 fn truth_of(
     trajectory: TrajectoryConfig,
     body_from_sensor: Transform<Body, SensorFrame>,
-    settings: &ImuSettings,
+    settings: &ImuModel,
     at_s: f64,
 ) -> InertialTruth {
     let origin = GeoOrigin::new(HERE);
@@ -101,7 +100,7 @@ fn the_force_is_the_second_derivative_of_the_mount_points_way() {
 
 #[test]
 fn the_earth_turns_if_it_is_told_to() {
-    let settings = ImuSettings { earth_rate: true, ..settings() };
+    let settings = ImuModel { earth_rate: true, ..settings() };
     let north = still(std::f64::consts::FRAC_PI_2);
     let truth = truth_of(north, Transform::IDENTITY, &settings, 0.0);
     let latitude = HERE.latitude_deg.to_radians();
@@ -112,8 +111,7 @@ fn the_earth_turns_if_it_is_told_to() {
 
 #[test]
 fn the_field_is_stated_or_the_worlds() {
-    let stated =
-        ImuSettings { magnetic_field: MagneticField::Stated([0.2, 0.01, 0.4]), ..settings() };
+    let stated = ImuModel { magnetic_field: MagneticField::Stated([0.2, 0.01, 0.4]), ..settings() };
     // Facing east, north is to the left; down is down.
     let truth = truth_of(still(0.0), Transform::IDENTITY, &stated, 0.0);
     assert!((truth.magnetic_field_gauss - DVec3::new(0.01, 0.2, -0.4)).length() < 1e-12);

@@ -8,6 +8,8 @@
 mod plot;
 
 use std::fmt::Write;
+
+use crate::devices::family::catalogue;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,13 +17,13 @@ use glam::DVec3;
 use serde_json::json;
 
 use super::{ExperimentError, Findings, Run, Verdict};
-use crate::config::imu::{Decimation, ImuProfile, ImuSettings, TriadErrors};
-use crate::config::profile::{DriverProfile, Profile};
-use crate::config::rig::{Configured, DeviceFamily, Rig};
+use crate::config::rig::Rig;
+use crate::devices::imu::profile::{Decimation, ImuProfile, ImuSettings};
 use crate::sensors::imu::allan::{
     Coefficients, Point, averaging_samples, expected, fit, overlapping,
 };
 use crate::sensors::imu::errors::{Circumstances, Triad};
+use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 use crate::time::duration::parse_duration;
 
@@ -124,31 +126,28 @@ impl Allan {
     fn unit(&self) -> Result<(ImuProfile, ImuSettings), ExperimentError> {
         let none = || ExperimentError::Input(format!("{} is no IMU", self.name));
         let Some(path) = &self.rig else {
-            let profile = Profile::find(&self.name)?;
-            let DriverProfile::Imu(driver) = &profile.driver else { return Err(none()) };
-            return Ok(((**driver).clone(), driver.defaults.clone()));
+            let profile = catalogue().profile(&self.name)?;
+            let Some(driver) = profile.data::<ImuProfile>() else { return Err(none()) };
+            return Ok((driver.clone(), driver.defaults.clone()));
         };
-        let rig = Rig::load(path, &[])?;
+        let rig = Rig::load(path, &[], catalogue())?;
         let device = rig.devices.iter().find(|device| device.name == self.name);
         let device = device.ok_or_else(|| {
             let names: Vec<_> = rig.devices.iter().map(|d| d.name.as_str()).collect();
             let text = format!("{} has no device `{}`", path.display(), self.name);
             ExperimentError::Input(format!("{text}; allowed: {}", names.join(", ")))
         })?;
-        match &device.family {
-            DeviceFamily::Imu(Configured { profile, settings }) => {
-                Ok(((**profile).clone(), (**settings).clone()))
-            }
-            _ => Err(none()),
-        }
+        let settings = device.settings::<ImuSettings>();
+        let found = device.profile.data::<ImuProfile>().zip(settings).ok_or_else(none)?;
+        Ok((found.0.clone(), found.1.clone()))
     }
 
     fn compare(&self, driver: &ImuProfile, settings: &ImuSettings) -> Vec<Compared> {
         let degrees_per_hour = 1f64.to_radians() / 3600.0;
         let parts = [
-            ("gyro", "deg/h", degrees_per_hour, settings.gyro),
-            ("accelerometer", "ug", 9.806_65e-6, settings.accel),
-            ("magnetometer", "ugauss", 1e-6, settings.mag),
+            ("gyro", "deg/h", degrees_per_hour, settings.model.gyro),
+            ("accelerometer", "ug", 9.806_65e-6, settings.model.accel),
+            ("magnetometer", "ugauss", 1e-6, settings.model.mag),
         ];
         let has_errors = |e: &TriadErrors| {
             e.white_density() > 0.0 || e.bias_instability > 0.0 || e.walk_density() > 0.0

@@ -4,17 +4,20 @@
 //! ZED-F9P's and an N100's profile. The sky is open; corrections for RTK are there from the start.
 //! Readings reach the judge at once and unrounded: neither latency nor wire formats are judged.
 
+use crate::devices::family::catalogue;
 use glam::DVec3;
 
 use super::judge::{Beliefs, Judge};
 use super::metrics::Drive;
-use crate::config::gnss::{BestFix, ErrorPreset, GnssSettings};
-use crate::config::imu::{Decimation, ImuSettings};
-use crate::config::profile::{DriverProfile, Profile};
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
+use crate::devices::gnss::profile::GnssProfile;
+use crate::devices::gnss::profile::GnssSettings;
 use crate::devices::imu::output::Stream;
+use crate::devices::imu::profile::ImuProfile;
+use crate::devices::imu::profile::{Decimation, ImuSettings};
 use crate::frames::{GeoOrigin, Geodetic, Transform};
 use crate::sensors::gnss::navigator::{Fix, NavigationLimits, Navigator};
+use crate::sensors::gnss::settings::{BestFix, ErrorPreset};
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::imu::earth::gravity_in_world;
 use crate::sensors::imu::{ImuErrors, ImuSensor, InertialTruth};
@@ -185,15 +188,13 @@ pub struct Judged {
 impl Bench {
     /// A ZED-F9P and an N100.
     pub fn new() -> Self {
-        let profile = |name| Profile::find(name).expect("a built-in profile");
+        let profile = |name| catalogue().profile(name).expect("a built-in profile");
         let (receiver, imu) = (profile(RECEIVER.0), profile(IMU.0));
-        let (DriverProfile::Gnss(gnss), DriverProfile::Imu(imu)) = (&receiver.driver, &imu.driver)
-        else {
-            unreachable!("a receiver and an IMU");
-        };
+        let gnss = receiver.data::<GnssProfile>().expect("a receiver");
+        let imu = imu.data::<ImuProfile>().expect("an IMU");
         let mut settings = gnss.defaults.clone();
         settings.period_ns = 1_000_000_000 / RECEIVER.1;
-        let acquisition = &mut settings.acquisition;
+        let acquisition = &mut settings.receiver.acquisition;
         acquisition.best_fix = BestFix::RtkFixed;
         acquisition.differential_after_ns = 0;
         acquisition.rtk_float_after_ns = 0;
@@ -224,12 +225,12 @@ impl Bench {
         };
         let total_s = manner.still_s + manner.duration_s;
         let mut scratch = Scratch::default();
-        let imu = ImuSensor::new(&self.imu, self.epoch.civil(SimTime::ZERO).date());
+        let imu = ImuSensor::new(&self.imu.model, self.epoch.civil(SimTime::ZERO).date());
         let period_ns = 1_000_000_000 / u64::from(self.imu_sample_hz);
         let count = (total_s * f64::from(self.imu_sample_hz)) as u64;
         let at_imu = around(IMU_MOUNT_M);
         let inertial = (0..=count).map(|i| imu.truth(SimTime(i * period_ns), &at_imu)).collect();
-        let antenna = SkySensor::new(&self.gnss, self.epoch);
+        let antenna = SkySensor::new(&self.gnss.receiver, self.epoch);
         let at_antenna = around(ANTENNA_MOUNT_M);
         let epochs = (total_s * RECEIVER.1 as f64) as u64;
         let sky = (0..=epochs)
@@ -250,7 +251,7 @@ impl Bench {
     pub fn readings(&self, truth: &Truth, seed: u64, run: u32) -> Readings {
         let dt_s = f64::from(self.imu_sample_hz).recip();
         let name = format!("vepd/{:?}/{run}/imu", truth.course);
-        let mut errors = ImuErrors::new(&self.imu, seed, &name, dt_s);
+        let mut errors = ImuErrors::new(&self.imu.model, seed, &name, dt_s);
         let mut stream = Stream::every(u64::from(self.imu_sample_hz / self.imu.rate_hz));
         let mut readings = Vec::new();
         for (index, truth) in (0..).zip(&truth.inertial) {
@@ -280,15 +281,17 @@ impl Bench {
     ) -> Judged {
         let mut settings = self.gnss.clone();
         if let Some(preset) = variant.preset() {
-            settings.apply(preset);
+            settings.receiver.apply(preset);
         }
         // Of a receiver without any error the HDOP is there at once, too.
-        settings.acquisition.is_filtered &= variant != Variant::None;
+        settings.receiver.acquisition.is_filtered &= variant != Variant::None;
         let noise = NoiseSource::new(seed, &format!("vepd/{:?}/{run}/gnss", truth.course));
-        let limits =
-            NavigationLimits { systems: settings.systems.clone(), mask_rad: settings.mask_rad };
+        let limits = NavigationLimits {
+            systems: settings.receiver.systems.clone(),
+            mask_rad: settings.receiver.mask_rad,
+        };
         let mut receiver =
-            Navigator::new(&settings, truth.constellation.clone(), noise, SimTime::ZERO);
+            Navigator::new(&settings.receiver, truth.constellation.clone(), noise, SimTime::ZERO);
         let gravity = gravity_in_world(DVec3::ZERO, &self.origin.origin());
         let mut judge = Judge::at_rest(Beliefs::of(&self.imu), readings.0[0].attitude, gravity);
         let arm_m = ANTENNA_MOUNT_M - IMU_MOUNT_M;

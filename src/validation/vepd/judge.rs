@@ -24,10 +24,11 @@
 use glam::{DMat3, DQuat, DVec3};
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
-use crate::config::imu::{ImuSettings, TriadErrors};
+use crate::devices::imu::profile::ImuSettings;
 use crate::frames::quat_about;
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 use crate::sensors::imu::errors::gauss_markov_std;
+use crate::sensors::imu::settings::TriadErrors;
 
 /// States: position, velocity, attitude, gyro bias, accelerometer bias, three each.
 pub const STATES: usize = 15;
@@ -82,16 +83,16 @@ impl Beliefs {
                 [e.turn_on_bias_std, gauss_markov_std(e.bias_instability), leaks * rests_at];
             parts.iter().map(|part| part * part).sum::<f64>().sqrt()
         };
-        let attitude = &imu.attitude;
+        let attitude = &imu.model.attitude;
         let tilt = attitude.roll_pitch_std_rad;
         let lasts = attitude.roll_pitch_correlation_s;
         Self {
-            gyro_density: imu.gyro.white_density(),
-            accel_density: imu.accel.white_density(),
-            gyro_walk: walk(&imu.gyro),
-            accel_walk: walk(&imu.accel),
-            gyro_bias_std: bias(&imu.gyro, 0.0),
-            accel_bias_std: bias(&imu.accel, STANDARD_GRAVITY_M_S2),
+            gyro_density: imu.model.gyro.white_density(),
+            accel_density: imu.model.accel.white_density(),
+            gyro_walk: walk(&imu.model.gyro),
+            accel_walk: walk(&imu.model.accel),
+            gyro_bias_std: bias(&imu.model.gyro, 0.0),
+            accel_bias_std: bias(&imu.model.accel, STANDARD_GRAVITY_M_S2),
             attitude_std: DVec3::new(tilt, tilt, attitude.heading_std_rad),
             attitude_correlation_s: DVec3::new(lasts, lasts, attitude.heading_correlation_s),
         }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
+use crate::devices::family::catalogue;
+use crate::devices::imu::profile::ImuProfile;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
@@ -153,10 +155,8 @@ fn rotations_and_their_vectors() {
 
 #[test]
 fn beliefs_are_the_datasheets() {
-    let profile = crate::config::profile::Profile::find("wheeltec-n100").unwrap();
-    let crate::config::profile::DriverProfile::Imu(driver) = &profile.driver else {
-        panic!("an IMU")
-    };
+    let profile = catalogue().profile("wheeltec-n100").unwrap();
+    let Some(driver) = profile.data::<ImuProfile>() else { panic!("an IMU") };
     let b = Beliefs::of(&driver.defaults);
     assert!((b.gyro_density.to_degrees() - 0.01).abs() < 1e-9, "{b:?}");
     // 2 mg turn-on, 100 ug instability, 0.1 % and 0.05 degrees of one g.

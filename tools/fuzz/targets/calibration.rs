@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use menura::config::toml::diagnostic::SourceFile;
-use menura::config::hdl64e::LaserTable;
+use menura::devices::hdl64e::profile::LaserTable;
 
 fuzz_target!(|text: &str| {
     match LaserTable::from_yaml(&SourceFile::new("any.yaml", text, "")) {

@@ -2,6 +2,8 @@
 //! receiver that hears it lives on.
 #![no_main]
 
+use menura::devices::family::catalogue;
+use menura::devices::gnss::profile::GnssProfile;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
@@ -45,8 +47,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!(joined, bytes);
 
-    for profile in Profile::embedded() {
-        let DriverProfile::Gnss(driver) = &profile.driver else { continue };
+    for profile in catalogue().profiles() {
+        let Some(driver) = profile.data::<GnssProfile>() else { continue };
         let sensor = SkySensor::new(&driver.defaults, *EPOCH);
         let noise = NoiseSource::new(1, "gnss");
         let mut device = Gnss::new(driver, &driver.defaults, &sensor, noise, *EPOCH);

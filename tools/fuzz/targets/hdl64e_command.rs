@@ -4,6 +4,8 @@
 
 mod drive;
 
+use menura::devices::family::catalogue;
+use menura::devices::hdl64e::profile::Hdl64eProfile;
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::hdl64e::Hdl64e;
@@ -14,8 +16,8 @@ use menura::time::{Epoch, SimTime};
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, said)) = bytes.split_first() else { return };
     let names = ["velodyne-hdl64e-s1", "velodyne-hdl64e-s2", "velodyne-hdl64e-s3"];
-    let Ok(profile) = Profile::find(names[usize::from(first) % names.len()]) else { return };
-    let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { return };
+    let Ok(profile) = catalogue().profile(names[usize::from(first) % names.len()]) else { return };
+    let Some(driver) = profile.data::<Hdl64eProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "roof");
     let mut unit = Hdl64e::new(driver, &driver.defaults, noise, Epoch::new(start));

@@ -2,6 +2,7 @@
 //! transmitter never holds more than its buffer.
 #![no_main]
 
+use menura::devices::family::catalogue;
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::Device;
@@ -10,7 +11,7 @@ use menura::time::{Epoch, SimTime};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, said)) = bytes.split_first() else { return };
-    let units: Vec<_> = Profile::embedded()
+    let units: Vec<_> = catalogue().profiles()
         .iter()
         .filter_map(|profile| match &profile.driver {
             DriverProfile::Imu(driver) => Some(driver),

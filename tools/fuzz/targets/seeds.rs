@@ -1,6 +1,7 @@
 //! Writes what the fuzzers start from: `seeds FOLDER` fills FOLDER/<target>/.
 
 // Never runs, but brings the functions that instrumented code calls.
+use menura::devices::family::catalogue;
 use libfuzzer_sys as _;
 
 use std::fs;
@@ -117,7 +118,7 @@ fn main() -> io::Result<()> {
         put(target, name, text.as_bytes())?;
     }
     put("rig", "default", Rig::default_text().as_bytes())?;
-    let tables = Profile::embedded().iter().filter_map(|profile| match &profile.driver {
+    let tables = catalogue().profiles().iter().filter_map(|profile| match &profile.driver {
         DriverProfile::VelodyneHdl64e(driver) => Some(&driver.defaults.calibration),
         _ => None,
     });

@@ -2,6 +2,7 @@
 //! connects afterwards is answered.
 #![no_main]
 
+use menura::devices::family::catalogue;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -32,7 +33,7 @@ settings = { power_on_stream = "cola-b" }
 "#;
 
 static READ: LazyLock<Rig> = LazyLock::new(|| {
-    Rig::parse("rig", RIG, Path::new(""), &[]).unwrap_or_else(|faults| panic!("{faults}"))
+    Rig::parse("rig", RIG, Path::new(""), &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
 });
 
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.

@@ -2,6 +2,8 @@
 //! pieces stays alive, small, and still tells its state.
 #![no_main]
 
+use menura::devices::family::catalogue;
+use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::sick_lms2xx::SickLms2xx;
@@ -29,8 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// The first byte of each piece is its length and the time until the next.
 fn converse(name: &str, mut bytes: &[u8]) {
-    let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-    let DriverProfile::SickLms2xx(driver) = &profile.driver else { panic!("{name}") };
+    let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+    let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };
     let mut settings = driver.defaults.clone();
     settings.restart_ns = 20 * MS;
     let mut scanner = SickLms2xx::new(driver, &settings, NoiseSource::new(1, name));

@@ -2,11 +2,12 @@
 //! and what it echoes is a sentence.
 #![no_main]
 
+use menura::devices::family::catalogue;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
-use menura::config::velodyne_clock::ClockSettings;
+use menura::devices::spinning::clock_settings::ClockSettings;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
 use menura::links::line::LineSettings;
@@ -21,7 +22,7 @@ static CLOCKS: LazyLock<Vec<ClockSettings>> = LazyLock::new(|| {
         DriverProfile::Velodyne(driver) => Some(driver.defaults.clock.clone()),
         _ => None,
     };
-    Profile::embedded().iter().filter_map(clock).collect()
+    catalogue().profiles().iter().filter_map(clock).collect()
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,6 +4,8 @@
 
 mod drive;
 
+use menura::devices::family::catalogue;
+use menura::devices::velodyne::profile::VelodyneProfile;
 use libfuzzer_sys::fuzz_target;
 use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::Device;
@@ -15,8 +17,8 @@ use menura::time::{Epoch, SimTime};
 /// A request is a line of method, path and body, divided by blanks, after a byte that says how many
 /// milliseconds later it comes.
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(profile) = Profile::find("velodyne-vlp16-3.0") else { return };
-    let DriverProfile::Velodyne(driver) = &profile.driver else { return };
+    let Ok(profile) = catalogue().profile("velodyne-vlp16-3.0") else { return };
+    let Some(driver) = profile.data::<VelodyneProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let noise = NoiseSource::new(1, "puck");
     let mut unit = Velodyne::new(driver, &driver.defaults, None, noise, Epoch::new(start));

@@ -7,7 +7,7 @@ use crate::sensors::fault::EffectKind;
 /// A receiver with a fault from 15 s to 20 s, and what it said until 40 s.
 fn after(kind: GnssFault) -> Bench {
     let mut bench = Bench::new(F9P, |settings| {
-        settings.apply(ErrorPreset::None);
+        settings.receiver.apply(ErrorPreset::None);
         settings.messages = vec!["NAV-PVT".into(), "NAV-DOP".into()];
         settings.baud = 115_200;
     });

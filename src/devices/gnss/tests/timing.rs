@@ -72,11 +72,11 @@ fn tim_tp_tells_of_the_next_pulse() {
 fn a_window_looks_back_and_a_lag_holds_back() {
     let fixes = |window_ns: u64, lag_ns: u64| -> Vec<(u64, u32, f64)> {
         let mut bench = Bench::new("ublox-zed-f9p-hpg1.11", |settings| {
-            settings.apply(ErrorPreset::None);
+            settings.receiver.apply(ErrorPreset::None);
             settings.baud = 921_600;
             settings.sentences = Vec::new();
             settings.messages = vec!["NAV-PVT".into()];
-            (settings.window_ns, settings.lag_ns) = (window_ns, lag_ns);
+            (settings.receiver.window_ns, settings.lag_ns) = (window_ns, lag_ns);
         });
         bench.run(15.0);
         let is_fix = |pvt: &NavPvt| pvt.fix_type == 3;

@@ -105,7 +105,7 @@ impl VectorNavUnit {
     fn view(&self, sample: &Sample, measured: Measured, unit: &Unit) -> View {
         let attitude = self.tare * ned_from_frd(sample.attitude);
         let rpy = roll_pitch_yaw(attitude);
-        let errors = &unit.settings.attitude;
+        let errors = &unit.settings.model.attitude;
         let deg = |rad: f64| rad.to_degrees() as f32;
         View {
             measured: measured.in_frd(),

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::imu::ImuProfile;
 use crate::devices::imu::Unit;
+use crate::devices::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 

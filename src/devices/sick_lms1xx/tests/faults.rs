@@ -1,9 +1,10 @@
 //! A dirty window and a motor that is held.
 
 use super::*;
-use crate::config::rig::faults::{LidarFault, MotorStall, Sector};
 use crate::config::rig::schedule::Schedule;
+use crate::devices::motor_stall::MotorStall;
 use crate::sensors::fault::EffectKind;
+use crate::sensors::optics_fault::{LidarFault, Sector};
 
 const MS: u64 = 1_000_000;
 
@@ -26,7 +27,7 @@ fn state(bench: &mut Bench, peer: Peer) -> [String; 2] {
 fn a_scanner_whose_motor_is_held_reports_it_and_starts_again() {
     let mut bench = lms111();
     let stalls = vec![timed(500, 1000, MotorStall { stops_within_ns: None })];
-    bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    bench.unit.set_faults(&DeviceFaults::from(stalls));
     let peer = bench.connect(0);
     bench.ask(peer, LOGIN);
     bench.ask(peer, "sEN LMDscandata 1");
@@ -54,7 +55,7 @@ fn a_held_motor_hears_what_it_is_to_do_when_it_is_let_go() {
     for (command, after) in [("sMN LMCstopmeas", "3"), ("sMN LMCstandby", "4")] {
         let mut bench = lms111();
         let stalls = vec![timed(100, 1000, MotorStall { stops_within_ns: None })];
-        bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+        bench.unit.set_faults(&DeviceFaults::from(stalls));
         let peer = bench.connect(0);
         bench.run_ms(300);
         assert_eq!(state(&mut bench, peer), ["0", "2"]);
@@ -71,7 +72,7 @@ fn a_dirty_window_is_told_and_marks_its_scans() {
         let mut bench = lms111();
         let sector = Sector { from_rad: 0.0, width_rad: 1.0 };
         let lidar = vec![timed(500, 500, LidarFault::DirtyWindow { sector, transmission })];
-        bench.unit.set_faults(&DeviceFaults { lidar, ..DeviceFaults::default() });
+        bench.unit.set_faults(&DeviceFaults::from(lidar));
         let peer = bench.connect(0);
         bench.ask(peer, "sEN LMDscandata 1");
         bench.run_ms(750 - bench.unit.clock.0 / MS);
@@ -93,7 +94,7 @@ fn a_dirty_window_is_told_and_marks_its_scans() {
 fn answers_that_tell_of_a_held_motor_are_marked() {
     let mut bench = lms111();
     let stalls = vec![timed(100, 1000, MotorStall { stops_within_ns: None })];
-    bench.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    bench.unit.set_faults(&DeviceFaults::from(stalls));
     let peer = bench.connect(0);
     bench.run_ms(300);
     for (command, is_marked) in [("sRN SCdevicestate", true), ("sRN FirmwareVersion", false)] {

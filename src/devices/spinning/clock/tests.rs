@@ -1,15 +1,17 @@
+use crate::devices::family::catalogue;
+use crate::devices::velodyne::profile::VelodyneProfile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
 
 const START: &str = "2026-06-01T12:34:56.25Z";
 const SECOND: u64 = 1_000_000_000;
 const NOISE_FREE: LineSettings = LineSettings::eight_n_one(9600);
 
 fn settings() -> ClockSettings {
-    let profile = Profile::find("velodyne-vlp16-3.0").unwrap_or_else(|faults| panic!("{faults}"));
-    let DriverProfile::Velodyne(driver) = &profile.driver else { panic!("another family") };
+    let profile =
+        catalogue().profile("velodyne-vlp16-3.0").unwrap_or_else(|faults| panic!("{faults}"));
+    let Some(driver) = profile.data::<VelodyneProfile>() else { panic!("another family") };
     driver.defaults.clock.clone()
 }
 

@@ -1,8 +1,9 @@
 use super::*;
-use crate::config::profile::{DriverProfile, Profile};
-use crate::config::velodyne_clock::ClockSettings;
-use crate::config::velodyne_web::ThermalProfile;
 use crate::devices::CableSignal;
+use crate::devices::family::catalogue;
+use crate::devices::spinning::clock_settings::ClockSettings;
+use crate::devices::velodyne::profile::VelodyneProfile;
+use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::frames::Geodetic;
 use crate::links::line::LineSettings;
 use crate::sensors::imu::InertialTruth;
@@ -13,8 +14,8 @@ use glam::{DQuat, DVec3};
 const SECOND: u64 = 1_000_000_000;
 
 fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
-    let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-    let DriverProfile::Velodyne(driver) = &profile.driver else { panic!("{name}") };
+    let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+    let Some(driver) = profile.data::<VelodyneProfile>() else { panic!("{name}") };
     (driver.position.clone(), driver.defaults.clock.clone(), driver.thermal)
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::profile::network::{HostAddress, PortIndex};
-use crate::config::velodyne_clock::ClockReference;
+use crate::devices::spinning::clock_settings::ClockReference;
 use crate::devices::velodyne::control::PhaseLock;
 use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;

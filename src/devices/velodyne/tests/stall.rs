@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::changes::{MS, Run, step_at, vlp16};
 use super::web::get;
 use super::*;
-use crate::config::rig::faults::MotorStall;
 use crate::config::rig::schedule::Schedule;
+use crate::devices::motor_stall::MotorStall;
 
 /// A VLP-16 that is held from `start_ms` for `duration_ms`, again and again if `period_ms` says so.
 fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {
@@ -18,7 +18,7 @@ fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {
     };
     let kind = MotorStall { stops_within_ns: Some(200 * MS) };
     let stalls = vec![Timed { fault: 0, schedule, kind }];
-    run.unit.set_faults(&DeviceFaults { stalls, ..DeviceFaults::default() });
+    run.unit.set_faults(&DeviceFaults::from(stalls));
     run
 }
 

@@ -1,5 +1,7 @@
 //! The web interface.
 
+use crate::devices::family::catalogue;
+use crate::devices::velodyne::profile::VelodyneProfile;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -8,8 +10,8 @@ use serde_json::Value;
 use super::changes::{MS, Run};
 use super::*;
 use crate::config::rig::Rig;
-use crate::config::velodyne_web::ThermalProfile;
 use crate::devices::build;
+use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::links::http::HttpMethod;
 use crate::wire::velodyne::position::PpsStatus;
 
@@ -157,8 +159,8 @@ fn forms_set_what_they_name_or_nothing() {
 #[test]
 fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
     let factory = |port: u16| {
-        let profile = Profile::find("velodyne-vlp16-3.0").unwrap();
-        let DriverProfile::Velodyne(driver) = &profile.driver else { panic!() };
+        let profile = catalogue().profile("velodyne-vlp16-3.0").unwrap();
+        let Some(driver) = profile.data::<VelodyneProfile>() else { panic!() };
         let mut driver = VelodyneProfile::clone(driver);
         driver.position.port = port;
         let settings = driver.defaults.clone();
@@ -170,7 +172,8 @@ fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\nname = \"puck\"\nprofile = \"velodyne-vlp16-3.0\"\n\
              link = {{ udp = {{ to = \"10.1.2.3:4000\"{link} }} }}\n"
         );
-        let rig = Rig::parse("rig", &rig, Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let rig = Rig::parse("rig", &rig, Path::new("."), &[], catalogue())
+            .unwrap_or_else(|e| panic!("{e}"));
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         build(&rig.devices[0], &DeviceFaults::default(), 1, epoch).device
     };

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::word;
-use crate::config::velodyne_web::WebProfile;
 use crate::devices::spinning::clock::PpsState;
 use crate::devices::velodyne::Velodyne;
+use crate::devices::velodyne::web_settings::WebProfile;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 

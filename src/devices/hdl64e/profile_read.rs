@@ -1,18 +1,18 @@
 //! Reads the profile of an HDL-64E, and what a rig sets on one.
 
-use crate::config::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
-use crate::config::hdl64e::{
-    CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
-    LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
-};
-use crate::config::hdl64e_serial as serial;
 use crate::config::profile::Profile;
 use crate::config::profile::lidar_read as lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader, Value};
-use crate::config::velodyne_clock;
-use crate::config::velodyne_motor as motor;
+use crate::devices::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
+use crate::devices::hdl64e::profile::{
+    CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
+    LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
+};
+use crate::devices::hdl64e::serial_settings as serial;
+use crate::devices::spinning::clock_settings;
+use crate::devices::spinning::motor_settings as motor;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -50,7 +50,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         Some(Hdl64eGeneration::S1) => Some(None),
         Some(_) => {
             let table = root.required("clock").table("[clock]");
-            table.and_then(velodyne_clock::profile).map(Some)
+            table.and_then(clock_settings::profile).map(Some)
         }
         None => root.optional("clock").table("[clock]").and(None),
     };
@@ -498,7 +498,7 @@ pub(crate) fn settings(
     all.motor = motor::settings(&motor, &all.motor);
     if let Some(clock) = &mut all.clock {
         let field = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
-        *clock = velodyne_clock::settings(&field, clock);
+        *clock = clock_settings::settings(&field, clock);
     }
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {

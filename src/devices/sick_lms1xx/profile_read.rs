@@ -3,12 +3,12 @@
 use crate::config::profile::Profile;
 use crate::config::profile::lidar_read as lidar;
 use crate::config::profile::read::PROFILES;
-use crate::config::sick_lms1xx::{
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::devices::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, Password, ScanMode, ScannerClock, ScannerStatus,
     SickLms1xxProfile, SickLms1xxSettings, TURN,
 };
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::cola::Dialect;
 
 const PROTOCOL: &str = "CoLa";

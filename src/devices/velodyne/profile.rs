@@ -1,12 +1,14 @@
 //! Velodynes with the same optics in every unit: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
 
-use crate::config::hdl64e::ReturnMode;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
-use crate::config::velodyne_clock::ClockSettings;
-use crate::config::velodyne_motor::MotorSettings;
-use crate::config::velodyne_position::PositionProfile;
-use crate::config::velodyne_web::{ThermalProfile, WebProfile};
+use crate::config::profile::network::DatagramPort;
+use crate::config::profile::network::NetworkIdentity;
+use crate::config::profile::network::PortIndex;
+use crate::devices::hdl64e::profile::ReturnMode;
+use crate::devices::spinning::clock_settings::ClockSettings;
+use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::devices::velodyne::position_settings::PositionProfile;
+use crate::devices::velodyne::web_settings::{ThermalProfile, WebProfile};
 use crate::wire::ethernet::FrameHeader;
 
 /// A firmware of one model.

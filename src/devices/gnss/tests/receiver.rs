@@ -1,12 +1,17 @@
+//! The physics of a receiver with the settings of a real one.
+
 use glam::DVec3;
 
-use super::constellation::SatelliteOrbit;
-use super::navigator::{Fix, NavigationLimits, Navigator, Solution};
-use super::*;
-use crate::config::almanac::{Almanac, AlmanacSatellite, Orbit};
-use crate::config::gnss::{BestFix, ErrorPreset, GnssSystem};
-use crate::config::profile::{DriverProfile, Profile};
+use crate::devices::family::catalogue;
+use crate::devices::gnss::profile::GnssProfile;
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::gnss::almanac::{Almanac, AlmanacSatellite, Orbit};
+use crate::sensors::gnss::constellation::{Constellation, SatelliteOrbit};
+use crate::sensors::gnss::navigator::{Fix, NavigationLimits, Navigator, Solution};
+use crate::sensors::gnss::settings::{BestFix, ErrorPreset, GnssSystem, ReceiverSettings};
+use crate::sensors::gnss::*;
 use crate::sensors::noise::NoiseSource;
+use crate::time::{Epoch, SimTime};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -14,10 +19,10 @@ fn epoch() -> Epoch {
     Epoch::new("2026-11-21T09:27:25Z".parse().unwrap())
 }
 
-fn settings() -> GnssSettings {
-    let profile = Profile::find("ublox-zed-f9p-hpg1.11").unwrap_or_else(|f| panic!("{f}"));
-    let DriverProfile::Gnss(driver) = &profile.driver else { panic!() };
-    driver.defaults.clone()
+fn settings() -> ReceiverSettings {
+    let profile = catalogue().profile("ublox-zed-f9p-hpg1.11").unwrap_or_else(|f| panic!("{f}"));
+    let Some(driver) = profile.data::<GnssProfile>() else { panic!() };
+    driver.defaults.receiver.clone()
 }
 
 const HERE: Geodetic =
@@ -49,7 +54,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(settings: &GnssSettings) -> Self {
+    fn new(settings: &ReceiverSettings) -> Self {
         let constellation = Constellation::new(settings, epoch());
         let noise = NoiseSource::new(5, "gnss");
         Self {

@@ -1,10 +1,10 @@
 //! What `menura profiles` shows of an LMS1xx or LMS5xx.
 
-use super::{Rows, beam_rows, noise_rows, shortest};
-use crate::config::sick_lms1xx::{EchoFilter, ScanMode, SickLms1xxProfile};
+use super::profile::{EchoFilter, ScanMode, SickLms1xxProfile};
+use crate::devices::describe::{Rows, Section, beam_rows, noise_rows, shortest};
 
 /// The sections between name and sources.
-pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<(&'static str, Rows)> {
+pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         ("settings of a rig, with their defaults", settings_rows(driver)),
@@ -14,7 +14,7 @@ pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<(&'static str, Rows)> 
 }
 
 /// Frequency and resolution for people.
-pub(in crate::cli) fn mode_words(mode: &ScanMode) -> String {
+pub(super) fn mode_words(mode: &ScanMode) -> String {
     let (hz, deg) = (f64::from(mode.frequency_centihz) / 100.0, degrees(mode.resolution as i32));
     format!("{hz} Hz at {deg} deg")
 }

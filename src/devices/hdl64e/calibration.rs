@@ -12,8 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_saphyr::{MessageFormatter, Spanned};
 
-use crate::config::hdl64e::{LaserCalibration, LaserTable};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
+use crate::devices::hdl64e::profile::{LaserCalibration, LaserTable};
 
 /// Lasers of an HDL-64E.
 pub const LASERS: usize = 64;

@@ -1,5 +1,6 @@
 //! The clock of a Velodyne and its GPS input: what a profile says, and what a rig may set.
 
+use crate::config::profile::GpsInputRefusal;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
@@ -50,6 +51,14 @@ pub struct ClockSettings {
     pub pps_absent_after_ns: u64,
     /// So long after the last sentence there is none any more, nanoseconds.
     pub nmea_absent_after_ns: u64,
+}
+
+/// Why a clock that goes by `settings` hears no receiver; `None` if it does.
+pub(in crate::devices) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
+    (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
+        title: "a clock that is right by itself hears no receiver",
+        label: "remove this or `clock.reference = \"utc\"`",
+    })
 }
 
 /// Reads `[clock]` of a profile.

@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::config::hdl64e::{LaserCalibration, LaserTable};
+use crate::devices::hdl64e::profile::{LaserCalibration, LaserTable};
 
 /// Centimetres of one count of distance.
 const COUNT_CM: f64 = 0.2;
@@ -100,12 +100,13 @@ where
 
 #[cfg(test)]
 mod tests {
-    use crate::config::profile::{DriverProfile, Profile};
+    use crate::devices::family::catalogue;
+    use crate::devices::hdl64e::profile::Hdl64eProfile;
 
     #[test]
     fn every_value_of_a_unit_stands_where_drivers_look_for_it() {
-        let profile = Profile::find("velodyne-hdl64e-s2").unwrap();
-        let DriverProfile::VelodyneHdl64e(driver) = &profile.driver else { unreachable!() };
+        let profile = catalogue().profile("velodyne-hdl64e-s2").unwrap();
+        let Some(driver) = profile.data::<Hdl64eProfile>() else { unreachable!() };
         let table = &driver.defaults.calibration;
         let text = table.to_xml();
         let points: Vec<_> = text.split("<px>").skip(1).collect();

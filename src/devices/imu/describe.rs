@@ -1,13 +1,14 @@
 //! What `menura profiles NAME` shows of an IMU, in the units and with the keys a rig uses.
 
-use super::{Rows, shortest};
-use crate::config::imu::{ImuProfile, TriadErrors};
+use super::profile::ImuProfile;
+use crate::devices::describe::{Rows, Section, shortest};
+use crate::sensors::imu::settings::TriadErrors;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;
 
 /// Headings with their rows.
-pub fn sections(driver: &ImuProfile) -> Vec<(&'static str, Rows)> {
+pub(super) fn sections(driver: &ImuProfile) -> Vec<Section> {
     let d = &driver.defaults;
     vec![
         ("device", device(driver)),
@@ -15,7 +16,7 @@ pub fn sections(driver: &ImuProfile) -> Vec<(&'static str, Rows)> {
         (
             "settings.gyro",
             triad(
-                &d.gyro,
+                &d.model.gyro,
                 [
                     ("noise_density_deg_s_sqrt_hz", DEG),
                     ("bias_instability_deg_h", DEG / 3600.0),
@@ -27,7 +28,7 @@ pub fn sections(driver: &ImuProfile) -> Vec<(&'static str, Rows)> {
         (
             "settings.accelerometer",
             triad(
-                &d.accel,
+                &d.model.accel,
                 [
                     ("noise_density_ug_sqrt_hz", G * 1e-6),
                     ("bias_instability_ug", G * 1e-6),
@@ -39,7 +40,7 @@ pub fn sections(driver: &ImuProfile) -> Vec<(&'static str, Rows)> {
         (
             "settings.magnetometer",
             triad(
-                &d.mag,
+                &d.model.mag,
                 [
                     ("noise_density_ugauss_sqrt_hz", 1e-6),
                     ("bias_instability_ugauss", 1e-6),
@@ -87,7 +88,7 @@ fn settings(driver: &ImuProfile) -> Rows {
         ),
         ("baud_rate", d.baud_rate.to_string()),
         ("streaming", d.is_streaming.to_string()),
-        ("earth_rate", d.earth_rate.to_string()),
+        ("earth_rate", d.model.earth_rate.to_string()),
         ("magnetic_field_gauss", "world-model, or [north, east, down]".to_string()),
         ("errors", "profile, allowed profile, none".to_string()),
     ]
@@ -106,7 +107,7 @@ fn triad(errors: &TriadErrors, keys: [(&'static str, f64); 4]) -> Rows {
 }
 
 fn attitude(driver: &ImuProfile) -> Rows {
-    let a = &driver.defaults.attitude;
+    let a = &driver.defaults.model.attitude;
     let from = if a.heading_is_magnetic { "magnetic-north" } else { "true-north" };
     vec![
         ("roll_pitch_std_deg", shortest(a.roll_pitch_std_rad / DEG)),

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::imu::ImuProtocol;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::sbg_ecom::command;
 use crate::wire::xbus::mid;
 
@@ -265,11 +265,12 @@ fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::profile::{DriverProfile, Profile};
+    use crate::devices::family::catalogue;
+    use crate::devices::imu::profile::ImuProfile;
 
     fn dialect(name: &str) -> Dialect {
-        let profile = Profile::find(name).unwrap_or_else(|faults| panic!("{faults}"));
-        let DriverProfile::Imu(driver) = &profile.driver else { panic!("an IMU") };
+        let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
+        let Some(driver) = profile.data::<ImuProfile>() else { panic!("an IMU") };
         driver.dialect.clone()
     }
 

@@ -1,18 +1,17 @@
 //! A GNSS receiver's profile for people.
 
-use super::{Rows, shortest};
-use crate::config::gnss::{
-    BestFix, ErrorKind, ErrorModel, ErrorPreset, GnssProfile, GnssSettings, UBX_OUTPUTS,
-};
+use super::profile::{GnssProfile, GnssSettings, UBX_OUTPUTS};
+use crate::devices::describe::{Rows, Section, shortest};
+use crate::sensors::gnss::settings::{BestFix, ErrorKind, ErrorModel, ErrorPreset};
 
 /// Headings with their rows.
-pub fn sections(driver: &GnssProfile) -> Vec<(&'static str, Rows)> {
+pub(super) fn sections(driver: &GnssProfile) -> Vec<Section> {
     let d = &driver.defaults;
     vec![
         ("device", device_rows(driver)),
         ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.acquisition", acquisition_rows(d)),
-        ("settings.sky", sky_rows(d)),
+        ("settings.receiver.acquisition", acquisition_rows(d)),
+        ("settings.receiver.sky", sky_rows(d)),
         ("settings.pulse", pulse_rows(d)),
         (
             "accuracy by kind of fix (settings errors, uere_m, velocity_std_m_s replace all)",
@@ -62,24 +61,27 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
     }
     let presets = words(&mut ErrorPreset::WORDS.iter().map(|(word, _)| *word));
     rows.extend([
-        ("systems", format!("[{}]", words(&mut d.systems.iter().map(|system| system.word())))),
-        ("mask_deg", shortest(d.mask_rad.to_degrees())),
+        (
+            "systems",
+            format!("[{}]", words(&mut d.receiver.systems.iter().map(|system| system.word()))),
+        ),
+        ("mask_deg", shortest(d.receiver.mask_rad.to_degrees())),
         ("almanac", "none: synthetic; a rig may name a YUMA file for GPS".to_string()),
         ("geoid_separation_m", "EGM2008's at the place".to_string()),
-        ("window_ms", ms(d.window_ns)),
+        ("window_ms", ms(d.receiver.window_ns)),
         ("latency_ms", ms(d.latency_ns)),
         ("lag_ms", ms(d.lag_ns)),
         ("min_course_speed_m_s", shortest(d.min_course_speed_m_s)),
-        ("coast_s", seconds(d.coast_ns)),
+        ("coast_s", seconds(d.receiver.coast_ns)),
         ("firmware_leap_s", d.firmware_leap_s.to_string()),
-        ("leap_known_after_s", seconds(d.leap_known_after_ns)),
+        ("leap_known_after_s", seconds(d.receiver.leap_known_after_ns)),
         ("errors", format!("by kind of fix, see below; allowed {presets}, or an array of models")),
     ]);
     rows
 }
 
 fn acquisition_rows(d: &GnssSettings) -> Rows {
-    let a = &d.acquisition;
+    let a = &d.receiver.acquisition;
     let fixes: Vec<_> = BestFix::WORDS.iter().map(|(word, _)| *word).collect();
     vec![
         ("startup_s", seconds(a.startup_ns)),
@@ -98,9 +100,9 @@ fn acquisition_rows(d: &GnssSettings) -> Rows {
 
 fn sky_rows(d: &GnssSettings) -> Rows {
     vec![
-        ("ray_spread_deg", shortest(d.sky.ray_spread_rad.to_degrees())),
-        ("min_cno_dbhz", shortest(d.sky.min_cno_dbhz)),
-        ("cno_std_db", shortest(d.sky.cno_std_db)),
+        ("ray_spread_deg", shortest(d.receiver.sky.ray_spread_rad.to_degrees())),
+        ("min_cno_dbhz", shortest(d.receiver.sky.min_cno_dbhz)),
+        ("cno_std_db", shortest(d.receiver.sky.cno_std_db)),
     ]
 }
 
@@ -116,7 +118,7 @@ fn pulse_rows(d: &GnssSettings) -> Rows {
 
 fn grade_rows(d: &GnssSettings) -> Rows {
     let grade = |(word, fix): (&'static str, BestFix)| {
-        let grade = d.grade(fix);
+        let grade = d.receiver.grade(fix);
         let errors: Vec<_> = grade.errors.iter().map(model).collect();
         let speed = shortest(grade.velocity_std_m_s);
         let uere = shortest(grade.uere_m);

@@ -1,10 +1,10 @@
 //! The Velodyne HDL-64E: what its firmwares differ in and what a rig may set.
 
-use crate::config::hdl64e_serial::SerialProfile;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::NetworkIdentity;
-use crate::config::velodyne_clock::ClockSettings;
-use crate::config::velodyne_motor::MotorSettings;
+use crate::devices::hdl64e::serial_settings::SerialProfile;
+use crate::devices::spinning::clock_settings::ClockSettings;
+use crate::devices::spinning::motor_settings::MotorSettings;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);

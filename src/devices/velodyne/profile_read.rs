@@ -1,16 +1,19 @@
 //! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
 
-use crate::config::hdl64e::ReturnMode;
-use crate::config::hdl64e_read::{dark_intensity, lag_limit, start_azimuth_limit};
 use crate::config::profile::Profile;
 use crate::config::profile::lidar_read as lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::config::velodyne::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
-use crate::config::velodyne_motor as motor;
-use crate::config::velodyne_web as web;
-use crate::config::{velodyne_clock, velodyne_position};
+use crate::devices::hdl64e::profile::ReturnMode;
+use crate::devices::hdl64e::profile_read::{dark_intensity, lag_limit, start_azimuth_limit};
+use crate::devices::spinning::clock_settings;
+use crate::devices::spinning::motor_settings as motor;
+use crate::devices::velodyne::position_settings;
+use crate::devices::velodyne::profile::{
+    VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
+};
+use crate::devices::velodyne::web_settings as web;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way
@@ -27,8 +30,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
     let packet = root.required("packet").table("[packet]").and_then(packet);
     let position =
-        root.required("position").table("[position]").and_then(velodyne_position::profile);
-    let clock = root.required("clock").table("[clock]").and_then(velodyne_clock::profile);
+        root.required("position").table("[position]").and_then(position_settings::profile);
+    let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
     let beam = root.required("beam").table("[beam]");
     let beam = beam.and_then(|table| lidar::beam(table, None, &reach()));
     let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
@@ -104,7 +107,7 @@ pub(crate) fn settings(
     let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
     all.motor = motor::settings(&motor, &all.motor);
     let clock = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
-    all.clock = velodyne_clock::settings(&clock, &all.clock);
+    all.clock = clock_settings::settings(&clock, &all.clock);
     let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
     if beam.is_written() {
         let read = beam.table("a beam");

@@ -1,13 +1,13 @@
 //! What `menura profiles` shows of an LMS 2xx.
 
-use super::{Rows, beam_rows, noise_rows, shortest};
-use crate::config::sick_lms2xx::{
+use super::profile::{
     PowerOnMode, RangeUnit, SickLms2xxProfile, SpoiltTelegram, TransmissionStart,
 };
+use crate::devices::describe::{Rows, Section, beam_rows, noise_rows, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
 /// The sections between name and sources.
-pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<(&'static str, Rows)> {
+pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         ("line", line_rows(driver)),
@@ -18,7 +18,7 @@ pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<(&'static str, Rows)> 
 }
 
 /// Angle and resolution for people.
-pub(in crate::cli) fn variant_words(variant: &Variant) -> String {
+pub(super) fn variant_words(variant: &Variant) -> String {
     let resolution = f64::from(variant.resolution_centideg) / 100.0;
     format!("{} deg at {resolution} deg", variant.angle_deg)
 }

@@ -1,23 +1,102 @@
-//! Reads how a GNSS receiver errs: models, their combinations, what is stated.
+//! Reads what a profile and a rig say of the physics of a GNSS receiver.
 
-use crate::config::gnss::{BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade};
-use crate::config::gnss_read::RECEIVER;
+use super::settings::{
+    Acquisition, BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade, ReceiverSettings,
+    SkySettings,
+};
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
+/// Where limits come from that no receiver sets.
+pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
+/// Where limits of the models come from.
+pub(crate) const RECEIVER: &str = "Menura's GNSS receivers";
 const ERRORS: &str = "Menura's error models";
 
+/// From zero on.
+pub(crate) fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
+    Limit::new(0.0..=most, unit, RECEIVER)
+}
+
+/// Reads `acquisition`.
+pub(crate) fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<()> {
+    let hdop = Limit::new(0.1..=1000.0, "", RECEIVER);
+    keys.time_ns("startup_s", &up_to(86_400.0, "s"), 1e9, &mut all.startup_ns);
+    keys.boolean("filtered", &mut all.is_filtered);
+    keys.number("hdop_initial", &hdop, &mut all.hdop_initial);
+    let tau = Limit::new(0.001..=3600.0, "s", RECEIVER);
+    keys.number("time_constant_s", &tau, &mut all.time_constant_s);
+    let is_profile = keys.is_profile();
+    let hdop_final = keys.field("hdop_final");
+    if hdop_final.is_written() || is_profile {
+        keys.put(hdop_final.number_or_word(&hdop, "sky", PROFILES), &mut all.hdop_final);
+    }
+    let field_3d = keys.field("hdop_3d");
+    let hdop_3d = field_3d.number(&hdop);
+    keys.put(hdop_3d, &mut all.hdop_3d);
+    let field_2d = keys.field("hdop_2d");
+    let hdop_2d = field_2d.number(&hdop);
+    keys.put(hdop_2d, &mut all.hdop_2d);
+    // A profile that lacks one of them has its fault already.
+    if all.hdop_2d < all.hdop_3d
+        && (!is_profile || hdop_3d.is_some())
+        && let Some(place) = field_2d.place().filter(|_| hdop_2d.is_some())
+    {
+        let label = format!("hdop_3d is {}, hdop_2d is {}", all.hdop_3d, all.hdop_2d);
+        keys.table.fault(place.fault("`hdop_2d` must not be less than `hdop_3d`", label));
+    }
+    keys.choice("best_fix", &BestFix::WORDS, RECEIVER, &mut all.best_fix);
+    let seconds = up_to(86_400.0, "s");
+    keys.time_ns("differential_after_s", &seconds, 1e9, &mut all.differential_after_ns);
+    keys.time_ns("rtk_float_after_s", &seconds, 1e9, &mut all.rtk_float_after_ns);
+    keys.time_ns("rtk_fixed_after_s", &seconds, 1e9, &mut all.rtk_fixed_after_ns);
+    keys.finish()
+}
+
+/// Reads `sky`.
+pub(crate) fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
+    let spread = Limit::new(0.0..=30.0, "degrees", RECEIVER);
+    keys.degrees("ray_spread_deg", &spread, &mut all.ray_spread_rad);
+    keys.number("min_cno_dbhz", &Limit::new(0.0..=60.0, "dB-Hz", RECEIVER), &mut all.min_cno_dbhz);
+    keys.number("cno_std_db", &Limit::new(0.0..=10.0, "dB", RECEIVER), &mut all.cno_std_db);
+    keys.finish()
+}
+
+/// Reads how the receiver errs: a profile has `accuracy`, by kind of fix, of which a rig replaces
+/// parts for all kinds.
+pub(crate) fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
+    if keys.is_profile() {
+        let read = keys.table.required("accuracy").table("`accuracy`").and_then(grades);
+        keys.put(read, &mut all.grades);
+        return;
+    }
+    match errors(&keys.table.optional("errors")) {
+        Some(Errors::Preset(preset)) => all.apply(preset),
+        Some(Errors::Models(models)) => {
+            all.grades.iter_mut().for_each(|grade| grade.errors.clone_from(&models));
+        }
+        None => {}
+    }
+    let uere_m = keys.table.optional("uere_m").number(&uere_limit());
+    let velocity = keys.table.optional("velocity_std_m_s").number(&velocity_limit());
+    for grade in &mut all.grades {
+        grade.uere_m = uere_m.unwrap_or(grade.uere_m);
+        grade.velocity_std_m_s = velocity.unwrap_or(grade.velocity_std_m_s);
+    }
+}
+
 /// Of a range error.
-pub(crate) fn uere_limit() -> Limit<f64> {
+fn uere_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m", RECEIVER)
 }
 
 /// Of the velocity's error.
-pub(crate) fn velocity_limit() -> Limit<f64> {
+fn velocity_limit() -> Limit<f64> {
     Limit::new(0.0..=10.0, "m/s", ERRORS)
 }
 
 /// What a profile says of each kind of fix.
-pub(crate) fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
+fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
     let grades = BestFix::WORDS.map(|(word, _)| {
         let mut table = table.required(word).table(&format!("`{word}`"))?;
         let uere_m = table.required("uere_m").number(&uere_limit());
@@ -32,7 +111,7 @@ pub(crate) fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
 }
 
 /// What a rig says of a receiver's errors.
-pub(crate) enum Errors {
+enum Errors {
     /// A combination.
     Preset(ErrorPreset),
     /// Its own.
@@ -40,7 +119,7 @@ pub(crate) enum Errors {
 }
 
 /// A rig's `errors`: the name of a combination, or an array of models.
-pub(crate) fn errors(field: &Field<'_>) -> Option<Errors> {
+fn errors(field: &Field<'_>) -> Option<Errors> {
     if field.is_array() {
         return models(field).map(Errors::Models);
     }

@@ -3,12 +3,12 @@
 use crate::config::profile::Profile;
 use crate::config::profile::lidar_read as lidar;
 use crate::config::profile::read::PROFILES;
-use crate::config::sick_lms2xx::{
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::devices::sick_lms2xx::profile::{
     Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
     SickLms2xxSettings, SpoiltTelegram, TransmissionStart,
 };
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::wire::sick_lms2xx::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
 use crate::wire::sick_lms2xx::data::MeasuringMode;
 use crate::wire::sick_lms2xx::{LineRate, Variant};

@@ -1,11 +1,11 @@
 //! What `menura profiles` shows of a Velodyne with fixed optics.
 
-use super::{Rows, beam_rows, network_rows, noise_rows, shortest};
-use crate::config::velodyne::VelodyneProfile;
-use crate::devices::velodyne::layout::Layout;
+use super::layout::Layout;
+use super::profile::VelodyneProfile;
+use crate::devices::describe::{Rows, Section, beam_rows, network_rows, noise_rows, shortest};
 
 /// The sections between name and sources.
-pub(super) fn sections(driver: &VelodyneProfile) -> Vec<(&'static str, Rows)> {
+pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         ("network, as recorded", network_rows(&driver.network)),

@@ -1,0 +1,108 @@
+//! All families and the profiles that are part of the program.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::{FamilyReader, Profile, read};
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use crate::config::toml::reader::nearest;
+
+// `EMBEDDED`: file name and text of each profile in `firmware-profiles/`, in the order of their names.
+include!(concat!(env!("OUT_DIR"), "/embedded_profiles.rs"));
+
+/// No profile is longer than this.
+const MAX_PROFILE_BYTES: u64 = 1 << 20;
+
+/// The families that Menura speaks for, and their profiles.
+#[derive(Debug)]
+pub struct Catalogue {
+    families: Vec<&'static dyn FamilyReader>,
+    embedded: OnceLock<Vec<Arc<Profile>>>,
+}
+
+impl Catalogue {
+    /// Of `families`, in the order in which messages list them.
+    pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
+        Self { families, embedded: OnceLock::new() }
+    }
+
+    /// Every family.
+    pub fn families(&self) -> &[&'static dyn FamilyReader] {
+        &self.families
+    }
+
+    /// All faults that some device can have within, each once.
+    pub fn device_faults(&self) -> Vec<&'static DeviceFaultKind> {
+        let mut all: Vec<&'static DeviceFaultKind> = Vec::new();
+        for kind in self.families.iter().flat_map(|family| family.faults()) {
+            if !all.iter().any(|known| known.word == kind.word) {
+                all.push(kind);
+            }
+        }
+        all
+    }
+
+    /// The profiles that are part of the program, by name.
+    pub fn profiles(&self) -> &[Arc<Profile>] {
+        self.embedded.get_or_init(|| {
+            let parse = |(file, text): &(&str, &str)| match self.parse_profile(file, text) {
+                Ok(profile) => Arc::new(profile),
+                // Their text is part of the program: this is a bug in Menura, seen by its tests.
+                Err(faults) => panic!("{faults}"),
+            };
+            EMBEDDED.iter().map(parse).collect()
+        })
+    }
+
+    /// A profile by name, or by the path of a `.toml` file.
+    ///
+    /// # Errors
+    /// An unknown name, or everything that is wrong with the file.
+    pub fn profile(&self, name_or_path: &str) -> Result<Arc<Profile>, Diagnostics> {
+        if Self::is_path(name_or_path) {
+            return self.load_profile(name_or_path, Path::new(name_or_path)).map(Arc::new);
+        }
+        self.by_name(name_or_path).ok_or_else(|| {
+            let fault = Diagnostic::new(format!("there is no profile `{name_or_path}`"));
+            Diagnostics::from(fault.help(self.suggestion(name_or_path)))
+        })
+    }
+
+    /// Whether a rig's `profile` key means a file rather than a name.
+    pub(crate) fn is_path(name_or_path: &str) -> bool {
+        name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
+    }
+
+    /// One of [`Catalogue::profiles`].
+    pub(crate) fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
+        self.profiles().iter().find(|profile| profile.name == name).cloned()
+    }
+
+    /// What to write instead of an unknown name.
+    pub(crate) fn suggestion(&self, name: &str) -> String {
+        let names: Vec<_> = self.profiles().iter().map(|profile| profile.name.as_str()).collect();
+        let near = nearest(name, names.iter().copied());
+        let mean = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        format!("{mean}allowed: {}, or the path of a .toml file", names.join(", "))
+    }
+
+    /// Reads the profile at `path`, which messages call `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load_profile(&self, file: &str, path: &Path) -> Result<Profile, Diagnostics> {
+        let source = SourceFile::read(file, path, MAX_PROFILE_BYTES).map_err(|why| {
+            Diagnostics::from(Diagnostic::new(format!("cannot read profile `{file}`: {why}")))
+        })?;
+        read::parse(&source, self)
+    }
+
+    /// Reads a profile from its text; messages call it `file`, whose stem is the name.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_profile(&self, file: &str, text: &str) -> Result<Profile, Diagnostics> {
+        read::parse(&SourceFile::new(file, text, ""), self)
+    }
+}

@@ -1,0 +1,60 @@
+//! What reading a rig needs of a product family. Families implement `devices::family::Family`, which
+//! brings this along.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Profile;
+use super::product::Product;
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::TableReader;
+
+/// Data of a type that only its family knows: a profile's, a device's settings, a fault's.
+pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
+
+impl<T: Any + fmt::Debug + Send + Sync> FamilyData for T {}
+
+impl dyn FamilyData {
+    /// The data as a `T`; `None` if it is another family's.
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// Reads what one family's profiles and settings hold.
+pub trait FamilyReader: Sync {
+    /// The word of a profile's `driver` key.
+    fn key(&self) -> &'static str;
+
+    /// Reads what a profile says besides its name and sources.
+    fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)>;
+
+    /// Reads the `settings` of a rig's device; `None` takes the profile's.
+    fn read_settings(
+        &self,
+        profile: &Profile,
+        written: Option<TableReader<'_>>,
+    ) -> Option<Arc<dyn FamilyData>>;
+
+    /// The faults that a device of this family can have within.
+    fn faults(&self) -> &'static [DeviceFaultKind];
+
+    /// Why a device with these settings does not listen to its GPS input, and what to do about it.
+    fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
+}
+
+/// Why a device does not listen to its GPS input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpsInputRefusal {
+    /// The reason.
+    pub title: &'static str,
+    /// What to change.
+    pub label: &'static str,
+}
+
+impl fmt::Debug for dyn FamilyReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "family {}", self.key())
+    }
+}

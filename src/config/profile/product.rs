@@ -1,0 +1,77 @@
+//! What the rest of Menura may know of a product, whatever its family: how it is connected and what
+//! can be asked of it. A family makes this from its profile.
+
+use super::network::DatagramPort;
+
+/// One firmware of a product, seen from outside its family.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// What it is, with its article, for messages: "a spinning lidar".
+    pub noun: &'static str,
+    /// What kind of link it has.
+    pub interface: Interface,
+    /// The ports it sends datagrams to, that of its data first; none of products that send no
+    /// datagrams.
+    pub ports: Vec<DatagramPort>,
+    /// How hosts talk to a product that sends datagrams.
+    pub control: Option<Control>,
+    /// Whether it sends PPS and sentences that another device's `gps_cable` may carry.
+    pub has_gps_output: bool,
+    /// Whether it has an input for a GPS receiver's PPS and sentences.
+    pub has_gps_input: bool,
+    /// What faults of its optics refer to, if it is a lidar.
+    pub lidar: Option<LidarTraits>,
+}
+
+impl Product {
+    /// A product with a serial line and nothing else.
+    pub fn on_a_line(noun: &'static str) -> Self {
+        Self {
+            noun,
+            interface: Interface::Line,
+            ports: Vec::new(),
+            control: None,
+            has_gps_output: false,
+            has_gps_input: false,
+            lidar: None,
+        }
+    }
+}
+
+/// How a product is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// It sends UDP datagrams.
+    Datagrams,
+    /// It has a serial line.
+    Line,
+    /// Hosts connect to it by TCP.
+    Server,
+}
+
+/// How hosts talk to a product that sends datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// It has a web interface.
+    Web,
+    /// It takes commands from a serial line.
+    Line,
+}
+
+/// What a rig's angles and laser numbers mean to a lidar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LidarTraits {
+    /// Number of lasers; they are numbered from 0.
+    pub lasers: usize,
+    /// How it counts its own angles.
+    pub angles: AngleSense,
+}
+
+/// How a lidar counts the angles that it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AngleSense {
+    /// Clockwise seen from above, 0 is forward.
+    ClockwiseFromForward,
+    /// Counter-clockwise seen from above, 0 is to the right and 90 degrees forward.
+    CounterClockwiseFromRight,
+}

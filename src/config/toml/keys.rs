@@ -1,0 +1,142 @@
+//! Keys that a profile must say and a rig may override: one reader for both.
+//!
+//! A reader fills a value that begins as the profile's (for a rig) or as anything (for a profile,
+//! where every key must be there). So each key is named once, with its limit and its unit.
+
+use super::reader::{Field, Limit, TableReader};
+
+/// Reads the keys of a table into a value.
+#[derive(Debug)]
+#[must_use]
+pub struct Keys<'f> {
+    /// The table, for keys that only a profile or only a rig has.
+    pub table: TableReader<'f>,
+    /// Whether every key must be there, as in a profile.
+    is_profile: bool,
+    is_complete: bool,
+}
+
+impl<'f> Keys<'f> {
+    /// The keys of a profile's table: all must be there.
+    pub fn of_profile(table: TableReader<'f>) -> Self {
+        Self { table, is_profile: true, is_complete: true }
+    }
+
+    /// The keys of a rig's table: what is left out keeps its value.
+    pub fn of_rig(table: TableReader<'f>) -> Self {
+        Self { table, is_profile: false, is_complete: true }
+    }
+
+    /// Whether every key must be there.
+    pub fn is_profile(&self) -> bool {
+        self.is_profile
+    }
+
+    /// The value of `key`, which must be there in a profile.
+    pub fn field(&mut self, key: &'static str) -> Field<'f> {
+        if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
+    }
+
+    /// Puts what was read into `into`; a profile that lacks it is not complete.
+    pub fn put<T>(&mut self, read: Option<T>, into: &mut T) {
+        match read {
+            Some(value) => *into = value,
+            None => self.is_complete &= !self.is_profile,
+        }
+    }
+
+    /// What `read` makes of the value of `key`.
+    pub fn read<T>(
+        &mut self,
+        key: &'static str,
+        into: &mut T,
+        read: impl FnOnce(&Field<'f>) -> Option<T>,
+    ) {
+        let field = self.field(key);
+        self.put(read(&field), into);
+    }
+
+    /// A number within `limit`.
+    pub fn number(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
+        self.scaled(key, limit, 1.0, into);
+    }
+
+    /// A number within `limit`; `unit` of what is written are one of what is stored.
+    pub fn scaled(&mut self, key: &'static str, limit: &Limit<f64>, unit: f64, into: &mut f64) {
+        self.read(key, into, |field| field.number(limit).map(|x| x * unit));
+    }
+
+    /// An angle in degrees, stored in radians.
+    pub fn degrees(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
+        self.read(key, into, |field| field.number(limit).map(f64::to_radians));
+    }
+
+    /// A time, stored in whole nanoseconds; `unit_ns` of them are one of what is written.
+    pub fn time_ns(&mut self, key: &'static str, limit: &Limit<f64>, unit_ns: f64, into: &mut u64) {
+        self.read(key, into, |field| field.number(limit).map(|x| (x * unit_ns).round() as u64));
+    }
+
+    /// A whole number within `limit`.
+    pub fn integer<T: TryFrom<i128>>(
+        &mut self,
+        key: &'static str,
+        limit: &Limit<i128>,
+        into: &mut T,
+    ) {
+        self.read(key, into, |field| field.integer(limit));
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, key: &'static str, into: &mut bool) {
+        self.read(key, into, Field::boolean);
+    }
+
+    /// One of a few words; `origin` says who allows them.
+    pub fn choice<T: Clone>(
+        &mut self,
+        key: &'static str,
+        words: &[(&str, T)],
+        origin: &str,
+        into: &mut T,
+    ) {
+        self.read(key, into, |field| field.choice(words, origin));
+    }
+
+    /// A table of its own under `key`, which `read` reads into the value; `what` names it in messages.
+    pub fn table<T: Clone>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        into: &mut T,
+        read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
+    ) {
+        let field = self.field(key);
+        self.table_in(&field, what, into, read);
+    }
+
+    /// As [`Keys::table`], of a value that was taken before.
+    pub fn table_in<T: Clone>(
+        &mut self,
+        field: &Field<'f>,
+        what: &str,
+        into: &mut T,
+        read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
+    ) {
+        if !field.is_written() && !self.is_profile {
+            return;
+        }
+        let is_profile = self.is_profile;
+        let part = field.table(what).and_then(|table| {
+            let mut part = into.clone();
+            let keys = Keys { table, is_profile, is_complete: true };
+            read(keys, &mut part).map(|()| part)
+        });
+        self.put(part, into);
+    }
+
+    /// Refuses keys that were not asked for; `None` if a profile lacks some.
+    pub fn finish(self) -> Option<()> {
+        self.table.finish();
+        self.is_complete.then_some(())
+    }
+}

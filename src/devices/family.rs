@@ -1,0 +1,221 @@
+//! What a product family is, and the table of all of them.
+//!
+//! A family is one folder: its profile and settings with their readers, its device, its faults, its
+//! description and its decoder, tied together by one implementation of [`Family`]. Outside its
+//! folder a family is named in [`FAMILIES`] only.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::{Arc, LazyLock};
+
+use super::describe::Section;
+use super::{Built, gnss, hdl64e, imu, sick_lms1xx, sick_lms2xx, velodyne};
+use crate::config::profile::{
+    Catalogue, FamilyData, FamilyReader, GpsInputRefusal, Product, Profile,
+};
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::faults::{DeviceFaultKind, DeviceFaults};
+use crate::config::toml::reader::TableReader;
+use crate::sensors::noise::NoiseSource;
+use crate::time::Epoch;
+
+/// Every family that Menura speaks for, in the order in which messages list them.
+pub static FAMILIES: &[&dyn AnyFamily] = &[
+    &hdl64e::Hdl64eFamily,
+    &velodyne::VelodyneFamily,
+    &sick_lms2xx::SickLms2xxFamily,
+    &imu::ImuFamily(imu::ImuProtocol::FdiLink),
+    &imu::ImuFamily(imu::ImuProtocol::VectorNav),
+    &imu::ImuFamily(imu::ImuProtocol::Xbus),
+    &imu::ImuFamily(imu::ImuProtocol::Mip),
+    &imu::ImuFamily(imu::ImuProtocol::SbgEcom),
+    &imu::ImuFamily(imu::ImuProtocol::Phone),
+    &gnss::GnssFamily,
+    &sick_lms1xx::SickLms1xxFamily,
+];
+
+/// All families and embedded profiles, for whoever reads a rig or a profile.
+pub fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: LazyLock<Catalogue> =
+        LazyLock::new(|| Catalogue::new(FAMILIES.iter().map(|family| *family as _).collect()));
+    &CATALOGUE
+}
+
+/// The family that reads `profile`.
+pub fn family_of(profile: &Profile) -> &'static dyn AnyFamily {
+    let found = FAMILIES.iter().find(|family| family.key() == profile.family.key());
+    *found.expect("a profile's family is one of the catalogue")
+}
+
+/// A product family.
+pub trait Family: Sync + 'static {
+    /// What a firmware of it is, typed and complete.
+    type Profile: Debug + Send + Sync + 'static;
+    /// What a rig may set on a unit.
+    type Settings: Clone + Debug + Send + Sync + 'static;
+
+    /// The word of a profile's `driver` key.
+    fn key(&self) -> &'static str;
+
+    /// Reads what a profile says besides its name and sources.
+    fn read_profile(&self, root: TableReader<'_>) -> Option<Self::Profile>;
+
+    /// What the rest of Menura may know of a firmware.
+    fn product(&self, profile: &Self::Profile) -> Product;
+
+    /// The settings of a unit that its rig leaves alone.
+    fn defaults<'p>(&self, profile: &'p Self::Profile) -> &'p Self::Settings;
+
+    /// Reads a rig's `settings`; what it leaves out is the profile's. `file` names the profile in
+    /// messages.
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &Self::Profile,
+    ) -> Option<Self::Settings>;
+
+    /// The faults that a unit can have within.
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[]
+    }
+
+    /// Why a unit does not listen to its GPS input; `None` if it does.
+    fn gps_input_refusal(&self, _settings: &Self::Settings) -> Option<GpsInputRefusal> {
+        None
+    }
+
+    /// Builds the device and its sensor.
+    fn build(&self, unit: &Unit<'_, Self>) -> Built;
+
+    /// What `menura profiles NAME` shows between name and sources.
+    fn describe(&self, profile: &Self::Profile) -> Vec<Section>;
+
+    /// What `menura check` says of a unit's settings, a part of a line.
+    fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
+
+    /// The unit's calibration as the text of a file with this extension; `None` for products that
+    /// have none.
+    fn calibration_file(
+        &self,
+        _profile: &Self::Profile,
+        _extension: &str,
+    ) -> Option<Result<String, CalibrationError>> {
+        None
+    }
+}
+
+/// Why a calibration cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct CalibrationError(pub String);
+
+/// One unit that is to be built.
+pub struct Unit<'a, F: Family + ?Sized> {
+    /// Its firmware.
+    pub profile: &'a F::Profile,
+    /// What the rig chose.
+    pub settings: &'a F::Settings,
+    /// Its place in the rig: name, mount, link, cable.
+    pub config: &'a DeviceConfig,
+    /// What will go wrong within it.
+    pub faults: &'a DeviceFaults,
+    /// Of the run's random draws.
+    pub seed: u64,
+    /// The UTC of the first instant.
+    pub epoch: Epoch,
+}
+
+impl<F: Family> Unit<'_, F> {
+    /// The random draws of this unit.
+    pub fn noise(&self) -> NoiseSource {
+        NoiseSource::new(self.seed, &self.config.name)
+    }
+}
+
+/// A [`Family`] whose types are not known.
+pub trait AnyFamily: FamilyReader {
+    /// Builds the device that `config` describes, with what will go wrong within it.
+    fn build(&self, config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch)
+    -> Built;
+
+    /// What `menura profiles NAME` shows between name and sources.
+    fn describe(&self, profile: &Profile) -> Vec<Section>;
+
+    /// What `menura check` says of a device's settings.
+    fn summary(&self, config: &DeviceConfig) -> String;
+
+    /// As [`Family::calibration_file`].
+    fn calibration_file(
+        &self,
+        profile: &Profile,
+        extension: &str,
+    ) -> Option<Result<String, CalibrationError>>;
+}
+
+/// Data that this family has read itself.
+fn own<T: Any>(data: &dyn FamilyData) -> &T {
+    data.get().expect("a family is handed what it has read itself")
+}
+
+impl<F: Family> FamilyReader for F {
+    fn key(&self) -> &'static str {
+        Family::key(self)
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)> {
+        let profile = Family::read_profile(self, root)?;
+        Some((self.product(&profile), Arc::new(profile)))
+    }
+
+    fn read_settings(
+        &self,
+        profile: &Profile,
+        written: Option<TableReader<'_>>,
+    ) -> Option<Arc<dyn FamilyData>> {
+        let data = own::<F::Profile>(&*profile.data);
+        let settings = match written {
+            Some(table) => Family::read_settings(self, table, profile, data)?,
+            None => self.defaults(data).clone(),
+        };
+        Some(Arc::new(settings))
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        Family::faults(self)
+    }
+
+    fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal> {
+        Family::gps_input_refusal(self, own(settings))
+    }
+}
+
+impl<F: Family> AnyFamily for F {
+    fn build(
+        &self,
+        config: &DeviceConfig,
+        faults: &DeviceFaults,
+        seed: u64,
+        epoch: Epoch,
+    ) -> Built {
+        let profile = own(&*config.profile.data);
+        let settings = own(&*config.settings);
+        Family::build(self, &Unit { profile, settings, config, faults, seed, epoch })
+    }
+
+    fn describe(&self, profile: &Profile) -> Vec<Section> {
+        Family::describe(self, own(&*profile.data))
+    }
+
+    fn summary(&self, config: &DeviceConfig) -> String {
+        Family::summary(self, own(&*config.profile.data), own(&*config.settings))
+    }
+
+    fn calibration_file(
+        &self,
+        profile: &Profile,
+        extension: &str,
+    ) -> Option<Result<String, CalibrationError>> {
+        Family::calibration_file(self, own(&*profile.data), extension)
+    }
+}

@@ -1,0 +1,211 @@
+//! A GNSS receiver's firmware and what a rig may set on it.
+
+use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
+use crate::wire::ubx::{MessageId, Payload, mon, nav};
+
+/// What a receiver understands and how it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GnssDialect {
+    /// u-blox generation 8: NMEA, UBX, old configuration messages.
+    Ublox8,
+    /// u-blox generation 9: the same, and configuration items.
+    Ublox9,
+    /// Garmin: NMEA, `PGRM` commands.
+    Garmin,
+    /// NMEA only; takes no commands.
+    Plain,
+}
+
+/// Which NMEA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NmeaVersion {
+    /// 2.0: no modes.
+    V2_0,
+    /// 2.3, and 4.0 as receivers write it: modes.
+    V2_3,
+    /// 4.10: systems, signals, navigation status.
+    V4_10,
+    /// 4.11: BeiDou's second signal has a number, GNS has QZSS.
+    V4_11,
+}
+
+/// A sentence a receiver may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SentenceKind {
+    /// Position, speed, course, date.
+    Rmc,
+    /// Course and speed.
+    Vtg,
+    /// Position and quality.
+    Gga,
+    /// Satellites used.
+    Gsa,
+    /// Satellites in view.
+    Gsv,
+    /// Position.
+    Gll,
+    /// Standard deviations.
+    Gst,
+    /// Time and date.
+    Zda,
+    /// Position by several systems.
+    Gns,
+    /// Fault detection.
+    Gbs,
+    /// Garmin: estimated errors.
+    Pgrme,
+    /// Garmin: sensor status, once a minute.
+    Pgrmt,
+}
+
+words!(GnssDialect:
+    "ublox-8" => Ublox8, "ublox-9" => Ublox9, "garmin" => Garmin, "plain" => Plain);
+words!(NmeaVersion: "2.0" => V2_0, "2.3" => V2_3, "4.10" => V4_10, "4.11" => V4_11);
+words!(SentenceKind:
+    "RMC" => Rmc, "VTG" => Vtg, "GGA" => Gga, "GSA" => Gsa, "GSV" => Gsv, "GLL" => Gll,
+    "GST" => Gst, "ZDA" => Zda, "GNS" => Gns, "GBS" => Gbs, "PGRME" => Pgrme, "PGRMT" => Pgrmt);
+/// A GNSS receiver's firmware.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GnssProfile {
+    /// What it understands.
+    pub dialect: GnssDialect,
+    /// Who it says it is.
+    pub identity: GnssIdentity,
+    /// How it writes sentences.
+    pub nmea: NmeaFormat,
+    /// Least time between solutions, nanoseconds.
+    pub min_period_ns: u64,
+    /// Bytes of the port's transmit buffer; what does not fit is lost.
+    pub tx_buffer_bytes: usize,
+    /// From a command's last byte to the first of the answer, nanoseconds.
+    pub reply_delay_ns: u64,
+    /// u-blox: bits real units set in NAV-PVT besides the documented ones: `valid`, `flags2`.
+    pub pvt_extra_bits: [u8; 2],
+    /// Values a rig may override.
+    pub defaults: GnssSettings,
+}
+
+/// Who a receiver says it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GnssIdentity {
+    /// u-blox: MON-VER's software version; Garmin: PGRMT's text.
+    pub software: String,
+    /// u-blox: MON-VER's hardware version.
+    pub hardware: String,
+    /// u-blox: MON-VER's extensions.
+    pub extensions: Vec<String>,
+    /// Text sent once after a start.
+    pub boot_text: Vec<String>,
+}
+
+/// How a receiver writes sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NmeaFormat {
+    /// Which NMEA.
+    pub version: NmeaVersion,
+    /// All it has, in the order of an epoch.
+    pub order: Vec<SentenceKind>,
+    /// Of a minute of latitude and longitude.
+    pub position_decimals: u8,
+    /// Of a metre of altitude and separation.
+    pub altitude_decimals: u8,
+    /// Of a second.
+    pub time_decimals: u8,
+    /// Of a dilution of precision.
+    pub dop_decimals: u8,
+    /// GGA and GNS count satellites up to this.
+    pub max_satellites: u8,
+    /// GSV signals of each system it receives, by their NMEA number; empty text is an empty field.
+    pub signals: Vec<(GnssSystem, Vec<String>)>,
+    /// RMC's magnetic declination, degrees, east positive; none leaves the fields empty.
+    pub declination_deg: Option<f64>,
+}
+
+/// What a rig may set on a GNSS receiver; the profile gives the defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GnssSettings {
+    /// Time between solutions, nanoseconds.
+    pub period_ns: u64,
+    /// Bits a second of the UART, 8N1.
+    pub baud: u32,
+    /// Sentences sent, of the profile's order.
+    pub sentences: Vec<SentenceKind>,
+    /// u-blox: UBX messages sent every epoch, by name.
+    pub messages: Vec<String>,
+    /// u-blox: seven decimals of a minute, three of a metre.
+    pub high_precision: bool,
+    /// What it receives and how well: the physics.
+    pub receiver: ReceiverSettings,
+    /// From the epoch to the first byte, nanoseconds.
+    pub latency_ns: u64,
+    /// Extra delay of every epoch's bytes, nanoseconds.
+    pub lag_ns: u64,
+    /// Course is left empty below this speed, m/s.
+    pub min_course_speed_m_s: f64,
+    /// Time pulse.
+    pub pulse: PulseSettings,
+    /// GPS minus UTC before satellites told it, seconds.
+    pub firmware_leap_s: i8,
+}
+
+/// Time pulse.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PulseSettings {
+    /// Whether there is one.
+    pub is_enabled: bool,
+    /// How long it is high, nanoseconds.
+    pub width_ns: u64,
+    /// How long after the fix it starts, nanoseconds.
+    pub after_fix_ns: u64,
+    /// Of the rising edge, nanoseconds.
+    pub jitter_std_ns: f64,
+    /// Its clock's period: edges fall on multiples of it, nanoseconds.
+    pub quantum_ns: f64,
+}
+
+impl GnssProfile {
+    /// Systems the hardware has, in the order its sentences name them.
+    pub fn systems(&self) -> impl Iterator<Item = GnssSystem> {
+        self.nmea.signals.iter().map(|(system, _)| *system)
+    }
+}
+
+/// UBX messages Menura's receivers can send, in the order of an epoch.
+pub const UBX_OUTPUTS: [(&str, MessageId); 20] = [
+    ("NAV-PVT", nav::NavPvt::ID),
+    ("NAV-SOL", nav::NavSol::ID),
+    ("NAV-POSECEF", nav::NavPosecef::ID),
+    ("NAV-POSLLH", nav::NavPosllh::ID),
+    ("NAV-HPPOSECEF", nav::NavHpposecef::ID),
+    ("NAV-HPPOSLLH", nav::NavHpposllh::ID),
+    ("NAV-STATUS", nav::NavStatus::ID),
+    ("NAV-DOP", nav::NavDop::ID),
+    ("NAV-VELECEF", nav::NavVelecef::ID),
+    ("NAV-VELNED", nav::NavVelned::ID),
+    ("NAV-TIMEGPS", nav::NavTimegps::ID),
+    ("NAV-TIMEUTC", nav::NavTimeutc::ID),
+    ("NAV-CLOCK", nav::NavClock::ID),
+    ("NAV-TIMELS", nav::NavTimels::ID),
+    ("NAV-SVINFO", nav::NavSvinfo::ID),
+    ("NAV-SAT", nav::NavSat::ID),
+    ("NAV-COV", nav::NavCov::ID),
+    ("NAV-RELPOSNED", nav::NavRelposned::ID),
+    ("TIM-TP", mon::TimTp::ID),
+    ("NAV-EOE", nav::NavEoe::ID),
+];
+
+impl GnssDialect {
+    /// Whether it speaks UBX.
+    pub fn is_ublox(self) -> bool {
+        matches!(self, Self::Ublox8 | Self::Ublox9)
+    }
+
+    /// Whether it has a message: generation 9 dropped some, generation 8 did not have others.
+    pub fn has_message(self, name: &str) -> bool {
+        match name {
+            "NAV-SOL" | "NAV-SVINFO" => self == Self::Ublox8,
+            "NAV-HPPOSECEF" | "NAV-HPPOSLLH" | "NAV-COV" | "NAV-RELPOSNED" => self == Self::Ublox9,
+            _ => self.is_ublox(),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Reads the profile of a GNSS receiver, and what a rig sets on one.
+
+use std::sync::Arc;
+
+use super::profile::{
+    GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion, PulseSettings,
+    SentenceKind, UBX_OUTPUTS,
+};
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::sensors::gnss::almanac::Almanac;
+use crate::sensors::gnss::settings::GnssSystem;
+use crate::sensors::gnss::settings_read::{PROFILES, RECEIVER, accuracy, acquisition, sky, up_to};
+
+/// Rates of a UART that receivers and hosts share.
+const BAUD_RATES: [u32; 9] =
+    [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600];
+
+/// Reads what a profile says besides its name and sources.
+pub(super) fn profile(mut root: TableReader<'_>) -> Option<GnssProfile> {
+    let receiver = root.required("receiver").table("[receiver]");
+    let (dialect, hardware) = receiver.map_or((None, None), hardware);
+    let identity = root.required("identity").table("[identity]").and_then(identity);
+    let nmea = root.required("nmea").table("[nmea]").and_then(nmea);
+    let settings = root.required("settings").table("[settings]");
+    root.finish();
+    let (dialect, nmea) = (dialect?, nmea?);
+    let scope = Scope { dialect, nmea: &nmea, min_period_ns: hardware.as_ref()?.min_period_ns };
+    let mut defaults = GnssSettings::default();
+    let complete = read_settings(Keys::of_profile(settings?), &scope, &mut defaults);
+    let hardware = hardware?;
+    let identity = identity?;
+    complete?;
+    Some(GnssProfile {
+        dialect,
+        identity,
+        min_period_ns: hardware.min_period_ns,
+        tx_buffer_bytes: hardware.tx_buffer_bytes,
+        reply_delay_ns: hardware.reply_delay_ns,
+        pvt_extra_bits: hardware.pvt_extra_bits,
+        defaults,
+        nmea,
+    })
+}
+
+/// Reads the settings of a rig's device.
+pub(super) fn settings(table: TableReader<'_>, profile: &GnssProfile) -> Option<GnssSettings> {
+    let (dialect, min_period_ns) = (profile.dialect, profile.min_period_ns);
+    let scope = Scope { dialect, nmea: &profile.nmea, min_period_ns };
+    let mut all = profile.defaults.clone();
+    read_settings(Keys::of_rig(table), &scope, &mut all)?;
+    Some(all)
+}
+
+#[derive(Default)]
+struct Hardware {
+    min_period_ns: u64,
+    tx_buffer_bytes: usize,
+    reply_delay_ns: u64,
+    pvt_extra_bits: [u8; 2],
+}
+
+fn hardware(table: TableReader<'_>) -> (Option<GnssDialect>, Option<Hardware>) {
+    let mut keys = Keys::of_profile(table);
+    let dialect = keys.field("dialect").choice(&GnssDialect::WORDS, PROFILES);
+    let mut all = Hardware::default();
+    let rate = Limit::new(0.1..=50.0, "Hz", PROFILES);
+    keys.read("max_rate_hz", &mut all.min_period_ns, |field| {
+        field.number(&rate).map(|hz| whole_ms(1e9 / hz))
+    });
+    let buffer = Limit::new(256..=65_536, "bytes", PROFILES);
+    keys.integer("tx_buffer_bytes", &buffer, &mut all.tx_buffer_bytes);
+    keys.time_ns("reply_delay_ms", &up_to(1000.0, "ms"), 1e6, &mut all.reply_delay_ns);
+    let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
+    keys.read("pvt_extra_bits", &mut all.pvt_extra_bits, |field| {
+        field.numbers::<2>(&byte).map(|bits| bits.map(|bits| bits as u8))
+    });
+    (dialect, keys.finish().map(|()| all))
+}
+
+fn identity(mut table: TableReader<'_>) -> Option<GnssIdentity> {
+    let software = line(&table.required("software"));
+    let hardware = line(&table.required("hardware"));
+    let extensions = lines(&table.required("extensions"));
+    let boot_text = lines(&table.required("boot_text"));
+    table.finish();
+    Some(GnssIdentity {
+        software: software?,
+        hardware: hardware?,
+        extensions: extensions?,
+        boot_text: boot_text?,
+    })
+}
+
+/// Text that may stand in a sentence.
+fn line(field: &Field<'_>) -> Option<String> {
+    let expected = "up to 64 printable ASCII characters without comma, $, * and \\";
+    let text = field.text(expected)?;
+    let fits = |c: char| (' '..='~').contains(&c) && !",$*\\".contains(c);
+    if text.value.len() > 64 || !text.value.chars().all(fits) {
+        let title = "this cannot stand in a sentence";
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    Some(text.value)
+}
+
+fn lines(field: &Field<'_>) -> Option<Vec<String>> {
+    let (items, _) = field.array("an array of texts")?;
+    let lines: Vec<_> = items.iter().map(line).collect();
+    lines.into_iter().collect()
+}
+
+fn nmea(mut table: TableReader<'_>) -> Option<NmeaFormat> {
+    let version = table.required("version").choice(&NmeaVersion::WORDS, PROFILES);
+    let order = list(&table.required("order"), &SentenceKind::WORDS, PROFILES);
+    let digits = Limit::new(0..=7, "digits", PROFILES);
+    let position_decimals = table.required("position_decimals").integer(&digits);
+    let altitude_decimals = table.required("altitude_decimals").integer(&digits);
+    let time_decimals = table.required("time_decimals").integer(&digits);
+    let dop_decimals = table.required("dop_decimals").integer(&digits);
+    let satellites = Limit::new(1..=99, "satellites", "NMEA: two digits");
+    let max_satellites = table.required("max_satellites").integer(&satellites);
+    let signals = table.required("signals").table("`signals`").and_then(signals);
+    let declination = table.required("declination_deg");
+    let degrees = Limit::new(-180.0..=180.0, "degrees", PROFILES);
+    let declination_deg = declination.number_or_word(&degrees, "none", PROFILES);
+    table.finish();
+    Some(NmeaFormat {
+        version: version?,
+        order: order?,
+        position_decimals: position_decimals?,
+        altitude_decimals: altitude_decimals?,
+        time_decimals: time_decimals?,
+        dop_decimals: dop_decimals?,
+        max_satellites: max_satellites?,
+        signals: signals?,
+        declination_deg: declination_deg?,
+    })
+}
+
+/// `{ gps = ["1", "6"] }`: the systems that are there, each with one or two signals.
+fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
+    let mut all = Vec::new();
+    for (word, system) in GnssSystem::WORDS {
+        let field = table.optional(word);
+        if !field.is_written() {
+            continue;
+        }
+        let expected = "one or two of NMEA's signal numbers, each at most one character";
+        let (items, place) = field.array(expected)?;
+        let numbers: Option<Vec<String>> = items.iter().map(line).collect();
+        let numbers = numbers?;
+        if !(1..=2).contains(&numbers.len()) || numbers.iter().any(|number| number.len() > 1) {
+            field.fault(place.fault("not a list of signals", format!("allowed: {expected}")));
+            return None;
+        }
+        all.push((system, numbers));
+    }
+    if all.is_empty() {
+        let label = "allowed: one or more of gps, glonass, galileo, beidou";
+        table.fault(table.place().fault("a receiver receives at least one system", label));
+    }
+    table.finish();
+    (!all.is_empty()).then_some(all)
+}
+
+/// An array of words, each at most once.
+fn list<T: Copy + PartialEq>(
+    field: &Field<'_>,
+    words: &[(&str, T)],
+    origin: &str,
+) -> Option<Vec<T>> {
+    let names: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    let (items, _) = field.array(&format!("an array of {}", names.join(", ")))?;
+    let mut all = Vec::new();
+    for item in items {
+        let place = item.place();
+        let value = item.choice(words, origin)?;
+        if all.contains(&value)
+            && let Some(place) = place
+        {
+            item.fault(place.fault("this is in the list already", "again here"));
+        }
+        all.push(value);
+    }
+    Some(all)
+}
+
+/// What settings may name.
+struct Scope<'a> {
+    dialect: GnssDialect,
+    nmea: &'a NmeaFormat,
+    min_period_ns: u64,
+}
+
+/// Reads `settings` of a profile, or of a rig's device.
+fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) -> Option<()> {
+    let max_hz = (1e9 / scope.min_period_ns as f64 * 1e3).round() / 1e3;
+    let rate = Limit::new(0.1..=max_hz, "Hz", "the profile, max_rate_hz");
+    keys.read("rate_hz", &mut all.period_ns, |field| {
+        field.number(&rate).map(|hz| whole_ms(1e9 / hz))
+    });
+    keys.read("baud", &mut all.baud, baud);
+    keys.read("sentences", &mut all.sentences, |field| sentences(field, scope.nmea));
+    ublox_only(&mut keys, scope, all);
+    let receiver = &mut all.receiver;
+    keys.read("systems", &mut receiver.systems, |field| systems(field, scope.nmea));
+    let mask = Limit::new(0.0..=89.0, "degrees", "geometry");
+    keys.degrees("mask_deg", &mask, &mut receiver.mask_rad);
+    if let Some(read) = almanac(&keys.table.optional("almanac")) {
+        receiver.almanac = Some(read);
+    }
+    let geoid = Limit::new(-120.0..=120.0, "m", "the geoid: -107 to 86 m");
+    let separation_m = keys.table.optional("geoid_separation_m").number(&geoid);
+    receiver.geoid_separation_m = separation_m.or(receiver.geoid_separation_m);
+    keys.time_ns("window_ms", &up_to(10_000.0, "ms"), 1e6, &mut receiver.window_ns);
+    keys.time_ns("latency_ms", &up_to(1000.0, "ms"), 1e6, &mut all.latency_ns);
+    keys.time_ns("lag_ms", &up_to(10_000.0, "ms"), 1e6, &mut all.lag_ns);
+    let speed = Limit::new(0.0..=10.0, "m/s", RECEIVER);
+    keys.number("min_course_speed_m_s", &speed, &mut all.min_course_speed_m_s);
+    keys.time_ns("coast_s", &up_to(86_400.0, "s"), 1e9, &mut receiver.coast_ns);
+    let leap = Limit::new(0..=127, "s", "the wire format: one signed byte");
+    keys.integer("firmware_leap_s", &leap, &mut all.firmware_leap_s);
+    let known_after = &mut receiver.leap_known_after_ns;
+    keys.time_ns("leap_known_after_s", &up_to(86_400.0, "s"), 1e9, known_after);
+    keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, acquisition);
+    keys.table("sky", "`sky`", &mut receiver.sky, sky);
+    keys.table("pulse", "`pulse`", &mut all.pulse, pulse);
+    accuracy(&mut keys, receiver);
+    keys.finish()
+}
+
+/// Receivers count in milliseconds.
+fn whole_ms(ns: f64) -> u64 {
+    (ns / 1e6).round() as u64 * 1_000_000
+}
+
+fn baud(field: &Field<'_>) -> Option<u32> {
+    let rates = BAUD_RATES.map(|rate| rate.to_string()).join(", ");
+    let place = field.place();
+    let limit = Limit::new(4800..=921_600, "bits/s", "UARTs");
+    let rate: u32 = field.integer(&limit)?;
+    if !BAUD_RATES.contains(&rate) {
+        let fault = place?.fault("this is not a rate of a UART", format!("allowed: {rates}"));
+        field.fault(fault);
+        return None;
+    }
+    Some(rate)
+}
+
+fn sentences(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<SentenceKind>> {
+    let words: Vec<_> =
+        SentenceKind::WORDS.into_iter().filter(|(_, kind)| nmea.order.contains(kind)).collect();
+    let chosen = list(field, &words, "the profile, [nmea] order")?;
+    // Whatever their order in the list, they leave in the receiver's.
+    Some(nmea.order.iter().copied().filter(|kind| chosen.contains(kind)).collect())
+}
+
+fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
+    let words: Vec<_> = GnssSystem::WORDS
+        .into_iter()
+        .filter(|(_, system)| nmea.signals.iter().any(|(known, _)| known == system))
+        .collect();
+    let place = field.place();
+    let chosen = list(field, &words, "the profile, [nmea] signals")?;
+    if chosen.is_empty() {
+        field.fault(place?.fault("a receiver receives at least one system", "none is here"));
+        return None;
+    }
+    Some(chosen)
+}
+
+/// `messages` and `high_precision`, which only u-blox receivers have.
+fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
+    if !scope.dialect.is_ublox() {
+        for key in ["messages", "high_precision"] {
+            if let Some(place) = keys.table.take_unlisted(key) {
+                let title = format!("`{key}` is for u-blox receivers only");
+                let label = format!("this one is \"{}\"", scope.dialect.word());
+                keys.table.fault(place.fault(title, label));
+            }
+        }
+        return;
+    }
+    let words: Vec<_> = UBX_OUTPUTS
+        .iter()
+        .filter(|(name, _)| scope.dialect.has_message(name))
+        .map(|(name, _)| (*name, *name))
+        .collect();
+    keys.read("messages", &mut all.messages, |field| {
+        let names = list(field, &words, "the receiver's messages Menura has")?;
+        Some(names.into_iter().map(str::to_string).collect())
+    });
+    let field = keys.field("high_precision");
+    let high_precision = field.boolean();
+    if high_precision == Some(true)
+        && scope.dialect != GnssDialect::Ublox9
+        && let Some(place) = field.place()
+    {
+        let label = format!("this one is \"{}\"", scope.dialect.word());
+        keys.table.fault(place.fault("only generation 9 has high precision", label));
+    }
+    keys.put(high_precision, &mut all.high_precision);
+}
+
+fn almanac(field: &Field<'_>) -> Option<Arc<Almanac>> {
+    let path = field.text("the path of a YUMA almanac")?;
+    let file = path.place.source.resolve(&path.value);
+    field.loaded(&path, Almanac::load(&path.value, &file)).map(Arc::new)
+}
+
+fn pulse(mut keys: Keys<'_>, all: &mut PulseSettings) -> Option<()> {
+    keys.boolean("enabled", &mut all.is_enabled);
+    let width = Limit::new(1.0..=999.0, "ms", "the pulse's period of a second");
+    keys.time_ns("width_ms", &width, 1e6, &mut all.width_ns);
+    keys.time_ns("after_fix_s", &up_to(86_400.0, "s"), 1e9, &mut all.after_fix_ns);
+    let ns = Limit::new(0.0..=1e6, "ns", RECEIVER);
+    keys.number("jitter_std_ns", &ns, &mut all.jitter_std_ns);
+    keys.number("quantum_ns", &ns, &mut all.quantum_ns);
+    keys.finish()
+}

@@ -1,0 +1,103 @@
+//! The HDL-64E as a family.
+
+use std::sync::Arc;
+
+use super::profile::{Hdl64eProfile, Hdl64eSettings};
+use super::{Hdl64e, describe, profile_read};
+use crate::config::profile::{
+    AngleSense, Control, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+};
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::describe::Section;
+use crate::devices::family::{CalibrationError, Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::devices::spinning::clock_settings;
+use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+
+/// `velodyne-hdl64e`
+#[derive(Debug)]
+pub struct Hdl64eFamily;
+
+impl Family for Hdl64eFamily {
+    type Profile = Hdl64eProfile;
+    type Settings = Hdl64eSettings;
+
+    fn key(&self) -> &'static str {
+        "velodyne-hdl64e"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<Hdl64eProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &Hdl64eProfile) -> Product {
+        Product {
+            noun: "a spinning lidar",
+            interface: Interface::Datagrams,
+            ports: vec![profile.network.data_port()],
+            control: Some(Control::Line),
+            has_gps_output: false,
+            has_gps_input: profile.defaults.clock.is_some(),
+            lidar: Some(LidarTraits {
+                lasers: profile.defaults.calibration.lasers.len(),
+                angles: AngleSense::ClockwiseFromForward,
+            }),
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p Hdl64eProfile) -> &'p Hdl64eSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &Hdl64eProfile,
+    ) -> Option<Hdl64eSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL]
+    }
+
+    fn gps_input_refusal(&self, settings: &Hdl64eSettings) -> Option<GpsInputRefusal> {
+        settings.clock.as_ref().and_then(clock_settings::gps_input_refusal)
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let mut device = Hdl64e::new(unit.profile, unit.settings, unit.noise(), unit.epoch);
+        device.set_faults(unit.faults);
+        if unit.config.gps_cable.is_some() {
+            device.connect_receiver();
+        }
+        let sensor = Arc::new(device.lidar());
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &Hdl64eProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> String {
+        let rate = profile.timing_of(settings.return_mode).packets_per_second;
+        let (rpm, mode) = (settings.rotation_rate_rpm, settings.return_mode.word());
+        format!("{rpm} rpm, {mode}, {rate:.0} packets/s")
+    }
+
+    /// `db.xml` as Velodyne delivers it, else the ROS driver's YAML.
+    fn calibration_file(
+        &self,
+        profile: &Hdl64eProfile,
+        extension: &str,
+    ) -> Option<Result<String, CalibrationError>> {
+        let table = &profile.defaults.calibration;
+        Some(match extension {
+            "xml" => Ok(table.to_xml()),
+            _ => table.to_yaml().map_err(|error| CalibrationError(error.to_string())),
+        })
+    }
+}

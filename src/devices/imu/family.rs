@@ -1,0 +1,60 @@
+//! The IMUs as a family with one driver word for each protocol.
+
+use std::sync::Arc;
+
+use super::profile::{ImuProfile, ImuProtocol, ImuSettings};
+use super::{Imu, describe, profile_read};
+use crate::config::profile::{Product, Profile};
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+
+/// An IMU that speaks this protocol, whose word is the driver's.
+#[derive(Debug)]
+pub struct ImuFamily(pub ImuProtocol);
+
+impl Family for ImuFamily {
+    type Profile = ImuProfile;
+    type Settings = ImuSettings;
+
+    fn key(&self) -> &'static str {
+        self.0.word()
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<ImuProfile> {
+        profile_read::profile(root, self.0)
+    }
+
+    fn product(&self, _profile: &ImuProfile) -> Product {
+        Product::on_a_line("an IMU")
+    }
+
+    fn defaults<'p>(&self, profile: &'p ImuProfile) -> &'p ImuSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &ImuProfile,
+    ) -> Option<ImuSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let name = &unit.config.name;
+        let device = Imu::new(unit.profile, unit.settings, unit.seed, name, unit.epoch);
+        let sensor = Arc::new(device.sensor());
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &ImuProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &ImuProfile, settings: &ImuSettings) -> String {
+        format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
+    }
+}

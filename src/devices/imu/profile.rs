@@ -1,0 +1,168 @@
+//! IMUs as data: who they say they are, how they talk, how well they measure.
+
+use super::answers::Dialect;
+use crate::sensors::imu::settings::ImuModel;
+
+/// The protocol an IMU speaks; what a profile's `driver` key says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImuProtocol {
+    /// Wheeltec's FDILink.
+    FdiLink,
+    /// VectorNav's registers and binary outputs.
+    VectorNav,
+    /// Xsens's Xbus.
+    Xbus,
+    /// MicroStrain's MIP.
+    Mip,
+    /// SBG's sbgECom.
+    SbgEcom,
+    /// Menura's sentence for a phone.
+    Phone,
+}
+
+words!(ImuProtocol:
+    "wheeltec-fdilink" => FdiLink, "vectornav" => VectorNav, "xsens-xbus" => Xbus,
+    "microstrain-mip" => Mip, "sbg-ecom" => SbgEcom, "phone-imu" => Phone);
+words!(Decimation: "mean" => Mean, "last" => Last);
+
+/// Names of messages a protocol can send; told by the layer that sends them.
+pub const MESSAGES: [(ImuProtocol, &[&str]); 6] = [
+    (ImuProtocol::FdiLink, &["imu", "ahrs", "ins-gps", "geodetic-position"]),
+    (
+        ImuProtocol::VectorNav,
+        &["ypr", "qtn", "qmr", "mag", "acc", "gyr", "mar", "ymr", "yba", "yia", "imu", "off"],
+    ),
+    (
+        ImuProtocol::Xbus,
+        &[
+            "packet-counter",
+            "utc-time",
+            "itow",
+            "sample-time-fine",
+            "sample-time-coarse",
+            "temperature",
+            "quaternion",
+            "rotation-matrix",
+            "euler",
+            "pressure",
+            "delta-v",
+            "acceleration",
+            "free-acceleration",
+            "rate-of-turn",
+            "delta-q",
+            "magnetic-field",
+            "status-byte",
+            "status-word",
+        ],
+    ),
+    (
+        ImuProtocol::Mip,
+        &[
+            "accel",
+            "gyro",
+            "mag",
+            "delta-angle",
+            "delta-velocity",
+            "quaternion",
+            "euler",
+            "ticks",
+            "gps-time",
+            "pressure",
+            "filter-quaternion",
+            "filter-euler",
+            "filter-status",
+            "filter-time",
+            "filter-gravity",
+        ],
+    ),
+    (
+        ImuProtocol::SbgEcom,
+        &["status", "utc-time", "imu-data", "imu-short", "mag", "ekf-euler", "ekf-quat", "ekf-nav"],
+    ),
+    (ImuProtocol::Phone, &["phone"]),
+];
+
+/// One firmware of an IMU.
+#[derive(Clone, Debug)]
+pub struct ImuProfile {
+    /// How it talks, and what it answers.
+    pub dialect: Dialect,
+    /// Who it says it is.
+    pub identity: ImuIdentity,
+    /// Baud rates it can be set to, the factory's first.
+    pub baud_rates: Vec<u32>,
+    /// Samples a second inside; a divisor of a thousand million. Output rates divide it.
+    pub sample_rate_hz: u32,
+    /// Highest output rate, Hz.
+    pub max_rate_hz: u32,
+    /// Bytes its transmitter holds; what does not fit is not sent.
+    pub transmit_buffer_bytes: usize,
+    /// From a sample to the first byte about it, nanoseconds.
+    pub output_delay_ns: u64,
+    /// From the last byte of a command to the first of its answer, nanoseconds.
+    pub reply_delay_ns: u64,
+    /// From power-on or a reset until it talks, nanoseconds.
+    pub boot_ns: u64,
+    /// What becomes of the samples between two outputs.
+    pub decimation: Decimation,
+    /// The strength of field that reads as 1, gauss, for products that normalise it.
+    pub magnetic_unit_gauss: f64,
+    /// Messages it sends from the factory on, by the names of its protocol.
+    pub messages: Vec<String>,
+    /// Values a rig may override.
+    pub defaults: ImuSettings,
+}
+
+/// What becomes of the samples between two outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decimation {
+    /// The output is their mean, so that noise of a density keeps its density.
+    Mean,
+    /// The output is the last.
+    Last,
+}
+
+/// What a unit says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImuIdentity {
+    /// Name of the model.
+    pub model: String,
+    /// Serial number as the product prints it.
+    pub serial: String,
+    /// Hardware revision.
+    pub hardware: String,
+    /// Firmware version, numbers with dots.
+    pub firmware: String,
+}
+
+/// What a rig may set on an IMU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImuSettings {
+    /// Output rate of the factory's messages, Hz.
+    pub rate_hz: u32,
+    /// Baud rate at power-on.
+    pub baud_rate: u32,
+    /// How well it measures: the physics.
+    pub model: ImuModel,
+    /// Of its clock.
+    pub clock: ClockErrors,
+    /// Whether it sends its messages from power-on, or waits until the host says so.
+    pub is_streaming: bool,
+}
+
+impl ImuSettings {
+    /// The same unit if it made no errors: no noise, no range, no digits, a perfect clock.
+    #[must_use]
+    pub fn without_errors(self) -> Self {
+        Self { model: self.model.without_errors(), clock: ClockErrors::default(), ..self }
+    }
+}
+
+/// Errors of a unit's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClockErrors {
+    /// Runs fast by this part, in millionths.
+    pub drift_ppm: f64,
+    /// Of a time stamp, standard deviation, s.
+    pub jitter_std_s: f64,
+}

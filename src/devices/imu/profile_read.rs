@@ -1,0 +1,224 @@
+//! Reads the profile of an IMU, and what a rig sets on one.
+
+use super::answers;
+use super::profile::{
+    ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol, ImuSettings, MESSAGES,
+};
+use crate::config::profile::Profile;
+use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::sensors::imu::settings::ImuModel;
+use crate::sensors::imu::settings_read::{MODEL, limit, magnetic_field, model};
+
+fn clock(mut keys: Keys<'_>, all: &mut ClockErrors) -> Option<()> {
+    keys.number("drift_ppm", &limit(-1e4, 1e4), &mut all.drift_ppm);
+    keys.scaled("jitter_std_ms", &limit(0.0, 1e3), 1e-3, &mut all.jitter_std_s);
+    keys.finish()
+}
+
+fn identity(mut table: TableReader<'_>) -> Option<ImuIdentity> {
+    let mut text = |key| {
+        let field = table.required(key);
+        let text = field.text("what the product says of itself")?;
+        if text.value.len() <= 32 && text.value.chars().all(|c| (' '..='~').contains(&c)) {
+            return Some(text.value);
+        }
+        let fault = text.place.fault(
+            format!("`{key}` cannot be sent"),
+            "allowed: at most 32 printable ASCII characters",
+        );
+        field.fault(fault.note("limit from the wire formats: fields of fixed length"));
+        None
+    };
+    let (model, serial) = (text("model"), text("serial"));
+    let (hardware, firmware) = (text("hardware"), text("firmware"));
+    table.finish();
+    Some(ImuIdentity { model: model?, serial: serial?, hardware: hardware?, firmware: firmware? })
+}
+
+struct Line {
+    baud_rates: Vec<u32>,
+    transmit_buffer_bytes: usize,
+    reply_delay_ns: u64,
+    output_delay_ns: u64,
+    boot_ns: u64,
+}
+
+fn line(mut table: TableReader<'_>) -> Option<Line> {
+    let expected = "baud rates, the factory's first";
+    let baud = Limit::new(1200..=4_000_000, "baud", "UARTs");
+    let field = table.required("baud_rates");
+    let rates = field.array(expected).and_then(|(items, place)| {
+        if items.is_empty() {
+            field.fault(place.fault("a serial line has a rate", format!("allowed: {expected}")));
+            return None;
+        }
+        items.iter().map(|item| item.integer(&baud)).collect::<Option<Vec<u32>>>()
+    });
+    let buffer = Limit::new(64..=1_000_000, "bytes", PROFILES);
+    let transmit_buffer_bytes = table.required("transmit_buffer_bytes").integer(&buffer);
+    let ms = Limit::new(0.0..=10_000.0, "ms", PROFILES);
+    let mut delay = |key| table.required(key).number(&ms).map(|ms| (ms * 1e6).round() as u64);
+    let (reply_delay_ns, output_delay_ns, boot_ns) =
+        (delay("reply_delay_ms"), delay("output_delay_ms"), delay("boot_ms"));
+    table.finish();
+    Some(Line {
+        baud_rates: rates?,
+        transmit_buffer_bytes: transmit_buffer_bytes?,
+        reply_delay_ns: reply_delay_ns?,
+        output_delay_ns: output_delay_ns?,
+        boot_ns: boot_ns?,
+    })
+}
+
+struct Output {
+    sample_rate_hz: u32,
+    rate_hz: u32,
+    max_rate_hz: u32,
+    decimation: Decimation,
+    messages: Vec<String>,
+    magnetic_unit_gauss: f64,
+    is_streaming: bool,
+    earth_rate: bool,
+}
+
+fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
+    let rate = Limit::new(1..=10_000, "Hz", PROFILES);
+    let sample_field = table.required("sample_rate_hz");
+    let sample_rate_hz = sample_field.integer::<u32>(&rate);
+    if let (Some(rate), Some(place)) = (sample_rate_hz, sample_field.place())
+        && !1_000_000_000u32.is_multiple_of(rate)
+    {
+        let label = "allowed: rates whose period is a whole number of nanoseconds";
+        table.fault(place.fault("samples would not fall on whole nanoseconds", label));
+    }
+    let most = Limit::new(1..=i128::from(sample_rate_hz.unwrap_or(10_000)), "Hz", "sample_rate_hz");
+    let max_rate_hz = table.required("max_rate_hz").integer::<u32>(&most);
+    let rate_hz = output_rate(&table.required("rate_hz"), sample_rate_hz, max_rate_hz, PROFILES);
+    let decimation = table.required("decimation").choice(&Decimation::WORDS, PROFILES);
+    let known = MESSAGES.iter().find(|(p, _)| *p == protocol).map_or(&[][..], |(_, list)| list);
+    let words: Vec<(&str, String)> = known.iter().map(|m| (*m, (*m).to_owned())).collect();
+    let field = table.required("messages");
+    let messages = field.array("names of messages").and_then(|(items, _)| {
+        items.iter().map(|item| item.choice(&words, "the protocol")).collect::<Option<Vec<_>>>()
+    });
+    let unit = Limit::new(0.01..=100.0, "gauss", PROFILES);
+    let magnetic_unit_gauss = table.required("magnetic_unit_gauss").number(&unit);
+    let is_streaming = table.required("streaming").boolean();
+    let earth_rate = table.required("earth_rate").boolean();
+    table.finish();
+    Some(Output {
+        sample_rate_hz: sample_rate_hz?,
+        rate_hz: rate_hz?,
+        max_rate_hz: max_rate_hz?,
+        decimation: decimation?,
+        messages: messages?,
+        magnetic_unit_gauss: magnetic_unit_gauss?,
+        is_streaming: is_streaming?,
+        earth_rate: earth_rate?,
+    })
+}
+
+/// A rate that divides the sample rate.
+fn output_rate(
+    field: &Field<'_>,
+    sample_rate_hz: Option<u32>,
+    max_rate_hz: Option<u32>,
+    origin: &str,
+) -> Option<u32> {
+    let most = i128::from(max_rate_hz.unwrap_or(10_000));
+    let rate: u32 = field.integer(&Limit::new(1..=most, "Hz", origin))?;
+    let samples = sample_rate_hz?;
+    if !samples.is_multiple_of(rate) {
+        let allowed: Vec<String> = (1..=max_rate_hz?)
+            .filter(|rate| samples.is_multiple_of(*rate))
+            .map(|rate| rate.to_string())
+            .collect();
+        let fault = field.place()?.fault(
+            format!("the unit cannot send {rate} times a second"),
+            format!("allowed: {} Hz", allowed.join(", ")),
+        );
+        let why =
+            format!("limit from {origin}: outputs are every n-th of {samples} samples a second");
+        field.fault(fault.note(why));
+        return None;
+    }
+    Some(rate)
+}
+
+/// Reads what a profile says besides its name and sources.
+pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Option<ImuProfile> {
+    let identity = root.required("identity").table("[identity]").and_then(identity);
+    let line = root.required("line").table("[line]").and_then(line);
+    let output = root.required("output").table("[output]").and_then(|t| output(t, protocol));
+    let dialect = answers::read(&mut root, protocol);
+    let mut keys = Keys::of_profile(root);
+    let (mut physics, mut clock_errors) = (ImuModel::default(), ClockErrors::default());
+    model(&mut keys, &mut physics);
+    keys.table("clock", "[clock]", &mut clock_errors, clock);
+    let complete = keys.finish();
+    let (line, output) = (line?, output?);
+    Some(ImuProfile {
+        dialect: dialect?,
+        identity: identity?,
+        sample_rate_hz: output.sample_rate_hz,
+        max_rate_hz: output.max_rate_hz,
+        transmit_buffer_bytes: line.transmit_buffer_bytes,
+        output_delay_ns: line.output_delay_ns,
+        reply_delay_ns: line.reply_delay_ns,
+        boot_ns: line.boot_ns,
+        decimation: output.decimation,
+        magnetic_unit_gauss: output.magnetic_unit_gauss,
+        messages: output.messages,
+        defaults: ImuSettings {
+            rate_hz: output.rate_hz,
+            baud_rate: *line.baud_rates.first()?,
+            model: ImuModel { earth_rate: output.earth_rate, ..complete.map(|()| physics)? },
+            clock: clock_errors,
+            is_streaming: output.is_streaming,
+        },
+        baud_rates: line.baud_rates,
+    })
+}
+
+/// Reads what a rig sets.
+pub(super) fn settings(
+    mut table: TableReader<'_>,
+    profile: &Profile,
+    driver: &ImuProfile,
+) -> Option<ImuSettings> {
+    let mut all = driver.defaults.clone();
+    let errors = table.optional("errors").choice(&[("profile", false), ("none", true)], MODEL);
+    if errors == Some(true) {
+        all = all.without_errors();
+    }
+    let origin = format!("{}, [output]", profile.file);
+    let rate = table.optional("rate_hz");
+    if rate.is_written() {
+        let (samples, most) = (Some(driver.sample_rate_hz), Some(driver.max_rate_hz));
+        all.rate_hz = output_rate(&rate, samples, most, &origin).unwrap_or(all.rate_hz);
+    }
+    let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
+    let baud = table.optional("baud_rate");
+    if let Some(rate) = baud.integer::<u32>(&Limit::new(1..=4_000_000, "baud", "UARTs")) {
+        match baud.place() {
+            Some(place) if !driver.baud_rates.contains(&rate) => {
+                let label = format!("allowed: {}", bauds.join(", "));
+                let fault = place.fault(format!("the unit does not run at {rate} baud"), label);
+                table.fault(fault.note(format!("limit from {}, [line]", profile.file)));
+            }
+            _ => all.baud_rate = rate,
+        }
+    }
+    all.is_streaming = table.optional("streaming").boolean().unwrap_or(all.is_streaming);
+    let earth_rate = table.optional("earth_rate").boolean();
+    all.model.earth_rate = earth_rate.unwrap_or(all.model.earth_rate);
+    let field = table.optional("magnetic_field_gauss");
+    all.model.magnetic_field = magnetic_field(&field).unwrap_or(all.model.magnetic_field);
+    let mut keys = Keys::of_rig(table);
+    model(&mut keys, &mut all.model);
+    keys.table("clock", "clock", &mut all.clock, clock);
+    keys.finish()?;
+    Some(all)
+}

@@ -1,0 +1,72 @@
+//! The LMS1xx and LMS5xx as a family.
+
+use std::sync::Arc;
+
+use super::profile::{SickLms1xxProfile, SickLms1xxSettings};
+use super::{SickLms1xx, describe, profile_read};
+use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::sensors::optics_fault::WINDOW_DIRTY;
+
+/// `sick-lms1xx`
+#[derive(Debug)]
+pub struct SickLms1xxFamily;
+
+impl Family for SickLms1xxFamily {
+    type Profile = SickLms1xxProfile;
+    type Settings = SickLms1xxSettings;
+
+    fn key(&self) -> &'static str {
+        "sick-lms1xx"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<SickLms1xxProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, _profile: &SickLms1xxProfile) -> Product {
+        Product {
+            lidar: Some(LidarTraits { lasers: 1, angles: AngleSense::CounterClockwiseFromRight }),
+            interface: Interface::Server,
+            ..Product::on_a_line("a scanner with one laser")
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p SickLms1xxProfile) -> &'p SickLms1xxSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &SickLms1xxProfile,
+    ) -> Option<SickLms1xxSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[WINDOW_DIRTY, MOTOR_STALL]
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let mut device = SickLms1xx::new(unit.profile, unit.settings, unit.noise(), unit.epoch);
+        device.set_faults(unit.faults);
+        let sensor = Arc::new(device.lidar());
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &SickLms1xxProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &SickLms1xxProfile, settings: &SickLms1xxSettings) -> String {
+        let stream = settings.power_on_stream.map_or("off", |dialect| dialect.word());
+        format!("{}, power-on stream {stream}", describe::mode_words(&settings.mode))
+    }
+}

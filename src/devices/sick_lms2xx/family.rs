@@ -1,0 +1,71 @@
+//! The LMS 2xx as a family.
+
+use std::sync::Arc;
+
+use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
+use super::{SickLms2xx, describe, profile_read};
+use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::sensors::optics_fault::WINDOW_DIRTY;
+
+/// `sick-lms2xx`
+#[derive(Debug)]
+pub struct SickLms2xxFamily;
+
+impl Family for SickLms2xxFamily {
+    type Profile = SickLms2xxProfile;
+    type Settings = SickLms2xxSettings;
+
+    fn key(&self) -> &'static str {
+        "sick-lms2xx"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<SickLms2xxProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, _profile: &SickLms2xxProfile) -> Product {
+        Product {
+            lidar: Some(LidarTraits { lasers: 1, angles: AngleSense::CounterClockwiseFromRight }),
+            ..Product::on_a_line("a scanner with one laser")
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p SickLms2xxProfile) -> &'p SickLms2xxSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &SickLms2xxProfile,
+    ) -> Option<SickLms2xxSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[WINDOW_DIRTY, MOTOR_STALL]
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let mut device = SickLms2xx::new(unit.profile, unit.settings, unit.noise());
+        device.set_faults(unit.faults);
+        let sensor = Arc::new(device.lidar());
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &SickLms2xxProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> String {
+        let (baud, mode) = (settings.rate.baud(), settings.power_on_mode.word());
+        format!("{}, {baud} baud, {mode}", describe::variant_words(&settings.variant))
+    }
+}

@@ -1,0 +1,91 @@
+//! The Velodynes with fixed optics as a family.
+
+use super::profile::{VelodyneProfile, VelodyneSettings};
+use super::{Velodyne, describe, profile_read};
+use crate::config::profile::{
+    AngleSense, Control, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+};
+use crate::config::rig::LinkConfig;
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::devices::spinning::clock_settings;
+use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+
+/// `velodyne`
+#[derive(Debug)]
+pub struct VelodyneFamily;
+
+impl Family for VelodyneFamily {
+    type Profile = VelodyneProfile;
+    type Settings = VelodyneSettings;
+
+    fn key(&self) -> &'static str {
+        "velodyne"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<VelodyneProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &VelodyneProfile) -> Product {
+        Product {
+            noun: "a spinning lidar",
+            interface: Interface::Datagrams,
+            ports: profile.ports(),
+            control: Some(Control::Web),
+            has_gps_output: false,
+            has_gps_input: true,
+            lidar: Some(LidarTraits {
+                lasers: profile.lasers.len(),
+                angles: AngleSense::ClockwiseFromForward,
+            }),
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p VelodyneProfile) -> &'p VelodyneSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &VelodyneProfile,
+    ) -> Option<VelodyneSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL]
+    }
+
+    fn gps_input_refusal(&self, settings: &VelodyneSettings) -> Option<GpsInputRefusal> {
+        clock_settings::gps_input_refusal(&settings.clock)
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let host = match &unit.config.link {
+            LinkConfig::Udp(udp) => Some(udp.host()),
+            LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
+        };
+        let mut device = Velodyne::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
+        device.set_faults(unit.faults);
+        if unit.config.gps_cable.is_some() {
+            device.connect_receiver();
+        }
+        let sensor = device.sensor();
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &VelodyneProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &VelodyneProfile, settings: &VelodyneSettings) -> String {
+        format!("{} rpm, {}", settings.rotation_rate_rpm, settings.return_mode.word())
+    }
+}

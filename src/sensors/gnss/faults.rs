@@ -1,0 +1,45 @@
+//! Faults of a GNSS receiver: no satellites, a position that jumps, a fix that stands still.
+
+use std::sync::Arc;
+
+use crate::config::profile::FamilyData;
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::fault_read::FORMAT;
+use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::toml::reader::{Limit, TableReader};
+
+/// What goes wrong in a GNSS receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GnssFault {
+    /// No satellite is received.
+    Outage,
+    /// Every position is off.
+    Jump {
+        /// East, north, up, metres.
+        offset_enu_m: [f64; 3],
+    },
+    /// The last fix is told again and again.
+    Frozen {
+        /// With the time that it is; else with the time of that fix.
+        time_goes_on: bool,
+    },
+}
+
+/// The kinds of a [`GnssFault`].
+pub const FAULTS: [DeviceFaultKind; 3] = [
+    DeviceFaultKind { word: "gnss-outage", read: |_, _| Some(Arc::new(GnssFault::Outage)) },
+    DeviceFaultKind { word: "gnss-jump", read: jump },
+    DeviceFaultKind { word: "gnss-frozen", read: frozen },
+];
+
+fn jump(table: &mut TableReader<'_>, _: Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>> {
+    let far = Limit::new(-100_000.0..=100_000.0, "m", FORMAT);
+    let field = table.required("offset_m").such_as("[east, north, up]");
+    let offset_enu_m = field.numbers(&far)?;
+    Some(Arc::new(GnssFault::Jump { offset_enu_m }))
+}
+
+fn frozen(table: &mut TableReader<'_>, _: Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>> {
+    let time_goes_on = table.optional("time_goes_on").boolean().unwrap_or(true);
+    Some(Arc::new(GnssFault::Frozen { time_goes_on }))
+}

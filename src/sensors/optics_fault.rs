@@ -1,0 +1,131 @@
+//! Faults of a lidar's optics: dead lasers, a dirty window.
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use crate::config::profile::{AngleSense, FamilyData};
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::fault_read::FORMAT;
+use crate::config::rig::faults::{DeviceFaultKind, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::time::SimTime;
+
+/// What goes wrong in a lidar's optics.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LidarFault {
+    /// Nothing comes back from some lasers.
+    DeadLasers(Vec<u16>),
+    /// The window lets less light through.
+    DirtyWindow {
+        /// Where.
+        sector: Sector,
+        /// One way, 0..=1.
+        transmission: f64,
+    },
+}
+
+/// Part of a turn around a lidar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sector {
+    /// Where it begins: clockwise seen from above, 0 is forward, radians.
+    pub from_rad: f64,
+    /// How far it reaches on from there, radians, up to a whole turn.
+    pub width_rad: f64,
+}
+
+impl Sector {
+    /// Whether it holds a direction, clockwise from forward, radians.
+    pub fn contains(&self, azimuth_rad: f64) -> bool {
+        (azimuth_rad - self.from_rad).rem_euclid(TAU) <= self.width_rad
+    }
+}
+
+/// How much light a window that is dirty somewhere lets through there at `at`, one way, 0..=1;
+/// `None` while it is clean.
+pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
+    let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
+        let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };
+        Some(transmission)
+    });
+    transmissions.reduce(f64::min)
+}
+
+/// `laser-dead`, of lidars with more than one laser.
+pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", read: dead_lasers };
+/// `window-dirty`, of all lidars.
+pub const WINDOW_DIRTY: DeviceFaultKind =
+    DeviceFaultKind { word: "window-dirty", read: dirty_window };
+
+fn dead_lasers(
+    table: &mut TableReader<'_>,
+    device: Option<&DeviceConfig>,
+) -> Option<Arc<dyn FamilyData>> {
+    let profile = &device?.profile;
+    let count = profile.product.lidar?.lasers;
+    let origin = format!("the profile: {} has {count} lasers", profile.name);
+    let laser = Limit::new(0..=count as i128 - 1, "", origin);
+    let field = table.required("lasers").such_as("[3, 7]");
+    let (items, place) = field.array("numbers of lasers, such as [3, 7]")?;
+    if items.is_empty() {
+        field.fault(place.fault("no laser is named", "allowed: one or more, such as [3, 7]"));
+    }
+    let mut lasers = Vec::new();
+    for item in &items {
+        let Some(number) = item.integer::<u16>(&laser) else { continue };
+        if lasers.contains(&number)
+            && let Some(place) = item.place()
+        {
+            item.fault(place.fault(format!("laser {number} is named twice"), "again here"));
+        }
+        lasers.push(number);
+    }
+    Some(Arc::new(LidarFault::DeadLasers(lasers)))
+}
+
+/// Angles are those that the device itself tells.
+fn dirty_window(
+    table: &mut TableReader<'_>,
+    device: Option<&DeviceConfig>,
+) -> Option<Arc<dyn FamilyData>> {
+    let angle = Limit::new(-360.0..=360.0, "degrees", FORMAT);
+    let (from, to) = (table.optional("from_deg"), table.optional("to_deg"));
+    let from_deg = if from.is_written() { from.number(&angle) } else { Some(0.0) };
+    let to_deg = if to.is_written() { to.number(&angle) } else { Some(360.0) };
+    let share = Limit::new(0.0..=1.0, "", "transmission: a share of the light, one way");
+    let transmission = table.required("transmission").number(&share);
+    let (from_deg, to_deg) = (from_deg?, to_deg?);
+    if from_deg == to_deg
+        && let Some(place) = to.place().or(from.place())
+    {
+        to.fault(place.fault("this sector is empty", "allowed: not the other end's angle"));
+    }
+    // A whole turn and more is all there is; from 350 to 10 runs through 0.
+    let width_deg = match to_deg - from_deg {
+        width if width >= 360.0 => 360.0,
+        width => width.rem_euclid(360.0),
+    };
+    let angles = device.and_then(|device| device.profile.product.lidar).map(|lidar| lidar.angles);
+    let from_deg = match angles {
+        Some(AngleSense::CounterClockwiseFromRight) => 90.0 - from_deg - width_deg,
+        // Of a device that is not known the sector is not used.
+        Some(AngleSense::ClockwiseFromForward) | None => from_deg,
+    };
+    let sector = Sector { from_rad: from_deg.to_radians(), width_rad: width_deg.to_radians() };
+    Some(Arc::new(LidarFault::DirtyWindow { sector, transmission: transmission? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sector_may_run_through_forward() {
+        let deg = f64::to_radians;
+        let sector = Sector { from_rad: deg(350.0), width_rad: deg(20.0) };
+        for (azimuth, held) in [(350.0, true), (0.0, true), (369.9, true), (12.0, false)] {
+            assert_eq!(sector.contains(deg(azimuth)), held, "{azimuth}");
+        }
+        let all = Sector { from_rad: 0.0, width_rad: TAU };
+        assert!(all.contains(deg(359.999)) && all.contains(0.0));
+    }
+}
