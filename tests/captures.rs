@@ -6,11 +6,11 @@ use std::fs::File;
 
 use etherparse::{SlicedPacket, TransportSlice};
 use menura::wire::cola::Dialect;
-use menura::wire::cola::frame::{self, Next};
+use menura::wire::cola::frame::{self, Cola};
 use menura::wire::cola::scan_data::{ClockTime, ScanData};
 use menura::wire::ethernet::{Content, FrameHeader, LinkType, UdpChecksum};
+use menura::wire::framer::Framer;
 use menura::wire::mip::{self, Mip};
-use menura::wire::stream::StreamDecoder;
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Model, ReturnMode};
 use pcap_file::pcap::PcapReader;
@@ -102,12 +102,11 @@ fn vlp16_packets_follow_one_another() {
 #[ignore = "needs reference data"]
 fn mip_packets_survive() {
     let recorded = std::fs::read(common::shared("captures/imu/mip-sdk-test-data.mip")).unwrap();
-    let mut decoder = StreamDecoder::new();
+    let mut framer = Framer::new(Mip);
     let mut again = Vec::new();
     let mut specific_force_g = Vec::new();
     for portion in recorded.chunks(1000) {
-        decoder.push(portion);
-        while let Some((packet, _)) = decoder.next_frame::<Mip>() {
+        for packet in framer.frames(portion) {
             packet.emit(&mut again);
             if packet.descriptor_set == mip::set::SENSOR_DATA {
                 let fields = packet.fields.iter().filter(|field| field.descriptor == 4);
@@ -116,7 +115,6 @@ fn mip_packets_survive() {
             }
         }
     }
-    assert_eq!((decoder.skipped(), decoder.waiting()), (0, &[][..]));
     assert_eq!(again, recorded);
     // The unit was moved; at rest it feels 1 g.
     specific_force_g.sort_by(f32::total_cmp);
@@ -148,16 +146,15 @@ fn tcp_stream(file: &str, port: u16) -> Vec<u8> {
 #[ignore = "needs reference data"]
 fn tim5xx_scans_survive_in_cola_b_and_by_way_of_cola_a() {
     let stream = tcp_stream(TIM5XX, 2112);
-    let (mut rest, mut again, mut scans) = (&stream[..], Vec::new(), Vec::new());
-    while let Next::Frame { dialect: Dialect::B, content, length } = frame::next(rest, 10_000) {
-        let scan = ScanData::parse(Dialect::B, content).unwrap();
+    let (mut again, mut scans) = (Vec::new(), Vec::new());
+    for telegram in Framer::new(Cola { max_content: 10_000 }).frames(&stream) {
+        assert_eq!(telegram.dialect, Dialect::B);
+        let scan = ScanData::parse(Dialect::B, &telegram.content).unwrap();
         again.extend(frame::emit(Dialect::B, &scan.emit(Dialect::B)));
         let text = scan.emit(Dialect::A);
         assert_eq!(ScanData::parse(Dialect::A, &text).as_ref(), Ok(&scan));
         scans.push(scan);
-        rest = &rest[length..];
     }
-    assert!(rest.is_empty());
     assert_eq!(again, stream);
     assert_eq!(scans.len(), 16);
 

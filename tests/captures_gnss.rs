@@ -4,54 +4,61 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use menura::wire::gnss_stream::{Piece, PieceKind, Splitter};
+use menura::wire::framer::Framer;
+use menura::wire::gnss_stream::{Frame, GnssStream};
 use menura::wire::nmea::{Content, RawSentence, Sentence};
-use menura::wire::ubx::{Frame, Message, MessageId, name};
+use menura::wire::ubx::{Message, MessageId, name};
 
-fn pieces(file: &str) -> Vec<Piece> {
+/// What stands in a stream, with its bytes; `None` is what belongs to no frame.
+type Pieces = Vec<(Option<Frame>, Vec<u8>)>;
+
+fn pieces(file: &str) -> Pieces {
     let bytes = std::fs::read(common::shared(file)).unwrap();
-    let mut splitter = Splitter::default();
+    let mut framer = Framer::new(GnssStream);
     let mut pieces = Vec::new();
-    for chunk in bytes.chunks(100) {
-        splitter.push(chunk);
-        pieces.extend(std::iter::from_fn(|| splitter.next_piece()));
+    for mut chunk in bytes.chunks(100) {
+        while let Some(piece) = framer.next_piece(&mut chunk) {
+            pieces.push((piece.frame, piece.bytes.to_vec()));
+        }
     }
-    pieces.extend(std::iter::from_fn(|| splitter.next_at_end()));
-    let joined: Vec<u8> = pieces.iter().flat_map(|piece| piece.bytes.clone()).collect();
+    framer.end();
+    while let Some(piece) = framer.next_piece(&mut &[][..]) {
+        pieces.push((piece.frame, piece.bytes.to_vec()));
+    }
+    let joined: Vec<u8> = pieces.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
     assert_eq!(joined, bytes);
     pieces
 }
 
 /// Decodes and encodes every line and frame; how many of each message there were.
-fn survive(pieces: &[Piece]) -> BTreeMap<String, usize> {
+fn survive(pieces: &Pieces) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for piece in pieces {
-        let (what, again) = match piece.kind {
-            PieceKind::Line => {
-                let raw = RawSentence::parse(&piece.bytes).unwrap();
+    for (frame, bytes) in pieces {
+        let (what, again) = match frame {
+            Some(Frame::Line(line)) => {
+                let raw = RawSentence::parse(line).unwrap();
                 let sentence = Sentence::from_raw(&raw).expect("a known type").unwrap();
                 (raw.address, sentence.to_bytes())
             }
-            PieceKind::Ubx => {
-                let frame = Frame::parse(&piece.bytes).unwrap();
-                let again = match Message::from_frame(&frame) {
+            Some(Frame::Ubx(frame)) => {
+                let again = match Message::from_frame(frame) {
                     Some(message) => message.unwrap().to_frame(),
                     None => frame.clone(),
                 };
                 (frame.id.to_string(), again.to_bytes())
             }
-            PieceKind::Rtcm3 => panic!("no RTCM in these"),
-            PieceKind::Noise => continue,
+            Some(Frame::Rtcm3(_)) => panic!("no RTCM in these"),
+            None => continue,
         };
-        assert_eq!(again, piece.bytes, "{what}");
+        assert_eq!(again, *bytes, "{what}");
         *counts.entry(what).or_default() += 1;
     }
     counts
 }
 
-fn noise(pieces: &[Piece]) -> Vec<u8> {
-    let noise = pieces.iter().filter(|piece| piece.kind == PieceKind::Noise);
-    noise.flat_map(|piece| piece.bytes.clone()).collect()
+fn noise(pieces: &Pieces) -> Vec<u8> {
+    let noise = pieces.iter().filter(|(frame, _)| frame.is_none());
+    noise.flat_map(|(_, bytes)| bytes.clone()).collect()
 }
 
 /// ZED-F9P, HPG 1.11, NMEA 4.10, from gpsd's daemon tests.
@@ -129,8 +136,9 @@ fn neo_m8t_frames_survive() {
 #[ignore = "needs reference data"]
 fn messages_of_an_epoch_agree() {
     let pieces = pieces("captures/gnss/ublox-zed-f9p-hp.ubx.log");
-    let messages = pieces.iter().filter(|piece| piece.kind == PieceKind::Ubx).filter_map(|piece| {
-        Message::from_frame(&Frame::parse(&piece.bytes).unwrap()).map(Result::unwrap)
+    let messages = pieces.iter().filter_map(|(frame, _)| match frame {
+        Some(Frame::Ubx(frame)) => Message::from_frame(frame).map(Result::unwrap),
+        _ => None,
     });
     let mut pvt = None;
     for message in messages {
@@ -168,9 +176,10 @@ fn messages_of_an_epoch_agree() {
 fn the_nmea_crate_agrees() {
     let pieces = pieces("captures/gnss/ublox-zed-f9p-nmea.log");
     let mut compared = 0;
-    for piece in pieces.iter().filter(|piece| piece.kind == PieceKind::Line) {
-        let raw = RawSentence::parse(&piece.bytes).unwrap();
-        let text = std::str::from_utf8(&piece.bytes).unwrap();
+    for (frame, line) in &pieces {
+        let Some(Frame::Line(_)) = frame else { continue };
+        let raw = RawSentence::parse(line).unwrap();
+        let text = std::str::from_utf8(line).unwrap();
         let Content::Gga(ours) = Sentence::from_raw(&raw).unwrap().unwrap().content else {
             continue;
         };

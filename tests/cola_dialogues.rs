@@ -30,9 +30,10 @@ use menura::devices::Output;
 use menura::links::Peer;
 use menura::time::SimTime;
 use menura::wire::cola::Dialect;
-use menura::wire::cola::frame::{self, Next};
+use menura::wire::cola::frame::{self, Cola};
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
+use menura::wire::framer::Framer;
 use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 500_000;
@@ -117,12 +118,12 @@ impl Bench {
     fn collect(&mut self) {
         while let Some(transmit) = self.scanner.device.poll_transmit() {
             let Output::BytesTo(peer, bytes) = transmit.output else { panic!("to nobody") };
-            let Next::Frame { dialect, content, length } = frame::next(&bytes, 1 << 20) else {
-                panic!("no telegram: {bytes:02x?}")
-            };
-            assert_eq!(length, bytes.len(), "one telegram at a time");
+            let mut framer = Framer::new(Cola { max_content: 1 << 20 });
+            let piece = framer.next_piece(&mut &bytes[..]).expect("a telegram");
+            assert_eq!(piece.bytes.len(), bytes.len(), "one telegram at a time");
+            let frame = piece.frame.expect("a telegram");
             if Some(peer) == self.speaker {
-                self.unread.push_back((transmit.due.0, dialect, content.to_vec()));
+                self.unread.push_back((transmit.due.0, frame.dialect, frame.content));
             }
         }
     }

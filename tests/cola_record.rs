@@ -9,8 +9,11 @@ use std::thread::park_timeout;
 use std::time::Duration;
 
 use menura::wire::cola::Dialect;
-use menura::wire::cola::frame::{self, Next, Splitter};
+use menura::wire::cola::frame::{self, Cola};
 use menura::wire::cola::scan_data::ScanData;
+use menura::wire::framer::Framer;
+
+const COLA: Cola = Cola { max_content: 1 << 20 };
 
 const RIG: &str = r#"
 seed = 3
@@ -49,13 +52,13 @@ fn recorded(folder: &Path, out: &str, workers: &str) -> [Vec<u8>; 2] {
 }
 
 fn scans(bytes: &[u8]) -> Vec<(Dialect, ScanData)> {
+    let (mut framer, mut rest) = (Framer::new(COLA), bytes);
     let mut scans = Vec::new();
-    let mut rest = bytes;
-    while let Next::Frame { dialect, content, length } = frame::next(rest, 1 << 20) {
-        scans.push((dialect, ScanData::parse(dialect, content).unwrap()));
-        rest = &rest[length..];
+    while let Some(piece) = framer.next_piece(&mut rest) {
+        let frame = piece.frame.expect("nothing but telegrams");
+        scans.push((frame.dialect, ScanData::parse(frame.dialect, &frame.content).unwrap()));
     }
-    assert!(rest.is_empty());
+    assert!(!framer.is_amid());
     scans
 }
 
@@ -154,13 +157,14 @@ fn connect(port: u16) -> TcpStream {
 }
 
 fn read(host: &mut TcpStream, count: usize) -> Vec<(Dialect, Vec<u8>)> {
-    let mut splitter = Splitter::new(1 << 20);
+    let mut framer = Framer::new(COLA);
     let mut heard = Vec::new();
     let mut buffer = [0; 4096];
-    while heard.len() < count || splitter.is_amid() {
+    while heard.len() < count || framer.is_amid() {
         let length = host.read(&mut buffer).unwrap();
         assert!(length > 0, "it hung up");
-        splitter.push(&buffer[..length], |frame| heard.push((frame.dialect, frame.content)));
+        let frames = framer.frames(&buffer[..length]).into_iter();
+        heard.extend(frames.map(|frame| (frame.dialect, frame.content)));
     }
     heard
 }

@@ -10,7 +10,8 @@ use menura::sensors::Outcome;
 use menura::sensors::gnss::SkyView;
 use menura::sensors::lidar::Scratch;
 use menura::time::{Epoch, SimTime};
-use menura::wire::gnss_stream::{PieceKind, Splitter};
+use menura::wire::framer::Framer;
+use menura::wire::gnss_stream::{self, GnssStream};
 use menura::wire::ubx::nav::{NavDop, NavPvt, NavSat};
 use menura::wire::ubx::{Frame, Payload};
 
@@ -70,7 +71,7 @@ fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
     let epoch = Epoch::new(rig.start_utc.expect("a stated start"));
     let mut gnss = build_devices(rig, epoch).remove(0);
     let around = world.surroundings(&rig.devices[0].body_from_sensor);
-    let (mut views, mut bytes) = (Vec::new(), Splitter::default());
+    let (mut views, mut bytes) = (Vec::new(), Vec::new());
     let mut scratch = Scratch::default();
     for second in 1..=seconds {
         let now = SimTime(second * SECOND_NS);
@@ -84,13 +85,16 @@ fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
         gnss.device.advance(now);
         while let Some(transmit) = gnss.device.poll_transmit() {
             if let Output::Bytes(sent) = transmit.output {
-                bytes.push(&sent);
+                bytes.extend(sent);
             }
         }
     }
-    let frames: Vec<Frame> = std::iter::from_fn(|| bytes.next_piece())
-        .filter(|piece| piece.kind == PieceKind::Ubx)
-        .map(|piece| Frame::parse(&piece.bytes).unwrap())
+    let frames = Framer::new(GnssStream).frames(&bytes).into_iter();
+    let frames: Vec<Frame> = frames
+        .filter_map(|frame| match frame {
+            gnss_stream::Frame::Ubx(frame) => Some(frame),
+            _ => None,
+        })
         .collect();
     fn all<T: Payload>(frames: &[Frame]) -> impl Iterator<Item = T> {
         frames.iter().filter(|f| f.id == T::ID).map(|f| T::parse(&f.payload).unwrap())

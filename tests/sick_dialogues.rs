@@ -30,8 +30,9 @@ use std::path::Path;
 use menura::devices::{Output, Transmit};
 use menura::links::line::{LineSettings, received};
 use menura::time::SimTime;
+use menura::wire::framer::Framer;
 use menura::wire::sick_lms2xx::data::{MeasuringMode, Range, Unit, Values};
-use menura::wire::sick_lms2xx::frame::{self, FrameReader, Item};
+use menura::wire::sick_lms2xx::frame::{self, Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
 use menura::wire::sick_lms2xx::{ACK, NAK, SpecialValue};
 use scanner::{Scanner, time_ns, wall_m};
@@ -141,18 +142,19 @@ impl Bench {
     fn telegram(&mut self, within_ns: u64) -> Option<Vec<u8>> {
         let end = self.now + within_ns;
         let first = |unread: &VecDeque<u8>| {
-            let mut reader = FrameReader::addressed([0x80, 0x80]);
-            reader.push(&unread.iter().copied().collect::<Vec<_>>());
+            let mut framer = Framer::new(Telegrams::of([0x80, 0x80]));
+            let unread: Vec<u8> = unread.iter().copied().collect();
+            let mut rest = &unread[..];
             loop {
-                match reader.next_item()? {
-                    Item::Telegram { payload, .. } => return Some((payload, reader.position())),
-                    _ => continue,
+                let piece = framer.next_piece(&mut rest)?;
+                if let Some(Item::Telegram { payload, .. }) = piece.frame {
+                    return Some((payload, piece.offset as usize + piece.bytes.len()));
                 }
             }
         };
         self.run(end, |unread| first(unread).is_some());
         let (payload, used) = first(&self.unread)?;
-        self.unread.drain(..used as usize);
+        self.unread.drain(..used);
         Some(payload)
     }
 }

@@ -11,7 +11,8 @@ use menura::config::rig::{Override, Rig};
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::time::SimTime;
-use menura::wire::sick_lms2xx::frame::{FrameReader, Item};
+use menura::wire::framer::Framer;
+use menura::wire::sick_lms2xx::frame::{Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
 
 const RIG: &str = r#"
@@ -45,14 +46,17 @@ fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
 }
 
 fn replies(bytes: &[u8]) -> Vec<Reply> {
-    let mut reader = FrameReader::new();
-    reader.push(bytes);
-    std::iter::from_fn(|| reader.next_item())
-        .map(|item| match item {
-            Item::Telegram { address: 0x80, payload } => Reply::parse(&payload).unwrap(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+    let mut framer = Framer::new(Telegrams::default());
+    let (mut rest, mut replies) = (bytes, Vec::new());
+    while let Some(piece) = framer.next_piece(&mut rest) {
+        match piece.frame {
+            Some(Item::Telegram { address: 0x80, payload }) => {
+                replies.push(Reply::parse(&payload).unwrap());
+            }
+            other => panic!("{other:?}: {:02x?}", piece.bytes),
+        }
+    }
+    replies
 }
 
 #[test]

@@ -149,11 +149,11 @@ fn each_frame(
     loop {
         let length = input.read(&mut portion).map_err(unreadable)?;
         bytes += length as u64;
-        match length {
-            0 => decoder.end(),
-            length => decoder.push(&portion[..length]),
+        if length == 0 {
+            decoder.end();
         }
-        while let Some(frame) = decoder.next_frame() {
+        let mut rest = &portion[..length];
+        while let Some(frame) = decoder.next_frame(&mut rest) {
             see(decoder, frame)?;
         }
         if length == 0 {

@@ -31,11 +31,9 @@ const DECODERS: [&dyn Decoders; 4] = [
 
 /// Takes a byte stream apart into frames, whatever portions it comes in.
 pub trait StreamDecoder {
-    /// Adds bytes; afterwards call [`StreamDecoder::next_frame`] until `None`.
-    fn push(&mut self, bytes: &[u8]);
-
-    /// The next frame.
-    fn next_frame(&mut self) -> Option<Frame>;
+    /// The next frame. Takes bytes from the front of `input` as it needs them; call it until `None`,
+    /// when all of `input` has been taken.
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame>;
 
     /// No bytes come any more: what waited for its rest is no frame. [`StreamDecoder::next_frame`]
     /// may give more afterwards.
@@ -56,8 +54,8 @@ pub trait StreamDecoder {
     /// How likely the stream is this decoder's, 0 to 1, by its first bytes: the share in frames
     /// that no other family sends.
     fn likelihood(&mut self, head: &[u8]) -> f64 {
-        self.push(head);
-        let frames = std::iter::from_fn(|| self.next_frame());
+        let mut rest = head;
+        let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
         let own: u64 = frames.filter(|frame| frame.is_telling).map(|frame| frame.length).sum();
         self.rewind();
         own as f64 / head.len().max(1) as f64

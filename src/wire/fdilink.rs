@@ -5,9 +5,10 @@
 //! payload. Source: the maker's ROS driver `fdilink_ahrs`; the product only talks, it is never
 //! asked anything.
 
+use super::ParseError;
 use super::checksum::{crc8_maxim, crc16_xmodem};
-use super::fields::{Fields, put_f32s_le};
-use super::stream::{Framing, Scan};
+use super::framer::{Framing, NoFrame, head, require, whole};
+use super::record::{Record, record};
 
 const HEAD: u8 = 0xfc;
 const END: u8 = 0xfd;
@@ -53,70 +54,69 @@ pub enum Packet {
     },
 }
 
-/// Type 0x40, 56 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Imu {
-    /// rad/s.
-    pub gyro_rad_s: [f32; 3],
-    /// Specific force, m/s².
-    pub accel_m_s2: [f32; 3],
-    /// Milligauss.
-    pub mag_mgauss: [f32; 3],
-    /// Of the IMU, degrees C.
-    pub temperature_c: f32,
-    /// Pascal.
-    pub pressure_pa: f32,
-    /// Of the barometer, degrees C.
-    pub pressure_temperature_c: f32,
-    /// Since power-on, us.
-    pub timestamp_us: i64,
-}
-
-/// Type 0x41, 48 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Ahrs {
-    /// Roll, pitch and heading speed, rad/s.
-    pub rates_rad_s: [f32; 3],
-    /// Roll, pitch and heading, rad.
-    pub rpy_rad: [f32; 3],
-    /// w, x, y, z; north-east-down from body.
-    pub quaternion: [f32; 4],
-    /// Since power-on, us.
-    pub timestamp_us: i64,
-}
-
-/// Type 0x42, 72 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct InsGps {
-    /// Body, m/s.
-    pub body_velocity_m_s: [f32; 3],
-    /// Body, m/s².
-    pub body_accel_m_s2: [f32; 3],
-    /// North, east, down from the start, m.
-    pub location_ned_m: [f32; 3],
-    /// North, east, down, m/s.
-    pub velocity_ned_m_s: [f32; 3],
-    /// North, east, down, m/s².
-    pub accel_ned_m_s2: [f32; 3],
-    /// By the barometer, m.
-    pub pressure_altitude_m: f32,
-    /// Since power-on, us.
-    pub timestamp_us: i64,
-}
-
-/// Type 0x5C, 32 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct GeodeticPosition {
-    /// rad.
-    pub latitude_rad: f64,
-    /// rad.
-    pub longitude_rad: f64,
-    /// m.
-    pub height_m: f64,
-    /// Horizontal accuracy, m.
-    pub horizontal_accuracy_m: f32,
-    /// Vertical accuracy, m.
-    pub vertical_accuracy_m: f32,
+record! {
+    /// Type 0x40.
+    #[derive(Copy, Default, serde::Serialize)]
+    Imu: Le 56 {
+        /// rad/s.
+        gyro_rad_s: [f32; 3],
+        /// Specific force, m/s².
+        accel_m_s2: [f32; 3],
+        /// Milligauss.
+        mag_mgauss: [f32; 3],
+        /// Of the IMU, degrees C.
+        temperature_c: f32,
+        /// Pascal.
+        pressure_pa: f32,
+        /// Of the barometer, degrees C.
+        pressure_temperature_c: f32,
+        /// Since power-on, us.
+        timestamp_us: i64,
+    }
+    /// Type 0x41.
+    #[derive(Copy, Default, serde::Serialize)]
+    Ahrs: Le 48 {
+        /// Roll, pitch and heading speed, rad/s.
+        rates_rad_s: [f32; 3],
+        /// Roll, pitch and heading, rad.
+        rpy_rad: [f32; 3],
+        /// w, x, y, z; north-east-down from body.
+        quaternion: [f32; 4],
+        /// Since power-on, us.
+        timestamp_us: i64,
+    }
+    /// Type 0x42.
+    #[derive(Copy, Default, serde::Serialize)]
+    InsGps: Le 72 {
+        /// Body, m/s.
+        body_velocity_m_s: [f32; 3],
+        /// Body, m/s².
+        body_accel_m_s2: [f32; 3],
+        /// North, east, down from the start, m.
+        location_ned_m: [f32; 3],
+        /// North, east, down, m/s.
+        velocity_ned_m_s: [f32; 3],
+        /// North, east, down, m/s².
+        accel_ned_m_s2: [f32; 3],
+        /// By the barometer, m.
+        pressure_altitude_m: f32,
+        /// Since power-on, us.
+        timestamp_us: i64,
+    }
+    /// Type 0x5C.
+    #[derive(Copy, Default, serde::Serialize)]
+    GeodeticPosition: Le 32 {
+        /// rad.
+        latitude_rad: f64,
+        /// rad.
+        longitude_rad: f64,
+        /// m.
+        height_m: f64,
+        /// Horizontal accuracy, m.
+        horizontal_accuracy_m: f32,
+        /// Vertical accuracy, m.
+        vertical_accuracy_m: f32,
+    }
 }
 
 impl Packet {
@@ -131,89 +131,26 @@ impl Packet {
         }
     }
 
-    fn payload(&self, out: &mut Vec<u8>) {
+    fn emit(&self, out: &mut Vec<u8>) {
         match self {
-            Packet::Imu(p) => {
-                put_f32s_le(out, &p.gyro_rad_s);
-                put_f32s_le(out, &p.accel_m_s2);
-                put_f32s_le(out, &p.mag_mgauss);
-                put_f32s_le(out, &[p.temperature_c, p.pressure_pa, p.pressure_temperature_c]);
-                out.extend(p.timestamp_us.to_le_bytes());
-            }
-            Packet::Ahrs(p) => {
-                put_f32s_le(out, &p.rates_rad_s);
-                put_f32s_le(out, &p.rpy_rad);
-                put_f32s_le(out, &p.quaternion);
-                out.extend(p.timestamp_us.to_le_bytes());
-            }
-            Packet::InsGps(p) => {
-                put_f32s_le(out, &p.body_velocity_m_s);
-                put_f32s_le(out, &p.body_accel_m_s2);
-                put_f32s_le(out, &p.location_ned_m);
-                put_f32s_le(out, &p.velocity_ned_m_s);
-                put_f32s_le(out, &p.accel_ned_m_s2);
-                put_f32s_le(out, &[p.pressure_altitude_m]);
-                out.extend(p.timestamp_us.to_le_bytes());
-            }
-            Packet::GeodeticPosition(p) => {
-                for value in [p.latitude_rad, p.longitude_rad, p.height_m] {
-                    out.extend(value.to_le_bytes());
-                }
-                put_f32s_le(out, &[p.horizontal_accuracy_m, p.vertical_accuracy_m]);
-            }
+            Packet::Imu(imu) => imu.emit(out),
+            Packet::Ahrs(ahrs) => ahrs.emit(out),
+            Packet::InsGps(ins_gps) => ins_gps.emit(out),
+            Packet::GeodeticPosition(position) => position.emit(out),
             Packet::Skipped { payload, .. } => out.extend_from_slice(payload),
         }
     }
 
-    fn parse(kind: u8, payload: &[u8]) -> Option<Self> {
-        Some(match kind {
-            kind::IMU => {
-                let mut f = Fields::new("IMU", payload, 56).ok()?;
-                Packet::Imu(Imu {
-                    gyro_rad_s: f.f32s_le(),
-                    accel_m_s2: f.f32s_le(),
-                    mag_mgauss: f.f32s_le(),
-                    temperature_c: f.f32_le(),
-                    pressure_pa: f.f32_le(),
-                    pressure_temperature_c: f.f32_le(),
-                    timestamp_us: f.i64_le(),
-                })
-            }
-            kind::AHRS => {
-                let mut f = Fields::new("AHRS", payload, 48).ok()?;
-                Packet::Ahrs(Ahrs {
-                    rates_rad_s: f.f32s_le(),
-                    rpy_rad: f.f32s_le(),
-                    quaternion: f.f32s_le(),
-                    timestamp_us: f.i64_le(),
-                })
-            }
-            kind::INS_GPS => {
-                let mut f = Fields::new("INS/GPS", payload, 72).ok()?;
-                Packet::InsGps(InsGps {
-                    body_velocity_m_s: f.f32s_le(),
-                    body_accel_m_s2: f.f32s_le(),
-                    location_ned_m: f.f32s_le(),
-                    velocity_ned_m_s: f.f32s_le(),
-                    accel_ned_m_s2: f.f32s_le(),
-                    pressure_altitude_m: f.f32_le(),
-                    timestamp_us: f.i64_le(),
-                })
-            }
-            kind::GEODETIC_POSITION => {
-                let mut f = Fields::new("geodetic position", payload, 32).ok()?;
-                Packet::GeodeticPosition(GeodeticPosition {
-                    latitude_rad: f.f64_le(),
-                    longitude_rad: f.f64_le(),
-                    height_m: f.f64_le(),
-                    horizontal_accuracy_m: f.f32_le(),
-                    vertical_accuracy_m: f.f32_le(),
-                })
-            }
+    fn parse(kind: u8, payload: &[u8]) -> Result<Self, ParseError> {
+        Ok(match kind {
+            kind::IMU => Packet::Imu(Imu::parse(payload)?),
+            kind::AHRS => Packet::Ahrs(Ahrs::parse(payload)?),
+            kind::INS_GPS => Packet::InsGps(InsGps::parse(payload)?),
+            kind::GEODETIC_POSITION => Packet::GeodeticPosition(GeodeticPosition::parse(payload)?),
             kind::GROUND_STATION | kind::OTHER => {
                 Packet::Skipped { kind, payload: payload.to_vec() }
             }
-            _ => return None,
+            _ => return Err(ParseError::value("type", kind, "that of a known packet")),
         })
     }
 }
@@ -223,7 +160,7 @@ impl Frame {
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend([HEAD, self.packet.kind(), 0, self.sequence, 0, 0, 0]);
-        self.packet.payload(out);
+        self.packet.emit(out);
         let payload = start + OVERHEAD - 1;
         // Every payload of a `Packet` that was parsed or made here fits.
         out[start + 2] = (out.len() - payload).min(255) as u8;
@@ -241,35 +178,30 @@ pub struct FdiLink;
 
 impl Framing for FdiLink {
     type Frame = Frame;
-    const MAX_LEN: usize = OVERHEAD + 255;
 
-    fn scan(bytes: &[u8]) -> Scan<Frame> {
-        if bytes[0] != HEAD {
-            return Scan::Skip(bytes.iter().position(|b| *b == HEAD).unwrap_or(bytes.len()));
-        }
-        let Some((&head, rest)) = bytes.split_first_chunk::<7>() else { return Scan::Incomplete };
-        let [_, kind, length, sequence, crc8, high, low] = head;
-        if crc8 != crc8_maxim(&head[..4]) {
-            return Scan::Skip(1);
-        }
-        let length = usize::from(length);
-        let Some((payload, end)) = rest.split_at_checked(length) else { return Scan::Incomplete };
-        let Some(&end) = end.first() else { return Scan::Incomplete };
-        if end != END || crc16_xmodem(payload).to_be_bytes() != [high, low] {
-            return Scan::Skip(1);
-        }
-        match Packet::parse(kind, payload) {
-            Some(packet) => Scan::Frame(Frame { sequence, packet }, OVERHEAD + length),
-            None => Scan::Skip(1),
-        }
+    fn max_len(&self) -> usize {
+        OVERHEAD + 255
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == HEAD
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
+        let [_, kind, length, sequence, crc8, high, low] = head(bytes)?;
+        require(crc8 == crc8_maxim(&bytes[..4]))?;
+        let frame = whole(bytes, OVERHEAD + usize::from(length))?;
+        let payload = &frame[OVERHEAD - 1..frame.len() - 1];
+        require(frame.ends_with(&[END]) && crc16_xmodem(payload).to_be_bytes() == [high, low])?;
+        Ok((Frame { sequence, packet: Packet::parse(kind, payload)? }, frame.len()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::fields::hex;
-    use crate::wire::stream::{frames_in, tests::check};
+    use crate::wire::framer::Framer;
+    use crate::wire::tests::hex;
     use proptest::prelude::*;
 
     const IMU: &str = "FC 40 38 00 09 97 DB 0A D7 23 3C 0A D7 A3 BC 8F C2 F5 3C CD CC CC 3D CD CC \
@@ -315,7 +247,7 @@ mod tests {
     #[test]
     fn golden_frames_survive_one_after_the_other() {
         let bytes = hex(&[IMU, AHRS, POSITION, GROUND].join(" "));
-        let frames = frames_in::<FdiLink>(&bytes);
+        let frames = Framer::new(FdiLink).frames(&bytes);
         assert_eq!(frames.len(), 4);
         assert_eq!(frames.iter().flat_map(emit).collect::<Vec<_>>(), bytes);
         let Packet::GeodeticPosition(p) = &frames[2].packet else { panic!("{:?}", frames[2]) };
@@ -329,18 +261,7 @@ mod tests {
         fn every_wrong_byte_is_noticed(place in 0usize..64, change in 1u8..) {
             let mut bytes = hex(IMU);
             bytes[place] ^= change;
-            prop_assert!(frames_in::<FdiLink>(&bytes).is_empty());
-        }
-
-        #[test]
-        fn any_stream_is_survived(
-            parts in prop::collection::vec(prop_oneof![
-                prop::collection::vec(any::<u8>(), 0..40),
-                Just(hex(IMU)), Just(hex(AHRS)), Just(hex(GROUND)),
-            ], 0..8),
-            cut in 1usize..80,
-        ) {
-            check::<FdiLink>(&parts.concat(), cut, emit);
+            prop_assert!(Framer::new(FdiLink).frames(&bytes).is_empty());
         }
     }
 }

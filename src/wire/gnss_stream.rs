@@ -1,170 +1,94 @@
-//! The mixed stream of a GNSS receiver's port: NMEA lines, UBX frames and RTCM 3 messages, between
-//! which anything may stand.
+//! The mixed stream of a GNSS receiver's port: NMEA lines, UBX frames and RTCM 3 messages.
+//!
+//! RTCM 3: `D3`, six zero bits and ten of length, the message, a CRC-24Q over all before it.
 
-use std::ops::Range;
-
+use super::framer::{Framing, NoFrame, head, require, whole};
 use super::nmea::MAX_SENTENCE_LEN;
 use super::{checksum, ubx};
 
-/// What a piece of a stream is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PieceKind {
-    /// A line from `$` to LF. Its checksum may be wrong.
-    Line,
-    /// A UBX frame with a right checksum.
-    Ubx,
-    /// An RTCM 3 message with a right checksum.
-    Rtcm3,
-    /// Anything else.
-    Noise,
-}
-
-/// Some bytes of a stream.
+/// What stands in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// What they are.
-    pub kind: PieceKind,
-    /// All of them, frame included.
-    pub bytes: Vec<u8>,
+pub enum Frame {
+    /// A line from `$` to LF. Its checksum may be wrong.
+    Line(Vec<u8>),
+    /// A UBX frame.
+    Ubx(ubx::Frame),
+    /// An RTCM 3 message with header and CRC.
+    Rtcm3(Vec<u8>),
 }
 
-/// Takes a stream apart, whatever bytes it has and however they come. Holds back at most
-/// [`ubx::MAX_PAYLOAD_LEN`] + [`ubx::OVERHEAD`] bytes beyond what was pushed last. No byte is lost:
-/// the pieces one after another are the stream.
-#[derive(Clone, Debug, Default)]
-pub struct Splitter {
-    held: Vec<u8>,
-    /// How many of `held` were handed out.
-    taken: usize,
-}
-
-const RTCM3_PREAMBLE: u8 = 0xd3;
-
-/// What stands at the head of the bytes held.
-enum Head {
-    Piece(PieceKind, usize),
-    /// Cannot be told before more bytes come.
-    Unknown,
-    Nothing,
-}
-
-impl Splitter {
-    /// Adds bytes of the stream; afterwards call [`Splitter::next_piece`] until `None`.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.held.drain(..self.taken);
-        self.taken = 0;
-        self.held.extend_from_slice(bytes);
-    }
-
-    /// The next piece that is whole.
-    pub fn next_piece(&mut self) -> Option<Piece> {
-        self.next_before(false)
-    }
-
-    /// The next piece when no more bytes will come.
-    pub fn next_at_end(&mut self) -> Option<Piece> {
-        self.next_before(true)
-    }
-
-    fn next_before(&mut self, is_end: bool) -> Option<Piece> {
-        let mut noise = 0;
-        let rest = &self.held[self.taken..];
-        let piece = loop {
-            match head(&rest[noise..]) {
-                Head::Piece(PieceKind::Noise, length) => noise += length,
-                Head::Unknown if is_end => noise += 1,
-                Head::Piece(..) | Head::Unknown | Head::Nothing if noise > 0 => {
-                    break (PieceKind::Noise, 0..noise);
-                }
-                Head::Piece(kind, length) => break (kind, 0..length),
-                Head::Unknown | Head::Nothing => return None,
-            }
-        };
-        let (kind, range): (PieceKind, Range<usize>) = piece;
-        let bytes = rest[range].to_vec();
-        self.taken += bytes.len();
-        Some(Piece { kind, bytes })
-    }
-}
-
-fn head(bytes: &[u8]) -> Head {
-    match bytes {
-        [] => Head::Nothing,
-        [b'$', rest @ ..] => line(rest),
-        [0xb5, ..] => ubx_frame(bytes),
-        [RTCM3_PREAMBLE, ..] => rtcm3(bytes),
-        _ => {
-            let starts = |byte: &u8| matches!(*byte, b'$' | 0xb5 | RTCM3_PREAMBLE);
-            let length = bytes.iter().position(starts).unwrap_or(bytes.len());
-            Head::Piece(PieceKind::Noise, length)
+impl Frame {
+    /// Appends the frame.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Line(bytes) | Self::Rtcm3(bytes) => out.extend_from_slice(bytes),
+            Self::Ubx(frame) => frame.emit(out),
         }
     }
 }
 
-/// A line whose `$` stands before `rest`.
-fn line(rest: &[u8]) -> Head {
-    let is_text = |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'$';
-    match rest.iter().position(|byte| !is_text(*byte)) {
-        Some(end) if end + 3 <= MAX_SENTENCE_LEN => match rest[end..] {
-            [b'\n', ..] => Head::Piece(PieceKind::Line, end + 2),
-            [b'\r', b'\n', ..] => Head::Piece(PieceKind::Line, end + 3),
-            [b'\r'] => Head::Unknown,
-            _ => Head::Piece(PieceKind::Noise, end + 1),
-        },
-        None if rest.len() + 3 <= MAX_SENTENCE_LEN => Head::Unknown,
-        _ => Head::Piece(PieceKind::Noise, 1),
+/// Finds [`Frame`]s in a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GnssStream;
+
+const RTCM3_PREAMBLE: u8 = 0xd3;
+
+impl Framing for GnssStream {
+    type Frame = Frame;
+
+    fn max_len(&self) -> usize {
+        ubx::MAX_PAYLOAD_LEN + ubx::OVERHEAD
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        matches!(byte, b'$' | RTCM3_PREAMBLE) || byte == ubx::SYNC[0]
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
+        match bytes[0] {
+            b'$' => line(bytes).map(|line| (Frame::Line(line.to_vec()), line.len())),
+            RTCM3_PREAMBLE => {
+                rtcm3(bytes).map(|message| (Frame::Rtcm3(message.to_vec()), message.len()))
+            }
+            _ => ubx(bytes).map(|(frame, length)| (Frame::Ubx(frame), length)),
+        }
     }
 }
 
-fn ubx_frame(bytes: &[u8]) -> Head {
-    if bytes.len() > 1 && bytes[..2] != ubx::SYNC {
-        return Head::Piece(PieceKind::Noise, 1);
-    }
-    let Some(length) = bytes.get(4..6) else { return Head::Unknown };
-    let length = usize::from(u16::from_le_bytes([length[0], length[1]]));
-    if length > ubx::MAX_PAYLOAD_LEN {
-        return Head::Piece(PieceKind::Noise, 1);
-    }
-    let Some(frame) = bytes.get(..length + ubx::OVERHEAD) else { return Head::Unknown };
-    let (body, sums) = frame[2..].split_at(length + 4);
-    if checksum::fletcher8(body) == sums {
-        Head::Piece(PieceKind::Ubx, frame.len())
-    } else {
-        Head::Piece(PieceKind::Noise, 1)
+fn line(bytes: &[u8]) -> Result<&[u8], NoFrame> {
+    let window = &bytes[1..bytes.len().min(MAX_SENTENCE_LEN - 2)];
+    let is_text = |byte: &u8| (0x20..0x7f).contains(byte) && *byte != b'$';
+    let end = 1 + window.iter().take_while(|byte| is_text(byte)).count();
+    match bytes[end..] {
+        [b'\n', ..] => Ok(&bytes[..=end]),
+        [b'\r', b'\n', ..] => Ok(&bytes[..end + 2]),
+        [] | [b'\r'] => Err(NoFrame::Incomplete),
+        _ => Err(NoFrame::Refused),
     }
 }
 
-fn rtcm3(bytes: &[u8]) -> Head {
-    if bytes.len() > 1 && bytes[1] & 0xfc != 0 {
-        return Head::Piece(PieceKind::Noise, 1);
-    }
-    let Some(length) = bytes.get(1..3) else { return Head::Unknown };
-    let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
-    let Some(message) = bytes.get(..length + 6) else { return Head::Unknown };
-    let (body, sum) = message.split_at(length + 3);
-    if checksum::crc24q(body).to_be_bytes()[1..] == *sum {
-        Head::Piece(PieceKind::Rtcm3, message.len())
-    } else {
-        Head::Piece(PieceKind::Noise, 1)
-    }
+fn ubx(bytes: &[u8]) -> Result<(ubx::Frame, usize), NoFrame> {
+    require(head::<2>(bytes)? == ubx::SYNC)?;
+    let [.., low, high] = head::<6>(bytes)?;
+    let length = usize::from(u16::from_le_bytes([low, high]));
+    require(length <= ubx::MAX_PAYLOAD_LEN)?;
+    let frame = whole(bytes, length + ubx::OVERHEAD)?;
+    Ok((ubx::Frame::parse(frame)?, frame.len()))
+}
+
+fn rtcm3(bytes: &[u8]) -> Result<&[u8], NoFrame> {
+    let [_, high, low] = head(bytes)?;
+    require(high & 0xfc == 0)?;
+    let message = whole(bytes, usize::from(u16::from_be_bytes([high, low])) + 6)?;
+    let (covered, crc) = message.split_at(message.len() - 3);
+    require(checksum::crc24q(covered).to_be_bytes()[1..] == *crc)?;
+    Ok(message)
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    fn split(chunks: &[&[u8]]) -> Vec<Piece> {
-        let mut splitter = Splitter::default();
-        let mut pieces = Vec::new();
-        for chunk in chunks {
-            splitter.push(chunk);
-            pieces.extend(std::iter::from_fn(|| splitter.next_piece()));
-        }
-        pieces.extend(std::iter::from_fn(|| splitter.next_at_end()));
-        pieces
-    }
+    use crate::wire::framer::Framer;
 
     const ACK: &[u8] = &[0xb5, 0x62, 0x05, 0x01, 0x02, 0x00, 0x06, 0x08, 0x16, 0x3f];
 
@@ -173,18 +97,11 @@ mod tests {
         let rtcm = [0xd3, 0x00, 0x02, 0x4c, 0xe0];
         let crc = checksum::crc24q(&rtcm).to_be_bytes();
         let rtcm = [&rtcm[..], &crc[1..]].concat();
-        let stream = [b"\0# x", &b"$GPGSV,1,1,00,1*64\r\n"[..], ACK, b"$GN", ACK, &rtcm, b"$G"];
-        let whole = stream.concat();
-        let kinds = |pieces: &[Piece]| pieces.iter().map(|p| p.kind).collect::<Vec<_>>();
-        let pieces = split(&[&whole]);
-        use PieceKind::*;
-        assert_eq!(kinds(&pieces), [Noise, Line, Ubx, Noise, Ubx, Rtcm3, Noise]);
-        assert_eq!(pieces[2].bytes, ACK);
-        let bytewise: Vec<&[u8]> = whole.chunks(1).collect();
-        let found = split(&bytewise);
-        let frames =
-            |p: &[Piece]| p.iter().filter(|p| p.kind != Noise).cloned().collect::<Vec<_>>();
-        assert_eq!(frames(&found), frames(&pieces));
+        let line = &b"$GPGSV,1,1,00,1*64\r\n"[..];
+        let stream = [b"\0# x", line, ACK, b"$GN", ACK, &rtcm, b"$G"].concat();
+        let ack = || Frame::Ubx(ubx::Frame::parse(ACK).unwrap());
+        let found = Framer::new(GnssStream).frames(&stream);
+        assert_eq!(found, [Frame::Line(line.to_vec()), ack(), ack(), Frame::Rtcm3(rtcm)]);
     }
 
     #[test]
@@ -193,30 +110,13 @@ mod tests {
         bytes.extend([0; 40]);
         bytes.extend(ACK);
         bytes.extend([0; 60]);
-        assert!(split(&[&bytes]).iter().any(|piece| piece.bytes == ACK));
+        assert_eq!(Framer::new(GnssStream).frames(&bytes).len(), 1);
     }
 
-    proptest! {
-        #[test]
-        fn no_byte_is_lost_and_frames_are_found_in_any_chunks(
-            noise in prop::collection::vec(
-                prop_oneof![
-                    prop::collection::vec(any::<u8>(), 0..40),
-                    prop::collection::vec(prop::sample::select(b"$\xb5\x62\xd3\r\n\0*".to_vec()), 0..20),
-                ], 0..6),
-            cuts in prop::collection::vec(0..400_usize, 0..10),
-        ) {
-            let stream = noise.join(ACK);
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(stream.len())).collect();
-            cuts.extend([0, stream.len()]);
-            cuts.sort_unstable();
-            let chunks: Vec<&[u8]> = cuts.windows(2).map(|w| &stream[w[0]..w[1]]).collect();
-            let pieces = split(&chunks);
-            prop_assert_eq!(pieces.iter().flat_map(|p| p.bytes.clone()).collect::<Vec<_>>(), stream.clone());
-            let frames = |pieces: Vec<Piece>| -> Vec<Vec<u8>> {
-                pieces.into_iter().filter(|p| p.kind != PieceKind::Noise).map(|p| p.bytes).collect()
-            };
-            prop_assert_eq!(frames(pieces), frames(split(&[&stream])));
-        }
+    #[test]
+    fn lines_have_a_greatest_length() {
+        let line = |letters| [b"$", &vec![b'A'; letters][..], b"\r\n"].concat();
+        let found = |letters| Framer::new(GnssStream).frames(&line(letters)).len();
+        assert_eq!((found(MAX_SENTENCE_LEN - 3), found(MAX_SENTENCE_LEN - 2)), (1, 0));
     }
 }

@@ -6,7 +6,7 @@
 //! maker's MIP SDK and a recording of one of its units.
 
 use super::checksum::fletcher8;
-use super::stream::{Framing, Scan};
+use super::framer::{Framing, NoFrame, head, require, whole};
 
 const SYNC: [u8; 2] = [0x75, 0x65];
 /// Bytes of a packet besides its payload.
@@ -149,36 +149,31 @@ pub struct Mip;
 
 impl Framing for Mip {
     type Frame = Packet;
-    const MAX_LEN: usize = OVERHEAD + 255;
 
-    fn scan(bytes: &[u8]) -> Scan<Packet> {
-        if bytes[0] != SYNC[0] {
-            return Scan::Skip(bytes.iter().position(|b| *b == SYNC[0]).unwrap_or(bytes.len()));
-        }
-        if bytes.get(1).is_some_and(|b| *b != SYNC[1]) {
-            return Scan::Skip(1);
-        }
-        let Some((&[_, _, descriptor_set, length], rest)) = bytes.split_first_chunk() else {
-            return Scan::Incomplete;
-        };
-        let length = usize::from(length);
-        let Some((payload, tail)) = rest.split_at_checked(length) else { return Scan::Incomplete };
-        let Some(sum) = tail.first_chunk::<2>() else { return Scan::Incomplete };
-        if *sum != fletcher8(&bytes[..4 + length]) {
-            return Scan::Skip(1);
-        }
-        match fields(payload) {
-            Some(fields) => Scan::Frame(Packet { descriptor_set, fields }, OVERHEAD + length),
-            None => Scan::Skip(1),
-        }
+    fn max_len(&self) -> usize {
+        OVERHEAD + 255
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == SYNC[0]
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Packet, usize), NoFrame> {
+        let [first, second, descriptor_set, length] = head(bytes)?;
+        require([first, second] == SYNC)?;
+        let packet = whole(bytes, OVERHEAD + usize::from(length))?;
+        let (covered, sum) = packet.split_at(packet.len() - 2);
+        require(sum == fletcher8(covered))?;
+        let fields = fields(&covered[4..]).ok_or(NoFrame::Refused)?;
+        Ok((Packet { descriptor_set, fields }, packet.len()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::fields::hex;
-    use crate::wire::stream::{frames_in, tests::check};
+    use crate::wire::framer::Framer;
+    use crate::wire::tests::hex;
     use proptest::prelude::*;
 
     fn emit(packet: &Packet) -> Vec<u8> {
@@ -189,7 +184,7 @@ mod tests {
 
     fn golden(packet: Packet, text: &str) {
         assert_eq!(emit(&packet), hex(text));
-        assert_eq!(frames_in::<Mip>(&hex(text)), [packet]);
+        assert_eq!(Framer::new(Mip).frames(&hex(text)), [packet]);
     }
 
     #[test]
@@ -244,7 +239,7 @@ mod tests {
         let fields: Vec<_> = (0..30).map(|d| Field::of_f32s(d, &[1.0; 3])).collect();
         let mut out = Vec::new();
         Packet::emit_all(set::SENSOR_DATA, fields.clone(), &mut out);
-        let packets = frames_in::<Mip>(&out);
+        let packets = Framer::new(Mip).frames(&out);
         assert_eq!(packets.len(), 2);
         assert_eq!(packets.into_iter().flat_map(|p| p.fields).collect::<Vec<_>>(), fields);
     }
@@ -255,7 +250,7 @@ mod tests {
             let mut bytes = [&SYNC[..], &[0x80, payload.len() as u8], payload].concat();
             let sum = fletcher8(&bytes);
             bytes.extend(sum);
-            assert!(frames_in::<Mip>(&bytes).is_empty(), "{bytes:02x?}");
+            assert!(Framer::new(Mip).frames(&bytes).is_empty(), "{bytes:02x?}");
         }
     }
 
@@ -267,18 +262,7 @@ mod tests {
         ) {
             let fields = fields.into_iter().map(|(d, data)| Field::new(d, data)).collect::<Vec<_>>();
             let packet = Packet { descriptor_set, fields };
-            prop_assert_eq!(frames_in::<Mip>(&emit(&packet)), [packet]);
-        }
-
-        #[test]
-        fn any_stream_is_survived(
-            parts in prop::collection::vec(prop_oneof![
-                prop::collection::vec(any::<u8>(), 0..40),
-                Just(hex("75 65 01 04 04 F1 01 00 D5 6A")), Just(hex("75 65 75 65 01 02 02 01 E0 C6")),
-            ], 0..8),
-            cut in 1usize..40,
-        ) {
-            check::<Mip>(&parts.concat(), cut, emit);
+            prop_assert_eq!(Framer::new(Mip).frames(&emit(&packet)), [packet]);
         }
     }
 }

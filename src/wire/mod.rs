@@ -8,14 +8,14 @@ pub mod cola;
 pub mod ethernet;
 pub mod fdilink;
 pub mod feed;
-pub mod fields;
+pub mod framer;
 pub mod gnss_stream;
 pub mod mip;
 pub mod nmea;
 pub mod phone;
+pub mod record;
 pub mod sbg_ecom;
 pub mod sick_lms2xx;
-pub mod stream;
 pub mod ubx;
 pub mod vectornav;
 pub mod velodyne;
@@ -45,3 +45,12 @@ pub enum ParseError {
         allowed: &'static str,
     },
 }
+
+impl ParseError {
+    pub(crate) fn value(field: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
+        Self::Value { field, value: value.into(), allowed }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@
 //! The address `PMNR` is a proprietary one in NMEA's sense; nobody else is known to use it.
 
 use super::checksum::xor8;
-use super::stream::{Framing, Scan};
+use super::framer::{Framing, NoFrame, require};
 
 /// One sentence, its numbers in the last decimal they are written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -112,31 +112,29 @@ pub struct Phone;
 
 impl Framing for Phone {
     type Frame = Sentence;
-    const MAX_LEN: usize = 160;
 
-    fn scan(bytes: &[u8]) -> Scan<Sentence> {
-        if bytes[0] != HEAD[0] {
-            return Scan::Skip(bytes.iter().position(|b| *b == HEAD[0]).unwrap_or(bytes.len()));
-        }
-        let shown = bytes.len().min(HEAD.len());
-        if bytes[..shown] != HEAD[..shown] {
-            return Scan::Skip(1);
-        }
-        let window = &bytes[..bytes.len().min(Self::MAX_LEN)];
-        let Some(end) = window.windows(2).position(|pair| pair == b"\r\n") else {
-            return if window.len() == Self::MAX_LEN { Scan::Skip(1) } else { Scan::Incomplete };
-        };
-        match std::str::from_utf8(&bytes[..end]).ok().and_then(Sentence::parse) {
-            Some(sentence) => Scan::Frame(sentence, end + 2),
-            None => Scan::Skip(1),
-        }
+    fn max_len(&self) -> usize {
+        160
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == b'$'
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Sentence, usize), NoFrame> {
+        require(bytes.iter().zip(HEAD).all(|(byte, right)| byte == right))?;
+        let window = &bytes[..bytes.len().min(self.max_len())];
+        let end = window.windows(2).position(|pair| pair == b"\r\n").ok_or(NoFrame::Incomplete)?;
+        let line = std::str::from_utf8(&bytes[..end]).ok();
+        let sentence = line.and_then(Sentence::parse).ok_or(NoFrame::Refused)?;
+        Ok((sentence, end + 2))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::stream::{frames_in, tests::check};
+    use crate::wire::framer::Framer;
     use proptest::prelude::*;
 
     const EXAMPLE: Sentence = Sentence {
@@ -198,19 +196,8 @@ mod tests {
         #[test]
         fn every_sentence_comes_back(sentence in any_sentence()) {
             let bytes = emit(&sentence);
-            prop_assert!(bytes.len() <= Phone::MAX_LEN);
-            prop_assert_eq!(frames_in::<Phone>(&bytes), [sentence]);
-        }
-
-        #[test]
-        fn any_stream_is_survived(
-            parts in prop::collection::vec(prop_oneof![
-                prop::collection::vec(any::<u8>(), 0..40),
-                any_sentence().prop_map(|s| emit(&s)), Just(b"$PMNR,PHONE,".to_vec()),
-            ], 0..8),
-            cut in 1usize..40,
-        ) {
-            check::<Phone>(&parts.concat(), cut, emit);
+            prop_assert!(bytes.len() <= Phone.max_len());
+            prop_assert_eq!(Framer::new(Phone).frames(&bytes), [sentence]);
         }
     }
 }

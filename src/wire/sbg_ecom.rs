@@ -6,8 +6,8 @@
 
 use super::ParseError;
 use super::checksum::crc16_kermit;
-use super::fields::{Fields, put_f32s_le};
-use super::stream::{Framing, Scan};
+use super::framer::{Framing, NoFrame, head, require, whole};
+use super::record::{Record, record};
 
 const SYNC: [u8; 2] = [0xff, 0x5a];
 const END: u8 = 0x33;
@@ -108,28 +108,26 @@ pub struct SbgEcom;
 
 impl Framing for SbgEcom {
     type Frame = Frame;
-    const MAX_LEN: usize = OVERHEAD + MAX_DATA;
 
-    fn scan(bytes: &[u8]) -> Scan<Frame> {
-        if bytes[0] != SYNC[0] {
-            return Scan::Skip(bytes.iter().position(|b| *b == SYNC[0]).unwrap_or(bytes.len()));
-        }
-        if bytes.get(1).is_some_and(|b| *b != SYNC[1]) {
-            return Scan::Skip(1);
-        }
-        let Some((&[_, _, message, class, low, high], rest)) = bytes.split_first_chunk() else {
-            return Scan::Incomplete;
-        };
+    fn max_len(&self) -> usize {
+        OVERHEAD + MAX_DATA
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == SYNC[0]
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
+        // A run of the first byte may end in a frame.
+        require(head::<2>(bytes)? == SYNC)?;
+        let [_, _, message, class, low, high] = head(bytes)?;
         let length = usize::from(u16::from_le_bytes([low, high]));
-        if length > MAX_DATA {
-            return Scan::Skip(1);
-        }
-        let Some((data, tail)) = rest.split_at_checked(length) else { return Scan::Incomplete };
-        let Some(&[a, b, end]) = tail.first_chunk() else { return Scan::Incomplete };
-        if end != END || u16::from_le_bytes([a, b]) != crc16_kermit(&bytes[2..6 + length]) {
-            return Scan::Skip(1);
-        }
-        Scan::Frame(Frame { message, class, data: data.to_vec() }, OVERHEAD + length)
+        require(length <= MAX_DATA)?;
+        let frame = whole(bytes, OVERHEAD + length)?;
+        let (covered, tail) = frame[2..].split_at(4 + length);
+        let [low, high] = crc16_kermit(covered).to_le_bytes();
+        require(tail == [low, high, END])?;
+        Ok((Frame { message, class, data: covered[4..].to_vec() }, frame.len()))
     }
 }
 
@@ -154,88 +152,149 @@ pub enum Log {
     EkfNav(EkfNav),
 }
 
-/// See [`Log::Status`]. Words of bits as the library's documents list them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Status {
-    /// us.
-    pub timestamp_us: u32,
-    /// Power and settings.
-    pub general: u16,
-    /// Second word of the ports.
-    pub com_2: u16,
-    /// Ports.
-    pub com: u32,
-    /// Aiding received.
-    pub aiding: u32,
-    /// Reserved.
-    pub reserved_2: u32,
-    /// Reserved.
-    pub reserved_3: u16,
-    /// Seconds since power-on.
-    pub uptime_s: u32,
-    /// Percent.
-    pub cpu_percent: u8,
-}
-
-/// See [`Log::UtcTime`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct UtcTime {
-    /// us.
-    pub timestamp_us: u32,
-    /// Bits; 0x00A7 when all is well.
-    pub status: u16,
-    /// With century.
-    pub year: u16,
-    /// 1..=12.
-    pub month: u8,
-    /// 1..=31.
-    pub day: u8,
-    /// 0..=23.
-    pub hour: u8,
-    /// 0..=59.
-    pub minute: u8,
-    /// 0..=60.
-    pub second: u8,
-    /// ns.
-    pub nanosecond: i32,
-    /// GPS time of week, ms.
-    pub time_of_week_ms: u32,
-    /// Bias, scale factor and residual of the clock.
-    pub clock: [f32; 3],
-}
-
-/// See [`Log::ImuData`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct ImuData {
-    /// us.
-    pub timestamp_us: u32,
-    /// Bits; 0x03FF when all is well.
-    pub status: u16,
-    /// m/s².
-    pub accel_m_s2: [f32; 3],
-    /// rad/s.
-    pub gyro_rad_s: [f32; 3],
-    /// degrees C.
-    pub temperature_c: f32,
-    /// Change of velocity over the sample interval, divided by it, m/s².
-    pub delta_velocity_m_s2: [f32; 3],
-    /// Change of angle over the sample interval, divided by it, rad/s.
-    pub delta_angle_rad_s: [f32; 3],
-}
-
-/// See [`Log::ImuShort`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct ImuShort {
-    /// us.
-    pub timestamp_us: u32,
-    /// Bits; 0x03FF when all is well, bit 10: gyro in the coarse unit.
-    pub status: u16,
-    /// [`ImuShort::ACCEL_LSB`] units.
-    pub accel: [i32; 3],
-    /// [`ImuShort::GYRO_LSB`] units, or [`ImuShort::COARSE_GYRO_LSB`] with status bit 10.
-    pub gyro: [i32; 3],
-    /// 1/256 degree C.
-    pub temperature: i16,
+record! {
+    /// See [`Log::Status`]. Words of bits as the library's documents list them.
+    #[derive(Copy, Default, Eq, serde::Serialize)]
+    Status: Le 27 {
+        /// us.
+        timestamp_us: u32,
+        /// Power and settings.
+        general: u16,
+        /// Second word of the ports.
+        com_2: u16,
+        /// Ports.
+        com: u32,
+        /// Aiding received.
+        aiding: u32,
+        /// Reserved.
+        reserved_2: u32,
+        /// Reserved.
+        reserved_3: u16,
+        /// Seconds since power-on.
+        uptime_s: u32,
+        /// Percent.
+        cpu_percent: u8,
+    }
+    /// See [`Log::UtcTime`].
+    #[derive(Copy, Default, serde::Serialize)]
+    UtcTime: Le 33 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits; 0x00A7 when all is well.
+        status: u16,
+        /// With century.
+        year: u16,
+        /// 1..=12.
+        month: u8,
+        /// 1..=31.
+        day: u8,
+        /// 0..=23.
+        hour: u8,
+        /// 0..=59.
+        minute: u8,
+        /// 0..=60.
+        second: u8,
+        /// ns.
+        nanosecond: i32,
+        /// GPS time of week, ms.
+        time_of_week_ms: u32,
+        /// Bias, scale factor and residual of the clock.
+        clock: [f32; 3],
+    }
+    /// See [`Log::ImuData`].
+    #[derive(Copy, Default, serde::Serialize)]
+    ImuData: Le 58 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits; 0x03FF when all is well.
+        status: u16,
+        /// m/s².
+        accel_m_s2: [f32; 3],
+        /// rad/s.
+        gyro_rad_s: [f32; 3],
+        /// degrees C.
+        temperature_c: f32,
+        /// Change of velocity over the sample interval, divided by it, m/s².
+        delta_velocity_m_s2: [f32; 3],
+        /// Change of angle over the sample interval, divided by it, rad/s.
+        delta_angle_rad_s: [f32; 3],
+    }
+    /// See [`Log::ImuShort`].
+    #[derive(Copy, Default, Eq, serde::Serialize)]
+    ImuShort: Le 32 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits; 0x03FF when all is well, bit 10: gyro in the coarse unit.
+        status: u16,
+        /// [`ImuShort::ACCEL_LSB`] units.
+        accel: [i32; 3],
+        /// [`ImuShort::GYRO_LSB`] units, or [`ImuShort::COARSE_GYRO_LSB`] with status bit 10.
+        gyro: [i32; 3],
+        /// 1/256 degree C.
+        temperature: i16,
+    }
+    /// See [`Log::Mag`].
+    #[derive(Copy, Default, serde::Serialize)]
+    Mag: Le 30 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits; 0x01FF when all is well.
+        status: u16,
+        /// Of the field's usual strength.
+        mag: [f32; 3],
+        /// m/s².
+        accel_m_s2: [f32; 3],
+    }
+    /// See [`Log::EkfEuler`].
+    #[derive(Copy, Default, serde::Serialize)]
+    EkfEuler: Le {
+        /// us.
+        timestamp_us: u32,
+        /// Roll, pitch, yaw, rad.
+        rpy_rad: [f32; 3],
+        /// Standard deviations, rad.
+        std_rad: [f32; 3],
+        /// Solution status.
+        status: u32,
+        /// Of the magnetic field; newer firmware only.
+        declination_inclination_rad: Option<[f32; 2]>,
+    }
+    /// See [`Log::EkfQuat`].
+    #[derive(Copy, Default, serde::Serialize)]
+    EkfQuat: Le {
+        /// us.
+        timestamp_us: u32,
+        /// w, x, y, z; north-east-down from body.
+        quaternion: [f32; 4],
+        /// Of roll, pitch, yaw, rad.
+        std_rad: [f32; 3],
+        /// Solution status.
+        status: u32,
+        /// Of the magnetic field; newer firmware only.
+        declination_inclination_rad: Option<[f32; 2]>,
+    }
+    /// See [`Log::EkfNav`].
+    #[derive(Copy, Default, serde::Serialize)]
+    EkfNav: Le 72 {
+        /// us.
+        timestamp_us: u32,
+        /// m/s.
+        velocity_ned_m_s: [f32; 3],
+        /// m/s.
+        velocity_std_m_s: [f32; 3],
+        /// degrees.
+        latitude_deg: f64,
+        /// degrees.
+        longitude_deg: f64,
+        /// Above mean sea level, m.
+        altitude_m: f64,
+        /// Of the geoid above the ellipsoid, m.
+        undulation_m: f32,
+        /// North, east, down, m.
+        position_std_m: [f32; 3],
+        /// Solution status.
+        status: u32,
+    }
 }
 
 impl ImuShort {
@@ -247,79 +306,6 @@ impl ImuShort {
     pub const COARSE_GYRO_LSB: f64 = 12_304_174.0;
     /// The status bit that says which.
     pub const COARSE_GYRO: u16 = 1 << 10;
-}
-
-/// See [`Log::Mag`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Mag {
-    /// us.
-    pub timestamp_us: u32,
-    /// Bits; 0x01FF when all is well.
-    pub status: u16,
-    /// Of the field's usual strength.
-    pub mag: [f32; 3],
-    /// m/s².
-    pub accel_m_s2: [f32; 3],
-}
-
-/// Declination and inclination, rad.
-type Declination = Option<[f32; 2]>;
-
-/// See [`Log::EkfEuler`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct EkfEuler {
-    /// us.
-    pub timestamp_us: u32,
-    /// Roll, pitch, yaw, rad.
-    pub rpy_rad: [f32; 3],
-    /// Standard deviations, rad.
-    pub std_rad: [f32; 3],
-    /// Solution status.
-    pub status: u32,
-    /// Newer firmware only.
-    pub declination_inclination_rad: Declination,
-}
-
-/// See [`Log::EkfQuat`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct EkfQuat {
-    /// us.
-    pub timestamp_us: u32,
-    /// w, x, y, z; north-east-down from body.
-    pub quaternion: [f32; 4],
-    /// Of roll, pitch, yaw, rad.
-    pub std_rad: [f32; 3],
-    /// Solution status.
-    pub status: u32,
-    /// Newer firmware only.
-    pub declination_inclination_rad: Declination,
-}
-
-/// See [`Log::EkfNav`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct EkfNav {
-    /// us.
-    pub timestamp_us: u32,
-    /// m/s.
-    pub velocity_ned_m_s: [f32; 3],
-    /// m/s.
-    pub velocity_std_m_s: [f32; 3],
-    /// degrees.
-    pub latitude_deg: f64,
-    /// degrees.
-    pub longitude_deg: f64,
-    /// Above mean sea level, m.
-    pub altitude_m: f64,
-    /// Of the geoid above the ellipsoid, m.
-    pub undulation_m: f32,
-    /// North, east, down, m.
-    pub position_std_m: [f32; 3],
-    /// Solution status.
-    pub status: u32,
-}
-
-fn declination(f: &mut Fields<'_>) -> Declination {
-    (!f.is_empty()).then(|| f.f32s_le())
 }
 
 impl Log {
@@ -339,76 +325,16 @@ impl Log {
 
     /// The log as a frame.
     pub fn frame(&self) -> Frame {
-        let mut data = Vec::with_capacity(72);
-        let out = &mut data;
-        match self {
-            Log::Status(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                out.extend(l.general.to_le_bytes());
-                out.extend(l.com_2.to_le_bytes());
-                for word in [l.com, l.aiding, l.reserved_2] {
-                    out.extend(word.to_le_bytes());
-                }
-                out.extend(l.reserved_3.to_le_bytes());
-                out.extend(l.uptime_s.to_le_bytes());
-                out.push(l.cpu_percent);
-            }
-            Log::UtcTime(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                out.extend(l.status.to_le_bytes());
-                out.extend(l.year.to_le_bytes());
-                out.extend([l.month, l.day, l.hour, l.minute, l.second]);
-                out.extend(l.nanosecond.to_le_bytes());
-                out.extend(l.time_of_week_ms.to_le_bytes());
-                put_f32s_le(out, &l.clock);
-            }
-            Log::ImuData(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                out.extend(l.status.to_le_bytes());
-                put_f32s_le(out, &l.accel_m_s2);
-                put_f32s_le(out, &l.gyro_rad_s);
-                put_f32s_le(out, &[l.temperature_c]);
-                put_f32s_le(out, &l.delta_velocity_m_s2);
-                put_f32s_le(out, &l.delta_angle_rad_s);
-            }
-            Log::ImuShort(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                out.extend(l.status.to_le_bytes());
-                out.extend(l.accel.iter().chain(&l.gyro).flat_map(|value| value.to_le_bytes()));
-                out.extend(l.temperature.to_le_bytes());
-            }
-            Log::Mag(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                out.extend(l.status.to_le_bytes());
-                put_f32s_le(out, &l.mag);
-                put_f32s_le(out, &l.accel_m_s2);
-            }
-            Log::EkfEuler(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                put_f32s_le(out, &l.rpy_rad);
-                put_f32s_le(out, &l.std_rad);
-                out.extend(l.status.to_le_bytes());
-                put_f32s_le(out, l.declination_inclination_rad.as_slice().as_flattened());
-            }
-            Log::EkfQuat(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                put_f32s_le(out, &l.quaternion);
-                put_f32s_le(out, &l.std_rad);
-                out.extend(l.status.to_le_bytes());
-                put_f32s_le(out, l.declination_inclination_rad.as_slice().as_flattened());
-            }
-            Log::EkfNav(l) => {
-                out.extend(l.timestamp_us.to_le_bytes());
-                put_f32s_le(out, &l.velocity_ned_m_s);
-                put_f32s_le(out, &l.velocity_std_m_s);
-                for value in [l.latitude_deg, l.longitude_deg, l.altitude_m] {
-                    out.extend(value.to_le_bytes());
-                }
-                put_f32s_le(out, &[l.undulation_m]);
-                put_f32s_le(out, &l.position_std_m);
-                out.extend(l.status.to_le_bytes());
-            }
-        }
+        let data = match self {
+            Log::Status(log) => log.to_bytes(),
+            Log::UtcTime(log) => log.to_bytes(),
+            Log::ImuData(log) => log.to_bytes(),
+            Log::ImuShort(log) => log.to_bytes(),
+            Log::Mag(log) => log.to_bytes(),
+            Log::EkfEuler(log) => log.to_bytes(),
+            Log::EkfQuat(log) => log.to_bytes(),
+            Log::EkfNav(log) => log.to_bytes(),
+        };
         Frame { message: self.message(), class: class::LOG, data }
     }
 
@@ -417,120 +343,20 @@ impl Log {
     /// # Errors
     /// A known log of another length.
     pub fn parse(frame: &Frame) -> Option<Result<Self, ParseError>> {
-        let known = [
-            log::STATUS,
-            log::UTC_TIME,
-            log::IMU_DATA,
-            log::IMU_SHORT,
-            log::MAG,
-            log::EKF_EULER,
-            log::EKF_QUAT,
-            log::EKF_NAV,
-        ];
-        let is_known = frame.class == class::LOG && known.contains(&frame.message);
-        is_known.then(|| Self::parse_known(frame))
-    }
-
-    fn parse_known(frame: &Frame) -> Result<Self, ParseError> {
+        if frame.class != class::LOG {
+            return None;
+        }
         let data = &frame.data;
-        // Newer firmware appends declination and inclination.
-        let either = |short: usize| if data.len() == short + 8 { short + 8 } else { short };
-        Ok(match frame.message {
-            log::STATUS => {
-                let mut f = Fields::new("STATUS", data, 27)?;
-                Log::Status(Status {
-                    timestamp_us: f.u32_le(),
-                    general: f.u16_le(),
-                    com_2: f.u16_le(),
-                    com: f.u32_le(),
-                    aiding: f.u32_le(),
-                    reserved_2: f.u32_le(),
-                    reserved_3: f.u16_le(),
-                    uptime_s: f.u32_le(),
-                    cpu_percent: f.u8(),
-                })
-            }
-            log::UTC_TIME => {
-                let mut f = Fields::new("UTC_TIME", data, 33)?;
-                Log::UtcTime(UtcTime {
-                    timestamp_us: f.u32_le(),
-                    status: f.u16_le(),
-                    year: f.u16_le(),
-                    month: f.u8(),
-                    day: f.u8(),
-                    hour: f.u8(),
-                    minute: f.u8(),
-                    second: f.u8(),
-                    nanosecond: f.i32_le(),
-                    time_of_week_ms: f.u32_le(),
-                    clock: f.f32s_le(),
-                })
-            }
-            log::IMU_DATA => {
-                let mut f = Fields::new("IMU_DATA", data, 58)?;
-                Log::ImuData(ImuData {
-                    timestamp_us: f.u32_le(),
-                    status: f.u16_le(),
-                    accel_m_s2: f.f32s_le(),
-                    gyro_rad_s: f.f32s_le(),
-                    temperature_c: f.f32_le(),
-                    delta_velocity_m_s2: f.f32s_le(),
-                    delta_angle_rad_s: f.f32s_le(),
-                })
-            }
-            log::IMU_SHORT => {
-                let mut f = Fields::new("IMU_SHORT", data, 32)?;
-                Log::ImuShort(ImuShort {
-                    timestamp_us: f.u32_le(),
-                    status: f.u16_le(),
-                    accel: std::array::from_fn(|_| f.i32_le()),
-                    gyro: std::array::from_fn(|_| f.i32_le()),
-                    temperature: f.i16_le(),
-                })
-            }
-            log::MAG => {
-                let mut f = Fields::new("MAG", data, 30)?;
-                Log::Mag(Mag {
-                    timestamp_us: f.u32_le(),
-                    status: f.u16_le(),
-                    mag: f.f32s_le(),
-                    accel_m_s2: f.f32s_le(),
-                })
-            }
-            log::EKF_EULER => {
-                let mut f = Fields::new("EKF_EULER", data, either(32))?;
-                Log::EkfEuler(EkfEuler {
-                    timestamp_us: f.u32_le(),
-                    rpy_rad: f.f32s_le(),
-                    std_rad: f.f32s_le(),
-                    status: f.u32_le(),
-                    declination_inclination_rad: declination(&mut f),
-                })
-            }
-            log::EKF_QUAT => {
-                let mut f = Fields::new("EKF_QUAT", data, either(36))?;
-                Log::EkfQuat(EkfQuat {
-                    timestamp_us: f.u32_le(),
-                    quaternion: f.f32s_le(),
-                    std_rad: f.f32s_le(),
-                    status: f.u32_le(),
-                    declination_inclination_rad: declination(&mut f),
-                })
-            }
-            _ => {
-                let mut f = Fields::new("EKF_NAV", data, 72)?;
-                Log::EkfNav(EkfNav {
-                    timestamp_us: f.u32_le(),
-                    velocity_ned_m_s: f.f32s_le(),
-                    velocity_std_m_s: f.f32s_le(),
-                    latitude_deg: f.f64_le(),
-                    longitude_deg: f.f64_le(),
-                    altitude_m: f.f64_le(),
-                    undulation_m: f.f32_le(),
-                    position_std_m: f.f32s_le(),
-                    status: f.u32_le(),
-                })
-            }
+        Some(match frame.message {
+            log::STATUS => Status::parse(data).map(Log::Status),
+            log::UTC_TIME => UtcTime::parse(data).map(Log::UtcTime),
+            log::IMU_DATA => ImuData::parse(data).map(Log::ImuData),
+            log::IMU_SHORT => ImuShort::parse(data).map(Log::ImuShort),
+            log::MAG => Mag::parse(data).map(Log::Mag),
+            log::EKF_EULER => EkfEuler::parse(data).map(Log::EkfEuler),
+            log::EKF_QUAT => EkfQuat::parse(data).map(Log::EkfQuat),
+            log::EKF_NAV => EkfNav::parse(data).map(Log::EkfNav),
+            _ => return None,
         })
     }
 }

@@ -9,7 +9,8 @@ use crate::config::profile::Profile;
 use crate::devices::decoder::{
     Decoders, Fields, Frame as Found, Place, StreamDecoder, Totals, object_of,
 };
-use crate::wire::gnss_stream::{Piece, PieceKind, Splitter};
+use crate::wire::framer::{Framer, Piece};
+use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::nmea::{RawSentence, Sentence};
 use crate::wire::ubx::{Frame, Message};
 
@@ -27,24 +28,14 @@ impl Decoders for GnssDecoders {
 
 #[derive(Default)]
 struct GnssDecoder {
-    splitter: Splitter,
-    is_over: bool,
-    offset: u64,
+    framer: Framer<GnssStream>,
     noise_bytes: u64,
 }
 
 impl StreamDecoder for GnssDecoder {
-    fn push(&mut self, bytes: &[u8]) {
-        self.splitter.push(bytes);
-    }
-
-    fn next_frame(&mut self) -> Option<Found> {
-        let piece = match self.is_over {
-            true => self.splitter.next_at_end(),
-            false => self.splitter.next_piece(),
-        }?;
-        let (offset, length) = (self.offset, piece.bytes.len() as u64);
-        self.offset += length;
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Found> {
+        let piece = self.framer.next_piece(input)?;
+        let (offset, length) = (piece.offset, piece.bytes.len() as u64);
         let said = said(&piece);
         if said.name.is_none() {
             self.noise_bytes += length;
@@ -57,7 +48,7 @@ impl StreamDecoder for GnssDecoder {
     }
 
     fn end(&mut self) {
-        self.is_over = true;
+        self.framer.end();
     }
 
     fn skipped_bytes(&self) -> u64 {
@@ -112,13 +103,13 @@ struct Said {
     keys: Map<String, Value>,
 }
 
-fn said(piece: &Piece) -> Said {
-    match piece.kind {
-        PieceKind::Line => line(&piece.bytes),
-        PieceKind::Ubx => ubx(&piece.bytes),
-        PieceKind::Rtcm3 => {
+fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
+    match &piece.frame {
+        Some(gnss_stream::Frame::Line(bytes)) => line(bytes),
+        Some(gnss_stream::Frame::Ubx(frame)) => ubx(frame),
+        Some(gnss_stream::Frame::Rtcm3(message)) => {
             let number =
-                piece.bytes.get(3..5).map_or(0, |b| u16::from(b[0]) << 4 | u16::from(b[1]) >> 4);
+                message.get(3..5).map_or(0, |b| u16::from(b[0]) << 4 | u16::from(b[1]) >> 4);
             let keys = Map::from_iter([("message_type".to_string(), number.into())]);
             Said {
                 name: Some(format!("RTCM {number}")),
@@ -128,7 +119,7 @@ fn said(piece: &Piece) -> Said {
                 keys,
             }
         }
-        PieceKind::Noise => {
+        None => {
             let text = format!("{} bytes", piece.bytes.len());
             Said { name: None, kind: "noise", is_known: false, text, keys: Map::new() }
         }
@@ -172,22 +163,13 @@ fn line(bytes: &[u8]) -> Said {
     Said { name: Some(name), kind: "nmea", is_known, text, keys }
 }
 
-fn ubx(bytes: &[u8]) -> Said {
+fn ubx(frame: &Frame) -> Said {
     let mut keys = Map::new();
-    let frame = match Frame::parse(bytes) {
-        Ok(frame) => frame,
-        Err(error) => {
-            let text = error.to_string();
-            keys.insert("error".into(), text.clone().into());
-            let name = Some("broken frame".to_owned());
-            return Said { name, kind: "ubx", is_known: false, text, keys };
-        }
-    };
     let name = frame.id.to_string();
     keys.insert("message".into(), name.clone().into());
     keys.insert("class".into(), frame.id.class.into());
     keys.insert("id".into(), frame.id.id.into());
-    let rest = match Message::from_frame(&frame) {
+    let rest = match Message::from_frame(frame) {
         Some(Ok(message)) => {
             let values = serde_json::to_value(&message).unwrap_or(Value::Null);
             let text = brief(&values);

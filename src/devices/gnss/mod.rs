@@ -48,9 +48,10 @@ use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
-use crate::wire::gnss_stream::{PieceKind, Splitter};
+use crate::wire::framer::Framer;
+use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::nmea::{Number, Sentence, Txt};
-use crate::wire::ubx::{Frame, MessageId};
+use crate::wire::ubx::MessageId;
 
 /// From power to the text a u-blox receiver greets with.
 const GREETING_NS: u64 = 200_000_000;
@@ -72,7 +73,7 @@ pub struct Gnss {
     port: Uart,
     /// How often the host was told, or not, that bytes were lost.
     lost_told: u64,
-    input: Splitter,
+    input: Framer<GnssStream>,
     /// Epochs that were asked for and not yet sent.
     slots: BTreeMap<SimTime, Slot>,
     next_epoch: SimTime,
@@ -120,7 +121,7 @@ impl Gnss {
             store: Store::new(profile, settings),
             port: Uart::new(settings.baud, profile.tx_buffer_bytes),
             lost_told: 0,
-            input: Splitter::default(),
+            input: Framer::new(GnssStream),
             slots: BTreeMap::new(),
             next_epoch: SimTime::ZERO,
             next_index: 0,
@@ -439,17 +440,14 @@ impl Device for Gnss {
         if self.profile.dialect == GnssDialect::Plain {
             return;
         }
-        self.input.push(bytes);
-        while let Some(piece) = self.input.next_piece() {
-            match piece.kind {
-                PieceKind::Line => self.handle_line(now, &piece.bytes),
-                PieceKind::Ubx if self.profile.dialect.is_ublox() => {
-                    if let Ok(frame) = Frame::parse(&piece.bytes) {
-                        self.handle_frame(now, &frame);
-                    }
+        for frame in self.input.frames(bytes) {
+            match frame {
+                gnss_stream::Frame::Line(line) => self.handle_line(now, &line),
+                gnss_stream::Frame::Ubx(frame) if self.profile.dialect.is_ublox() => {
+                    self.handle_frame(now, &frame);
                 }
                 // Corrections are taken; what they bring about is a setting of the rig.
-                PieceKind::Ubx | PieceKind::Rtcm3 | PieceKind::Noise => {}
+                gnss_stream::Frame::Ubx(_) | gnss_stream::Frame::Rtcm3(_) => {}
             }
         }
     }

@@ -8,10 +8,11 @@ use crate::sensors::gnss::settings::ErrorPreset;
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Sensor, Surroundings};
 use crate::wire::nmea::{Content, RawSentence};
+use crate::wire::record::Record;
 use crate::wire::ubx::cfg::*;
 use crate::wire::ubx::mon::MonVer;
 use crate::wire::ubx::nav::{NavDop, NavPvt, NavSat};
-use crate::wire::ubx::{Message, Payload};
+use crate::wire::ubx::{Frame, Message, Payload};
 use crate::world::raycast::OpenSky;
 use crate::world::trajectory::Trajectory;
 

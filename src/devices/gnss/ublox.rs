@@ -13,6 +13,7 @@ use crate::sensors::gnss::navigator::Fix;
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 use crate::time::SimTime;
 use crate::wire::nmea::{Number, RawSentence};
+use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{
     AckAck, AckNak, CfgCfg, CfgGnss, CfgMsg, CfgNav5, CfgPrt, CfgRate, CfgRst, CfgTp5, CfgValdel,
     CfgValget, CfgValset, GnssBlock, Item, Key,

@@ -41,7 +41,8 @@ use crate::sensors::{
     Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject, Sweep,
 };
 use crate::time::{Epoch, SimTime};
-use crate::wire::velodyne::hdl64e_command::{Command, CommandReader};
+use crate::wire::framer::Framer;
+use crate::wire::velodyne::hdl64e_command::{Command, Commands};
 use crate::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,
 };
@@ -63,7 +64,7 @@ pub struct Hdl64e {
     /// What commands have asked for.
     wanted: Mode,
     limits: Limits,
-    commands: CommandReader,
+    commands: Framer<Commands>,
     optics: Optics,
     noise: NoiseSource,
     /// S2 and S3 only.
@@ -106,7 +107,7 @@ impl Hdl64e {
                 rpm: profile.min_rotation_rate_rpm..=profile.max_rotation_rate_rpm,
                 returns: profile.return_modes.clone(),
             },
-            commands: CommandReader::default(),
+            commands: Framer::new(Commands),
             status_stream: table.as_ref().map(RollingStream::emit),
             status_says: (mode, rpm as u16),
             table,
@@ -332,8 +333,7 @@ impl Device for Hdl64e {
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
         self.advance(now);
-        for byte in bytes {
-            let Some(text) = self.commands.feed(*byte) else { continue };
+        for text in self.commands.frames(bytes) {
             match Command::parse(&text, &self.limits.serial.words) {
                 Some(command) => self.obey(command),
                 None => tracing::info!("no command of this device: {text}"),

@@ -7,10 +7,10 @@ use crate::config::profile::Profile;
 use crate::devices::decoder::{Decoders, Fields, Frame, Place, StreamDecoder, Totals, object_of};
 use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
+use crate::wire::framer::{Framer, Framing};
 use crate::wire::mip::Mip;
 use crate::wire::phone::Phone;
 use crate::wire::sbg_ecom::{self, SbgEcom, class};
-use crate::wire::stream::StreamDecoder as Splitter;
 use crate::wire::vectornav::binary::{BinaryPacket, Group};
 use crate::wire::vectornav::{self, VectorNav};
 use crate::wire::xbus::{self, Item, Xbus, mid};
@@ -32,32 +32,51 @@ impl Decoders for ImuDecoders {
             Some(Some(driver)) => vec![driver.dialect.protocol()],
             Some(None) => Vec::new(),
         };
-        let decoders = protocols.into_iter().map(ImuDecoder::new);
-        decoders.map(|decoder| Box::new(decoder) as Box<dyn StreamDecoder>).collect()
+        protocols.into_iter().map(decoder).collect()
     }
 }
 
-struct ImuDecoder {
+fn decoder(protocol: ImuProtocol) -> Box<dyn StreamDecoder> {
+    match protocol {
+        ImuProtocol::FdiLink => ImuDecoder::boxed(protocol, FdiLink, fdilink_frame),
+        ImuProtocol::VectorNav => ImuDecoder::boxed(protocol, VectorNav, vectornav_frame),
+        ImuProtocol::Xbus => ImuDecoder::boxed(protocol, Xbus, xbus_message),
+        ImuProtocol::Mip => ImuDecoder::boxed(protocol, Mip, mip_packet),
+        ImuProtocol::SbgEcom => ImuDecoder::boxed(protocol, SbgEcom, sbg_frame),
+        ImuProtocol::Phone => {
+            ImuDecoder::boxed(protocol, Phone, |sentence| ("phone".into(), object(sentence)))
+        }
+    }
+}
+
+struct ImuDecoder<F: Framing> {
     protocol: ImuProtocol,
-    splitter: Splitter,
+    format: F,
+    framer: Framer<F>,
+    /// What a frame is, and what it says.
+    describe: fn(&F::Frame) -> Told,
     framed_bytes: u64,
 }
 
-impl ImuDecoder {
-    fn new(protocol: ImuProtocol) -> Self {
-        Self { protocol, splitter: Splitter::new(), framed_bytes: 0 }
+impl<F: Framing + Copy + 'static> ImuDecoder<F> {
+    fn boxed(
+        protocol: ImuProtocol,
+        format: F,
+        describe: fn(&F::Frame) -> Told,
+    ) -> Box<dyn StreamDecoder> {
+        Box::new(Self { protocol, format, framer: Framer::new(format), describe, framed_bytes: 0 })
     }
 }
 
-impl StreamDecoder for ImuDecoder {
-    fn push(&mut self, bytes: &[u8]) {
-        self.splitter.push(bytes);
-    }
-
-    fn next_frame(&mut self) -> Option<Frame> {
-        let ((kind, said), length) = next(&mut self.splitter, self.protocol)?;
-        let offset = self.framed_bytes + self.splitter.skipped();
-        self.framed_bytes += length as u64;
+impl<F: Framing + Copy> StreamDecoder for ImuDecoder<F> {
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
+        let (offset, length, (kind, said)) = loop {
+            let piece = self.framer.next_piece(input)?;
+            if let Some(frame) = &piece.frame {
+                break (piece.offset, piece.bytes.len() as u64, (self.describe)(frame));
+            }
+        };
+        self.framed_bytes += length;
         // Lines of text have the form of many other devices'.
         let is_telling = self.protocol != ImuProtocol::VectorNav
             || kind.starts_with("VN")
@@ -69,17 +88,18 @@ impl StreamDecoder for ImuDecoder {
         let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind.clone()))]);
         fields.extend(said);
         let content = Box::new(Fields { text, fields });
-        Some(Frame { offset, length: length as u64, kind: Some(kind), is_telling, content })
+        Some(Frame { offset, length, kind: Some(kind), is_telling, content })
     }
 
     fn end(&mut self) {}
 
     fn skipped_bytes(&self) -> u64 {
-        self.splitter.skipped() + self.splitter.waiting().len() as u64
+        self.framer.taken() - self.framed_bytes
     }
 
     fn rewind(&mut self) {
-        *self = Self::new(self.protocol);
+        self.framer = Framer::new(self.format);
+        self.framed_bytes = 0;
     }
 
     fn title(&self) -> &'static str {
@@ -115,20 +135,6 @@ impl StreamDecoder for ImuDecoder {
 
 /// What a frame is, and what it says.
 type Told = (String, Map<String, Value>);
-
-fn next(decoder: &mut Splitter, protocol: ImuProtocol) -> Option<(Told, usize)> {
-    fn told<F>(found: Option<(F, &[u8])>, tell: impl Fn(&F) -> Told) -> Option<(Told, usize)> {
-        found.map(|(frame, bytes)| (tell(&frame), bytes.len()))
-    }
-    match protocol {
-        ImuProtocol::FdiLink => told(decoder.next_frame::<FdiLink>(), fdilink_frame),
-        ImuProtocol::VectorNav => told(decoder.next_frame::<VectorNav>(), vectornav_frame),
-        ImuProtocol::Xbus => told(decoder.next_frame::<Xbus>(), xbus_message),
-        ImuProtocol::Mip => told(decoder.next_frame::<Mip>(), mip_packet),
-        ImuProtocol::SbgEcom => told(decoder.next_frame::<SbgEcom>(), sbg_frame),
-        ImuProtocol::Phone => told(decoder.next_frame::<Phone>(), |s| ("phone".into(), object(s))),
-    }
-}
 
 /// The fields of a plain struct.
 fn object(value: &impl serde::Serialize) -> Map<String, Value> {

@@ -12,8 +12,8 @@ use super::{Protocol, Unit};
 use crate::devices::imu::answers::MipAnswers;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
+use crate::wire::framer::Framer;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
-use crate::wire::stream::StreamDecoder;
 
 /// Fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] the unit can send, by their names in
 /// profiles.
@@ -131,7 +131,7 @@ struct Settings {
 pub struct MipUnit {
     /// What it says when it is well.
     answers: MipAnswers,
-    decoder: StreamDecoder,
+    framer: Framer<Mip>,
     data: [DataStream; 2],
     is_idle: bool,
     saved: Settings,
@@ -169,7 +169,7 @@ impl MipUnit {
         };
         let mut made = Self {
             answers,
-            decoder: StreamDecoder::new(),
+            framer: Framer::new(Mip),
             data: [empty(set::SENSOR_DATA), empty(set::FILTER_DATA)],
             is_idle: false,
             saved: factory.clone(),
@@ -567,16 +567,11 @@ impl Protocol for MipUnit {
         if now < self.silent_until {
             return;
         }
-        self.decoder.push(bytes);
-        let mut packets = Vec::new();
-        while let Some((packet, _)) = self.decoder.next_frame::<Mip>() {
-            packets.push(packet);
-        }
-        for packet in packets {
+        for packet in self.framer.frames(bytes) {
             self.on_packet(now, &packet, unit);
             if now < self.silent_until {
                 // What came behind a reset is not heard.
-                self.decoder.reset();
+                self.framer.clear();
                 break;
             }
         }

@@ -12,11 +12,11 @@ use super::{Protocol, Unit, believed_place};
 use crate::devices::imu::answers::SbgAnswers;
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
+use crate::wire::framer::Framer;
 use crate::wire::sbg_ecom::{
     EkfEuler, EkfNav, EkfQuat, Frame, ImuData, ImuShort, Log, Mag, OUTPUT_DIVISORS, SbgEcom,
     Status, UtcTime, class, code, command, log,
 };
-use crate::wire::stream::StreamDecoder;
 
 /// What the unit can send, by its name in profiles, in the order it is sent.
 pub const MESSAGES: [(&str, u8); 8] = [
@@ -39,7 +39,7 @@ const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 pub struct SbgUnit {
     /// What it says when it is well.
     answers: SbgAnswers,
-    decoder: StreamDecoder,
+    framer: Framer<SbgEcom>,
     /// Every how many loops each log is sent; 0: not.
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
@@ -62,7 +62,7 @@ impl SbgUnit {
         let stored = answers.stored.clone();
         let mut made = Self {
             answers,
-            decoder: StreamDecoder::new(),
+            framer: Framer::new(SbgEcom),
             divisors: divisors.clone(),
             streams: BTreeMap::new(),
             is_class_on: unit.settings.is_streaming,
@@ -325,19 +325,15 @@ impl Protocol for SbgUnit {
         if now < self.silent_until {
             return;
         }
-        self.decoder.push(bytes);
-        let mut frames = Vec::new();
-        while let Some((frame, _)) = self.decoder.next_frame::<SbgEcom>() {
+        for frame in self.framer.frames(bytes) {
             // An acknowledgement is not answered.
-            if frame.class == class::COMMAND && frame.message != command::ACK {
-                frames.push(frame);
+            if frame.class != class::COMMAND || frame.message == command::ACK {
+                continue;
             }
-        }
-        for frame in frames {
             self.on_command(now, &frame, unit);
             if now < self.silent_until {
                 // What came behind a reset is not heard.
-                self.decoder.reset();
+                self.framer.clear();
                 break;
             }
         }

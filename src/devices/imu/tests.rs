@@ -10,7 +10,7 @@ use crate::devices::Output;
 use crate::devices::imu::profile::{ImuProtocol, MESSAGES};
 use crate::frames::quat_from_rpy;
 use crate::sensors::imu::InertialTruth;
-use crate::wire::stream::frames_in;
+use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
 use crate::wire::{
     fdilink as fdilink_wire, mip as mip_wire, phone as phone_wire, sbg_ecom as sbg_wire,
@@ -172,7 +172,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     // Heading: 60 degrees east of north.
     let heading = 60f64.to_radians();
 
-    let frames = frames_in::<fdilink_wire::FdiLink>(&last("wheeltec-n100"));
+    let frames = Framer::new(fdilink_wire::FdiLink).frames(&last("wheeltec-n100"));
     let (mut imu_seen, mut ahrs_seen) = (false, false);
     for frame in frames {
         match frame.packet {
@@ -191,7 +191,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     }
     assert!(imu_seen && ahrs_seen);
 
-    let frames = frames_in::<VectorNav>(&last("vectornav-vn100"));
+    let frames = Framer::new(VectorNav).frames(&last("vectornav-vn100"));
     let Frame::Line(line) = &frames[2] else { panic!("{frames:?}") };
     let (kind, values) = line.fields();
     let values: Vec<f32> = values.iter().map(|v| v.parse().unwrap()).collect();
@@ -200,7 +200,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     close(&values[6..9], force, "vn100");
     close(&values[9..], rate, "vn100");
 
-    let messages = frames_in::<xbus_wire::Xbus>(&last("xsens-mti30"));
+    let messages = Framer::new(xbus_wire::Xbus).frames(&last("xsens-mti30"));
     let items = xbus_wire::Item::parse_all(&messages[3].data).unwrap();
     let reals = |xdi| {
         let item = items.iter().find(|i| i.xdi == xdi).unwrap();
@@ -209,12 +209,12 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     close(&reals(xbus_wire::Xdi::ACCELERATION), [0.5, -0.25, 9.8], "mti30");
     close(&reals(xbus_wire::Xdi::RATE_OF_TURN), [0.01, -0.02, 0.3], "mti30");
 
-    let packets = frames_in::<mip_wire::Mip>(&last("microstrain-3dmgx5"));
+    let packets = Framer::new(mip_wire::Mip).frames(&last("microstrain-3dmgx5"));
     let data = packets.iter().rfind(|p| p.descriptor_set == mip_wire::set::SENSOR_DATA).unwrap();
     close(&data.fields[0].f32s().unwrap(), force.map(|x| x / 9.806_65), "3dmgx5");
     close(&data.fields[1].f32s().unwrap(), rate, "3dmgx5");
 
-    let frames = frames_in::<sbg_wire::SbgEcom>(&last("sbg-ellipse2d"));
+    let frames = Framer::new(sbg_wire::SbgEcom).frames(&last("sbg-ellipse2d"));
     let logs: Vec<_> = frames.iter().map(|f| sbg_wire::Log::parse(f).unwrap().unwrap()).collect();
     let imu = logs.iter().rev().find_map(|log| match log {
         sbg_wire::Log::ImuData(imu) => Some(imu),
@@ -224,7 +224,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     close(&imu.unwrap().gyro_rad_s, rate, "ellipse2d");
     close(&imu.unwrap().delta_angle_rad_s, rate, "ellipse2d");
 
-    let sentences = frames_in::<phone_wire::Phone>(&last("phone-imu"));
+    let sentences = Framer::new(phone_wire::Phone).frames(&last("phone-imu"));
     let gyro = sentences[2].gyro_10urad_s.map(|x| x as f32 * 1e-5);
     close(&gyro, [0.01, -0.02, 0.3], "phone");
     // The field of the test lies to the left of forward: its horizontal part points to
@@ -240,14 +240,14 @@ fn ends_of_ranges_raise_the_protocols_bits() {
     };
     let mut bench = Bench::new("xsens-mti30", narrow);
     bench.run(50);
-    let messages = frames_in::<xbus_wire::Xbus>(&bench.bytes());
+    let messages = Framer::new(xbus_wire::Xbus).frames(&bench.bytes());
     let items = xbus_wire::Item::parse_all(&messages[2].data).unwrap();
     let status = items.iter().find(|i| i.xdi == xbus_wire::Xdi::STATUS_WORD).unwrap();
     // Accelerometer z, and any.
     assert_eq!(status.data, (0x3u32 | 1 << 10 | 1 << 19).to_be_bytes());
     let mut bench = Bench::new("sbg-ellipse2d", narrow);
     bench.run(100);
-    let frames = frames_in::<sbg_wire::SbgEcom>(&bench.bytes());
+    let frames = Framer::new(sbg_wire::SbgEcom).frames(&bench.bytes());
     let status = frames.iter().find_map(|f| match sbg_wire::Log::parse(f) {
         Some(Ok(sbg_wire::Log::ImuData(imu))) => Some(imu.status),
         _ => None,

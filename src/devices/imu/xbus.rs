@@ -18,7 +18,8 @@ use crate::devices::imu::answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
 use crate::frames::rpy_from_quat;
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
-use crate::wire::stream::StreamDecoder;
+use crate::wire::framer::Framer;
+use crate::wire::record::Record;
 use crate::wire::xbus::{
     BAUD_IDS, Configuration, Item, LocalFrame, Message, OutputItem, Xbus, Xdi, error, mid,
 };
@@ -68,7 +69,7 @@ enum State {
 pub struct XbusUnit {
     /// What it says when it is well.
     answers: XbusAnswers,
-    decoder: StreamDecoder,
+    framer: Framer<Xbus>,
     state: State,
     output: Vec<OutputItem>,
     streams: BTreeMap<u64, Stream>,
@@ -95,7 +96,7 @@ impl XbusUnit {
         let stored = answers.stored.clone();
         let mut made = Self {
             answers,
-            decoder: StreamDecoder::new(),
+            framer: Framer::new(Xbus),
             state: if unit.settings.is_streaming { State::Measurement } else { State::Config },
             output: Vec::new(),
             streams: BTreeMap::new(),
@@ -205,7 +206,7 @@ impl XbusUnit {
             mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
             mid::REQ_FW_REV => version(&identity.firmware, 3),
             mid::REQ_HARDWARE_VERSION => version(&identity.hardware, 2),
-            mid::REQ_CONFIGURATION => self.configuration(unit).emit().to_vec(),
+            mid::REQ_CONFIGURATION => self.configuration(unit).to_bytes(),
             mid::SET_OUTPUT_CONFIGURATION => {
                 if !data.is_empty() {
                     let wanted = OutputItem::parse_all(data).map_err(|_| error::PARAMETER)?;
@@ -302,8 +303,6 @@ impl XbusUnit {
             master_id: id,
             // 115200 ticks a second.
             period: (115_200 / unit.settings.rate_hz.clamp(2, 115_200)) as u16,
-            skip_factor: 0,
-            sync_in: [0; 8],
             date: digits(format!("{:04}{:02}{:02}", start.year(), start.month(), start.day())),
             time: digits(format!(
                 "{:02}{:02}{:02}00",
@@ -312,9 +311,7 @@ impl XbusUnit {
                 start.second()
             )),
             device_id: id,
-            data_length: 0,
-            output_mode: 0,
-            output_settings: 0,
+            ..Configuration::default()
         }
     }
 }
@@ -448,16 +445,11 @@ impl Protocol for XbusUnit {
         if matches!(self.state, State::Booting(_)) {
             return;
         }
-        self.decoder.push(bytes);
-        let mut messages = Vec::new();
-        while let Some((message, _)) = self.decoder.next_frame::<Xbus>() {
-            messages.push(message);
-        }
-        for message in messages {
+        for message in self.framer.frames(bytes) {
             self.on_message(now, &message, unit);
             if matches!(self.state, State::Booting(_)) {
                 // What came behind a reset is not heard.
-                self.decoder.reset();
+                self.framer.clear();
                 break;
             }
         }

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::cola::Dialect;
-use crate::wire::cola::frame::{Frame, Splitter};
+use crate::wire::cola::frame::{Cola, Frame};
+use crate::wire::framer::Framer;
 
 /// No command is longer.
 const LONGEST_COMMAND: usize = 1024;
@@ -27,7 +28,7 @@ pub struct Client {
     pub stream_from: u64,
     /// The only dialect that is heard from it.
     only: Option<Dialect>,
-    splitter: Splitter,
+    framer: Framer<Cola>,
     heard: SimTime,
     waiting: VecDeque<Frame>,
     /// When the oldest command is answered; `None` while it waits for a scan.
@@ -43,7 +44,7 @@ impl Client {
             stream,
             stream_from: 0,
             only,
-            splitter: Splitter::new(LONGEST_COMMAND),
+            framer: Framer::new(Cola { max_content: LONGEST_COMMAND }),
             heard: SimTime::ZERO,
             waiting: VecDeque::new(),
             answer: None,
@@ -53,17 +54,18 @@ impl Client {
     /// Takes bytes that arrived at `now`.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         if now.0.saturating_sub(self.heard.0) > PATIENCE_NS {
-            self.splitter.clear();
+            self.framer.clear();
         }
         self.heard = now;
         let (waiting, only) = (&mut self.waiting, self.only);
         let was_idle = waiting.is_empty();
-        self.splitter.push(bytes, |frame| {
+        let mut input = bytes;
+        while let Some(frame) = self.framer.next_frame(&mut input) {
             let is_heard = only.is_none_or(|only| only == frame.dialect);
             if is_heard && waiting.len() < MAX_WAITING {
                 waiting.push_back(frame);
             }
-        });
+        }
         if was_idle && !self.waiting.is_empty() {
             self.answer = Some(SimTime(now.0 + reply_ns));
         }

@@ -10,9 +10,10 @@ use crate::devices::decoder::{
     Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
 };
 use crate::wire::cola::Dialect;
-use crate::wire::cola::frame::{self, Next};
+use crate::wire::cola::frame::{self, Cola};
 use crate::wire::cola::scan_data::{ScanData, ScanDataError};
 use crate::wire::cola::telegram::Telegram;
+use crate::wire::framer::Framer;
 
 /// No telegram is longer: five echoes with RSSI in CoLa-A take 60 kB.
 const LONGEST: usize = 1 << 20;
@@ -23,18 +24,15 @@ pub(crate) struct ColaDecoders;
 impl Decoders for ColaDecoders {
     fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
         match profile.map(|profile| profile.data::<SickLms1xxProfile>()) {
-            None | Some(Some(_)) => vec![Box::new(ColaDecoder::default())],
+            None | Some(Some(_)) => vec![Box::new(ColaDecoder::new())],
             Some(None) => Vec::new(),
         }
     }
 }
 
-#[derive(Default)]
 struct ColaDecoder {
-    buffer: Vec<u8>,
-    /// Where the buffer begins in the stream.
-    offset: u64,
-    skipped_bytes: u64,
+    framer: Framer<Cola>,
+    framed_bytes: u64,
     dialects: BTreeMap<&'static str, u64>,
     scans: u64,
     broken_scans: u64,
@@ -44,44 +42,33 @@ struct ColaDecoder {
 }
 
 impl StreamDecoder for ColaDecoder {
-    fn push(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
-    }
-
-    fn next_frame(&mut self) -> Option<Frame> {
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
         loop {
-            match frame::next(&self.buffer, LONGEST) {
-                Next::Frame { dialect, content, length } => {
-                    let scan = ScanData::is_in(content).then(|| ScanData::parse(dialect, content));
-                    let telegram = Received { dialect, content: content.to_vec(), scan };
-                    let offset = self.offset;
-                    self.advance(length);
-                    self.count(&telegram);
-                    return Some(Frame {
-                        offset,
-                        length: length as u64,
-                        kind: Some(telegram.name()),
-                        is_telling: true,
-                        content: Box::new(telegram),
-                    });
-                }
-                Next::Noise(length) => {
-                    self.skipped_bytes += length as u64;
-                    self.advance(length);
-                }
-                Next::Incomplete => return None,
-            }
+            let piece = self.framer.next_piece(input)?;
+            let (offset, length) = (piece.offset, piece.bytes.len() as u64);
+            let Some(frame::Frame { dialect, content }) = piece.frame else { continue };
+            let scan = ScanData::is_in(&content).then(|| ScanData::parse(dialect, &content));
+            let telegram = Received { dialect, content, scan };
+            self.framed_bytes += length;
+            self.count(&telegram);
+            return Some(Frame {
+                offset,
+                length,
+                kind: Some(telegram.name()),
+                is_telling: true,
+                content: Box::new(telegram),
+            });
         }
     }
 
     fn end(&mut self) {}
 
     fn skipped_bytes(&self) -> u64 {
-        self.skipped_bytes + self.buffer.len() as u64
+        self.framer.taken() - self.framed_bytes
     }
 
     fn rewind(&mut self) {
-        *self = Self::default();
+        *self = Self::new();
     }
 
     fn title(&self) -> &'static str {
@@ -143,9 +130,17 @@ impl StreamDecoder for ColaDecoder {
 }
 
 impl ColaDecoder {
-    fn advance(&mut self, length: usize) {
-        self.buffer.drain(..length);
-        self.offset += length as u64;
+    fn new() -> Self {
+        Self {
+            framer: Framer::new(Cola { max_content: LONGEST }),
+            framed_bytes: 0,
+            dialects: BTreeMap::new(),
+            scans: 0,
+            broken_scans: 0,
+            missing_scans: 0,
+            first: None,
+            last_counter: None,
+        }
     }
 
     fn count(&mut self, telegram: &Received) {

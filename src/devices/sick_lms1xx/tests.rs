@@ -5,8 +5,9 @@ use std::path::Path;
 use super::*;
 use crate::config::rig::Rig;
 use crate::sensors::{Echoes, Return, Subject};
-use crate::wire::cola::frame::Splitter;
+use crate::wire::cola::frame::Cola;
 use crate::wire::cola::scan_data::ScanData;
+use crate::wire::framer::Framer;
 use proptest::prelude::*;
 
 mod faults;
@@ -17,7 +18,7 @@ const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 struct Bench {
     unit: SickLms1xx,
     range_m: f32,
-    heard: HashMap<Peer, Splitter>,
+    heard: HashMap<Peer, Framer<Cola>>,
     /// When, to whom, dialect and content.
     telegrams: Vec<(SimTime, Option<Peer>, Dialect, Vec<u8>)>,
     last_due: SimTime,
@@ -86,11 +87,11 @@ impl Bench {
                 other => panic!("{other:?}"),
             };
             let nobody = Peer { connection: u64::MAX, port: 9 };
-            let splitter =
-                self.heard.entry(peer.unwrap_or(nobody)).or_insert_with(|| Splitter::new(100_000));
-            let telegrams = &mut self.telegrams;
-            splitter.push(&bytes, |f| telegrams.push((due, peer, f.dialect, f.content)));
-            assert!(!splitter.is_amid(), "a telegram is not whole");
+            let framer = self.heard.entry(peer.unwrap_or(nobody));
+            let framer = framer.or_insert_with(|| Framer::new(Cola { max_content: 100_000 }));
+            let found = framer.frames(&bytes).into_iter();
+            self.telegrams.extend(found.map(|frame| (due, peer, frame.dialect, frame.content)));
+            assert!(!framer.is_amid(), "a telegram is not whole");
         }
     }
 

@@ -13,10 +13,11 @@ use crate::config::profile::Profile;
 use crate::devices::decoder::{
     Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
 };
+use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::configuration::Configuration;
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, Values};
-use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 use crate::wire::sick_lms2xx::reply::{Body, Reply};
 use crate::wire::sick_lms2xx::{FROM_SCANNER, Variant};
 
@@ -36,7 +37,7 @@ impl Decoders for LmsDecoders {
 
 #[derive(Default)]
 struct LmsDecoder {
-    reader: FrameReader,
+    framer: Framer<Telegrams>,
     is_over: bool,
     bad_crcs: u64,
     stray_bytes: u64,
@@ -71,18 +72,14 @@ impl Told {
 }
 
 impl StreamDecoder for LmsDecoder {
-    fn push(&mut self, bytes: &[u8]) {
-        self.reader.push(bytes);
-    }
-
-    fn next_frame(&mut self) -> Option<Frame> {
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
         loop {
-            let offset = self.reader.position();
-            let item = match self.reader.next_item() {
-                // A telegram that the stream's end cuts off.
-                None if self.is_over => self.reader.give_up(),
-                item => item,
-            }?;
+            let piece = self.framer.next_piece(input)?;
+            let (offset, length) = (piece.offset, piece.bytes.len() as u64);
+            let Some(item) = piece.frame else {
+                self.stray_bytes += length;
+                continue;
+            };
             let is_telling = matches!(item, Item::Telegram { .. });
             let (said, kind) = match item {
                 Item::Ack => (Said::Ack, Some("ACK".to_owned())),
@@ -90,10 +87,6 @@ impl StreamDecoder for LmsDecoder {
                 Item::BadCrc { address } => {
                     self.bad_crcs += 1;
                     (Said::BadCrc { address }, None)
-                }
-                Item::Stray(_) => {
-                    self.stray_bytes += 1;
-                    continue;
                 }
                 Item::Telegram { address, payload } if address < FROM_SCANNER => {
                     let kind = words::command_kind(&payload);
@@ -109,13 +102,13 @@ impl StreamDecoder for LmsDecoder {
                     (Said::Reply { address, payload, reply, told }, Some(kind))
                 }
             };
-            let length = self.reader.position() - offset;
             return Some(Frame { offset, length, kind, is_telling, content: Box::new(said) });
         }
     }
 
     fn end(&mut self) {
         self.is_over = true;
+        self.framer.end();
     }
 
     fn skipped_bytes(&self) -> u64 {

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::time::SimTime;
+use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
-use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 
 /// Commands that may wait for their acknowledgement. Hosts wait for one before they send the next.
 const WAITING: usize = 4;
@@ -21,8 +22,7 @@ pub enum Heard {
 /// Telegrams that have come and wait.
 #[derive(Debug)]
 pub struct Hearing {
-    addresses: [u8; 2],
-    reader: FrameReader,
+    framer: Framer<Telegrams>,
     last_byte: SimTime,
     byte_gap_ns: u64,
     waiting: VecDeque<(SimTime, Heard)>,
@@ -31,10 +31,8 @@ pub struct Hearing {
 impl Hearing {
     /// Hears telegrams to all (0) and to `address`.
     pub fn new(address: u8, byte_gap_ns: u64) -> Self {
-        let addresses = [0, address];
         Self {
-            addresses,
-            reader: FrameReader::addressed(addresses),
+            framer: Framer::new(Telegrams::of([0, address])),
             last_byte: SimTime::ZERO,
             byte_gap_ns,
             waiting: VecDeque::new(),
@@ -44,21 +42,19 @@ impl Hearing {
     /// Takes bytes that arrived at `now`.
     pub fn push(&mut self, now: SimTime, bytes: &[u8]) {
         self.last_byte = now;
-        self.reader.push(bytes);
-        self.collect(now);
+        self.collect(now, bytes);
     }
 
     /// When the telegram that has begun will be given up.
     pub fn patience_ends(&self) -> Option<SimTime> {
         let ends = SimTime(self.last_byte.0 + self.byte_gap_ns);
-        self.reader.is_within_telegram().then_some(ends)
+        self.framer.is_amid().then_some(ends)
     }
 
     /// Gives up the telegram that has begun; there may be a whole one among its bytes.
     pub fn give_up(&mut self, now: SimTime) {
-        while self.reader.give_up().is_some() {
-            self.collect(now);
-        }
+        self.framer.end();
+        self.collect(now, &[]);
     }
 
     /// When the telegram that has waited longest came.
@@ -74,15 +70,15 @@ impl Hearing {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.waiting.clear();
-        self.reader = FrameReader::addressed(self.addresses);
+        self.framer.clear();
     }
 
-    fn collect(&mut self, now: SimTime) {
-        while let Some(item) = self.reader.next_item() {
+    fn collect(&mut self, now: SimTime, bytes: &[u8]) {
+        for item in self.framer.frames(bytes) {
             let heard = match item {
                 Item::Telegram { payload, .. } => Heard::Command(Command::parse(&payload)),
                 Item::BadCrc { .. } => Heard::Spoilt,
-                Item::Ack | Item::Nak | Item::Stray(_) => continue,
+                Item::Ack | Item::Nak => continue,
             };
             // A host that got no ACK in time says the same again: one answer is enough.
             let is_repeated = self.waiting.iter().any(|(_, other)| *other == heard);

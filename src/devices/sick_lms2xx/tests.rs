@@ -7,10 +7,11 @@ use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
 use crate::devices::motor_stall::MotorStall;
 use crate::sensors::{PulseReturns, Return, Subject};
+use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
 use crate::wire::sick_lms2xx::command::Subrange;
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
-use crate::wire::sick_lms2xx::frame::{FrameReader, Item};
+use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 use crate::wire::sick_lms2xx::reply::SwitchResult;
 
 const MS: u64 = 1_000_000;
@@ -70,9 +71,8 @@ impl Bench {
         let mut all = Vec::new();
         for transmit in self.sent.drain(..) {
             let Output::Bytes(bytes) = transmit.output else { continue };
-            let mut reader = FrameReader::new();
-            reader.push(&bytes);
-            let reply = match reader.next_item() {
+            let mut framer = Framer::new(Telegrams::default());
+            let reply = match framer.next_frame(&mut &bytes[..]) {
                 Some(Item::Telegram { payload, .. }) => Some(Reply::parse(&payload).unwrap()),
                 Some(Item::Ack | Item::Nak) => None,
                 other => panic!("{other:?}"),

@@ -300,7 +300,8 @@ impl Telegram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::cola::frame;
+    use crate::wire::cola::frame::{self, Cola};
+    use crate::wire::framer::Framer;
     use proptest::prelude::*;
 
     fn value(kind: Type) -> BoxedStrategy<Value> {
@@ -431,11 +432,10 @@ mod tests {
             assert_eq!(telegram.emit(Dialect::A), text.as_bytes());
             let bytes = frame::emit(Dialect::B, &telegram.emit(Dialect::B));
             assert_eq!(bytes, hex(binary), "{text}");
-            let frame::Next::Frame { dialect, content, length } = frame::next(&bytes, 100) else {
+            let [frame] = &Framer::new(Cola { max_content: 100 }).frames(&bytes)[..] else {
                 panic!("{text}");
             };
-            assert_eq!(length, bytes.len());
-            assert_eq!(Telegram::parse(dialect, content), Ok(telegram));
+            assert_eq!(Telegram::parse(frame.dialect, &frame.content), Ok(telegram));
         }
     }
 

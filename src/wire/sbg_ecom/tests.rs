@@ -1,6 +1,6 @@
 use super::*;
-use crate::wire::fields::hex;
-use crate::wire::stream::{frames_in, tests::check};
+use crate::wire::framer::Framer;
+use crate::wire::tests::hex;
 use proptest::prelude::*;
 
 const IMU: &str = "FF 5A 03 00 3A 00 40 42 0F 00 FF 03 CD CC CC 3D CD CC 4C BE C3 F5 1C C1 0A \
@@ -21,7 +21,7 @@ fn emit(frame: &Frame) -> Vec<u8> {
 
 fn golden(log: Log, text: &str) {
     assert_eq!(emit(&log.frame()), hex(text));
-    let frames = frames_in::<SbgEcom>(&hex(text));
+    let frames = Framer::new(SbgEcom).frames(&hex(text));
     assert_eq!(frames, [log.frame()]);
     assert_eq!(Log::parse(&frames[0]), Some(Ok(log)));
 }
@@ -108,20 +108,9 @@ proptest! {
     #[test]
     fn any_log_of_a_right_length_comes_back(message in 0u8..50, data in prop::collection::vec(any::<u8>(), 0..80)) {
         let frame = Frame { message, class: class::LOG, data };
-        prop_assert_eq!(&frames_in::<SbgEcom>(&emit(&frame))[..], std::slice::from_ref(&frame));
+        prop_assert_eq!(&Framer::new(SbgEcom).frames(&emit(&frame))[..], std::slice::from_ref(&frame));
         if let Some(Ok(log)) = Log::parse(&frame) {
             prop_assert_eq!(log.frame(), frame);
         }
-    }
-
-    #[test]
-    fn any_stream_is_survived(
-        parts in prop::collection::vec(prop_oneof![
-            prop::collection::vec(any::<u8>(), 0..40),
-            Just(hex(UTC)), Just(hex(QUAT)), Just(vec![0xff, 0xff, 0x5a]),
-        ], 0..8),
-        cut in 1usize..40,
-    ) {
-        check::<SbgEcom>(&parts.concat(), cut, emit);
     }
 }

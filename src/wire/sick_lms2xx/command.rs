@@ -1,27 +1,20 @@
 //! What a host says: payloads of telegrams to the scanner.
 
-use super::{LineRate, Reader, Variant};
+use super::{LineRate, Variant};
+use crate::wire::record::{Reader, Record, record};
 
-/// Values `first` to `last` of a scan, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subrange {
-    /// The first value.
-    pub first: u16,
-    /// The last value.
-    pub last: u16,
+record! {
+    /// Values `first` to `last` of a scan, counted from 1.
+    #[derive(Copy, Eq)]
+    Subrange: Le 4 {
+        /// The first value.
+        first: u16,
+        /// The last value.
+        last: u16,
+    }
 }
 
 impl Subrange {
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self { first: reader.u16().ok()?, last: reader.u16().ok()? })
-    }
-
-    /// Its bytes on the wire.
-    pub fn to_bytes(self) -> [u8; 4] {
-        let ([a, b], [c, d]) = (self.first.to_le_bytes(), self.last.to_le_bytes());
-        [a, b, c, d]
-    }
-
     /// Whether a scan of `values` values has it.
     pub fn fits(self, values: usize) -> bool {
         1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
@@ -158,17 +151,11 @@ impl Command {
             0x32 => Self::Errors,
             0x35 => Self::OperatingData,
             0x36 => Self::RequestMean { scans: reader.u8().ok()? },
-            0x37 => Self::RequestSubrange(Subrange::read(&mut reader)?),
+            0x37 => Self::RequestSubrange(reader.le().ok()?),
             0x3a => Self::Type,
-            0x3b => Self::SwitchVariant(Variant {
-                angle_deg: reader.u16().ok()?,
-                resolution_centideg: reader.u16().ok()?,
-            }),
-            0x3f => Self::RequestMeanSubrange {
-                scans: reader.u8().ok()?,
-                part: Subrange::read(&mut reader)?,
-            },
-            0x44 => Self::RequestReflectivity(Subrange::read(&mut reader)?),
+            0x3b => Self::SwitchVariant(reader.le().ok()?),
+            0x3f => Self::RequestMeanSubrange { scans: reader.u8().ok()?, part: reader.le().ok()? },
+            0x44 => Self::RequestReflectivity(reader.le().ok()?),
             0x66 => match reader.u8().ok()? {
                 0 => Self::PermanentRate(false),
                 1 => Self::PermanentRate(true),
@@ -195,12 +182,9 @@ impl Command {
             Self::RequestMean { scans } => vec![0x36, *scans],
             Self::RequestSubrange(part) => with(0x37, &part.to_bytes()),
             Self::Type => vec![0x3a],
-            Self::SwitchVariant(variant) => {
-                let angle = variant.angle_deg.to_le_bytes();
-                with(0x3b, &[angle, variant.resolution_centideg.to_le_bytes()].concat())
-            }
+            Self::SwitchVariant(variant) => with(0x3b, &variant.to_bytes()),
             Self::RequestMeanSubrange { scans, part } => {
-                [&[0x3f, *scans], part.to_bytes().as_slice()].concat()
+                [&[0x3f, *scans], &part.to_bytes()[..]].concat()
             }
             Self::RequestReflectivity(part) => with(0x44, &part.to_bytes()),
             Self::PermanentRate(keep) => vec![0x66, u8::from(*keep)],
@@ -225,14 +209,12 @@ impl Mode {
             0x24 => Self::Continuous,
             0x25 => Self::OnRequest,
             0x26 => Self::Mean { scans: reader.u8().ok()? },
-            0x27 => Self::Subrange(Subrange::read(&mut reader)?),
-            0x28 => {
-                Self::MeanSubrange { scans: reader.u8().ok()?, part: Subrange::read(&mut reader)? }
-            }
+            0x27 => Self::Subrange(reader.le().ok()?),
+            0x28 => Self::MeanSubrange { scans: reader.u8().ok()?, part: reader.le().ok()? },
             0x2a => Self::Partial,
             0x2b => Self::Remission(read_parts(&mut reader)?),
             0x30 => Self::PasswordTest { password: reader.array().ok()? },
-            0x50 => Self::Reflectivity(Subrange::read(&mut reader)?),
+            0x50 => Self::Reflectivity(reader.le().ok()?),
             _ => Self::Rate(LineRate::from_mode(code)?),
         };
         reader.finish().ok().map(|()| mode)
@@ -283,8 +265,8 @@ impl Mode {
 
 /// A count, and so many parts.
 fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
-    let count = reader.u16().ok()?;
-    (0..count).map(|_| Subrange::read(reader)).collect()
+    let count: u16 = reader.le().ok()?;
+    reader.le_vec(count).ok()
 }
 
 fn emit_parts(parts: &[Subrange]) -> Vec<u8> {
@@ -296,8 +278,9 @@ fn emit_parts(parts: &[Subrange]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
     use crate::wire::sick_lms2xx::frame::emit;
-    use crate::wire::sick_lms2xx::{FACTORY_PASSWORD, bytes_of_hex};
+    use crate::wire::tests::hex;
     use proptest::prelude::*;
 
     #[test]
@@ -336,7 +319,7 @@ mod tests {
             ("02 00 05 00 3B B4 00 64 00 97 49", variant(180, 100)),
             ("02 00 02 00 66 01 9D 4E", Command::PermanentRate(true)),
         ] {
-            let bytes = bytes_of_hex(text);
+            let bytes = hex(text);
             assert_eq!(emit(0, &command.emit()), bytes, "{command:?}");
             assert_eq!(Command::parse(&bytes[4..bytes.len() - 2]), command);
         }

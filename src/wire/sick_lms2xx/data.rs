@@ -1,7 +1,8 @@
 //! Measured values: what a scan's numbers mean.
 
-use super::{Reader, SpecialValue};
+use super::SpecialValue;
 use crate::wire::ParseError;
+use crate::wire::record::{Reader, put_le};
 
 /// Unit of a scan's ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,20 +97,14 @@ pub struct Values {
 
 impl Values {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
-        let info = ScanInfo::from_word(reader.u16()?)?;
-        let bytes = reader.bytes(usize::from(info.count) * 2)?;
-        let pairs = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-        Ok(Self {
-            quarters: info.quarters,
-            is_partial: info.is_partial,
-            unit: info.unit,
-            values: pairs.collect(),
-        })
+        let info = ScanInfo::from_word(reader.le()?)?;
+        let values = reader.le_vec(info.count)?;
+        Ok(Self { quarters: info.quarters, is_partial: info.is_partial, unit: info.unit, values })
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.info().word().to_le_bytes());
-        out.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+        put_le(out, &self.values);
     }
 
     /// The word before the values.

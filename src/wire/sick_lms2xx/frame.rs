@@ -2,6 +2,7 @@
 
 use super::{ACK, NAK, STX};
 use crate::wire::checksum::crc16_sick;
+use crate::wire::framer::{Framing, NoFrame, head, require, whole};
 
 /// Bytes before the payload: STX, address, length.
 const HEADER: usize = 4;
@@ -25,7 +26,7 @@ pub fn emit(address: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a reader found next.
+/// What stands on the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A telegram whose CRC is right.
@@ -35,7 +36,7 @@ pub enum Item {
         /// Code and data.
         payload: Vec<u8>,
     },
-    /// What looks like a telegram but for its CRC. Its bytes after STX are looked at again.
+    /// The STX of what looks like a telegram but for its CRC; what follows it is looked at again.
     BadCrc {
         /// To or from whom.
         address: u8,
@@ -44,109 +45,61 @@ pub enum Item {
     Ack,
     /// [`NAK`] outside a telegram.
     Nak,
-    /// Any other byte outside a telegram.
-    Stray(u8),
 }
 
-/// Cuts a stream into telegrams, whatever the chunks it comes in.
-///
-/// Holds one telegram's bytes at most, provided [`FrameReader::next_item`] is called until `None`
-/// after each push.
-#[derive(Clone, Debug, Default)]
-pub struct FrameReader {
-    buffer: Vec<u8>,
-    /// Bytes of `buffer` that are done with.
-    used: usize,
-    /// Bytes of the stream that are done with.
-    consumed: u64,
+/// Finds [`Item`]s in a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Telegrams {
     addresses: Option<[u8; 2]>,
 }
 
-impl FrameReader {
-    /// Reads telegrams of any address.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Reads telegrams of two addresses (which may be the same); others are stray bytes.
-    pub fn addressed(addresses: [u8; 2]) -> Self {
-        Self { addresses: Some(addresses), ..Self::default() }
-    }
-
-    /// More bytes of the stream.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.buffer.drain(..std::mem::take(&mut self.used));
-        self.buffer.extend(bytes);
-    }
-
-    /// Where the next item starts, counted from the stream's first byte.
-    pub fn position(&self) -> u64 {
-        self.consumed
-    }
-
-    /// Whether a telegram has begun whose end has not come yet.
-    pub fn is_within_telegram(&self) -> bool {
-        self.used < self.buffer.len()
-    }
-
-    /// The next item, or `None` until more bytes have come.
-    pub fn next_item(&mut self) -> Option<Item> {
-        let bytes = &self.buffer[self.used..];
-        let (item, length) = match *bytes.first()? {
-            ACK => (Item::Ack, 1),
-            NAK => (Item::Nak, 1),
-            STX => telegram(bytes, self.addresses)?,
-            other => (Item::Stray(other), 1),
-        };
-        self.used += length;
-        self.consumed += length as u64;
-        Some(item)
-    }
-
-    /// Gives up the telegram that has begun: its STX becomes a stray byte, what followed it is
-    /// looked at again and may seem to begin another one.
-    pub fn give_up(&mut self) -> Option<Item> {
-        let byte = *self.buffer.get(self.used)?;
-        self.used += 1;
-        self.consumed += 1;
-        Some(Item::Stray(byte))
+impl Telegrams {
+    /// Telegrams of two addresses only (which may be the same).
+    pub fn of(addresses: [u8; 2]) -> Self {
+        Self { addresses: Some(addresses) }
     }
 }
 
-/// What stands at the front of `bytes`, which begin with STX, and how many of them it takes.
-fn telegram(bytes: &[u8], addresses: Option<[u8; 2]>) -> Option<(Item, usize)> {
-    let stray = Some((Item::Stray(STX), 1));
-    let address = *bytes.get(1)?;
-    if addresses.is_some_and(|known| !known.contains(&address)) {
-        return stray;
+impl Framing for Telegrams {
+    type Frame = Item;
+
+    fn max_len(&self) -> usize {
+        MAX_PAYLOAD + OVERHEAD
     }
-    let length = usize::from(u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]));
-    if !(1..=MAX_PAYLOAD).contains(&length) {
-        return stray;
+
+    fn begins(&self, byte: u8) -> bool {
+        matches!(byte, STX | ACK | NAK)
     }
-    let whole = bytes.get(..length + OVERHEAD)?;
-    let (covered, crc) = whole.split_at(length + HEADER);
-    if crc16_sick(covered).to_le_bytes() != crc {
-        return Some((Item::BadCrc { address }, 1));
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Item, usize), NoFrame> {
+        match bytes[0] {
+            ACK => return Ok((Item::Ack, 1)),
+            NAK => return Ok((Item::Nak, 1)),
+            _ => {}
+        }
+        let [_, address] = head(bytes)?;
+        require(self.addresses.is_none_or(|known| known.contains(&address)))?;
+        let [.., low, high] = head::<HEADER>(bytes)?;
+        let length = usize::from(u16::from_le_bytes([low, high]));
+        require((1..=MAX_PAYLOAD).contains(&length))?;
+        let telegram = whole(bytes, length + OVERHEAD)?;
+        let (covered, crc) = telegram.split_at(length + HEADER);
+        if crc16_sick(covered).to_le_bytes() != crc {
+            return Ok((Item::BadCrc { address }, 1));
+        }
+        let payload = covered[HEADER..].to_vec();
+        Ok((Item::Telegram { address, payload }, telegram.len()))
     }
-    let payload = covered[HEADER..].to_vec();
-    Some((Item::Telegram { address, payload }, whole.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::framer::Framer;
     use proptest::prelude::*;
 
-    fn read(chunks: impl IntoIterator<Item = Vec<u8>>) -> Vec<Item> {
-        let mut reader = FrameReader::new();
-        let mut items = Vec::new();
-        for chunk in chunks {
-            reader.push(&chunk);
-            items.extend(std::iter::from_fn(|| reader.next_item()));
-            assert!(reader.buffer.len() - reader.used < MAX_PAYLOAD + OVERHEAD);
-        }
-        items
+    fn read(bytes: &[u8]) -> Vec<Item> {
+        Framer::new(Telegrams::default()).frames(bytes)
     }
 
     #[test]
@@ -156,64 +109,47 @@ mod tests {
         assert_eq!(status, [0x02, 0x00, 0x01, 0x00, 0x31, 0x15, 0x12]);
         line.extend(&status);
         line.push(NAK);
+        let mut framer = Framer::new(Telegrams::of([0, 0]));
+        let mut rest = &line[..];
+        let mut items = Vec::new();
+        while let Some(piece) = framer.next_piece(&mut rest) {
+            items.push((piece.offset, piece.frame));
+        }
         let telegram = Item::Telegram { address: 0, payload: vec![0x31] };
-        let mut reader = FrameReader::addressed([0, 0]);
-        reader.push(&line);
-        let items: Vec<_> = std::iter::from_fn(|| reader.next_item()).collect();
-        let stray = Item::Stray;
-        assert_eq!(items, [stray(0x55), stray(STX), stray(STX), Item::Ack, telegram, Item::Nak]);
-        assert_eq!(reader.position(), line.len() as u64);
+        let found = [Some(Item::Ack), Some(telegram), Some(Item::Nak)];
+        assert_eq!(items[0], (0, None));
+        assert!(items[1..].iter().map(|(_, item)| item).eq(&found), "{items:?}");
+        assert_eq!(items[3].0, 11);
     }
 
     #[test]
-    fn a_telegram_inside_a_spoilt_one_is_found() {
+    fn a_telegram_inside_a_damaged_one_is_found() {
         let inner = emit(0, &[0x31]);
         let mut line = vec![STX, 0x00, inner.len() as u8, 0x00];
         line.extend(&inner);
         line.extend([0xde, 0xad]);
-        let items = read([line]);
+        let items = read(&line);
         assert_eq!(items[0], Item::BadCrc { address: 0 });
         assert!(items.contains(&Item::Telegram { address: 0, payload: vec![0x31] }), "{items:?}");
     }
 
     #[test]
-    fn a_telegram_cut_short_can_be_given_up() {
-        let mut reader = FrameReader::new();
-        reader.push(&emit(0, &[0x20, 0x24])[..5]);
-        assert_eq!(reader.next_item(), None);
-        assert!(reader.is_within_telegram());
-        assert_eq!(reader.give_up(), Some(Item::Stray(STX)));
-        while reader.next_item().is_some() || reader.give_up().is_some() {}
-        reader.push(&emit(0, &[0x3a]));
-        let rest: Vec<_> = std::iter::from_fn(|| reader.next_item()).collect();
-        assert_eq!(rest.last(), Some(&Item::Telegram { address: 0, payload: vec![0x3a] }));
+    fn a_telegram_inside_one_cut_short_is_found_at_the_end() {
+        let mut framer = Framer::new(Telegrams::default());
+        let line = [&emit(0, &[0x20, 0x24])[..5], &emit(0, &[0x3a])[..]].concat();
+        let cut = [&[STX, 0, 99, 0][..], &line].concat();
+        assert_eq!(framer.frames(&cut), []);
+        assert!(framer.is_amid());
+        framer.end();
+        let telegram = Item::Telegram { address: 0, payload: vec![0x3a] };
+        assert_eq!(framer.frames(&[]).last(), Some(&telegram));
+        assert!(!framer.is_amid());
     }
 
     proptest! {
         #[test]
         fn what_is_emitted_is_read(address: u8, payload in proptest::collection::vec(any::<u8>(), 1..2049)) {
-            prop_assert_eq!(read([emit(address, &payload)]), [Item::Telegram { address, payload }]);
-        }
-
-        #[test]
-        fn chunks_do_not_matter(
-            bytes in proptest::collection::vec(prop_oneof![Just(STX), 0u8..4, any::<u8>()], 0..600),
-            cuts in proptest::collection::vec(1usize..40, 1..20),
-            payload in proptest::collection::vec(any::<u8>(), 1..80),
-        ) {
-            let mut line = bytes;
-            line.extend(emit(0, &payload));
-            line.extend([0xff; OVERHEAD + MAX_PAYLOAD]);
-            let whole = read([line.clone()]);
-            let mut rest = &line[..];
-            let mut chunks = Vec::new();
-            for cut in cuts.iter().cycle() {
-                let (chunk, tail) = rest.split_at((*cut).min(rest.len()));
-                chunks.push(chunk.to_vec());
-                rest = tail;
-                if rest.is_empty() { break }
-            }
-            prop_assert_eq!(read(chunks), whole);
+            prop_assert_eq!(read(&emit(address, &payload)), [Item::Telegram { address, payload }]);
         }
     }
 }

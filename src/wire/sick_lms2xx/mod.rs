@@ -21,7 +21,7 @@ pub mod frame;
 pub mod reply;
 pub mod status;
 
-use super::ParseError;
+use super::record::record;
 
 /// Starts every telegram.
 pub const STX: u8 = 0x02;
@@ -110,13 +110,15 @@ impl LineRate {
     }
 }
 
-/// A scanning angle with its resolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// Degrees; 100 or 180, 90 for the -S14.
-    pub angle_deg: u16,
-    /// Between neighbouring values, hundredths of a degree: 25, 50 or 100.
-    pub resolution_centideg: u16,
+record! {
+    /// A scanning angle with its resolution.
+    #[derive(Copy, Eq)]
+    Variant: Le 4 {
+        /// Degrees; 100 or 180, 90 for the -S14.
+        angle_deg: u16,
+        /// Between neighbouring values, 0.01°: 25, 50 or 100.
+        resolution_centideg: u16,
+    }
 }
 
 impl Variant {
@@ -155,75 +157,4 @@ impl SpecialValue {
         Self::ReadError,
         Self::AboveMaximum,
     ];
-}
-
-/// Little-endian numbers from the front of a payload.
-pub(crate) struct Reader<'a> {
-    what: &'static str,
-    whole: usize,
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn new(what: &'static str, bytes: &'a [u8]) -> Self {
-        Self { what, whole: bytes.len(), rest: bytes }
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.length(N))?;
-        self.rest = rest;
-        Ok(*head)
-    }
-
-    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
-        let (head, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.length(count))?;
-        self.rest = rest;
-        Ok(head)
-    }
-
-    pub(crate) fn u8(&mut self) -> Result<u8, ParseError> {
-        self.array::<1>().map(|[byte]| byte)
-    }
-
-    pub(crate) fn u16(&mut self) -> Result<u16, ParseError> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    pub(crate) fn u16s<const N: usize>(&mut self) -> Result<[u16; N], ParseError> {
-        let mut all = [0; N];
-        for value in &mut all {
-            *value = self.u16()?;
-        }
-        Ok(all)
-    }
-
-    pub(crate) fn u32(&mut self) -> Result<u32, ParseError> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    /// What has not been read yet.
-    pub(crate) fn rest(&mut self) -> &'a [u8] {
-        std::mem::take(&mut self.rest)
-    }
-
-    /// Nothing may be left.
-    pub(crate) fn finish(self) -> Result<(), ParseError> {
-        if self.rest.is_empty() {
-            return Ok(());
-        }
-        let need = self.whole - self.rest.len();
-        Err(ParseError::Length { what: self.what, need, got: self.whole })
-    }
-
-    fn length(&self, missing: usize) -> ParseError {
-        let need = self.whole - self.rest.len() + missing;
-        ParseError::Length { what: self.what, need, got: self.whole }
-    }
-}
-
-#[cfg(test)]
-pub(crate) fn bytes_of_hex(text: &str) -> Vec<u8> {
-    let is_hex = |part: &&str| part.len() == 2;
-    let parts = text.split_whitespace().filter(is_hex);
-    parts.map(|part| u8::from_str_radix(part, 16).expect("hex")).collect()
 }

@@ -1,11 +1,12 @@
 //! What a scanner says: payloads of telegrams to the host.
 
+use super::Variant;
 use super::command::Subrange;
 use super::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
 use super::data::{ScanInfo, Values};
 use super::status::State;
-use super::{Reader, Variant};
 use crate::wire::ParseError;
+use crate::wire::record::{Field, Le, Reader, Record, put_le, record};
 
 /// A telegram from the scanner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +17,15 @@ pub struct Reply {
     pub status: u8,
 }
 
-/// Two counters that count modulo 256, sent with scans when the configuration says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indices {
-    /// Of the scan.
-    pub scan: u8,
-    /// Of the telegram.
-    pub telegram: u8,
+record! {
+    /// Two counters that count modulo 256, sent with scans when the configuration says so.
+    #[derive(Copy, Eq)]
+    Indices: Le 2 {
+        /// Of the scan.
+        scan: u8,
+        /// Of the telegram.
+        telegram: u8,
+    }
 }
 
 /// What a scanner says, by its code.
@@ -206,34 +209,31 @@ impl Body {
             0x91 => Self::ResetConfirmed,
             0x92 => Self::IncorrectCommand,
             0xa0 => Self::Switched(SwitchResult::from_byte(r.u8()?)?),
-            0xb0 => Self::Scan { values: Values::read(r)?, indices: read_indices(r)? },
+            0xb0 => Self::Scan { values: Values::read(r)?, indices: r.le()? },
             0xb1 => Self::Status(Box::new(State::parse(r.rest())?)),
-            0xb2 => Self::Errors(read_pairs(r.rest())?),
-            0xb5 => Self::OperatingData { operating_time: r.u16()?, power_on_count: r.u16()? },
+            0xb2 => Self::Errors(r.le()?),
+            0xb5 => Self::OperatingData { operating_time: r.le()?, power_on_count: r.le()? },
             0xb6 => {
                 let scans = r.u8()?;
-                Self::Mean { scans, values: Values::read(r)?, indices: read_indices(r)? }
+                Self::Mean { scans, values: Values::read(r)?, indices: r.le()? }
             }
             0xb7 => {
-                let part = read_part(r)?;
-                Self::Subrange { part, values: Values::read(r)?, indices: read_indices(r)? }
+                let part = r.le()?;
+                Self::Subrange { part, values: Values::read(r)?, indices: r.le()? }
             }
             0xba => Self::Type { text: r.array()? },
-            0xbb => Self::VariantSwitched {
-                accepted: read_flag(r)?,
-                variant: Variant { angle_deg: r.u16()?, resolution_centideg: r.u16()? },
-            },
+            0xbb => Self::VariantSwitched { accepted: read_flag(r)?, variant: r.le()? },
             0xbf => {
-                let (scans, part) = (r.u8()?, read_part(r)?);
+                let (scans, part) = (r.u8()?, r.le()?);
                 let values = Values::read(r)?;
-                Self::MeanSubrange { scans, part, values, indices: read_indices(r)? }
+                Self::MeanSubrange { scans, part, values, indices: r.le()? }
             }
             0xc4 => {
                 let values = Values::read(r)?;
-                let count = usize::from(r.u16()?);
-                let part = read_part(r)?;
+                let count = usize::from(r.le::<u16>()?);
+                let part = r.le()?;
                 let reflectivity = r.bytes(count)?.to_vec();
-                Self::Reflectivity { values, part, reflectivity, indices: read_indices(r)? }
+                Self::Reflectivity { values, part, reflectivity, indices: r.le()? }
             }
             0xe6 => Self::PermanentRate { accepted: read_flag(r)? },
             0xf4 => Self::Configuration(read_configuration(r.rest())?),
@@ -259,9 +259,9 @@ impl Body {
             Self::Switched(result) => out.push(*result as u8),
             Self::Scan { values, indices } => {
                 values.write(out);
-                write_indices(out, *indices);
+                Field::<Le>::write(indices, out);
             }
-            Self::Status(state) => state.write(out),
+            Self::Status(state) => state.emit(out),
             Self::Errors(pairs) => out.extend(pairs.as_flattened()),
             Self::OperatingData { operating_time, power_on_count } => {
                 out.extend(operating_time.to_le_bytes());
@@ -270,40 +270,38 @@ impl Body {
             Self::Mean { scans, values, indices } => {
                 out.push(*scans);
                 values.write(out);
-                write_indices(out, *indices);
+                Field::<Le>::write(indices, out);
             }
             Self::Subrange { part, values, indices } => {
-                out.extend(part.to_bytes());
+                part.emit(out);
                 values.write(out);
-                write_indices(out, *indices);
+                Field::<Le>::write(indices, out);
             }
             Self::VariantSwitched { accepted, variant } => {
                 out.push(u8::from(*accepted));
-                out.extend(variant.angle_deg.to_le_bytes());
-                out.extend(variant.resolution_centideg.to_le_bytes());
+                variant.emit(out);
             }
             Self::MeanSubrange { scans, part, values, indices } => {
                 out.push(*scans);
-                out.extend(part.to_bytes());
+                part.emit(out);
                 values.write(out);
-                write_indices(out, *indices);
+                Field::<Le>::write(indices, out);
             }
             Self::Reflectivity { values, part, reflectivity, indices } => {
                 values.write(out);
                 out.extend((reflectivity.len() as u16).to_le_bytes());
-                out.extend(part.to_bytes());
+                part.emit(out);
                 out.extend(reflectivity);
-                write_indices(out, *indices);
+                Field::<Le>::write(indices, out);
             }
             Self::PermanentRate { accepted } => out.push(u8::from(*accepted)),
             Self::Configuration(bytes) => out.extend(bytes),
             Self::Remission(parts) => {
                 out.extend((parts.len() as u16).to_le_bytes());
                 for part in parts {
-                    out.extend(part.part.to_bytes());
+                    part.part.emit(out);
                     out.extend(part.info.word().to_le_bytes());
-                    let words = part.values.as_flattened();
-                    out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+                    put_le(out, &part.values);
                 }
             }
             Self::Configured { accepted, configuration } => {
@@ -340,35 +338,6 @@ fn read_flag(reader: &mut Reader<'_>) -> Result<bool, ParseError> {
     }
 }
 
-fn read_part(reader: &mut Reader<'_>) -> Result<Subrange, ParseError> {
-    Ok(Subrange { first: reader.u16()?, last: reader.u16()? })
-}
-
-/// The counters, if there is anything left to read.
-fn read_indices(reader: &mut Reader<'_>) -> Result<Option<Indices>, ParseError> {
-    Ok(match *reader.rest() {
-        [] => None,
-        [scan, telegram] => Some(Indices { scan, telegram }),
-        ref more => {
-            let what = "real-time indices";
-            return Err(ParseError::Length { what, need: 2, got: more.len() });
-        }
-    })
-}
-
-fn write_indices(out: &mut Vec<u8>, indices: Option<Indices>) {
-    out.extend(indices.into_iter().flat_map(|indices| [indices.scan, indices.telegram]));
-}
-
-fn read_pairs(bytes: &[u8]) -> Result<Vec<[u8; 2]>, ParseError> {
-    let (pairs, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        let (need, got) = (bytes.len() + 1, bytes.len());
-        return Err(ParseError::Length { what: "errors", need, got });
-    }
-    Ok(pairs.to_vec())
-}
-
 fn read_configuration(bytes: &[u8]) -> Result<Vec<u8>, ParseError> {
     if ![CONFIGURATION_LEN, OLD_CONFIGURATION_LEN].contains(&bytes.len()) {
         let (need, got) = (CONFIGURATION_LEN, bytes.len());
@@ -378,15 +347,12 @@ fn read_configuration(bytes: &[u8]) -> Result<Vec<u8>, ParseError> {
 }
 
 fn read_remission(reader: &mut Reader<'_>) -> Result<Vec<RemissionPart>, ParseError> {
-    let count = reader.u16()?;
+    let count: u16 = reader.le()?;
     let mut parts = Vec::new();
     for _ in 0..count {
-        let part = read_part(reader)?;
-        let info = ScanInfo::from_word(reader.u16()?)?;
-        let bytes = reader.bytes(usize::from(info.count) * 4)?;
-        let word = |low: u8, high: u8| u16::from_le_bytes([low, high]);
-        let (pairs, _) = bytes.as_chunks();
-        let values = pairs.iter().map(|&[a, b, c, d]| [word(a, b), word(c, d)]).collect();
+        let part = reader.le()?;
+        let info = ScanInfo::from_word(reader.le()?)?;
+        let values = reader.le_vec(info.count)?;
         parts.push(RemissionPart { part, info, values });
     }
     Ok(parts)

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::field::{Le, message, record};
 use super::{MessageId, Payload};
 use crate::wire::ParseError;
+use crate::wire::record::{Field, Le, Reader, Record, put_le, record};
 
 message! {
     /// The named message was refused.
@@ -14,9 +14,6 @@ message! {
         /// Id of the message.
         id: u8,
     }
-}
-
-message! {
     /// The named message was accepted.
     AckAck 0x05 0x01 2 {
         /// Class of the message.
@@ -24,9 +21,6 @@ message! {
         /// Id of the message.
         id: u8,
     }
-}
-
-message! {
     /// A port's settings.
     CfgPrt 0x06 0x00 20 {
         /// 0 I2C, 1 UART1, 2 UART2, 3 USB, 4 SPI.
@@ -48,9 +42,6 @@ message! {
         /// Reserved.
         reserved2: u16,
     }
-}
-
-message! {
     /// Restart. Not acknowledged.
     CfgRst 0x06 0x04 4 {
         /// What to forget: 0 nothing (hot), 1 ephemeris (warm), 0xffff everything (cold).
@@ -60,9 +51,6 @@ message! {
         /// Reserved.
         reserved1: u8,
     }
-}
-
-message! {
     /// How often to measure and navigate.
     CfgRate 0x06 0x08 6 {
         /// Between measurements.
@@ -72,9 +60,6 @@ message! {
         /// 0 UTC, 1 GPS and others.
         time_reference: u16,
     }
-}
-
-message! {
     /// The navigation engine.
     CfgNav5 0x06 0x24 36 {
         /// Which fields to apply.
@@ -108,9 +93,6 @@ message! {
         /// Reserved.
         reserved2: [u8; 5],
     }
-}
-
-message! {
     /// The time pulse.
     CfgTp5 0x06 0x31 32 {
         /// 0 or 1.
@@ -152,13 +134,15 @@ pub enum CfgMsg {
 
 impl Payload for CfgMsg {
     const ID: MessageId = MessageId::new(0x06, 0x01);
+}
 
+impl Record for CfgMsg {
     fn parse(payload: &[u8]) -> Result<Self, ParseError> {
         match *payload {
             [class, id] => Ok(Self::Poll(MessageId::new(class, id))),
             [class, id, rate] => Ok(Self::ThisPort(MessageId::new(class, id), rate)),
-            [class, id, ref rates @ ..] if rates.len() == 6 => {
-                Ok(Self::AllPorts(MessageId::new(class, id), Le::get(rates)))
+            [class, id, a, b, c, d, e, f] => {
+                Ok(Self::AllPorts(MessageId::new(class, id), [a, b, c, d, e, f]))
             }
             _ => Err(ParseError::Length { what: "CfgMsg", need: 8, got: payload.len() }),
         }
@@ -175,45 +159,25 @@ impl Payload for CfgMsg {
     }
 }
 
-/// Clear, save and load settings, in this order; bits name groups of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CfgCfg {
-    /// Put back to the factory's.
-    pub clear: u32,
-    /// From RAM to storage.
-    pub save: u32,
-    /// From storage to RAM.
-    pub load: u32,
-    /// Which storage: bit 0 battery-backed, 1 flash, 2 EEPROM, 4 SPI flash.
-    pub devices: Option<u8>,
-}
-
-impl Payload for CfgCfg {
-    const ID: MessageId = MessageId::new(0x06, 0x09);
-
-    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        if !matches!(payload.len(), 12 | 13) {
-            return Err(ParseError::Length { what: "CfgCfg", need: 12, got: payload.len() });
-        }
-        Ok(Self {
-            clear: Le::get(&payload[..4]),
-            save: Le::get(&payload[4..8]),
-            load: Le::get(&payload[8..12]),
-            devices: payload.get(12).copied(),
-        })
-    }
-
-    fn emit(&self, out: &mut Vec<u8>) {
-        self.clear.put(out);
-        self.save.put(out);
-        self.load.put(out);
-        out.extend(self.devices);
+message! {
+    /// Clear, save and load settings, in this order; bits name groups of them.
+    #[derive(Eq)]
+    CfgCfg 0x06 0x09 {
+        /// Put back to the factory's.
+        clear: u32,
+        /// From RAM to storage.
+        save: u32,
+        /// From storage to RAM.
+        load: u32,
+        /// Which storage: bit 0 battery-backed, 1 flash, 2 EEPROM, 4 SPI flash.
+        devices: Option<u8>,
     }
 }
 
 record! {
     /// One satellite system of [`CfgGnss`].
-    GnssBlock {
+    #[derive(Copy, Default, Serialize)]
+    GnssBlock: Le 8 {
         /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 4 IMES, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
         /// Channels kept for it.
@@ -242,28 +206,22 @@ pub struct CfgGnss {
 
 impl Payload for CfgGnss {
     const ID: MessageId = MessageId::new(0x06, 0x3e);
+}
 
+impl Record for CfgGnss {
     fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let wrong_length = |need| ParseError::Length { what: "CfgGnss", need, got: payload.len() };
-        let (head, rows) = payload.split_first_chunk::<4>().ok_or(wrong_length(4))?;
-        let need = usize::from(head[3]) * GnssBlock::SIZE;
-        if rows.len() != need {
-            return Err(wrong_length(4 + need));
-        }
-        Ok(Self {
-            version: head[0],
-            hardware_channels: head[1],
-            used_channels: head[2],
-            blocks: rows.chunks_exact(GnssBlock::SIZE).map(GnssBlock::get).collect(),
-        })
+        let mut from = Reader::new("CfgGnss", payload);
+        let [version, hardware_channels, used_channels, count] = from.array()?;
+        let blocks = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { version, hardware_channels, used_channels, blocks })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        let count = self.blocks.len() as u8;
+        let blocks = &self.blocks[..self.blocks.len().min(255)];
+        let count = blocks.len() as u8;
         out.extend([self.version, self.hardware_channels, self.used_channels, count]);
-        for block in self.blocks.iter().take(255) {
-            block.put(out);
-        }
+        put_le(out, blocks);
     }
 }
 
@@ -304,108 +262,75 @@ pub struct Item {
     pub value: u64,
 }
 
-fn read_items(what: &'static str, mut bytes: &[u8]) -> Result<Vec<Item>, ParseError> {
-    let mut items = Vec::new();
-    while !bytes.is_empty() {
-        let wrong_length = |need| ParseError::Length { what, need, got: bytes.len() };
-        let (key, rest) = bytes.split_first_chunk().ok_or(wrong_length(4))?;
-        let key = Key(u32::from_le_bytes(*key));
-        let length = known_len(key)?;
-        let value = rest.get(..length).ok_or(wrong_length(4 + length))?;
-        let mut wide = [0; 8];
-        wide[..length].copy_from_slice(value);
-        items.push(Item { key, value: u64::from_le_bytes(wide) });
-        bytes = &rest[length..];
+impl Field<Le> for Key {
+    const MIN_LEN: usize = 4;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        from.le().map(Self)
     }
-    Ok(items)
-}
 
-fn known_len(key: Key) -> Result<usize, ParseError> {
-    key.value_len().ok_or(ParseError::Value {
-        field: "configuration key",
-        value: key.0.into(),
-        allowed: "1 to 5 in bits 28 to 30",
-    })
-}
-
-fn write_items(items: &[Item], out: &mut Vec<u8>) {
-    for item in items {
-        item.key.0.put(out);
-        let length = item.key.value_len().unwrap_or(0);
-        out.extend_from_slice(&item.value.to_le_bytes()[..length]);
+    fn write(&self, out: &mut Vec<u8>) {
+        put_le(out, &[self.0]);
     }
 }
 
-fn read_keys(what: &'static str, bytes: &[u8]) -> Result<Vec<Key>, ParseError> {
-    let (keys, []) = bytes.as_chunks::<4>() else {
-        return Err(ParseError::Length { what, need: bytes.len() / 4 * 4, got: bytes.len() });
-    };
-    Ok(keys.iter().map(|key| Key(u32::from_le_bytes(*key))).collect())
+impl Field<Le> for Item {
+    const MIN_LEN: usize = 5;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let key: Key = from.le()?;
+        let length = key.value_len().ok_or_else(|| {
+            ParseError::value("configuration key", key.0, "1 to 5 in bits 28 to 30")
+        })?;
+        let mut value = [0; 8];
+        value[..length].copy_from_slice(from.bytes(length)?);
+        Ok(Self { key, value: u64::from_le_bytes(value) })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.key.write(out);
+        let length = self.key.value_len().unwrap_or(0);
+        out.extend_from_slice(&self.value.to_le_bytes()[..length]);
+    }
 }
 
-/// Sets configuration items.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CfgValset {
-    /// 0, or 1 for transactions.
-    pub version: u8,
-    /// Bit 0 RAM, 1 battery-backed, 2 flash.
-    pub layers: u8,
-    /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
-    pub transaction: u8,
-    /// Reserved.
-    pub reserved1: u8,
-    /// At most 64.
-    pub items: Vec<Item>,
+record! {
+    /// Sets configuration items.
+    #[derive(Default, Eq, Serialize)]
+    CfgValset: Le {
+        /// 0, or 1 for transactions.
+        version: u8,
+        /// Bit 0 RAM, 1 battery-backed, 2 flash.
+        layers: u8,
+        /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
+        transaction: u8,
+        /// Reserved.
+        reserved1: u8,
+        /// At most 64.
+        items: Vec<Item>,
+    }
+    /// Forgets stored configuration items.
+    #[derive(Default, Eq, Serialize)]
+    CfgValdel: Le {
+        /// 0, or 1 for transactions.
+        version: u8,
+        /// Bit 1 battery-backed, 2 flash.
+        layers: u8,
+        /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
+        transaction: u8,
+        /// Reserved.
+        reserved1: u8,
+        /// At most 64.
+        keys: Vec<Key>,
+    }
 }
 
 impl Payload for CfgValset {
     const ID: MessageId = MessageId::new(0x06, 0x8a);
-
-    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let wrong_length = ParseError::Length { what: "CfgValset", need: 4, got: payload.len() };
-        let (head, items) = payload.split_first_chunk::<4>().ok_or(wrong_length)?;
-        let [version, layers, transaction, reserved1] = *head;
-        let items = read_items("CfgValset", items)?;
-        Ok(Self { version, layers, transaction, reserved1, items })
-    }
-
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.extend([self.version, self.layers, self.transaction, self.reserved1]);
-        write_items(&self.items, out);
-    }
-}
-
-/// Forgets stored configuration items.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CfgValdel {
-    /// 0, or 1 for transactions.
-    pub version: u8,
-    /// Bit 1 battery-backed, 2 flash.
-    pub layers: u8,
-    /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
-    pub transaction: u8,
-    /// Reserved.
-    pub reserved1: u8,
-    /// At most 64.
-    pub keys: Vec<Key>,
 }
 
 impl Payload for CfgValdel {
     const ID: MessageId = MessageId::new(0x06, 0x8c);
-
-    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let wrong_length = ParseError::Length { what: "CfgValdel", need: 4, got: payload.len() };
-        let (head, keys) = payload.split_first_chunk::<4>().ok_or(wrong_length)?;
-        let [version, layers, transaction, reserved1] = *head;
-        Ok(Self { version, layers, transaction, reserved1, keys: read_keys("CfgValdel", keys)? })
-    }
-
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.extend([self.version, self.layers, self.transaction, self.reserved1]);
-        for key in &self.keys {
-            key.0.put(out);
-        }
-    }
 }
 
 /// Asks for configuration items, or answers with them.
@@ -435,37 +360,26 @@ pub enum CfgValget {
 
 impl Payload for CfgValget {
     const ID: MessageId = MessageId::new(0x06, 0x8b);
+}
 
+impl Record for CfgValget {
     fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let wrong_length = ParseError::Length { what: "CfgValget", need: 4, got: payload.len() };
-        let (head, rest) = payload.split_first_chunk::<4>().ok_or(wrong_length)?;
-        let [version, layer, low, high] = *head;
-        let position = u16::from_le_bytes([low, high]);
+        let mut from = Reader::new("CfgValget", payload);
+        let ([version, layer], position) = (from.array()?, from.le()?);
         match version {
-            0 => Ok(Self::Request { layer, position, keys: read_keys("CfgValget", rest)? }),
-            1 => Ok(Self::Answer { layer, position, items: read_items("CfgValget", rest)? }),
-            _ => Err(ParseError::Value {
-                field: "version",
-                value: version.into(),
-                allowed: "0 for a request, 1 for an answer",
-            }),
+            0 => Ok(Self::Request { layer, position, keys: from.le()? }),
+            1 => Ok(Self::Answer { layer, position, items: from.le()? }),
+            _ => Err(ParseError::value("version", version, "0 for a request, 1 for an answer")),
         }
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
+        let (Self::Request { layer, position, .. } | Self::Answer { layer, position, .. }) = self;
+        out.extend([u8::from(matches!(self, Self::Answer { .. })), *layer]);
+        put_le(out, &[*position]);
         match self {
-            Self::Request { layer, position, keys } => {
-                out.extend([0, *layer]);
-                position.put(out);
-                for key in keys {
-                    key.0.put(out);
-                }
-            }
-            Self::Answer { layer, position, items } => {
-                out.extend([1, *layer]);
-                position.put(out);
-                write_items(items, out);
-            }
+            Self::Request { keys, .. } => put_le(out, keys),
+            Self::Answer { items, .. } => put_le(out, items),
         }
     }
 }

@@ -8,8 +8,27 @@
 //! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description;
 //! gpsd's captures of a ZED-F9P and a NEO-M8T.
 
+/// Messages that are records: `Name class id length { fields }`; no length when it varies.
+macro_rules! message {
+    ($($(#[$doc:meta])* $name:ident $class:literal $id:literal $($length:literal)? {
+        $($body:tt)+
+    })+) => {
+        $(
+            $crate::wire::record::record! {
+                $(#[$doc])*
+                #[derive(Copy, Default, serde::Serialize)]
+                $name: Le $($length)? { $($body)+ }
+            }
+
+            impl $crate::wire::ubx::Payload for $name {
+                const ID: $crate::wire::ubx::MessageId =
+                    $crate::wire::ubx::MessageId::new($class, $id);
+            }
+        )+
+    };
+}
+
 pub mod cfg;
-mod field;
 pub mod mon;
 pub mod nav;
 
@@ -17,6 +36,7 @@ use serde::Serialize;
 
 use super::ParseError;
 use super::checksum::fletcher8;
+use super::record::Record;
 
 /// The first two bytes of a frame.
 pub const SYNC: [u8; 2] = [0xb5, 0x62];
@@ -123,24 +143,13 @@ impl Frame {
 }
 
 /// A message that can stand in a frame.
-pub trait Payload: Sized {
+pub trait Payload: Record {
     /// Its class and id.
     const ID: MessageId;
 
-    /// Reads the payload.
-    ///
-    /// # Errors
-    /// A length or value the message cannot have.
-    fn parse(payload: &[u8]) -> Result<Self, ParseError>;
-
-    /// Appends the payload.
-    fn emit(&self, out: &mut Vec<u8>);
-
     /// The message in its frame.
     fn to_frame(&self) -> Frame {
-        let mut payload = Vec::new();
-        self.emit(&mut payload);
-        Frame::new(Self::ID, payload)
+        Frame::new(Self::ID, self.to_bytes())
     }
 }
 

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::field::message;
 use super::{MessageId, Payload};
-use crate::wire::ParseError;
+use crate::wire::record::record;
 
 message! {
     /// The next time pulse; sent before it.
@@ -24,15 +23,20 @@ message! {
     }
 }
 
-/// Versions of the receiver. Text is padded with zero bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MonVer {
-    /// Of the software.
-    pub software: [u8; 30],
-    /// Of the hardware.
-    pub hardware: [u8; 10],
-    /// More about both.
-    pub extensions: Vec<[u8; 30]>,
+record! {
+    /// Versions of the receiver. Text is padded with zero bytes.
+    MonVer: Le {
+        /// Of the software.
+        software: [u8; 30],
+        /// Of the hardware.
+        hardware: [u8; 10],
+        /// More about both.
+        extensions: Vec<[u8; 30]>,
+    }
+}
+
+impl Payload for MonVer {
+    const ID: MessageId = MessageId::new(0x0a, 0x04);
 }
 
 impl MonVer {
@@ -63,24 +67,6 @@ fn padded<const N: usize>(text: &str) -> [u8; N] {
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-impl Payload for MonVer {
-    const ID: MessageId = MessageId::new(0x0a, 0x04);
-
-    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let wrong_length = ParseError::Length { what: "MonVer", need: 40, got: payload.len() };
-        let (software, rest) = payload.split_first_chunk().ok_or(wrong_length.clone())?;
-        let (hardware, rest) = rest.split_first_chunk().ok_or(wrong_length.clone())?;
-        let (extensions, []) = rest.as_chunks() else { return Err(wrong_length) };
-        Ok(Self { software: *software, hardware: *hardware, extensions: extensions.to_vec() })
-    }
-
-    fn emit(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.software);
-        out.extend_from_slice(&self.hardware);
-        out.extend_from_slice(self.extensions.as_flattened());
-    }
 }
 
 impl Serialize for MonVer {

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::field::{Le, message, record};
 use super::{MessageId, Payload};
 use crate::wire::ParseError;
+use crate::wire::record::{Reader, Record, put_le, record};
 
 message! {
     /// Position, earth-centred.
@@ -17,9 +17,6 @@ message! {
         /// Accuracy.
         p_acc_cm: u32,
     }
-}
-
-message! {
     /// Position.
     NavPosllh 0x01 0x02 28 {
         /// GPS time of week.
@@ -37,9 +34,6 @@ message! {
         /// Vertical accuracy.
         v_acc_mm: u32,
     }
-}
-
-message! {
     /// State of the fix.
     NavStatus 0x01 0x03 16 {
         /// GPS time of week.
@@ -57,9 +51,6 @@ message! {
         /// Time since start or reset.
         msss_ms: u32,
     }
-}
-
-message! {
     /// Dilution of precision.
     NavDop 0x01 0x04 18 {
         /// GPS time of week.
@@ -79,9 +70,6 @@ message! {
         /// Easting.
         e_dop_centi: u16,
     }
-}
-
-message! {
     /// The old navigation solution, gone in generation 9.
     NavSol 0x01 0x06 52 {
         /// GPS time of week.
@@ -111,9 +99,6 @@ message! {
         /// Reserved.
         reserved2: u32,
     }
-}
-
-message! {
     /// Position, velocity and time.
     NavPvt 0x01 0x07 92 {
         /// GPS time of week.
@@ -179,9 +164,6 @@ message! {
         /// Its accuracy.
         mag_acc_centideg: u16,
     }
-}
-
-message! {
     /// Velocity, earth-centred.
     NavVelecef 0x01 0x11 20 {
         /// GPS time of week.
@@ -191,9 +173,6 @@ message! {
         /// Accuracy.
         s_acc_cm_s: u32,
     }
-}
-
-message! {
     /// Velocity.
     NavVelned 0x01 0x12 36 {
         /// GPS time of week.
@@ -211,9 +190,6 @@ message! {
         /// Course accuracy.
         c_acc_1e5_deg: u32,
     }
-}
-
-message! {
     /// Position, earth-centred, to 0.1 mm.
     NavHpposecef 0x01 0x13 28 {
         /// Of the message, 0.
@@ -231,9 +207,6 @@ message! {
         /// Accuracy.
         p_acc_100um: u32,
     }
-}
-
-message! {
     /// Position to 1e-9 degrees and 0.1 mm.
     NavHpposllh 0x01 0x14 36 {
         /// Of the message, 0.
@@ -265,9 +238,6 @@ message! {
         /// Vertical accuracy.
         v_acc_100um: u32,
     }
-}
-
-message! {
     /// GPS time.
     NavTimegps 0x01 0x20 16 {
         /// GPS time of week.
@@ -283,9 +253,6 @@ message! {
         /// Accuracy.
         t_acc_ns: u32,
     }
-}
-
-message! {
     /// UTC.
     NavTimeutc 0x01 0x21 20 {
         /// GPS time of week.
@@ -309,9 +276,6 @@ message! {
         /// Bit 0 time of week, 1 week, 2 UTC, 4-7 whose UTC (3: USNO).
         valid: u8,
     }
-}
-
-message! {
     /// The receiver's clock.
     NavClock 0x01 0x22 20 {
         /// GPS time of week.
@@ -325,9 +289,6 @@ message! {
         /// Accuracy of the frequency.
         f_acc_ps_s: u32,
     }
-}
-
-message! {
     /// Leap seconds.
     NavTimels 0x01 0x26 24 {
         /// GPS time of week.
@@ -355,9 +316,6 @@ message! {
         /// Bit 0 present number, 1 time to event.
         valid: u8,
     }
-}
-
-message! {
     /// Covariances.
     NavCov 0x01 0x36 64 {
         /// GPS time of week.
@@ -375,9 +333,6 @@ message! {
         /// NN, NE, ND, EE, ED, DD.
         vel_m2_s2: [f32; 6],
     }
-}
-
-message! {
     /// Position relative to a base station, version 1.
     NavRelposned 0x01 0x3c 64 {
         /// Of the message, 1.
@@ -411,9 +366,6 @@ message! {
         /// Bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
         flags: u32,
     }
-}
-
-message! {
     /// End of the epoch.
     NavEoe 0x01 0x61 4 {
         /// GPS time of week.
@@ -423,7 +375,8 @@ message! {
 
 record! {
     /// One satellite of [`NavSat`].
-    SatInfo {
+    #[derive(Copy, Default, Serialize)]
+    SatInfo: Le 12 {
         /// 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
         /// Number within the system.
@@ -440,11 +393,9 @@ record! {
         /// 8-10 orbit (1 ephemeris, 2 almanac), 11 ephemeris, 12 almanac available.
         flags: u32,
     }
-}
-
-record! {
     /// One channel of [`NavSvinfo`].
-    ChannelInfo {
+    #[derive(Copy, Default, Serialize)]
+    ChannelInfo: Le 12 {
         /// 255 when none is assigned.
         channel: u8,
         /// In the flat numbering: GPS 1-32, GLONASS 65-96.
@@ -479,24 +430,23 @@ pub struct NavSat {
 
 impl Payload for NavSat {
     const ID: MessageId = MessageId::new(0x01, 0x35);
+}
 
+impl Record for NavSat {
     fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let (head, rows) = head_and_rows("NavSat", payload, |head| head[5])?;
-        Ok(Self {
-            itow_ms: Le::get(&head[..4]),
-            version: head[4],
-            reserved1: [head[6], head[7]],
-            satellites: rows,
-        })
+        let mut from = Reader::new("NavSat", payload);
+        let (itow_ms, [version, count], reserved1) = (from.le()?, from.array()?, from.array()?);
+        let satellites = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { itow_ms, version, reserved1, satellites })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        self.itow_ms.put(out);
-        out.extend([self.version, self.satellites.len() as u8]);
-        self.reserved1.put(out);
-        for row in self.satellites.iter().take(255) {
-            row.put(out);
-        }
+        let satellites = &self.satellites[..self.satellites.len().min(255)];
+        put_le(out, &[self.itow_ms]);
+        out.extend([self.version, satellites.len() as u8]);
+        out.extend(self.reserved1);
+        put_le(out, satellites);
     }
 }
 
@@ -515,38 +465,23 @@ pub struct NavSvinfo {
 
 impl Payload for NavSvinfo {
     const ID: MessageId = MessageId::new(0x01, 0x30);
+}
 
+impl Record for NavSvinfo {
     fn parse(payload: &[u8]) -> Result<Self, ParseError> {
-        let (head, rows) = head_and_rows("NavSvinfo", payload, |head| head[4])?;
-        Ok(Self {
-            itow_ms: Le::get(&head[..4]),
-            global_flags: head[5],
-            reserved1: [head[6], head[7]],
-            channels: rows,
-        })
+        let mut from = Reader::new("NavSvinfo", payload);
+        let (itow_ms, [count, global_flags], reserved1) =
+            (from.le()?, from.array()?, from.array()?);
+        let channels = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { itow_ms, global_flags, reserved1, channels })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        self.itow_ms.put(out);
-        out.extend([self.channels.len() as u8, self.global_flags]);
-        self.reserved1.put(out);
-        for row in self.channels.iter().take(255) {
-            row.put(out);
-        }
+        let channels = &self.channels[..self.channels.len().min(255)];
+        put_le(out, &[self.itow_ms]);
+        out.extend([channels.len() as u8, self.global_flags]);
+        out.extend(self.reserved1);
+        put_le(out, channels);
     }
-}
-
-/// Eight bytes, one of which counts the rows of twelve bytes after them.
-fn head_and_rows<T: Le>(
-    what: &'static str,
-    payload: &[u8],
-    count: impl Fn(&[u8]) -> u8,
-) -> Result<([u8; 8], Vec<T>), ParseError> {
-    let wrong_length = |need| ParseError::Length { what, need, got: payload.len() };
-    let (head, rows) = payload.split_first_chunk::<8>().ok_or(wrong_length(8))?;
-    let need = usize::from(count(head)) * T::SIZE;
-    if rows.len() != need {
-        return Err(wrong_length(8 + need));
-    }
-    Ok((*head, rows.chunks_exact(T::SIZE).map(T::get).collect()))
 }

@@ -4,6 +4,7 @@ use super::cfg::*;
 use super::mon::*;
 use super::nav::*;
 use super::*;
+use crate::wire::tests::hex as bytes;
 
 /// Frames of the interface description's messages with their checksums.
 const GOLDEN: &[&str] = &[
@@ -26,10 +27,6 @@ const GOLDEN: &[&str] = &[
     "B5 62 06 8B 08 00 00 00 00 00 01 00 21 30 EB 07",
     "B5 62 06 8B 0A 00 01 00 00 00 01 00 21 30 64 00 52 C7",
 ];
-
-fn bytes(hex: &str) -> Vec<u8> {
-    hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
-}
 
 fn message(hex: &str) -> Message {
     Message::from_frame(&Frame::parse(&bytes(hex)).unwrap()).unwrap().unwrap()

@@ -6,6 +6,7 @@
 
 use crate::wire::ParseError;
 use crate::wire::checksum::crc16_xmodem;
+use crate::wire::framer::{NoFrame, head, require, whole};
 
 /// First byte of a packet.
 pub const SYNC: u8 = 0xfa;
@@ -112,27 +113,18 @@ impl Layout {
         self.header_len() + self.payload_len() + 2
     }
 
-    /// Reads the layout at the front of a packet; `None` when more bytes are needed.
-    pub fn parse(bytes: &[u8]) -> Option<Result<Self, ParseError>> {
-        let (&[_, groups], mut rest) = bytes.split_first_chunk()?;
-        if groups & 0x80 != 0 {
-            let allowed = "groups 0 to 6";
-            return Some(Err(ParseError::Value { field: "groups", value: groups.into(), allowed }));
-        }
+    /// The layout at the front of a packet.
+    pub(super) fn scan(bytes: &[u8]) -> Result<Self, NoFrame> {
+        let [_, groups] = head(bytes)?;
+        require(groups & 0x80 == 0)?;
         let mut masks = [0; GROUPS];
-        for (group, mask) in masks.iter_mut().enumerate() {
-            if groups & (1 << group) == 0 {
-                continue;
-            }
-            let (bytes, after) = rest.split_first_chunk()?;
-            *mask = u16::from_le_bytes(*bytes);
-            if *mask == 0 {
-                let allowed = "one field or more";
-                return Some(Err(ParseError::Value { field: "field mask", value: 0, allowed }));
-            }
-            rest = after;
+        let present = (0..GROUPS).filter(|group| groups & (1 << group) != 0);
+        for (place, group) in present.enumerate() {
+            let mask = whole(bytes, 4 + 2 * place)?;
+            masks[group] = u16::from_le_bytes([mask[2 + 2 * place], mask[3 + 2 * place]]);
+            require(masks[group] != 0)?;
         }
-        Some(Self::new(masks))
+        Ok(Self::new(masks)?)
     }
 }
 
@@ -187,7 +179,7 @@ impl BinaryPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::fields::{hex, put_f32s_le};
+    use crate::wire::{record::put_le, tests::hex};
 
     #[test]
     fn a_packet_is_the_librarys() {
@@ -198,9 +190,9 @@ mod tests {
             assert_eq!(group, Group::Common);
             match bit {
                 0 => out.extend(5_000_000_000u64.to_le_bytes()),
-                4 => put_f32s_le(out, &[0.0, 0.0, 0.707_106_77, 0.707_106_77]),
-                5 => put_f32s_le(out, &[0.01, -0.02, 0.03]),
-                8 => put_f32s_le(out, &[0.1, -0.2, -9.81]),
+                4 => put_le(out, &[0f32, 0.0, 0.707_106_77, 0.707_106_77]),
+                5 => put_le(out, &[0.01f32, -0.02, 0.03]),
+                8 => put_le(out, &[0.1f32, -0.2, -9.81]),
                 _ => unreachable!("field {bit}"),
             }
         });
@@ -224,8 +216,8 @@ mod tests {
         assert!(Layout::new([0x8000, 0, 0, 0, 0, 0, 0]).is_err());
         assert!(Layout::new([0, 0x400, 0, 0, 0, 0, 0]).is_err());
         assert!(Layout::new([0x7fff, 0x3ff, 0x1fff, 0x3fff, 0xfff, 0x1fff, 0x3fff]).is_err());
-        assert!(Layout::parse(&[SYNC, 0x81, 1, 0]).unwrap().is_err());
-        assert!(Layout::parse(&[SYNC, 0x01, 0, 0]).unwrap().is_err());
-        assert!(Layout::parse(&[SYNC, 0x03, 1, 0, 1]).is_none());
+        assert_eq!(Layout::scan(&[SYNC, 0x81, 1, 0]), Err(NoFrame::Refused));
+        assert_eq!(Layout::scan(&[SYNC, 0x01, 0, 0]), Err(NoFrame::Refused));
+        assert_eq!(Layout::scan(&[SYNC, 0x03, 1, 0, 1]), Err(NoFrame::Incomplete));
     }
 }

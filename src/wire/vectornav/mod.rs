@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use self::binary::{BinaryPacket, Layout};
 use super::checksum::{crc16_xmodem, xor8};
-use super::stream::{Framing, Scan};
+use super::framer::{Framing, NoFrame, require, whole};
 
 /// Longest line, line end included.
 pub const MAX_LINE: usize = 256;
@@ -91,15 +91,18 @@ impl Line {
         out.extend_from_slice(if self.has_return { b"\r\n" } else { b"\n" });
     }
 
-    fn parse(line: &str, has_return: bool) -> Option<Self> {
-        let (body, sum) = line.strip_prefix('$')?.split_once('*')?;
-        let is_plain = body.bytes().all(|b| (0x20..0x7f).contains(&b) && b != b'$');
-        let is_sum = sum.len() <= 4 && sum.bytes().all(|b| b.is_ascii_alphanumeric());
-        (is_plain && is_sum && body.starts_with("VN")).then(|| Self {
-            body: body.to_owned(),
-            sum: sum.to_owned(),
-            has_return,
-        })
+    /// Reads a line without its `\n`.
+    fn parse(line: &str) -> Result<Self, NoFrame> {
+        let (line, has_return) = match line.strip_suffix('\r') {
+            Some(line) => (line, true),
+            None => (line, false),
+        };
+        let parts = line.strip_prefix('$').and_then(|line| line.split_once('*'));
+        let (body, sum) = parts.ok_or(NoFrame::Refused)?;
+        let is_plain = body.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b'$');
+        let is_sum = sum.len() <= 4 && sum.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        require(is_plain && is_sum && body.starts_with("VN"))?;
+        Ok(Self { body: body.to_owned(), sum: sum.to_owned(), has_return })
     }
 }
 
@@ -164,52 +167,41 @@ impl Frame {
 pub struct VectorNav;
 
 impl VectorNav {
-    fn scan_line(bytes: &[u8]) -> Scan<Frame> {
+    fn line(bytes: &[u8]) -> Result<(Line, usize), NoFrame> {
         let window = &bytes[..bytes.len().min(MAX_LINE)];
-        let Some(end) = window.iter().position(|b| *b == b'\n') else {
+        let Some(end) = window.iter().position(|byte| *byte == b'\n') else {
             // A `$` after the first begins a line of its own.
-            let is_broken_off = window[1..].contains(&b'$') || window.len() == MAX_LINE;
-            return if is_broken_off { Scan::Skip(1) } else { Scan::Incomplete };
+            require(!window[1..].contains(&b'$') && window.len() < MAX_LINE)?;
+            return Err(NoFrame::Incomplete);
         };
-        let line = &window[..end];
-        let (line, has_return) = match line.split_last() {
-            Some((b'\r', line)) => (line, true),
-            _ => (line, false),
-        };
-        match std::str::from_utf8(line).ok().and_then(|line| Line::parse(line, has_return)) {
-            Some(line) => Scan::Frame(Frame::Line(line), end + 1),
-            None => Scan::Skip(1),
-        }
+        let text = std::str::from_utf8(&window[..end]).map_err(|_| NoFrame::Refused)?;
+        Ok((Line::parse(text)?, end + 1))
     }
 
-    fn scan_packet(bytes: &[u8]) -> Scan<Frame> {
-        let layout = match Layout::parse(bytes) {
-            None => return Scan::Incomplete,
-            Some(Err(_)) => return Scan::Skip(1),
-            Some(Ok(layout)) => layout,
-        };
-        let length = layout.packet_len();
-        let Some(packet) = bytes.get(..length) else { return Scan::Incomplete };
-        if crc16_xmodem(&packet[1..]) != 0 {
-            return Scan::Skip(1);
-        }
-        let payload = packet[layout.header_len()..length - 2].to_vec();
-        Scan::Frame(Frame::Packet(BinaryPacket { layout, payload }), length)
+    fn packet(bytes: &[u8]) -> Result<(BinaryPacket, usize), NoFrame> {
+        let layout = Layout::scan(bytes)?;
+        let packet = whole(bytes, layout.packet_len())?;
+        require(crc16_xmodem(&packet[1..]) == 0)?;
+        let payload = packet[layout.header_len()..packet.len() - 2].to_vec();
+        Ok((BinaryPacket { layout, payload }, packet.len()))
     }
 }
 
 impl Framing for VectorNav {
     type Frame = Frame;
-    const MAX_LEN: usize = binary::MAX_LEN;
 
-    fn scan(bytes: &[u8]) -> Scan<Frame> {
+    fn max_len(&self) -> usize {
+        binary::MAX_LEN
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        matches!(byte, b'$' | binary::SYNC)
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
         match bytes[0] {
-            b'$' => Self::scan_line(bytes),
-            binary::SYNC => Self::scan_packet(bytes),
-            _ => {
-                let next = bytes.iter().position(|b| matches!(*b, b'$' | binary::SYNC));
-                Scan::Skip(next.unwrap_or(bytes.len()))
-            }
+            b'$' => Self::line(bytes).map(|(line, length)| (Frame::Line(line), length)),
+            _ => Self::packet(bytes).map(|(packet, length)| (Frame::Packet(packet), length)),
         }
     }
 }
@@ -217,8 +209,7 @@ impl Framing for VectorNav {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::stream::{frames_in, tests::check};
-    use proptest::prelude::*;
+    use crate::wire::framer::Framer;
 
     fn emit(frame: &Frame) -> Vec<u8> {
         let mut out = vec![0xa5];
@@ -245,7 +236,7 @@ mod tests {
             let line = Line::new(body, Checksum::Xor);
             assert_eq!(emit(&Frame::Line(line.clone())), bytes);
             assert_eq!(line.checked(), Some(Checksum::Xor));
-            assert_eq!(frames_in::<VectorNav>(&bytes), [Frame::Line(line)]);
+            assert_eq!(Framer::new(VectorNav).frames(&bytes), [Frame::Line(line)]);
         }
     }
 
@@ -266,7 +257,7 @@ mod tests {
     fn checksums_can_be_long_left_out_or_wrong() {
         let long = Line::new("VNRRG,01", Checksum::Crc16);
         assert_eq!((long.sum.len(), long.checked()), (4, Some(Checksum::Crc16)));
-        let found = frames_in::<VectorNav>(b"$VNRRG,01*XX\n$VNRRG,01*73\r\n$VNRRG,01*7\r\n");
+        let found = Framer::new(VectorNav).frames(b"$VNRRG,01*XX\n$VNRRG,01*73\r\n$VNRRG,01*7\r\n");
         let checked: Vec<_> = found
             .iter()
             .map(|frame| match frame {
@@ -279,25 +270,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_broken_off_does_not_hide_the_next() {
-        let found = frames_in::<VectorNav>(b"$VNRRG,0$VNRRG,01*72\r\n");
+        let found = Framer::new(VectorNav).frames(b"$VNRRG,0$VNRRG,01*72\r\n");
         assert_eq!(found, [Frame::Line(Line::new("VNRRG,01", Checksum::Xor))]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_stream_is_survived(
-            parts in prop::collection::vec(prop_oneof![
-                prop::collection::vec(any::<u8>(), 0..40),
-                "[$VNR,0-9*\r\n]{0,20}".prop_map(String::into_bytes),
-                Just(b"$VNRRG,01*72\r\n".to_vec()),
-                Just(emit(&Frame::Packet(BinaryPacket {
-                    layout: Layout::new([0x101, 2, 0, 0, 0, 1, 0]).unwrap(),
-                    payload: vec![0xfa; 30],
-                }))),
-            ], 0..8),
-            cut in 1usize..40,
-        ) {
-            check::<VectorNav>(&parts.concat(), cut, emit);
-        }
     }
 }

@@ -6,6 +6,8 @@
 
 use core::net::Ipv4Addr;
 
+use crate::wire::framer::{Framing, NoFrame, require};
+
 /// What every command begins with.
 const BEGINNING: &str = "#HDL";
 /// What it ends with.
@@ -102,29 +104,29 @@ fn address(digits: &str) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::new(octet(0)?, octet(1)?, octet(2)?, octet(3)?))
 }
 
-/// Finds commands among what arrives.
-#[derive(Clone, Debug, Default)]
-pub struct CommandReader {
-    /// The command that has begun.
-    begun: Vec<u8>,
-}
+/// Finds the texts of commands, from `#` to `$`, in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Commands;
 
-impl CommandReader {
-    /// Takes a byte; the whole text of a command when it was its last.
-    pub fn feed(&mut self, byte: u8) -> Option<String> {
-        if byte == b'#' {
-            self.begun.clear();
-        } else if self.begun.is_empty() {
-            return None; // between commands
-        }
-        self.begun.push(byte);
-        if byte == END {
-            return String::from_utf8(std::mem::take(&mut self.begun)).ok();
-        }
-        if self.begun.len() == LONGEST {
-            self.begun.clear();
-        }
-        None
+impl Framing for Commands {
+    type Frame = String;
+
+    fn max_len(&self) -> usize {
+        LONGEST
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == b'#'
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(String, usize), NoFrame> {
+        let window = &bytes[..bytes.len().min(LONGEST)];
+        let after = window[1..].iter().position(|byte| matches!(*byte, b'#' | END));
+        let text = &window[..after.ok_or(NoFrame::Incomplete)? + 2];
+        // A `#` begins another command.
+        require(text.ends_with(&[END]))?;
+        let text = std::str::from_utf8(text).map_err(|_| NoFrame::Refused)?;
+        Ok((text.to_owned(), text.len()))
     }
 }
 
@@ -133,6 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::wire::framer::Framer;
 
     fn words() -> CommandWords {
         CommandWords {
@@ -181,22 +184,15 @@ mod tests {
 
     #[test]
     fn commands_are_found_in_pieces_and_noise() {
-        let mut reader = CommandReader::default();
         let heard = b"$x\r\n#HDLRPM#HDLRPM0600$\xff\x00#\xff$#HDLRETS$";
-        let found: Vec<_> = heard.iter().filter_map(|byte| reader.feed(*byte)).collect();
+        let found = Framer::new(Commands).frames(heard);
         assert_eq!(found, ["#HDLRPM0600$", "#HDLRETS$"]);
     }
 
     proptest! {
         #[test]
-        fn anything_is_heard_without_harm(bytes: Vec<u8>) {
-            let mut reader = CommandReader::default();
-            for byte in bytes {
-                if let Some(text) = reader.feed(byte) {
-                    let _ = Command::parse(&text, &words());
-                }
-                prop_assert!(reader.begun.len() < LONGEST);
-            }
+        fn any_text_is_answered(text: String) {
+            let _ = Command::parse(&format!("#HDL{text}$"), &words());
         }
     }
 }

@@ -3,18 +3,20 @@
 
 use libfuzzer_sys::fuzz_target;
 use menura::wire::cola::Dialect;
-use menura::wire::cola::frame::{Splitter, emit};
+use menura::wire::cola::frame::Cola;
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
+use menura::wire::framer::Framer;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&cut, bytes)) = bytes.split_first() else { return };
-    let mut splitter = Splitter::new(4096);
-    for piece in bytes.chunks(usize::from(cut).max(1)) {
-        splitter.push(piece, |frame| {
+    let mut framer = Framer::new(Cola { max_content: 4096 });
+    for mut portion in bytes.chunks(usize::from(cut).max(1)) {
+        while let Some(piece) = framer.next_piece(&mut portion) {
+            let Some(frame) = piece.frame else { continue };
             read(frame.dialect, &frame.content);
-            assert_eq!(emit(frame.dialect, &frame.content), frame.emit());
-        });
+            assert_eq!(frame.emit(), piece.bytes);
+        }
     }
     for dialect in [Dialect::A, Dialect::B] {
         read(dialect, bytes);

@@ -2,18 +2,18 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use menura::wire::framer::Framer;
 use menura::wire::fdilink::FdiLink;
-use menura::wire::stream::StreamDecoder;
 
 fuzz_target!(|bytes: &[u8]| {
     let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
-    let mut decoder = StreamDecoder::new();
-    for portion in bytes.chunks(cut) {
-        decoder.push(portion);
-        while let Some((frame, as_sent)) = decoder.next_frame::<FdiLink>() {
+    let mut framer = Framer::new(FdiLink);
+    for mut portion in bytes.chunks(cut) {
+        while let Some(piece) = framer.next_piece(&mut portion) {
+            let Some(frame) = piece.frame else { continue };
             let mut again = Vec::new();
             frame.emit(&mut again);
-            assert_eq!(again, as_sent);
+            assert_eq!(again, piece.bytes);
         }
     }
 });

@@ -13,35 +13,41 @@ use menura::devices::gnss::Gnss;
 use menura::sensors::gnss::SkySensor;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
-use menura::wire::gnss_stream::{PieceKind, Splitter};
+use menura::wire::framer::Framer;
+use menura::wire::gnss_stream::{Frame, GnssStream};
 use menura::wire::nmea::{RawSentence, Sentence};
-use menura::wire::ubx::{Frame, Message};
+use menura::wire::ubx::Message;
 
 static EPOCH: LazyLock<Epoch> =
     LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut splitter = Splitter::default();
-    let mut joined = Vec::new();
-    splitter.push(bytes);
-    while let Some(piece) = splitter.next_piece().or_else(|| splitter.next_at_end()) {
-        match piece.kind {
-            PieceKind::Line => {
-                if let Ok(raw) = RawSentence::parse(&piece.bytes) {
+    let mut framer = Framer::new(GnssStream);
+    let (mut joined, mut rest) = (Vec::new(), bytes);
+    loop {
+        let Some(piece) = framer.next_piece(&mut rest) else {
+            if !framer.is_amid() {
+                break;
+            }
+            framer.end();
+            continue;
+        };
+        match &piece.frame {
+            Some(Frame::Line(line)) => {
+                if let Ok(raw) = RawSentence::parse(line) {
                     assert_eq!(raw.to_bytes(), piece.bytes);
                     if let Some(Ok(sentence)) = Sentence::from_raw(&raw) {
                         assert_eq!(sentence.to_bytes(), piece.bytes);
                     }
                 }
             }
-            PieceKind::Ubx => {
-                let frame = Frame::parse(&piece.bytes).expect("a frame, as it was told");
+            Some(Frame::Ubx(frame)) => {
                 assert_eq!(frame.to_bytes(), piece.bytes);
-                if let Some(Ok(message)) = Message::from_frame(&frame) {
-                    assert_eq!(message.to_frame(), frame);
+                if let Some(Ok(message)) = Message::from_frame(frame) {
+                    assert_eq!(message.to_frame(), *frame);
                 }
             }
-            PieceKind::Rtcm3 | PieceKind::Noise => {}
+            Some(Frame::Rtcm3(_)) | None => {}
         }
         joined.extend(piece.bytes);
     }

@@ -14,7 +14,8 @@ use menura::links::Peer;
 use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
 use menura::time::{Epoch, SimTime};
 use menura::wire::cola::Dialect;
-use menura::wire::cola::frame::{Next, emit, next};
+use menura::wire::cola::frame::{Cola, emit};
+use menura::wire::framer::Framer;
 
 const RIG: &str = r#"
 [world]
@@ -94,7 +95,8 @@ fn step(device: &mut dyn Device, now: u64) {
         let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = transmit.output else {
             panic!("no bytes")
         };
-        let Next::Frame { length, .. } = next(&bytes, 1 << 20) else { panic!("no telegram") };
-        assert_eq!(length, bytes.len());
+        let mut framer = Framer::new(Cola { max_content: 1 << 20 });
+        assert!(framer.next_frame(&mut &bytes[..]).is_some(), "no telegram");
+        assert_eq!(framer.taken(), bytes.len() as u64);
     }
 }

@@ -11,8 +11,9 @@ use menura::devices::{Device, Output};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::{Measurement, Outcome, PulseReturns, Subject};
 use menura::time::SimTime;
+use menura::wire::framer::Framer;
 use menura::wire::sick_lms2xx::command::Command;
-use menura::wire::sick_lms2xx::frame::{self, FrameReader, Item, MAX_PAYLOAD, OVERHEAD};
+use menura::wire::sick_lms2xx::frame::{self, Item, MAX_PAYLOAD, OVERHEAD, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
 
 const MS: u64 = 1_000_000;
@@ -52,9 +53,7 @@ fn converse(name: &str, mut bytes: &[u8]) {
     run(&mut scanner, &mut now, 60_000);
     scanner.handle_input(SimTime(now), &frame::emit(0, &Command::Status.emit()));
     let said = run(&mut scanner, &mut now, 2000);
-    let mut reader = FrameReader::new();
-    reader.push(&said);
-    let mut items = std::iter::from_fn(|| reader.next_item());
+    let mut items = Framer::new(Telegrams::default()).frames(&said).into_iter();
     let answered = items.any(|item| match item {
         Item::Telegram { payload, .. } => {
             matches!(Reply::parse(&payload), Ok(Reply { body: Body::Status(_), .. }))

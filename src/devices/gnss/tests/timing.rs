@@ -1,6 +1,7 @@
 //! When a receiver says what it says: pulse, latency, window and lag.
 
 use super::*;
+use crate::wire::record::Record;
 use crate::wire::ubx::mon::TimTp;
 
 #[test]

@@ -16,8 +16,8 @@ use super::output::{Measured, Stream, f32s, ned_from_frd, roll_pitch_yaw};
 use super::{Protocol, Unit};
 use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
-use crate::wire::fields::put_f32s_le;
-use crate::wire::stream::StreamDecoder;
+use crate::wire::framer::Framer;
+use crate::wire::record::put_le;
 use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 use crate::wire::vectornav::{Checksum, Format, Frame, Line, VectorNav, error};
 use registers::Registers;
@@ -53,7 +53,7 @@ struct View {
 
 /// See the module.
 pub struct VectorNavUnit {
-    decoder: StreamDecoder,
+    framer: Framer<VectorNav>,
     registers: Registers,
     saved: Registers,
     factory: Registers,
@@ -72,7 +72,7 @@ impl VectorNavUnit {
     pub fn new(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
         let factory = Registers::factory(unit, stored);
         let mut made = Self {
-            decoder: StreamDecoder::new(),
+            framer: Framer::new(VectorNav),
             registers: factory.clone(),
             saved: factory.clone(),
             factory,
@@ -311,19 +311,13 @@ impl Protocol for VectorNavUnit {
         if now < self.silent_until {
             return;
         }
-        self.decoder.push(bytes);
-        let mut lines = Vec::new();
-        while let Some((frame, _)) = self.decoder.next_frame::<VectorNav>() {
+        for frame in self.framer.frames(bytes) {
             // Binary packets only ever leave a unit.
-            if let Frame::Line(line) = frame {
-                lines.push(line);
-            }
-        }
-        for line in lines {
+            let Frame::Line(line) = frame else { continue };
             self.on_line(now, &line, unit);
             if now < self.silent_until {
                 // What came behind a reset is not heard.
-                self.decoder.reset();
+                self.framer.clear();
                 break;
             }
         }
@@ -416,33 +410,33 @@ fn binary(layout: Layout, view: &View) -> Vec<u8> {
 
 fn quaternion(view: &View, out: &mut Vec<u8>) {
     let q = view.attitude;
-    put_f32s_le(out, &[q.x, q.y, q.z, q.w].map(|x| x as f32));
+    put_le(out, &[q.x, q.y, q.z, q.w].map(|x| x as f32));
 }
 
 fn delta_angle(view: &View, out: &mut Vec<u8>) {
-    put_f32s_le(out, &[view.measured.interval_s as f32]);
-    put_f32s_le(out, &f32s(view.measured.delta_angle * 1f64.to_degrees()));
+    put_le(out, &[view.measured.interval_s as f32]);
+    put_le(out, &f32s(view.measured.delta_angle * 1f64.to_degrees()));
 }
 
 fn common(bit: u8, view: &View, out: &mut Vec<u8>) {
     let m = &view.measured;
     match bit {
         0 => out.extend(view.time_ns.to_le_bytes()),
-        3 => put_f32s_le(out, &f32s(view.ypr_deg)),
+        3 => put_le(out, &f32s(view.ypr_deg)),
         4 => quaternion(view, out),
-        5 => put_f32s_le(out, &f32s(m.gyro)),
-        8 => put_f32s_le(out, &f32s(m.accel)),
+        5 => put_le(out, &f32s(m.gyro)),
+        8 => put_le(out, &f32s(m.accel)),
         9 => {
-            put_f32s_le(out, &f32s(m.accel));
-            put_f32s_le(out, &f32s(m.gyro));
+            put_le(out, &f32s(m.accel));
+            put_le(out, &f32s(m.gyro));
         }
         10 => {
-            put_f32s_le(out, &f32s(m.mag));
-            put_f32s_le(out, &[view.temperature_c as f32, view.pressure_kpa as f32]);
+            put_le(out, &f32s(m.mag));
+            put_le(out, &[view.temperature_c as f32, view.pressure_kpa as f32]);
         }
         11 => {
             delta_angle(view, out);
-            put_f32s_le(out, &f32s(m.delta_velocity));
+            put_le(out, &f32s(m.delta_velocity));
         }
         _ => {}
     }
@@ -451,13 +445,13 @@ fn common(bit: u8, view: &View, out: &mut Vec<u8>) {
 fn imu(bit: u8, view: &View, out: &mut Vec<u8>) {
     let m = &view.measured;
     match bit {
-        1 | 8 => put_f32s_le(out, &f32s(m.mag)),
-        2 | 9 => put_f32s_le(out, &f32s(m.accel)),
-        3 | 10 => put_f32s_le(out, &f32s(m.gyro)),
-        4 => put_f32s_le(out, &[view.temperature_c as f32]),
-        5 => put_f32s_le(out, &[view.pressure_kpa as f32]),
+        1 | 8 => put_le(out, &f32s(m.mag)),
+        2 | 9 => put_le(out, &f32s(m.accel)),
+        3 | 10 => put_le(out, &f32s(m.gyro)),
+        4 => put_le(out, &[view.temperature_c as f32]),
+        5 => put_le(out, &[view.pressure_kpa as f32]),
         6 => delta_angle(view, out),
-        7 => put_f32s_le(out, &f32s(m.delta_velocity)),
+        7 => put_le(out, &f32s(m.delta_velocity)),
         11 => {
             // Saturation: magnetometer x, y, z, accelerometer x, y, z, gyro x, y, z from bit 0 on.
             let axes = [m.clipped.mag, m.clipped.accel, m.clipped.gyro];
@@ -474,18 +468,18 @@ fn attitude(bit: u8, view: &View, out: &mut Vec<u8>) {
     let q = view.attitude;
     let gravity = DVec3::Z * view.gravity_m_s2;
     match bit {
-        1 => put_f32s_le(out, &f32s(view.ypr_deg)),
+        1 => put_le(out, &f32s(view.ypr_deg)),
         2 => quaternion(view, out),
         3 => {
             // Body from north-east-down, column by column.
             let matrix = DMat3::from_quat(q.conjugate()).to_cols_array();
-            put_f32s_le(out, &matrix.map(|x| x as f32));
+            put_le(out, &matrix.map(|x| x as f32));
         }
-        4 => put_f32s_le(out, &f32s(q * m.mag)),
-        5 => put_f32s_le(out, &f32s(q * m.accel)),
-        6 => put_f32s_le(out, &f32s(m.accel + q.conjugate() * gravity)),
-        7 => put_f32s_le(out, &f32s(q * m.accel + gravity)),
-        8 => put_f32s_le(out, &view.yaw_pitch_roll_std_deg),
+        4 => put_le(out, &f32s(q * m.mag)),
+        5 => put_le(out, &f32s(q * m.accel)),
+        6 => put_le(out, &f32s(m.accel + q.conjugate() * gravity)),
+        7 => put_le(out, &f32s(q * m.accel + gravity)),
+        8 => put_le(out, &view.yaw_pitch_roll_std_deg),
         _ => {}
     }
 }

@@ -1,19 +1,19 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::configuration::Configuration;
 use crate::wire::sick_lms2xx::data::Unit;
-use crate::wire::sick_lms2xx::frame::{FrameReader, Item, emit};
-use crate::wire::sick_lms2xx::{bytes_of_hex, status_byte};
+use crate::wire::sick_lms2xx::frame::{Item, Telegrams, emit};
+use crate::wire::sick_lms2xx::status_byte;
+use crate::wire::tests::hex;
 
 fn check(bytes: &[u8], body: Body) {
     let reply = Reply { body, status: status_byte::FAMILY };
     assert_eq!(emit(0x80, &reply.emit()), bytes, "{reply:?}");
-    let mut reader = FrameReader::new();
-    reader.push(bytes);
-    let Some(Item::Telegram { address: 0x80, payload }) = reader.next_item() else {
-        panic!("no telegram");
-    };
+    let payload = reply.emit();
+    let telegram = Item::Telegram { address: 0x80, payload: payload.clone() };
+    assert_eq!(Framer::new(Telegrams::default()).frames(bytes), [telegram]);
     assert_eq!(Reply::parse(&payload).unwrap(), reply);
 }
 
@@ -35,7 +35,7 @@ fn values(count: usize, millimetres: u16) -> Values {
 
 /// `head`, so many times `middle`, `tail`; all in hex.
 fn around(head: &str, middle: (&str, usize), tail: &str) -> Vec<u8> {
-    bytes_of_hex(&format!("{head} {} {tail}", format!("{} ", middle.0).repeat(middle.1)))
+    hex(&format!("{head} {} {tail}", format!("{} ", middle.0).repeat(middle.1)))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn short_replies_are_those_that_drivers_expect() {
     };
     let part = Subrange { first: 1, last: 5 };
     let five = Values { values: vec![1000, 1001, 1002, 0x1fff, 0x1ff7], ..values(0, 0) };
-    for (hex, body) in [
+    for (bytes, body) in [
         ("02 80 03 00 A0 00 10 16 0A", Body::Switched(SwitchResult::Done)),
         ("02 80 03 00 A0 01 10 14 0B", Body::Switched(SwitchResult::WrongPassword)),
         ("02 80 02 00 92 10 7F 33", Body::IncorrectCommand),
@@ -75,7 +75,7 @@ fn short_replies_are_those_that_drivers_expect() {
             Body::Subrange { part, values: five, indices: None },
         ),
     ] {
-        check(&bytes_of_hex(hex), body);
+        check(&hex(bytes), body);
     }
 }
 
@@ -148,7 +148,7 @@ fn the_remission_stream_has_pairs() {
     let parts = vec![RemissionPart { part, info, values: vec![[100, 7], [200, 8]] }];
     let bytes = Reply { body: Body::Remission(parts), status: 0x10 }.emit();
     let expected = "F5 01 00 03 00 04 00 02 00 64 00 07 00 C8 00 08 00 10";
-    assert_eq!(bytes, bytes_of_hex(expected));
+    assert_eq!(bytes, hex(expected));
 }
 
 proptest! {

@@ -1,0 +1,265 @@
+//! Structs whose fields follow one another on the wire: declared once, read and written by it.
+
+use super::ParseError;
+
+/// Numbers are least significant byte first.
+#[derive(Clone, Copy, Debug)]
+pub enum Le {}
+
+/// Numbers are most significant byte first.
+#[derive(Clone, Copy, Debug)]
+pub enum Be {}
+
+/// Something that has its own bytes.
+pub trait Record: Sized {
+    /// Reads it from bytes that hold nothing else.
+    ///
+    /// # Errors
+    /// A length or a value that it cannot have.
+    fn parse(bytes: &[u8]) -> Result<Self, ParseError>;
+
+    /// Appends its bytes.
+    fn emit(&self, out: &mut Vec<u8>);
+
+    /// Its bytes.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.emit(&mut bytes);
+        bytes
+    }
+}
+
+/// A field of a record in byte order `Order`.
+pub trait Field<Order>: Sized {
+    /// Bytes it takes; of fields whose length varies, the fewest.
+    const MIN_LEN: usize;
+
+    /// Takes it from the front of what has not been read.
+    ///
+    /// # Errors
+    /// Too few bytes, or a value that it cannot have.
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError>;
+
+    /// Appends it.
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// Takes the parts of some bytes from front to back.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    what: &'static str,
+    whole: usize,
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `bytes`, which messages call `what`.
+    pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
+        Self { what, whole: bytes.len(), rest: bytes }
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// There are fewer; so with all that follow.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    /// The next `count` bytes.
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
+        let (head, rest) =
+            self.rest.split_at_checked(count).ok_or_else(|| self.too_short(count))?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// The next byte.
+    pub fn u8(&mut self) -> Result<u8, ParseError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// The next field, least significant byte first.
+    pub fn le<T: Field<Le>>(&mut self) -> Result<T, ParseError> {
+        T::read(self)
+    }
+
+    /// The next field, most significant byte first.
+    pub fn be<T: Field<Be>>(&mut self) -> Result<T, ParseError> {
+        T::read(self)
+    }
+
+    /// The next `count` fields, least significant byte first.
+    pub fn le_vec<T: Field<Le>>(&mut self, count: impl Into<usize>) -> Result<Vec<T>, ParseError> {
+        (0..count.into()).map(|_| T::read(self)).collect()
+    }
+
+    /// Whether all has been read.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// All that has not been read yet.
+    pub fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// Refuses bytes that are left.
+    pub fn finish(self) -> Result<(), ParseError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        let need = self.whole - self.rest.len();
+        Err(ParseError::Length { what: self.what, need, got: self.whole })
+    }
+
+    fn too_short(&self, missing: usize) -> ParseError {
+        let need = self.whole - self.rest.len() + missing;
+        ParseError::Length { what: self.what, need, got: self.whole }
+    }
+}
+
+/// Reads a `T` from bytes that hold nothing else; messages call it `what`.
+///
+/// # Errors
+/// As [`Record::parse`].
+pub fn parse<Order, T: Field<Order>>(what: &'static str, bytes: &[u8]) -> Result<T, ParseError> {
+    if bytes.len() < T::MIN_LEN {
+        return Err(ParseError::Length { what, need: T::MIN_LEN, got: bytes.len() });
+    }
+    let mut reader = Reader::new(what, bytes);
+    let value = T::read(&mut reader)?;
+    reader.finish()?;
+    Ok(value)
+}
+
+/// Appends `values`, least significant byte first.
+pub fn put_le<T: Field<Le>>(out: &mut Vec<u8>, values: &[T]) {
+    values.iter().for_each(|value| value.write(out));
+}
+
+macro_rules! numbers {
+    ($($type:ty),+) => {
+        $(
+            numbers!(@ $type, Le, from_le_bytes, to_le_bytes);
+            numbers!(@ $type, Be, from_be_bytes, to_be_bytes);
+        )+
+    };
+    (@ $type:ty, $order:ty, $from:ident, $to:ident) => {
+        impl Field<$order> for $type {
+            const MIN_LEN: usize = size_of::<$type>();
+
+            fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+                from.array().map(Self::$from)
+            }
+
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.$to());
+            }
+        }
+    };
+}
+
+numbers!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+impl<Order, T: Field<Order> + Copy + Default, const N: usize> Field<Order> for [T; N] {
+    const MIN_LEN: usize = T::MIN_LEN * N;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let mut items = [T::default(); N];
+        for item in &mut items {
+            *item = T::read(from)?;
+        }
+        Ok(items)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|item| item.write(out));
+    }
+}
+
+/// At the end of a record: there, or not.
+impl<Order, T: Field<Order>> Field<Order> for Option<T> {
+    const MIN_LEN: usize = 0;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        if from.is_empty() { Ok(None) } else { T::read(from).map(Some) }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|item| item.write(out));
+    }
+}
+
+/// At the end of a record: as many as there are.
+impl<Order, T: Field<Order>> Field<Order> for Vec<T> {
+    const MIN_LEN: usize = 0;
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let mut items = Vec::new();
+        while !from.is_empty() {
+            items.push(T::read(from)?);
+        }
+        Ok(items)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|item| item.write(out));
+    }
+}
+
+/// Structs of fields that follow one another without gaps: `Name: Le 12 { field: type, … }`, where
+/// the number is the length on the wire, bytes, and left out when it varies.
+macro_rules! record {
+    ($($(#[$attribute:meta])* $name:ident: $order:ident $($length:literal)? {
+        $($(#[$field_attribute:meta])* $field:ident: $type:ty),+ $(,)?
+    })+) => {
+        $(
+            $(#[$attribute])*
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct $name {
+                $($(#[$field_attribute])* pub $field: $type),+
+            }
+
+            $(const _: () = assert!(
+                <$name as $crate::wire::record::Field<$crate::wire::record::$order>>::MIN_LEN
+                    == $length
+            );)?
+
+            impl $crate::wire::record::Field<$crate::wire::record::$order> for $name {
+                const MIN_LEN: usize = 0 $(
+                    + <$type as $crate::wire::record::Field<$crate::wire::record::$order>>::MIN_LEN
+                )+;
+
+                fn read(
+                    from: &mut $crate::wire::record::Reader<'_>,
+                ) -> Result<Self, $crate::wire::ParseError> {
+                    type Order = $crate::wire::record::$order;
+                    Ok(Self { $($field: $crate::wire::record::Field::<Order>::read(from)?),+ })
+                }
+
+                fn write(&self, out: &mut Vec<u8>) {
+                    type Order = $crate::wire::record::$order;
+                    $($crate::wire::record::Field::<Order>::write(&self.$field, out);)+
+                }
+            }
+
+            impl $crate::wire::record::Record for $name {
+                fn parse(bytes: &[u8]) -> Result<Self, $crate::wire::ParseError> {
+                    $crate::wire::record::parse::<$crate::wire::record::$order, _>(
+                        stringify!($name),
+                        bytes,
+                    )
+                }
+
+                fn emit(&self, out: &mut Vec<u8>) {
+                    $crate::wire::record::Field::write(self, out);
+                }
+            }
+        )+
+    };
+}
+
+pub(crate) use record;
