@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives the robot of a rig whose trajectory is a feed (docs/FEED.md): a circle at 2 m/s.
+"""Moves the robot of a rig with a feed (docs/FEED.md) along a circle at 2 m/s.
 
     menura run examples/feed.toml &
     python3 examples/feed.py
