@@ -1,7 +1,7 @@
 //! The robot's motion: position, orientation and their rates, smooth enough for an IMU.
 //!
 //! ```text
-//! curve over a parameter u        path.rs        line, circle, sine, spline over arc length
+//! curve over a parameter u        path.rs        line, circle, sine, spline over arc length (cubic.rs)
 //!                                 recorded.rs    splines of poses over the file's time
 //!                                 feed.rs        from another simulator, during the run
 //! u over time                     progress.rs    constant rate, or to a stop at the end
@@ -40,6 +40,7 @@
 //! (peak 1.5 m/s², continuous jerk) and stays there. Closed ones repeat for ever; the last pose of a
 //! closed file must be within 1 m of its first, or within 1.5 times the usual step.
 
+mod cubic;
 pub(crate) mod error;
 pub(crate) mod feed;
 pub mod files;

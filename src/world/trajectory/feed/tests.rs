@@ -1,0 +1,139 @@
+use super::*;
+use crate::wire::feed::{MAGIC, VERSION};
+
+const SENDER: &str = "127.0.0.1:5000";
+const MS: u64 = 1_000_000;
+
+fn feed() -> Feed {
+    Feed::new(FeedConfig {
+        listen: "127.0.0.1:7000".parse().unwrap(),
+        hold_after_ns: 500 * MS,
+        position_m: [7.0, 0.0, 0.0],
+        yaw_rad: 1.0,
+    })
+}
+
+/// At the origin, facing east, driving on at 10 m/s and turning left at 1 rad/s.
+fn pose(sequence: u64, time_ms: u64) -> PoseTwist {
+    PoseTwist {
+        magic: MAGIC,
+        version: VERSION,
+        sequence,
+        time_ns: time_ms * MS,
+        position_m: [0.0; 3],
+        orientation_xyzw: [0.0, 0.0, 0.0, 1.0],
+        velocity_m_s: [10.0, 0.0, 0.0],
+        angular_rate_rad_s: [0.0, 0.0, 1.0],
+    }
+}
+
+fn take(feed: &Feed, arrived_ms: u64, pose: PoseTwist) -> Result<(), FeedRefusal> {
+    feed.take(SimTime(arrived_ms * MS), SENDER.parse().unwrap(), &pose.encode())
+}
+
+#[test]
+fn a_constant_twist_is_a_circle() {
+    let feed = feed();
+    take(&feed, 100, pose(1, 9000)).unwrap();
+    let state = feed.state(SimTime(400 * MS));
+    let (sin, cos) = libm::sincos(0.3);
+    let expected = DVec3::new(10.0 * sin, 10.0 * (1.0 - cos), 0.0);
+    assert!((state.world_from_body.translation - expected).length() < 1e-9);
+    assert!((state.velocity_m_s - DVec3::new(10.0 * cos, 10.0 * sin, 0.0)).length() < 1e-9);
+    assert!((state.acceleration_m_s2 - DVec3::new(-10.0 * sin, 10.0 * cos, 0.0)).length() < 1e-9);
+    // A small step forward is what the velocity says.
+    let step = feed.state(SimTime(400 * MS + 1000)).world_from_body.translation;
+    let way = (step - state.world_from_body.translation) / 1e-6;
+    assert!((way - state.velocity_m_s).length() < 1e-4, "{way}");
+    // Straight on, the limit of ever wider circles.
+    let straight = screw(DVec3::X, DVec3::Z * 1e-10, 1.0).translation;
+    assert!((straight - screw(DVec3::X, DVec3::Z * 1e-8, 1.0).translation).length() < 1e-8);
+}
+
+#[test]
+fn a_late_datagram_is_carried_on_from_when_it_was_true() {
+    let feed = feed();
+    let still = |n, ms, x| PoseTwist {
+        position_m: [x, 0.0, 0.0],
+        angular_rate_rad_s: [0.0; 3],
+        ..pose(n, ms)
+    };
+    take(&feed, 100, still(1, 9000, 0.0)).unwrap();
+    // 10 ms later on the sender's clock, 25 ms later on the run's.
+    take(&feed, 125, still(2, 9010, 0.1)).unwrap();
+    let x = |ms: u64| feed.state(SimTime(ms * MS)).world_from_body.translation.x;
+    assert!((x(130) - 0.3).abs() < 1e-4, "{}", x(130));
+    // Earlier instants keep the pose that was known at the time.
+    assert!((x(105) - 0.05).abs() < 1e-4);
+    assert_eq!(feed.shown_at(SimTime(105 * MS)).unwrap().serial, 1);
+    assert_eq!(feed.shown_at(SimTime(130 * MS)).unwrap().serial, 2);
+}
+
+#[test]
+fn a_feed_that_stops_is_held_and_counted_once() {
+    let feed = feed();
+    assert_eq!(feed.state(SimTime::ZERO).world_from_body.translation.x, 7.0);
+    assert!(!feed.has_just_stopped(SimTime(10_000 * MS)), "it has not begun");
+    take(&feed, 0, PoseTwist { angular_rate_rad_s: [0.0; 3], ..pose(1, 0) }).unwrap();
+    let held = feed.state(SimTime(501 * MS));
+    assert_eq!(held.velocity_m_s, DVec3::ZERO);
+    assert!((held.world_from_body.translation.x - 5.0).abs() < 1e-9);
+    assert_eq!(feed.state(SimTime(9000 * MS)), held);
+    assert!(!feed.has_just_stopped(SimTime(500 * MS)));
+    assert!(feed.has_just_stopped(SimTime(501 * MS)));
+    assert!(!feed.has_just_stopped(SimTime(502 * MS)));
+    // It may restart with new numbers and a new clock.
+    take(&feed, 9000, pose(1, 0)).unwrap();
+    assert_eq!(feed.counts(), FeedCounts { poses: 2, holds: 1, ..FeedCounts::default() });
+}
+
+#[test]
+fn the_log_tells_what_came_and_how_long_it_was_shown() {
+    let feed = feed();
+    feed.keep_log();
+    let straight = |n, ms| PoseTwist { angular_rate_rad_s: [0.0; 3], ..pose(n, ms) };
+    take(&feed, 100, straight(1, 9000)).unwrap();
+    take(&feed, 110, straight(2, 9010)).unwrap();
+    assert_eq!(feed.take_log(false).len(), 1, "poses may still be shown; the start may not");
+    feed.state(SimTime(108 * MS));
+    feed.state(SimTime(103 * MS));
+    assert!(feed.has_just_stopped(SimTime(611 * MS)));
+    take(&feed, 700, straight(1, 0)).unwrap();
+    let rows = feed.take_log(true);
+    let told: Vec<_> = rows.iter().map(|row| (row.event, row.at.0 / MS)).collect();
+    use FeedEvent::{First, Hold, Pose};
+    assert_eq!(told, [(First, 100), (Pose, 110), (Hold, 610), (First, 700)]);
+    assert_eq!(rows[0].shown_until, Some(SimTime(108 * MS)));
+    assert_eq!(rows[1].shown_until, None);
+    assert!((rows[2].world_from_body.translation.x - 5.0).abs() < 1e-9);
+    let source = rows[1].source.unwrap();
+    assert_eq!((source.sequence, source.time_ns, source.arrived.0), (2, 9010 * MS, 110 * MS));
+    assert!(feed.take_log(true).is_empty());
+}
+
+#[test]
+fn strangers_and_the_outdated_are_refused() {
+    let feed = feed();
+    take(&feed, 10, pose(5, 10)).unwrap();
+    let stranger = "127.0.0.1:5001".parse().unwrap();
+    let refused = feed.take(SimTime(11 * MS), stranger, &pose(6, 11).encode());
+    assert_eq!(refused, Err(FeedRefusal::Stranger));
+    assert_eq!(take(&feed, 12, pose(5, 12)), Err(FeedRefusal::Outdated));
+    assert_eq!(take(&feed, 12, pose(4, 9)), Err(FeedRefusal::Outdated));
+    take(&feed, 14, pose(8, 14)).unwrap();
+    let worse = PoseTwist { position_m: [f64::NAN; 3], ..pose(9, 15) };
+    assert!(matches!(take(&feed, 15, worse), Err(FeedRefusal::Fault(FeedFault::Value))));
+    let counts = feed.counts();
+    assert_eq!((counts.poses, counts.refused, counts.strangers), (2, 1, 1));
+    assert_eq!((counts.outdated, counts.missing), (2, 2));
+}
+
+#[test]
+fn a_sender_that_pauses_in_its_own_time_is_followed() {
+    let feed = feed();
+    take(&feed, 0, pose(1, 1000)).unwrap();
+    take(&feed, 400, pose(2, 1010)).unwrap();
+    take(&feed, 800, pose(3, 1020)).unwrap();
+    assert_eq!(feed.counts().clock_jumps, 1);
+    assert_eq!(feed.state(SimTime(800 * MS)).world_from_body.translation, DVec3::ZERO);
+}
