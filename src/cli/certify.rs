@@ -10,19 +10,19 @@ use crate::engine::certificate::require::{self, Requirement};
 /// Whether and how a run is certified.
 #[derive(Debug, clap::Args)]
 pub struct CertifyArgs {
-    /// Record when every packet was due, handed to the kernel and stamped by it, and write it here
+    /// Write a certificate: when every packet was due, handed to the kernel, and sent
     ///
-    /// JSON, or a page for people if the name ends in .html. May be given many times.
+    /// The file is JSON, or a page with charts if the name ends in .html. May be repeated.
     #[arg(long, value_name = "FILE")]
     certificate: Vec<PathBuf>,
 
-    /// What the timing must be, as in p99.9<100us,late=0; exit code 3 if it is not
+    /// Require conditions on timing, as in p99.9<100us,late=0; exit with code 3 if one is not met
     ///
-    /// Conditions [DEVICE:]METRIC<LIMIT (or <=, =, >=, >) with commas between. Metrics: p50, p99.9
-    /// and so on, max, mean and drift (in a second) with ns, us, ms or s; late, dropped, thinned,
-    /// refused, unstamped and packets. Measured by transmit timestamps where there are any, else
-    /// when packets are handed to the kernel. Devices that have sent nothing are passed over unless
-    /// they are named.
+    /// Conditions are [DEVICE:]METRIC<LIMIT (or <=, =, >=, >), separated by commas. Metrics with a
+    /// time (ns, us, ms or s) are p50, p99.9 and so on, max, mean, and drift (in a second). Counts
+    /// are late, dropped, thinned, refused, unstamped and packets. Times are those of transmit
+    /// timestamps, or of handing packets to the kernel where there are none. A condition without
+    /// DEVICE applies to every device that has sent something.
     #[arg(long, value_name = "LIST", value_parser = require::parse_list)]
     require: Vec<Requirements>,
 }
@@ -55,7 +55,7 @@ impl CertifyArgs {
 }
 
 impl Certifier {
-    /// Whether anybody wants to know.
+    /// Whether a certificate or a condition was asked for.
     pub fn is_wanted(&self) -> bool {
         !self.files.is_empty() || !self.required.is_empty()
     }

@@ -17,13 +17,13 @@ use findings::{Finding, State};
 /// Arguments of `menura doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// How long to measure how late threads wake up
+    /// How long to measure the lateness of wake-ups
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     measure: Duration,
     /// Print facts and findings as JSON
     #[arg(long)]
     json: bool,
-    /// Exit with 1 if there is anything to change
+    /// Exit with code 1 if anything should be changed
     #[arg(long)]
     strict: bool,
 }

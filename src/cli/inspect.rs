@@ -67,28 +67,28 @@ use crate::devices::hdl64e::profile::{Hdl64eGeneration, LaserTable};
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The capture, pcap or pcapng, or the bytes of a serial device (.bin; --profile says of which)
+    /// A capture (pcap or pcapng), or the recorded bytes of a serial device (.bin, with --profile)
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// One JSON object a line: the packets, then a summary
+    /// Print one JSON object a line: the packets, then a summary
     #[arg(long)]
     json: bool,
-    /// Print at most N packets; the summary is of all
+    /// Print at most N packets; the summary covers all
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
-    /// Take the device for this firmware instead of guessing
+    /// Profile of the device; otherwise it is guessed
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Draw one rotation (or scan), from above and from the driver's seat; prints packets only if
-    /// --packets says so
+    /// Draw one rotation (or scan), from above and from the sensor; packets are then printed only
+    /// with --packets
     #[arg(long, value_name = "FILE.png")]
     plot: Option<PathBuf>,
-    /// Which rotation to draw; 1 is the first whole one
+    /// Which rotation to draw; 1 is the first complete one
     #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     rotation: u64,
-    /// The unit's calibration in the ROS driver's YAML form, to draw with; else the one in the
-    /// stream, or the profile's
+    /// Calibration for drawing, in the YAML form of the ROS driver [default: that of the stream, or
+    /// of the profile]
     #[arg(long, value_name = "FILE.yaml", requires = "plot")]
     calibration: Option<PathBuf>,
 }

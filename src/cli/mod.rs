@@ -37,27 +37,27 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Drive a rig in real time and send its devices' bytes
+    /// Run a rig in real time and send its devices' bytes
     Run(run::Cmd),
-    /// Write the same bytes to files, as fast as the machine allows
+    /// Write the bytes of a rig to files, as fast as the machine allows
     Record(record::Cmd),
-    /// Read and validate a rig and everything it names; send nothing
+    /// Validate a rig and everything it names, and send nothing
     Check(check::Cmd),
-    /// List the firmware profiles, or show one with its sources
+    /// List the firmware profiles, or show one with its settings and sources
     Profiles(profiles::Cmd),
-    /// Print what each packet of a capture, or each frame of a recording, says
+    /// Print the packets of a capture, or the frames of a recorded serial line
     Inspect(inspect::Cmd),
-    /// Send the datagrams of a capture again, on time
+    /// Send the datagrams of a capture again with their original timing
     Replay(replay::Cmd),
-    /// Receive at the robot's computer: jitter, gaps, losses, against a certificate of the sender
+    /// Receive on the robot's computer and measure jitter, gaps and losses
     Probe(probe::Cmd),
-    /// Hold an emulated unit's stream against a real one's capture
+    /// Compare an emulated stream with a capture of a real device
     Twin(twin::Cmd),
-    /// List the built-in scenes and what each is for
+    /// List the built-in scenes and their parameters
     Scenes(scenes::Cmd),
-    /// Check that what is simulated is what was asked for
+    /// Check simulated noise and errors against their specification
     Validate(validate::Cmd),
-    /// Say what on this host keeps packets from leaving on time, and what to change
+    /// Show what on this host keeps packets from leaving on time, and what to change
     Doctor(doctor::Cmd),
 }
 

@@ -20,25 +20,25 @@ const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;
 /// Arguments of `menura probe`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// Ports to listen at, or addresses with ports: 2368, 192.168.3.10:2368, 239.0.0.1:2368
+    /// Ports, or addresses with ports: 2368, 192.168.3.10:2368, 239.0.0.1:2368
     ///
-    /// A multicast group is joined. A port can be had by one program only: stop the driver.
+    /// A multicast group is joined. Stop the driver first: only one program can use a port.
     #[arg(long, required = true, num_args = 1.., value_name = "PORT", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
 
-    /// How long to listen: 10s, 1.5s, 500ms, 2min; until Ctrl-C when left out
+    /// How long to listen: 10s, 1.5s, 500ms, 2min [default: until Ctrl-C]
     #[arg(long, value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Hold what arrives against this certificate of `menura run`, read when the probe ends
+    /// Compare with this certificate of `menura run`; it is read when the probe ends
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 
-    /// Draw the arrivals: how they are spread and when they were late, as a page (.html)
+    /// Write a page (.html) with charts of the arrivals
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }

@@ -12,11 +12,11 @@ use crate::devices::family::{catalogue, family_of};
 /// Arguments of `menura profiles`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The profile to show: a name from the list, or the path of a .toml file
+    /// Show this profile: a name from the list, or the path of a .toml file
     name: Option<String>,
 
-    /// Write the profile's calibration: .xml as Velodyne delivers it, which PCL, MRPT and VeloView
-    /// read, else YAML for the ROS velodyne driver; - is standard output
+    /// Write the profile's calibration: .xml for PCL, MRPT and VeloView, otherwise YAML for the
+    /// ROS velodyne driver; - is standard output
     #[arg(long, value_name = "FILE", requires = "name")]
     calibration: Option<PathBuf>,
 }

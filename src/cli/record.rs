@@ -16,17 +16,17 @@ pub struct Cmd {
     #[command(flatten)]
     rig: RigArgs,
 
-    /// How much to record: 10s, 1.5s, 500ms, 2min
+    /// How much simulated time to record: 10s, 1.5s, 500ms, 2min
     #[arg(long, value_parser = parse_duration)]
     duration: Duration,
 
-    /// Folder for the files; made when it is not there
+    /// Folder for the files; it is created if necessary, and existing files are overwritten
     ///
-    /// One <device>.pcap for a device that sends datagrams (nanosecond stamps, the product's own
-    /// Ethernet, IP and UDP headers), <device>.bin with <device>.idx.csv for any other, truth.csv
-    /// with the robot's pose and truth-<object>.csv with that of each moving object, and faults.csv
-    /// with what each [[fault]] did to which packet, if there are any. No host is there to give
-    /// commands. Files of the same names are overwritten.
+    /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
+    /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
+    /// truth.csv with the robot's pose; truth-<object>.csv with that of each moving object;
+    /// faults.csv with the effects of each [[fault]], if there are any. A recording has no host
+    /// that could give commands.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }

@@ -29,48 +29,47 @@ const MOST_STREAMS: usize = 256;
 /// Arguments of `menura replay`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A pcap or pcapng file; its UDP datagrams are sent, nothing else
+    /// A pcap or pcapng file, of which the UDP datagrams are sent
     capture: PathBuf,
 
-    /// Where they go: an address, or ADDRESS:PORT; as captured when left out
+    /// Send to this address, or ADDRESS:PORT [default: as captured]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_target)]
     to: Option<Target>,
 
-    /// Send only datagrams to this port of the capture; may be given many times
+    /// Send only the datagrams to this port of the capture; may be repeated
     #[arg(long, value_name = "PORT")]
     port: Vec<u16>,
 
-    /// Go on for so long, the capture again and again; once through it when left out
+    /// Repeat the capture for this long: 10s, 2min [default: once]
     #[arg(long, value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Watch the clock for so many microseconds before each due time instead of sleeping
+    /// Spin for this many microseconds before each due time instead of sleeping
     #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
     spin_us: u64,
 
-    /// Hand datagrams to the kernel so many microseconds before they are due; "auto" finds from
-    /// their departures how many it takes
+    /// Hand datagrams to the kernel this many microseconds early; "auto" finds the value from
+    /// transmit timestamps
     #[arg(long, value_name = "US", default_value = "0", value_parser = parse_lead)]
     lead_us: Lead,
 
-    /// A core for the sending thread alone
+    /// Pin the sending thread to this core and keep other threads of Menura off it
     #[arg(long, value_name = "CORE")]
     send_core: Option<usize>,
 
-    /// A core for a second sending thread, which sends what the first has not when its core was
-    /// taken away from it
+    /// Start a standby sender on this core, which sends what the first is kept from sending
     #[arg(long, value_name = "CORE", requires = "send_core")]
     standby_core: Option<usize>,
 
-    /// How the kernel schedules the sending thread
+    /// Scheduling of the sending thread
     #[arg(long, default_value = SchedulerChoice::Fifo.word(), value_parser = choice_parser(SchedulerChoice::WORDS))]
     scheduler: SchedulerChoice,
 
-    /// The kernel lets datagrams go at their due times: needs the qdisc etf or fq
+    /// Let the kernel send datagrams at their due times; needs the qdisc etf or fq
     #[arg(long)]
     launch_time: bool,
 
-    /// Who tells when datagrams left; a network card with a clock of its own can
+    /// Source of transmit timestamps: the kernel, or a network card with its own clock
     #[arg(long, default_value = StampChoice::Kernel.word(), value_parser = choice_parser(StampChoice::WORDS))]
     stamps: StampChoice,
 

@@ -12,17 +12,17 @@ use crate::config::toml::overrides::Override;
 /// A rig file and what the command line changes in it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RigArgs {
-    /// The rig file; left out, the default rig: a robot with all kinds of sensors in the courtyard
+    /// The rig file [default: a robot with lidar, scanner, GNSS and IMU in a courtyard]
     pub rig: Option<PathBuf>,
 
     /// Set one key of the rig, as in world.scene=room or device.roof-lidar.settings.lag_ms=2
     ///
-    /// VALUE is written as in TOML; what is not TOML is taken as a string. Devices go by name or
-    /// by index: device[0]. Relative paths start at the current folder. May be given many times.
+    /// VALUE is TOML, or a string if it is not valid TOML. A device is named or has an index:
+    /// device[0]. Paths are relative to the current folder. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<Override>,
 
-    /// Set the seed of every random draw, as --set seed=N
+    /// Set the seed of all random draws; the same as --set seed=N
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }

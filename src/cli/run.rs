@@ -31,20 +31,20 @@ pub struct Cmd {
     #[command(flatten)]
     rig: RigArgs,
 
-    /// How long to run: 10s, 1.5s, 500ms, 2min; until Ctrl-C when left out
+    /// How long to run: 10s, 1.5s, 500ms, 2min [default: until Ctrl-C]
     #[arg(long, value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Write the summary as JSON to this file
+    /// Write the summary to this file as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Write what each [[fault]] of the rig did to which packet to this file, as CSV
+    /// Write the effects of each [[fault]] of the rig on each packet to this file as CSV
     #[arg(long, value_name = "FILE")]
     fault_log: Option<PathBuf>,
 
-    /// Write what came by a feed, and how long it was shown, to this file, as CSV; that of an object
-    /// goes to FILE-NAME beside it
+    /// Write the poses of a feed, and how long each was shown, to this file as CSV; poses of a
+    /// moving object go to FILE-NAME beside it
     #[arg(long, value_name = "FILE")]
     feed_log: Option<PathBuf>,
 

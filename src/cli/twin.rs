@@ -31,13 +31,13 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Arguments of `menura twin`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// The real unit's capture, pcap or pcapng
+    /// Capture of the real device, pcap or pcapng
     #[arg(value_name = "CAPTURE.pcap")]
     capture: PathBuf,
-    /// The firmware that is to resemble it
+    /// Profile of the emulated device
     #[arg(long, value_name = "NAME")]
     profile: String,
-    /// The emulated unit's surroundings: a built-in scene or a file
+    /// Scene around the emulated device: a built-in scene or a file
     #[arg(long, value_name = "SCENE", default_value = "courtyard")]
     scene: String,
     /// Draw both streams' distributions

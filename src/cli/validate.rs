@@ -20,7 +20,7 @@ struct Output {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw what was found
+    /// Draw the result
     #[arg(long, value_name = "FILE.png")]
     plot: Option<PathBuf>,
 }

@@ -48,7 +48,7 @@ pub(super) struct Allan {
     /// Simulated time: 30min, 2h
     #[arg(long, value_parser = parse_duration, default_value = "2h")]
     duration: Duration,
-    /// Of the random numbers
+    /// Seed of the random draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -49,10 +49,10 @@ pub(super) struct Vepd {
     /// Error models of the receiver to compare
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Variant::PAPER)]
     variants: Vec<Variant>,
-    /// The error model that the others are held against
+    /// The error model with which the others are compared
     #[arg(long, value_enum, default_value_t = Variant::Profile)]
     reference: Variant,
-    /// Hold them against recorded drives instead
+    /// Compare with recorded drives instead
     ///
     /// A folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv and so on, or one
     /// file, with the columns se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
