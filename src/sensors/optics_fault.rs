@@ -1,4 +1,4 @@
-//! Faults of a lidar's optics: dead lasers, a dirty window.
+//! Faults of a lidar's optics: dead lasers, dirty windows.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -10,38 +10,38 @@ use crate::config::rig::faults::{DeviceFaultKind, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// What goes wrong in a lidar's optics.
+/// A fault of a lidar's optics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LidarFault {
-    /// Nothing comes back from some lasers.
+    /// These lasers, indexed from 0, have no returns.
     DeadLasers(Vec<u16>),
-    /// The window lets less light through.
+    /// A part of the window absorbs light.
     DirtyWindow {
-        /// Where.
+        /// The dirty part.
         sector: Sector,
-        /// One way, 0..=1.
+        /// Share of the light that passes in one direction, 0..=1.
         transmission: f64,
     },
 }
 
-/// Part of a turn around a lidar.
+/// A sector around a lidar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sector {
-    /// Where it begins: clockwise seen from above, 0 is forward, radians.
+    /// Its beginning: clockwise seen from above, 0 is forward.
     pub from_rad: f64,
-    /// How far it reaches on from there, radians, up to a whole turn.
+    /// Its width, clockwise, up to a whole rotation.
     pub width_rad: f64,
 }
 
 impl Sector {
-    /// Whether it holds a direction, clockwise from forward, radians.
+    /// Whether it contains a direction, clockwise from forward.
     pub fn contains(&self, azimuth_rad: f64) -> bool {
         (azimuth_rad - self.from_rad).rem_euclid(TAU) <= self.width_rad
     }
 }
 
-/// How much light a window that is dirty somewhere lets through there at `at`, one way, 0..=1;
-/// `None` while it is clean.
+/// The least share of light that passes the window in one direction at `at`, 0..=1; `None` while it
+/// is clean.
 pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
     let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
         let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };

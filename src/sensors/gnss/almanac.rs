@@ -13,17 +13,17 @@ pub struct Orbit {
     pub eccentricity: f64,
     /// Time of applicability, seconds of the GPS week.
     pub toa_s: f64,
-    /// GPS week of `toa_s`, as far as it is known: modulo [`Orbit::week_modulus`].
+    /// GPS week of `toa_s`, modulo [`Orbit::week_modulus`].
     pub week: u32,
-    /// 1024 in almanacs (as broadcast), more where the week is whole.
+    /// 1024 in almanacs (as broadcast), larger where the full week is known.
     pub week_modulus: u32,
     /// Inclination.
     pub inclination_rad: f64,
-    /// Of the right ascension, rad/s.
+    /// Rate of the right ascension.
     pub ascension_rate_rad_s: f64,
     /// Square root of the semi-major axis, m^1/2.
     pub sqrt_a: f64,
-    /// Right ascension of the ascending node at the week's beginning.
+    /// Right ascension of the ascending node at the beginning of the week.
     pub ascension_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
@@ -36,20 +36,20 @@ pub struct Orbit {
 pub struct AlmanacSatellite {
     /// PRN number, 1 to 32.
     pub svid: u8,
-    /// Health 000.
+    /// Whether its health word is 000.
     pub is_healthy: bool,
-    /// Where it flies.
+    /// Elements of its orbit.
     pub orbit: Orbit,
 }
 
-/// The GPS satellites.
+/// Orbits of the GPS satellites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Almanac {
     /// In the order of the file.
     pub satellites: Vec<AlmanacSatellite>,
 }
 
-/// No almanac is longer; 32 satellites take 20 kB.
+/// Largest file; 32 satellites take 20 kB.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A line's name up to its unit in parentheses, its limits, and what it means.
@@ -124,7 +124,7 @@ impl Block {
         };
         let name = name.to_ascii_lowercase();
         let Some(index) = LINES.iter().position(|(start, _, _)| name.starts_with(start)) else {
-            // Clock terms (Af0, Af1) do not move the satellite; nor does what others may add.
+            // Clock terms (Af0, Af1) and unknown lines do not change the orbit.
             return;
         };
         let (_, low, high) = LINES[index];

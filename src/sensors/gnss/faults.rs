@@ -1,4 +1,4 @@
-//! Faults of a GNSS receiver: no satellites, a position that jumps, a fix that stands still.
+//! Faults of a GNSS receiver: outage, jump, frozen fix.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::config::rig::fault_read::FORMAT;
 use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// What goes wrong in a GNSS receiver.
+/// A fault within a GNSS receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GnssFault {
     /// No satellite is received.
     Outage,
-    /// Every position is off.
+    /// Every position has a constant offset.
     Jump {
         /// East, north, up, metres.
         offset_enu_m: [f64; 3],
     },
-    /// The last fix is told again and again.
+    /// The last fix is repeated.
     Frozen {
-        /// With the time that it is; else with the time of that fix.
+        /// Whether it is sent with the present time, rather than the time of the fix.
         time_goes_on: bool,
     },
 }

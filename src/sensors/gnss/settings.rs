@@ -1,10 +1,10 @@
-//! What a GNSS receiver receives and how well: the settings of the physics.
+//! Settings of a GNSS receiver's physics: satellites, acquisition, errors.
 
 use std::sync::Arc;
 
 use super::almanac::Almanac;
 
-/// Which satellite system.
+/// A satellite system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GnssSystem {
     /// United States.
@@ -17,7 +17,7 @@ pub enum GnssSystem {
     Beidou,
 }
 
-/// The best a receiver may reach.
+/// The best fix that a receiver can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub enum BestFix {
     /// Without corrections.
@@ -40,125 +40,125 @@ words!(ErrorPreset:
     "none" => None, "ch-gauss" => ChGauss, "ch-rw" => ChRw, "airsim" => Airsim,
     "ch-gauss+airsim" => ChGaussAirsim, "ch-rw+airsim" => ChRwAirsim);
 
-/// What a receiver receives and how well.
+/// Settings of a receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReceiverSettings {
-    /// Systems received.
+    /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Satellites lower than this are not used, radians.
+    /// Elevation mask: lower satellites are not used.
     pub mask_rad: f64,
-    /// GPS satellites; a synthetic constellation when none.
+    /// Orbits of the GPS satellites; `None` for a synthetic constellation.
     pub almanac: Option<Arc<Almanac>>,
-    /// Ellipsoidal height minus height above mean sea level, metres; EGM2008's when none.
+    /// Ellipsoidal height minus height above mean sea level; `None` for EGM2008.
     pub geoid_separation_m: Option<f64>,
-    /// Truth is averaged over this time before the epoch, nanoseconds.
+    /// The truth is averaged over this time before the epoch.
     pub window_ns: u64,
-    /// How long a lost fix is carried on with the last velocity, nanoseconds.
+    /// How long the position is extrapolated with the last velocity after the loss of a fix.
     pub coast_ns: u64,
-    /// How long after the first time the satellites have told the leap seconds, nanoseconds.
+    /// How long after the time is known the leap seconds are.
     pub leap_known_after_ns: u64,
-    /// From start to fix.
+    /// The way from start to fix.
     pub acquisition: Acquisition,
-    /// What dims satellites.
+    /// Attenuation of satellite signals.
     pub sky: SkySettings,
-    /// By kind of fix, as [`BestFix`] orders them.
+    /// Errors by kind of fix, in the order of [`BestFix`].
     pub grades: [FixGrade; 4],
 }
 
-/// From start to fix.
+/// The way from start to fix; see [`super::navigator`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acquisition {
-    /// Nothing is received before, nanoseconds after start.
+    /// Time after the start before which nothing is received.
     pub startup_ns: u64,
-    /// Whether HDOP comes down as AirSim's filter does; else it is the sky's at once.
+    /// Whether HDOP falls by AirSim's filter; otherwise it is that of the sky at once.
     pub is_filtered: bool,
-    /// HDOP at start.
+    /// HDOP at the start, and without a position.
     pub hdop_initial: f64,
-    /// Of the filter, seconds.
+    /// Time constant of the filter.
     pub time_constant_s: f64,
-    /// Where HDOP ends; the sky's geometry when none.
+    /// Final HDOP; `None` for that of the sky's geometry.
     pub hdop_final: Option<f64>,
-    /// Most HDOP of a three-dimensional fix.
+    /// Largest HDOP of a three-dimensional fix.
     pub hdop_3d: f64,
-    /// Most HDOP of a two-dimensional fix.
+    /// Largest HDOP of a two-dimensional fix.
     pub hdop_2d: f64,
-    /// The best fix there will be.
+    /// The receiver does not get beyond this kind of fix.
     pub best_fix: BestFix,
-    /// How long after the three-dimensional fix corrections are used, nanoseconds.
+    /// Time from the three-dimensional fix until corrections are used.
     pub differential_after_ns: u64,
-    /// How long until RTK float, nanoseconds.
+    /// Time from the three-dimensional fix to RTK float.
     pub rtk_float_after_ns: u64,
-    /// How long until RTK fixed, nanoseconds.
+    /// Time from the three-dimensional fix to RTK fixed.
     pub rtk_fixed_after_ns: u64,
 }
 
-/// What dims satellites.
+/// Attenuation of satellite signals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkySettings {
-    /// Half the angle of the bundle of rays towards a satellite, radians.
+    /// Half of the angle of the bundle of rays towards a satellite.
     pub ray_spread_rad: f64,
-    /// Satellites weaker than this are not tracked, dB-Hz.
+    /// Weaker satellites are not tracked.
     pub min_cno_dbhz: f64,
-    /// Of the carrier-to-noise ratio from second to second, dB.
+    /// Standard deviation of the carrier-to-noise ratio from second to second.
     pub cno_std_db: f64,
 }
 
 /// Errors and stated accuracy of one kind of fix.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FixGrade {
-    /// What is added to the truth; they add up.
+    /// Errors that are added to the true position.
     pub errors: Vec<ErrorModel>,
-    /// User equivalent range error: stated accuracy is this times DOP, metres.
+    /// User equivalent range error: stated accuracy is this times DOP.
     pub uere_m: f64,
-    /// White error of each component of the velocity, m/s.
+    /// Standard deviation of each component of the velocity, white.
     pub velocity_std_m_s: f64,
 }
 
-/// An error of the position, east, north and up.
+/// An error of the position along east, north and up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorModel {
-    /// How it moves.
+    /// Its random process.
     pub kind: ErrorKind,
-    /// Whether it is an error of ranges, to be multiplied by the DOP of each axis.
+    /// Whether it is a range error, which is multiplied by the DOP of each axis.
     pub times_dop: bool,
 }
 
-/// How an error moves; see `sensors::gnss::errors` for the equations.
+/// The random process of an error; `sensors::gnss::errors` has the equations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorKind {
     /// Independent from epoch to epoch.
     Gaussian {
-        /// Metres.
+        /// East, north, up.
         mean_m: [f64; 3],
-        /// Metres.
+        /// East, north, up.
         std_m: [f64; 3],
     },
     /// Chrono's random walk with a restoring acceleration.
     RandomWalk {
-        /// Of the acceleration, m/s².
+        /// Standard deviation of the acceleration.
         std_m_s2: f64,
-        /// Steps a second.
+        /// Rate of steps.
         update_hz: f64,
-        /// Fastest, m/s.
+        /// Limit of the speed of the error.
         max_speed_m_s: f64,
-        /// Of each component, m/s².
+        /// Limit of each component of the acceleration.
         max_acceleration_m_s2: f64,
-        /// Where the restoring mean is a fifth of a standard deviation, metres.
+        /// Offset at which the restoring mean is a fifth of a standard deviation.
         radius_m: f64,
     },
     /// First-order Gauss-Markov process.
     GaussMarkov {
-        /// Steady state, metres.
+        /// Of the stationary distribution; east, north, up.
         std_m: [f64; 3],
-        /// Seconds.
+        /// Time in which the autocorrelation falls to 1/e.
         time_constant_s: f64,
     },
 }
 
-/// The combinations of Mahajan et al. 2024, and none.
+/// The combinations of error models in Mahajan et al. 2024, and none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPreset {
-    /// Truth.
+    /// No error at all.
     None,
     /// Chrono's Gaussian error; HDOP from the sky.
     ChGauss,
@@ -173,7 +173,7 @@ pub enum ErrorPreset {
 }
 
 impl ReceiverSettings {
-    /// Puts the errors of `preset` in the place of all grades', and its HDOP.
+    /// Replaces the errors of all kinds of fix, and the filter of HDOP, by those of `preset`.
     ///
     /// Parameters: Gaussian 0.03 m and the walk (0.016 m/s², 100 Hz, 0.03 m/s, 0.005 m/s²) as Chrono's
     /// users set them for RTK-class receivers.
@@ -204,7 +204,7 @@ impl ReceiverSettings {
         }
     }
 
-    /// The errors and accuracy of a kind of fix.
+    /// Errors and accuracy of a kind of fix.
     pub fn grade(&self, fix: BestFix) -> &FixGrade {
         &self.grades[fix as usize]
     }

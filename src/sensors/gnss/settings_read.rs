@@ -1,4 +1,4 @@
-//! Reads what a profile and a rig say of the physics of a GNSS receiver.
+//! Reads the settings of a GNSS receiver's physics from profiles and rigs.
 
 use super::settings::{
     Acquisition, BestFix, ErrorKind, ErrorModel, ErrorPreset, FixGrade, ReceiverSettings,
@@ -7,13 +7,13 @@ use super::settings::{
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
-/// Where limits come from that no receiver sets.
+/// Source of limits in messages, where no receiver sets them.
 pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
-/// Where limits of the models come from.
+/// Source of the models' limits in messages.
 pub(crate) const RECEIVER: &str = "Menura's GNSS receivers";
 const ERRORS: &str = "Menura's error models";
 
-/// From zero on.
+/// A limit from 0 to `most`.
 pub(crate) fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(0.0..=most, unit, RECEIVER)
 }
@@ -37,7 +37,7 @@ pub(crate) fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<(
     let field_2d = keys.field("hdop_2d");
     let hdop_2d = field_2d.number(&hdop);
     keys.put(hdop_2d, &mut all.hdop_2d);
-    // A profile that lacks one of them has its fault already.
+    // A missing key has been reported already.
     if all.hdop_2d < all.hdop_3d
         && (!is_profile || hdop_3d.is_some())
         && let Some(place) = field_2d.place().filter(|_| hdop_2d.is_some())
@@ -62,8 +62,8 @@ pub(crate) fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
     keys.finish()
 }
 
-/// Reads how the receiver errs: a profile has `accuracy`, by kind of fix, of which a rig replaces
-/// parts for all kinds.
+/// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for
+/// all kinds.
 pub(crate) fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
     if keys.is_profile() {
         let read = keys.table.required("accuracy").table("`accuracy`").and_then(grades);
@@ -85,17 +85,17 @@ pub(crate) fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
     }
 }
 
-/// Of a range error.
+/// Limits of range errors.
 fn uere_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m", RECEIVER)
 }
 
-/// Of the velocity's error.
+/// Limits of velocity errors.
 fn velocity_limit() -> Limit<f64> {
     Limit::new(0.0..=10.0, "m/s", ERRORS)
 }
 
-/// What a profile says of each kind of fix.
+/// Reads a profile's errors for each kind of fix.
 fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
     let grades = BestFix::WORDS.map(|(word, _)| {
         let mut table = table.required(word).table(&format!("`{word}`"))?;
@@ -110,15 +110,15 @@ fn grades(mut table: TableReader<'_>) -> Option<[FixGrade; 4]> {
     grades?.try_into().ok()
 }
 
-/// What a rig says of a receiver's errors.
+/// A rig's errors of a receiver.
 enum Errors {
-    /// A combination.
+    /// The name of a combination.
     Preset(ErrorPreset),
-    /// Its own.
+    /// A list of models.
     Models(Vec<ErrorModel>),
 }
 
-/// A rig's `errors`: the name of a combination, or an array of models.
+/// Reads a rig's `errors`: the name of a combination, or an array of models.
 fn errors(field: &Field<'_>) -> Option<Errors> {
     if field.is_array() {
         return models(field).map(Errors::Models);
@@ -131,7 +131,7 @@ fn errors(field: &Field<'_>) -> Option<Errors> {
 fn models(field: &Field<'_>) -> Option<Vec<ErrorModel>> {
     let expected = "an array of tables such as { model = \"gaussian\", std_m = [1.0, 1.0, 2.0] }";
     let (items, place) = field.array(expected)?;
-    // Random draws tell 16 models of a process apart.
+    // Random draws can distinguish 16 models.
     if items.len() > 16 {
         field.fault(place.fault("too many error models", "allowed: at most 16"));
         return None;

@@ -1,30 +1,30 @@
-//! How well an IMU measures: the settings of the physics.
+//! Settings of an IMU's physics: errors, and the surroundings that it measures.
 
-/// How well an IMU measures, and what it feels.
+/// Error models and surroundings of an IMU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImuModel {
-    /// rad/s
+    /// In rad/s.
     pub gyro: TriadErrors,
-    /// m/s²
+    /// In m/s².
     pub accel: TriadErrors,
-    /// gauss
+    /// In gauss.
     pub mag: TriadErrors,
-    /// Air pressure.
+    /// Air pressure and its errors.
     pub barometer: BarometerErrors,
-    /// The unit's temperature.
+    /// Temperature inside the IMU and its errors.
     pub thermometer: ThermometerErrors,
-    /// Of the orientation it computes.
+    /// Errors of the orientation that the IMU computes.
     pub attitude: AttitudeErrors,
-    /// Of the position and velocity it computes, for units that navigate.
+    /// Errors of the position and velocity that an IMU with navigation computes.
     pub navigation: NavigationErrors,
-    /// Whether the gyro feels the Earth turn and the accelerometer the Coriolis force.
+    /// Whether the gyro measures the Earth's rotation and the accelerometer the Coriolis force.
     pub earth_rate: bool,
-    /// The field around.
+    /// Source of the magnetic field around the robot.
     pub magnetic_field: MagneticField,
 }
 
 impl ImuModel {
-    /// The same unit if it made no errors: no noise, no range, no digits.
+    /// The same IMU without errors: no noise, no range, no quantisation.
     #[must_use]
     pub fn without_errors(self) -> Self {
         Self {
@@ -81,21 +81,21 @@ pub struct TriadErrors {
     pub chrono_drift: f64,
     /// Chrono's `t_b`, s.
     pub chrono_drift_time_s: f64,
-    /// A bias known beforehand, forward, left, up, u.
+    /// Constant bias, forward, left, up, u.
     pub bias: [f64; 3],
-    /// Bias drawn once a run, standard deviation, u.
+    /// Standard deviation of the bias that is drawn once a run, u.
     pub turn_on_bias_std: f64,
-    /// Scale factor error drawn once a run, standard deviation, 1.
+    /// Standard deviation of the scale factor error that is drawn once a run, 1.
     pub scale_factor_std: f64,
-    /// Misalignment of each axis towards each other drawn once a run, standard deviation, rad.
+    /// Standard deviation of each axis's misalignment towards each other axis, drawn once a run.
     pub misalignment_std_rad: f64,
     /// Gyros: bias for each m/s² along the same axis, u/(m/s²).
     pub g_sensitivity: f64,
     /// Bias for each kelvin away from 25 °C, u/K.
     pub temperature_coefficient: f64,
-    /// Low-pass of second order, -3 dB, Hz; 0: none.
+    /// -3 dB frequency of the second-order low-pass; 0: none.
     pub bandwidth_hz: f64,
-    /// Step of the digits, u; 0: none.
+    /// Quantisation step, u; 0: none.
     pub resolution: f64,
     /// Full scale, u; 0: none.
     pub range: f64,
@@ -123,67 +123,67 @@ impl TriadErrors {
         range: 0.0,
     };
 
-    /// All white noise, u/√Hz: the datasheet's density and Chrono's samples.
+    /// Total white noise, u/√Hz: the datasheet's density and Chrono's samples.
     pub fn white_density(&self) -> f64 {
         let chrono = self.chrono_std * self.chrono_std / self.chrono_rate_hz.max(1e-9);
         (self.noise_density * self.noise_density + chrono).sqrt()
     }
 
-    /// All random walk, u/√s: the datasheet's and Chrono's drift.
+    /// Total random walk, u/√s: the datasheet's and Chrono's drift.
     pub fn walk_density(&self) -> f64 {
         let chrono = self.chrono_drift * self.chrono_drift / self.chrono_drift_time_s.max(1e-9);
         (self.random_walk * self.random_walk + chrono).sqrt()
     }
 }
 
-/// Errors of air pressure.
+/// Air pressure and errors of its measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BarometerErrors {
-    /// At sea level, standard atmosphere otherwise, Pa.
+    /// True pressure at sea level; above it the standard atmosphere.
     pub sea_level_pressure_pa: f64,
-    /// White noise of a sample, standard deviation, Pa.
+    /// White noise of a sample, standard deviation.
     pub noise_std_pa: f64,
-    /// Slow weather-like drift, standard deviation, Pa.
+    /// Slow drift as by weather, standard deviation.
     pub drift_std_pa: f64,
-    /// Its correlation time, s.
+    /// Correlation time of the drift.
     pub drift_correlation_s: f64,
 }
 
-/// The unit's temperature: ambient, then warmer by itself.
+/// Temperature inside the IMU, which warms up, and errors of its measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThermometerErrors {
-    /// degrees C.
+    /// Temperature at power-on.
     pub ambient_c: f64,
-    /// How much warmer it gets, K.
+    /// Final rise above ambient.
     pub self_heating_k: f64,
-    /// How fast, s.
+    /// Time constant of the rise.
     pub self_heating_time_s: f64,
-    /// Of a reading, standard deviation, K.
+    /// Standard deviation of a reading.
     pub noise_std_k: f64,
 }
 
-/// Errors of the orientation a unit computes: slow and correlated, not integrated.
+/// Errors of the orientation that an IMU computes: slow and correlated, not integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttitudeErrors {
-    /// Of roll and of pitch, standard deviation, rad.
+    /// Standard deviation of roll and of pitch.
     pub roll_pitch_std_rad: f64,
-    /// Their correlation time, s.
+    /// Correlation time of the errors of roll and pitch.
     pub roll_pitch_correlation_s: f64,
-    /// Of heading, standard deviation, rad.
+    /// Standard deviation of heading.
     pub heading_std_rad: f64,
-    /// Its correlation time, s.
+    /// Correlation time of the error of heading.
     pub heading_correlation_s: f64,
     /// Whether heading counts from magnetic north rather than true north.
     pub heading_is_magnetic: bool,
 }
 
-/// Errors of the position and velocity a unit computes; each axis a Gauss-Markov process.
+/// Errors of the computed position and velocity; each axis is a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NavigationErrors {
-    /// Standard deviation, m.
+    /// Standard deviation of each axis.
     pub position_std_m: f64,
-    /// Standard deviation, m/s.
+    /// Standard deviation of each axis.
     pub velocity_std_m_s: f64,
-    /// Correlation time, s.
+    /// Correlation time of both.
     pub correlation_s: f64,
 }

@@ -1,6 +1,6 @@
-//! Reads what a profile and a rig say of the physics of an IMU.
+//! Reads the settings of an IMU's physics from profiles and rigs.
 //!
-//! Units are those of datasheets and stand in the keys; inside all is SI (gauss for fields).
+//! Keys have the units of datasheets in their names; values are converted to SI (gauss for fields).
 
 use super::settings::{
     AttitudeErrors, BarometerErrors, ImuModel, MagneticField, NavigationErrors, ThermometerErrors,
@@ -9,17 +9,17 @@ use super::settings::{
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit};
 
-/// Where limits of the models come from.
+/// Source of the models' limits in messages.
 pub(crate) const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;
 
-/// A number of the error model.
+/// Limits of a number of the error model.
 pub(crate) fn limit(least: f64, most: f64) -> Limit<f64> {
     Limit::new(least..=most, "", MODEL)
 }
 
-/// The keys of three axes of a kind, each with its unit.
+/// The keys of a three-axis sensor, with the units in their names.
 struct TriadKeys {
     noise_density: (&'static str, f64),
     bias_instability: (&'static str, f64),
@@ -66,7 +66,7 @@ const MAG: TriadKeys = TriadKeys {
     g_sensitivity: None,
 };
 
-/// Reads the tables of the physics, which profiles and rigs write alike.
+/// Reads the tables of the physics, which are the same in profiles and rigs.
 pub(crate) fn model(keys: &mut Keys<'_>, all: &mut ImuModel) {
     // Messages name a profile's table with its brackets and a rig's without.
     let is_profile = keys.is_profile();
@@ -97,7 +97,7 @@ pub(crate) fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
     field.choice(&words, "Menura: or three numbers, north, east, down")
 }
 
-/// Reads the errors of three axes; no key is asked for but `chrono` that a profile may leave out.
+/// Reads the errors of a three-axis sensor; a profile may leave out `chrono` only.
 fn triad(mut keys: Keys<'_>, names: &TriadKeys, all: &mut TriadErrors) -> Option<()> {
     if keys.is_profile() {
         *all = TriadErrors::NONE;

@@ -11,7 +11,7 @@ pub(super) struct Cubic {
     /// Index of the first point; a closed spline has copies before and after its lap.
     first: usize,
     /// Number of spans without those of copies.
-    corners: usize,
+    pub(super) corners: usize,
 }
 
 /// Pieces of a cubic's span whose length is integrated separately.
