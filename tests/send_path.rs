@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use menura::engine::run::RealTimeRun;
-use menura::engine::run::departure::{SENDER_NAME, STANDBY_NAME};
+use menura::engine::run::sender::{SENDER_NAME, STANDBY_NAME};
 
 /// Threads told apart; a process that has few of them never puts two into one place.
 const PLACES: usize = 1 << 16;
@@ -97,7 +97,7 @@ fn the_senders_leave_the_allocator_alone() {
     );
     let (rig, world) = common::load(&text);
     let mut run = RealTimeRun::new(&rig, &world).unwrap();
-    run.keep_books();
+    run.keep_timing();
     let stop = AtomicBool::new(false);
     let is_over = AtomicBool::new(false);
     let packets = || run.figures(run.elapsed()).iter().map(|f| f.packets).sum::<u64>();
@@ -126,6 +126,6 @@ fn the_senders_leave_the_allocator_alone() {
         assert!(others_after > others_before + 1000, "the counting allocator counts");
         assert_eq!(after - before, 0, "calls of the allocator while 1000 packets were sent");
     });
-    let book = run.books().unwrap()[0].lock().unwrap();
-    assert!(book.handed.count() > 1000);
+    let timing = run.timing().unwrap()[0].lock().unwrap();
+    assert!(timing.handed.count() > 1000);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use menura::engine::run::departure::{SENDER_NAME, STANDBY_NAME};
+use menura::engine::run::sender::{SENDER_NAME, STANDBY_NAME};
 use serde_json::{Value, json};
 
 fn menura(arguments: &[&str]) -> Command {

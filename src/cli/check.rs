@@ -2,7 +2,7 @@
 
 use super::rig_args::RigArgs;
 use super::{CliError, setup};
-use crate::config::rig::{DeviceConfig, Rig};
+use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::family::family_of;
 use crate::engine::{LoadedWorld, load_scene};
 
@@ -44,10 +44,10 @@ fn summary(rig: &Rig) -> impl Iterator<Item = String> {
 fn device(rig: &Rig, device: &DeviceConfig) -> String {
     let settings = family_of(&device.profile).summary(device);
     let mut link = device.link.describe();
-    if let Some(control) = &device.control {
+    for control in &device.controls {
         link += &format!(", {}", control.describe());
     }
-    if let Some(source) = device.gps_cable {
+    if let Some(DeviceId(source)) = device.cable_from {
         link += &format!(", GPS input wired to {}", rig.devices[source].name);
     }
     format!("{}: {}, {settings}, {link}", device.name, device.profile.name)

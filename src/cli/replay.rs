@@ -168,7 +168,7 @@ impl Cmd {
             grants: &grants,
             hashes,
             figures: run.figures(elapsed),
-            books: run.books(),
+            timing: run.timing(),
             requirements: &certifier.required,
         });
         certifier.finish(&certificate)

@@ -115,7 +115,7 @@ impl Cmd {
             run.log_feed(&name, log);
         }
         if certifier.is_wanted() {
-            run.keep_books();
+            run.keep_timing();
         }
         for (device, control) in run.controls() {
             eprintln!("{device}: controlled by {control}");
@@ -160,7 +160,7 @@ impl Cmd {
                 feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
             })?;
         }
-        let Some(books) = run.books().filter(|_| certifier.is_wanted()) else { return Ok(()) };
+        let Some(timing) = run.timing().filter(|_| certifier.is_wanted()) else { return Ok(()) };
         let sets = self.rig.set.iter().map(|set| format!("{}={}", set.key, set.value));
         let certificate = Certificate::new(Account {
             rig: rig.name.clone(),
@@ -174,7 +174,7 @@ impl Cmd {
             grants: &grants,
             hashes,
             figures: run.figures(elapsed),
-            books,
+            timing,
             requirements: &certifier.required,
         });
         certifier.finish(&certificate)

@@ -3,11 +3,10 @@
 //!
 //! Every signal between two devices passes [`Cables::carry`]; faults of cables act there.
 
-use std::collections::BTreeMap;
-
-use crate::config::rig::Rig;
+use super::due_queue::DueQueue;
 use crate::config::rig::faults::{FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
+use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{CableSignal, Output, Transmit};
 use crate::links::line::LineSettings;
 use crate::time::SimTime;
@@ -15,9 +14,10 @@ use crate::time::SimTime;
 /// The cables of a rig.
 #[derive(Debug, Default)]
 pub struct Cables {
-    /// By device: what it is wired to.
+    /// By device.
     ends: Vec<End>,
-    order: Vec<usize>,
+    /// All devices, each behind the one that it hears.
+    order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }
 
@@ -31,31 +31,32 @@ struct Loss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
     /// All that comes to this device.
-    AllTo(usize),
+    AllTo(DeviceId),
     /// The rising pulses of this device.
-    PulsesOf(usize),
+    PulsesOf(DeviceId),
 }
 
+/// A device's end of its cables.
 #[derive(Debug)]
 struct End {
     /// The device whose signals it hears.
-    source: Option<usize>,
+    source: Option<DeviceId>,
     /// How its own serial port runs.
     line: LineSettings,
-    /// What is on its way to it: by arrival, then by departure.
-    under_way: BTreeMap<(SimTime, u64), CableSignal>,
-    departures: u64,
+    /// What is on its way to it, by its arrival.
+    under_way: DueQueue<CableSignal>,
 }
 
 impl Cables {
     /// The cables of `rig`, with their faults; `lines` says how the serial port of each device runs
     /// at power-on.
     pub fn of(rig: &Rig, lines: &[Option<LineSettings>]) -> Self {
-        let sources: Vec<_> = rig.devices.iter().map(|config| config.gps_cable).collect();
+        let sources: Vec<_> = rig.devices.iter().map(|config| config.cable_from).collect();
         let losses = rig.faults.iter().filter_map(|fault| {
+            let device = DeviceId(fault.device);
             let what = match fault.kind {
-                FaultKind::Wire(WireFault::GpsCableDown) => Lost::AllTo(fault.device),
-                FaultKind::Wire(WireFault::PpsLoss) => Lost::PulsesOf(fault.device),
+                FaultKind::Wire(WireFault::GpsCableDown) => Lost::AllTo(device),
+                FaultKind::Wire(WireFault::PpsLoss) => Lost::PulsesOf(device),
                 _ => return None,
             };
             Some(Loss { what, schedule: fault.schedule })
@@ -63,36 +64,38 @@ impl Cables {
         Self { losses: losses.collect(), ..Self::new(&sources, lines) }
     }
 
-    /// `sources` says for each device of the rig which other one it hears; `lines` how the serial
-    /// port of each runs at power-on.
-    fn new(sources: &[Option<usize>], lines: &[Option<LineSettings>]) -> Self {
-        let end = |(source, line): (&Option<usize>, &Option<LineSettings>)| End {
+    /// `sources` says for each device of the rig which other one it hears, never in a circle; `lines`
+    /// how the serial port of each runs at power-on.
+    fn new(sources: &[Option<DeviceId>], lines: &[Option<LineSettings>]) -> Self {
+        let end = |(source, line): (&Option<DeviceId>, &Option<LineSettings>)| End {
             source: *source,
             line: line.unwrap_or(LineSettings::eight_n_one(9600)),
-            under_way: BTreeMap::new(),
-            departures: 0,
+            under_way: DueQueue::default(),
         };
-        let mut order: Vec<_> = (0..sources.len()).collect();
-        order.sort_by_key(|device| sources[*device].is_some());
+        let cables_before = |device: &DeviceId| {
+            std::iter::successors(sources[device.0], |source| sources[source.0]).count()
+        };
+        let mut order: Vec<_> = (0..sources.len()).map(DeviceId).collect();
+        order.sort_by_key(cables_before);
         Self { ends: sources.iter().zip(lines).map(end).collect(), order, losses: Vec::new() }
     }
 
     /// The devices, those that others hear before those that hear them: by `place`, until `None`.
-    pub fn in_order(&self, place: usize) -> Option<usize> {
+    pub fn in_order(&self, place: usize) -> Option<DeviceId> {
         self.order.get(place).copied()
     }
 
     /// The device that `listener` hears.
-    pub fn source_of(&self, listener: usize) -> Option<usize> {
-        self.ends[listener].source
+    pub fn source_of(&self, listener: DeviceId) -> Option<DeviceId> {
+        self.ends[listener.0].source
     }
 
     /// Takes what `source` sends to whoever is wired to it.
-    pub fn carry(&mut self, source: usize, transmit: &Transmit) {
-        let line = self.ends[source].line;
+    pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
+        let line = self.ends[source.0].line;
         let (at, signal) = match &transmit.output {
             Output::Line(line) => {
-                self.ends[source].line = *line;
+                self.ends[source.0].line = *line;
                 return;
             }
             Output::PulsePerSecond(high) => (transmit.due, CableSignal::PulsePerSecond(*high)),
@@ -109,23 +112,19 @@ impl Cables {
             return;
         }
         for (listener, end) in self.ends.iter_mut().enumerate() {
-            if end.source != Some(source) || lost.contains(&Lost::AllTo(listener)) {
-                continue;
+            if end.source == Some(source) && !lost.contains(&Lost::AllTo(DeviceId(listener))) {
+                end.under_way.push(at, signal.clone());
             }
-            end.departures += 1;
-            end.under_way.insert((at, end.departures), signal.clone());
         }
     }
 
     /// The next signal that arrives at `listener` until `now`, with its instant.
     pub fn next_arrival(
         &mut self,
-        listener: usize,
+        listener: DeviceId,
         now: SimTime,
     ) -> Option<(SimTime, CableSignal)> {
-        let entry = self.ends[listener].under_way.first_entry()?;
-        let (at, _) = *entry.key();
-        (at <= now).then(|| (at, entry.remove()))
+        self.ends[listener.0].under_way.pop_until(now)
     }
 }
 
@@ -135,17 +134,21 @@ mod tests {
 
     const SLOW: LineSettings = LineSettings::eight_n_one(9600);
 
+    fn sources<const N: usize>(of: [Option<usize>; N]) -> [Option<DeviceId>; N] {
+        of.map(|source| source.map(DeviceId))
+    }
+
     fn pulse(due: u64) -> Transmit {
         Transmit::new(SimTime(due), Output::PulsePerSecond(true))
     }
 
     #[test]
     fn signals_arrive_in_the_order_in_which_they_are_there() {
-        let mut cables = Cables::new(&[None, Some(0), Some(0), None], &[Some(SLOW); 4]);
+        let mut cables = Cables::new(&sources([None, Some(0), Some(0), None]), &[Some(SLOW); 4]);
         // Ten bytes of 9600 baud are there after 10.4 ms, a pulse at once.
-        cables.carry(0, &Transmit::bytes(SimTime(0), vec![b'x'; 10]));
-        cables.carry(0, &pulse(5_000_000));
-        for listener in [1, 2] {
+        cables.carry(DeviceId(0), &Transmit::bytes(SimTime(0), vec![b'x'; 10]));
+        cables.carry(DeviceId(0), &pulse(5_000_000));
+        for listener in [1, 2].map(DeviceId) {
             let first = cables.next_arrival(listener, SimTime(5_000_000)).unwrap();
             assert_eq!(first, (SimTime(5_000_000), CableSignal::PulsePerSecond(true)));
             assert_eq!(cables.next_arrival(listener, SimTime(10_416_666)), None);
@@ -153,16 +156,24 @@ mod tests {
             assert_eq!(at, SimTime(10_416_667));
             assert_eq!(second, CableSignal::Bytes(vec![b'x'; 10], SLOW));
         }
-        assert_eq!(cables.next_arrival(3, SimTime(u64::MAX)), None);
+        assert_eq!(cables.next_arrival(DeviceId(3), SimTime(u64::MAX)), None);
     }
 
     #[test]
     fn a_changed_rate_goes_with_the_bytes_behind_it() {
-        let mut cables = Cables::new(&[None, Some(0)], &[Some(SLOW), None]);
+        let mut cables = Cables::new(&sources([None, Some(0)]), &[Some(SLOW), None]);
         let fast = LineSettings::eight_n_one(38_400);
-        cables.carry(0, &Transmit::new(SimTime(0), Output::Line(fast)));
-        cables.carry(0, &Transmit::bytes(SimTime(0), vec![0]));
-        let heard = cables.next_arrival(1, SimTime(u64::MAX)).unwrap();
+        cables.carry(DeviceId(0), &Transmit::new(SimTime(0), Output::Line(fast)));
+        cables.carry(DeviceId(0), &Transmit::bytes(SimTime(0), vec![0]));
+        let heard = cables.next_arrival(DeviceId(1), SimTime(u64::MAX)).unwrap();
         assert_eq!(heard, (SimTime(260_417), CableSignal::Bytes(vec![0], fast)));
+    }
+
+    #[test]
+    fn whoever_is_heard_comes_before_who_hears() {
+        let sources = sources([Some(2), None, Some(3), Some(1)]);
+        let cables = Cables::new(&sources, &[None; 4]);
+        let order: Vec<_> = (0..).map_while(|place| cables.in_order(place)).collect();
+        assert_eq!(order, [1, 3, 2, 0].map(DeviceId));
     }
 }

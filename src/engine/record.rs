@@ -2,15 +2,16 @@
 //!
 //! The clock is stepped by the work: each packet is stamped with its due time.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
+use super::packet::Packet;
 use super::render::{Rendered, Renderer, Treatment};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
@@ -131,64 +132,49 @@ pub fn render<E>(
         let mut renderer = Renderer::start(scope, workers, world, rig, devices, &stats);
         let mut outcome = Ok(());
         let mut faults = WireFaults::new(rig);
-        let mut queues: Vec<_> = rig.devices.iter().map(|_| Leaving::default()).collect();
-        let mut leave = |unit: usize, (due, output): (SimTime, Output)| {
+        let mut queues: Vec<_> = rig.devices.iter().map(|_| DueQueue::default()).collect();
+        let mut write = |device: usize, (due, output): (SimTime, Output)| {
             if outcome.is_ok() {
-                outcome = sink(unit, epoch.unix_ns(due), due, &output);
+                outcome = sink(device, epoch.unix_ns(due), due, &output);
             }
         };
-        let mut pass_on = |rendered: Rendered| {
-            let Rendered::Transmit { unit, transmit, settled, .. } = rendered else { return };
-            let queue = &mut queues[unit];
-            faults.pass(unit, transmit, &mut |transmit| queue.push(transmit));
+        let mut take = |rendered: Rendered| {
+            let Rendered::Packet { packet, settled } = rendered else { return };
+            let Packet { device, transmit, .. } = packet;
+            let queue = &mut queues[device.0];
+            faults.apply(device, transmit, &mut |transmit| put(queue, transmit));
             faults.rows().for_each(&mut *note);
             while let Some(first) = queue.pop_until(settled) {
-                leave(unit, first);
+                write(device.0, first);
             }
         };
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch(end, |_, _| Treatment::Measure(Thinning::None));
-            let all_at_end = renderer.advance_behind(end, STEP, &mut pass_on);
+            let all_at_end = renderer.advance_behind(end, STEP, &mut take);
             if renderer.is_busy() {
                 // Fails only when every worker has ended, which only a panic there brings about.
-                let Ok(done) = renderer.done().recv() else { break };
-                renderer.collect(done, &mut pass_on);
+                let Ok(measured) = renderer.measured().recv() else { break };
+                renderer.collect(measured, &mut take);
             } else if all_at_end {
                 break;
             }
         }
-        renderer.finish(&mut pass_on);
-        faults.finish(&mut |unit, transmit| queues[unit].push(transmit));
-        for (unit, queue) in queues.iter_mut().enumerate() {
+        renderer.finish(&mut take);
+        faults.finish(&mut |device, transmit| put(&mut queues[device.0], transmit));
+        for (device, queue) in queues.iter_mut().enumerate() {
             while let Some(next) = queue.pop_until(SimTime(u64::MAX)) {
-                leave(unit, next);
+                write(device, next);
             }
         }
         outcome
     })
 }
 
-/// What one device gave out, in the order of due times; of equal ones, in the order it came.
-#[derive(Default)]
-struct Leaving {
-    waiting: BTreeMap<(SimTime, u64), Output>,
-    order: u64,
-}
-
-impl Leaving {
-    fn push(&mut self, Transmit { due, output, .. }: Transmit) {
-        // The rate of a line and its pulse per second leave no bytes, and no host is connected.
-        if let Output::Datagram { .. } | Output::Bytes(_) = output {
-            self.waiting.insert((due, self.order), output);
-            self.order += 1;
-        }
-    }
-
-    /// The first, if it is due by `settled`: nothing that comes later goes before it then.
-    fn pop_until(&mut self, settled: SimTime) -> Option<(SimTime, Output)> {
-        let first = self.waiting.first_entry()?;
-        let (due, _) = *first.key();
-        (due <= settled).then(|| (due, first.remove()))
+/// Keeps what is recorded of a device's output: the rate of a line and its pulse per second leave no
+/// bytes, and no host is connected.
+fn put(queue: &mut DueQueue<Output>, Transmit { due, output, .. }: Transmit) {
+    if let Output::Datagram { .. } | Output::Bytes(_) = output {
+        queue.push(due, output);
     }
 }
 

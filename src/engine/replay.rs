@@ -6,15 +6,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::SetupError;
 use super::clock::MonotonicClock;
+use super::connections::{Connections, Link, prepare_sending};
 use super::os::{Grant, KeptOff};
-use super::render::Marks;
-use super::run::departure::{self, Feeder};
-use super::run::ledger::TimingBook;
-use super::run::sender::{Outlet, Packet};
+use super::packet::{Marks, Packet};
+use super::run::send_log::TimingLog;
+use super::run::send_queue::{self, SendQueueWriter};
+use super::run::sender;
+use super::run::transmission::SendContext;
 use super::stats::{DeviceFigures, DeviceStats};
-use super::{Link, SetupError, prepare_sending};
-use crate::config::rig::EngineConfig;
+use crate::config::rig::{DeviceId, EngineConfig};
 use crate::devices::Transmit;
 use crate::links::line::LineSettings;
 use crate::links::udp::{UdpLink, UdpOptions};
@@ -63,10 +65,10 @@ impl Replay {
 pub struct ReplayRun<'a> {
     replay: &'a Replay,
     engine: &'a EngineConfig,
-    links: Vec<Link>,
+    connections: Vec<Connections>,
     lines: Vec<LineSettings>,
     stats: Vec<DeviceStats>,
-    books: Vec<Mutex<TimingBook>>,
+    timing: Vec<Mutex<TimingLog>>,
     clock: MonotonicClock,
     host_start: jiff::Timestamp,
     /// All threads but the sender, which goes to the core by itself.
@@ -80,19 +82,19 @@ impl<'a> ReplayRun<'a> {
             let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|link| {
                 let mut ports = vec![link];
                 prepare_sending(&mut ports, None, engine)?;
-                Ok(Link::Datagrams(ports))
+                Ok(Link::Datagrams(ports).into())
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })
         };
-        let links = replay.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let connections = replay.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let (clock, host_start) = MonotonicClock::starting_in(START_DELAY);
         Ok(Self {
             replay,
             engine,
-            lines: links.iter().map(|_| LineSettings::eight_n_one(9600)).collect(),
-            stats: links.iter().map(|_| DeviceStats::default()).collect(),
-            books: links.iter().map(|_| Mutex::default()).collect(),
-            links,
+            lines: vec![LineSettings::eight_n_one(9600); connections.len()],
+            stats: connections.iter().map(|_| DeviceStats::default()).collect(),
+            timing: connections.iter().map(|_| Mutex::default()).collect(),
+            connections,
             clock,
             host_start,
             _kept_off: engine.send_core.and_then(KeptOff::core),
@@ -110,8 +112,8 @@ impl<'a> ReplayRun<'a> {
     }
 
     /// The timing of each stream's packets.
-    pub fn books(&self) -> &[Mutex<TimingBook>] {
-        &self.books
+    pub fn timing(&self) -> &[Mutex<TimingLog>] {
+        &self.timing
     }
 
     /// Each stream's figures, were `elapsed` of the run over.
@@ -121,7 +123,7 @@ impl<'a> ReplayRun<'a> {
             .map(|(place, (name, _))| {
                 let of_stream = self.replay.packets.iter().filter(|p| p.stream == place).count();
                 let rate_hz = of_stream as f64 / self.replay.cycle().as_secs_f64();
-                let link = self.links[place].describe();
+                let link = self.connections[place].link.describe();
                 self.stats[place].figures(name, "capture", &link, rate_hz, elapsed)
             })
             .collect()
@@ -134,22 +136,22 @@ impl<'a> ReplayRun<'a> {
             return;
         }
         std::thread::scope(|scope| {
-            let (packets, queue) = departure::queue(SEND_QUEUE, self.clock);
-            let outlet = Outlet {
+            let (packets, queue) = send_queue::with_capacity(SEND_QUEUE, self.clock);
+            let context = SendContext {
                 clock: self.clock,
-                links: &self.links,
+                connections: &self.connections,
                 stats: &self.stats,
                 lines: &self.lines,
                 engine: self.engine,
                 answers: None,
             };
-            departure::start(scope, outlet, Some(&self.books), SEND_QUEUE, queue, stop, on_start);
+            sender::start(scope, context, Some(&self.timing), queue, stop, on_start);
             // The sender ends when it has sent what it has.
             self.feed(end, stop, packets);
         });
     }
 
-    fn feed(&self, end: SimTime, stop: &AtomicBool, mut packets: Feeder) {
+    fn feed(&self, end: SimTime, stop: &AtomicBool, mut packets: SendQueueWriter) {
         let cycle_ns = self.replay.cycle().as_nanos() as u64;
         for pass in 0_u64.. {
             for ReplayPacket { stream, at, payload } in &self.replay.packets {
@@ -164,7 +166,8 @@ impl<'a> ReplayRun<'a> {
                     self.clock.rest(REST);
                 }
                 let transmit = Transmit::datagram(due, payload.clone());
-                if !packets.send(Packet { unit: *stream, transmit, shows: Marks::default() }) {
+                let device = DeviceId(*stream);
+                if !packets.send(Packet { device, transmit, marks: Marks::default() }) {
                     return;
                 }
             }
@@ -198,8 +201,8 @@ mod tests {
             heard.extend_from_slice(&buffer[..length]);
         }
         assert_eq!(heard, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]);
-        let book = run.books()[0].lock().unwrap();
-        assert_eq!((book.handed.count(), book.departed.count(), book.unstamped), (12, 12, 0));
+        let timing = run.timing()[0].lock().unwrap();
+        assert_eq!((timing.handed.count(), timing.departed.count(), timing.unstamped), (12, 12, 0));
         let figures = &run.figures(Duration::from_millis(12))[0];
         assert_eq!((figures.packets, figures.nominal_rate_hz), (12, 1000.0));
     }

@@ -13,7 +13,7 @@ use crate::config::profile::network::{DatagramPort, PortIndex};
 const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
 
 /// Counters of one device. The sender writes them without waiting for anybody; only the lateness,
-/// which the ledger writes, has a lock.
+/// which the send log writes, has a lock.
 #[derive(Debug)]
 pub struct DeviceStats {
     sent: AtomicU64,

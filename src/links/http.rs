@@ -120,7 +120,7 @@ impl HttpServer {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
-            let listener = Doorman {
+            let listener = LimitedListener {
                 listener: TcpListener::from_std(self.listener.try_clone()?)?,
                 room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             };
@@ -173,12 +173,12 @@ fn respond(HttpResponse { status, content_type, body }: HttpResponse) -> Respons
 }
 
 /// Lets in as many clients as there is room for.
-struct Doorman {
+struct LimitedListener {
     listener: TcpListener,
     room: Arc<Semaphore>,
 }
 
-impl axum::serve::Listener for Doorman {
+impl axum::serve::Listener for LimitedListener {
     type Io = Visit;
     type Addr = SocketAddr;
 

@@ -21,12 +21,12 @@ use std::time::Duration;
 
 use line::LineSettings;
 
-/// A host that is connected to a [`tcp_server::TcpServer`].
+/// A host that is connected to a [`tcp_server::TcpServer`] of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
     /// Counts the server's connections; never given twice.
     pub connection: u64,
-    /// Which of the server's addresses it connected to.
+    /// Which of the device's TCP ports it connected to: its link's first, then its controls'.
     pub port: u8,
 }
 

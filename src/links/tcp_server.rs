@@ -29,6 +29,8 @@ const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct TcpServer {
     listeners: Vec<(TcpListener, SocketAddr)>,
+    /// [`Peer::port`] of those who connect to the first of them.
+    first_port: u8,
     clients: Mutex<Clients>,
 }
 
@@ -62,6 +64,11 @@ pub enum ServerEvent<'a> {
 impl TcpServer {
     /// Listens at `addresses`. Errors name the one that cannot be had.
     pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
+        Self::listen_as(0, addresses)
+    }
+
+    /// As [`TcpServer::listen`], but the [`Peer::port`]s are numbered from `first_port` on.
+    pub fn listen_as(first_port: u8, addresses: &[SocketAddr]) -> io::Result<Self> {
         let listener = |address: &SocketAddr| {
             let listener = TcpListener::bind(address)?;
             listener.set_nonblocking(true)?;
@@ -75,7 +82,12 @@ impl TcpServer {
             .iter()
             .map(|address| listener(address).map_err(|error| told(address, error)))
             .collect();
-        Ok(Self { listeners: listeners?, clients: Mutex::default() })
+        Ok(Self { listeners: listeners?, first_port, clients: Mutex::default() })
+    }
+
+    /// Whether `port` is the [`Peer::port`] of one of its addresses.
+    pub fn has_port(&self, port: u8) -> bool {
+        port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
     }
 
     /// Where it listens.
@@ -175,7 +187,7 @@ impl TcpServer {
                 tracing::warn!("{from} cannot be served: {error}");
                 continue;
             }
-            let peer = Peer { connection: clients.next, port: port as u8 };
+            let peer = Peer { connection: clients.next, port: self.first_port + port as u8 };
             clients.next += 1;
             let stream = Arc::new(stream);
             clients.connected.push(Client {

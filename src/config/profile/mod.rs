@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub use self::catalogue::Catalogue;
 pub use self::family::{FamilyData, FamilyReader, GpsInputRefusal};
 use self::network::DatagramPort;
-pub use self::product::{AngleSense, Control, Interface, LidarTraits, Product};
+pub use self::product::{AngleSense, Control, ControlKind, Interface, LidarTraits, Product};
 use super::toml::diagnostic::SourceFile;
 
 /// One firmware of one product.

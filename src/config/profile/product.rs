@@ -13,11 +13,11 @@ pub struct Product {
     /// The ports it sends datagrams to, that of its data first; none of products that send no
     /// datagrams.
     pub ports: Vec<DatagramPort>,
-    /// How hosts talk to a product that sends datagrams.
-    pub control: Option<Control>,
-    /// Whether it sends PPS and sentences that another device's `gps_cable` may carry.
+    /// How hosts talk to it beside its link. A rig opens those that it gives an address.
+    pub controls: &'static [Control],
+    /// Whether it sends PPS and bytes that another device's `gps_cable` may carry.
     pub has_gps_output: bool,
-    /// Whether it has an input for a GPS receiver's PPS and sentences.
+    /// Whether it has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
     /// What faults of its optics refer to, if it is a lidar.
     pub lidar: Option<LidarTraits>,
@@ -30,7 +30,7 @@ impl Product {
             noun,
             interface: Interface::Line,
             ports: Vec::new(),
-            control: None,
+            controls: &[],
             has_gps_output: false,
             has_gps_input: false,
             lidar: None,
@@ -49,13 +49,24 @@ pub enum Interface {
     Server,
 }
 
-/// How hosts talk to a product that sends datagrams.
+/// A way of hosts to a product beside its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control {
-    /// It has a web interface.
+pub struct Control {
+    /// The key of a rig's `link` that gives it an address.
+    pub key: &'static str,
+    /// What it is.
+    pub kind: ControlKind,
+}
+
+/// What a [`Control`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlKind {
+    /// A web interface.
     Web,
-    /// It takes commands from a serial line.
-    Line,
+    /// A TCP port where hosts give commands, several at a time.
+    Commands,
+    /// A serial port.
+    SerialPort,
 }
 
 /// What a rig's angles and laser numbers mean to a lidar.

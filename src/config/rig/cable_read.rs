@@ -1,9 +1,9 @@
-//! Connects the GPS inputs of devices with the receivers that a rig names.
+//! Wires the inputs of devices to the outputs of others, as a rig names them.
 
-use super::DeviceConfig;
+use crate::config::rig::{DeviceConfig, DeviceId};
 use crate::config::toml::reader::{Field, Text, nearest};
 
-/// A device and the name of the receiver that its GPS input is wired to.
+/// A device and the name of the one that its input is wired to.
 pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,
@@ -24,20 +24,35 @@ pub(crate) fn connect(
         .iter()
         .map(|entry| entry.as_ref().and_then(|entry| source(entry, &devices, names, field)))
         .collect();
+    for (listener, entry) in devices.iter().enumerate() {
+        if let Some(cable) = entry.as_ref().and_then(|entry| entry.cable.as_ref())
+            && is_in_circle(listener, &sources)
+        {
+            let fault = cable.place.fault("these cables lead in a circle", "remove one of them");
+            field.fault(fault.note("limit from the rig format: somebody must be heard first"));
+        }
+    }
     let wired = devices
         .into_iter()
         .zip(sources)
-        .map(|(entry, gps_cable)| entry.map(|entry| DeviceConfig { gps_cable, ..entry.device }));
+        .map(|(entry, cable_from)| entry.map(|entry| DeviceConfig { cable_from, ..entry.device }));
     wired.collect()
 }
 
-/// The place in the rig of the receiver that `entry` is wired to.
+/// Whether what `listener` hears comes from itself in the end, by way of others.
+fn is_in_circle(listener: usize, sources: &[Option<DeviceId>]) -> bool {
+    let before = |device: &DeviceId| sources[device.0];
+    let heard = std::iter::successors(sources[listener], before).take(sources.len());
+    heard.skip(1).any(|device| device.0 == listener)
+}
+
+/// The device that `entry` is wired to.
 fn source(
     entry: &Cabled,
     devices: &[Option<Cabled>],
     names: &[Text],
     field: &Field<'_>,
-) -> Option<usize> {
+) -> Option<DeviceId> {
     let cable = entry.cable.as_ref()?;
     let tell = |title: String, label: String, note: &str| {
         field.fault(cable.place.fault(title, label).note(note));
@@ -46,19 +61,20 @@ fn source(
     let profile = &entry.device.profile;
     if !profile.product.has_gps_input {
         let title = format!("{} has no GPS input", profile.name);
-        return tell(title, "remove `gps_cable`".into(), "the Velodynes with a clock have one");
+        let note = format!("limit from the profile {}", profile.name);
+        return tell(title, "remove `gps_cable`".into(), &note);
     }
     if let Some(refusal) = profile.family.gps_input_refusal(&*entry.device.settings) {
         return tell(refusal.title.into(), refusal.label.into(), "limit from the rig format");
     }
     let wanted = &cable.value;
-    let receivers: Vec<_> = devices
+    let outputs: Vec<_> = devices
         .iter()
         .flatten()
         .filter(|other| other.device.profile.product.has_gps_output)
         .map(|other| other.device.name.as_str())
         .collect();
-    let allowed = match receivers.as_slice() {
+    let allowed = match outputs.as_slice() {
         [] => "this rig has no GNSS receiver; add one as another [[device]]".to_string(),
         names => format!("allowed: {}", names.join(", ")),
     };
@@ -70,7 +86,7 @@ fn source(
         if names.iter().any(|name| name.value == *wanted) {
             return None;
         }
-        let near = nearest(wanted, receivers.iter().copied());
+        let near = nearest(wanted, outputs.iter().copied());
         let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
         let title = format!("there is no device \"{wanted}\" in this rig");
         return tell(title, format!("{mean}{allowed}"), "");
@@ -80,9 +96,24 @@ fn source(
         let title = "a device cannot be wired to itself".to_string();
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
     }
-    if !receivers.contains(&wanted.as_str()) {
+    if !outputs.contains(&wanted.as_str()) {
         let title = format!("\"{wanted}\" is not a GNSS receiver");
         return tell(title, allowed, "limit from the product: the cable leads to a receiver");
     }
-    Some(place)
+    Some(DeviceId(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn circles_are_seen_and_chains_are_none() {
+        let sources = |of: [Option<usize>; 4]| of.map(|source| source.map(DeviceId));
+        let chain = sources([None, Some(0), Some(1), Some(2)]);
+        assert!((0..4).all(|listener| !is_in_circle(listener, &chain)));
+        let circle = sources([Some(1), Some(2), Some(0), Some(0)]);
+        let found: Vec<_> = (0..4).map(|listener| is_in_circle(listener, &circle)).collect();
+        assert_eq!(found, [true, true, true, false], "the last only hears the circle");
+    }
 }

@@ -114,7 +114,7 @@ pub enum WireFault {
     LinkDown,
     /// A receiver's time pulse does not come, neither on its link nor on its cables.
     PpsLoss,
-    /// Neither pulse nor bytes come down a device's `gps_cable`.
+    /// Neither pulse nor bytes come to a device by its `gps_cable`.
     GpsCableDown,
 }
 

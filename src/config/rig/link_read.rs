@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::config::profile::{Catalogue, Control, Interface, Profile};
+use crate::config::profile::{Catalogue, Control, ControlKind, Interface, Profile};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -20,7 +20,7 @@ pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
     catalogue: &Catalogue,
-) -> Option<(LinkConfig, Option<ControlConfig>)> {
+) -> Option<(LinkConfig, Vec<ControlConfig>)> {
     let place = table.place().clone();
     let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
     if let [first, second, ..] = written[..] {
@@ -62,39 +62,64 @@ pub(crate) fn link(
             .and_then(|table| udp(table, profile, catalogue))
             .map(LinkConfig::Udp),
     };
-    let control = control(&mut table, profile);
+    let controls = controls(&mut table, profile, catalogue);
     table.finish();
-    Some((link?, control?))
+    Some((link?, controls?))
 }
 
-/// Reads the second way that a device of this profile has, if one is written: `Some(None)` if not.
-fn control(
+/// Reads the addresses that `table` gives to the controls of a product.
+fn controls(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
+    catalogue: &Catalogue,
+) -> Option<Vec<ControlConfig>> {
+    let Some(profile) = profile else {
+        // Of a product that is not known no control can be judged.
+        let mut asked = Vec::new();
+        let known = catalogue.profiles().iter().flat_map(|profile| profile.product.controls);
+        for Control { key, .. } in known {
+            if !asked.contains(key) {
+                asked.push(*key);
+                let _ = table.optional(key);
+            }
+        }
+        return Some(Vec::new());
+    };
+    // Those of a server come first.
+    let is_server = profile.product.interface == Interface::Server;
+    let mut ports = if is_server { MAX_SERVER_PORTS as u8.. } else { 0.. };
+    let read: Vec<_> = profile
+        .product
+        .controls
+        .iter()
+        .filter_map(|control| control_of(control, &mut ports, table))
+        .collect();
+    read.into_iter().collect()
+}
+
+/// Reads one control: `None` if it has no address, `Some(None)` if that is wrong. A TCP port takes
+/// the next number of `ports`, whether it has an address or not.
+fn control_of(
+    control: &Control,
+    ports: &mut impl Iterator<Item = u8>,
+    table: &mut TableReader<'_>,
 ) -> Option<Option<ControlConfig>> {
-    match profile.map(|profile| profile.product.control) {
-        // Of a product that is not known neither can be judged.
-        None => {
-            let _ = (table.optional("web"), table.optional("control"));
-            Some(None)
-        }
-        Some(None) => Some(None),
-        Some(Some(Control::Web)) => {
-            let field = table.optional("web");
-            if !field.is_written() {
-                return Some(None);
-            }
-            socket(&field).map(|(address, _)| Some(ControlConfig::Web(address)))
-        }
-        Some(Some(Control::Line)) => {
-            let field = table.optional("control").such_as("{ pty = \"/tmp/menura/control\" }");
-            if !field.is_written() {
-                return Some(None);
-            }
-            let line = field.table("a serial line").and_then(line);
-            line.map(|line| Some(ControlConfig::Line(line)))
-        }
+    let field = table.optional(control.key);
+    let port = if control.kind == ControlKind::Commands { ports.next()? } else { 0 };
+    if !field.is_written() {
+        return None;
     }
+    Some(match control.kind {
+        ControlKind::Web => socket(&field).map(|(address, _)| ControlConfig::Web(address)),
+        ControlKind::Commands => {
+            socket(&field).map(|(address, _)| ControlConfig::Commands { address, port })
+        }
+        ControlKind::SerialPort => field
+            .such_as("{ pty = \"/tmp/menura/control\" }")
+            .table("a serial line")
+            .and_then(line)
+            .map(ControlConfig::Line),
+    })
 }
 
 /// Reads a serial line, whatever carries it.
@@ -272,4 +297,57 @@ fn interface(field: &Field<'_>) -> Option<String> {
         return None;
     }
     Some(text.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::toml::diagnostic::SourceFile;
+    use crate::config::toml::reader::{Faults, parse_toml};
+
+    const CONTROLS: [Control; 4] = [
+        Control { key: "web", kind: ControlKind::Web },
+        Control { key: "commands", kind: ControlKind::Commands },
+        Control { key: "service", kind: ControlKind::Commands },
+        Control { key: "control", kind: ControlKind::SerialPort },
+    ];
+
+    /// What a link with these keys gives to a product that has all of [`CONTROLS`], and the faults.
+    fn read(text: &str) -> (Option<Vec<ControlConfig>>, String) {
+        let faults = Faults::default();
+        let node = parse_toml(&SourceFile::new("rig.toml", text, ""), &faults).unwrap();
+        let mut table = TableReader::root(node, "link", &faults);
+        let mut ports = 0..;
+        let read: Vec<_> = CONTROLS
+            .iter()
+            .filter_map(|control| control_of(control, &mut ports, &mut table))
+            .collect();
+        table.finish();
+        (read.into_iter().collect(), faults.into_inner().to_string())
+    }
+
+    #[test]
+    fn a_product_may_have_several_controls_and_a_rig_opens_some() {
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        let all = "web = \"127.0.0.1:80\"\ncommands = \"127.0.0.1:9347\"\n\
+                   service = \"127.0.0.1:7501\"\ncontrol = { tcp = \"127.0.0.1:9\" }";
+        let expected = [
+            ControlConfig::Web(address(80)),
+            ControlConfig::Commands { address: address(9347), port: 0 },
+            ControlConfig::Commands { address: address(7501), port: 1 },
+            ControlConfig::Line(LineConfig::Tcp(address(9))),
+        ];
+        assert_eq!(read(all).0.unwrap(), expected);
+        // Ports keep their numbers, whichever are open.
+        let (some, faults) = read("service = \"127.0.0.1:7501\"");
+        assert_eq!(some.unwrap(), expected[2..3], "{faults}");
+        assert_eq!(read("").0.unwrap(), []);
+    }
+
+    #[test]
+    fn a_wrong_address_is_told() {
+        let (controls, faults) = read("web = \"127.0.0.1:80\"\nservice = \"nowhere\"");
+        assert_eq!(controls, None);
+        assert!(faults.contains("\"nowhere\" is not an address and port"), "{faults}");
+    }
 }

@@ -405,6 +405,10 @@ pub enum LatePolicy {
     Thin,
 }
 
+/// A device's place in its rig.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId(pub usize);
+
 /// `[[device]]`
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
@@ -416,10 +420,10 @@ pub struct DeviceConfig {
     pub body_from_sensor: Transform<Body, Sensor>,
     /// Where its bytes go.
     pub link: LinkConfig,
-    /// Where else it listens to its host.
-    pub control: Option<ControlConfig>,
-    /// The receiver that its GPS input is wired to, by its place in the rig.
-    pub gps_cable: Option<usize>,
+    /// Where else it listens to its hosts.
+    pub controls: Vec<ControlConfig>,
+    /// The device whose PPS and serial port it hears by a cable.
+    pub cable_from: Option<DeviceId>,
     /// What the rig chose, which only its family understands.
     pub settings: Arc<dyn FamilyData>,
 }
@@ -486,12 +490,19 @@ impl LineConfig {
     }
 }
 
-/// A second way to a device that sends datagrams.
+/// A way to a device beside its link, under the key that its product gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlConfig {
-    /// `link = { udp = { … }, web = "ADDRESS:PORT" }`: where its web interface is.
+    /// `"ADDRESS:PORT"`: where its web interface is.
     Web(SocketAddr),
-    /// `link = { udp = { … }, control = { pty = "PATH" } }`: the serial line it takes commands from.
+    /// `"ADDRESS:PORT"`: where hosts give commands by TCP.
+    Commands {
+        /// Where it listens.
+        address: SocketAddr,
+        /// What [`crate::links::Peer::port`] is of those who connect.
+        port: u8,
+    },
+    /// `{ pty = "PATH" }`: the serial line it takes commands from.
     Line(LineConfig),
 }
 
@@ -500,6 +511,7 @@ impl ControlConfig {
     pub fn describe(&self) -> String {
         match self {
             Self::Web(address) => format!("http://{address}"),
+            Self::Commands { address, .. } => format!("commands by tcp {address}"),
             Self::Line(line) => line.describe(),
         }
     }

@@ -263,8 +263,8 @@ fn device(
             profile: profile?,
             body_from_sensor: mount?,
             link: link.clone()?.0,
-            control: link?.1,
-            gps_cable: None,
+            controls: link?.1,
+            cable_from: None,
             settings: settings?,
         })
     };

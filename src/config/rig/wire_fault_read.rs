@@ -46,7 +46,7 @@ impl WireKind {
             }
             Self::LinkDown => true,
             Self::PpsLoss => product.has_gps_output,
-            Self::GpsCableDown => device.gps_cable.is_some(),
+            Self::GpsCableDown => device.cable_from.is_some(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::profile::{Hdl64eProfile, Hdl64eSettings};
 use super::{Hdl64e, describe, profile_read};
 use crate::config::profile::{
-    AngleSense, Control, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
 use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
@@ -37,7 +37,7 @@ impl Family for Hdl64eFamily {
             noun: "a spinning lidar",
             interface: Interface::Datagrams,
             ports: vec![profile.network.data_port()],
-            control: Some(Control::Line),
+            controls: &[Control { key: "control", kind: ControlKind::SerialPort }],
             has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),
             lidar: Some(LidarTraits {
@@ -71,7 +71,7 @@ impl Family for Hdl64eFamily {
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
         let mut device = Hdl64e::new(unit.profile, unit.settings, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
-        if unit.config.gps_cable.is_some() {
+        if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }
         let sensor = Arc::new(device.lidar());

@@ -3,7 +3,7 @@
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, describe, profile_read};
 use crate::config::profile::{
-    AngleSense, Control, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
 use crate::config::rig::LinkConfig;
 use crate::config::rig::faults::DeviceFaultKind;
@@ -36,7 +36,7 @@ impl Family for VelodyneFamily {
             noun: "a spinning lidar",
             interface: Interface::Datagrams,
             ports: profile.ports(),
-            control: Some(Control::Web),
+            controls: &[Control { key: "web", kind: ControlKind::Web }],
             has_gps_output: false,
             has_gps_input: true,
             lidar: Some(LidarTraits {
@@ -74,7 +74,7 @@ impl Family for VelodyneFamily {
         };
         let mut device = Velodyne::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
-        if unit.config.gps_cable.is_some() {
+        if unit.config.cable_from.is_some() {
             device.connect_receiver();
         }
         let sensor = device.sensor();

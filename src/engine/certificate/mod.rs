@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
-use super::run::ledger::TimingBook;
+use super::run::send_log::TimingLog;
 use super::stats::{DeviceFigures, PortPackets};
 use super::timing::ErrorFigures;
 use crate::config::rig::{EngineConfig, Lead};
@@ -168,8 +168,8 @@ impl DeviceTiming {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
 
-    fn new(figures: DeviceFigures, book: &Mutex<TimingBook>) -> Self {
-        let book = book.lock().expect("no holder panics");
+    fn new(figures: DeviceFigures, timing: &Mutex<TimingLog>) -> Self {
+        let timing = timing.lock().expect("no holder panics");
         Self {
             name: figures.name,
             profile: figures.profile,
@@ -183,20 +183,20 @@ impl DeviceTiming {
             thinned: figures.thinned,
             refused: figures.send_errors,
             unrecorded: figures.unrecorded,
-            stamps: match (book.is_stamped, book.by_card) {
+            stamps: match (timing.is_stamped, timing.by_card) {
                 (false, _) => "none",
                 (true, 0) => "kernel",
                 (true, _) => "card",
             }
             .to_owned(),
-            stamped_by_card: book.by_card,
-            by_standby: book.by_standby,
+            stamped_by_card: timing.by_card,
+            by_standby: timing.by_standby,
             lead_us: figures.lead_us,
-            card_comparison_us: book.card_uncertainty_ns as f64 / 1e3,
-            unstamped: book.unstamped,
-            handed: book.handed.figures(),
-            departed: book.departed.figures(),
-            in_kernel: book.in_kernel.figures(),
+            card_comparison_us: timing.card_uncertainty_ns as f64 / 1e3,
+            unstamped: timing.unstamped,
+            handed: timing.handed.figures(),
+            departed: timing.departed.figures(),
+            in_kernel: timing.in_kernel.figures(),
         }
     }
 }
@@ -226,7 +226,7 @@ pub struct Account<'a> {
     /// Each device's counters.
     pub figures: Vec<DeviceFigures>,
     /// The timing of each device's packets.
-    pub books: &'a [Mutex<TimingBook>],
+    pub timing: &'a [Mutex<TimingLog>],
     /// What is required.
     pub requirements: &'a [Requirement],
 }
@@ -237,8 +237,8 @@ impl Certificate {
         let devices: Vec<_> = account
             .figures
             .into_iter()
-            .zip(account.books)
-            .map(|(figures, book)| DeviceTiming::new(figures, book))
+            .zip(account.timing)
+            .map(|(figures, timing)| DeviceTiming::new(figures, timing))
             .collect();
         let verdicts = account.requirements.iter().flat_map(|r| r.judge(&devices)).collect();
         Self {

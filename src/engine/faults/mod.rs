@@ -4,10 +4,10 @@
 //! perhaps with other due times; whoever sends or records puts it in the order of due times again.
 //! It also notes what faults within a device did to it before.
 //! What a fault does to a packet depends on the fault's seed and name and on the packet's number
-//! alone, so a recording and a run of the same seed suffer alike.
+//! alone, so a recording and a run of the same seed have the same faults.
 
+mod apply;
 pub mod log;
-mod strike;
 #[cfg(test)]
 mod tests;
 
@@ -15,9 +15,9 @@ use std::collections::VecDeque;
 
 use crate::config::profile::Interface;
 use crate::config::profile::network::{DatagramPort, PortIndex};
-use crate::config::rig::Rig;
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
+use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{Output, Transmit};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
@@ -90,12 +90,17 @@ impl Effect {
     }
 }
 
+/// The word for [`Stream::Commands`].
+const COMMANDS: &str = "commands";
+
 /// Which way a packet goes. Faults draw for each by itself: packets of one port may be measured ahead
 /// and those of another not, so which is first may differ between a run and a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     /// From a port for datagrams. What leaves by a serial line or a server counts as the first one's.
     Port(PortIndex),
+    /// To a host that is connected to a control.
+    Commands,
     /// Down a cable to another device.
     Cable,
 }
@@ -105,6 +110,7 @@ impl Stream {
     fn word(self, ports: &[DatagramPort]) -> &'static str {
         match self {
             Self::Port(port) => ports.get(port.place()).map_or("data", |port| port.name),
+            Self::Commands => COMMANDS,
             Self::Cable => "gps-cable",
         }
     }
@@ -127,22 +133,27 @@ pub struct Row {
 
 /// The faults of a rig's links.
 pub struct WireFaults {
-    units: Vec<Unit>,
+    devices: Vec<Lanes>,
     cables: Vec<CableDown>,
     rows: Vec<Row>,
 }
 
-/// A cable of a receiver that will be down. What that keeps from the other end is not told here but
+/// A cable that will be down, from this device. What that keeps from the other end is not told here but
 /// in [`super::cables`]; here it is noted.
 struct CableDown {
-    receiver: usize,
+    source: DeviceId,
     fault: usize,
     schedule: Schedule,
 }
 
 /// A device's way to its link: a lane for each port, one for a device without.
-struct Unit {
-    lanes: Vec<Lane>,
+struct Lanes {
+    /// By port.
+    ports: Vec<Lane>,
+    /// Whether it sends datagrams, so that what goes to one host goes by a control.
+    sends_datagrams: bool,
+    /// Answers to hosts that are connected to a control: they can be held up, nothing else.
+    commands: Lane,
 }
 
 /// What goes to one port.
@@ -179,22 +190,30 @@ impl WireFaults {
     pub fn new(rig: &Rig) -> Self {
         let ports: Vec<_> = rig.devices.iter().map(|device| device.profile.ports()).collect();
         let lanes = |ports: &&[DatagramPort]| {
-            let count = ports.len().max(1);
-            Unit { lanes: std::iter::repeat_with(Lane::default).take(count).collect() }
+            let (count, sends_datagrams) = (ports.len().max(1), !ports.is_empty());
+            let ports = std::iter::repeat_with(Lane::default).take(count).collect();
+            Lanes { ports, sends_datagrams, commands: Lane::default() }
         };
-        let mut units: Vec<_> = ports.iter().map(lanes).collect();
+        let mut devices: Vec<_> = ports.iter().map(lanes).collect();
         let mut cables = Vec::new();
         for (index, fault) in rig.faults.iter().enumerate() {
             let FaultKind::Wire(kind) = &fault.kind else { continue };
             let device = &rig.devices[fault.device];
             if *kind == WireFault::GpsCableDown {
                 let schedule = fault.schedule;
-                let down = |receiver| CableDown { receiver, fault: index, schedule };
-                cables.extend(device.gps_cable.map(down));
+                let down = |source| CableDown { source, fault: index, schedule };
+                cables.extend(device.cable_from.map(down));
                 continue;
             }
             let interface = device.profile.product.interface;
-            for (place, lane) in units[fault.device].lanes.iter_mut().enumerate() {
+            let lanes = &mut devices[fault.device];
+            if interface == Interface::Datagrams && *kind == WireFault::LinkDown {
+                // What goes through a connection waits until the link is up again.
+                let name = format!("{}/{COMMANDS}", fault.name);
+                let held_up = Active::new(index, fault, kind, Interface::Server, &name);
+                lanes.commands.faults.push(held_up);
+            }
+            for (place, lane) in lanes.ports.iter_mut().enumerate() {
                 // The first port's draws have the fault's own name.
                 let name = match place {
                     0 => fault.name.clone(),
@@ -203,15 +222,24 @@ impl WireFaults {
                 lane.faults.push(Active::new(index, fault, kind, interface, &name));
             }
         }
-        Self { units, cables, rows: Vec::new() }
+        Self { devices, cables, rows: Vec::new() }
     }
 
-    /// Takes the next of what the device with the place `unit` gives out, and hands on to `out` what
-    /// leaves because of it.
-    pub fn pass(&mut self, unit: usize, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
-        let port = transmit.output.port().unwrap_or(PortIndex::DATA);
-        let stream = Stream::Port(port);
-        let lane = &mut self.units[unit].lanes[port.place()];
+    /// Takes the next of what a device gives out, and hands on to `out` what leaves because of it.
+    pub fn apply(
+        &mut self,
+        device: DeviceId,
+        mut transmit: Transmit,
+        out: &mut dyn FnMut(Transmit),
+    ) {
+        let Lanes { ports, commands, sends_datagrams } = &mut self.devices[device.0];
+        let (stream, lane) = match &transmit.output {
+            Output::BytesTo(..) if *sends_datagrams => (Stream::Commands, commands),
+            output => {
+                let port = output.port().unwrap_or(PortIndex::DATA);
+                (Stream::Port(port), &mut ports[port.place()])
+            }
+        };
         let (packet, at) = (lane.packet, transmit.due);
         let number = transmit.output.bytes().map(|_| packet);
         lane.packet += u64::from(number.is_some());
@@ -220,7 +248,7 @@ impl WireFaults {
             self.rows.push(Row { at, fault, packet, window, effect: Effect::Within(kind) });
         }
         if goes_down_cables(&transmit.output) {
-            for cable in self.cables.iter().filter(|cable| cable.receiver == unit) {
+            for cable in self.cables.iter().filter(|cable| cable.source == device) {
                 let Some(window) = cable.schedule.window_at(at) else { continue };
                 let packet = number.map(|number| (Stream::Cable, number));
                 let fault = cable.fault;
@@ -233,21 +261,21 @@ impl WireFaults {
         let mut passage = Passage { stream, packet, at, rows: &mut self.rows };
         let mut batch = vec![transmit];
         for fault in &mut lane.faults {
-            batch = fault.apply(batch, &mut passage);
+            batch = fault.apply_to_all(batch, &mut passage);
         }
         batch.into_iter().for_each(out);
     }
 
     /// Counts a measured packet of a device that was given up before it was made.
-    pub fn skip(&mut self, unit: usize) {
-        self.units[unit].lanes[PortIndex::DATA.place()].packet += 1;
+    pub fn skip(&mut self, device: DeviceId) {
+        self.devices[device.0].ports[PortIndex::DATA.place()].packet += 1;
     }
 
     /// Hands on what is still held back when nothing more comes.
-    pub fn finish(&mut self, out: &mut dyn FnMut(usize, Transmit)) {
-        for (index, unit) in self.units.iter_mut().enumerate() {
-            for fault in unit.lanes.iter_mut().flat_map(|lane| &mut lane.faults) {
-                fault.held.drain(..).for_each(|(_, transmit)| out(index, transmit));
+    pub fn finish(&mut self, out: &mut dyn FnMut(DeviceId, Transmit)) {
+        for (index, lanes) in self.devices.iter_mut().enumerate() {
+            for fault in lanes.ports.iter_mut().flat_map(|lane| &mut lane.faults) {
+                fault.held.drain(..).for_each(|(_, transmit)| out(DeviceId(index), transmit));
             }
         }
     }
@@ -282,7 +310,7 @@ impl Active {
         }
     }
 
-    fn apply(&mut self, batch: Vec<Transmit>, passage: &mut Passage<'_>) -> Vec<Transmit> {
+    fn apply_to_all(&mut self, batch: Vec<Transmit>, passage: &mut Passage<'_>) -> Vec<Transmit> {
         let mut after = Vec::with_capacity(batch.len());
         let window = self.schedule.window_at(passage.at);
         let mut draws = self.draws.request(passage.packet).generator();
@@ -296,7 +324,7 @@ impl Active {
                     let mut tell = |effect| {
                         passage.rows.push(Row { at, fault, packet, window, effect });
                     };
-                    self.strike(transmit, window, &mut draws, &mut tell, &mut after);
+                    self.apply(transmit, window, &mut draws, &mut tell, &mut after);
                 }
                 None => after.push(transmit),
             }

@@ -47,11 +47,11 @@ fn packet(n: u64) -> Transmit {
 const DATA: Stream = Stream::Port(PortIndex::DATA);
 
 /// What leaves when `given` is given out, and what was done to it.
-fn passed(rig: &Rig, unit: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
+fn passed(rig: &Rig, device: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
     let mut faults = WireFaults::new(rig);
     let mut left = Vec::new();
     for transmit in given {
-        faults.pass(unit, transmit, &mut |transmit| left.push(transmit));
+        faults.apply(DeviceId(device), transmit, &mut |transmit| left.push(transmit));
     }
     faults.finish(&mut |_, transmit| left.push(transmit));
     left.sort_by_key(|transmit| transmit.due);
@@ -64,7 +64,7 @@ fn numbers(left: &[Transmit]) -> Vec<u8> {
 }
 
 #[test]
-fn only_the_window_and_only_the_device_are_struck() {
+fn only_the_window_and_only_the_device_are_concerned() {
     let rig = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
     let (left, rows) = passed(&rig, LIDAR, vec![packet(0), packet(1), packet(1000), packet(1001)]);
     assert_eq!(numbers(&left), [0, 1001u64 as u8]);
@@ -179,6 +179,20 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     let (left, _) = passed(&one("scanner", "kind = \"link-down\""), SCANNER, given);
     assert_eq!(numbers(&left), [1, 2]);
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
+}
+
+#[test]
+fn answers_to_commands_wait_for_the_link_and_have_no_other_fault() {
+    let answer = || {
+        let output = Output::BytesTo(Peer { connection: 1, port: 0 }, vec![1]);
+        vec![Transmit::new(SimTime(1000), output)]
+    };
+    let (left, rows) = passed(&one("lidar", "kind = \"link-down\""), LIDAR, answer());
+    assert_eq!(left[0].due, SimTime(1_001_000));
+    assert_eq!(rows[0].packet, Some((Stream::Commands, 0)));
+    let loss = one("lidar", "kind = \"packet-loss\"\nprobability = 1");
+    let (left, rows) = passed(&loss, LIDAR, answer());
+    assert_eq!((left, rows.len()), (answer(), 0));
 }
 
 #[test]

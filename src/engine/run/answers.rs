@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::config::rig::Rig;
 use crate::config::rig::responses::{ResponseConfig, ResponseSource, StimulusCause};
+use crate::config::rig::{DeviceId, Rig};
 use crate::engine::SetupError;
 use crate::engine::clock::MonotonicClock;
-use crate::engine::render::Seen;
+use crate::engine::packet::Seen;
 use crate::engine::responses::{Board, Event, Matcher, ResponseFigures};
 use crate::links::Peer;
 use crate::links::tcp_server::{ServerEvent, TcpServer};
@@ -90,8 +90,12 @@ enum Port {
     Tcp(TcpServer),
 }
 
-/// What the hosts of devices have said so far, for each response that is heard there.
-pub type Ears = Vec<(usize, usize, Matcher)>;
+/// A response that the host of a device gives, and what the host has said so far.
+pub struct DeviceResponse {
+    device: DeviceId,
+    response: usize,
+    matcher: Matcher,
+}
 
 impl Answers {
     /// Opens the ports where the responses of `rig` are heard.
@@ -152,20 +156,29 @@ impl Answers {
         }
     }
 
-    /// Nothing has been said to devices yet.
-    pub fn ears(&self) -> Ears {
+    /// The responses that are given to devices; nothing has been said to them yet.
+    pub fn of_devices(&self) -> Vec<DeviceResponse> {
         let device = |(response, config): (usize, &ResponseConfig)| match config.source {
-            ResponseSource::Device(unit) => Some((unit, response, Matcher::new(&config.pattern))),
+            ResponseSource::Device(device) => {
+                let (device, matcher) = (DeviceId(device), Matcher::new(&config.pattern));
+                Some(DeviceResponse { device, response, matcher })
+            }
             ResponseSource::Udp(_) | ResponseSource::Tcp(_) => None,
         };
         self.responses.iter().enumerate().filter_map(device).collect()
     }
 
     /// Looks for responses in what the host of a device said.
-    pub fn hear_device(&self, ears: &mut Ears, unit: usize, at: SimTime, bytes: &[u8]) {
-        for (_, response, matcher) in ears.iter_mut().filter(|(device, ..)| *device == unit) {
-            for _ in 0..matcher.push(bytes) {
-                self.tell(Event::Heard { response: *response, at });
+    pub fn look_into(
+        &self,
+        responses: &mut [DeviceResponse],
+        device: DeviceId,
+        at: SimTime,
+        bytes: &[u8],
+    ) {
+        for found in responses.iter_mut().filter(|response| response.device == device) {
+            for _ in 0..found.matcher.push(bytes) {
+                self.tell(Event::Heard { response: found.response, at });
             }
         }
     }

@@ -73,7 +73,7 @@ mod tests {
             let most_ns = if look < 60 { 76 } else { 1 };
             assert!(error_ns.abs() <= most_ns, "{error_ns} ns at look {look}");
         }
-        // A ledger that was held up for half a second.
+        // A send log that was held up for half a second.
         let error_ns = time.monotonic_ns(card_ns(3_500_000_000)).unwrap() - 3_500_000_000;
         assert!(error_ns.abs() <= 2, "{error_ns}");
     }

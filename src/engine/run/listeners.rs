@@ -1,4 +1,4 @@
-//! The ears: one thread for each serial line and each server waits for what hosts send.
+//! Listeners: a thread for each serial line, each server and each feed waits for what comes by it.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use tokio::sync::oneshot;
 
+use crate::config::rig::DeviceId;
 use crate::config::rig::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::feed_log::FeedLog;
@@ -26,23 +27,23 @@ const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
 
-/// What came from a host.
-pub struct Heard {
-    /// The device's place in the rig.
-    pub unit: usize,
-    /// When it was read.
+/// Something that a host of a device did.
+pub struct HostEvent {
+    /// The device.
+    pub device: DeviceId,
+    /// When it was noticed.
     pub at: SimTime,
-    /// What it was.
-    pub news: News,
+    /// What.
+    pub kind: HostEventKind,
 }
 
 /// What hosts do.
-pub enum News {
+pub enum HostEventKind {
     /// Bytes on a serial line.
     Bytes(Vec<u8>),
-    /// Bytes from a server's client.
+    /// Bytes from a host that is connected by TCP.
     PeerBytes(Peer, Vec<u8>),
-    /// A client has connected (`true`) or gone.
+    /// A host has connected by TCP (`true`) or gone.
     Peer(Peer, bool),
     /// A request at a web interface, and where the answer goes.
     Request(HttpRequest, oneshot::Sender<HttpResponse>),
@@ -50,12 +51,12 @@ pub enum News {
 
 /// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
 /// lost. A full queue makes the host wait.
-pub fn listen(
-    unit: usize,
+pub fn listen_to_line(
+    device: DeviceId,
     line: &dyn ByteLink,
     clock: MonotonicClock,
     down: &[Schedule],
-    heard: &Sender<Heard>,
+    events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
@@ -67,8 +68,8 @@ pub fn listen(
                 health.is_ill = false;
                 let at = clock.now();
                 if !is_in(down, at) {
-                    let news = News::Bytes(buffer[..count].to_vec());
-                    tell(Heard { unit, at, news }, heard, over);
+                    let kind = HostEventKind::Bytes(buffer[..count].to_vec());
+                    tell(HostEvent { device, at, kind }, events, over);
                 }
             }
             Err(error) => health.complain(&line.describe(), &error),
@@ -78,23 +79,23 @@ pub fn listen(
 
 /// Answers the requests at a device's web interface until `over` is set; while the link is `down`
 /// they are refused.
-pub fn answer(
-    unit: usize,
+pub fn listen_to_web(
+    device: DeviceId,
     server: &HttpServer,
     clock: MonotonicClock,
     down: Vec<Schedule>,
-    heard: &Sender<Heard>,
+    events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
-    let heard = heard.clone();
+    let events = events.clone();
     let ask = move |request| {
         let at = clock.now();
         if is_in(&down, at) {
             return None;
         }
         let (reply, answer) = oneshot::channel();
-        let news = News::Request(request, reply);
-        heard.try_send(Heard { unit, at, news }).ok().map(|()| answer)
+        let kind = HostEventKind::Request(request, reply);
+        events.try_send(HostEvent { device, at, kind }).ok().map(|()| answer)
     };
     if let Err(error) = server.serve(Arc::new(ask), over) {
         tracing::warn!("the web interface at {} has ended: {error}", server.address());
@@ -103,12 +104,12 @@ pub fn answer(
 
 /// Passes on what the clients of `server` do until `over` is set; what they do while the link is
 /// `down` is heard when it is up again. A full queue makes them wait.
-pub fn serve(
-    unit: usize,
+pub fn listen_to_server(
+    device: DeviceId,
     server: &TcpServer,
     clock: MonotonicClock,
     down: &[Schedule],
-    heard: &Sender<Heard>,
+    events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
@@ -119,12 +120,12 @@ pub fn serve(
             continue;
         }
         let mut happened = |event: ServerEvent<'_>| {
-            let news = match event {
-                ServerEvent::Connected(peer) => News::Peer(peer, true),
-                ServerEvent::Disconnected(peer) => News::Peer(peer, false),
-                ServerEvent::Bytes(peer, bytes) => News::PeerBytes(peer, bytes.to_vec()),
+            let kind = match event {
+                ServerEvent::Connected(peer) => HostEventKind::Peer(peer, true),
+                ServerEvent::Disconnected(peer) => HostEventKind::Peer(peer, false),
+                ServerEvent::Bytes(peer, bytes) => HostEventKind::PeerBytes(peer, bytes.to_vec()),
             };
-            tell(Heard { unit, at: clock.now(), news }, heard, over);
+            tell(HostEvent { device, at: clock.now(), kind }, events, over);
         };
         match server.receive(&mut buffer, PATIENCE, &mut happened) {
             Ok(()) => health.is_ill = false,
@@ -135,7 +136,7 @@ pub fn serve(
 
 /// Takes the poses that arrive on `socket` until `over` is set, says when they stop, and writes `log`
 /// if there is one.
-pub fn follow(
+pub fn listen_to_feed(
     feed: &Feed,
     socket: &UdpSocket,
     mut log: Option<FeedLog>,
@@ -182,12 +183,12 @@ fn is_in(schedules: &[Schedule], at: SimTime) -> bool {
     schedules.iter().any(|schedule| schedule.window_at(at).is_some())
 }
 
-fn tell(mut news: Heard, heard: &Sender<Heard>, over: &AtomicBool) {
-    while let Err(refused) = heard.send_timeout(news, PATIENCE) {
+fn tell(mut event: HostEvent, events: &Sender<HostEvent>, over: &AtomicBool) {
+    while let Err(refused) = events.send_timeout(event, PATIENCE) {
         if refused.is_disconnected() || over.load(Ordering::Relaxed) {
             return;
         }
-        news = refused.into_inner();
+        event = refused.into_inner();
     }
 }
 

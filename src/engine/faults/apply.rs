@@ -16,7 +16,7 @@ const LINE: LineSettings = LineSettings::eight_n_one(9600);
 impl Active {
     /// Does to `transmit`, which falls into `window`, what the fault does; what is left of it goes
     /// to `after`, what was done to `tell`.
-    pub(super) fn strike(
+    pub(super) fn apply(
         &mut self,
         mut transmit: Transmit,
         window: u64,
@@ -166,11 +166,11 @@ fn below(end: u64, draws: &mut SplitMix64) -> u64 {
     ((u128::from(draws.next_u64()) * u128::from(end)) >> 64) as u64
 }
 
-/// Calls `strike` for each of `count` things with the probability `rate`; for how many.
-fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut strike: impl FnMut(usize)) -> u64 {
-    let mut struck = 0;
+/// Calls `act` for each of `count` things with the probability `rate`; for how many.
+fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut act: impl FnMut(usize)) -> u64 {
+    let mut done = 0;
     if rate <= 0.0 {
-        return struck;
+        return done;
     }
     // How many are spared before the next one is geometrically distributed.
     let log_spared = libm::log1p(-rate);
@@ -179,14 +179,14 @@ fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut strike: impl FnM
         let spared = libm::log1p(-share(draws)) / log_spared;
         // Rates of 1 divide by minus infinity: none is spared.
         if spared >= (count - place) as f64 {
-            return struck;
+            return done;
         }
         place += spared as usize;
-        strike(place);
-        struck += 1;
+        act(place);
+        done += 1;
         place += 1;
         if place >= count {
-            return struck;
+            return done;
         }
     }
 }
@@ -197,18 +197,18 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn each_thing_is_struck_with_its_probability() {
+    fn each_thing_is_hit_with_its_probability() {
         let mut draws = SplitMix64::seed_from_u64(1);
         for rate in [0.0, 1e-3, 0.1, 0.5, 1.0] {
             let count = 100_000;
             let mut places = Vec::new();
-            let struck = each_of(count, rate, &mut draws, |place| places.push(place));
-            assert_eq!(struck as usize, places.len());
+            let hits = each_of(count, rate, &mut draws, |place| places.push(place));
+            assert_eq!(hits as usize, places.len());
             assert!(places.windows(2).all(|w| w[0] < w[1]), "each once, in order");
             let expected = rate * count as f64;
             let deviation = (expected * (1.0 - rate)).sqrt();
-            assert!((struck as f64 - expected).abs() <= 4.5 * deviation, "{rate}: {struck}");
+            assert!((hits as f64 - expected).abs() <= 4.5 * deviation, "{rate}: {hits}");
         }
-        assert_eq!(each_of(0, 0.5, &mut draws, |_| panic!("nothing to strike")), 0);
+        assert_eq!(each_of(0, 0.5, &mut draws, |_| panic!("nothing to hit")), 0);
     }
 }

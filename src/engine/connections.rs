@@ -1,0 +1,208 @@
+//! Opens what connects a device with its hosts: its link, and its controls beside it.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{SetupError, launch};
+use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::rig::{
+    ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, StampChoice, UdpConfig,
+};
+use crate::links::card_clock::CardClock;
+use crate::links::http::HttpServer;
+use crate::links::line::LineSettings;
+use crate::links::pty::PtyLink;
+use crate::links::serial::SerialLink;
+use crate::links::tcp::TcpLink;
+use crate::links::tcp_server::TcpServer;
+use crate::links::udp::{UdpLink, UdpOptions};
+use crate::links::{ByteLink, Peer, interface};
+
+/// What connects one device with its hosts. Threads listen while the sender sends.
+pub struct Connections {
+    /// Where its bytes go.
+    pub link: Link,
+    /// Where else its hosts reach it.
+    pub controls: Vec<ControlLink>,
+}
+
+/// An open link.
+pub enum Link {
+    /// Datagrams: a socket for each of the device's ports, by [`PortIndex`].
+    Datagrams(Vec<UdpLink>),
+    /// A serial line.
+    Line(Arc<dyn ByteLink>),
+    /// A server for several hosts.
+    Server(TcpServer),
+}
+
+/// An open control.
+pub enum ControlLink {
+    /// A web interface.
+    Web(HttpServer),
+    /// A TCP port for commands.
+    Commands(TcpServer),
+    /// A serial line.
+    Line(Arc<dyn ByteLink>),
+}
+
+impl Connections {
+    /// Opens the connections of a device whose serial port, if it has one, starts at `line`;
+    /// datagrams leave and are stamped as `engine` has it.
+    pub fn open(
+        device: &DeviceConfig,
+        line: LineSettings,
+        engine: &EngineConfig,
+    ) -> Result<Self, SetupError> {
+        let name = || device.name.clone();
+        let link = open_link(device, line, engine)
+            .map_err(|error| SetupError::Link { device: name(), error })?;
+        let controls = device.controls.iter().map(|control| open_control(control, line));
+        let controls = controls
+            .collect::<io::Result<_>>()
+            .map_err(|error| SetupError::Control { device: name(), error })?;
+        Ok(Self { link, controls })
+    }
+
+    /// The sockets of its ports, by [`PortIndex`]; none of a device that sends no datagrams.
+    pub fn sockets(&self) -> &[UdpLink] {
+        match &self.link {
+            Link::Datagrams(sockets) => sockets,
+            Link::Line(_) | Link::Server(_) => &[],
+        }
+    }
+
+    /// Its serial port.
+    pub fn serial_port(&self) -> Option<&dyn ByteLink> {
+        match &self.link {
+            Link::Line(line) => Some(line.as_ref()),
+            Link::Datagrams(_) | Link::Server(_) => {
+                self.controls.iter().find_map(|control| match control {
+                    ControlLink::Line(line) => Some(line.as_ref()),
+                    ControlLink::Web(_) | ControlLink::Commands(_) => None,
+                })
+            }
+        }
+    }
+
+    /// The server that `peer` is connected to, if it is a control.
+    pub fn commands_of(&self, peer: Peer) -> Option<&TcpServer> {
+        self.controls.iter().find_map(|control| match control {
+            ControlLink::Commands(server) if server.has_port(peer.port) => Some(server),
+            _ => None,
+        })
+    }
+}
+
+impl From<Link> for Connections {
+    /// A link without controls.
+    fn from(link: Link) -> Self {
+        Self { link, controls: Vec::new() }
+    }
+}
+
+impl Link {
+    /// The link in the status view.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Datagrams(ports) => {
+                ports.first().map_or_else(String::new, |data| format!("udp {}", data.to()))
+            }
+            Self::Line(line) => line.describe(),
+            Self::Server(server) => server.describe(),
+        }
+    }
+}
+
+impl ControlLink {
+    /// The control in the status view.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Web(server) => format!("http://{}", server.address()),
+            Self::Commands(server) => format!("commands by {}", server.describe()),
+            Self::Line(line) => line.describe(),
+        }
+    }
+}
+
+fn open_control(control: &ControlConfig, line: LineSettings) -> io::Result<ControlLink> {
+    match control {
+        ControlConfig::Web(address) => HttpServer::listen(*address).map(ControlLink::Web),
+        ControlConfig::Commands { address, port } => {
+            TcpServer::listen_as(*port, &[*address]).map(ControlLink::Commands)
+        }
+        ControlConfig::Line(config) => open_line(config, line).map(ControlLink::Line),
+    }
+}
+
+fn open_link(device: &DeviceConfig, line: LineSettings, engine: &EngineConfig) -> io::Result<Link> {
+    match &device.link {
+        LinkConfig::Udp(udp) => {
+            let mut ports = open_ports(device, udp)?;
+            prepare_sending(&mut ports, udp.interface.as_deref(), engine)?;
+            Ok(Link::Datagrams(ports))
+        }
+        LinkConfig::Line(config) => open_line(config, line).map(Link::Line),
+        LinkConfig::TcpServer(addresses) => TcpServer::listen(addresses).map(Link::Server),
+    }
+}
+
+/// Has what the `ports` of a device send leave, and be stamped, by `interface` as `engine` has it;
+/// without one, by that which leads to their host.
+pub fn prepare_sending(
+    ports: &mut [UdpLink],
+    interface: Option<&str>,
+    engine: &EngineConfig,
+) -> io::Result<()> {
+    let is_by_card = engine.stamps == StampChoice::Card;
+    let Some(to) = ports.first().map(UdpLink::to).filter(|_| engine.launch_time || is_by_card)
+    else {
+        return Ok(());
+    };
+    let interface = match interface {
+        Some(name) => name.to_owned(),
+        None => interface::towards(to)?,
+    };
+    if engine.launch_time {
+        launch::prepare(ports, &interface)?;
+    }
+    if is_by_card {
+        let clock = CardClock::open(&interface).map_err(|error| {
+            let text = format!("stamps by the card (`engine.stamps`, `--stamps`): {error}");
+            io::Error::new(error.kind(), text)
+        })?;
+        let clock = Arc::new(clock);
+        ports.iter_mut().for_each(|port| port.set_card_clock(Arc::clone(&clock)));
+    }
+    Ok(())
+}
+
+fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn ByteLink>> {
+    Ok(match config {
+        LineConfig::Pty(options) => Arc::new(PtyLink::open(options.clone(), line)?),
+        LineConfig::Serial(options) => Arc::new(SerialLink::open(options.clone(), line)?),
+        LineConfig::Tcp(address) => Arc::new(TcpLink::listen(*address)?),
+    })
+}
+
+/// Opens a socket for each port of a device. Where the rig says nothing, the profile does.
+fn open_ports(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<Vec<UdpLink>> {
+    let host = udp.host();
+    let open = |(place, port): (usize, &DatagramPort)| {
+        let to = host.of(PortIndex(place as u8)).ok_or(io::ErrorKind::InvalidInput)?;
+        let mut from = udp.from;
+        // A source port that the rig leaves open for the first is left open for the others too.
+        if let Some(from) = from.as_mut().filter(|from| place > 0 && from.port() != 0) {
+            from.set_port(port.frame.source_port);
+        }
+        UdpLink::open(&UdpOptions {
+            to,
+            from,
+            interface: udp.interface.clone(),
+            ttl: udp.ttl.or(Some(port.frame.ttl)),
+            dont_fragment: Some(port.frame.dont_fragment),
+            broadcast: udp.broadcast,
+        })
+    };
+    device.profile.ports().iter().enumerate().map(open).collect()
+}

@@ -1,0 +1,56 @@
+//! Things in the order of their due times, whatever the order they come in.
+
+use std::collections::BTreeMap;
+
+use crate::time::SimTime;
+
+/// By due time; of equal ones, the first to come is the first to go.
+#[derive(Debug)]
+pub struct DueQueue<T> {
+    waiting: BTreeMap<(SimTime, u64), T>,
+    count: u64,
+}
+
+impl<T> Default for DueQueue<T> {
+    fn default() -> Self {
+        Self { waiting: BTreeMap::new(), count: 0 }
+    }
+}
+
+impl<T> DueQueue<T> {
+    /// Takes something that is due at `due`.
+    pub fn push(&mut self, due: SimTime, item: T) {
+        self.count += 1;
+        self.waiting.insert((due, self.count), item);
+    }
+
+    /// The first, if it is due by `limit`.
+    pub fn pop_until(&mut self, limit: SimTime) -> Option<(SimTime, T)> {
+        let first = self.waiting.first_entry()?;
+        let (due, _) = *first.key();
+        (due <= limit).then(|| (due, first.remove()))
+    }
+
+    /// Forgets what `keep` refuses by its due time and itself.
+    pub fn retain(&mut self, keep: impl Fn(SimTime, &T) -> bool) {
+        self.waiting.retain(|(due, _), item| keep(*due, item));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_due_time_decides_and_then_who_came_first() {
+        let mut queue = DueQueue::default();
+        for (due, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (9, 'd'), (4, 'e')] {
+            queue.push(SimTime(due), name);
+        }
+        queue.retain(|due, name| due < SimTime(4) || *name != 'e');
+        let order: String =
+            std::iter::from_fn(|| queue.pop_until(SimTime(8))).map(|(_, name)| name).collect();
+        assert_eq!(order, "bac");
+        assert_eq!(queue.pop_until(SimTime(9)), Some((SimTime(9), 'd')));
+    }
+}

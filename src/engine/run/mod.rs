@@ -1,0 +1,367 @@
+//! The real-time loop.
+//!
+//! A packet's due time is absolute and comes from its firings. On its way it passes, in this order:
+//!
+//! 1. [`scheduler`] tells devices the time and what their hosts do, and gives workers what is to be measured;
+//! 2. [`super::workers`] measure;
+//! 3. [`send_queue`] keeps packets until their time;
+//! 4. [`sender`] sends each at its time, as [`transmission`] says; a second sender may stand by;
+//! 5. [`send_log`] writes down what the sender did and reads transmit timestamps.
+//!
+//! [`listeners`] are the threads that hear hosts.
+
+pub mod answers;
+mod card_time;
+mod lead;
+pub mod listeners;
+mod pauses;
+pub mod scheduler;
+pub mod send_log;
+pub mod send_queue;
+pub mod sender;
+pub mod transmission;
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+use std::time::Duration;
+
+use crossbeam_channel::{Sender, bounded};
+
+use super::clock::MonotonicClock;
+use super::connections::{Connections, ControlLink, Link};
+use super::faults::log::FaultLog;
+use super::feed_log::FeedLog;
+use super::os::{Grant, KeptOff};
+use super::render::Renderer;
+use super::responses::ResponseFigures;
+use super::stats::{DeviceFigures, DeviceStats, RenderStats};
+use super::{LiveWorld, SetupError, build_devices, default_workers};
+use crate::config::rig::faults::{FaultKind, WireFault};
+use crate::config::rig::schedule::Schedule;
+use crate::config::rig::{DeviceId, Lead, Rig};
+use crate::devices::Built;
+use crate::links::ByteLink;
+use crate::links::line::LineSettings;
+use crate::links::tcp_server::TcpServer;
+use crate::time::{Epoch, SimTime};
+use crate::world::trajectory::feed::{Feed, FeedCounts};
+use answers::Answers;
+use listeners::HostEvent;
+use send_log::TimingLog;
+use transmission::SendContext;
+
+/// Time between deciding on the first instant and that instant: what is rendered ahead before it.
+const START_DELAY: Duration = Duration::from_millis(250);
+/// The scheduler and the sender look for something new at least this often.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+/// Packets that wait for their due times, beside what is rendered ahead.
+const SEND_QUEUE: usize = 4096;
+/// Host events on their way to the devices. When it is full, hosts wait.
+const EVENT_QUEUE: usize = 256;
+
+/// A feed with the socket it comes by.
+struct FeedPort {
+    /// Whose motion it is.
+    name: String,
+    feed: Arc<Feed>,
+    socket: UdpSocket,
+    /// Taken by the thread that listens.
+    log: Mutex<Option<FeedLog>>,
+}
+
+/// A rig on its links, not yet running.
+pub struct RealTimeRun<'a> {
+    rig: &'a Rig,
+    world: &'a LiveWorld,
+    connections: Vec<Connections>,
+    stats: Vec<DeviceStats>,
+    /// One a device, if a certificate is wanted.
+    timing: Option<Vec<Mutex<TimingLog>>>,
+    nominal_rates_hz: Vec<f64>,
+    /// How each serial port runs at power-on; anything for network devices.
+    lines: Vec<LineSettings>,
+    render: RenderStats,
+    workers: usize,
+    clock: MonotonicClock,
+    epoch: Epoch,
+    feeds: Vec<FeedPort>,
+    answers: Answers,
+    /// Taken by the scheduler.
+    fault_log: Mutex<Option<FaultLog>>,
+    host_start: jiff::Timestamp,
+    /// All threads but the sender, which goes to the core by itself.
+    _kept_off: Option<KeptOff>,
+}
+
+impl<'a> RealTimeRun<'a> {
+    /// Opens every link; the first instant is a quarter of a second from now.
+    pub fn new(rig: &'a Rig, world: &'a LiveWorld) -> Result<Self, SetupError> {
+        // Only to ask them how they will run; their lives begin with the run.
+        let devices = build_devices(rig, super::clock::epoch_now_or(rig.start_utc));
+        let devices = || devices.iter().map(|built| &built.device);
+        let lines: Vec<_> = devices()
+            .map(|device| device.line().unwrap_or(LineSettings::eight_n_one(9600)))
+            .collect();
+        let opened = rig.devices.iter().zip(&lines);
+        let connections: Vec<_> = opened
+            .map(|(device, line)| Connections::open(device, *line, &rig.engine))
+            .collect::<Result<_, _>>()?;
+        let nominal_rates_hz: Vec<_> = devices().map(|device| device.nominal_rate_hz()).collect();
+        let (clock, host_start) = MonotonicClock::starting_in(START_DELAY);
+        let epoch = Epoch::new(rig.start_utc.unwrap_or(host_start));
+        Ok(Self {
+            rig,
+            world,
+            stats: rig.devices.iter().map(|d| DeviceStats::new(&d.profile.ports())).collect(),
+            // Where leads are found, they are found from departures.
+            timing: matches!(rig.engine.lead, Lead::Auto).then(|| new_timing(connections.len())),
+            connections,
+            nominal_rates_hz,
+            lines,
+            render: RenderStats::default(),
+            workers: rig.engine.workers.unwrap_or_else(|| match rig.engine.send_core {
+                Some(_) => default_workers().saturating_sub(1).max(1),
+                None => default_workers(),
+            }),
+            clock,
+            epoch,
+            feeds: open_feeds(world)?,
+            answers: Answers::open(rig)?,
+            fault_log: Mutex::new(None),
+            host_start,
+            _kept_off: rig.engine.send_core.and_then(KeptOff::core),
+        })
+    }
+
+    /// Has the truth about faults written to `log`.
+    pub fn log_faults(&mut self, log: FaultLog) {
+        self.fault_log = Mutex::new(Some(log));
+    }
+
+    /// Has what comes by the feed of `name` written to `log`.
+    pub fn log_feed(&mut self, name: &str, log: FeedLog) {
+        if let Some(port) = self.feeds.iter_mut().find(|port| port.name == name) {
+            port.feed.keep_log();
+            port.log = Mutex::new(Some(log));
+        }
+    }
+
+    /// Writes down the timing of every packet, for [`RealTimeRun::timing`].
+    pub fn keep_timing(&mut self) {
+        self.timing = Some(new_timing(self.connections.len()));
+    }
+
+    /// The timing of each device's packets, if it is written down.
+    pub fn timing(&self) -> Option<&[Mutex<TimingLog>]> {
+        self.timing.as_deref()
+    }
+
+    /// The rig.
+    pub fn rig(&self) -> &Rig {
+        self.rig
+    }
+
+    /// The host's clock at the first instant.
+    pub fn host_start(&self) -> jiff::Timestamp {
+        self.host_start
+    }
+
+    /// Threads that cast rays.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The UTC of the first instant, as the devices know it.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Where devices are controlled, beside their links: a device's name and the control.
+    pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
+        let named = self.rig.devices.iter().zip(&self.connections);
+        named.flat_map(|(device, connections)| {
+            let controls = connections.controls.iter();
+            controls.map(|control| (device.name.as_str(), control.describe()))
+        })
+    }
+
+    /// Time since the first instant.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.clock.now().0)
+    }
+
+    /// How many seconds of the rig are rendered in a second of busy workers.
+    pub fn real_time_factor(&self) -> f64 {
+        self.render.real_time_factor(self.workers)
+    }
+
+    /// Pulses cast so far.
+    pub fn pulses(&self) -> u64 {
+        self.render.pulses()
+    }
+
+    /// Each device's figures, were `elapsed` of the run over.
+    pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
+        self.rig
+            .devices
+            .iter()
+            .zip(&self.stats)
+            .zip(&self.connections)
+            .zip(&self.nominal_rates_hz)
+            .map(|(((device, stats), connections), &nominal_rate_hz)| {
+                let link = connections.link.describe();
+                stats.figures(&device.name, &device.profile.name, &link, nominal_rate_hz, elapsed)
+            })
+            .collect()
+    }
+
+    /// What came of each feed: whose motion it is, and counts.
+    pub fn feeds(&self) -> Vec<(&str, FeedCounts)> {
+        self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
+    }
+
+    /// What came of each response so far.
+    pub fn responses(&self) -> Vec<ResponseFigures> {
+        self.answers.figures()
+    }
+
+    /// Runs until everything that is due before `duration`, and every packet whose first firing is,
+    /// has left, or `stop` is set. `on_start` learns what the system granted.
+    pub fn run(
+        &self,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        on_start: impl FnOnce(&[Grant]) + Send,
+    ) {
+        self.run_devices(build_devices(self.rig, self.epoch), duration, stop, on_start);
+    }
+
+    /// As [`RealTimeRun::run`], with these in place of the rig's devices.
+    fn run_devices(
+        &self,
+        devices: Vec<Built>,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        on_start: impl FnOnce(&[Grant]) + Send,
+    ) {
+        let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
+        // Set when the scheduler is done: nobody is left to hear then.
+        let over = &AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let renderer =
+                Renderer::start(scope, self.workers, self.world, self.rig, devices, &self.render);
+            let (packets, queue) = send_queue::with_capacity(self.most_waiting(), self.clock);
+            let context = SendContext {
+                clock: self.clock,
+                connections: &self.connections,
+                stats: &self.stats,
+                lines: &self.lines,
+                engine: &self.rig.engine,
+                answers: Some(&self.answers),
+            };
+            let (tell, events) = bounded(EVENT_QUEUE);
+            for (index, connections) in self.connections.iter().enumerate() {
+                self.start_listeners(scope, DeviceId(index), connections, &tell, over);
+            }
+            let (answers, clock) = (&self.answers, self.clock);
+            scope.spawn(move || answers.keep_board(clock, over));
+            for source in answers.sources() {
+                scope.spawn(move || source.listen(answers, clock, over));
+            }
+            for port in &self.feeds {
+                let log = port.log.lock().expect("no holder panics").take();
+                scope.spawn(move || {
+                    listeners::listen_to_feed(&port.feed, &port.socket, log, clock, over);
+                });
+            }
+            sender::start(scope, context, self.timing(), queue, stop, on_start);
+            self.schedule(renderer, packets, &events, end, stop);
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+
+    /// Starts a thread for each way by which the hosts of a device can say something.
+    fn start_listeners<'scope, 'env: 'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, 'env>,
+        device: DeviceId,
+        connections: &'scope Connections,
+        tell: &Sender<HostEvent>,
+        over: &'scope AtomicBool,
+    ) {
+        let clock = self.clock;
+        let down = || self.link_down(device);
+        let listen_to_line = |line: &'scope Arc<dyn ByteLink>, down: Vec<Schedule>| {
+            let tell = tell.clone();
+            scope.spawn(move || {
+                listeners::listen_to_line(device, line.as_ref(), clock, &down, &tell, over);
+            });
+        };
+        let listen_to_server = |server: &'scope TcpServer| {
+            let (tell, down) = (tell.clone(), down());
+            scope.spawn(move || {
+                listeners::listen_to_server(device, server, clock, &down, &tell, over);
+            });
+        };
+        match &connections.link {
+            Link::Datagrams(_) => {}
+            Link::Line(line) => listen_to_line(line, down()),
+            Link::Server(server) => listen_to_server(server),
+        }
+        for control in &connections.controls {
+            match control {
+                // The faults are those of the link, not of this line.
+                ControlLink::Line(line) => listen_to_line(line, Vec::new()),
+                ControlLink::Commands(server) => listen_to_server(server),
+                ControlLink::Web(server) => {
+                    let (tell, down) = (tell.clone(), down());
+                    scope.spawn(move || {
+                        listeners::listen_to_web(device, server, clock, down, &tell, over);
+                    });
+                }
+            }
+        }
+    }
+
+    /// When the link of a device is down.
+    fn link_down(&self, device: DeviceId) -> Vec<Schedule> {
+        let own = self.rig.faults.iter().filter(|fault| DeviceId(fault.device) == device);
+        let down = own.filter(|fault| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown)));
+        down.map(|fault| fault.schedule).collect()
+    }
+
+    /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.
+    fn most_waiting(&self) -> usize {
+        let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
+        let rate_hz: f64 = self.nominal_rates_hz.iter().sum();
+        SEND_QUEUE + (2.0 * ahead_s * rate_hz) as usize
+    }
+}
+
+fn new_timing(devices: usize) -> Vec<Mutex<TimingLog>> {
+    (0..devices).map(|_| Mutex::default()).collect()
+}
+
+/// Opens the sockets of what is moved from outside.
+fn open_feeds(world: &LiveWorld) -> Result<Vec<FeedPort>, SetupError> {
+    let robot = std::iter::once(("robot", &world.trajectory));
+    let objects = world.objects.iter().map(|object| (object.name.as_str(), &object.trajectory));
+    let mut ports = Vec::new();
+    for (name, trajectory) in robot.chain(objects) {
+        let Some(feed) = trajectory.feed() else { continue };
+        let listen = feed.config().listen;
+        let socket = UdpSocket::bind(listen).map_err(|error| SetupError::Feed {
+            of: name.to_owned(),
+            listen,
+            error,
+        })?;
+        let (name, feed) = (name.to_owned(), feed.clone());
+        ports.push(FeedPort { name, feed, socket, log: Mutex::new(None) });
+    }
+    Ok(ports)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! The scheduler: tells devices the time and what their hosts do, keeps workers supplied, and puts what
+//! devices send into the send queue, with what the rig's faults do to it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, select};
+
+use super::answers::{Carried, DeviceResponse};
+use super::listeners::{HostEvent, HostEventKind};
+use super::send_queue::SendQueueWriter;
+use super::{LONGEST_SLEEP, RealTimeRun};
+use crate::config::rig::{DeviceId, LatePolicy};
+use crate::devices::Transmit;
+use crate::engine::faults::log::FaultLog;
+use crate::engine::faults::{Effect, Row, WireFaults};
+use crate::engine::packet::{Marks, Packet};
+use crate::engine::render::{Rendered, Renderer, Treatment};
+use crate::sensors::MeasurementRequest;
+use crate::sensors::lidar::Thinning;
+use crate::time::SimTime;
+
+/// Devices are this far ahead of the clock, so that what they decide to send is with the sender
+/// before it is due. Twice what passes between two looks.
+const DEVICES_AHEAD: Duration = Duration::from_millis(2);
+
+impl RealTimeRun<'_> {
+    /// Runs the devices until all that is due before `end` is in the send queue, or `stop` is set.
+    pub(super) fn schedule(
+        &self,
+        mut renderer: Renderer<'_>,
+        packets: SendQueueWriter,
+        events: &Receiver<HostEvent>,
+        end: SimTime,
+        stop: &AtomicBool,
+    ) {
+        let ahead = Duration::from_nanos(self.rig.engine.render_ahead_ns);
+        let mut outgoing = Outgoing::new(self, packets);
+        let mut out = |rendered| outgoing.take(rendered);
+        let mut responses = self.answers.of_devices();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            let horizon = (now + ahead).min(end);
+            renderer.dispatch(horizon, |request, has_backlog| self.treat(request, has_backlog));
+            renderer.flush_all(&mut out);
+            let device_now = (now + DEVICES_AHEAD).min(end);
+            renderer.advance(device_now, &mut out);
+            if !renderer.is_busy() && device_now == end {
+                break;
+            }
+            select! {
+                recv(renderer.measured()) -> measured => {
+                    if let Ok(measured) = measured {
+                        renderer.collect(measured, &mut out);
+                    }
+                }
+                recv(events) -> event => {
+                    if let Ok(event) = event {
+                        self.handle(event, &mut responses, &mut renderer, &mut out);
+                    }
+                }
+                default(LONGEST_SLEEP) => {}
+            }
+            while let Ok(measured) = renderer.measured().try_recv() {
+                renderer.collect(measured, &mut out);
+            }
+        }
+        renderer.finish(&mut out);
+        outgoing.finish(self.clock.now().min(end));
+    }
+
+    /// What the rig's policy does about a request, by the time that is left until its last firing.
+    fn treat(&self, request: &MeasurementRequest, has_backlog: bool) -> Treatment {
+        let engine = &self.rig.engine;
+        let end = request.end();
+        match engine.late {
+            LatePolicy::Late => Treatment::Measure(Thinning::None),
+            LatePolicy::Drop => {
+                // A packet this late cannot be sent any more; casting its rays would delay the next.
+                let is_too_late = end.0 + engine.miss_threshold_ns < self.clock.now().0;
+                if is_too_late { Treatment::GiveUp } else { Treatment::Measure(Thinning::None) }
+            }
+            LatePolicy::Thin => {
+                let left_ns = self.clock.left_until(end).as_nanos() as u64;
+                Treatment::Measure(match (has_backlog, 4 * left_ns / engine.render_ahead_ns) {
+                    (true, 0) => Thinning::Single,
+                    (true, 1) => Thinning::Half,
+                    _ => Thinning::None,
+                })
+            }
+        }
+    }
+
+    /// Tells a device what one of its hosts has done.
+    fn handle(
+        &self,
+        HostEvent { device, at, kind }: HostEvent,
+        responses: &mut [DeviceResponse],
+        renderer: &mut Renderer<'_>,
+        out: &mut dyn FnMut(Rendered),
+    ) {
+        match kind {
+            HostEventKind::Bytes(bytes) => {
+                self.answers.look_into(responses, device, at, &bytes);
+                renderer.handle(device, at, |device, now| device.handle_input(now, &bytes), out);
+            }
+            HostEventKind::PeerBytes(peer, bytes) => {
+                self.answers.look_into(responses, device, at, &bytes);
+                let input = |device: &mut dyn crate::devices::Device, now| {
+                    device.handle_peer_input(now, peer, &bytes);
+                };
+                renderer.handle(device, at, input, out);
+            }
+            HostEventKind::Peer(peer, connected) => {
+                let event = |device: &mut dyn crate::devices::Device, now| {
+                    device.handle_peer(now, peer, connected);
+                };
+                renderer.handle(device, at, event, out);
+            }
+            HostEventKind::Request(request, reply) => {
+                let answer = renderer.handle(
+                    device,
+                    at,
+                    |device, now| device.handle_http(now, &request),
+                    out,
+                );
+                // The client may have lost its patience.
+                let _ = reply.send(answer);
+            }
+        }
+    }
+}
+
+/// What devices give out, on its way through the rig's faults into the send queue.
+struct Outgoing<'a> {
+    run: &'a RealTimeRun<'a>,
+    packets: SendQueueWriter,
+    faults: WireFaults,
+    log: Option<FaultLog>,
+    /// Of each device, the serial number of the latest pose that its packets have shown.
+    latest_poses: Vec<u64>,
+    carried: Carried,
+}
+
+impl<'a> Outgoing<'a> {
+    fn new(run: &'a RealTimeRun<'a>, packets: SendQueueWriter) -> Self {
+        Self {
+            run,
+            packets,
+            faults: WireFaults::new(run.rig),
+            log: run.fault_log.lock().expect("no holder panics").take(),
+            latest_poses: vec![0; run.connections.len()],
+            carried: Carried::new(run.rig),
+        }
+    }
+
+    fn take(&mut self, rendered: Rendered) {
+        let stats = &self.run.stats;
+        match rendered {
+            Rendered::Packet { packet, .. } => self.send(packet),
+            Rendered::Thinned(device) => stats[device.0].count_thinned(),
+            Rendered::GivenUp(device) => {
+                stats[device.0].count_dropped();
+                self.faults.skip(device);
+            }
+        }
+    }
+
+    fn send(&mut self, Packet { device, transmit, mut marks }: Packet) {
+        let run = self.run;
+        let latest = &mut self.latest_poses[device.0];
+        marks.pose = marks.pose.filter(|pose| pose.serial > *latest);
+        *latest = marks.pose.map_or(*latest, |pose| pose.serial);
+        marks.stimuli = self.carried.by_objects(marks.seen);
+        let mut batch = Vec::new();
+        self.faults.apply(device, transmit, &mut |transmit| batch.push(transmit));
+        let mut last = None;
+        for row in self.faults.rows() {
+            let stimuli = self.carried.by_fault(row.fault, row.window);
+            match row.effect {
+                Effect::Lost => run.answers.tell_all(stimuli, row.at),
+                _ => marks.stimuli |= stimuli,
+            }
+            let is_own = DeviceId(run.rig.faults[row.fault].device) == device;
+            if is_own && row.packet.is_some() && last != row.packet {
+                run.stats[device.0].count_faulted();
+                last = row.packet;
+            }
+            note(&mut self.log, row);
+        }
+        for transmit in batch {
+            self.queue(device, transmit, std::mem::take(&mut marks));
+        }
+    }
+
+    fn queue(&mut self, device: DeviceId, transmit: Transmit, marks: Marks) {
+        // Fails only when the sender has stopped, and then so does the scheduler.
+        self.packets.send(Packet { device, transmit, marks });
+    }
+
+    /// Queues what faults hold back, and ends the fault log of a run that ended at `end`.
+    fn finish(mut self, end: SimTime) {
+        let mut held = Vec::new();
+        self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
+        for (device, transmit) in held {
+            self.queue(device, transmit, Marks::default());
+        }
+        if let Some(log) = self.log
+            && let Err(error) = log.finish(end)
+        {
+            tracing::error!("cannot write the fault log: {error}");
+        }
+    }
+}
+
+/// Writes a row while there is a log; gives up after the first error.
+fn note(log: &mut Option<FaultLog>, row: Row) {
+    if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
+        tracing::error!("cannot write the fault log: {error}");
+        *log = None;
+    }
+}

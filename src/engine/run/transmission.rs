@@ -1,0 +1,340 @@
+//! What the sender does with a packet whose time has come.
+//!
+//! Bytes of a serial line leave as a UART would have them ready: a real port is given them when the
+//! first start bit is due and takes its time by itself; to a line that moves them at once they are
+//! given in pieces, each when its last bit would have arrived.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rtrb::Producer;
+
+use super::answers::Answers;
+use super::send_log::{LogEntry, Role, SendRecord};
+use super::send_queue::{Scheduled, SendQueue};
+use crate::config::profile::network::PortIndex;
+use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
+use crate::devices::Output;
+use crate::engine::clock::{MonotonicClock, tai_offset};
+use crate::engine::connections::{Connections, Link};
+use crate::engine::stats::{DeviceStats, Outcome};
+use crate::links::ByteLink;
+use crate::links::line::LineSettings;
+use crate::links::udp::{LaunchClock, UdpLink, system_keeps_datagrams};
+use crate::time::SimTime;
+
+/// A piece of a serial transmission lasts no longer than this on the line, if it has more than one
+/// byte: well below the gaps that drivers take for the end of a telegram.
+const LONGEST_PIECE_NS: u64 = 1_000_000;
+/// A datagram with a launch time is given to the kernel this much before it.
+const LAUNCH_LEAD: Duration = Duration::from_millis(1);
+/// One that comes late to the kernel gets a launch time this far ahead: in the past it would be
+/// thrown away.
+const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
+
+/// Where packets go and how.
+#[derive(Clone, Copy)]
+pub struct SendContext<'a> {
+    /// Tells when they are due.
+    pub clock: MonotonicClock,
+    /// By device.
+    pub connections: &'a [Connections],
+    /// Each device's counters.
+    pub stats: &'a [DeviceStats],
+    /// How each device's serial port runs at first; meaningless for network devices.
+    pub lines: &'a [LineSettings],
+    /// When to stop sleeping, and what becomes of late packets.
+    pub engine: &'a EngineConfig,
+    /// Who waits for packets that carry a stimulus.
+    pub answers: Option<&'a Answers>,
+}
+
+/// What a sender is to do next.
+pub enum Next<'a> {
+    /// A packet waits for its time, and goes this way if it is a datagram.
+    Packet {
+        /// When the sender acts.
+        act: SimTime,
+        /// The socket, and where it sends.
+        way: Option<(&'a UdpLink, SocketAddr)>,
+    },
+    /// Nothing waits.
+    Nothing,
+    /// Nothing waits, and nothing more comes.
+    Over,
+}
+
+/// The send queue and how the lines run: what the two senders share. It asks the allocator for nothing,
+/// frees nothing, and waits for no other thread but for the locks of serial lines and servers: what
+/// it is done with, it hands to the send log. One system call sends one packet: several in one call
+/// would leave together.
+pub struct Transmission<'a> {
+    context: SendContext<'a>,
+    queue: SendQueue,
+    log: Producer<LogEntry>,
+    lines: Vec<LineSettings>,
+    /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
+    targets: Vec<Vec<SocketAddr>>,
+    /// Packets of each device that were turned to.
+    numbers: Vec<u64>,
+    /// Who sends now, or sent last.
+    sent_by: Role,
+    /// Whether datagrams are built by the kernel beforehand: such a one can no longer be dropped.
+    prepares: bool,
+}
+
+impl<'a> Transmission<'a> {
+    /// Sends what comes by `queue`, and tells `log` of it.
+    pub fn new(context: SendContext<'a>, queue: SendQueue, log: Producer<LogEntry>) -> Self {
+        if let Lead::Fixed { ns } = context.engine.lead {
+            context.stats.iter().for_each(|stats| stats.set_lead(Duration::from_nanos(ns)));
+        }
+        let targets = context.connections.iter().map(Connections::sockets);
+        Self {
+            context,
+            queue,
+            log,
+            lines: context.lines.to_vec(),
+            targets: targets.map(|ports| ports.iter().map(UdpLink::to).collect()).collect(),
+            numbers: vec![0; context.connections.len()],
+            sent_by: Role::First,
+            prepares: context.engine.late != LatePolicy::Drop && system_keeps_datagrams(),
+        }
+    }
+
+    /// Sends the first packet if its time has come, `by` one of the senders, and tells of the next.
+    pub fn serve(&mut self, by: Role) -> Next<'a> {
+        // Before the queue is looked at: this is what was waited for.
+        let SendContext { clock, connections, stats, .. } = self.context;
+        if let Some(first) = self.queue.pop_if(|act| clock.left_until(act).is_zero()) {
+            self.sent_by = by;
+            self.send(first);
+        }
+        let is_open = self.queue.take(|packet| {
+            let (due, device) = (packet.transmit.due, packet.device.0);
+            let port = packet.transmit.output.port();
+            match port.and_then(|port| connections[device].sockets().get(port.place())) {
+                Some(socket) if socket.launch_clock().is_some() => due - LAUNCH_LEAD,
+                Some(_) => due - stats[device].lead(),
+                None => due,
+            }
+        });
+        match self.queue.settle() {
+            Some(first) => {
+                let (act, device) = (first.act, first.packet.device);
+                let port = first.packet.transmit.output.port();
+                Next::Packet { act, way: port.and_then(|port| self.way(device, port)) }
+            }
+            None if is_open => Next::Nothing,
+            None => Next::Over,
+        }
+    }
+
+    /// Has the kernel build what is to be sent next, if it is a datagram that goes whatever happens;
+    /// whether it has.
+    pub fn prepare(&mut self) -> bool {
+        let targets = &self.targets;
+        let Some(first) = self.queue.first_mut() else { return false };
+        let Output::Datagram { port, bytes } = &first.packet.transmit.output else { return false };
+        let device = first.packet.device;
+        if let Some((link, to)) = way(self.context.connections, targets, device, *port)
+            && self.prepares
+            && first.prepared.is_none()
+            && link.launch_clock().is_none()
+        {
+            // What fails now is tried when it is due, and told then.
+            first.prepared = link.prepare(bytes, to).ok();
+        }
+        first.prepared.is_some()
+    }
+
+    fn way(&self, device: DeviceId, port: PortIndex) -> Option<(&'a UdpLink, SocketAddr)> {
+        way(self.context.connections, &self.targets, device, port)
+    }
+
+    fn send(&mut self, scheduled: Scheduled) {
+        let SendContext { clock, connections, .. } = self.context;
+        let device = scheduled.packet.device;
+        let connections = &connections[device.0];
+        match &scheduled.packet.transmit.output {
+            Output::Datagram { port, bytes } => {
+                if let Some((link, to)) = self.way(device, *port) {
+                    self.hand_over(&scheduled, || match scheduled.prepared {
+                        Some(key) => Sent::of(link, link.release().map(|()| key)),
+                        None => send_datagram(clock, link, bytes, to, scheduled.due),
+                    });
+                }
+            }
+            Output::Bytes(bytes) => match connections.serial_port() {
+                Some(line) if !line.paces_itself() => return self.send_piece(scheduled, line),
+                Some(line) => {
+                    self.hand_over(&scheduled, || Sent::without_key(send_on(line, bytes)));
+                }
+                // What a server says to nobody in particular is heard by nobody.
+                None => {
+                    self.hand_over(&scheduled, || Sent::without_key(true));
+                }
+            },
+            Output::BytesTo(peer, bytes) => {
+                if let Some(commands) = connections.commands_of(*peer) {
+                    // An answer is no packet of the device's: it is not counted.
+                    commands.send_to(*peer, bytes);
+                } else if let Link::Server(server) = &connections.link {
+                    self.hand_over(&scheduled, || Sent::without_key(server.send_to(*peer, bytes)));
+                }
+            }
+            Output::Line(settings) => {
+                self.lines[device.0] = *settings;
+                if let Some(line) = connections.serial_port() {
+                    line.set_line(*settings);
+                }
+            }
+            Output::PulsePerSecond(high) => {
+                if let Some(line) = connections.serial_port() {
+                    line.set_pulse_per_second(*high);
+                }
+            }
+            Output::Host(host) => {
+                let targets = &mut self.targets[device.0];
+                for (place, (link, target)) in connections.sockets().iter().zip(targets).enumerate()
+                {
+                    let Some(to) = host.of(PortIndex(place as u8)) else { continue };
+                    match link.set_to(to) {
+                        Ok(()) => *target = to,
+                        Err(error) => tracing::warn!("{error}"),
+                    }
+                }
+            }
+            Output::Revoke(_) => {}
+        }
+        self.give_back(scheduled);
+    }
+
+    /// Sends the piece whose last bit has arrived by now and waits for that of the next.
+    fn send_piece(&mut self, mut scheduled: Scheduled, line: &dyn ByteLink) {
+        let Output::Bytes(bytes) = &scheduled.packet.transmit.output else { return };
+        let done = match scheduled.piece.clone() {
+            None => 0,
+            Some(piece) => {
+                let send = || Sent::without_key(send_on(line, &bytes[piece.clone()]));
+                // A telegram is counted once; what its receiver has no room for is lost.
+                if piece.start > 0 {
+                    send();
+                } else if !self.hand_over(&scheduled, send) {
+                    return self.give_back(scheduled);
+                }
+                piece.end
+            }
+        };
+        if done == bytes.len() {
+            return self.give_back(scheduled);
+        }
+        let settings = self.lines[scheduled.packet.device.0];
+        let fitting = (LONGEST_PIECE_NS / settings.duration_ns(1)).max(1) as usize;
+        let end = bytes.len().min(done + fitting);
+        // From the start of the whole, so that no rounding adds up.
+        scheduled.due = SimTime(scheduled.packet.transmit.due.0 + settings.duration_ns(end));
+        scheduled.act = scheduled.due;
+        scheduled.piece = Some(done..end);
+        self.queue.put_back(scheduled);
+    }
+
+    /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
+    fn hand_over(&mut self, scheduled: &Scheduled, send: impl Fn() -> Sent) -> bool {
+        let SendContext { engine, clock, stats, .. } = self.context;
+        let Scheduled { act, due, ref packet, .. } = *scheduled;
+        let (device, marks) = (packet.device, packet.marks);
+        let Some(bytes) = packet.transmit.output.bytes() else { return false };
+        let number = self.numbers[device.0];
+        self.numbers[device.0] += 1;
+        let at = clock.now();
+        let is_late = at.0.saturating_sub(due.0) > engine.miss_threshold_ns;
+        let is_dropped = is_late && engine.late == LatePolicy::Drop;
+        let sent = if is_dropped { Sent::without_key(false) } else { send() };
+        let outcome = match (is_dropped, sent.is_whole, is_late) {
+            (true, _, _) => Outcome::Dropped,
+            (_, false, _) => Outcome::Refused,
+            (_, true, true) => Outcome::Late,
+            (_, true, false) => Outcome::OnTime,
+        };
+        let port = packet.transmit.output.port();
+        stats[device.0].count(outcome, packet.transmit.points, bytes.len(), port);
+        let (key, by, port) = (sent.key, self.sent_by, port.unwrap_or(PortIndex::DATA));
+        let record = SendRecord { device, number, due, act, at, outcome, key, port, by, marks };
+        if self.log.push(LogEntry::Record(record)).is_err() {
+            stats[device.0].count_unrecorded();
+        }
+        !is_dropped
+    }
+
+    /// Has the packet's buffer freed elsewhere. Only if the send log is far behind it is freed here.
+    fn give_back(&mut self, scheduled: Scheduled) {
+        let _ = self.log.push(LogEntry::Spent(scheduled.packet.transmit));
+    }
+}
+
+/// The socket of a device's port, and where its datagrams go.
+fn way<'a>(
+    connections: &'a [Connections],
+    targets: &[Vec<SocketAddr>],
+    device: DeviceId,
+    port: PortIndex,
+) -> Option<(&'a UdpLink, SocketAddr)> {
+    let to = targets[device.0].get(port.place())?;
+    Some((connections[device.0].sockets().get(port.place())?, *to))
+}
+
+fn send_datagram(
+    clock: MonotonicClock,
+    link: &UdpLink,
+    bytes: &[u8],
+    to: SocketAddr,
+    due: SimTime,
+) -> Sent {
+    let sent = match link.launch_clock() {
+        None => link.send_to(bytes, to),
+        Some(launch_clock) => {
+            let launch = due.max(clock.now() + SOONEST_LAUNCH);
+            let monotonic_ns = clock.origin_ns() + launch.0;
+            let launch_ns = match launch_clock {
+                LaunchClock::Monotonic => monotonic_ns,
+                LaunchClock::Tai => monotonic_ns.wrapping_add_signed(tai_offset().offset_ns),
+            };
+            link.send_at(bytes, to, launch_ns)
+        }
+    };
+    Sent::of(link, sent)
+}
+
+/// What came of handing bytes to the system.
+struct Sent {
+    is_whole: bool,
+    /// What the kernel calls the datagram.
+    key: Option<u32>,
+}
+
+impl Sent {
+    /// A datagram.
+    fn of(link: &UdpLink, sent: io::Result<u32>) -> Self {
+        if let Err(error) = &sent {
+            tracing::debug!("{}", link.explain(error));
+        }
+        Self { is_whole: sent.is_ok(), key: sent.ok() }
+    }
+
+    fn without_key(is_whole: bool) -> Self {
+        Self { is_whole, key: None }
+    }
+}
+
+/// Whether all of `bytes` went out.
+fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> bool {
+    match line.send(bytes) {
+        Ok(sent) => sent == bytes.len(),
+        Err(error) => {
+            tracing::debug!("cannot send on {}: {error}", line.describe());
+            false
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Loads the world of a rig: its scene, what moves in it, and what casts rays into it.
+
+use std::sync::Arc;
+
+use super::SetupError;
+use crate::config::rig::objects::ObjectConfig;
+use crate::config::rig::responses::StimulusCause;
+use crate::config::rig::{CasterChoice, Rig, SceneSource};
+use crate::frames::{Body, GeoOrigin, Sensor, Transform};
+use crate::sensors::Surroundings;
+use crate::sensors::lidar::Watch;
+use crate::world::ground::{GroundHeight, Terrain};
+use crate::world::loaders;
+use crate::world::moving::MovingObject;
+use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
+use crate::world::raycast::{BvhCaster, MovingCaster, RayCaster};
+use crate::world::scene::Scene;
+use crate::world::trajectory::Trajectory;
+
+/// The world of a rig, ready to be driven through. Shared by all threads.
+pub struct LiveWorld {
+    /// What pulses hit.
+    pub caster: Box<dyn RayCaster>,
+    /// Where the robot is.
+    pub trajectory: Trajectory,
+    /// What else moves, in the rig's order.
+    pub objects: Arc<[MovingObject]>,
+    /// Which objects are looked out for.
+    pub watch: Watch,
+    /// Where World stands on Earth.
+    pub origin: GeoOrigin,
+    /// What was loaded, for people.
+    pub summary: WorldSummary,
+}
+
+/// What a loaded world holds.
+#[derive(Clone, Debug)]
+pub struct WorldSummary {
+    /// The scene's name or path.
+    pub scene: String,
+    /// Triangles counting copies.
+    pub instanced_triangles: u64,
+    /// Instances.
+    pub instances: usize,
+    /// Things that move, the robot aside.
+    pub moving_objects: usize,
+    /// Bytes of the tracer's trees.
+    pub tracer_bytes: usize,
+}
+
+/// What a rig names, before rays can be cast; what `check` needs.
+pub struct LoadedWorld {
+    /// What does not move.
+    pub scene: Scene,
+    /// The robot's motion.
+    pub trajectory: Trajectory,
+    /// What else moves.
+    pub objects: Vec<MovingObject>,
+    /// Where World stands on Earth.
+    pub origin: GeoOrigin,
+}
+
+/// Loads the scene of `rig`, its objects and all motions.
+pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
+    if rig.engine.caster == CasterChoice::Embree {
+        let (version, path) = embree::find()?;
+        tracing::info!("Embree {version}, {path}");
+    }
+    let scene = loaders::load(&rig.world.scene)?;
+    let origin = GeoOrigin::new(rig.origin);
+    let motions = rig.world.objects.iter().map(|object| &object.motion);
+    let follows = motions.chain([&rig.robot]).any(|motion| motion.follow_ground);
+    let terrain = follows.then(|| Terrain::new(&scene));
+    let ground = terrain.as_ref().map(|t| t as &dyn GroundHeight);
+    let trajectory = Trajectory::new(&rig.robot, &origin, ground)?;
+    let object = |config: &ObjectConfig| {
+        MovingObject::new(config, &origin, ground)
+            .map_err(|error| SetupError::Object { object: Box::new(config.clone()), error })
+    };
+    let mut objects = rig.world.objects.iter().map(object).collect::<Result<Vec<_>, _>>()?;
+    for stimulus in &rig.stimuli {
+        if let StimulusCause::Object { object, schedule } = stimulus.cause {
+            objects[object].shown.push(schedule);
+        }
+    }
+    Ok(LoadedWorld { scene, trajectory, objects, origin })
+}
+
+impl LiveWorld {
+    /// Loads and builds everything `rig` names.
+    pub fn load(rig: &Rig) -> Result<Self, SetupError> {
+        Self::load_with(rig, |_| ())
+    }
+
+    /// As [`LiveWorld::load`]; `look` is shown the scene before it is built.
+    pub fn load_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<Self, SetupError> {
+        let LoadedWorld { scene, trajectory, objects, origin } = load_scene(rig)?;
+        look(&scene);
+        let scene = Arc::new(scene);
+        let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
+        let summary = WorldSummary {
+            scene: scene_name(&rig.world.scene),
+            instanced_triangles: scene.instanced_triangles(),
+            instances: scene.instances.len(),
+            moving_objects: objects.len(),
+            tracer_bytes: tracer_bytes + objects.iter().map(|o| o.memory_bytes()).sum::<usize>(),
+        };
+        let objects: Arc<[MovingObject]> = objects.into();
+        if !objects.is_empty() {
+            caster = Box::new(MovingCaster::new(caster, scene.instances.len(), objects.clone()));
+        }
+        let watched = objects.iter().take(64).enumerate().filter(|(_, o)| !o.shown.is_empty());
+        let watch = Watch {
+            first_instance: scene.instances.len() as u32,
+            objects: watched.fold(0, |mask, (index, _)| mask | 1 << index),
+        };
+        Ok(Self { caster, trajectory, objects, watch, origin, summary })
+    }
+
+    /// What a sensor at `body_from_sensor` finds itself in.
+    pub fn surroundings(&self, body_from_sensor: &Transform<Body, Sensor>) -> Surroundings<'_> {
+        Surroundings {
+            caster: self.caster.as_ref(),
+            trajectory: &self.trajectory,
+            origin: &self.origin,
+            body_from_sensor: *body_from_sensor,
+        }
+    }
+}
+
+/// The tracer of a scene, and the bytes of its trees.
+fn build_caster(
+    choice: CasterChoice,
+    scene: &Arc<Scene>,
+) -> Result<(Box<dyn RayCaster>, usize), SetupError> {
+    Ok(match choice {
+        CasterChoice::Menura => {
+            let caster = BvhCaster::new(scene.clone())?;
+            let bytes = caster.memory_bytes();
+            (Box::new(caster), bytes)
+        }
+        CasterChoice::Embree => {
+            let caster = EmbreeCaster::new(scene.clone(), EmbreeSettings::default())?;
+            let bytes = caster.memory_bytes();
+            (Box::new(caster), bytes)
+        }
+    })
+}
+
+fn scene_name(source: &SceneSource) -> String {
+    match source {
+        SceneSource::Courtyard(_) => "courtyard".into(),
+        SceneSource::Room(_) => "room".into(),
+        SceneSource::RootStep(_) => "root-step".into(),
+        SceneSource::File { path, .. } => path.display().to_string(),
+    }
+}
