@@ -14,7 +14,7 @@ fn main() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.ends_with(".toml") && !name.starts_with("example"))
         .collect();
-    names.sort();
+    names.sort_by_key(|name| name.trim_end_matches(".toml").to_owned());
     let mut list = String::from("const EMBEDDED: &[(&str, &str)] = &[\n");
     for name in names {
         let shown = format!("firmware-profiles/{name}");

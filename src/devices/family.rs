@@ -10,11 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 use super::describe::Section;
 use super::{Built, gnss, hdl64e, imu, sick_lms1xx, sick_lms2xx, velodyne};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     Catalogue, FamilyData, FamilyReader, GpsInputRefusal, Product, Profile,
 };
 use crate::config::rig::DeviceConfig;
-use crate::config::rig::faults::{DeviceFaultKind, DeviceFaults};
+use crate::config::rig::faults::DeviceFaults;
 use crate::config::toml::reader::TableReader;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;

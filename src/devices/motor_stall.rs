@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::FamilyData;
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::fault_read::FORMAT;
-use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::profile::Profile;
+use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
 
 /// A rotor or mirror is held, and let go when the window closes.
@@ -18,7 +18,7 @@ pub struct MotorStall {
 /// `motor-stall`.
 pub const MOTOR_STALL: DeviceFaultKind = DeviceFaultKind { word: "motor-stall", read };
 
-fn read(table: &mut TableReader<'_>, _: Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>> {
+fn read(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let longest = Limit::new(0.001..=3600.0, "s", FORMAT);
     let stops_within_s = table.optional("stops_within_s").number(&longest);
     let stops_within_ns = stops_within_s.map(|s| (s * 1e9).round() as u64);

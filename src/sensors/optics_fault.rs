@@ -3,10 +3,11 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::Profile;
 use crate::config::profile::{AngleSense, FamilyData};
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::fault_read::FORMAT;
-use crate::config::rig::faults::{DeviceFaultKind, Timed};
+use crate::config::rig::faults::FORMAT;
+use crate::config::rig::faults::Timed;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
@@ -58,9 +59,9 @@ pub const WINDOW_DIRTY: DeviceFaultKind =
 
 fn dead_lasers(
     table: &mut TableReader<'_>,
-    device: Option<&DeviceConfig>,
+    profile: Option<&Profile>,
 ) -> Option<Arc<dyn FamilyData>> {
-    let profile = &device?.profile;
+    let profile = profile?;
     let count = profile.product.lidar?.lasers;
     let origin = format!("the profile: {} has {count} lasers", profile.name);
     let laser = Limit::new(0..=count as i128 - 1, "", origin);
@@ -85,7 +86,7 @@ fn dead_lasers(
 /// Angles are those that the device itself tells.
 fn dirty_window(
     table: &mut TableReader<'_>,
-    device: Option<&DeviceConfig>,
+    profile: Option<&Profile>,
 ) -> Option<Arc<dyn FamilyData>> {
     let angle = Limit::new(-360.0..=360.0, "degrees", FORMAT);
     let (from, to) = (table.optional("from_deg"), table.optional("to_deg"));
@@ -104,7 +105,7 @@ fn dirty_window(
         width if width >= 360.0 => 360.0,
         width => width.rem_euclid(360.0),
     };
-    let angles = device.and_then(|device| device.profile.product.lidar).map(|lidar| lidar.angles);
+    let angles = profile.and_then(|profile| profile.product.lidar).map(|lidar| lidar.angles);
     let from_deg = match angles {
         Some(AngleSense::CounterClockwiseFromRight) => 90.0 - from_deg - width_deg,
         // Of a device that is not known the sector is not used.

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::{FamilyReader, Profile, read};
-use crate::config::rig::faults::DeviceFaultKind;
+use super::{DeviceFaultKind, FamilyReader, Profile, read};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::config::toml::reader::nearest;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::Profile;
 use super::product::Product;
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 
 /// Data of a type that only its family knows: a profile's, a device's settings, a fault's.
@@ -20,6 +19,15 @@ impl dyn FamilyData {
     pub fn get<T: Any>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
+}
+
+/// A kind of fault that devices of some families can have within.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceFaultKind {
+    /// The word of a fault's `kind` key.
+    pub word: &'static str,
+    /// Reads the keys that only this kind has, for a device with this firmware if that is known.
+    pub read: fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>,
 }
 
 /// Reads what one family's profiles and settings hold.

@@ -14,7 +14,7 @@ pub(crate) mod read;
 use std::sync::Arc;
 
 pub use self::catalogue::Catalogue;
-pub use self::family::{FamilyData, FamilyReader, GpsInputRefusal};
+pub use self::family::{DeviceFaultKind, FamilyData, FamilyReader, GpsInputRefusal};
 use self::network::DatagramPort;
 pub use self::product::{AngleSense, Control, ControlKind, Interface, LidarTraits, Product};
 use super::toml::diagnostic::SourceFile;

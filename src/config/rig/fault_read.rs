@@ -1,15 +1,13 @@
 //! Reads `[[fault]]`.
 
 use super::DeviceConfig;
-use super::faults::{DeviceFaultKind, FaultConfig, FaultKind};
+use super::faults::{FORMAT, FaultConfig, FaultKind};
 use super::read::file_name;
 use super::schedule::schedule;
 use super::wire_fault_read::{WireKind, details};
 use super::world_read::seed_limit;
-use crate::config::profile::{Catalogue, Interface, Profile};
+use crate::config::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
 use crate::config::toml::reader::{Field, TableReader, Text, nearest};
-
-pub(crate) const FORMAT: &str = "the rig format, [[fault]]";
 
 /// What a fault can be, before its own keys are read.
 #[derive(Clone, Copy, Debug)]
@@ -124,12 +122,10 @@ fn fault(
         table.finish();
         return None;
     };
-    let device_config = device.map(|(_, device)| device);
+    let profile = device.map(|(_, device)| &*device.profile);
     let (word, kind) = match kind {
         Kind::Wire(kind) => (kind.word(), details(kind, &mut table).map(FaultKind::Wire)),
-        Kind::Device(kind) => {
-            (kind.word, (kind.read)(&mut table, device_config).map(FaultKind::Device))
-        }
+        Kind::Device(kind) => (kind.word, (kind.read)(&mut table, profile).map(FaultKind::Device)),
     };
     table.finish();
     Some(FaultConfig {

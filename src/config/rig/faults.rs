@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::config::profile::FamilyData;
-use crate::config::rig::DeviceConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
+
+/// Where limits of a fault come from that nothing else sets.
+pub(crate) const FORMAT: &str = "the rig format, [[fault]]";
 
 /// One fault of a rig.
 #[derive(Clone, Debug)]
@@ -36,19 +37,6 @@ pub enum FaultKind {
     /// Within it; what it is only the device or its sensor knows.
     Device(Arc<dyn FamilyData>),
 }
-
-/// A kind of fault that devices of some families can have within.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceFaultKind {
-    /// The word of a fault's `kind` key.
-    pub word: &'static str,
-    /// Reads the keys that only this kind has, for a device of the rig if that is known.
-    pub read: ReadDeviceFault,
-}
-
-/// Reads the keys of one kind of fault.
-pub type ReadDeviceFault =
-    fn(&mut TableReader<'_>, Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>>;
 
 /// What goes wrong on the way. Probabilities and rates are 0..=1; each draw is of its own.
 #[derive(Clone, Debug, PartialEq)]

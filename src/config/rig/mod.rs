@@ -1,7 +1,7 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
 mod cable_read;
-pub(crate) mod fault_read;
+mod fault_read;
 pub mod faults;
 mod link_read;
 mod object_read;

@@ -1,7 +1,7 @@
 //! Reads the faults of links and cables, which a device of any family can have.
 
 use super::DeviceConfig;
-use super::fault_read::FORMAT;
+use super::faults::FORMAT;
 use super::faults::WireFault;
 use crate::config::profile::Interface;
 use crate::config::toml::reader::{Limit, TableReader};

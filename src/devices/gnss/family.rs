@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::profile::{GnssProfile, GnssSettings};
 use super::{Gnss, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Product, Profile};
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::describe::Section;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::profile::{Hdl64eProfile, Hdl64eSettings};
 use super::{Hdl64e, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::describe::Section;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::profile::{SickLms1xxProfile, SickLms1xxSettings};
 use super::{SickLms1xx, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::describe::Section;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use super::{SickLms2xx, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::describe::Section;

@@ -2,11 +2,11 @@
 
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
 use crate::config::rig::LinkConfig;
-use crate::config::rig::faults::DeviceFaultKind;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::describe::Section;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::FamilyData;
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::fault_read::FORMAT;
-use crate::config::rig::faults::DeviceFaultKind;
+use crate::config::profile::Profile;
+use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
 
 /// A fault within a GNSS receiver.
@@ -32,14 +32,14 @@ pub const FAULTS: [DeviceFaultKind; 3] = [
     DeviceFaultKind { word: "gnss-frozen", read: frozen },
 ];
 
-fn jump(table: &mut TableReader<'_>, _: Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>> {
+fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let far = Limit::new(-100_000.0..=100_000.0, "m", FORMAT);
     let field = table.required("offset_m").such_as("[east, north, up]");
     let offset_enu_m = field.numbers(&far)?;
     Some(Arc::new(GnssFault::Jump { offset_enu_m }))
 }
 
-fn frozen(table: &mut TableReader<'_>, _: Option<&DeviceConfig>) -> Option<Arc<dyn FamilyData>> {
+fn frozen(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let time_goes_on = table.optional("time_goes_on").boolean().unwrap_or(true);
     Some(Arc::new(GnssFault::Frozen { time_goes_on }))
 }
