@@ -145,10 +145,10 @@ impl Optics {
         self.lasers.iter().map(geometry).collect()
     }
 
-    /// The raw distance that tells `range_m` along the beam of laser `laser` with the rotor at
-    /// `rotor`. `None` when no distance of 1..=65535 does.
+    /// The raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at
+    /// `rotor`. `None` if it is not in 1..=65535.
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
-        /// Counts from here on are told as the far point's.
+        /// Counts from here on are rounded to the far point's.
         const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
         let laser = &self.lasers[laser];
         let counts_of =

@@ -79,10 +79,10 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet that waits for its timestamp, if it began by `heard`, up to which all signals to
-    /// the clock are known.
-    pub fn known_by(&mut self, heard: SimTime) -> Option<Held<P>> {
-        self.held.pop_front_if(|held| held.plan.start() <= heard)
+    /// The next packet that waits for its timestamp, if it began by `known_to`, up to which all signals
+    /// to the clock are known.
+    pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
+        self.held.pop_front_if(|held| held.plan.start() <= known_to)
     }
 
     /// Drops the packets from `number` on, the first of which is due at `due`, and takes back those that

@@ -42,7 +42,7 @@ pub struct Undone {
 pub struct PacketStream<P: Planner> {
     pub program: Program<P::Mode>,
     pub planner: P,
-    /// The time that the device was told last.
+    /// The latest time that the device was given.
     pub now: SimTime,
     backlog: Backlog<P::Plan>,
     /// From a packet's end to its transmit, nanoseconds.
@@ -98,8 +98,8 @@ impl<P: Planner> PacketStream<P> {
 
     /// The next packet whose timestamp is known.
     pub fn next_known(&mut self) -> Option<Held<P::Plan>> {
-        let heard = if self.is_wired { self.now } else { SimTime(u64::MAX) };
-        self.backlog.known_by(heard)
+        let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
+        self.backlog.known_by(known_to)
     }
 
     pub fn send(&mut self, transmit: Transmit) {

@@ -1,7 +1,7 @@
-//! How warm a unit's boards are, and since when it runs.
+//! The temperatures of a unit's boards, and since when it has been running.
 //!
-//! Boards warm up from power-up on towards an end, exponentially. Starting anew takes too short to
-//! cool down: only what the unit tells of its power-up begins again.
+//! From power-up on the boards warm up exponentially. A restart is too short for them to cool down; it
+//! changes only what the unit reports about its last start.
 
 use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::time::SimTime;
@@ -9,7 +9,7 @@ use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// One unit's boards.
+/// The boards of one unit.
 #[derive(Clone, Debug)]
 pub struct Boards {
     thermal: ThermalProfile,
@@ -24,7 +24,7 @@ impl Boards {
         Self { thermal: *thermal, up_since: SimTime::ZERO, power_up_c: thermal.power_up_c }
     }
 
-    /// The unit starts anew and is up again at `up_at`.
+    /// The unit restarts and is up again at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         let [top_c, _] = self.temperatures_c(up_at);
         (self.up_since, self.power_up_c) = (up_at, top_c);
@@ -42,7 +42,7 @@ impl Boards {
         celsius(self.power_up_c)
     }
 
-    /// What position packets tell at `at`; the converters were calibrated at the last start.
+    /// The telemetry of a position packet at `at`; the converters were calibrated at the last start.
     pub fn telemetry(&self, at: SimTime) -> Telemetry {
         let [top_c, bottom_c] = self.temperatures_c(at);
         Telemetry {
@@ -74,12 +74,12 @@ mod tests {
         let at = SimTime(100 * SECOND_NS);
         let [top_c, bottom_c] = boards.temperatures_c(at);
         assert!((top_c - 38.96).abs() < 0.01 && (bottom_c - 32.64).abs() < 0.01);
-        let told = boards.telemetry(at);
-        assert_eq!((told.calibrated_at_c, told.change_since_calibration_c), (20, 19));
-        assert_eq!((told.top_board_c, told.since_calibration_s), (39, 100));
+        let telemetry = boards.telemetry(at);
+        assert_eq!((telemetry.calibrated_at_c, telemetry.change_since_calibration_c), (20, 19));
+        assert_eq!((telemetry.top_board_c, telemetry.since_calibration_s), (39, 100));
         boards.restart(SimTime(110 * SECOND_NS));
-        let told = boards.telemetry(SimTime(120 * SECOND_NS));
-        assert_eq!((told.calibrated_at_c, told.change_since_calibration_c), (40, 1));
-        assert_eq!((told.top_board_c, told.since_calibration_s), (41, 10));
+        let telemetry = boards.telemetry(SimTime(120 * SECOND_NS));
+        assert_eq!((telemetry.calibrated_at_c, telemetry.change_since_calibration_c), (40, 1));
+        assert_eq!((telemetry.top_board_c, telemetry.since_calibration_s), (41, 10));
     }
 }

@@ -29,7 +29,7 @@ pub struct Configuration {
     pub phase_lock: PhaseLock,
     /// Where packets go.
     pub host: HostAddress,
-    /// The unit's own address. It is kept and told; what the rig's link says is what is used.
+    /// The unit's own address. The web interface stores and shows it; the rig's link decides.
     pub net: NetConfiguration,
 }
 

@@ -1,7 +1,7 @@
 //! The inertial units in the base of an HDL-32E.
 //!
-//! Three chips, each a gyro and two accelerometers, feel the motion of the mount; a position packet
-//! holds what they felt last, in words of twelve bits with the word's place in the other four.
+//! Three chips, each a gyro and two accelerometers, measure the motion of the mount; a position packet
+//! holds their latest samples, in words of twelve bits with the word's place in the other four.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject, Surroundi
 use crate::time::SimTime;
 use crate::wire::velodyne::position::ImuWords;
 
-/// Of a count of angular rate, degrees/s (VeloView).
+/// Scale of the angular rate, degrees/s a count (VeloView).
 const GYRO_DEG_S: f64 = 0.09766;
-/// Of a count of temperature above 25 degrees C, kelvin.
+/// Scale of the temperature above 25 degrees C, kelvin a count.
 const TEMPERATURE_K: f64 = 0.1453;
-/// Of a count of acceleration, g.
+/// Scale of the acceleration, g a count.
 const ACCELERATION_G: f64 = 0.001221;
 const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
-/// The truth is asked for in series this long.
+/// Length of the series in which the truth is asked for, nanoseconds.
 const SERIES_NS: u64 = 10_000_000;
 
 /// The base's inertial units.
@@ -31,7 +31,7 @@ pub struct Inertial {
     noise: NoiseSource,
     period_ns: u64,
     next_series: SimTime,
-    /// What was measured and is not older than what was told last.
+    /// From the sample that the last packet held on.
     samples: VecDeque<InertialTruth>,
 }
 
@@ -58,12 +58,12 @@ impl Inertial {
         })
     }
 
-    /// Takes what was measured.
+    /// Takes the answer to a request.
     pub fn take(&mut self, truths: &[InertialTruth]) {
         self.samples.extend(truths);
     }
 
-    /// What position packet `number`, made at `at`, says of the three units.
+    /// The words of the three chips in position packet `number`, which is made at `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
         while self.samples.get(1).is_some_and(|next| next.at <= at) {
             self.samples.pop_front();
@@ -79,8 +79,8 @@ impl Inertial {
             let error = |word| draws.standard_normal(unit * 3 + word, Quantity::White);
             let rate_deg_s = along(gyro, rate).to_degrees() + gyro_std_deg_s * error(0);
             let accel = |axis, which| {
-                let felt_g = along(axis, force) / STANDARD_GRAVITY_M_S2;
-                word(1 + which as u16, (felt_g + accel_std_g * error(which)) / ACCELERATION_G)
+                let accel_g = along(axis, force) / STANDARD_GRAVITY_M_S2;
+                word(1 + which as u16, (accel_g + accel_std_g * error(which)) / ACCELERATION_G)
             };
             let above_25_k = self.profile.temperatures_c[unit] - 25.0;
             let words = ImuWords {
@@ -112,11 +112,9 @@ fn along(axis: Axis, vector: DVec3) -> f64 {
     }
 }
 
-/// A lidar with inertial units in its base: sweeps are the one's, series the others'.
+/// A lidar with inertial units in its base: the lidar measures sweeps, the units measure series.
 pub struct LidarWithImu {
-    /// Above.
     pub lidar: Lidar,
-    /// Below.
     pub imu: ImuSensor,
 }
 

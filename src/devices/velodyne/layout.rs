@@ -10,24 +10,20 @@ use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 /// Which of a firing's returns a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// The only one.
     Only,
-    /// The last.
     Last,
     /// The strongest, or the second strongest when that is the last.
     Strongest,
-    /// None.
     Nothing,
 }
 
 /// One block of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlan {
-    /// The bank its flag names; of no meaning in a block that holds nothing.
+    /// The bank that its flag names; without meaning in a block that holds nothing.
     pub bank: Bank,
     /// The packet's sequence that its azimuth is of, and its first points.
     pub sequence: usize,
-    /// What it holds.
     pub holds: Holds,
 }
 
@@ -37,7 +33,6 @@ pub struct Layout {
     lasers: usize,
     /// Firing sequences of a packet.
     pub sequences: usize,
-    /// The blocks.
     pub blocks: [BlockPlan; BLOCKS],
 }
 

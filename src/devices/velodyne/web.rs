@@ -15,14 +15,14 @@ use crate::devices::{Device as _, REACTION_NS};
 use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::time::SimTime;
 
-/// What the web interface knows beside the configuration.
+/// The state of the web interface besides the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     /// Model and serial number.
     pub profile: WebProfile,
     /// What a reset goes back to.
     pub saved: Configuration,
-    /// When the unit is up again, while it starts anew.
+    /// When the unit is up again, during a restart.
     pub up_at: SimTime,
 }
 
@@ -31,7 +31,7 @@ impl Velodyne {
     pub(super) fn answer(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
         self.advance(now);
         if self.is_down() {
-            return HttpResponse::text(503, "the unit starts anew");
+            return HttpResponse::text(503, "the unit restarts");
         }
         let path = request.path.trim_end_matches('/');
         match (request.method, path) {
@@ -66,13 +66,13 @@ impl Velodyne {
         }
     }
 
-    /// Whether the unit starts anew: it hears nothing then.
+    /// Whether the unit restarts: it ignores its inputs then.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.web.up_at
     }
 
-    /// Starts anew with what has been saved: the streams end, the rotor runs down, and after a while
-    /// it all begins again, the clock from zero as at power-up.
+    /// Restarts with the saved configuration: the streams end and the rotor runs down; after a while
+    /// both begin again, and the clock counts from zero as at power-up.
     fn reset(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);

@@ -65,7 +65,7 @@ impl Run {
         }
     }
 
-    /// A unit that starts anew hears of no change.
+    /// A unit that restarts ignores changes.
     fn change(&mut self, change: impl FnOnce(&mut Configuration)) {
         self.unit.advance(SimTime(self.now));
         if self.unit.is_down() {

@@ -24,7 +24,7 @@ input[type=number] { width: 6em; } #problem { color: #b00020; }
 "#;
 
 /// The script keeps the tables up to date, a request a second as units want it, and stays on the page
-/// while the unit starts anew. Without it the forms work too; what they did shows when the page is
+/// while the unit restarts. Without it the forms work too; what they did shows when the page is
 /// loaded again.
 const TAIL: &str = r#"<script>
 const problem = document.getElementById("problem");
@@ -158,7 +158,7 @@ fn forms(html: &mut String, unit: &Velodyne, settings: &Value) {
             ],
         ),
         ("save", "Save", vec![hidden("data", "submit")]),
-        ("reset", "Start anew", vec![hidden("reset_system", "")]),
+        ("reset", "Restart", vec![hidden("reset_system", "")]),
     ] {
         let fields = fields.join("\n");
         *html += &format!(

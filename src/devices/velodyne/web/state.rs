@@ -1,4 +1,4 @@
-//! The unit's state as the web interface tells it.
+//! The documents of the web interface: the unit's state as JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -147,7 +147,7 @@ fn counts(volts: f64) -> u16 {
     (volts * 4096.0 / 5.0).round().clamp(0.0, 4095.0) as u16
 }
 
-/// What an LM20 gives at a temperature (its data sheet's parabola).
+/// The voltage of an LM20 at a temperature (its data sheet's parabola).
 fn thermometer_v(celsius: f64) -> f64 {
     let root = celsius + 1481.96;
     1.8639 - 3.88e-6 * (root * root - 2.1962e6)
