@@ -1,5 +1,3 @@
-use crate::devices::family::catalogue;
-use crate::devices::velodyne::profile::VelodyneProfile;
 use proptest::prelude::*;
 
 use super::*;
@@ -9,10 +7,18 @@ const SECOND: u64 = 1_000_000_000;
 const NOISE_FREE: LineSettings = LineSettings::eight_n_one(9600);
 
 fn settings() -> ClockSettings {
-    let profile =
-        catalogue().profile("velodyne-vlp16-3.0").unwrap_or_else(|faults| panic!("{faults}"));
-    let Some(driver) = profile.data::<VelodyneProfile>() else { panic!("another family") };
-    driver.defaults.clock.clone()
+    ClockSettings {
+        reference: ClockReference::FreeRunning,
+        power_up_us: 0,
+        drift_s_per_day: 5.0,
+        gps_baud: 9600,
+        sentences: vec![TimeSentence::Rmc],
+        needs_valid: true,
+        pps_lock_s: 5,
+        pps_tolerance_ns: 500_000,
+        pps_absent_after_ns: 1_500_000_000,
+        nmea_absent_after_ns: 2_500_000_000,
+    }
 }
 
 fn clock(change: impl FnOnce(&mut ClockSettings)) -> DeviceClock {
