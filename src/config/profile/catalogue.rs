@@ -94,7 +94,7 @@ impl Catalogue {
         let source = SourceFile::read(file, path, MAX_PROFILE_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read profile `{file}`: {why}")))
         })?;
-        read::parse(&source, self)
+        read::parse(&source, &self.families)
     }
 
     /// Reads a profile from its text; messages call it `file`, whose stem is the name.
@@ -102,6 +102,6 @@ impl Catalogue {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse_profile(&self, file: &str, text: &str) -> Result<Profile, Diagnostics> {
-        read::parse(&SourceFile::new(file, text, ""), self)
+        read::parse(&SourceFile::new(file, text, ""), &self.families)
     }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Catalogue, FamilyReader, Profile};
+use super::{FamilyReader, Profile};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::config::toml::reader::{Faults, TableReader, parse_toml};
 
@@ -13,10 +13,13 @@ use crate::config::toml::reader::{Faults, TableReader, parse_toml};
 pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
 /// Reads the profile in `source`; its name is the file's stem.
-pub fn parse(source: &Arc<SourceFile>, catalogue: &Catalogue) -> Result<Profile, Diagnostics> {
+pub fn parse(
+    source: &Arc<SourceFile>,
+    families: &[&'static dyn FamilyReader],
+) -> Result<Profile, Diagnostics> {
     let faults = Faults::default();
     let profile = parse_toml(source, &faults)
-        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), source, catalogue));
+        .and_then(|root| profile(TableReader::root(root, "a profile", &faults), source, families));
     let faults = faults.into_inner();
     match profile {
         Some(profile) if faults.is_empty() => Ok(profile),
@@ -27,13 +30,13 @@ pub fn parse(source: &Arc<SourceFile>, catalogue: &Catalogue) -> Result<Profile,
 fn profile(
     mut root: TableReader<'_>,
     source: &Arc<SourceFile>,
-    catalogue: &Catalogue,
+    families: &[&'static dyn FamilyReader],
 ) -> Option<Profile> {
-    let families: Vec<(&str, &'static dyn FamilyReader)> =
-        catalogue.families().iter().map(|family| (family.key(), *family)).collect();
+    let words: Vec<(&str, &'static dyn FamilyReader)> =
+        families.iter().map(|family| (family.key(), *family)).collect();
     let file = &source.name;
     let summary = root.required("summary").text("one line for `menura profiles`");
-    let family = root.required("driver").choice(&families, PROFILES);
+    let family = root.required("driver").choice(&words, PROFILES);
     let unsure = root.required("unsure").strings("what no two sources confirm");
     let sources = root.required("source").table("[source]").and_then(sources);
     // Without a known family the rest cannot be judged.

@@ -2,12 +2,11 @@
 
 use super::DeviceConfig;
 use super::faults::{FORMAT, FaultConfig, FaultKind};
-use super::read::file_name;
+use super::parts::{device_named, file_name, seed_limit};
 use super::schedule::schedule;
 use super::wire_fault_read::{WireKind, details};
-use super::world_read::seed_limit;
 use crate::config::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
-use crate::config::toml::reader::{Field, TableReader, Text, nearest};
+use crate::config::toml::reader::{Field, TableReader, Text};
 
 /// What a fault can be, before its own keys are read.
 #[derive(Clone, Copy, Debug)]
@@ -137,21 +136,4 @@ fn fault(
         word,
         place: device_name?.place,
     })
-}
-
-/// A device of the rig by its name, with its place.
-pub(crate) fn device_named<'d>(
-    field: &Field<'_>,
-    text: &Text,
-    devices: &'d [DeviceConfig],
-) -> Option<(usize, &'d DeviceConfig)> {
-    let found = devices.iter().enumerate().find(|(_, device)| device.name == text.value);
-    if found.is_none() {
-        let names: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
-        let near = nearest(&text.value, names.iter().copied());
-        let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-        let title = format!("there is no device \"{}\"", text.value);
-        field.fault(text.place.fault(title, format!("{mean}allowed: {}", names.join(", "))));
-    }
-    found
 }

@@ -1,11 +1,11 @@
 //! Reads where a device's bytes go.
 
+use super::parts::socket;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::config::profile::{Catalogue, Control, ControlKind, Interface, Profile};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
-use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::{PulseLine, SerialOptions};
@@ -271,19 +271,6 @@ fn further_ports(
         numbers.push(written.unwrap_or(port.frame.destination_port));
     }
     numbers
-}
-
-pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
-    let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
-    let text = field.text(expected)?;
-    match text.value.parse() {
-        Ok(address) => Some((address, text.place)),
-        Err(_) => {
-            let title = format!("\"{}\" is not an address and port", text.value);
-            field.fault(text.place.fault(title, format!("allowed: {expected}")));
-            None
-        }
-    }
 }
 
 fn interface(field: &Field<'_>) -> Option<String> {

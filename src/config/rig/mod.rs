@@ -6,6 +6,7 @@ pub mod faults;
 mod link_read;
 mod object_read;
 pub mod objects;
+mod parts;
 mod read;
 mod response_read;
 pub mod responses;

@@ -1,5 +1,6 @@
 //! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
 
+use super::parts::{file_name, seed_limit};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::config::rig::cable_read::{self, Cabled};
 use crate::config::rig::fault_read::faults;
 use crate::config::rig::link_read::link;
 use crate::config::rig::response_read::{Named, responses, stimuli};
-use crate::config::rig::world_read::{robot, seed_limit, world};
+use crate::config::rig::world_read::{robot, world};
 use crate::config::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
     SchedulerChoice, StampChoice, TrajectoryConfig,
@@ -20,7 +21,6 @@ use crate::config::toml::overrides::Override;
 use crate::config::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
-const FORMAT: &str = "the rig format";
 const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
 const MOUNT_EXAMPLE: &str =
@@ -281,23 +281,6 @@ fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>>
     profile.family.read_settings(profile, written)
 }
 
-/// A name that files get; `whose` it is, as in "a device's".
-pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
-    let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
-    let name = field.text(expected)?;
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let good = name.value.len() <= 64
-        && name.value.starts_with(is_plain)
-        && name.value.chars().all(|c| is_plain(c) || c == '-' || c == '_');
-    if !good {
-        let title = format!("\"{}\" cannot be {whose} name", name.value);
-        let fault = name.place.fault(title, format!("allowed: {expected}"));
-        field.fault(fault.note(format!("limit from {FORMAT}: names become file names")));
-        return None;
-    }
-    Some(name)
-}
-
 /// Profiles a rig names by path, so that the faults of each are told once.
 struct Profiles<'c> {
     catalogue: &'c Catalogue,
@@ -322,21 +305,6 @@ impl Profiles<'_> {
         let profile = field.loaded(text, self.catalogue.load_profile(name, &path)).map(Arc::new);
         self.loaded.push((path, profile.clone()));
         profile
-    }
-}
-
-impl Field<'_> {
-    /// What a file named by this value holds, or its faults; those without a place get this one.
-    pub(crate) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
-        match outcome {
-            Ok(value) => Some(value),
-            Err(faults) => {
-                for fault in faults.into_placed(&text.place, "named here") {
-                    self.fault(fault);
-                }
-                None
-            }
-        }
     }
 }
 

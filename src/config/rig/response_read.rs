@@ -1,14 +1,12 @@
 //! Reads `[[stimulus]]` and `[[response]]`.
 
+use super::parts::{device_named, file_name, socket};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::config::profile::Interface;
 use crate::config::rig::DeviceConfig;
-use crate::config::rig::fault_read::device_named;
 use crate::config::rig::faults::FaultConfig;
-use crate::config::rig::link_read::socket;
 use crate::config::rig::objects::ObjectConfig;
-use crate::config::rig::read::file_name;
 use crate::config::rig::responses::{
     ResponseConfig, ResponseSource, StimulusCause, StimulusConfig,
 };

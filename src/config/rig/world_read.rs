@@ -1,8 +1,8 @@
 //! Reads `[world]` and `[robot]` of a rig.
 
+use super::parts::{seed_limit, socket};
 use std::path::Path;
 
-use crate::config::rig::link_read::socket;
 use crate::config::rig::object_read::objects;
 use crate::config::rig::scenes::{self, ParameterHelp};
 use crate::config::rig::{
@@ -91,11 +91,6 @@ fn scene_file(
         finish_parameters(table, scene);
     }
     Some(SceneSource::File { path: scene.place.source.resolve(&scene.value), seed })
-}
-
-/// Any 64-bit number.
-pub fn seed_limit() -> Limit<i128> {
-    Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
 
 /// Refuses parameters the scene does not have. When `--set` chose the scene, those that the file

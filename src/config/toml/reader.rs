@@ -417,6 +417,19 @@ impl<'f> Field<'f> {
         self.some(expected, "")
     }
 
+    /// What a file named by this value holds, or its faults; those without a place get this one.
+    pub(crate) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(faults) => {
+                for fault in faults.into_placed(&text.place, "named here") {
+                    self.fault(fault);
+                }
+                None
+            }
+        }
+    }
+
     /// Called `name` in messages from here on.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {

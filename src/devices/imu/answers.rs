@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::protocol::ImuProtocol;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::sbg_ecom::command;
 use crate::wire::xbus::mid;
 

@@ -26,6 +26,7 @@ pub mod output;
 pub mod phone;
 pub mod profile;
 mod profile_read;
+mod protocol;
 pub mod sbg_ecom;
 pub mod vectornav;
 pub mod xbus;

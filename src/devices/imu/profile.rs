@@ -1,28 +1,9 @@
 //! IMUs as data: who they say they are, how they talk, how well they measure.
 
 use super::answers::Dialect;
+pub use super::protocol::ImuProtocol;
 use crate::sensors::imu::settings::ImuModel;
 
-/// The protocol an IMU speaks; what a profile's `driver` key says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImuProtocol {
-    /// Wheeltec's FDILink.
-    FdiLink,
-    /// VectorNav's registers and binary outputs.
-    VectorNav,
-    /// Xsens's Xbus.
-    Xbus,
-    /// MicroStrain's MIP.
-    Mip,
-    /// SBG's sbgECom.
-    SbgEcom,
-    /// Menura's sentence for a phone.
-    Phone,
-}
-
-words!(ImuProtocol:
-    "wheeltec-fdilink" => FdiLink, "vectornav" => VectorNav, "xsens-xbus" => Xbus,
-    "microstrain-mip" => Mip, "sbg-ecom" => SbgEcom, "phone-imu" => Phone);
 words!(Decimation: "mean" => Mean, "last" => Last);
 
 /// Names of messages a protocol can send; told by the layer that sends them.

@@ -1,0 +1,63 @@
+//! What several tables of a rig have in common: names, seeds, addresses.
+
+use std::net::SocketAddr;
+
+use super::DeviceConfig;
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, Text, nearest};
+
+/// Who sets the limits of a rig that nothing else sets.
+const FORMAT: &str = "the rig format";
+
+/// A name that files get; `whose` it is, as in "a device's".
+pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
+    let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
+    let name = field.text(expected)?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let good = name.value.len() <= 64
+        && name.value.starts_with(is_plain)
+        && name.value.chars().all(|c| is_plain(c) || c == '-' || c == '_');
+    if !good {
+        let title = format!("\"{}\" cannot be {whose} name", name.value);
+        let fault = name.place.fault(title, format!("allowed: {expected}"));
+        field.fault(fault.note(format!("limit from {FORMAT}: names become file names")));
+        return None;
+    }
+    Some(name)
+}
+
+/// Any 64-bit number.
+pub fn seed_limit() -> Limit<i128> {
+    Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
+}
+
+/// An address with its port, and where it is written.
+pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
+    let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
+    let text = field.text(expected)?;
+    match text.value.parse() {
+        Ok(address) => Some((address, text.place)),
+        Err(_) => {
+            let title = format!("\"{}\" is not an address and port", text.value);
+            field.fault(text.place.fault(title, format!("allowed: {expected}")));
+            None
+        }
+    }
+}
+
+/// A device of the rig by its name, with its place.
+pub(crate) fn device_named<'d>(
+    field: &Field<'_>,
+    text: &Text,
+    devices: &'d [DeviceConfig],
+) -> Option<(usize, &'d DeviceConfig)> {
+    let found = devices.iter().enumerate().find(|(_, device)| device.name == text.value);
+    if found.is_none() {
+        let names: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
+        let near = nearest(&text.value, names.iter().copied());
+        let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let title = format!("there is no device \"{}\"", text.value);
+        field.fault(text.place.fault(title, format!("{mean}allowed: {}", names.join(", "))));
+    }
+    found
+}
