@@ -140,34 +140,39 @@ fn messages_of_an_epoch_agree() {
         Some(Frame::Ubx(frame)) => Message::from_frame(frame).map(Result::unwrap),
         _ => None,
     });
-    let mut pvt = None;
+    let (mut pvt, mut compared) = (None, [0; 4]);
     for message in messages {
         match (message, &pvt) {
             (Message::NavPvt(new), _) => pvt = Some(new),
             (Message::NavHpposllh(hp), Some(pvt)) => {
+                compared[0] += 1;
                 assert_eq!(hp.itow_ms, pvt.itow_ms);
                 assert_eq!((hp.lat_1e7_deg, hp.lon_1e7_deg), (pvt.lat_1e7_deg, pvt.lon_1e7_deg));
                 assert!(hp.lat_hp_1e9_deg.abs() <= 99 && hp.height_hp_100um.abs() <= 9);
                 assert!((hp.h_acc_100um / 10).abs_diff(pvt.h_acc_mm) <= 1);
             }
             (Message::NavDop(dop), Some(pvt)) => {
+                compared[1] += 1;
                 assert_eq!(dop.p_dop_centi, pvt.p_dop_centi);
                 let horizontal = libm::hypot(dop.n_dop_centi.into(), dop.e_dop_centi.into());
                 assert!((horizontal - f64::from(dop.h_dop_centi)).abs() < 2.0);
             }
             (Message::NavTimeutc(utc), Some(pvt)) => {
+                compared[2] += 1;
                 assert_eq!(
                     (utc.year, utc.second, utc.nano_ns),
                     (pvt.year, pvt.second, pvt.nano_ns)
                 );
             }
             (Message::NavSat(sat), Some(pvt)) => {
+                compared[3] += 1;
                 let used = sat.satellites.iter().filter(|s| s.flags & 8 != 0).count();
                 assert_eq!(used, usize::from(pvt.num_sv));
             }
             _ => {}
         }
     }
+    assert_eq!(compared, [29, 29, 29, 3]);
 }
 
 /// Another reader of NMEA gets the same values from the same lines.

@@ -18,14 +18,14 @@
 //! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | so many scans arrive, each within TIME of the one before, with these channels (`/8`: of 8 bits); their ranges are those of the room |
 //! | `poll COUNT TIME ...` | as `scans`, each asked for |
 
-#[path = "common/scanner.rs"]
-mod scanner;
+mod common;
 
 use std::collections::VecDeque;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use common::scanner::{Scanner, time_ns, wall_m};
 use menura::devices::Output;
 use menura::links::Peer;
 use menura::time::SimTime;
@@ -34,7 +34,6 @@ use menura::wire::cola::frame::{self, Cola};
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
 use menura::wire::framer::Framer;
-use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 500_000;
 

@@ -1,23 +1,17 @@
 //! Faults within devices: what the bytes show of them is what the log says, and a seed repeats both.
 
 mod common;
-#[path = "common/faulty.rs"]
-#[allow(dead_code, reason = "not every test file needs all of it")]
-mod faulty;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::engine::LiveWorld;
-use menura::engine::faults::log::FaultLog;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Point};
 
+use common::faulty::{LogRow, live_with_log, log_rows, packets};
 use common::{recorded, rig};
-use faulty::{LogRow, log_rows, packets};
 
 /// A lidar in a room, dirty to the right, with dead lasers and a motor that is held.
 const LIDAR: &str = r#"
@@ -159,32 +153,16 @@ fn a_seed_repeats_what_happens_within() {
 #[test]
 fn a_run_shows_the_same_as_the_recording() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-    receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let to = receiver.local_addr().unwrap().to_string();
     let rig = rig(LIDAR, &[("device.lidar.link.udp.to", &to)]);
     let files = recorded(&rig, DURATION);
     let expected: Vec<_> = packets(&files["lidar.pcap"], DATA_PACKET_LEN);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let mut run = RealTimeRun::new(&rig, &world).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.csv");
-    let file = std::fs::File::create(&path).unwrap();
-    run.log_faults(FaultLog::new(&rig, Box::new(file)).unwrap());
-    let mut received = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| run.run(Some(DURATION), &AtomicBool::new(false), |_| {}));
-        let mut buffer = [0; 2000];
-        let mut silences = 0;
-        while silences < 10 && received.len() < expected.len() {
-            match receiver.recv(&mut buffer) {
-                Ok(count) => received.push(buffer[..count].to_vec()),
-                Err(_) => silences += 1,
-            }
-        }
-    });
+    let (received, log) = live_with_log(&mut run, &rig, DURATION, &receiver);
     assert_eq!(received.len(), expected.len());
     assert!(received.iter().eq(expected.iter().map(|(_, bytes)| bytes)));
-    assert_eq!(std::fs::read(&path).unwrap(), files["faults.csv"], "and so does its log");
+    assert_eq!(log, files["faults.csv"], "and so does its log");
     let rows = log_rows(&files["faults.csv"]);
     let touched: BTreeSet<_> = rows.iter().filter_map(|row| row.packet).collect();
     assert_eq!(run.figures(DURATION)[0].faulted, touched.len() as u64);

@@ -1,22 +1,16 @@
 //! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
 
 mod common;
-#[path = "common/faulty.rs"]
-#[allow(dead_code, reason = "not every test file needs all of it")]
-mod faulty;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
-use menura::engine::faults::log::FaultLog;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DATA_PACKET_LEN;
 
-use faulty::log_rows;
+use common::faulty::{self, live_with_log, log_rows};
 
 const RIG: &str = r#"
 seed = 11
@@ -104,13 +98,14 @@ fn the_log_explains_every_difference() {
         let rows = rows.iter().filter(|row| row.stream == "data" && row.effect == effect);
         rows.map(|row| row.packet.unwrap()).collect()
     };
-    let lost = of("lost");
-    assert!(!lost.is_empty());
-    for n in of("held_back_packets") {
+    let [lost, held_back, copied] =
+        ["lost", "held_back_packets", "copied_after_ns"].map(|effect| of(effect));
+    assert!(!lost.is_empty() && !held_back.is_empty() && !copied.is_empty());
+    for n in held_back {
         // Behind the second packet that comes after it, none of which is lost there.
         expected[n] = (clean_packets[n + 2].0, n + 2, 1);
     }
-    for n in of("copied_after_ns") {
+    for n in copied {
         expected.push((clean_packets[n].0 + 300_000, n, 2));
     }
     let number =
@@ -145,34 +140,17 @@ fn a_seed_repeats_recording_and_log() {
 }
 
 #[test]
-fn a_run_suffers_as_the_recording_does() {
+fn a_run_is_disturbed_as_the_recording_is() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-    receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let to = receiver.local_addr().unwrap().to_string();
     let rig = rig(&[("device.lidar.link.udp.to", &to)]);
     let expected: Vec<_> =
         packets(&recorded(&rig)["lidar.pcap"]).into_iter().map(|(_, bytes)| bytes).collect();
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let mut run = RealTimeRun::new(&rig, &world).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.csv");
-    let file = std::fs::File::create(&path).unwrap();
-    run.log_faults(FaultLog::new(&rig, Box::new(file)).unwrap());
-    let mut received = Vec::new();
-    std::thread::scope(|scope| {
-        scope.spawn(|| run.run(Some(DURATION), &AtomicBool::new(false), |_| {}));
-        let mut buffer = [0; 2000];
-        let mut silences = 0;
-        while silences < 10 && received.len() < expected.len() {
-            match receiver.recv(&mut buffer) {
-                Ok(count) => received.push(buffer[..count].to_vec()),
-                Err(_) => silences += 1,
-            }
-        }
-    });
+    let (received, log) = live_with_log(&mut run, &rig, DURATION, &receiver);
     assert!(received == expected, "{} packets instead of {}", received.len(), expected.len());
     let figures = run.figures(DURATION);
-    let log = std::fs::read(&path).unwrap();
     let rows = log_rows(&log);
     let of_lidar = rows.iter().filter(|row| row.fault != "bad-cable");
     let touched: BTreeSet<_> =

@@ -36,7 +36,7 @@ fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
          [robot]\ntrajectory = {trajectory}\n[[device]]\nname = \"a\"\n\
          profile = \"velodyne-hdl64e-s2\"\nlink = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n"
     );
-    LiveWorld::load(&common::rig(&text, &[])).unwrap_or_else(|e| panic!("{e}"))
+    common::world(&common::rig(&text, &[]))
 }
 
 /// What one level laser sees in its first turn: time, azimuth (counter-clockwise from forward) and
@@ -277,7 +277,7 @@ settings = { noise = { range_std_m = 0.02 } }
 
 fn recorded(sets: &[(&str, &str)], folder: &Path) -> Vec<u8> {
     let rig = common::rig(RIG, sets);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let stop = AtomicBool::new(false);
     record(&rig, &world, Duration::from_millis(100), folder, &stop, |_| {}).unwrap();
     std::fs::read(folder.join("lidar.pcap")).unwrap()

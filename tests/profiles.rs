@@ -1,17 +1,13 @@
 //! Every shipped profile loads, is named as the rule says, and holds what its sources say.
 
-use menura::config::profile::Profile;
-use menura::devices::family::catalogue;
-use menura::devices::gnss::profile::GnssProfile;
-use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use menura::config::profile::Profile;
 use menura::config::toml::diagnostic::SourceFile;
-use menura::devices::hdl64e::profile::{
-    CycleStarts, Hdl64eGeneration, Hdl64eProfile, LaserCalibration, LaserTable, ReturnMode,
-};
+use menura::devices::family::catalogue;
+use menura::devices::hdl64e::profile::{Hdl64eProfile, LaserCalibration, LaserTable};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")
@@ -79,45 +75,6 @@ fn the_example_explains_every_key_a_profile_uses() {
             }
         }
     }
-}
-
-#[test]
-fn rates_and_firing_times_are_those_of_the_manuals() {
-    let s1 = profile("velodyne-hdl64e-s1");
-    let s1 = hdl64e(&s1);
-    assert_eq!(s1.generation, Hdl64eGeneration::S1);
-    assert_eq!((s1.min_rotation_rate_rpm, s1.max_rotation_rate_rpm), (300, 900));
-    assert_eq!(s1.timing.packets_per_second, 2600.0);
-    assert_eq!(s1.timing.cycles, CycleStarts::Grid { grid_ns: 24_810 });
-    assert!(s1.timing.slot_offset_ns[31] < 24_810);
-    assert_eq!(s1.return_modes, [ReturnMode::Strongest]);
-
-    for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
-        let profile = profile(name);
-        let driver = hdl64e(&profile);
-        assert_eq!((driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm), (300, 1200));
-        let timing = &driver.timing;
-        assert_eq!(timing.packets_per_second, 1e9 / 288_000.0);
-        let CycleStarts::Listed { start_ns, packet_end_ns: 288_000 } = &timing.cycles else {
-            panic!("{:?}", timing.cycles);
-        };
-        // Table of delays before the packet's end: first, last, and one in between.
-        let before_end = |cycle: usize, slot: usize| {
-            288_000 - start_ns[cycle] - u64::from(timing.slot_offset_ns[slot])
-        };
-        assert_eq!(before_end(0, 0), 288_000);
-        assert_eq!(before_end(0, 1), 286_740);
-        assert_eq!(before_end(2, 0), 192_000);
-        assert_eq!(before_end(5, 31), 2_340);
-    }
-
-    let s3 = profile("velodyne-hdl64e-s3");
-    let dual = hdl64e(&s3).dual_timing.as_ref().unwrap();
-    assert_eq!(dual.packets_per_second, 1e9 / 172_800.0);
-    let start_ns = vec![0, 57_600, 115_200];
-    assert_eq!(dual.cycles, CycleStarts::Listed { start_ns, packet_end_ns: 172_800 });
-    assert_eq!(172_800 - 115_200 - dual.slot_offset_ns[31], 3_500);
-    assert!(hdl64e(&profile("velodyne-hdl64e-s2")).dual_timing.is_none());
 }
 
 /// A laser's record as the rolling status bytes carry it, id first.
@@ -212,56 +169,4 @@ fn reads_the_drivers_own_files() {
     assert_eq!((laser.rotational_rad, laser.distance_m), (-0.0698, 0.1));
     assert_eq!((laser.min_intensity, laser.max_intensity), (0, 255));
     assert_eq!(laser.horizontal_offset_m, 0.0);
-}
-
-#[test]
-fn sick_scanners_are_told_apart_as_their_drivers_do() {
-    for (name, text, configuration_len, angles, rates) in [
-        ("sick-lms200-v2.30", "LMS200;30106;V02.30", 32, vec![100, 180], 4),
-        ("sick-lms211", "LMS211;30106;X01.27", 34, vec![100], 4),
-        ("sick-lms221", "LMS221;30206;X01.27", 34, vec![100, 180], 4),
-        ("sick-lms291-s05-x1.27", "LMS291;S05;X01.27", 34, vec![100, 180], 4),
-        ("sick-lms291-s14", "LMS291;S14;X01.27", 34, vec![90], 4),
-    ] {
-        let profile = profile(name);
-        let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };
-        assert_eq!(
-            (driver.type_text.as_str(), driver.configuration_len),
-            (text, configuration_len)
-        );
-        let mut found: Vec<_> = driver.variants.iter().map(|variant| variant.angle_deg).collect();
-        found.sort_unstable();
-        found.dedup();
-        assert_eq!(found, angles, "{name}");
-        assert_eq!(driver.rates.len(), rates);
-        assert_eq!(driver.mirror_millihertz, 75_000);
-        assert_eq!(
-            (driver.has_reflectivity, driver.is_interlaced),
-            match name {
-                "sick-lms291-s14" => (true, false),
-                _ => (false, true),
-            }
-        );
-        let beam = &driver.defaults.beam;
-        assert_eq!((beam.divergence_horizontal_rad, beam.signal_cutoff_m), (0.0129, 1.6));
-    }
-}
-
-#[test]
-fn receivers_start_as_their_documents_say() {
-    for (name, baud, rate_ms, version) in [
-        ("ublox-zed-f9p-hpg1.11", 38_400, 1000, "4.10"),
-        ("ublox-zed-f9p-hpg1.32", 38_400, 1000, "4.11"),
-        ("ublox-m8n", 9600, 1000, "2.3"),
-        ("garmin-18x-lvc", 4800, 1000, "2.0"),
-        ("phone-gnss", 115_200, 1000, "4.10"),
-    ] {
-        let profile = profile(name);
-        let Some(driver) = profile.data::<GnssProfile>() else { panic!("{name}") };
-        let settings = &driver.defaults;
-        assert_eq!((settings.baud, settings.period_ns), (baud, rate_ms * 1_000_000), "{name}");
-        assert_eq!(driver.nmea.version.word(), version, "{name}");
-        assert_eq!(settings.receiver.acquisition.hdop_initial, 100.0);
-        assert_eq!(settings.receiver.acquisition.time_constant_s, 0.9);
-    }
 }

@@ -3,14 +3,11 @@
 mod common;
 
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
 use menura::engine::run::RealTimeRun;
-use menura::wire::ethernet::HEADER_LEN;
-use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
+use menura::wire::velodyne::DataPacket;
 
 const RIG: &str = r#"
 seed = 11
@@ -46,14 +43,8 @@ fn recorded(rig: &Rig, duration: Duration) -> [Vec<u8>; 2] {
     common::captures(rig, duration, ["first", "second"])
 }
 
-/// The payloads of a capture of ours.
 fn payloads(pcap: &[u8]) -> Vec<Vec<u8>> {
-    const FILE_HEADER: usize = 24;
-    const RECORD_HEADER: usize = 16;
-    pcap[FILE_HEADER..]
-        .chunks_exact(RECORD_HEADER + HEADER_LEN + DATA_PACKET_LEN)
-        .map(|record| record[RECORD_HEADER + HEADER_LEN..].to_vec())
-        .collect()
+    common::frames(pcap).into_iter().map(|(_, payload)| payload).collect()
 }
 
 #[test]
@@ -74,7 +65,7 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
         )
     };
     let (a, b) = (payloads(&of("11")[0]), payloads(&of("12")[0]));
-    assert_eq!(a.len(), b.len());
+    assert_eq!((a.len(), b.len()), (35, 35));
     for (a, b) in a.iter().zip(&b) {
         assert_ne!(a, b);
         let (a, b) = (DataPacket::parse(a).unwrap(), DataPacket::parse(b).unwrap());
@@ -85,29 +76,11 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
     }
 }
 
-/// What `menura run` sends of the second device's profile alone, and how many it says it sent and
-/// dropped.
-fn live(rig: &Rig, duration: Duration, listener: UdpSocket) -> (Vec<Vec<u8>>, u64, u64) {
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
+/// What `menura run` sends to `listener`, and how many packets it says it sent and dropped in all.
+fn live(rig: &Rig, duration: Duration, listener: &UdpSocket) -> (Vec<Vec<u8>>, u64, u64) {
+    let world = common::world(rig);
     let run = RealTimeRun::new(rig, &world).unwrap_or_else(|e| panic!("{e}"));
-    let is_over = AtomicBool::new(false);
-    listener.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    let received = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let mut received = Vec::new();
-            let mut buffer = [0; 2048];
-            loop {
-                match listener.recv(&mut buffer) {
-                    Ok(length) => received.push(buffer[..length].to_vec()),
-                    Err(_) if is_over.load(Ordering::Relaxed) => break received,
-                    Err(_) => {}
-                }
-            }
-        });
-        run.run(Some(duration), &AtomicBool::new(false), |_| {});
-        is_over.store(true, Ordering::Relaxed);
-        reader.join().unwrap()
-    });
+    let received = common::live(&run, duration, listener);
     let figures = run.figures(duration);
     (received, figures.iter().map(|f| f.packets).sum(), figures.iter().map(|f| f.dropped).sum())
 }
@@ -123,7 +96,7 @@ fn a_live_run_sends_the_recorded_bytes() {
     let (socket, address) = listener();
     let rig = rig(&[("device.second.link.udp.to", &address)]);
     let duration = Duration::from_millis(50);
-    let (received, sent, dropped) = live(&rig, duration, socket);
+    let (received, sent, dropped) = live(&rig, duration, &socket);
     let [first, second] = recorded(&rig, duration).map(|pcap| payloads(&pcap));
     assert_eq!((sent, dropped), ((first.len() + second.len()) as u64, 0));
     assert_eq!(received.len(), second.len());
@@ -141,7 +114,7 @@ fn a_rig_too_heavy_for_its_workers_drops_and_counts_but_keeps_its_phase() {
         ("engine.render_ahead_ms", "5"),
     ]);
     let duration = Duration::from_millis(400);
-    let (received, sent, dropped) = live(&rig, duration, socket);
+    let (received, sent, dropped) = live(&rig, duration, &socket);
     let all = recorded(&rig, duration).map(|pcap| payloads(&pcap));
     assert!(dropped > 0, "nothing was dropped");
     assert_eq!(sent + dropped, (all[0].len() + all[1].len()) as u64);

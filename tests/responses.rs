@@ -1,14 +1,13 @@
 //! Stimuli and responses: a small robot answers, and what is reported is what it did.
 
-use menura::devices::family::catalogue;
+mod common;
+
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
 use menura::engine::responses::ResponseFigures;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DataPacket;
@@ -73,8 +72,7 @@ link = {{ udp = {{ to = "127.0.0.1:{to}" }} }}
 settings = {{ beam = {{ shape = "ray" }} }}
 "#
     );
-    Rig::parse("rig.toml", &text, Path::new("."), &[], catalogue())
-        .unwrap_or_else(|e| panic!("{e}"))
+    common::rig(&text, &[])
 }
 
 /// Whether something stands ahead, if the packet looks there.
@@ -96,7 +94,7 @@ fn a_robot_that_answers_is_timed() {
     receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let ports = free_ports();
     let rig = rig(receiver.local_addr().unwrap().port(), ports);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     let is_over = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -172,9 +170,7 @@ text = "LOST"
 timeout_s = 2.0
 "#
     );
-    let rig = Rig::parse("rig.toml", &text, Path::new("."), &[], catalogue())
-        .unwrap_or_else(|e| panic!("{e}"));
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let (rig, world) = common::load(&text);
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     let figures = std::thread::scope(|scope| {
         scope.spawn(|| {

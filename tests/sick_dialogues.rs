@@ -19,14 +19,14 @@
 //! | `scans COUNT TIME CODE values=N unit=cm mode=0x00 [first=N] [partial]` | so many telegrams with this code, each within TIME of the one before; their ranges are those of the room |
 //! | `same-scanner` | the host closes its port and another opens it |
 
-#[path = "common/scanner.rs"]
-mod scanner;
+mod common;
 
 use std::collections::VecDeque;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use common::scanner::{Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
 use menura::links::line::{LineSettings, received};
 use menura::time::SimTime;
@@ -35,7 +35,6 @@ use menura::wire::sick_lms2xx::data::{MeasuringMode, Range, Unit, Values};
 use menura::wire::sick_lms2xx::frame::{self, Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
 use menura::wire::sick_lms2xx::{ACK, NAK, SpecialValue};
-use scanner::{Scanner, time_ns, wall_m};
 
 const STEP_NS: u64 = 250_000;
 

@@ -1,14 +1,13 @@
 //! Recordings of LMS 2xx scanners that stream from power-on: what is in them, whatever the workers,
 //! and what `menura inspect` says about them.
 
-use menura::devices::family::catalogue;
+mod common;
+
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::rig::{Override, Rig};
-use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::time::SimTime;
 use menura::wire::framer::Framer;
@@ -37,11 +36,16 @@ settings = { rate_baud = 38400, power_on_mode = "continuous", start_up_s = 0.5 }
 "#;
 
 fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
-    let workers: Override = format!("engine.workers={workers}").parse().unwrap();
-    let rig = Rig::parse("test rig", RIG, Path::new("."), &[workers], catalogue())
-        .unwrap_or_else(|faults| panic!("{faults}"));
-    let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
-    record(&rig, &world, Duration::from_secs(2), folder, &AtomicBool::new(false), |_| {}).unwrap();
+    let rig = common::rig(RIG, &[("engine.workers", workers)]);
+    record(
+        &rig,
+        &common::world(&rig),
+        Duration::from_secs(2),
+        folder,
+        &AtomicBool::new(false),
+        |_| {},
+    )
+    .unwrap();
     ["fast", "slow"].map(|name| std::fs::read(folder.join(format!("{name}.bin"))).unwrap())
 }
 
@@ -175,9 +179,7 @@ fn surface_m(origin: glam::DVec3, direction: glam::DVec3) -> f64 {
 
 #[test]
 fn every_value_is_measured_when_the_mirror_looks_there() {
-    let rig = Rig::parse("moving", MOVING, Path::new("."), &[], catalogue())
-        .unwrap_or_else(|e| panic!("{e}"));
-    let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+    let (rig, world) = common::load(MOVING);
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
     record(&rig, &world, Duration::from_secs(1), folder.path(), &stop, |_| {}).unwrap();

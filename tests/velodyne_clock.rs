@@ -3,11 +3,10 @@
 mod common;
 
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::engine::LiveWorld;
 use menura::engine::run::RealTimeRun;
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
@@ -100,14 +99,8 @@ fn recorded<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> 
         if bytes.is_empty() {
             return Vec::new();
         }
-        let mut reader = PcapReader::new(bytes.as_slice()).unwrap();
-        let mut frames = Vec::new();
-        while let Some(packet) = reader.next_packet() {
-            let packet = packet.unwrap();
-            let (_, payload) = FrameHeader::parse(&packet.data).unwrap();
-            frames.push((packet.timestamp.as_secs_f64() - start_s, payload.to_vec()));
-        }
-        frames
+        let frames = common::frames(&bytes).into_iter();
+        frames.map(|(at_ns, payload)| (at_ns as f64 / 1e9 - start_s, payload)).collect()
     })
 }
 
@@ -261,7 +254,7 @@ fn position_packets_go_live_to_their_own_port() {
         ("device.vlp16.link.udp.to", &address),
         ("device.vlp16.link.udp.position_port", &port),
     ]);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     run.run(Some(Duration::from_millis(200)), &AtomicBool::new(false), |_| {});
     position.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -320,24 +313,9 @@ fn a_live_run_hears_the_cable_as_a_recording_does() {
         ("device.gps.settings.pulse.after_fix_s", "0.0"),
     ]);
     let duration = Duration::from_millis(1500);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = common::world(&rig);
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
-    let is_over = AtomicBool::new(false);
-    let live = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
-            loop {
-                match socket.recv(&mut buffer) {
-                    Ok(length) => received.push(buffer[..length].to_vec()),
-                    Err(_) if is_over.load(Ordering::Relaxed) => break received,
-                    Err(_) => {}
-                }
-            }
-        });
-        run.run(Some(duration), &AtomicBool::new(false), |_| {});
-        is_over.store(true, Ordering::Relaxed);
-        reader.join().unwrap()
-    });
+    let live = common::live(&run, duration, &socket);
     let [recorded] = recorded(&rig, duration, ["vlp16"]);
     let recorded: Vec<_> = recorded.into_iter().map(|(_, payload)| payload).collect();
     let data = |payload: &Vec<u8>| payload.len() == DATA_PACKET_LEN;

@@ -1,17 +1,30 @@
 //! What recordings of rigs with faults hold, and the logs beside them.
 
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use menura::config::rig::Rig;
+use menura::engine::faults::log::FaultLog;
+use menura::engine::run::RealTimeRun;
+
 /// Stamp (nanoseconds) and payload of each packet of `len` bytes in a capture.
 pub fn packets(pcap: &[u8], len: usize) -> Vec<(u64, Vec<u8>)> {
-    let mut reader = pcap_file::pcap::PcapReader::new(pcap).unwrap();
-    let mut packets = Vec::new();
-    while let Some(packet) = reader.next_packet() {
-        let packet = packet.unwrap();
-        let payload = &packet.data[42..];
-        if payload.len() == len {
-            packets.push((packet.timestamp.as_nanos() as u64, payload.to_vec()));
-        }
-    }
-    packets
+    super::frames(pcap).into_iter().filter(|(_, payload)| payload.len() == len).collect()
+}
+
+/// A run that logs its faults: the datagrams that `socket` receives of it, and the log.
+pub fn live_with_log(
+    run: &mut RealTimeRun,
+    rig: &Rig,
+    duration: Duration,
+    socket: &UdpSocket,
+) -> (Vec<Vec<u8>>, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.csv");
+    let file = std::fs::File::create(&path).unwrap();
+    run.log_faults(FaultLog::new(rig, Box::new(file)).unwrap());
+    let received = super::live(run, duration, socket);
+    (received, std::fs::read(&path).unwrap())
 }
 
 /// A row of `faults.csv`.

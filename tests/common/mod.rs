@@ -1,21 +1,28 @@
 //! What several test files need.
 
-use menura::devices::family::catalogue;
+#![allow(dead_code, reason = "not every test file needs all of it")]
+
+pub mod faulty;
+pub mod scanner;
+
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
+use menura::devices::family::catalogue;
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
+use menura::engine::run::RealTimeRun;
+use menura::wire::ethernet::FrameHeader;
+use pcap_file::pcap::PcapReader;
 
 /// A file or folder of the reference data that lies beside a developer's checkout: in
 /// `$MENURA_SHARED`, else in `../shared` beside the crate. Tests that ask for one are ignored unless
 /// asked for; `tools/test` asks where the data is.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn shared(path: &str) -> PathBuf {
     let root = std::env::var_os("MENURA_SHARED")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
@@ -29,7 +36,6 @@ pub fn shared(path: &str) -> PathBuf {
 }
 
 /// The rig that `text` describes, with some keys set otherwise.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
     let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
     let overrides: Vec<Override> = sets.iter().map(set).collect();
@@ -37,26 +43,27 @@ pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// The rig's world.
+pub fn world(rig: &Rig) -> LiveWorld {
+    LiveWorld::load(rig).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// A rig and its world, from the rig's text.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn load(text: &str) -> (Rig, LiveWorld) {
     let rig = rig(text, &[]);
-    let world = LiveWorld::load(&rig).unwrap_or_else(|e| panic!("{e}"));
+    let world = world(&rig);
     (rig, world)
 }
 
 /// A port of this host that nobody has, most likely for as long as the test takes.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// The files of a recording by name.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    let world = LiveWorld::load(rig).unwrap_or_else(|e| panic!("{e}"));
-    record(rig, &world, duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
+    record(rig, &world(rig), duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
     let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     files
         .map(|path| {
@@ -67,8 +74,40 @@ pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The captures of these devices in a recording, empty for a device without one.
-#[allow(dead_code, reason = "not every test file needs it")]
 pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
     let mut files = recorded(rig, duration);
     names.map(|name| files.remove(&format!("{name}.pcap")).unwrap_or_default())
+}
+
+/// What a capture holds: when each frame left, nanoseconds since 1970, and its payload.
+pub fn frames(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = PcapReader::new(pcap).unwrap();
+    let mut frames = Vec::new();
+    while let Some(packet) = reader.next_packet() {
+        let packet = packet.unwrap();
+        let (_, payload) = FrameHeader::parse(&packet.data).unwrap();
+        frames.push((packet.timestamp.as_nanos() as u64, payload.to_vec()));
+    }
+    frames
+}
+
+/// The datagrams that `socket` receives of a run.
+pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Vec<Vec<u8>> {
+    let is_over = AtomicBool::new(false);
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
+            loop {
+                match socket.recv(&mut buffer) {
+                    Ok(length) => received.push(buffer[..length].to_vec()),
+                    Err(_) if is_over.load(Ordering::Relaxed) => break received,
+                    Err(_) => {}
+                }
+            }
+        });
+        run.run(Some(duration), &AtomicBool::new(false), |_| {});
+        is_over.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    })
 }

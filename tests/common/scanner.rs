@@ -1,7 +1,5 @@
 //! A scanner that stands in a room, for the tests that talk to one.
 
-use menura::devices::family::catalogue;
-use std::path::Path;
 use std::sync::Arc;
 
 use menura::config::rig::Rig;
@@ -35,9 +33,7 @@ impl Scanner {
              [device.settings]\nbeam = {{ shape = \"ray\" }}\n\
              noise = {{ range_std_m = 0.0, intensity_std = 0.0 }}\n{settings}\n"
         );
-        let rig = Rig::parse("dialogue", &text, Path::new("."), &[], catalogue())
-            .unwrap_or_else(|faults| panic!("{faults}"));
-        let world = LiveWorld::load(&rig).unwrap_or_else(|error| panic!("{error}"));
+        let (rig, world) = super::load(&text);
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let built = build_devices(&rig, epoch).remove(0);
         let scratch = Scratch::default();
