@@ -3,7 +3,7 @@
 use glam::DMat3;
 
 use super::fault::FaultEffect;
-use super::lidar_faults::SweepFaults;
+use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::{
@@ -57,15 +57,6 @@ pub struct Watch {
     pub first_instance: u32,
     /// One bit an object, the lowest for the first. The 65th and later objects cannot be watched.
     pub objects: u64,
-}
-
-/// The receiver's report of one pulse.
-pub(super) trait Received {
-    /// Whether it has a return within `within_m` of `range_m`.
-    fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
-
-    /// How many returns are missing in `other`, and how many differ.
-    fn difference(&self, other: &Self) -> (u64, u64);
 }
 
 /// Counts lost and changed returns over pairs of (without, with) a fault.

@@ -3,12 +3,20 @@
 use std::cell::Cell;
 
 use super::fault::{EffectKind, FaultEffect};
-use super::lidar::Received;
 use super::pattern::LaserGeometry;
 use super::{FiringSlot, Sweep};
 use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
+
+/// The receiver's report of one pulse.
+pub(super) trait Received {
+    /// Whether it has a return within `within_m` of `range_m`.
+    fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
+
+    /// How many returns are missing in `other`, and how many differ.
+    fn difference(&self, other: &Self) -> (u64, u64);
+}
 
 /// The faults that may be active during a sweep, with their effects so far.
 pub(super) struct SweepFaults<'a> {

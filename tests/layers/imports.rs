@@ -26,11 +26,13 @@ const LAYERS: &[&str] = &[
 const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
     &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"]), ("plot", &[])];
 
-/// What lies in `src/devices` and is no family: every family may import it, and it imports none.
-const SHARED_BY_DEVICES: &[&str] = &["spinning", "uart"];
+/// Folders of `src/devices` that are no family. Families may import them and the single files beside them;
+/// none of these imports a family.
+const SHARED_BY_FAMILIES: &[&str] = &["spinning"];
 
-/// The files of `src/devices` that hold the table of the families.
-const TABLE_OF_FAMILIES: &[&str] = &["src/devices/mod.rs", "src/devices/family.rs"];
+/// The files of `src/devices` that hold tables of the families.
+const TABLES_OF_FAMILIES: &[&str] =
+    &["src/devices/mod.rs", "src/devices/family.rs", "src/devices/decoder.rs"];
 
 pub fn layer_of(file: &str) -> Option<&'static str> {
     let module = module_of(file)?;
@@ -56,31 +58,35 @@ pub fn layer_faults(file: &str, text: &str) -> Vec<Fault> {
         .collect()
 }
 
-/// A family's folder must not import another's; what families share imports none.
-pub fn family_faults(file: &str, text: &str) -> Vec<Fault> {
+/// The families: each has a folder of its own in `src/devices`.
+pub fn families(files: &[(String, String)]) -> BTreeSet<String> {
+    let folder =
+        |file: &str| Some(file.strip_prefix("src/devices/")?.split_once('/')?.0.to_owned());
+    let mut families: BTreeSet<_> = files.iter().filter_map(|(file, _)| folder(file)).collect();
+    families.retain(|family| !SHARED_BY_FAMILIES.contains(&family.as_str()));
+    families
+}
+
+/// A family must not import another, and what families share imports none.
+pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec<Fault> {
     let Some(own) = module_of(file).filter(|module| module[0] == "devices") else {
         return Vec::new();
     };
-    if TABLE_OF_FAMILIES.contains(&file) {
+    if TABLES_OF_FAMILIES.contains(&file) {
         return Vec::new();
     }
-    paths_of(file, text)
-        .into_iter()
-        .filter_map(|path| {
-            let ["crate", "devices", other, _, ..] = *strs(&path.names) else { return None };
-            let is_family = other.starts_with(char::is_lowercase)
-                && !SHARED_BY_DEVICES.contains(&other)
-                && other != "family";
-            (is_family && other != own[1]).then(|| {
-                let what = format!("`devices::{}` must not import `devices::{other}`", own[1]);
-                fault(file, path.line, what)
-            })
-        })
-        .collect()
-}
-
-fn strs(names: &[String]) -> Box<[&str]> {
-    names.iter().map(String::as_str).collect()
+    let other = |path: &UsedPath| match &*path.names {
+        [root, devices, other, ..] if root == "crate" && devices == "devices" => {
+            (families.contains(other) && *other != own[1]).then(|| other.clone())
+        }
+        _ => None,
+    };
+    let paths = paths_of(file, text).into_iter();
+    let faults = paths.filter_map(|path| {
+        let what = format!("`devices::{}` must not import `devices::{}`", own[1], other(&path)?);
+        Some(fault(file, path.line, what))
+    });
+    faults.collect()
 }
 
 /// Circles of files that import one another, each once, at the line where its first file imports
@@ -250,13 +256,19 @@ use super::super::imu::Imu;
 use crate::devices::family::Family;
 fn f() { crate::devices::build() }
 ";
-        let faults = family_faults("src/devices/hdl64e/planner.rs", text);
+        let files = ["hdl64e/mod", "velodyne/mod", "gnss/a/b", "imu/mod", "spinning/rotor", "uart"];
+        let files = files.map(|file| (format!("src/devices/{file}.rs"), String::new()));
+        let families = families(&files);
+        assert!(families.iter().eq(["gnss", "hdl64e", "imu", "velodyne"]));
+        let lines_of = |file: &str| lines(&family_faults(file, text, &families));
+        let faults = family_faults("src/devices/hdl64e/planner.rs", text, &families);
         assert_eq!(lines(&faults), [1, 2, 4], "{faults:?}");
         let what = "`devices::hdl64e` must not import `devices::velodyne`";
         assert_eq!(faults[0].what, what);
-        assert_eq!(lines(&family_faults("src/devices/spinning/rotor.rs", text)), [1, 2, 4]);
-        assert_eq!(family_faults("src/devices/mod.rs", "use self::gnss::Gnss;"), []);
-        assert_eq!(family_faults("src/engine/mod.rs", text), []);
+        assert_eq!(lines_of("src/devices/spinning/rotor.rs"), [1, 2, 4]);
+        assert_eq!(lines_of("src/devices/uart.rs"), [1, 2]);
+        assert_eq!(lines_of("src/devices/mod.rs"), [0; 0]);
+        assert_eq!(lines_of("src/engine/mod.rs"), [0; 0]);
     }
 
     /// The circles of small files, each given as its path below `src/` and its text.

@@ -6,6 +6,7 @@
 
 mod bundle;
 mod bvh;
+mod cast;
 pub mod embree;
 mod leaf;
 mod memory;

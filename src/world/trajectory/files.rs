@@ -22,14 +22,17 @@
 //! The parsers turn text into poses in the file's order. Whether times are needed, and increase, is
 //! checked where they are used.
 
+mod gpx;
+
 use std::io::{self, Read};
 use std::path::Path;
 
 use glam::{DQuat, DVec3};
 
 use super::error::FileFault;
-pub use super::gpx::parse_gpx;
 use crate::frames::{GeoOrigin, quat_from_rpy};
+
+pub use gpx::parse_gpx;
 
 /// Largest coordinate, metres: a quarter of the way round the Earth.
 pub const MAX_COORDINATE_M: f64 = 1e7;

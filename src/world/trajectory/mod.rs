@@ -44,7 +44,6 @@ mod cubic;
 pub(crate) mod error;
 pub(crate) mod feed;
 pub mod files;
-mod gpx;
 pub(crate) mod ground_following;
 mod motion;
 mod path;
@@ -54,5 +53,22 @@ pub(crate) mod spline;
 pub(crate) mod truth;
 
 pub use error::{FileFault, TrajectoryError};
-pub use motion::{BodyState, Description, Trajectory};
+pub use motion::{Description, Trajectory};
 pub use progress::Start;
+
+use glam::DVec3;
+
+use crate::frames::{Body, Transform, World};
+
+/// Pose and motion of the body at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BodyState {
+    /// Pose of the body in World.
+    pub world_from_body: Transform<World, Body>,
+    /// Of the body's origin, World.
+    pub velocity_m_s: DVec3,
+    /// Of the body's origin, World, without gravity: zero for a body at rest.
+    pub acceleration_m_s2: DVec3,
+    /// Of the body relative to World, Body frame.
+    pub angular_rate_rad_s: DVec3,
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
+use super::BodyState;
 use super::error::{FileFault, TrajectoryError};
 use super::feed::Feed;
 use super::files::{self, Format, MAX_COORDINATE_M, Pose};
@@ -29,19 +30,6 @@ const COUNTER_SPEED_M_S: f64 = 100.0;
 const LEAST_DURATION_S: f64 = 1e-2;
 /// Accelerations above this are logged as a warning.
 const ROUGH_M_S2: f64 = 20.0;
-
-/// Pose and motion of the body at an instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BodyState {
-    /// Pose of the body in World.
-    pub world_from_body: Transform<World, Body>,
-    /// Of the body's origin, World.
-    pub velocity_m_s: DVec3,
-    /// Of the body's origin, World, without gravity: zero for a body at rest.
-    pub acceleration_m_s2: DVec3,
-    /// Of the body relative to World, Body frame.
-    pub angular_rate_rad_s: DVec3,
-}
 
 /// A robot's motion from the start of the run on. It may be evaluated from any thread, within a
 /// fraction of a microsecond and without allocation.

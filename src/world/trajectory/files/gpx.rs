@@ -4,9 +4,9 @@ use xml::attribute::OwnedAttribute;
 use xml::common::Position;
 use xml::reader::{EventReader, XmlEvent};
 
-use super::error::FileFault;
-use super::files::{MAX_COORDINATE_M, Pose, number};
+use super::{MAX_COORDINATE_M, Pose, number};
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::world::trajectory::error::FileFault;
 
 /// Farthest a point may be from the rig's origin, metres: the World frame is flat.
 const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
