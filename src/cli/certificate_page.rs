@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::engine::certificate::{Certificate, DeviceTiming};
 use crate::engine::timing::{ErrorFigures, Window};
-use crate::plot::chart::{Axis, BLUE, Chart, ORANGE, decades, escape};
+use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 
 /// How pages look.
 pub const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;color:#1c2127;max-width:880px;\
@@ -114,12 +114,13 @@ fn section(device: &DeviceTiming, html: &mut String) {
     }
     html.push_str("</table>\n");
     notes(device, html);
-    let legend = match device.departed.count {
-        0 => "handed over".to_owned(),
-        _ => format!("orange: handed over, blue: {stamp}"),
-    };
-    let _ = writeln!(html, "<h3>How late: packets by size of the error ({legend})</h3>");
-    html.push_str(&histogram(&[(&device.handed, ORANGE), (device.evidence(), BLUE)]));
+    html.push_str("<h3>How late: packets by size of the error</h3>\n");
+    html.push_str(&match device.departed.count {
+        0 => histogram(&[("handed over", &device.handed, BLUE)]),
+        _ => {
+            histogram(&[("handed over", &device.handed, ORANGE), (stamp, device.evidence(), BLUE)])
+        }
+    });
     html.push_str("<h3>When: least, mean and largest error in the course of the run</h3>\n");
     html.push_str(&course(&device.evidence().timeline));
     worst(device.evidence(), html);
@@ -155,30 +156,36 @@ fn notes(device: &DeviceTiming, html: &mut String) {
     }
 }
 
-/// Packets by size of their error; the percentiles of the last are marked.
-pub fn histogram(series: &[(&ErrorFigures, &str)]) -> String {
-    let steps: Vec<_> =
-        series.iter().map(|(figures, colour)| (decades(&figures.histogram), *colour)).collect();
-    let all = || steps.iter().flat_map(|(steps, _)| steps);
+const CHART_WIDTH: f64 = 860.0;
+const CHART_HEIGHT: f64 = 250.0;
+
+/// Packets by size of their error, for each series by its name; the percentiles of the last are
+/// marked.
+pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
+    let steps: Vec<_> = series.iter().map(|(_, figures, _)| decades(&figures.histogram)).collect();
+    let all = || steps.iter().flatten();
     let least = all().map(|s| s.0).fold(1.0, f64::min);
     let most = all().map(|s| s.1).fold(10.0, f64::max);
     let tallest = all().map(|s| s.2).max().unwrap_or(1);
-    let across = Axis::logarithmic(least, most);
-    // Below 1, so that a single packet shows.
-    let up = Axis::logarithmic(0.5, tallest as f64);
-    let mut chart = Chart::new(across, "microseconds", up, "packets");
-    for (steps, colour) in &steps {
+    let mut panel = Panel::new(
+        "",
+        Axis::logarithmic("error, microseconds", least, most),
+        // Below 1, so that a single packet shows.
+        Axis::logarithmic("packets", 0.5, tallest as f64),
+    );
+    let mut figure = Figure::new(CHART_WIDTH, "");
+    for (steps, (name, _, colour)) in steps.iter().zip(series) {
         // From the floor to each step and back; what lies between steps is empty.
         let mut points = Vec::new();
         for (low, high, count) in steps {
             let count = *count as f64 * 1.0001;
             points.extend([(*low, 0.0), (*low, count), (*high, count), (*high, 0.0)]);
         }
-        let area: Vec<_> = points.iter().map(|(x, y)| (*x, 0.0, *y)).collect();
-        chart.band(&area, colour);
-        chart.line(points, colour);
+        panel.band(points.iter().map(|(x, y)| (*x, 0.0, *y)).collect(), *colour);
+        panel.line(points, *colour);
+        figure.legend(*name, *colour);
     }
-    if let Some((figures, colour)) = series.last() {
+    if let Some((_, figures, colour)) = series.last() {
         let marks = [
             ("p50", figures.p50_us),
             ("p99", figures.p99_us),
@@ -186,10 +193,26 @@ pub fn histogram(series: &[(&ErrorFigures, &str)]) -> String {
             ("max", figures.max_us),
         ];
         for (row, (name, value)) in marks.into_iter().enumerate() {
-            chart.mark(value, &format!("{name} {value:.1}"), row, colour);
+            panel.rule(value, format!("{name} {value:.1}"), row, *colour);
         }
     }
-    chart.finish()
+    figure.panel_below(CHART_HEIGHT, panel);
+    figure.svg()
+}
+
+/// A histogram as steps: for each of ten parts of a power of ten that holds something, its bounds
+/// and its count. Takes upper bounds in nanoseconds and counts; bounds come in microseconds.
+fn decades(histogram: &[(u64, u64)]) -> Vec<(f64, f64, u64)> {
+    let mut parts: Vec<(i32, u64)> = Vec::new();
+    for (size_ns, count) in histogram {
+        let part = libm::floor(libm::log10(*size_ns as f64 / 1e3) * 10.0) as i32;
+        match parts.last_mut() {
+            Some((last, sum)) if *last == part => *sum += count,
+            _ => parts.push((part, *count)),
+        }
+    }
+    let bound = |part: i32| libm::pow(10.0, f64::from(part) / 10.0);
+    parts.into_iter().map(|(part, count)| (bound(part), bound(part + 1), count)).collect()
 }
 
 /// Least, mean and largest error in the course of time.
@@ -198,12 +221,16 @@ pub fn course(windows: &[Window]) -> String {
     let step = windows.windows(2).map(|w| w[1].start_s - w[0].start_s).fold(f64::MAX, f64::min);
     let least = windows.iter().map(|w| w.least_us).fold(0.0, f64::min);
     let most = windows.iter().map(|w| w.largest_us).fold(10.0, f64::max);
-    let across = Axis::linear(end + if step == f64::MAX { 0.1 } else { step });
-    let mut chart = Chart::new(across, "seconds", Axis::signed(least, most), "microseconds");
-    let band: Vec<_> = windows.iter().map(|w| (w.start_s, w.least_us, w.largest_us)).collect();
-    chart.band(&band, BLUE);
-    chart.line(windows.iter().map(|w| (w.start_s, w.mean_us)), BLUE);
-    chart.finish()
+    let mut panel = Panel::new(
+        "",
+        Axis::linear("time, seconds", 0.0, end + if step == f64::MAX { 0.1 } else { step }),
+        Axis::signed("error, microseconds", least, most),
+    );
+    panel.band(windows.iter().map(|w| (w.start_s, w.least_us, w.largest_us)).collect(), BLUE);
+    panel.line(windows.iter().map(|w| (w.start_s, w.mean_us)), BLUE);
+    let mut figure = Figure::new(CHART_WIDTH, "");
+    figure.panel_below(CHART_HEIGHT, panel);
+    figure.svg()
 }
 
 fn worst(figures: &ErrorFigures, html: &mut String) {
@@ -275,4 +302,17 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
         );
     }
     html.push_str("</table>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histograms_are_gathered_by_tenths_of_decades() {
+        let parts = decades(&[(1000, 5), (1100, 2), (10_000, 1)]);
+        assert_eq!(parts.len(), 2);
+        assert_eq!(parts[0].2, 7);
+        assert!((parts[0].0 - 1.0).abs() < 1e-9 && (parts[1].0 - 10.0).abs() < 1e-9);
+    }
 }

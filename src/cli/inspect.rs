@@ -55,6 +55,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::CliError;
+use super::out_file::write_plot;
 use crate::analysis::ReportError;
 use crate::analysis::capture::CaptureReader;
 pub use crate::analysis::capture::{CaptureError, Source};
@@ -63,6 +64,7 @@ use crate::analysis::flows::Analysis;
 use crate::analysis::stream::RecordedStream;
 use crate::devices::decoder::sends_streams;
 use crate::devices::hdl64e::profile::{Hdl64eGeneration, LaserTable};
+use crate::plot::PlotFile;
 
 /// Arguments of `menura inspect`.
 #[derive(Debug, clap::Args)]
@@ -81,8 +83,8 @@ pub struct Cmd {
     profile: Option<String>,
     /// Draw one rotation (or scan), from above and from the sensor; packets are then printed only
     /// with --packets
-    #[arg(long, value_name = "FILE.png")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    plot: Option<PlotFile>,
     /// Which rotation to draw; 1 is the first complete one
     #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -135,13 +137,8 @@ impl Cmd {
         let scan =
             scan.map_err(|count| wrong(&format!("there is no scan {number}: it has {count}")))?;
         let name = self.file.display().to_string();
-        scan_plot::draw(&name, stream.title(), number, &scan)
-            .save_with_format(path, image::ImageFormat::Png)
-            .map_err(|error| {
-                CliError::failed(format!("cannot write {}", path.display()), &error)
-            })?;
-        eprintln!("drew scan {number} to {}", path.display());
-        Ok(())
+        let figure = scan_plot::draw(&name, stream.title(), number, &scan);
+        write_plot(&figure, path, &format!("scan {number}"))
     }
 
     /// How many packets or frames are printed: none beside a plot, unless asked for.
@@ -183,10 +180,8 @@ impl Cmd {
                 .map_err(|error| {
                     CliError::Input(format!("error: {}: {error}", self.file.display()))
                 })?;
-            drawn.draw(&options.name).save_with_format(path, image::ImageFormat::Png).map_err(
-                |error| CliError::failed(format!("cannot write {}", path.display()), &error),
-            )?;
-            eprintln!("drew rotation {} to {}", self.rotation, path.display());
+            let figure = drawn.draw(&options.name);
+            write_plot(&figure, path, &format!("rotation {}", self.rotation))?;
         }
         match inspected.fault {
             None => Ok(()),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::CliError;
+use crate::plot::{Figure, PlotFile};
 
 /// An open, empty file.
 pub struct OutFile {
@@ -42,4 +43,14 @@ impl OutFile {
             .write_all(text.as_bytes())
             .map_err(|error| CliError::failed(self.path.display(), &error))
     }
+}
+
+/// Writes a figure that shows `what` and says so.
+pub fn write_plot(figure: &Figure, file: &PlotFile, what: &str) -> Result<(), CliError> {
+    let shown = file.path().display();
+    figure
+        .write(file)
+        .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
+    eprintln!("drew {what} to {shown}");
+    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::analysis::probe::compare::{Comparison, compare};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
-use crate::plot::chart::{BLUE, escape};
+use crate::plot::{BLUE, escape};
 use crate::time::duration::parse_duration;
 
 /// Longest certificate that is read.
@@ -216,7 +216,7 @@ fn page(report: &ProbeReport) -> String {
         html += &format!("<p>{}</p>\n", lines(&describe(stream)));
         if stream.jitter.count > 0 {
             html += "<h3>Arrival jitter: packets by size</h3>\n";
-            html += &certificate_page::histogram(&[(&stream.jitter, BLUE)]);
+            html += &certificate_page::histogram(&[("jitter", &stream.jitter, BLUE)]);
             html += "<h3>When: least, mean and largest</h3>\n";
             html += &certificate_page::course(&stream.jitter.timeline);
         }

@@ -15,12 +15,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::CliError;
+use super::out_file::write_plot;
 use super::setup;
 use crate::analysis::capture::{CaptureReader, Source};
 use crate::analysis::twin::figures::{Figures, Headers, Spread};
 use crate::analysis::twin::position;
 use crate::config::rig::Rig;
 use crate::engine::record::{Framer, render};
+use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 use crate::wire::velodyne::ReturnMode;
 use crate::wire::velodyne::position::PpsStatus;
@@ -41,8 +43,8 @@ pub struct Cmd {
     #[arg(long, value_name = "SCENE", default_value = "courtyard")]
     scene: String,
     /// Draw both streams' distributions
-    #[arg(long, value_name = "FILE.png")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    plot: Option<PlotFile>,
 }
 
 impl Cmd {
@@ -96,11 +98,8 @@ impl Cmd {
         let ours = emulate(&rig, duration)?;
         let title = format!("{} beside {}", profile.name, self.capture.display());
         print(&format!("{title}, {rate_rpm} rpm, {mode}\n{}", table(&real, &ours)))?;
-        if let Some(path) = &self.plot {
-            plot::draw(&title, &real, &ours).save(path).map_err(|error| {
-                CliError::failed(format!("cannot write {}", path.display()), &error)
-            })?;
-            eprintln!("drew {}", path.display());
+        if let Some(file) = &self.plot {
+            write_plot(&plot::draw(&title, &real, &ours), file, "both streams")?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! `menura validate`: the experiments of [`validation`](crate::validation).
 
-use std::path::PathBuf;
-
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::CliError;
+use super::out_file::write_plot;
+use crate::plot::PlotFile;
 use crate::validation::{EXPERIMENTS, Experiment, ExperimentError};
 
 /// Arguments of `menura validate`.
@@ -21,8 +21,8 @@ struct Output {
     #[arg(long)]
     json: bool,
     /// Draw the result
-    #[arg(long, value_name = "FILE.png")]
-    plot: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    plot: Option<PlotFile>,
 }
 
 /// The experiment that was asked for, with its options.
@@ -43,11 +43,8 @@ impl Cmd {
         } else {
             print!("{}", findings.text);
         }
-        if let Some(path) = &output.plot {
-            findings.plot.save_with_format(path, image::ImageFormat::Png).map_err(|error| {
-                CliError::failed(format!("cannot write {}", path.display()), &error)
-            })?;
-            eprintln!("drew {}", path.display());
+        if let Some(file) = &output.plot {
+            write_plot(&findings.plot, file, experiment.name)?;
         }
         if !findings.verdict.holds {
             return Err(CliError::Failed(findings.verdict.line));

@@ -7,9 +7,9 @@ mod allan;
 mod vepd;
 
 use clap::{ArgMatches, Args, Command};
-use image::RgbImage;
 
 use crate::config::toml::diagnostic::Diagnostics;
+use crate::plot::Figure;
 
 /// All experiments, in the order of `menura validate --help`.
 pub const EXPERIMENTS: &[Experiment] =
@@ -59,8 +59,8 @@ pub struct Findings {
     pub text: String,
     /// The same for machines.
     pub report: serde_json::Value,
-    /// The same as a picture.
-    pub plot: RgbImage,
+    /// The same as a figure.
+    pub(crate) plot: Figure,
     /// What it comes to.
     pub verdict: Verdict,
 }

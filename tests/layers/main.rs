@@ -97,13 +97,6 @@ fn every_dependency_has_its_reason() {
 }
 
 #[test]
-fn the_table_of_dependencies_is_complete() {
-    let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
-    let document = fs::read_to_string(top().join("docs/DEPENDENCIES.md")).expect("the table");
-    report(manifest::table_faults(&manifest, &document));
-}
-
-#[test]
 fn no_file_names_a_place_on_someones_machine() {
     let mut files = Vec::new();
     collect(&top(), &mut files);

@@ -1,34 +1,27 @@
 //! One rotation as a picture: from above, and from the driver's seat.
 
-use embedded_graphics::pixelcolor::Rgb888;
-use embedded_graphics::prelude::RgbColor;
-use embedded_graphics::text::Alignment;
-use image::RgbImage;
+use glam::DVec3;
 
 use super::Hints;
 use crate::analysis::capture::{CaptureError, CaptureReader, Source};
 use crate::analysis::cloud::{CloudDecoder, CloudPoint, table_of};
 use crate::analysis::data_flow::{DataFlow, Unit};
 use crate::analysis::flows::{Analysis, Payload, Seen};
-use crate::plot::canvas::{BRIGHTNESS, Canvas, HEIGHT, LARGE, MEDIUM, SMALL, Scale, WARM_TO_COLD};
+use crate::plot::{Area, Axis, Colour, ColourBar, Figure, HEIGHT, INTENSITY, Panel, RANGE};
 use crate::wire::velodyne::Bank;
 
 /// More points than any rotation has: 300 rpm at 4.8 million a second is a fifth of this.
 const MAX_POINTS: usize = 5_000_000;
 
-const BACKGROUND: Rgb888 = Rgb888::new(14, 16, 22);
-const PANEL: Rgb888 = Rgb888::new(21, 24, 32);
-const GRID: Rgb888 = Rgb888::new(46, 51, 64);
-const AXIS: Rgb888 = Rgb888::new(86, 94, 114);
-const LABEL: Rgb888 = Rgb888::new(150, 158, 176);
-const TITLE: Rgb888 = Rgb888::new(232, 236, 244);
+/// Width and height of the view from above; the seat views stand to the right of it.
+const ABOVE: (f64, f64) = (920.0, 840.0);
+/// Width and height of a seat view.
+const SEAT: (f64, f64) = (880.0, 210.0);
+/// Height of a seat view's plotted part, about; dots are as high as a laser's row.
+const SEAT_ROWS_PX: f64 = 144.0;
 
-const WIDTH: u32 = 1920;
-const HEIGHT_PX: u32 = 1130;
-/// The top view: its left and upper edge and its side.
-const TOP: (i32, i32, i32) = (64, 76, 960);
-/// The seat views: left edge, upper edge of the first, width, height and distance of each.
-const SEAT: (i32, i32, i32, i32, i32) = (1088, 96, 792, 190, 248);
+/// The sensor itself, seen from above.
+const SENSOR: Colour = Colour([20, 20, 25]);
 
 /// Why a rotation cannot be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -154,175 +147,118 @@ fn decoder(
 
 impl Rotation {
     /// Draws the picture; `name` is the capture's.
-    pub fn draw(&self, name: &str) -> RgbImage {
-        let mut canvas = Canvas::new(WIDTH, HEIGHT_PX, BACKGROUND);
+    pub fn draw(&self, name: &str) -> Figure {
         let file = name.rsplit('/').next().unwrap_or(name);
-        let title = format!("{file}   {}   rotation {}", self.unit.name(), self.number);
-        canvas.text(&title, (TOP.0, 28), LARGE, TITLE, Alignment::Left);
-        let subtitle = format!("{} returns, {}", self.cloud.len(), self.calibration);
-        canvas.text(&subtitle, (WIDTH as i32 - 40, 28), MEDIUM, LABEL, Alignment::Right);
-        self.draw_from_above(&mut canvas);
-        self.draw_seat_views(&mut canvas);
-        canvas.0
+        let title = format!("{file}: rotation {} of {}", self.number, self.unit.name());
+        let mut figure = Figure::new(ABOVE.0 + SEAT.0, title);
+        figure.note(format!("{} returns, {}", self.cloud.len(), self.calibration));
+        let (width, height) = ABOVE;
+        figure.panel(Area { left: 0.0, top: 0.0, width, height }, self.from_above());
+        for (row, view) in self.seat_views().into_iter().enumerate() {
+            let (width, height) = SEAT;
+            figure.panel(Area { left: ABOVE.0, top: row as f64 * height, width, height }, view);
+        }
+        figure
     }
 
-    fn draw_from_above(&self, canvas: &mut Canvas) {
-        let (left, upper, side) = TOP;
+    fn from_above(&self) -> Panel {
         let reach = reach_m(&self.cloud);
-        let px_per_m = f64::from(side) / (2.0 * reach);
-        let centre = (left + side / 2, upper + side / 2);
-        let px = |metres: f64| (metres * px_per_m).round() as i32;
-        let caption = "from above, metres; x forward is up, y left is left; colour is height";
-        canvas.text(caption, (left, upper - 14), MEDIUM, LABEL, Alignment::Left);
-        canvas.fill((left, upper), (side as u32, side as u32), PANEL);
-
-        let step = reach / 5.0;
-        for index in -5..=5 {
-            let metres = step * f64::from(index);
-            let colour = if index == 0 { AXIS } else { GRID };
-            let at = px(metres);
-            let (x, y) = (centre.0 - at, centre.1 - at);
-            canvas.line((x, upper), (x, upper + side - 1), colour);
-            canvas.line((left, y), (left + side - 1, y), colour);
-            let label = format!("{}", (metres * 10.0).round() / 10.0);
-            canvas.text(&label, (x, upper + side + 12), SMALL, LABEL, Alignment::Center);
-            canvas.text(&label, (left - 8, y), SMALL, LABEL, Alignment::Right);
-        }
-
         let (low, high) = heights_m(&self.cloud);
+        let at = |share: f64| (share, format!("{:.1}", low + (high - low) * share));
+        let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(at).to_vec();
+        let bar = ColourBar { name: "height above the sensor, m", colours: HEIGHT, ticks };
+        let mut panel = Panel::new(
+            "From above",
+            Axis::linear("to the left, m", reach, -reach),
+            Axis::linear("ahead, m", -reach, reach),
+        )
+        .colour_bar(bar);
         // The highest last, so that what stands is not buried in the ground.
-        let mut order: Vec<&CloudPoint> = self.cloud.iter().collect();
-        order.sort_by(|a, b| a.position_m.z.total_cmp(&b.position_m.z));
-        for point in order {
-            let p = point.position_m;
-            if p.x.abs() >= reach || p.y.abs() >= reach {
-                continue;
-            }
-            let colour = HEIGHT.at((p.z - low) / (high - low));
-            let at = (centre.0 - px(p.y), centre.1 - px(p.x));
-            canvas.fill(at, (2, 2), colour);
-        }
-        // The sensor, nose up.
-        for row in 0..12 {
-            let half = row / 2;
-            let from = (centre.0 - half, centre.1 - 6 + row);
-            canvas.line(from, (centre.0 + half, from.1), Rgb888::WHITE);
-        }
-        let ticks =
-            [0.0, 0.25, 0.5, 0.75, 1.0].map(|t| (t, format!("{:.1}", low + (high - low) * t)));
-        legend(canvas, (left, upper + side + 36), "height m", HEIGHT, &ticks);
+        let mut points: Vec<_> = self.cloud.iter().map(|point| point.position_m).collect();
+        points.sort_by(|a, b| a.z.total_cmp(&b.z));
+        let dot = |p: &DVec3| (p.y, p.x, HEIGHT.at((p.z - low) / (high - low)));
+        panel.dots(points.iter().map(dot).collect(), (2.0, 2.0));
+        panel.dots(vec![(0.0, 0.0, SENSOR)], (9.0, 9.0));
+        panel
     }
 
-    fn draw_seat_views(&self, canvas: &mut Canvas) {
-        let (left, upper, width, height, distance) = SEAT;
-        let (low, high) = self.elevations_rad;
+    /// Ahead and back, coloured by range and by intensity.
+    fn seat_views(&self) -> [Panel; 4] {
         let margin = 1.5_f64.to_radians();
-        let (low, high) = (low - margin, high + margin);
-        let px_per_rad =
-            (f64::from(width) / std::f64::consts::PI, f64::from(height) / (high - low));
-
+        let elevations = (self.elevations_rad.0 - margin, self.elevations_rad.1 + margin);
         let ranges = RangeScale::of(&self.cloud);
-        let by_range =
-            |point: &CloudPoint| WARM_TO_COLD.at(ranges.share(point.position_m.length()));
-        let by_intensity = |point: &CloudPoint| BRIGHTNESS.at(point.intensity / 255.0);
-        type Colour<'a> = &'a dyn Fn(&CloudPoint) -> Rgb888;
-        let views: [(&str, f64, Colour<'_>); 4] = [
-            ("driver's seat, ahead; colour is range", 0.0, &by_range),
-            ("looking back; colour is range", std::f64::consts::PI, &by_range),
-            ("driver's seat, ahead; colour is intensity", 0.0, &by_intensity),
-            ("looking back; colour is intensity", std::f64::consts::PI, &by_intensity),
-        ];
-        // The nearest last: it hides what is behind it.
-        let mut order: Vec<&CloudPoint> = self.cloud.iter().collect();
-        order.sort_by(|a, b| {
-            b.position_m.length_squared().total_cmp(&a.position_m.length_squared())
-        });
-        // A laser's row, and a firing's column, filled.
-        let dot = (3, ((self.beam_spacing_rad * px_per_rad.1) as u32 + 1).clamp(2, 8));
-
-        for (index, (caption, facing, colour)) in views.into_iter().enumerate() {
-            let top = upper + distance * index as i32;
-            canvas.text(caption, (left, top - 14), MEDIUM, LABEL, Alignment::Left);
-            canvas.fill((left, top), (width as u32, height as u32), PANEL);
-            for point in &order {
-                let p = point.position_m;
-                let to_the_right = facing - libm::atan2(p.y, p.x);
-                let to_the_right = wrap(to_the_right);
-                let up = libm::atan2(p.z, libm::sqrt(p.x * p.x + p.y * p.y));
-                if to_the_right.abs() >= std::f64::consts::FRAC_PI_2 || up <= low || up >= high {
-                    continue;
-                }
-                let x = left + width / 2 + (to_the_right * px_per_rad.0) as i32 - 1;
-                let y = top + ((high - up) * px_per_rad.1) as i32 - 1;
-                // Kept within the panel.
-                let x = x.clamp(left, left + width - dot.0 as i32);
-                let y = y.clamp(top, top + height - dot.1 as i32);
-                canvas.fill((x, y), dot, colour(point));
-            }
-            seat_scales(canvas, top, facing, (low, high), px_per_rad);
-        }
-        let ticks: Vec<(f64, String)> = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+        let range_ticks = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
             .into_iter()
-            .map(|range_m| (ranges.share(range_m), format!("{range_m}")))
-            .filter(|(share, _)| (0.0..=1.0).contains(share))
-            .collect();
-        let row = TOP.1 + TOP.2 + 36;
-        legend(canvas, (left, row), "range m", WARM_TO_COLD, &ticks);
-        let ticks =
-            [0.0, 64.0, 128.0, 192.0, 255.0].map(|value: f64| (value / 255.0, format!("{value}")));
-        legend(canvas, (left + 410, row), "intensity", BRIGHTNESS, &ticks);
+            .map(|range_m: f64| (ranges.share(range_m), format!("{range_m}")))
+            .filter(|(share, _)| (0.0..=1.0).contains(share));
+        let by_range = ColourBar { name: "range, m", colours: RANGE, ticks: range_ticks.collect() };
+        let intensities = [0.0, 64.0, 128.0, 192.0, 255.0];
+        let by_intensity = ColourBar {
+            name: "intensity",
+            colours: INTENSITY,
+            ticks: intensities.map(|value: f64| (value / 255.0, format!("{value}"))).to_vec(),
+        };
+        let range = |point: &CloudPoint| ranges.share(point.position_m.length());
+        let intensity = |point: &CloudPoint| point.intensity / 255.0;
+        let view =
+            |title: &str, facing: Facing, bar: &ColourBar, share: &dyn Fn(&CloudPoint) -> f64| {
+                self.seat_view(title, facing, elevations, bar.clone(), share)
+            };
+        [
+            view("Ahead, coloured by range", Facing::Ahead, &by_range, &range),
+            view("Back, coloured by range", Facing::Back, &by_range, &range),
+            view("Ahead, coloured by intensity", Facing::Ahead, &by_intensity, &intensity),
+            view("Back, coloured by intensity", Facing::Back, &by_intensity, &intensity),
+        ]
     }
-}
 
-/// Degrees along the lower and left edge of a seat view, and the horizon.
-fn seat_scales(
-    canvas: &mut Canvas,
-    top: i32,
-    facing: f64,
-    (low, high): (f64, f64),
-    px_per_rad: (f64, f64),
-) {
-    let (left, _, width, height, _) = SEAT;
-    for degrees in (-90..=90).step_by(30) {
-        let offset = f64::from(degrees).to_radians() * px_per_rad.0;
-        let x = left + width / 2 + offset as i32;
+    fn seat_view(
+        &self,
+        title: &str,
+        facing: Facing,
+        (low, high): (f64, f64),
+        bar: ColourBar,
+        share: &dyn Fn(&CloudPoint) -> f64,
+    ) -> Panel {
+        let middle_rad = match facing {
+            Facing::Ahead => 0.0,
+            Facing::Back => std::f64::consts::PI,
+        };
         // Clockwise from straight ahead, as the device counts.
-        let azimuth = (degrees + facing.to_degrees() as i32).rem_euclid(360);
-        canvas.line((x, top + height), (x, top + height + 3), AXIS);
-        let label = format!("{azimuth}\u{b0}");
-        canvas.text(&label, (x, top + height + 11), SMALL, LABEL, Alignment::Center);
-    }
-    for degrees in (-30..=30).step_by(10) {
-        let up = f64::from(degrees).to_radians();
-        if up > low && up < high {
-            let y = top + ((high - up) * px_per_rad.1) as i32;
-            canvas.line((left - 4, y), (left - 1, y), AXIS);
-            let label = format!("{degrees}\u{b0}");
-            canvas.text(&label, (left - 8, y), SMALL, LABEL, Alignment::Right);
-        }
+        let azimuth = |right_deg: i32| (right_deg + middle_rad.to_degrees() as i32).rem_euclid(360);
+        let azimuths = (-90..=90).step_by(30).map(|deg| (f64::from(deg), azimuth(deg).to_string()));
+        let mut dots: Vec<_> = self
+            .cloud
+            .iter()
+            .map(|point| {
+                let p = point.position_m;
+                let right_rad = wrap(middle_rad - libm::atan2(p.y, p.x));
+                let up_rad = libm::atan2(p.z, libm::sqrt(p.x * p.x + p.y * p.y));
+                let colour = bar.colours.at(share(point));
+                (p.length_squared(), (right_rad.to_degrees(), up_rad.to_degrees(), colour))
+            })
+            .collect();
+        // The nearest last: it hides what is behind it.
+        dots.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let row_px = self.beam_spacing_rad / (high - low) * SEAT_ROWS_PX;
+        let mut panel = Panel::new(
+            title,
+            Axis::linear("azimuth, degrees", -90.0, 90.0).with_ticks(azimuths),
+            Axis::linear("elevation, degrees", low.to_degrees(), high.to_degrees()),
+        )
+        .colour_bar(bar);
+        // A laser's row, and a firing's column, filled.
+        let size_px = (3.0, (row_px.floor() + 1.0).clamp(2.0, 8.0));
+        panel.dots(dots.into_iter().map(|(_, dot)| dot).collect(), size_px);
+        panel
     }
 }
 
-/// A scale of colours with its ticks, 300 pixels wide, its name before it.
-fn legend(
-    canvas: &mut Canvas,
-    (left, top): (i32, i32),
-    name: &str,
-    scale: Scale,
-    ticks: &[(f64, String)],
-) {
-    const BAR: i32 = 300;
-    canvas.text(name, (left, top + 6), MEDIUM, LABEL, Alignment::Left);
-    let bar = left + 82;
-    for x in 0..BAR {
-        let colour = scale.at(f64::from(x) / f64::from(BAR - 1));
-        canvas.line((bar + x, top), (bar + x, top + 11), colour);
-    }
-    for (t, label) in ticks {
-        let x = bar + (t * f64::from(BAR)) as i32;
-        canvas.line((x, top + 12), (x, top + 15), AXIS);
-        canvas.text(label, (x, top + 22), SMALL, LABEL, Alignment::Center);
-    }
+/// Where somebody in the driver's seat looks.
+#[derive(Clone, Copy)]
+enum Facing {
+    Ahead,
+    Back,
 }
 
 /// Half the side of a square that holds nearly all points, metres: a round number whose fifth is
@@ -400,37 +336,24 @@ mod tests {
 
     #[test]
     fn a_point_is_drawn_where_it_is() {
-        // 8 m ahead, 4 m to the left: the square reaches 10 m.
-        let empty = rotation(&[]).draw("x");
-        let drawn = rotation(&[[8.0, 4.0, 0.0]; 50]).draw("x");
-        let changed: Vec<(u32, u32)> = drawn
-            .enumerate_pixels()
-            .filter(|(x, y, pixel)| *pixel != empty.get_pixel(*x, *y) && *y > 60)
-            .map(|(x, y, _)| (x, y))
-            .collect();
-        let (centre, px_per_m) = (TOP.0 + TOP.2 / 2, TOP.2 / 20);
-        let above = ((centre - 4 * px_per_m) as u32, (TOP.1 + TOP.2 / 2 - 8 * px_per_m) as u32);
-        let lowest = HEIGHT.at(0.0);
-        let pixel = drawn.get_pixel(above.0, above.1).0;
-        assert_eq!(pixel, [lowest.r(), lowest.g(), lowest.b()]);
-        // Ahead and 26.6 degrees to the left, in the first and third seat view.
-        let x = SEAT.0 + SEAT.2 / 2 - (26.57 / 180.0 * f64::from(SEAT.2)) as i32;
-        for view in [0, 2] {
-            let rows = SEAT.1 + SEAT.4 * view..SEAT.1 + SEAT.4 * view + SEAT.3;
-            let hit = changed
-                .iter()
-                .any(|(cx, cy)| (*cx as i32 - x).abs() < 4 && rows.contains(&(*cy as i32)));
-            assert!(hit, "view {view}: nothing at column {x}");
-        }
-        for view in [1, 3] {
-            let rows = SEAT.1 + SEAT.4 * view..SEAT.1 + SEAT.4 * view + SEAT.3;
-            let columns = SEAT.0..SEAT.0 + SEAT.2;
-            assert!(
-                !changed
-                    .iter()
-                    .any(|(x, y)| columns.contains(&(*x as i32)) && rows.contains(&(*y as i32)))
-            );
-        }
+        // 8 m ahead, 4 m to the left: the square reaches 10 m. In the seat views it lies 26.6 degrees
+        // to the left of straight ahead, and nowhere behind.
+        let rotation = rotation(&[[8.0, 4.0, 0.0]; 50]);
+        let figure = rotation.draw("x");
+        let sensor = figure.dots_of(SENSOR)[0];
+        let above = figure.dots_of(HEIGHT.at(0.0))[0];
+        let px_per_m = (sensor.1 - above.1) / 8.0;
+        assert!(px_per_m > 30.0, "{px_per_m}");
+        assert!((sensor.0 - above.0 - 4.0 * px_per_m).abs() < 0.1 * px_per_m, "{above:?}");
+        let [ahead, back, ..] = rotation.seat_views().map(|view| {
+            let mut figure = Figure::new(SEAT.0, "");
+            figure.panel_below(SEAT.1, view);
+            figure.dots_of(RANGE.at(0.0))
+        });
+        assert_eq!((ahead.len(), back.len()), (50, 0));
+        // In the middle is straight ahead; what is plotted is half a turn wide.
+        let (middle, half) = ((62.0 + SEAT.0 - 84.0) / 2.0, (SEAT.0 - 62.0 - 84.0) / 2.0);
+        assert!((ahead[0].0 - (middle - 26.565 / 90.0 * half)).abs() < 3.0, "{:?}", ahead[0]);
     }
 
     #[test]

@@ -1,63 +1,39 @@
 //! A scan from above.
 
-use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
-use embedded_graphics::text::Alignment;
-use image::RgbImage;
-
 use crate::devices::decoder::Scan;
-use crate::plot::canvas::{Canvas, LARGE, MEDIUM, SMALL};
+use crate::plot::{Area, Axis, BLUE, Colour, Figure, ORANGE, Panel};
 
-const SIDE: i32 = 900;
-/// Left and upper edge of the panel.
-const PANEL_AT: (i32, i32) = (60, 80);
-const BACKGROUND: Rgb888 = Rgb888::new(16, 18, 22);
-const PANEL: Rgb888 = Rgb888::new(24, 27, 33);
-const GRID: Rgb888 = Rgb888::new(44, 49, 58);
-const LABEL: Rgb888 = Rgb888::new(150, 158, 170);
-const RAY: Rgb888 = Rgb888::new(36, 60, 70);
-const POINT: Rgb888 = Rgb888::new(255, 196, 84);
+const SIDE: f64 = 900.0;
+/// Light to the points.
+const RAY: Colour = Colour([214, 228, 240]);
 
 /// Forward and left of the scanner, metres.
 type Point = [f64; 2];
 
 /// The picture; `name` is the recording's, `unit` the scanner's.
-pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> RgbImage {
+pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     let points: Vec<Point> = scan.points().collect();
-    let points = &points[..];
-    let (left, upper) = PANEL_AT;
-    let mut canvas = Canvas::new((left * 2 + SIDE) as u32, (upper + SIDE + 50) as u32, BACKGROUND);
     let file = name.rsplit('/').next().unwrap_or(name);
-    let title = format!("{file}   {unit}   scan {number}");
-    canvas.text(&title, (left, 28), LARGE, Rgb888::WHITE, Alignment::Left);
+    let mut figure = Figure::new(SIDE, format!("{file}: scan {number} of {unit}"));
     let count = scan.ranges_m.len();
-    let subtitle = format!("{} echoes of {count} values", points.len());
-    canvas.text(&subtitle, (left + SIDE, 28), MEDIUM, LABEL, Alignment::Right);
-    let caption = "from above, metres; x forward is up, y left is left";
-    canvas.text(caption, (left, upper - 14), MEDIUM, LABEL, Alignment::Left);
-    canvas.fill((left, upper), (SIDE as u32, SIDE as u32), PANEL);
-
-    let reach_m = reach_m(points);
-    let centre = (left + SIDE / 2, upper + SIDE / 2);
-    let px = |metres: f64| (metres / reach_m * f64::from(SIDE / 2)).round() as i32;
-    for index in -5..=5 {
-        let metres = reach_m / 5.0 * f64::from(index);
-        let (x, y) = (centre.0 - px(metres), centre.1 - px(metres));
-        canvas.line((x, upper), (x, upper + SIDE - 1), GRID);
-        canvas.line((left, y), (left + SIDE - 1, y), GRID);
-        let label = format!("{}", (metres * 10.0).round() / 10.0);
-        canvas.text(&label, (x, upper + SIDE + 12), SMALL, LABEL, Alignment::Center);
-        canvas.text(&label, (left - 8, y), SMALL, LABEL, Alignment::Right);
-    }
-    let place = |point: &Point| (centre.0 - px(point[1]), centre.1 - px(point[0]));
-    let shown = || points.iter().filter(|p| p[0].abs() < reach_m && p[1].abs() < reach_m);
+    figure.note(format!("{} echoes of {count} values, seen from above", points.len()));
+    figure.legend("echo", BLUE);
+    figure.legend("scanner", ORANGE);
+    let reach = reach_m(&points);
+    let mut panel = Panel::new(
+        "",
+        Axis::linear("to the left, m", reach, -reach),
+        Axis::linear("ahead, m", -reach, reach),
+    );
+    let shown = || points.iter().filter(|p| p[0].abs() < reach && p[1].abs() < reach);
     for point in shown() {
-        canvas.line(centre, place(point), RAY);
+        panel.line([(0.0, 0.0), (point[1], point[0])], RAY);
     }
-    for point in shown() {
-        let (x, y) = place(point);
-        canvas.fill((x - 1, y - 1), (3, 3), POINT);
-    }
-    canvas.0
+    panel.dots(shown().map(|point| (point[1], point[0], BLUE)).collect(), (3.0, 3.0));
+    panel.dots(vec![(0.0, 0.0, ORANGE)], (9.0, 9.0));
+    // The axes take more room below and to the left than above and to the right.
+    figure.panel(Area { left: 0.0, top: 0.0, width: SIDE, height: SIDE - 12.0 }, panel);
+    figure
 }
 
 /// Half the side of a square that holds nearly all points, metres: a round number whose fifth is
@@ -79,10 +55,14 @@ mod tests {
         let mut ranges_m = vec![Some(2.0); 181];
         (ranges_m[0], ranges_m[180]) = (Some(1.0), None);
         let scan = Scan { ranges_m, first_deg: -90.0, step_deg: 1.0 };
-        let picture = draw("scan", "a scanner", 1, &scan);
-        let centre = (PANEL_AT.0 + SIDE / 2, PANEL_AT.1 + SIDE / 2);
-        // Two metres ahead, in a square of 2.5 m either way.
-        let ahead = picture.get_pixel(centre.0 as u32, (centre.1 - SIDE / 2 * 4 / 5) as u32);
-        assert_eq!(ahead.0, [255, 196, 84]);
+        let figure = draw("scan", "a scanner", 1, &scan);
+        let dots = figure.dots_of(BLUE);
+        assert_eq!(dots.len(), 180);
+        let scanner = figure.dots_of(ORANGE)[0];
+        // Two metres ahead and one to the right, in a square of 2.5 m either way.
+        let px_per_m = (scanner.1 - dots[90].1) / 2.0;
+        assert!((dots[90].0 - scanner.0).abs() < 1e-6 && px_per_m > 100.0);
+        assert!((dots[0].0 - scanner.0 - px_per_m).abs() < 0.01 * px_per_m, "{:?}", dots[0]);
+        assert!((dots[0].1 - scanner.1).abs() < 1e-6);
     }
 }

@@ -22,14 +22,15 @@ use ::gltf::material::AlphaMode;
 use ::gltf::mesh::Mode;
 use ::gltf::scene::Transform;
 use ::gltf::{Accessor, Document, Gltf, Material, Node, Primitive, Semantic, json};
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use image::DynamicImage;
 
 use super::MAX_STORED;
 use super::assemble::Assembly;
 use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::resolve::{Resolver, folder_of};
-use super::texture::{self, Channel};
+use super::texture::{self, Channel, Image};
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene, Texture};
 
@@ -60,6 +61,12 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     loader.place_nodes();
     loader.assembly.finish(file, true)
 }
+
+/// The digits of buffers and images that stand in the file itself, whether padded or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// Extensions that do not change what a lidar sees, so that a file may require them.
 const HARMLESS_EXTENSIONS: [&str; 8] = [
@@ -155,7 +162,7 @@ struct Loader<'a> {
     file: &'a Path,
     buffers: Vec<Vec<u8>>,
     assembly: Assembly<'a>,
-    images: BTreeMap<usize, Option<DynamicImage>>,
+    images: BTreeMap<usize, Option<Image>>,
     materials: BTreeMap<Option<usize>, Look>,
     meshes: BTreeMap<usize, Option<u32>>,
     /// Vertices and triangles read so far, including those of unfinished meshes.
@@ -191,20 +198,21 @@ impl<'a> Loader<'a> {
 
     /// The bytes of a `uri`: a data URI, or a file beside this one.
     fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
-        if uri.starts_with("data:") {
-            let source = ::gltf::buffer::Source::Uri(uri);
-            let data = ::gltf::buffer::Data::from_source(source, None).map_err(|error| {
+        if let Some(data) = uri.strip_prefix("data:") {
+            // What comes before is the media type.
+            let digits = data.split_once(";base64,").map_or(data, |(_, digits)| digits);
+            let data = BASE64.decode(digits).map_err(|error| {
                 Fault::new(place.clone(), Problem::Syntax(format!("has broken data: {error}")))
             });
-            return self.assembly.keep(data).map(|data| data.0);
+            return self.assembly.keep(data);
         }
         if uri.contains(':') {
             let problem = Problem::Unsupported(format!("the address `{uri}`"));
             self.assembly.fault(place.clone(), problem);
             return None;
         }
-        let name = urlencoding::decode_binary(uri.as_bytes());
-        let path = folder_of(self.file).join(String::from_utf8_lossy(&name).as_ref());
+        let name = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
+        let path = folder_of(self.file).join(name.as_ref());
         self.assembly.read(&path, place)
     }
 
@@ -527,7 +535,7 @@ impl<'a> Loader<'a> {
     }
 
     /// A decoded image, cached while the file is read.
-    fn image(&mut self, index: usize) -> Option<&DynamicImage> {
+    fn image(&mut self, index: usize) -> Option<&Image> {
         if !self.images.contains_key(&index) {
             let image = self.read_image(index);
             self.images.insert(index, image);
@@ -535,7 +543,7 @@ impl<'a> Loader<'a> {
         self.images.get(&index).and_then(Option::as_ref)
     }
 
-    fn read_image(&mut self, index: usize) -> Option<DynamicImage> {
+    fn read_image(&mut self, index: usize) -> Option<Image> {
         let place = self.place("images", index);
         let image: &json::Image = self.document.as_json().images.get(index)?;
         let bytes = match (&image.buffer_view, &image.uri) {

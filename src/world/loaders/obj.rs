@@ -266,10 +266,8 @@ fn build(text: &str, ids: &[MaterialId], file: &Path) -> Result<Mesh, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use image::ImageFormat;
-
     use super::super::resolve::Memory;
-    use super::super::texture::tests::{encoded, two_pixels};
+    use super::super::texture::tests::{TWO_OPAQUE_PIXELS, bmp_of};
     use super::*;
 
     fn load(text: &str, files: Memory) -> Result<Scene, String> {
@@ -298,10 +296,9 @@ mod tests {
 
     #[test]
     fn materials_and_textures_reach_their_triangles() {
-        let rgb = image::DynamicImage::ImageRgb8(two_pixels().to_rgb8());
         let files = Memory::default()
             .with("d/m.mtl", "newmtl red\nKd 0.5 0 0\nmap_Kd t.bmp\nmap_d t.bmp\nnewmtl idle\n")
-            .with("d/t.bmp", encoded(&rgb, ImageFormat::Bmp));
+            .with("d/t.bmp", bmp_of(2, 1, 3, &TWO_OPAQUE_PIXELS));
         let text = format!(
             "mtllib m.mtl\n{SQUARE}vt 0.25 0.5\nvt 0.75 0.5\nvt 1\nf 1/-3 2/2 3/3\n\
              usemtl red\nusemtl idle\nusemtl red\nf 1/1 3/2 4/3\nusemtl grass\nf 1 2 4\n"

@@ -2,7 +2,11 @@
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageDecoder, ImageReader};
+use zune_bmp::BmpDecoder;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::error::{Fault, Place, Problem};
 use super::{MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE};
@@ -17,59 +21,140 @@ pub(super) enum Channel {
     Alpha,
 }
 
+/// A decoded image of 8 bits a channel: grey, grey with alpha, RGB or RGBA.
+#[derive(Clone, Debug)]
+pub(super) struct Image {
+    width: u32,
+    height: u32,
+    channels: usize,
+    samples: Vec<u8>,
+}
+
 /// No valid image has more pixels per byte: deflate packs at most 1032 bytes into one, and a byte
 /// holds 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
 /// Decodes an image by its content, not its name, within [`MAX_IMAGE_SIDE`] and
 /// [`MAX_IMAGE_PIXELS`].
-pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<DynamicImage, Fault> {
+pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
     let fault = |problem| Fault::new(place.clone(), problem);
-    let broken = |error: image::ImageError| {
-        fault(Problem::Syntax(format!("is no image this program can read: {error}")))
+    let decoded = match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => png(bytes),
+        [0xff, 0xd8, 0xff, ..] => jpeg(bytes),
+        [b'B', b'M', ..] => bmp(bytes),
+        _ => return Err(fault(Problem::Syntax("is no BMP, PNG or JPEG image".into()))),
     };
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|error| broken(error.into()))?;
-    if reader.format().is_none() {
-        return Err(fault(Problem::Syntax("is no BMP, PNG or JPEG image".into())));
+    decoded.map_err(|unread| {
+        fault(match unread {
+            Unread::Size(problem) => problem,
+            Unread::Broken(error) => {
+                Problem::Syntax(format!("is no image this program can read: {error}"))
+            }
+        })
+    })
+}
+
+/// Why an image cannot be decoded.
+enum Unread {
+    Size(Problem),
+    Broken(String),
+}
+
+impl Unread {
+    fn broken(error: impl std::fmt::Debug + std::fmt::Display) -> Self {
+        Self::Broken(error.to_string())
     }
-    let mut limits = image::Limits::default();
-    limits.max_image_width = Some(MAX_IMAGE_SIDE);
-    limits.max_image_height = Some(MAX_IMAGE_SIDE);
-    // No decoder needs more than 16 bytes a pixel.
-    limits.max_alloc = Some(16 * MAX_IMAGE_PIXELS);
-    reader.limits(limits);
-    let decoder = reader.into_decoder().map_err(broken)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
+}
+
+/// Refuses sizes that are too large, before anything is allocated for them.
+fn check_size(width: usize, height: usize, bytes: &[u8]) -> Result<(u32, u32), Unread> {
+    let pixels = (width as u64).saturating_mul(height as u64);
     if pixels == 0 {
-        return Err(fault(Problem::Syntax("is an image without pixels".into())));
+        return Err(Unread::Size(Problem::Syntax("is an image without pixels".into())));
     }
-    if width.max(height) > MAX_IMAGE_SIDE || pixels > MAX_IMAGE_PIXELS {
+    if width.max(height) > MAX_IMAGE_SIDE as usize || pixels > MAX_IMAGE_PIXELS {
         let expected = format!(
             "an image of at most {MAX_IMAGE_SIDE} pixels a side and {MAX_IMAGE_PIXELS} in all"
         );
-        return Err(fault(Problem::wrong(expected, format!("{width} x {height}"))));
+        return Err(Unread::Size(Problem::wrong(expected, format!("{width} x {height}"))));
     }
     if pixels > MAX_PIXELS_PER_BYTE * bytes.len() as u64 {
-        return Err(fault(Problem::Truncated {
+        return Err(Unread::Size(Problem::Truncated {
             what: format!("a {width} x {height} image"),
             announced: pixels.div_ceil(MAX_PIXELS_PER_BYTE),
             available: bytes.len() as u64,
         }));
     }
-    DynamicImage::from_decoder(decoder).map_err(broken)
+    Ok((width as u32, height as u32))
 }
 
-/// One channel of an image, 8 bits deep.
-pub(super) fn channel(image: &DynamicImage, channel: Channel) -> Texture {
-    let texels: Vec<u8> = match (channel, image) {
-        (Channel::First, DynamicImage::ImageLuma8(grey)) => grey.as_raw().clone(),
-        (Channel::First, _) => image.to_rgb8().pixels().map(|pixel| pixel[0]).collect(),
-        (Channel::Alpha, _) => image.to_rgba8().pixels().map(|pixel| pixel[3]).collect(),
+fn png(bytes: &[u8]) -> Result<Image, Unread> {
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    // 16 bytes a pixel is the most any decoder takes.
+    decoder.set_limits(png::Limits { bytes: (16 * MAX_IMAGE_PIXELS) as usize });
+    // Palettes become RGB, fewer bits than 8 become 8, transparent colours become alpha.
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(Unread::broken)?;
+    let (width, height) = reader.info().size();
+    let (width, height) = check_size(width as usize, height as usize, bytes)?;
+    let (colour, depth) = reader.output_color_type();
+    let size = reader.output_buffer_size().unwrap_or(usize::MAX);
+    let mut samples = vec![0; size];
+    reader.next_frame(&mut samples).map_err(Unread::broken)?;
+    if depth == png::BitDepth::Sixteen {
+        let pairs = samples.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+        // Rounded: 257 is 65535 / 255.
+        samples = pairs.map(|value| ((u32::from(value) + 128) / 257) as u8).collect();
+    }
+    Ok(Image { width, height, channels: colour.samples(), samples })
+}
+
+fn jpeg(bytes: &[u8]) -> Result<Image, Unread> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(usize::MAX)
+        .set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(Unread::broken)?;
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let (width, height) = check_size(width, height, bytes)?;
+    let colours = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => ColorSpace::Luma,
+        _ => ColorSpace::RGB,
     };
-    Texture { width: image.width(), height: image.height(), texels: texels.into() }
+    decoder.set_options(decoder.options().jpeg_set_out_colorspace(colours));
+    let samples = decoder.decode().map_err(Unread::broken)?;
+    Ok(Image { width, height, channels: colours.num_components(), samples })
+}
+
+fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(usize::MAX)
+        .set_max_height(usize::MAX);
+    let mut decoder = BmpDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(|error| Unread::Broken(format!("{error:?}")))?;
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let (width, height) = check_size(width, height, bytes)?;
+    let channels = decoder.colorspace().map_or(3, |colours| colours.num_components());
+    let mut samples = decoder.decode().map_err(|error| Unread::Broken(format!("{error:?}")))?;
+    // Without bit masks, the fourth byte of a pixel is padding.
+    let is_plain = bytes.get(30..34) == Some(&[0; 4]);
+    if channels == 4 && is_plain {
+        samples.iter_mut().skip(3).step_by(4).for_each(|alpha| *alpha = 255);
+    }
+    Ok(Image { width, height, channels, samples })
+}
+
+/// One channel of an image.
+pub(super) fn channel(image: &Image, channel: Channel) -> Texture {
+    let pixels = image.samples.chunks_exact(image.channels);
+    let texels: Vec<u8> = match (channel, image.channels) {
+        (Channel::First, _) => pixels.map(|pixel| pixel[0]).collect(),
+        (Channel::Alpha, 2 | 4) => pixels.map(|pixel| pixel[image.channels - 1]).collect(),
+        (Channel::Alpha, _) => vec![255; pixels.len()],
+    };
+    Texture { width: image.width, height: image.height, texels: texels.into() }
 }
 
 /// `texture` with `value` applied to every texel.
@@ -83,23 +168,80 @@ pub(super) fn mapped(texture: &Texture, value: impl Fn(u8) -> u8) -> Texture {
 pub(super) mod tests {
     use std::path::Path;
 
-    use image::{GrayImage, ImageFormat, Rgba, RgbaImage};
-
     use super::*;
 
-    /// An encoded image.
-    pub(in super::super) fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
-        let mut bytes = Cursor::new(Vec::new());
-        image.write_to(&mut bytes, format).unwrap();
-        bytes.into_inner()
+    /// A PNG of `channels` a pixel.
+    pub(in super::super) fn png_of(
+        width: u32,
+        height: u32,
+        channels: u8,
+        samples: &[u8],
+    ) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, width, height);
+        encoder.set_color(match channels {
+            1 => png::ColorType::Grayscale,
+            3 => png::ColorType::Rgb,
+            _ => png::ColorType::Rgba,
+        });
+        encoder.write_header().unwrap().write_image_data(samples).unwrap();
+        file
+    }
+
+    /// A BMP of 24 bits a pixel, or of 8 with a grey palette as masks often are.
+    pub(in super::super) fn bmp_of(
+        width: u32,
+        height: u32,
+        channels: u32,
+        samples: &[u8],
+    ) -> Vec<u8> {
+        let palette: Vec<u8> = match channels {
+            1 => (0..=255).flat_map(|grey| [grey, grey, grey, 0]).collect(),
+            _ => Vec::new(),
+        };
+        let start = 54 + palette.len() as u32;
+        let stride = (width * channels).next_multiple_of(4);
+        let words = [start + stride * height, 0, start, 40, width, height];
+        let mut file = b"BM".to_vec();
+        file.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        file.extend([1, 0, (channels * 8) as u8, 0]);
+        file.extend([0; 24]);
+        file.extend(palette);
+        // From the lowest row up, blue first.
+        for row in samples.chunks_exact((width * channels) as usize).rev() {
+            let before = file.len();
+            for pixel in row.chunks_exact(channels as usize) {
+                file.extend(pixel.iter().rev());
+            }
+            file.resize(before + stride as usize, 0);
+        }
+        file
     }
 
     /// Two pixels: red 200 opaque, red 100 transparent.
-    pub(in super::super) fn two_pixels() -> DynamicImage {
-        let mut image = RgbaImage::new(2, 1);
-        image.put_pixel(0, 0, Rgba([200, 10, 20, 255]));
-        image.put_pixel(1, 0, Rgba([100, 30, 40, 0]));
-        DynamicImage::ImageRgba8(image)
+    pub(in super::super) const TWO_PIXELS: [u8; 8] = [200, 10, 20, 255, 100, 30, 40, 0];
+    /// The same without alpha.
+    pub(in super::super) const TWO_OPAQUE_PIXELS: [u8; 6] = [200, 10, 20, 100, 30, 40];
+
+    /// A JPEG of eight by eight pixels of grey 77, by hand: one coefficient, (77 - 128) times 8, in
+    /// steps of 8, with codes of one bit.
+    fn grey_jpeg() -> Vec<u8> {
+        let table = |class: u8, symbol: u8| {
+            let mut table = vec![0xff, 0xc4, 0, 20, class, 1];
+            table.extend([0; 15]);
+            table.push(symbol);
+            table
+        };
+        let mut file = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
+        file.extend([8; 64]);
+        file.extend([0xff, 0xc0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0]);
+        file.extend(table(0x00, 6));
+        file.extend(table(0x10, 0));
+        file.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
+        // Six bits follow; -51 in them; the end of the block.
+        file.push(0b0001_1000);
+        file.extend([0xff, 0xd9]);
+        file
     }
 
     fn texels(bytes: &[u8], which: Channel) -> Vec<u8> {
@@ -113,30 +255,36 @@ pub(super) mod tests {
 
     #[test]
     fn channels_of_png_and_bmp() {
-        let png = encoded(&two_pixels(), ImageFormat::Png);
+        let png = png_of(2, 1, 4, &TWO_PIXELS);
         assert_eq!(texels(&png, Channel::First), [200, 100]);
         assert_eq!(texels(&png, Channel::Alpha), [255, 0]);
-        let rgb = DynamicImage::ImageRgb8(two_pixels().to_rgb8());
-        let bmp = encoded(&rgb, ImageFormat::Bmp);
+        let bmp = bmp_of(2, 1, 3, &TWO_OPAQUE_PIXELS);
         assert_eq!(texels(&bmp, Channel::First), [200, 100]);
         assert_eq!(texels(&bmp, Channel::Alpha), [255, 255]);
-        // The encoder writes grey as 8 bits with a palette, as masks often are.
-        let grey = GrayImage::from_raw(3, 1, vec![0, 128, 255]).unwrap();
-        let palette = encoded(&DynamicImage::ImageLuma8(grey), ImageFormat::Bmp);
-        assert_eq!(texels(&palette, Channel::First), [0, 128, 255]);
+        let palette = bmp_of(3, 2, 1, &[0, 128, 255, 1, 2, 3]);
+        assert_eq!(texels(&palette, Channel::First), [0, 128, 255, 1, 2, 3]);
+    }
+
+    #[test]
+    fn sixteen_bits_are_rounded_to_eight() {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, 3, 1);
+        encoder.set_depth(png::BitDepth::Sixteen);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&[0, 200, 0xff, 0xff, 0x80, 0x00]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(texels(&file, Channel::First), [1, 255, 128]);
     }
 
     #[test]
     fn jpeg_is_read() {
-        let grey = GrayImage::from_pixel(8, 8, image::Luma([77]));
-        let jpeg = encoded(&DynamicImage::ImageLuma8(grey), ImageFormat::Jpeg);
-        assert!(texels(&jpeg, Channel::First).iter().all(|t| t.abs_diff(77) <= 2));
+        let texels = texels(&grey_jpeg(), Channel::First);
+        assert!(texels.len() == 64 && texels.iter().all(|t| t.abs_diff(77) <= 2), "{texels:?}");
     }
 
     #[test]
     fn hostile_sizes_are_refused_before_they_are_allocated() {
-        let rgb = DynamicImage::ImageRgb8(two_pixels().to_rgb8());
-        let mut bmp = encoded(&rgb, ImageFormat::Bmp);
+        let mut bmp = bmp_of(2, 1, 3, &TWO_OPAQUE_PIXELS);
         // Width and height of the BITMAPINFOHEADER.
         bmp[18..22].copy_from_slice(&8000u32.to_le_bytes());
         bmp[22..26].copy_from_slice(&8000u32.to_le_bytes());
@@ -152,7 +300,9 @@ pub(super) mod tests {
     fn no_image_is_told() {
         assert_eq!(problem(b"hello"), "is no BMP, PNG or JPEG image");
         assert_eq!(problem(b""), "is no BMP, PNG or JPEG image");
-        let png = encoded(&two_pixels(), ImageFormat::Png);
+        let png = png_of(2, 1, 4, &TWO_PIXELS);
         assert!(problem(&png[..png.len() - 20]).starts_with("is no image this program can read"));
+        let bmp = bmp_of(20, 10, 3, &[7; 600]);
+        assert!(problem(&bmp[..300]).starts_with("is no image this program can read"));
     }
 }

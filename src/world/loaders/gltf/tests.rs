@@ -1,9 +1,7 @@
 //! glTF files, right and wrong.
 
-use image::ImageFormat;
-
 use super::super::resolve::Memory;
-use super::super::texture::tests::{encoded, two_pixels};
+use super::super::texture::tests::{TWO_PIXELS, png_of};
 use super::*;
 
 /// Positions (0 0 0) (1 0 0) (0 1 0), texture coordinates (0 0) (1 0) (0 1), indices 0 1 2.
@@ -130,7 +128,7 @@ const TEXTURED: &str = r#"
     ] }]"#;
 
 fn textured(material: &str) -> Scene {
-    let files = Memory::default().with("d/t.png", encoded(&two_pixels(), ImageFormat::Png));
+    let files = Memory::default().with("d/t.png", png_of(2, 1, 4, &TWO_PIXELS));
     load_with(&format!(r#"{{ "materials": [{material}], {TEXTURED} }}"#), files).unwrap()
 }
 

@@ -1,10 +1,9 @@
 //! MAVS scenes, right and wrong.
 
 use glam::DVec3;
-use image::{DynamicImage, GrayImage, ImageFormat};
 
 use super::super::resolve::Memory;
-use super::super::texture::tests::encoded;
+use super::super::texture::tests::bmp_of;
 use super::*;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
@@ -112,10 +111,7 @@ fn random_copies_stand_on_the_ground() {
 
 /// A ground of 3 x 2 pixels and its layer file.
 fn layered(material: &str) -> Memory {
-    let grey = |w, h, texels: &[u8]| {
-        let image = GrayImage::from_raw(w, h, texels.to_vec()).unwrap();
-        encoded(&DynamicImage::ImageLuma8(image), ImageFormat::Bmp)
-    };
+    let grey = |w, h, texels: &[u8]| bmp_of(w, h, 1, texels);
     let layer = |name: &str, material: &str| {
         format!(r#""{name} Layer": {{ "Texture File": "t.bmp", "Texture Size": 4 {material} }}"#)
     };

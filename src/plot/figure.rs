@@ -1,0 +1,235 @@
+//! A figure: its title, its legend and its panels.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::colour::{Colour, INK, LABEL};
+use super::panel::Panel;
+use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
+use super::{png, svg};
+
+/// From the outer edge to titles, pixels.
+const MARGIN: f64 = 16.0;
+const LINE: f64 = 17.0;
+
+/// What is to be seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    width: f64,
+    title: String,
+    notes: Vec<String>,
+    legend: Vec<(String, Colour)>,
+    panels: Vec<(Area, Panel)>,
+}
+
+/// A rectangle in pixels; of panels below the figure's title and legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+/// Where a figure is written, and in which form.
+#[derive(Clone, Debug)]
+pub(crate) struct PlotFile {
+    path: PathBuf,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Svg,
+    Png,
+}
+
+impl FromStr for PlotFile {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let path = PathBuf::from(name);
+        let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        let form = match extension.as_deref() {
+            Some("svg") => Form::Svg,
+            Some("png") => Form::Png,
+            _ => return Err("the name of a plot ends in .svg or .png"),
+        };
+        Ok(Self { path, form })
+    }
+}
+
+impl PlotFile {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Figure {
+    /// Without panels; an empty `title` takes no room.
+    pub(crate) fn new(width: f64, title: impl Into<String>) -> Self {
+        let (title, notes) = (title.into(), Vec::new());
+        Self { width, title, notes, legend: Vec::new(), panels: Vec::new() }
+    }
+
+    /// Adds a line below the title.
+    pub(crate) fn note(&mut self, line: impl Into<String>) {
+        self.notes.push(line.into());
+    }
+
+    /// Says whose colour this is.
+    pub(crate) fn legend(&mut self, name: impl Into<String>, colour: Colour) {
+        self.legend.push((name.into(), colour));
+    }
+
+    /// Adds a panel.
+    pub(crate) fn panel(&mut self, area: Area, panel: Panel) {
+        self.panels.push((area, panel));
+    }
+
+    /// Adds a panel of the whole width below all others.
+    pub(crate) fn panel_below(&mut self, height: f64, panel: Panel) {
+        let (left, top) = (0.0, self.panels_height());
+        self.panel(Area { left, top, width: self.width, height }, panel);
+    }
+
+    fn panels_height(&self) -> f64 {
+        self.panels.iter().map(|(area, _)| area.top + area.height).fold(0.0, f64::max)
+    }
+
+    /// Writes it in the form that the file's name says.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(crate) fn write(&self, file: &PlotFile) -> io::Result<()> {
+        match file.form {
+            Form::Svg => std::fs::write(&file.path, self.svg()),
+            Form::Png => std::fs::write(&file.path, self.png()),
+        }
+    }
+
+    /// As SVG, to stand in a page or alone.
+    pub(crate) fn svg(&self) -> String {
+        let (size, shapes) = self.shapes();
+        svg::write(size, &shapes)
+    }
+
+    /// As PNG.
+    pub(crate) fn png(&self) -> Vec<u8> {
+        let (size, shapes) = self.shapes();
+        png::write(size, &shapes)
+    }
+
+    /// The middles of all dots of one colour.
+    #[cfg(test)]
+    pub(crate) fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
+        let dots = self.shapes().1.into_iter().filter_map(|shape| match shape {
+            Shape::Dots { middles, colour, .. } if colour == wanted => Some(middles),
+            _ => None,
+        });
+        dots.flatten().collect()
+    }
+
+    /// Width and height in pixels, and everything in them.
+    fn shapes(&self) -> ((f64, f64), Vec<Shape>) {
+        let mut shapes = Vec::new();
+        let mut top = MARGIN / 2.0;
+        let mut line = |text: &str, style: Style| {
+            let at = (MARGIN, top + LINE / 2.0);
+            shapes.push(Shape::Text { at, text: text.to_owned(), style });
+            top += LINE;
+        };
+        if !self.title.is_empty() {
+            line(&self.title, Style { is_bold: true, ..Style::new(Anchor::Start, INK) });
+        }
+        for note in &self.notes {
+            line(note, Style::new(Anchor::Start, LABEL));
+        }
+        if !self.legend.is_empty() {
+            let mut left = MARGIN;
+            top += 4.0;
+            for (name, colour) in &self.legend {
+                let width = name.chars().count() as f64 * CHARACTER_PX;
+                if left + width + 24.0 > self.width && left > MARGIN {
+                    (left, top) = (MARGIN, top + LINE);
+                }
+                let area = [left, top + 4.0, 14.0, 9.0];
+                shapes.push(Shape::Fill { area, colour: *colour });
+                let (at, text) = ((left + 20.0, top + LINE / 2.0), name.clone());
+                shapes.push(Shape::Text { at, text, style: Style::new(Anchor::Start, INK) });
+                left += width + 44.0;
+            }
+            top += LINE;
+        }
+        top += 6.0;
+        for (area, panel) in &self.panels {
+            panel.shapes(Area { top: area.top + top, ..*area }, &mut shapes);
+        }
+        ((self.width, (top + self.panels_height()).ceil()), shapes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{Axis, BLUE};
+
+    fn figure() -> Figure {
+        let (x, y) = (Axis::linear("time, s", 0.0, 10.0), Axis::linear("speed, m/s", 0.0, 1.0));
+        let mut panel = Panel::new("a <drive>", x, y);
+        panel.line([(0.0, 0.0), (10.0, 1.0)], BLUE);
+        panel.dots(vec![(5.0, 0.5, BLUE), (20.0, 0.5, BLUE)], (3.0, 3.0));
+        let mut figure = Figure::new(400.0, "title");
+        figure.legend("a drive", BLUE);
+        figure.panel_below(300.0, panel);
+        figure
+    }
+
+    #[test]
+    fn a_dot_is_where_its_axes_say() {
+        let ((width, height), shapes) = figure().shapes();
+        assert_eq!(width, 400.0);
+        let dots = figure().dots_of(BLUE);
+        let line = shapes.iter().find_map(|shape| match shape {
+            Shape::Line { points, colour: BLUE, .. } => Some(points.clone()),
+            _ => None,
+        });
+        let line = line.unwrap();
+        // The dot outside the axes is left out, the other halves the line.
+        assert_eq!(dots.len(), 1);
+        assert!((dots[0].0 - (line[0].0 + line[1].0) / 2.0).abs() < 1e-9);
+        assert!((dots[0].1 - (line[0].1 + line[1].1) / 2.0).abs() < 1e-9);
+        assert!(line[1].0 < width && line[0].1 < height);
+    }
+
+    #[test]
+    fn both_forms_show_the_same() {
+        let svg = figure().svg();
+        assert!(svg.contains("a &lt;drive&gt;") && svg.contains("time, s"), "{svg}");
+        let mut reader = ::png::Decoder::new(std::io::Cursor::new(figure().png()));
+        reader.set_transformations(::png::Transformations::EXPAND);
+        let mut reader = reader.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let ((width, height), _) = figure().shapes();
+        assert_eq!((f64::from(info.width), f64::from(info.height)), (width, height));
+        let blue = pixels.chunks_exact(3).filter(|p| **p == BLUE.0).count();
+        // The legend's sample alone has 14 by 9.
+        assert!(blue > 126, "{blue}");
+    }
+
+    #[test]
+    fn the_name_of_the_file_says_the_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = |name: &str| {
+            let file: PlotFile = folder.path().join(name).to_str().unwrap().parse().unwrap();
+            figure().write(&file).unwrap();
+            std::fs::read(file.path()).unwrap()
+        };
+        assert!(written("a.svg").starts_with(b"<svg"));
+        assert!(written("a.PNG").starts_with(b"\x89PNG"));
+        assert!("a.jpg".parse::<PlotFile>().is_err() && "png".parse::<PlotFile>().is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! What a figure is made of once it is laid out: shapes in pixels from the upper left corner.
+
+use super::colour::Colour;
+
+/// Advance of a character, pixels.
+pub(super) const CHARACTER_PX: f64 = 7.0;
+
+/// One of a figure's shapes, in the order in which they cover each other.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// A filled rectangle: left, upper edge, width, height.
+    Fill { area: [f64; 4], colour: Colour },
+    /// A line through points.
+    Line { points: Vec<(f64, f64)>, colour: Colour, width: f64, is_dashed: bool },
+    /// A filled outline that lets shine through what is below.
+    Outline { points: Vec<(f64, f64)>, colour: Colour, opacity: f64 },
+    /// Rectangles of one size and colour, by their middles.
+    Dots { middles: Vec<(f64, f64)>, size: (f64, f64), colour: Colour },
+    /// A line of text, centred on its height.
+    Text { at: (f64, f64), text: String, style: Style },
+}
+
+/// How text is set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    pub(super) anchor: Anchor,
+    pub(super) colour: Colour,
+    pub(super) is_bold: bool,
+    /// Read from below.
+    pub(super) is_upright: bool,
+    /// White around the letters, for text that stands on lines.
+    pub(super) has_halo: bool,
+}
+
+impl Style {
+    pub(super) fn new(anchor: Anchor, colour: Colour) -> Self {
+        Self { anchor, colour, is_bold: false, is_upright: false, has_halo: false }
+    }
+}
+
+/// Which part of the text is where it is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
