@@ -136,6 +136,7 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
     decoder.decode_headers().map_err(|error| Unread::Broken(format!("{error:?}")))?;
     let (width, height) = decoder.dimensions().unwrap_or_default();
     let (width, height) = check_size(width, height, bytes)?;
+    check_rows(width, height, bytes)?;
     let channels = decoder.colorspace().map_or(3, |colours| colours.num_components());
     let mut samples = decoder.decode().map_err(|error| Unread::Broken(format!("{error:?}")))?;
     // Without bit masks, the fourth byte of a pixel is padding.
@@ -144,6 +145,29 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
         samples.iter_mut().skip(3).step_by(4).for_each(|alpha| *alpha = 255);
     }
     Ok(Image { width, height, channels, samples })
+}
+
+/// Refuses a BMP whose rows are cut short: the decoder would go on with zeros.
+fn check_rows(width: u32, height: u32, bytes: &[u8]) -> Result<(), Unread> {
+    let word = |at: usize| {
+        bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+    };
+    // The short header of OS/2 has 16 bits for each side, and never compression.
+    let (bits, compression) = match word(14) {
+        12 => (word(24) & 0xffff, 0),
+        _ => (word(28) & 0xffff, word(30)),
+    };
+    // Run lengths do not say how many bytes there are.
+    if matches!(compression, 1 | 2) {
+        return Ok(());
+    }
+    let stride = (u64::from(width) * u64::from(bits)).div_ceil(32) * 4;
+    let announced = u64::from(word(10)) + stride * u64::from(height);
+    if announced <= bytes.len() as u64 {
+        return Ok(());
+    }
+    let what = format!("a {width} x {height} image");
+    Err(Unread::Size(Problem::Truncated { what, announced, available: bytes.len() as u64 }))
 }
 
 /// One channel of an image.
@@ -303,6 +327,6 @@ pub(super) mod tests {
         let png = png_of(2, 1, 4, &TWO_PIXELS);
         assert!(problem(&png[..png.len() - 20]).starts_with("is no image this program can read"));
         let bmp = bmp_of(20, 10, 3, &[7; 600]);
-        assert!(problem(&bmp[..300]).starts_with("is no image this program can read"));
+        assert!(problem(&bmp[..300]).contains("20 x 10"), "{}", problem(&bmp[..300]));
     }
 }
