@@ -9,7 +9,7 @@ use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;
-const BOTTOM: f64 = 42.0;
+const BOTTOM: f64 = 46.0;
 /// Room for a bar of colours, its numbers and its name.
 const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
@@ -125,7 +125,7 @@ impl Panel {
         for (value, number) in self.x.ticks((area.width / TICK_ROOM.0) as usize) {
             let x = area.left + self.x.share(value) * area.width;
             shapes.push(grid(vec![(x, area.top), (x, bottom)]));
-            shapes.push(text((x, bottom + 10.0), &number, Style::new(Anchor::Middle, LABEL)));
+            shapes.push(text((x, bottom + 14.0), &number, Style::new(Anchor::Middle, LABEL)));
         }
         for (value, number) in self.y.ticks((area.height / TICK_ROOM.1) as usize) {
             let y = bottom - self.y.share(value) * area.height;
@@ -133,7 +133,7 @@ impl Panel {
             shapes.push(text((area.left - 6.0, y), &number, Style::new(Anchor::End, LABEL)));
         }
         let name = Style::new(Anchor::Middle, INK);
-        shapes.push(text((area.left + area.width / 2.0, bottom + 27.0), &self.x.name, name));
+        shapes.push(text((area.left + area.width / 2.0, bottom + 31.0), &self.x.name, name));
         let upright = Style { is_upright: true, ..name };
         shapes.push(text((outer.left + 10.0, area.top + area.height / 2.0), &self.y.name, upright));
     }

@@ -14,11 +14,11 @@ use crate::wire::velodyne::Bank;
 const MAX_POINTS: usize = 5_000_000;
 
 /// Width and height of the view from above; the seat views stand to the right of it.
-const ABOVE: (f64, f64) = (920.0, 840.0);
+const ABOVE: (f64, f64) = (920.0, 844.0);
 /// Width and height of a seat view.
-const SEAT: (f64, f64) = (880.0, 210.0);
+const SEAT: (f64, f64) = (880.0, 211.0);
 /// Height of a seat view's plotted part, about; dots are as high as a laser's row.
-const SEAT_ROWS_PX: f64 = 144.0;
+const SEAT_ROWS_PX: f64 = 141.0;
 
 /// The sensor itself, seen from above.
 const SENSOR: Colour = Colour([20, 20, 25]);

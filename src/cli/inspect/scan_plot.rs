@@ -32,7 +32,7 @@ pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     panel.dots(shown().map(|point| (point[1], point[0], BLUE)).collect(), (3.0, 3.0));
     panel.dots(vec![(0.0, 0.0, ORANGE)], (9.0, 9.0));
     // The axes take more room below and to the left than above and to the right.
-    figure.panel(Area { left: 0.0, top: 0.0, width: SIDE, height: SIDE - 12.0 }, panel);
+    figure.panel(Area { left: 0.0, top: 0.0, width: SIDE, height: SIDE - 8.0 }, panel);
     figure
 }
 

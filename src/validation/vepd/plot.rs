@@ -88,7 +88,8 @@ fn histograms(
         let mut panel = Panel::new(
             format!("{}: drives of all courses", short_name(group)),
             Axis::linear(name, 0.0, high),
-            Axis::linear("drives", 0.0, most.into()),
+            Axis::linear("drives", 0.0, most.into())
+                .with_ticks([0, most].map(|n| (f64::from(n), n.to_string()))),
         );
         let edge = |bin: usize| high * bin as f64 / BINS as f64;
         let bars = counts.iter().enumerate();
