@@ -83,7 +83,7 @@ pub struct Cmd {
     profile: Option<String>,
     /// Draw one rotation (or scan), from above and from the sensor; packets are then printed only
     /// with --packets
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
     /// Which rotation to draw; 1 is the first complete one
     #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,

@@ -43,7 +43,7 @@ pub struct Cmd {
     #[arg(long, value_name = "SCENE", default_value = "courtyard")]
     scene: String,
     /// Draw both streams' distributions
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
 }
 

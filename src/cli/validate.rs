@@ -21,7 +21,7 @@ struct Output {
     #[arg(long)]
     json: bool,
     /// Draw the result
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
 }
 
