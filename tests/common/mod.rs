@@ -35,6 +35,19 @@ pub fn shared(path: &str) -> PathBuf {
     file
 }
 
+/// Width of a PNG, and its pixels as red, green and blue.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub fn picture(path: &Path) -> (u32, Vec<[u8; 3]>) {
+    let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
+    let mut decoder = png::Decoder::new(file);
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut samples = vec![0; reader.output_buffer_size().expect("a size that fits")];
+    let info = reader.next_frame(&mut samples).expect("a whole PNG");
+    assert_eq!(info.color_type, png::ColorType::Rgb);
+    (info.width, samples.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect())
+}
+
 /// The rig that `text` describes, with some keys set otherwise.
 pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
     let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
