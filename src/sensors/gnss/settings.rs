@@ -65,7 +65,7 @@ pub struct ReceiverSettings {
     pub grades: [FixGrade; 4],
 }
 
-/// The way from start to fix; see [`super::navigator`].
+/// The way from start to fix; see `gnss::navigator`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acquisition {
     /// Time after the start before which nothing is received.
