@@ -10,7 +10,8 @@ use menura::config::profile::lidar::BeamShape;
 use menura::config::rig::{
     CourtyardParameters, LatePolicy, LinkConfig, Override, Rig, SceneSource, TrajectoryConfig,
 };
-use menura::devices::hdl64e::profile::{Hdl64eSettings, ReturnMode, S1Grouping, TimestampMarks};
+use menura::devices::hdl64e::profile::{Hdl64eSettings, S1Grouping, TimestampMarks};
+use menura::devices::spinning::return_mode::ReturnMode;
 
 fn set(text: &str) -> Override {
     text.parse().unwrap()

@@ -26,9 +26,10 @@ const LAYERS: &[&str] = &[
 const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
     &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"]), ("plot", &[])];
 
-/// Folders of `src/devices` that are no family. Families may import them and the single files beside them;
-/// none of these imports a family.
-const SHARED_BY_FAMILIES: &[&str] = &["spinning"];
+/// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
+/// single files beside them; none of these imports a family but [`TABLES_OF_FAMILIES`].
+const SHARED_BY_FAMILIES: &[&str] =
+    &["decoder", "describe", "family", "motor_stall", "spinning", "uart"];
 
 /// The files of `src/devices` that hold tables of the families.
 const TABLES_OF_FAMILIES: &[&str] =

@@ -57,7 +57,6 @@ fn no_files_import_in_a_circle() {
 }
 
 #[test]
-#[ignore = "the sources do not keep to it yet"]
 fn no_family_imports_another() {
     let files = source_files();
     let families = imports::families(&files);

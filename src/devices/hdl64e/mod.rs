@@ -24,13 +24,14 @@ pub use self::family::Hdl64eFamily;
 use super::spinning::backlog::Held;
 use super::spinning::clock::{DeviceClock, PpsState};
 use super::spinning::program::Program;
+use super::spinning::return_mode::ReturnMode;
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
 use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::hdl64e::profile::{
-    Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, ReturnMode, TimestampMarks,
+    Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, TimestampMarks,
 };
 use crate::devices::hdl64e::serial_settings::SerialProfile;
 use crate::links::line::LineSettings;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::schedule::{BlockSource, Schedule};
-use crate::devices::hdl64e::profile::{Hdl64eProfile, Hdl64eSettings, ReturnMode};
+use crate::devices::hdl64e::profile::{Hdl64eProfile, Hdl64eSettings};
 use crate::devices::spinning::backlog;
 use crate::devices::spinning::motor_settings::MotorSettings;
 use crate::devices::spinning::planned::Planned;
 use crate::devices::spinning::program::Program;
+use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::spinning::stream::{self, Undone};
 use crate::devices::spinning::view::View;
 use crate::sensors::Sweep;

@@ -5,9 +5,9 @@ use crate::config::profile::network::NetworkIdentity;
 use crate::devices::hdl64e::serial_settings::SerialProfile;
 use crate::devices::spinning::clock_settings::ClockSettings;
 use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::devices::spinning::return_mode::ReturnMode;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
-words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd);
 words!(S1Grouping: "block" => Block, "datagram" => Datagram);
 words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
@@ -21,17 +21,6 @@ pub enum Hdl64eGeneration {
     S2,
     /// As S2, with dual return.
     S3,
-}
-
-/// Which echo of a pulse is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReturnMode {
-    /// The brightest.
-    Strongest,
-    /// The farthest.
-    Last,
-    /// Both.
-    Dual,
 }
 
 /// What instant a packet's timestamp names.

@@ -8,11 +8,13 @@ use crate::config::toml::reader::{Field, Limit, TableReader, Value};
 use crate::devices::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use crate::devices::hdl64e::profile::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
-    LaserCalibration, LaserTable, PacketTiming, ReturnMode, S1Grouping, TimestampMarks,
+    LaserCalibration, LaserTable, PacketTiming, S1Grouping, TimestampMarks,
 };
 use crate::devices::hdl64e::serial_settings as serial;
 use crate::devices::spinning::clock_settings;
 use crate::devices::spinning::motor_settings as motor;
+use crate::devices::spinning::profile_read as spinning;
+use crate::devices::spinning::return_mode::ReturnMode;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -28,7 +30,8 @@ const WARNINGS: &[(&str, u8)] = &[
 /// Reads what a profile says besides its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let network = root.required("network").table("[network]").and_then(network);
-    let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let rotation =
+        root.required("rotation").table("[rotation]").and_then(|t| spinning::rotation(t, false));
     let serial = root.required("serial").table("[serial]").and_then(serial::profile);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let packet = root.required("packet").table("[packet]");
@@ -92,64 +95,16 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
     })
 }
 
-struct Rotation {
-    min_rpm: u32,
-    max_rpm: u32,
-    default_rpm: u32,
-    start_azimuth_rad: f64,
-}
-
-fn rotation(mut table: TableReader<'_>) -> Option<Rotation> {
-    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
-    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
-    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
-    let default_field = table.required("default_rpm");
-    let default_place = default_field.place();
-    let default_rpm = default_field.integer::<u32>(&rpm);
-    let start = table.required("start_azimuth_deg").number(&start_azimuth_limit());
-    if let (Some(min), Some(max), Some(default), Some(place)) =
-        (min_rpm, max_rpm, default_rpm, default_place)
-        && !(min <= default && default <= max)
-    {
-        let label = format!("min_rpm is {min}, max_rpm is {max}");
-        table.fault(place.fault("`default_rpm` must be from `min_rpm` to `max_rpm`", label));
-    }
-    table.finish();
-    Some(Rotation {
-        min_rpm: min_rpm?,
-        max_rpm: max_rpm?,
-        default_rpm: default_rpm?,
-        start_azimuth_rad: start?.to_radians(),
-    })
-}
-
 fn return_modes(
-    mut table: TableReader<'_>,
+    table: TableReader<'_>,
     generation: Option<Hdl64eGeneration>,
 ) -> Option<Vec<ReturnMode>> {
-    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
-    let (items, place) = table.required("modes").array(expected)?;
-    let mut modes = Vec::new();
-    for item in items {
-        let item_place = item.place();
-        let mode = item.choice(&ReturnMode::WORDS, PROFILES);
-        if let (Some(mode), Some(place)) = (mode, item_place) {
-            if modes.contains(&mode) {
-                table.fault(place.fault("a return mode is there twice", "again here"));
-            }
-            if mode == ReturnMode::Dual && generation.is_some_and(|g| g != Hdl64eGeneration::S3) {
-                let label = "only generation \"s3\" packs two returns";
-                table.fault(place.fault("this generation has no dual return", label));
-            }
-        }
-        modes.extend(mode);
-    }
-    if modes.is_empty() {
-        let label = format!("allowed: {expected}");
-        table.fault(place.fault("a firmware has at least one return mode", label));
-    }
-    table.finish();
-    (!modes.is_empty()).then_some(modes)
+    spinning::return_modes(table, |mode| {
+        let title = "this generation has no dual return";
+        let is_refused =
+            mode == ReturnMode::Dual && generation.is_some_and(|g| g != Hdl64eGeneration::S3);
+        is_refused.then_some((title, "only generation \"s3\" packs two returns"))
+    })
 }
 
 struct Packet {
@@ -164,8 +119,8 @@ struct Packet {
 fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option<Packet>) {
     let generation = table.required("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
     let marks = table.required("timestamp_marks").choice(&TimestampMarks::WORDS, PROFILES);
-    let lag_ms = table.required("lag_ms").number(&lag_limit());
-    let dark_intensity = dark_intensity(&mut table);
+    let lag_ns = spinning::lag_ns(&mut table);
+    let dark_intensity = spinning::dark_intensity(&mut table);
     // Only the S1 has an order to phase and group.
     let (mut start_phase, mut grouping) = (Some(0), Some(S1Grouping::Block));
     if generation == Some(Hdl64eGeneration::S1) {
@@ -180,27 +135,13 @@ fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option
         Some(Packet {
             generation: generation?,
             timestamp_marks: marks?,
-            lag_ns: (lag_ms? * 1e6).round() as u64,
+            lag_ns: lag_ns?,
             dark_intensity: dark_intensity?,
             start_phase: start_phase?,
             grouping: grouping?,
         })
     };
     (generation, packet())
-}
-
-/// Reads `dark_intensity`.
-pub(crate) fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
-    let field = table.required("dark_intensity");
-    let place = field.place();
-    let [low, high] =
-        field.numbers::<2>(&Limit::new(0.0..=255.0, "", ONE_BYTE))?.map(|value| value as u8);
-    if low > high {
-        let label = "allowed: [lowest, highest]";
-        table.fault(place?.fault("`dark_intensity` runs backwards", label));
-        return None;
-    }
-    Some([low, high])
 }
 
 fn timings(
@@ -462,20 +403,10 @@ pub(crate) fn settings(
     driver: &Hdl64eProfile,
 ) -> Option<Hdl64eSettings> {
     let mut all = driver.defaults.clone();
-    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
-    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
-    if let Some(rate) = table.optional("rotation_rate_rpm").integer(&rpm) {
-        all.rotation_rate_rpm = rate;
-    }
-    let modes: Vec<_> = ReturnMode::WORDS
-        .into_iter()
-        .filter(|(_, mode)| driver.return_modes.contains(mode))
-        .collect();
-    let origin = format!("{}, [returns]", profile.file);
-    all.return_mode =
-        table.optional("return_mode").choice(&modes, &origin).unwrap_or(all.return_mode);
-    let start = table.optional("start_azimuth_deg").number(&start_azimuth_limit());
-    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
+    let rates = [driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm];
+    spinning::rotation_rate(&mut table, profile, rates, 1, &mut all.rotation_rate_rpm);
+    spinning::return_mode(&mut table, profile, &driver.return_modes, &mut all.return_mode);
+    spinning::start_azimuth(&mut table, &mut all.start_azimuth_rad);
     all.timestamp_marks = table
         .optional("timestamp_marks")
         .choice(&TimestampMarks::WORDS, "Menura's profiles")
@@ -491,26 +422,12 @@ pub(crate) fn settings(
         .optional("calibration_reading")
         .choice(&CalibrationReading::WORDS, "the drivers that Menura knows");
     all.calibration_reading = reading.unwrap_or(all.calibration_reading);
-    if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
-        all.lag_ns = (ms * 1e6).round() as u64;
-    }
-    let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
-    all.motor = motor::settings(&motor, &all.motor);
+    spinning::lag(&mut table, &mut all.lag_ns);
+    motor::settings(&mut table, &mut all.motor);
     if let Some(clock) = &mut all.clock {
-        let field = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
-        *clock = clock_settings::settings(&field, clock);
+        clock_settings::settings(&mut table, clock);
     }
-    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
-    if beam.is_written() {
-        let read =
-            beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
-        all.beam = read.unwrap_or(all.beam);
-    }
-    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
-    if noise.is_written() {
-        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
-        all.noise = read.unwrap_or(all.noise);
-    }
+    spinning::optics(&mut table, &reach(), &mut all.beam, &mut all.noise);
     table.finish();
     Some(all)
 }
@@ -549,14 +466,4 @@ fn start_phase_limit() -> Limit<i128> {
 /// The range of distances a point can hold.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
-}
-
-/// Extra delay, milliseconds.
-pub(crate) fn lag_limit() -> Limit<f64> {
-    Limit::new(0.0..=1000.0, "ms", "Menura: packets are held in memory until they are due")
-}
-
-/// Rotor angle at the first instant, degrees.
-pub(crate) fn start_azimuth_limit() -> Limit<f64> {
-    Limit::new(0.0..=359.99, "degrees", "the wire format: azimuth is 0 to 35999 hundredths")
 }

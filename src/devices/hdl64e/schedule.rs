@@ -161,7 +161,7 @@ fn bank_of(block: usize) -> Bank {
 mod tests {
     use super::*;
     use crate::devices::family::catalogue;
-    use crate::devices::hdl64e::profile::ReturnMode;
+    use crate::devices::spinning::return_mode::ReturnMode;
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
         let profile = catalogue().profile(name).unwrap_or_else(|e| panic!("{e}"));

@@ -1,22 +1,24 @@
-//! The clock of a Velodyne and its GPS input: what a profile says, and what a rig may set.
+//! A clock that PPS and NMEA discipline, and its GPS input: what a profile says and a rig may set.
 
 use crate::config::profile::GpsInputRefusal;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
 
-/// What a unit's clock goes by as long as no receiver is wired to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the clock follows while no receiver is wired to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockReference {
     /// Its own oscillator, from power-up on.
+    #[default]
     FreeRunning,
     /// UTC without any error, as though a receiver that the rig does not have kept it locked.
     Utc,
 }
 
-/// A sentence that a unit takes the time from.
+/// A sentence from which the clock takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSentence {
     /// Date, time and whether they are valid.
@@ -25,13 +27,13 @@ pub enum TimeSentence {
     Gga,
 }
 
-/// A unit's clock and its GPS input.
+/// The clock and its GPS input.
 ///
 /// Sources: VLP-16 manual, sections 7.4 and appendix G (two counters, qualifiers); HDL-64E S3
 /// manual, page 19 (power-up at midnight of 1 January 2000, 5 s a day, GPS status).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClockSettings {
-    /// What it goes by without a receiver.
+    /// What it follows without a receiver.
     pub reference: ClockReference,
     /// What a free-running clock shows at the first instant, microseconds since power-up.
     pub power_up_us: u64,
@@ -43,13 +45,13 @@ pub struct ClockSettings {
     pub sentences: Vec<TimeSentence>,
     /// Whether minutes and seconds are only taken from a receiver that calls its data valid.
     pub needs_valid: bool,
-    /// How many seconds the pulse must have been steady for.
+    /// Seconds for which the PPS must have been steady to be locked.
     pub pps_lock_s: u32,
-    /// By how much a second between two pulses may be off, nanoseconds.
+    /// Largest error of a second between two pulses, nanoseconds.
     pub pps_tolerance_ns: u64,
-    /// So long after the last pulse there is none any more, nanoseconds.
+    /// Time after the last pulse at which the PPS counts as absent, nanoseconds.
     pub pps_absent_after_ns: u64,
-    /// So long after the last sentence there is none any more, nanoseconds.
+    /// Time after the last sentence at which NMEA counts as absent, nanoseconds.
     pub nmea_absent_after_ns: u64,
 }
 
@@ -63,60 +65,42 @@ pub(in crate::devices) fn gps_input_refusal(settings: &ClockSettings) -> Option<
 
 /// Reads `[clock]` of a profile.
 pub(crate) fn profile(table: TableReader<'_>) -> Option<ClockSettings> {
-    clock(table, None)
+    let mut clock = ClockSettings::default();
+    read(Keys::of_profile(table), &mut clock)?;
+    Some(clock)
 }
 
-/// Reads `clock` of a rig's settings; what it leaves out is the profile's.
-pub(crate) fn settings(field: &Field<'_>, profile: &ClockSettings) -> ClockSettings {
-    let read = field.table("a clock").and_then(|table| clock(table, Some(profile)));
-    read.unwrap_or_else(|| profile.clone())
-}
-
-/// Without `defaults` every key must be there but those that say how a run begins.
-fn clock(mut table: TableReader<'_>, defaults: Option<&ClockSettings>) -> Option<ClockSettings> {
-    let mut field = |key| match defaults {
-        None => table.required(key),
-        Some(_) => table.optional(key),
-    };
-    let day = Limit::new(-3600.0..=3600.0, "s a day", "Menura: worse clocks are broken");
-    let drift = field("drift_s_per_day").number(&day);
-    let baud = Limit::new(300..=921_600, "baud", PROFILES);
-    let gps_baud = field("gps_baud").integer(&baud);
-    let sentences = sentences(&field("sentences"));
-    let needs_valid = field("needs_valid").boolean();
-    let seconds = Limit::new(0..=65_535, "s", "the unit's configuration page, PPS qualifier");
-    let pps_lock_s = field("pps_lock_s").integer(&seconds);
-    let us = Limit::new(1.0..=400_000.0, "us", PROFILES);
-    let tolerance_us = field("pps_tolerance_us").number(&us);
-    let absent = Limit::new(1.1..=60.0, "s", "the signal itself: it comes once a second");
-    let pps_absent_after_s = field("pps_absent_after_s").number(&absent);
-    let nmea_absent_after_s = field("nmea_absent_after_s").number(&absent);
-    let (mut reference, mut power_up_us) = (None, None);
-    if defaults.is_some() {
-        let origin = "Menura's clocks";
-        reference = table.optional("reference").choice(&ClockReference::WORDS, origin);
-        let since = Limit::new(0..=i128::from(u32::MAX) * 1_000_000, "us", "the rig format");
-        power_up_us = table.optional("power_up_us").integer(&since);
+/// Reads `clock` of a rig's settings; what it leaves out keeps its value.
+pub(crate) fn settings(table: &mut TableReader<'_>, clock: &mut ClockSettings) {
+    let field = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
+    if let Some(table) = field.table("a clock") {
+        // In a rig no key is missing.
+        let _ = read(Keys::of_rig(table), clock);
     }
-    table.finish();
-    let ns = |unit: f64| move |value: f64| (value * unit).round() as u64;
-    let base = defaults;
-    Some(ClockSettings {
-        reference: reference.or(base.map(|d| d.reference)).unwrap_or(ClockReference::FreeRunning),
-        power_up_us: power_up_us.or(base.map(|d| d.power_up_us)).unwrap_or(0),
-        drift_s_per_day: drift.or(base.map(|d| d.drift_s_per_day))?,
-        gps_baud: gps_baud.or(base.map(|d| d.gps_baud))?,
-        sentences: sentences.or(base.map(|d| d.sentences.clone()))?,
-        needs_valid: needs_valid.or(base.map(|d| d.needs_valid))?,
-        pps_lock_s: pps_lock_s.or(base.map(|d| d.pps_lock_s))?,
-        pps_tolerance_ns: tolerance_us.map(ns(1e3)).or(base.map(|d| d.pps_tolerance_ns))?,
-        pps_absent_after_ns: pps_absent_after_s
-            .map(ns(1e9))
-            .or(base.map(|d| d.pps_absent_after_ns))?,
-        nmea_absent_after_ns: nmea_absent_after_s
-            .map(ns(1e9))
-            .or(base.map(|d| d.nmea_absent_after_ns))?,
-    })
+}
+
+/// Of a profile, without the keys that say how a run begins.
+fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
+    let day = Limit::new(-3600.0..=3600.0, "s a day", "Menura: worse clocks are broken");
+    keys.number("drift_s_per_day", &day, &mut clock.drift_s_per_day);
+    let baud = Limit::new(300..=921_600, "baud", PROFILES);
+    keys.integer("gps_baud", &baud, &mut clock.gps_baud);
+    keys.read("sentences", &mut clock.sentences, sentences);
+    keys.boolean("needs_valid", &mut clock.needs_valid);
+    let seconds = Limit::new(0..=65_535, "s", "the unit's configuration page, PPS qualifier");
+    keys.integer("pps_lock_s", &seconds, &mut clock.pps_lock_s);
+    let us = Limit::new(1.0..=400_000.0, "us", PROFILES);
+    keys.time_ns("pps_tolerance_us", &us, 1e3, &mut clock.pps_tolerance_ns);
+    let absent = Limit::new(1.1..=60.0, "s", "the signal itself: it comes once a second");
+    keys.time_ns("pps_absent_after_s", &absent, 1e9, &mut clock.pps_absent_after_ns);
+    keys.time_ns("nmea_absent_after_s", &absent, 1e9, &mut clock.nmea_absent_after_ns);
+    if !keys.is_profile() {
+        let origin = "Menura's clocks";
+        keys.choice("reference", &ClockReference::WORDS, origin, &mut clock.reference);
+        let since = Limit::new(0..=i128::from(u32::MAX) * 1_000_000, "us", "the rig format");
+        keys.integer("power_up_us", &since, &mut clock.power_up_us);
+    }
+    keys.finish()
 }
 
 fn sentences(field: &Field<'_>) -> Option<Vec<TimeSentence>> {

@@ -1,12 +1,13 @@
-//! How a Velodyne's head is driven: what a profile says, and what a rig may set.
+//! How a head is driven: what a profile says and a rig may set.
 
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Limit, TableReader};
 
 /// How a head is driven, and what its lasers do while it is slow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MotorSettings {
-    /// The motor changes the speed by so much a second, rpm/s.
+    /// By which the motor changes the speed, rpm/s.
     pub acceleration_rpm_s: u32,
     /// Lasers fire at this speed and above, rpm.
     pub interlock_rpm: u32,
@@ -18,42 +19,36 @@ pub struct MotorSettings {
 
 impl MotorSettings {
     /// Whether lasers fire, if they are on, at a speed.
-    pub fn lasers_fire_at(&self, rpm: f64) -> bool {
+    pub(crate) fn lasers_fire_at(&self, rpm: f64) -> bool {
         rpm >= f64::from(self.interlock_rpm)
     }
 }
 
 /// Reads `[motor]` of a profile.
 pub(crate) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
-    motor(table, None)
+    let mut motor = MotorSettings::default();
+    read(Keys::of_profile(table), &mut motor)?;
+    Some(motor)
 }
 
-/// Reads `motor` of a rig's settings; what it leaves out is the profile's.
-pub(crate) fn settings(field: &Field<'_>, profile: &MotorSettings) -> MotorSettings {
-    let read = field.table("a motor").and_then(|table| motor(table, Some(profile)));
-    read.unwrap_or_else(|| profile.clone())
-}
-
-/// Without `defaults` every key must be there but the one that says how a run begins.
-fn motor(mut table: TableReader<'_>, defaults: Option<&MotorSettings>) -> Option<MotorSettings> {
-    let mut field = |key| match defaults {
-        None => table.required(key),
-        Some(_) => table.optional(key),
-    };
-    let pace = Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
-    let acceleration_rpm_s = field("acceleration_rpm_s").integer(&pace);
-    let speed = Limit::new(0..=6000, "rpm", PROFILES);
-    let interlock_rpm = field("interlock_rpm").integer(&speed);
-    let sends_when_dark = field("sends_when_dark").boolean();
-    let mut starts_at_rest = None;
-    if defaults.is_some() {
-        starts_at_rest = table.optional("starts_at_rest").boolean();
+/// Reads `motor` of a rig's settings; what it leaves out keeps its value.
+pub(crate) fn settings(table: &mut TableReader<'_>, motor: &mut MotorSettings) {
+    let field = table.optional("motor").such_as("{ starts_at_rest = true }");
+    if let Some(table) = field.table("a motor") {
+        // In a rig no key is missing.
+        let _ = read(Keys::of_rig(table), motor);
     }
-    table.finish();
-    Some(MotorSettings {
-        acceleration_rpm_s: acceleration_rpm_s.or(defaults.map(|d| d.acceleration_rpm_s))?,
-        interlock_rpm: interlock_rpm.or(defaults.map(|d| d.interlock_rpm))?,
-        sends_when_dark: sends_when_dark.or(defaults.map(|d| d.sends_when_dark))?,
-        starts_at_rest: starts_at_rest.or(defaults.map(|d| d.starts_at_rest)).unwrap_or(false),
-    })
+}
+
+/// Of a profile, without the key that says how a run begins.
+fn read(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
+    let pace = Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
+    keys.integer("acceleration_rpm_s", &pace, &mut motor.acceleration_rpm_s);
+    let speed = Limit::new(0..=6000, "rpm", PROFILES);
+    keys.integer("interlock_rpm", &speed, &mut motor.interlock_rpm);
+    keys.boolean("sends_when_dark", &mut motor.sends_when_dark);
+    if !keys.is_profile() {
+        keys.boolean("starts_at_rest", &mut motor.starts_at_rest);
+    }
+    keys.finish()
 }

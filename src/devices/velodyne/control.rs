@@ -4,8 +4,8 @@ use core::net::Ipv4Addr;
 
 use super::Velodyne;
 use crate::config::profile::network::HostAddress;
-use crate::devices::hdl64e::profile::ReturnMode;
 use crate::devices::spinning::clock::PpsState;
+use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::spinning::rotor::Phase;
 use crate::devices::spinning::view::View;
 use crate::devices::velodyne::profile::{VelodyneProfile, VelodyneSettings};

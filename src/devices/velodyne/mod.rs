@@ -34,7 +34,7 @@ use super::{CableSignal, Device, Transmit};
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::faults::Timed;
-use crate::devices::hdl64e::profile::ReturnMode;
+use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::velodyne::profile::{
     VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
 };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::control::Mode;
 use super::layout::Layout;
-use crate::devices::hdl64e::profile::ReturnMode;
 use crate::devices::spinning::backlog;
 use crate::devices::spinning::motor_settings::MotorSettings;
 use crate::devices::spinning::planned::Planned;
 use crate::devices::spinning::program::Program;
+use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::spinning::stream::{self, Undone};
 use crate::devices::velodyne::profile::VelodyneLaser;
 use crate::sensors::beam::EchoSelection;

@@ -5,10 +5,9 @@ use crate::config::profile::lidar_read as lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::devices::hdl64e::profile::ReturnMode;
-use crate::devices::hdl64e::profile_read::{dark_intensity, lag_limit, start_azimuth_limit};
 use crate::devices::spinning::clock_settings;
 use crate::devices::spinning::motor_settings as motor;
+use crate::devices::spinning::profile_read as spinning;
 use crate::devices::velodyne::position_settings;
 use crate::devices::velodyne::profile::{
     VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
@@ -23,11 +22,15 @@ const LASERS: [usize; 3] = [16, 32, 128];
 /// Reads what a profile says besides its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let network = root.required("network").table("[network]").and_then(network);
-    let rotation = root.required("rotation").table("[rotation]").and_then(rotation);
+    let rotation =
+        root.required("rotation").table("[rotation]").and_then(|t| spinning::rotation(t, true));
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let web = root.required("web").table("[web]").and_then(web::profile);
     let thermal = root.required("thermal").table("[thermal]").and_then(web::thermal);
-    let return_modes = root.required("returns").table("[returns]").and_then(return_modes);
+    let return_modes = root
+        .required("returns")
+        .table("[returns]")
+        .and_then(|table| spinning::return_modes(table, |_| None));
     let packet = root.required("packet").table("[packet]").and_then(packet);
     let position =
         root.required("position").table("[position]").and_then(position_settings::profile);
@@ -73,52 +76,21 @@ pub(crate) fn settings(
     driver: &VelodyneProfile,
 ) -> Option<VelodyneSettings> {
     let mut all = driver.defaults.clone();
-    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
-    let rpm = Limit::new(min.into()..=max.into(), "rpm", format!("{}, [rotation]", profile.file));
-    let rate_field = table.optional("rotation_rate_rpm");
-    if let Some(rate) = rate_field.integer(&rpm) {
-        all.rotation_rate_rpm = rate;
-        if rate % driver.rotation_rate_step_rpm != 0
-            && let Some(place) = rate_field.place()
-        {
-            let label = format!("allowed: multiples of {}", driver.rotation_rate_step_rpm);
-            let fault = place.fault("this unit does not turn at such a rate", label);
-            table.fault(fault.note(format!("limit from {}, [rotation]", profile.file)));
-        }
-    }
-    let modes: Vec<_> = ReturnMode::WORDS
-        .into_iter()
-        .filter(|(_, mode)| driver.return_modes.contains(mode))
-        .collect();
-    let origin = format!("{}, [returns]", profile.file);
-    let mode = table.optional("return_mode").choice(&modes, &origin);
-    all.return_mode = mode.unwrap_or(all.return_mode);
-    let start = table.optional("start_azimuth_deg").number(&start_azimuth_limit());
-    all.start_azimuth_rad = start.map_or(all.start_azimuth_rad, f64::to_radians);
+    let rates = [driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm];
+    let step_rpm = driver.rotation_rate_step_rpm;
+    spinning::rotation_rate(&mut table, profile, rates, step_rpm, &mut all.rotation_rate_rpm);
+    spinning::return_mode(&mut table, profile, &driver.return_modes, &mut all.return_mode);
+    spinning::start_azimuth(&mut table, &mut all.start_azimuth_rad);
     let degrees = Limit::new(0.0..=359.0, "degrees", "the unit's configuration page");
     if let Some(view) = table.optional("field_of_view_deg").numbers::<2>(&degrees) {
         all.field_of_view_deg = view.map(|degree| degree as u16);
     }
     let spread = table.optional("azimuth_jitter_centideg").number(&jitter());
     all.azimuth_jitter_centideg = spread.unwrap_or(all.azimuth_jitter_centideg);
-    if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
-        all.lag_ns = (ms * 1e6).round() as u64;
-    }
-    let motor = table.optional("motor").such_as("{ starts_at_rest = true }");
-    all.motor = motor::settings(&motor, &all.motor);
-    let clock = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
-    all.clock = clock_settings::settings(&clock, &all.clock);
-    let beam = table.optional("beam").such_as("{ shape = \"rectangular\" }");
-    if beam.is_written() {
-        let read = beam.table("a beam");
-        let read = read.and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
-        all.beam = read.unwrap_or(all.beam);
-    }
-    let noise = table.optional("noise").such_as("{ range_std_m = 0.02 }");
-    if noise.is_written() {
-        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
-        all.noise = read.unwrap_or(all.noise);
-    }
+    spinning::lag(&mut table, &mut all.lag_ns);
+    motor::settings(&mut table, &mut all.motor);
+    clock_settings::settings(&mut table, &mut all.clock);
+    spinning::optics(&mut table, &reach(), &mut all.beam, &mut all.noise);
     table.finish();
     Some(all)
 }
@@ -129,55 +101,6 @@ fn jitter() -> Limit<f64> {
 
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm at most")
-}
-
-struct Rotation {
-    min_rpm: u32,
-    max_rpm: u32,
-    step_rpm: u32,
-    default_rpm: u32,
-    start_azimuth_rad: f64,
-}
-
-fn rotation(mut table: TableReader<'_>) -> Option<Rotation> {
-    let rpm = Limit::new(1..=6000, "rpm", PROFILES);
-    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
-    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
-    let step_rpm = table.required("step_rpm").integer::<u32>(&rpm);
-    let default_field = table.required("default_rpm");
-    let default_rpm = default_field.integer::<u32>(&rpm);
-    let start = table.required("start_azimuth_deg").number(&start_azimuth_limit());
-    if let (Some(min), Some(max), Some(step), Some(default), Some(place)) =
-        (min_rpm, max_rpm, step_rpm, default_rpm, default_field.place())
-        && !(min <= default && default <= max && default.is_multiple_of(step))
-    {
-        let label = format!("min_rpm is {min}, max_rpm is {max}, step_rpm is {step}");
-        let title = "`default_rpm` must be from `min_rpm` to `max_rpm`, a multiple of `step_rpm`";
-        table.fault(place.fault(title, label));
-    }
-    table.finish();
-    Some(Rotation {
-        min_rpm: min_rpm?,
-        max_rpm: max_rpm?,
-        step_rpm: step_rpm?,
-        default_rpm: default_rpm?,
-        start_azimuth_rad: start?.to_radians(),
-    })
-}
-
-fn return_modes(mut table: TableReader<'_>) -> Option<Vec<ReturnMode>> {
-    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
-    let field = table.required("modes");
-    let (items, place) = field.array(expected)?;
-    let modes: Vec<_> =
-        items.iter().map(|item| item.choice(&ReturnMode::WORDS, PROFILES)).collect();
-    if modes.is_empty() {
-        let label = format!("allowed: {expected}");
-        field.fault(place.fault("a firmware has at least one return mode", label));
-    }
-    table.finish();
-    let modes: Option<Vec<_>> = modes.into_iter().collect();
-    modes.filter(|modes| !modes.is_empty())
 }
 
 struct Packet {
@@ -192,13 +115,13 @@ fn packet(mut table: TableReader<'_>) -> Option<Packet> {
     let unit = Limit::new(1.0..=10.0, "mm", PROFILES);
     let distance_unit_mm = table.required("distance_unit_mm").number(&unit);
     let diffuse_full_scale = table.required("diffuse_full_scale").integer(&byte);
-    let dark_intensity = dark_intensity(&mut table);
+    let dark_intensity = spinning::dark_intensity(&mut table);
     let offset = Limit::new(0.0..=100.0, "us", PROFILES);
     let timestamp_offset_us = table.required("timestamp_offset_us").number(&offset);
     let azimuth_jitter_centideg = table.required("azimuth_jitter_centideg").number(&jitter());
     let flag = Limit::new(0..=0xffff, "", "the wire format: two bytes");
     let filler_flag = table.required("filler_flag").integer(&flag);
-    let lag_ms = table.required("lag_ms").number(&lag_limit());
+    let lag_ns = spinning::lag_ns(&mut table);
     table.finish();
     let packet = VelodynePacket {
         product_id: product_id?,
@@ -208,8 +131,7 @@ fn packet(mut table: TableReader<'_>) -> Option<Packet> {
         timestamp_offset_ns: (timestamp_offset_us? * 1000.0).round() as u64,
         filler_flag: filler_flag?,
     };
-    let lag_ns = (lag_ms? * 1e6).round() as u64;
-    Some(Packet { packet, azimuth_jitter_centideg: azimuth_jitter_centideg?, lag_ns })
+    Some(Packet { packet, azimuth_jitter_centideg: azimuth_jitter_centideg?, lag_ns: lag_ns? })
 }
 
 /// The numbers of a laser's row: name, lowest, highest, unit.

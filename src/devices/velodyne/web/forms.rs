@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::devices::hdl64e::profile::ReturnMode;
+use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::velodyne::control::{Configuration, Limits};
 
 /// The keys of each form, by its path.
