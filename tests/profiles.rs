@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use menura::config::profile::Profile;
 use menura::config::toml::diagnostic::SourceFile;
-use menura::devices::family::catalogue;
+use menura::devices::family::{catalogue, family_of};
 use menura::devices::hdl64e::profile::{Hdl64eProfile, LaserCalibration, LaserTable};
 
 fn folder() -> PathBuf {
@@ -169,4 +169,29 @@ fn reads_the_drivers_own_files() {
     assert_eq!((laser.rotational_rad, laser.distance_m), (-0.0698, 0.1));
     assert_eq!((laser.min_intensity, laser.max_intensity), (0, 255));
     assert_eq!(laser.horizontal_offset_m, 0.0);
+}
+
+#[test]
+fn a_described_profile_names_everything_a_user_needs() {
+    for profile in catalogue().profiles() {
+        let sections = family_of(profile).describe(profile);
+        let lines = sections.iter().flat_map(|(heading, rows)| {
+            let rows = rows.iter().map(|(key, value)| format!("{key}  {value}"));
+            std::iter::once((*heading).to_owned()).chain(rows)
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        let words: &[&str] = match profile.family.key() {
+            "velodyne-hdl64e" => &["rpm", "packets/s", "192.168.3.43:443", "return_mode"],
+            "sick-lms2xx" => &["75 revolutions/s", "rate_baud", "12.9"],
+            "velodyne" => &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"],
+            "gnss" => &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"],
+            "sick-lms1xx" => {
+                &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "output_range_deg"]
+            }
+            _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
+        };
+        for word in words {
+            assert!(text.contains(word), "{}: no {word} in\n{text}", profile.name);
+        }
+    }
 }

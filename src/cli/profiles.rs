@@ -99,29 +99,3 @@ fn bullets(text: &mut String, heading: &str, lines: &[String]) {
     }
     text.push('\n');
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shown_profile_names_everything_a_user_needs() {
-        for profile in catalogue().profiles() {
-            let text = show(profile);
-            let words: &[&str] = match profile.family.key() {
-                "velodyne-hdl64e" => &["rpm", "packets/s", "192.168.3.43:443", "return_mode"],
-                "sick-lms2xx" => &["75 revolutions/s", "rate_baud", "12.9"],
-                "velodyne" => &["rpm", "packets/s", "192.168.1.201:2368", "return_mode", "lasers"],
-                "gnss" => &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"],
-                "sick-lms1xx" => {
-                    &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "output_range_deg"]
-                }
-                _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
-            };
-            for word in words.iter().chain(&["sources", "unsure"]) {
-                assert!(text.contains(word), "{}: no {word} in\n{text}", profile.name);
-            }
-            assert!(profile.unsure.iter().chain(&profile.sources).all(|line| text.contains(line)));
-        }
-    }
-}

@@ -5,12 +5,14 @@
 mod imports;
 mod io;
 mod manifest;
+mod names;
 mod paths;
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use menura::devices::family::FAMILIES;
 use proc_macro2::{TokenStream, TokenTree};
 
 /// Files of `src/` that may say `unsafe`.
@@ -62,6 +64,14 @@ fn no_family_imports_another() {
     let families = imports::families(&files);
     assert!(families.len() >= 6, "{families:?}");
     report(files.iter().flat_map(|(name, text)| imports::family_faults(name, text, &families)));
+}
+
+#[test]
+fn a_family_is_named_in_its_room_and_the_table() {
+    let files = source_files();
+    let families = imports::families(&files);
+    let keys = FAMILIES.iter().map(|family| family.key()).collect();
+    report(files.iter().flat_map(|(name, text)| names::name_faults(name, text, &families, &keys)));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod response_read;
 pub mod responses;
 pub mod scenes;
 pub mod schedule;
+mod trajectory_read;
 mod wire_fault_read;
 mod world_read;
 

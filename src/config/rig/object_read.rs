@@ -3,9 +3,10 @@
 use super::parts::file_name;
 use glam::{DAffine3, DMat3, DVec3};
 
+use super::parts::{dotted, has_extension};
+use super::trajectory_read::{follow_ground, trajectory};
 use crate::config::rig::RobotConfig;
 use crate::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
-use crate::config::rig::world_read::{dotted, follow_ground, has_extension, trajectory};
 use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 use crate::frames::quat_from_rpy;
 

@@ -1,6 +1,7 @@
 //! What several tables of a rig have in common: names, seeds, addresses.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use super::DeviceConfig;
 use crate::config::toml::diagnostic::Place;
@@ -24,6 +25,17 @@ pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
         return None;
     }
     Some(name)
+}
+
+/// `.a, .b`
+pub(crate) fn dotted(extensions: &[&str]) -> String {
+    extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a path ends in one of these, whatever the case.
+pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
+    let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
+    allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 
 /// Any 64-bit number.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
+use super::trajectory_read::robot;
+use super::world_read::world;
 use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::cable_read::{self, Cabled};
 use crate::config::rig::fault_read::faults;
 use crate::config::rig::link_read::link;
 use crate::config::rig::response_read::{Named, responses, stimuli};
-use crate::config::rig::world_read::{robot, world};
 use crate::config::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
     SchedulerChoice, StampChoice, TrajectoryConfig,

@@ -1,0 +1,244 @@
+//! Reads `[robot]` of a rig, and the trajectories of the robot and of objects.
+
+use super::parts::{dotted, has_extension, socket};
+use super::{FeedConfig, RobotConfig, TrajectoryConfig};
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader};
+
+/// Extensions of trajectory files.
+const TRAJECTORY_EXTENSIONS: [&str; 5] = ["txt", "tum", "csv", "gpx", "vprp"];
+
+/// Most points of a trajectory of waypoints; more belong into a file.
+const MAX_WAYPOINTS: usize = 10_000;
+
+fn position_limit() -> Limit<f64> {
+    Limit::new(-100_000.0..=100_000.0, "m", "the World frame: flat, so near its origin")
+}
+
+fn yaw_limit() -> Limit<f64> {
+    Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way")
+}
+
+fn speed_limit() -> Limit<f64> {
+    Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
+}
+
+/// Reads `[robot]`. Also says where the trajectory is named.
+pub fn robot(mut table: TableReader<'_>) -> Option<(RobotConfig, Place)> {
+    let trajectory = table
+        .required("trajectory")
+        .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }")
+        .table("a trajectory")
+        .and_then(trajectory);
+    let follow_ground = follow_ground(&mut table, trajectory.as_ref());
+    table.finish();
+    let (trajectory, place) = trajectory?;
+    Some((RobotConfig { trajectory, follow_ground }, place))
+}
+
+/// Reads `follow_ground` of what moves as `trajectory` says.
+pub(crate) fn follow_ground(
+    table: &mut TableReader<'_>,
+    trajectory: Option<&(TrajectoryConfig, Place)>,
+) -> bool {
+    let field = table.optional("follow_ground");
+    let follows = field.boolean().unwrap_or(false);
+    if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
+        (follows, trajectory, field.place())
+    {
+        let label = "allowed: false; the sender of a feed says z, roll and pitch itself";
+        field.fault(place.fault("a feed cannot follow the ground", label));
+    }
+    follows
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Still,
+    Line,
+    Circle,
+    HalfSine,
+    Waypoints,
+    File,
+    Feed,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("still", Kind::Still),
+    ("line", Kind::Line),
+    ("circle", Kind::Circle),
+    ("half-sine", Kind::HalfSine),
+    ("waypoints", Kind::Waypoints),
+    ("file", Kind::File),
+    ("feed", Kind::Feed),
+];
+
+/// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
+pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
+    let kind = table.required("kind").choice(KINDS, "the rig format, trajectories")?;
+    let t = &mut table;
+    let place = t.place().clone();
+    let read = match kind {
+        Kind::Still => still(t),
+        Kind::Line => line(t),
+        Kind::Circle => circle(t),
+        Kind::HalfSine => half_sine(t),
+        Kind::Waypoints => waypoints(t),
+        Kind::Feed => feed(t),
+        Kind::File => {
+            let file = file(t);
+            table.finish();
+            return file;
+        }
+    };
+    table.finish();
+    Some((read?, place))
+}
+
+fn position(table: &mut TableReader<'_>, key: &'static str) -> [f64; 3] {
+    // A faulty one is told; its default is never used then.
+    table.optional(key).numbers::<3>(&position_limit()).unwrap_or_default()
+}
+
+fn angle(table: &mut TableReader<'_>, key: &'static str) -> f64 {
+    table.optional(key).number(&yaw_limit()).unwrap_or_default().to_radians()
+}
+
+fn still(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    Some(TrajectoryConfig::Still {
+        position_m: position(table, "position_m"),
+        yaw_rad: angle(table, "yaw_deg"),
+    })
+}
+
+fn line(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let start_m = position(table, "start_m");
+    let yaw_rad = angle(table, "yaw_deg");
+    let speed_m_s = table.required("speed_m_s").number(&speed_limit());
+    Some(TrajectoryConfig::Line { start_m, yaw_rad, speed_m_s: speed_m_s? })
+}
+
+fn circle(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let center_m = position(table, "center_m");
+    let radius = Limit::new(0.1..=100_000.0, "m", "the rig format, trajectories");
+    let radius_m = table.required("radius_m").number(&radius);
+    let start_angle_rad = angle(table, "start_angle_deg");
+    let speed = table.required("speed_m_s");
+    let both_ways = Limit::new(-100.0..=100.0, "m/s", "the rig format, trajectories");
+    let speed_m_s = speed.number(&both_ways);
+    if let (Some(value), Some(place)) = (speed_m_s, speed.place())
+        && value.abs() < 0.001
+    {
+        let label = "allowed: at least 0.001 m/s; negative runs clockwise";
+        let fault = place.fault("what runs on a circle moves", label);
+        speed.fault(fault.help("write kind = \"still\" for what stands"));
+    }
+    Some(TrajectoryConfig::Circle {
+        center_m,
+        radius_m: radius_m?,
+        speed_m_s: speed_m_s?,
+        start_angle_rad,
+    })
+}
+
+fn half_sine(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let length = Limit::new(0.1..=100_000.0, "m", "the rig format, trajectories");
+    let start_m = position(table, "start_m");
+    let yaw_rad = angle(table, "yaw_deg");
+    let length_m = table.required("length_m").number(&length);
+    let height = Limit::new(-10_000.0..=10_000.0, "m", "the rig format, trajectories");
+    let amplitude_m = table.required("amplitude_m").number(&height);
+    let speed_m_s = table.required("speed_m_s").number(&speed_limit());
+    Some(TrajectoryConfig::HalfSine {
+        start_m,
+        yaw_rad,
+        length_m: length_m?,
+        amplitude_m: amplitude_m?,
+        speed_m_s: speed_m_s?,
+    })
+}
+
+fn feed(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let listen = socket(&table.required("listen"));
+    let hold = Limit::new(10.0..=60_000.0, "ms", "the rig format, trajectories");
+    let hold_after_ms = table.optional("hold_after_ms").number(&hold).unwrap_or(500.0);
+    let position_m = position(table, "position_m");
+    let yaw_rad = angle(table, "yaw_deg");
+    let (listen, _) = listen?;
+    let hold_after_ns = (hold_after_ms * 1e6).round() as u64;
+    Some(TrajectoryConfig::Feed(FeedConfig { listen, hold_after_ns, position_m, yaw_rad }))
+}
+
+fn waypoints(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
+    let closed = table.optional("closed").boolean().unwrap_or(false);
+    let speed_m_s = table.required("speed_m_s").number(&speed_limit());
+    let fewest = if closed { 3 } else { 2 };
+    let expected = format!("{fewest} to {MAX_WAYPOINTS} points, each [x, y] or [x, y, z] in m");
+    let field = table.required("points_m");
+    let (items, place) = field.array(&expected)?;
+    if !(fewest..=MAX_WAYPOINTS).contains(&items.len()) {
+        let title = if closed {
+            "a closed path needs at least three waypoints"
+        } else {
+            "this is not a path of waypoints"
+        };
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        field.fault(place.fault(title, label).help("longer paths: kind = \"file\""));
+        return None;
+    }
+    let mut points_m: Vec<[f64; 3]> = Vec::new();
+    let mut complete = true;
+    let mut last: Option<[f64; 3]> = None;
+    for item in &items {
+        let point = waypoint(item);
+        complete &= point.is_some();
+        if let (Some(point), Some(place)) = (point, item.place()) {
+            if last == Some(point) {
+                let label = "move it, or leave it out";
+                field.fault(place.fault("a waypoint is the same as the one before", label));
+            }
+            points_m.push(point);
+        }
+        last = point;
+    }
+    if closed && complete && points_m.first() == points_m.last() {
+        let label = "closed = true returns to the first point by itself";
+        let place = items.last()?.place()?;
+        field.fault(place.fault("the last waypoint is the same as the first", label));
+    }
+    if !complete {
+        return None;
+    }
+    Some(TrajectoryConfig::Waypoints { points_m, speed_m_s: speed_m_s?, closed })
+}
+
+fn waypoint(item: &Field<'_>) -> Option<[f64; 3]> {
+    let expected = "[x, y] or [x, y, z] in m";
+    let (numbers, place) = item.array(expected)?;
+    if !(2..=3).contains(&numbers.len()) {
+        let label = format!("this has {}; allowed: {expected}", numbers.len());
+        item.fault(place.fault("a waypoint has two or three numbers", label));
+        return None;
+    }
+    let limit = position_limit();
+    let read: Vec<_> = numbers.iter().map(|number| number.number(&limit)).collect();
+    let read: Option<Vec<f64>> = read.into_iter().collect();
+    let read = read?;
+    Some([read[0], read[1], read.get(2).copied().unwrap_or(0.0)])
+}
+
+fn file(table: &mut TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
+    let expected = format!("the path of a file ({})", dotted(&TRAJECTORY_EXTENSIONS));
+    let path_field = table.required("path");
+    let path = path_field.text(&expected);
+    let speed_m_s = table.optional("speed_m_s").number(&speed_limit());
+    let closed = table.optional("closed").boolean().unwrap_or(false);
+    let path = path?;
+    if !has_extension(&path.value, &TRAJECTORY_EXTENSIONS) {
+        let title = format!("`{}` is not a trajectory file", path.value);
+        path_field.fault(path.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    let resolved = path.place.source.resolve(&path.value);
+    Some((TrajectoryConfig::File { path: resolved, speed_m_s, closed }, path.place))
+}

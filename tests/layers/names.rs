@@ -1,0 +1,111 @@
+//! Outside a family's own room nobody names it: its folder, its types and the words of its profiles'
+//! `driver` key stand in the table of the families only.
+//!
+//! Formats of `src/wire` may bear the name of the product they are of. `gnss` and `imu` are kinds of
+//! sensor too; of them only the folders in `src/devices` count.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use crate::paths::{paths_of, tokens_of};
+use crate::{Fault, fault};
+
+/// The table, and the list of modules.
+const TABLES: &[&str] = &["src/devices/family.rs", "src/devices/mod.rs"];
+/// Families whose name is a kind of sensor.
+const SENSOR_KINDS: &[&str] = &["gnss", "imu"];
+/// Experiments say which receiver and which IMU they try.
+const MAY_NAME_SENSOR_KINDS: &str = "src/validation/";
+
+/// The names in a file outside the rooms of `families`, whose `driver` words are `keys`.
+pub fn name_faults(
+    file: &str,
+    text: &str,
+    families: &BTreeSet<String>,
+    keys: &BTreeSet<&str>,
+) -> Vec<Fault> {
+    let in_room = families.iter().any(|family| file.starts_with(&format!("src/devices/{family}/")));
+    if in_room || file.starts_with("src/wire/") || TABLES.contains(&file) {
+        return Vec::new();
+    }
+    let (kinds, products): (Vec<&String>, Vec<&String>) =
+        families.iter().partition(|family| SENSOR_KINDS.contains(&family.as_str()));
+    let mut faults = Vec::new();
+    let is_name = |ident: &str| {
+        products.iter().any(|family| ident == *family || ident.starts_with(&camel_case(family)))
+    };
+    search(tokens_of(file, text), &is_name, keys, &mut |line, name| {
+        faults.push(fault(file, line, format!("names the family `{name}`")));
+    });
+    if !file.starts_with(MAY_NAME_SENSOR_KINDS) {
+        let of_kinds = paths_of(file, text).into_iter().filter_map(|path| match &*path.names {
+            [root, devices, kind, ..] if root == "crate" && devices == "devices" => kinds
+                .contains(&kind)
+                .then(|| fault(file, path.line, format!("names the family `{kind}`"))),
+            _ => None,
+        });
+        faults.extend(of_kinds);
+    }
+    faults
+}
+
+/// `SickLms1xx` of `sick_lms1xx`.
+fn camel_case(family: &str) -> String {
+    let parts = family.split('_').map(|part| part[..1].to_uppercase() + &part[1..]);
+    parts.collect()
+}
+
+fn search(
+    tokens: TokenStream,
+    is_name: &dyn Fn(&str) -> bool,
+    keys: &BTreeSet<&str>,
+    tell: &mut dyn FnMut(usize, &str),
+) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => search(group.stream(), is_name, keys, tell),
+            TokenTree::Ident(ident) => {
+                let name = ident.to_string();
+                if is_name(&name) {
+                    tell(ident.span().start().line, &name);
+                }
+            }
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                let word = text.trim_matches('"');
+                if text.starts_with('"') && keys.contains(word) && !SENSOR_KINDS.contains(&word) {
+                    tell(literal.span().start().line, word);
+                }
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+mod checker {
+    use super::*;
+    use crate::lines;
+
+    #[test]
+    fn finds_a_family_that_is_named_outside_its_room() {
+        let families = ["gnss", "hdl64e", "sick_lms1xx"].map(str::to_owned).into();
+        let keys = ["velodyne-hdl64e", "gnss", "sick-lms1xx"].into();
+        let text = "\
+use crate::devices::hdl64e::profile;
+use crate::devices::gnss::profile::Settings;
+use crate::sensors::gnss::SkySensor;
+// hdl64e and SickLms1xx
+fn f(lidar: &SickLms1xxProfile) {}
+const KEYS: [&str; 3] = [\"velodyne-hdl64e\", \"gnss\", \"a velodyne-hdl64e here\"];
+";
+        let find = |file| name_faults(file, text, &families, &keys);
+        let mut found = lines(&find("src/engine/mod.rs"));
+        found.sort_unstable();
+        assert_eq!(found, [1, 2, 5, 6]);
+        assert_eq!(lines(&find("src/validation/allan/mod.rs")).len(), 3);
+        for room in ["src/devices/hdl64e/mod.rs", "src/devices/family.rs", "src/wire/velodyne.rs"] {
+            assert_eq!(find(room), [], "{room}");
+        }
+    }
+}
