@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::capture::Captured;
-use super::data_flow::{DataFlow, Unit};
-use crate::wire::ParseError;
+use super::data_flow::DataFlow;
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::devices::decoder::Hints;
+use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Head};
+use crate::devices::family::FAMILIES;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
-use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
-use crate::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
 
-/// The port position packets go to.
-const POSITION_PORT: u16 = 8308;
 /// Flows beyond this are counted, not looked into.
 const MAX_FLOWS: usize = 64;
 
@@ -34,44 +33,17 @@ pub struct Analysis {
     pub others: BTreeMap<&'static str, u64>,
     /// Packets whose headers make no sense.
     pub broken: u64,
-    /// The user's word on who sends data packets.
-    forced: Option<Unit>,
-}
-
-/// A frame, looked into.
-#[derive(Clone, Debug)]
-pub enum Seen<'a> {
-    /// A datagram.
-    Udp {
-        /// Its headers.
-        datagram: Datagram<'a>,
-        /// What it carries.
-        payload: Payload,
-    },
-    /// Not UDP.
-    Other(&'static str),
-    /// Its headers make no sense.
-    Broken(ParseError),
-}
-
-impl<'a> Seen<'a> {
-    /// Looks into a frame.
-    pub fn in_frame(link: LinkType, frame: &'a [u8]) -> Self {
-        match Content::find(link, frame) {
-            Ok(Content::Udp(datagram)) => {
-                let payload = Payload::of(&datagram);
-                Seen::Udp { datagram, payload }
-            }
-            Ok(Content::Other(name)) => Seen::Other(name),
-            Err(error) => Seen::Broken(error),
-        }
-    }
+    /// Who may have sent a flow that is not looked into yet.
+    unseen: Senders,
 }
 
 impl Analysis {
-    /// Nothing seen yet; `forced` overrules the guess at who sends data packets.
-    pub fn new(forced: Option<Unit>) -> Self {
-        Self { forced, ..Self::default() }
+    /// Nothing seen yet.
+    ///
+    /// # Errors
+    /// What is wrong with the files that the hints name.
+    pub fn new(hints: &Hints<'_>) -> Result<Self, Diagnostics> {
+        Ok(Self { unseen: Senders::new(hints)?, ..Self::default() })
     }
 
     /// Takes the next packet.
@@ -80,33 +52,30 @@ impl Analysis {
         let (first, _) = self.span_unix_ns.unwrap_or((packet.unix_ns, packet.unix_ns));
         self.span_unix_ns = Some((first, packet.unix_ns));
         self.link.get_or_insert(packet.link);
-        match Seen::in_frame(packet.link, packet.frame) {
-            Seen::Udp { datagram, payload } => {
+        match Content::find(packet.link, packet.frame) {
+            Ok(Content::Udp(datagram)) => {
                 let index = self.flow_index(&datagram).or_else(|| {
                     (self.flows.len() < MAX_FLOWS).then(|| {
-                        self.flows.push(Flow::new(&datagram, packet.unix_ns));
+                        let senders = self.unseen.clone();
+                        self.flows.push(Flow::new(&datagram, packet.unix_ns, senders));
                         self.flows.len() - 1
                     })
                 });
                 match index {
-                    Some(index) => self.flows[index].see(&datagram, &payload, packet.unix_ns),
+                    Some(index) => self.flows[index].see(&datagram, packet.unix_ns),
                     None => self.crowded_out += 1,
                 }
             }
-            Seen::Other(name) => *self.others.entry(name).or_default() += 1,
-            Seen::Broken(_) => self.broken += 1,
+            Ok(Content::Other(name)) => *self.others.entry(name).or_default() += 1,
+            Err(_) => self.broken += 1,
         }
     }
 
-    /// Who sends this datagram's data packets, judged by the whole flow.
-    pub fn unit_of(&self, datagram: &Datagram<'_>) -> Unit {
-        let flow = self.flow_index(datagram).map(|index| &self.flows[index]);
-        flow.and_then(|flow| flow.data.as_ref()).map_or(Unit::Unknown, |data| self.unit(data))
-    }
-
-    /// Who sends a flow's data packets.
-    pub fn unit(&self, data: &DataFlow) -> Unit {
-        self.forced.unwrap_or_else(|| data.unit())
+    /// Who sent a datagram, judged by the whole flow, and what it is; `None` for a datagram that no
+    /// family sends.
+    pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
+        let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
+        flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
     /// The flow with the most data packets.
@@ -129,40 +98,69 @@ impl Analysis {
     }
 }
 
-/// What a UDP payload is.
-#[derive(Clone, Debug)]
-pub enum Payload {
-    /// A lidar's points.
-    Data(Box<DataPacket>),
-    /// A lidar's GPS and housekeeping.
-    Position(Box<PositionPacket>),
-    /// Something else.
-    Unknown,
+/// Who may have sent a flow: a decoder of each family that sends datagrams.
+#[derive(Debug)]
+pub struct Senders(Vec<Box<dyn DatagramDecoder>>);
+
+impl Clone for Senders {
+    fn clone(&self) -> Self {
+        Self(self.0.iter().map(|decoder| decoder.boxed_clone()).collect())
+    }
 }
 
-impl Payload {
-    /// Decodes a datagram's payload.
-    pub fn of(datagram: &Datagram<'_>) -> Self {
-        let ports = [datagram.source.port(), datagram.destination.port()];
-        match datagram.payload.len() {
-            DATA_PACKET_LEN => match DataPacket::parse(datagram.payload) {
-                Ok(packet) if packet.blocks.iter().any(|b| Bank::from_flag(b.flag).is_some()) => {
-                    Payload::Data(Box::new(packet))
-                }
-                _ => Payload::Unknown,
-            },
-            POSITION_PACKET_LEN => match PositionPacket::parse(datagram.payload) {
-                Ok(packet)
-                    if ports.contains(&POSITION_PORT)
-                        || packet.nmea().is_some_and(|nmea| nmea.starts_with("$GP")) =>
-                {
-                    Payload::Position(Box::new(packet))
-                }
-                _ => Payload::Unknown,
-            },
-            _ => Payload::Unknown,
+impl Default for Senders {
+    fn default() -> Self {
+        Self::new(&Hints::default()).expect("no hints, no file to read")
+    }
+}
+
+impl Senders {
+    /// All families, nothing seen yet.
+    ///
+    /// # Errors
+    /// What is wrong with the files that the hints name.
+    pub fn new(hints: &Hints<'_>) -> Result<Self, Diagnostics> {
+        let decoders =
+            FAMILIES.iter().filter_map(|family| family.datagram_decoder(hints).transpose());
+        decoders.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The likeliest sender.
+    pub fn likeliest(&self) -> Option<&dyn DatagramDecoder> {
+        likeliest(self.0.iter().map(Box::as_ref))
+    }
+
+    /// The likeliest of those that may have sent a datagram, and what it is. `ports` are the
+    /// sender's and the receiver's.
+    pub fn of(&self, ports: [u16; 2], payload: &[u8]) -> Option<(&dyn DatagramDecoder, Head)> {
+        let able = |decoder: &&dyn DatagramDecoder| decoder.head(ports, payload).is_some();
+        let sender = likeliest(self.0.iter().map(Box::as_ref).filter(able))?;
+        Some((sender, sender.head(ports, payload)?))
+    }
+
+    fn learn(&mut self, datagram: &Datagram<'_>) {
+        for decoder in &mut self.0 {
+            if decoder.head(ports_of(datagram), datagram.payload).is_some() {
+                decoder.learn(datagram.payload);
+            }
         }
     }
+
+    /// Kinds of datagrams besides data that any family sends.
+    pub fn other_kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().flat_map(|decoder| decoder.other_kinds()).copied()
+    }
+}
+
+fn likeliest<'a>(
+    decoders: impl Iterator<Item = &'a dyn DatagramDecoder>,
+) -> Option<&'a dyn DatagramDecoder> {
+    decoders.max_by(|a, b| a.likelihood().total_cmp(&b.likelihood()))
+}
+
+/// The sender's port and the receiver's.
+pub fn ports_of(datagram: &Datagram<'_>) -> [u16; 2] {
+    [datagram.source.port(), datagram.destination.port()]
 }
 
 /// A value that should not change from packet to packet.
@@ -211,14 +209,16 @@ pub struct Flow {
     pub udp_checksum: Steady<UdpChecksum>,
     /// IP headers with a wrong checksum.
     pub bad_ip_checksums: u64,
+    /// Who may have sent them.
+    pub senders: Senders,
     /// Of the data packets among them.
     pub data: Option<Box<DataFlow>>,
-    /// Of the position packets among them.
-    pub position: Option<Box<PositionFlow>>,
+    /// How many there are of other kinds that a family sends.
+    pub other_kinds: BTreeMap<&'static str, u64>,
 }
 
 impl Flow {
-    fn new(datagram: &Datagram<'_>, unix_ns: i128) -> Self {
+    fn new(datagram: &Datagram<'_>, unix_ns: i128, senders: Senders) -> Self {
         let ipv4 = datagram.ipv4;
         Self {
             source: datagram.source,
@@ -232,8 +232,9 @@ impl Flow {
             identification: Steady::new(ipv4.map(|fields| fields.identification)),
             udp_checksum: Steady::new(datagram.udp_checksum),
             bad_ip_checksums: 0,
+            senders,
             data: None,
-            position: None,
+            other_kinds: BTreeMap::new(),
         }
     }
 
@@ -243,7 +244,7 @@ impl Flow {
         (span_ns > 0).then(|| (self.packets - 1) as f64 * 1e9 / span_ns as f64)
     }
 
-    fn see(&mut self, datagram: &Datagram<'_>, payload: &Payload, unix_ns: i128) {
+    fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) {
         self.packets += 1;
         self.last_unix_ns = unix_ns;
         self.ttl.see(datagram.ttl);
@@ -251,26 +252,16 @@ impl Flow {
         self.identification.see(datagram.ipv4.map(|fields| fields.identification));
         self.udp_checksum.see(datagram.udp_checksum);
         self.bad_ip_checksums += u64::from(datagram.ipv4.is_some_and(|fields| !fields.checksum_ok));
-        match payload {
-            Payload::Data(packet) => self.data.get_or_insert_default().see(packet, unix_ns),
-            Payload::Position(packet) => self.position.get_or_insert_default().see(packet),
-            Payload::Unknown => {}
+        self.senders.learn(datagram);
+        let Some((sender, head)) = self.senders.of(ports_of(datagram), datagram.payload) else {
+            return;
+        };
+        if head.kind == DATA {
+            let sweep = sender.sweep(datagram.payload);
+            let data = self.data.get_or_insert_default();
+            data.see(&head, &sweep, unix_ns, sender.has_stamps());
+        } else {
+            *self.other_kinds.entry(head.kind).or_default() += 1;
         }
-    }
-}
-
-/// The position packets of a flow.
-#[derive(Debug, Default)]
-pub struct PositionFlow {
-    /// How many.
-    pub packets: u64,
-    /// The last one.
-    pub last: PositionPacket,
-}
-
-impl PositionFlow {
-    fn see(&mut self, packet: &PositionPacket) {
-        self.packets += 1;
-        self.last = packet.clone();
     }
 }

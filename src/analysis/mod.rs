@@ -2,11 +2,13 @@
 //! implementation for live streams and recordings.
 
 pub mod capture;
-pub(crate) mod cloud;
-pub(crate) mod data_flow;
-pub(crate) mod flows;
-pub(crate) mod gaps;
+pub mod data_flow;
+pub mod flows;
+pub mod gaps;
 pub mod probe;
+pub mod report;
+pub(crate) mod rotation;
+pub(crate) mod spread;
 pub mod stream;
 pub(crate) mod twin;
 

@@ -11,11 +11,12 @@ use serde_json::{Map, Value};
 
 use super::ReportError;
 use crate::config::profile::Profile;
-use crate::devices::decoder::{
-    Frame, HEAD_LEN, Place, Scan, ScanTotals, StreamDecoder, Totals, stream_decoder,
-};
+use crate::devices::decoder::{Frame, Place, Scan, ScanTotals, StreamDecoder, Totals};
+use crate::devices::family::{FAMILIES, family_of};
 use crate::links::serial_record::SerialIndex;
 
+/// Bytes of a recording that tell whose it is.
+const HEAD_LEN: u64 = 1 << 14;
 /// Bytes read at once.
 const PORTION: usize = 1 << 16;
 
@@ -35,9 +36,9 @@ impl<'a> RecordedStream<'a> {
         let unreadable = |error: io::Error| ReportError::Input(error.to_string());
         let mut head = Vec::new();
         let file = File::open(path).map_err(unreadable)?;
-        file.take(HEAD_LEN as u64).read_to_end(&mut head).map_err(unreadable)?;
+        file.take(HEAD_LEN).read_to_end(&mut head).map_err(unreadable)?;
         let index = SerialIndex::beside(path).map_err(unreadable)?;
-        let mut decoder = stream_decoder(profile, &head);
+        let mut decoder = decoder_for(profile, &head);
         if decoder.needs_two_passes() {
             each_frame(path, decoder.as_mut(), |_, _| Ok(()))?;
             decoder.rewind();
@@ -133,6 +134,25 @@ impl<'a> RecordedStream<'a> {
         })?;
         Ok(totals)
     }
+}
+
+/// The decoder of a byte stream that begins with `head`: that of `profile`, if its family sends
+/// byte streams, else the likeliest.
+fn decoder_for(profile: Option<&Profile>, head: &[u8]) -> Box<dyn StreamDecoder> {
+    let of = |profile| -> Vec<_> {
+        FAMILIES.iter().filter_map(|family| family.stream_decoder(profile)).collect()
+    };
+    let named = if profile.is_some() { of(profile) } else { Vec::new() };
+    let decoders = if named.is_empty() { of(None) } else { named };
+    let rated = decoders.into_iter().map(|mut decoder| (decoder.likelihood(head), decoder));
+    // Of equals the first.
+    let likeliest = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    likeliest.expect("families with byte streams").1
+}
+
+/// Whether the family of `profile` sends byte streams.
+pub fn sends_streams(profile: &Profile) -> bool {
+    family_of(profile).stream_decoder(Some(profile)).is_some()
 }
 
 /// Calls `see` for every frame of a stream, with the decoder as it is after that frame; the

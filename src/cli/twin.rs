@@ -6,9 +6,6 @@
 
 mod plot;
 
-use crate::devices::family::catalogue;
-use crate::devices::velodyne::profile::VelodyneProfile;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -18,14 +15,14 @@ use super::CliError;
 use super::out_file::write_plot;
 use super::setup;
 use crate::analysis::capture::{CaptureReader, Source};
-use crate::analysis::twin::figures::{Figures, Headers, Spread};
-use crate::analysis::twin::position;
+use crate::analysis::twin::{Figures, table};
 use crate::config::rig::Rig;
+use crate::devices::decoder::Hints;
+use crate::devices::decoder::datagram::DatagramDecoder;
+use crate::devices::family::{catalogue, family_of};
 use crate::engine::record::{Framer, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
-use crate::wire::velodyne::ReturnMode;
-use crate::wire::velodyne::position::PpsStatus;
 
 /// A capture tells enough in this time.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -51,53 +48,39 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let profile = catalogue().profile(&self.profile)?;
-        let Some(driver) = profile.data::<VelodyneProfile>() else {
+        let hints = Hints { profile: Some(&profile), calibration: None };
+        let decoder = family_of(&profile).datagram_decoder(&hints)?;
+        let Some(decoder) = decoder else {
             let text = format!(
                 "error: {} has no twin: captures of this family are not compared",
                 profile.name
             );
             return Err(CliError::Input(text));
         };
-        let real = read(&self.capture)?;
-        let (Some(span), Some([mode, product])) = (real.span_unix_ns, real.factory_bytes) else {
-            let name = self.capture.display();
-            return Err(CliError::Input(format!("error: {name} has no Velodyne data packets")));
-        };
-        if product != driver.packet.product_id {
-            let text = format!(
-                "error: {} is of another product: byte 1205 is {product:#04x}, that of {} is {:#04x}",
-                self.capture.display(),
-                profile.name,
-                driver.packet.product_id,
-            );
+        let capture = self.capture.display();
+        let real = read(&self.capture, decoder.boxed_clone())?;
+        let Some(span) = real.span_unix_ns else {
+            let text = format!("error: {capture} has no data packets of this product's family");
             return Err(CliError::Input(text));
-        }
-        let step = f64::from(driver.rotation_rate_step_rpm);
-        let rate_rpm = ((real.rotation_rate_rpm() / step).round() * step)
-            .clamp(driver.min_rotation_rate_rpm.into(), driver.max_rotation_rate_rpm.into());
-        let mode = match ReturnMode::from_byte(mode) {
-            Some(ReturnMode::Last) => "last",
-            Some(ReturnMode::Dual) => "dual",
-            _ => "strongest",
         };
-        // A capture does not hold the minutes that its clock took to be set.
-        let pps = real.position.last.as_ref().and_then(|packet| packet.pps_status());
-        let clock = if pps == Some(PpsStatus::Locked) { "utc" } else { "free-running" };
+        let twin = real
+            .decoder
+            .twin(&profile, real.rotation_rate_rpm())
+            .map_err(|why| CliError::Input(format!("error: {capture} {why}")))?;
         let start = jiff::Timestamp::from_nanosecond(span.0).unwrap_or_default();
         let rig = format!(
             "start_utc = {start}\n[world]\nscene = {:?}\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
              [[device]]\nname = \"twin\"\nprofile = {:?}\n\
              mount = {{ translation_m = [0.0, 0.0, 1.5] }}\n\
              link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\n\
-             settings = {{ rotation_rate_rpm = {rate_rpm}, return_mode = {mode:?}, \
-             clock = {{ reference = {clock:?} }} }}\n",
-            self.scene, self.profile,
+             settings = {}\n",
+            self.scene, self.profile, twin.settings,
         );
         let rig = Rig::parse("the twin's rig", &rig, Path::new(""), &[], catalogue())?;
         let duration = Duration::from_nanos((span.1 - span.0).unsigned_abs() as u64).min(LONGEST);
-        let ours = emulate(&rig, duration)?;
-        let title = format!("{} beside {}", profile.name, self.capture.display());
-        print(&format!("{title}, {rate_rpm} rpm, {mode}\n{}", table(&real, &ours)))?;
+        let ours = emulate(&rig, duration, decoder)?;
+        let title = format!("{} beside {capture}", profile.name);
+        print(&format!("{title}, {}\n{}", twin.title, table(&real, &ours)))?;
         if let Some(file) = &self.plot {
             write_plot(&plot::draw(&title, &real, &ours), file, "both streams")?;
         }
@@ -112,10 +95,10 @@ fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-fn read(path: &Path) -> Result<Figures, CliError> {
+fn read(path: &Path, decoder: Box<dyn DatagramDecoder>) -> Result<Figures, CliError> {
     let told = |error| CliError::Input(format!("error: {}: {error}", path.display()));
     let mut reader = CaptureReader::open(Source::File(path)).map_err(told)?;
-    let mut figures = Figures::default();
+    let mut figures = Figures::new(decoder);
     while let Some(frame) = reader.next_frame() {
         let frame = frame.map_err(told)?;
         figures.see(frame.unix_ns, frame.link, frame.frame);
@@ -123,11 +106,15 @@ fn read(path: &Path) -> Result<Figures, CliError> {
     Ok(figures)
 }
 
-fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
+fn emulate(
+    rig: &Rig,
+    duration: Duration,
+    decoder: Box<dyn DatagramDecoder>,
+) -> Result<Figures, CliError> {
     let world = setup::load_world(rig)?;
     let mut frames = Framer::new(&rig.devices[0].profile).expect("a device with datagrams");
     let mut frame = Vec::new();
-    let mut figures = Figures::default();
+    let mut figures = Figures::new(decoder);
     render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, output| {
         frame.clear();
         let payload = output.bytes().unwrap_or_default();
@@ -138,73 +125,4 @@ fn emulate(rig: &Rig, duration: Duration) -> Result<Figures, CliError> {
     })
     .map_err(|error: std::io::Error| CliError::failed("cannot emulate the unit", &error))?;
     Ok(figures)
-}
-
-/// One line a quantity.
-fn table(real: &Figures, ours: &Figures) -> String {
-    let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
-    let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
-        let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
-        let _ = writeln!(text, "{name:34} {real:14.3} {ours:14.3} {:+12.3}", ours - real);
-    };
-    let spread =
-        |name: &str, unit: &str, row: &mut dyn FnMut(&str, f64, f64, &str), pair: [&Spread; 2]| {
-            let [real, ours] = pair;
-            row(&format!("{name}, mean"), real.mean(), ours.mean(), unit);
-            row(&format!("{name}, deviation"), real.deviation(), ours.deviation(), unit);
-            row(&format!("{name}, 1 %"), real.quantile(0.01), ours.quantile(0.01), unit);
-            row(&format!("{name}, 99 %"), real.quantile(0.99), ours.quantile(0.99), unit);
-        };
-    row("data packets", real.packets as f64, ours.packets as f64, "");
-    spread("device spacing", "us", &mut row, [&real.device_spacing_us, &ours.device_spacing_us]);
-    spread("arrival spacing", "us", &mut row, [&real.arrival_spacing_us, &ours.arrival_spacing_us]);
-    let steps = [&real.azimuth_step_centideg, &ours.azimuth_step_centideg];
-    spread("azimuth step", "0.01 deg", &mut row, steps);
-    row("position packets", real.position.packets as f64, ours.position.packets as f64, "");
-    if real.position.packets > 1 {
-        let [real_position, our_position] = [&real.position, &ours.position];
-        let spacing = [&real_position.device_spacing_us, &our_position.device_spacing_us];
-        spread("position device spacing", "us", &mut row, spacing);
-        let spacing = [&real_position.arrival_spacing_us, &our_position.arrival_spacing_us];
-        spread("position arrival spacing", "us", &mut row, spacing);
-        // Between a data packet's first firing and its arrival lie its firings.
-        let ahead = |figures: &Figures| {
-            figures.delay_us.quantile(0.5) - figures.position.delay_us.quantile(0.5)
-        };
-        row("position delay less than data's", ahead(real), ahead(ours), "us");
-    }
-    row("points without return", 100.0 * real.empty_share(), 100.0 * ours.empty_share(), "%");
-    let [seen, dark] = [0, 1].map(|kind| [&real.intensity[kind], &ours.intensity[kind]]);
-    spread("their intensity", "", &mut row, dark);
-    spread("intensity of returns", "", &mut row, seen);
-    text + &headers(real, ours) + &position::table(&real.position, &ours.position)
-}
-
-fn headers(real: &Figures, ours: &Figures) -> String {
-    let (Some(real_headers), Some(our_headers)) = (&real.headers, &ours.headers) else {
-        return String::new();
-    };
-    let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
-    let rows = |figures: &Figures, headers: &Headers| {
-        let [mode, product] = figures.factory_bytes.unwrap_or_default();
-        [
-            ("from", headers.source.clone()),
-            ("to", headers.destination.clone()),
-            ("MAC from", headers.macs.map(|macs| mac(macs.0)).unwrap_or_default()),
-            ("MAC to", headers.macs.map(|macs| mac(macs.1)).unwrap_or_default()),
-            ("TTL", headers.ttl.to_string()),
-            ("don't fragment", format!("{:?}", headers.dont_fragment.unwrap_or_default())),
-            ("identification", headers.identification.unwrap_or_default().to_string()),
-            ("UDP checksum", if headers.has_checksum { "computed" } else { "zero" }.to_string()),
-            ("factory bytes", format!("{mode:02x} {product:02x}")),
-        ]
-    };
-    let mut text = String::new();
-    for ((name, real), (_, ours)) in
-        rows(real, real_headers).into_iter().zip(rows(ours, our_headers))
-    {
-        let verdict = if real == ours { "same" } else { "differs" };
-        let _ = writeln!(text, "{name:16} {real:>22} {ours:>22}  {verdict}");
-    }
-    text
 }

@@ -1,33 +1,26 @@
 //! What devices have sent, read back.
 //!
 //! A family that can be read back has decoders: a [`StreamDecoder`] takes the bytes of a serial
-//! line or a TCP connection apart into frames. What is counted over all frames, where recordings
+//! line or a TCP connection apart into frames, a [`datagram::DatagramDecoder`] reads datagrams. What is counted over all frames, where recordings
 //! come from and how a report is laid out is [`crate::analysis`]'s affair.
 
+pub mod datagram;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{gnss, imu, sick_lms1xx, sick_lms2xx};
 use crate::config::profile::Profile;
 
-/// Bytes of a recording that tell whose it is.
-pub const HEAD_LEN: usize = 1 << 14;
-
-/// A family's decoders.
-pub trait Decoders: Sync {
-    /// Of byte streams that a unit of the family sends: of each protocol it speaks, or of the one
-    /// that `profile` speaks; none for another family's profile.
-    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>>;
+/// What the user knows of a recording's sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hints<'a> {
+    /// Its firmware.
+    pub profile: Option<&'a Profile>,
+    /// A file with the unit's own calibration.
+    pub calibration: Option<&'a Path>,
 }
-
-/// The families that can be read back.
-const DECODERS: [&dyn Decoders; 4] = [
-    &gnss::decoder::GnssDecoders,
-    &imu::decoder::ImuDecoders,
-    &sick_lms1xx::decoder::ColaDecoders,
-    &sick_lms2xx::decoder::LmsDecoders,
-];
 
 /// Takes a byte stream apart into frames, whatever portions it comes in.
 pub trait StreamDecoder {
@@ -58,7 +51,12 @@ pub trait StreamDecoder {
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
         let own: u64 = frames.filter(|frame| frame.is_telling).map(|frame| frame.length).sum();
         self.rewind();
-        own as f64 / head.len().max(1) as f64
+        (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
+    }
+
+    /// The likelihood of a stream that has no telling frame: above 0 if any bytes can be read.
+    fn least_likelihood(&self) -> f64 {
+        0.0
     }
 
     /// Whose bytes these are, in the title of a plot.
@@ -190,23 +188,6 @@ impl ScanTotals {
         let (first_s, last_s) = self.times_s?;
         (self.count > 1 && last_s > first_s).then(|| (self.count - 1) as f64 / (last_s - first_s))
     }
-}
-
-/// The decoder of a byte stream that begins with `head`: that of `profile`, if its family sends
-/// byte streams, else the likeliest.
-pub fn stream_decoder(profile: Option<&Profile>, head: &[u8]) -> Box<dyn StreamDecoder> {
-    let of = |profile| -> Vec<_> { DECODERS.iter().flat_map(|f| f.streams(profile)).collect() };
-    let named = if profile.is_some() { of(profile) } else { Vec::new() };
-    let decoders = if named.is_empty() { of(None) } else { named };
-    let rated = decoders.into_iter().map(|mut decoder| (decoder.likelihood(head), decoder));
-    // Of equals the first.
-    let likeliest = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    likeliest.expect("families with byte streams").1
-}
-
-/// Whether the family of `profile` sends byte streams.
-pub fn sends_streams(profile: &Profile) -> bool {
-    DECODERS.iter().any(|family| !family.streams(Some(profile)).is_empty())
 }
 
 /// A frame that is known by its fields alone.

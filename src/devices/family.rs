@@ -6,8 +6,11 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use super::decoder::datagram::DatagramDecoder;
+use super::decoder::{Hints, StreamDecoder};
 use super::describe::Section;
 use super::{Built, gnss, hdl64e, imu, sick_lms1xx, sick_lms2xx, velodyne};
 use crate::config::profile::DeviceFaultKind;
@@ -16,6 +19,7 @@ use crate::config::profile::{
 };
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
+use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
@@ -95,6 +99,25 @@ pub trait Family: Sync + 'static {
     /// What `menura check` says of a unit's settings, a part of a line.
     fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
 
+    /// Reads the byte streams that a unit sends, of any firmware if `profile` is not known; `None`
+    /// if units send none.
+    fn stream_decoder(&self, _profile: Option<&Self::Profile>) -> Option<Box<dyn StreamDecoder>> {
+        None
+    }
+
+    /// Reads the datagrams that a unit sends, with the unit's calibration from a file if one is
+    /// given; `None` if units send none.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    fn datagram_decoder(
+        &self,
+        _profile: Option<&Self::Profile>,
+        _calibration: Option<&Path>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        Ok(None)
+    }
+
     /// The unit's calibration as the text of a file with this extension; `None` for products that
     /// have none.
     fn calibration_file(
@@ -146,6 +169,18 @@ pub trait AnyFamily: FamilyReader {
     /// What `menura check` says of a device's settings.
     fn summary(&self, config: &DeviceConfig) -> String;
 
+    /// As [`Family::stream_decoder`]; `None` for another family's profile, too.
+    fn stream_decoder(&self, profile: Option<&Profile>) -> Option<Box<dyn StreamDecoder>>;
+
+    /// As [`Family::datagram_decoder`]; another family's profile is no hint.
+    ///
+    /// # Errors
+    /// What is wrong with the files that the hints name.
+    fn datagram_decoder(
+        &self,
+        hints: &Hints<'_>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
+
     /// As [`Family::calibration_file`].
     fn calibration_file(
         &self,
@@ -157,6 +192,11 @@ pub trait AnyFamily: FamilyReader {
 /// Data that this family has read itself.
 fn own<T: Any>(data: &dyn FamilyData) -> &T {
     data.get().expect("a family is handed what it has read itself")
+}
+
+/// What `family` has read of a profile, if it is one of its own.
+fn own_profile<'p, F: Family>(family: &F, profile: &'p Profile) -> Option<&'p F::Profile> {
+    (profile.family.key() == Family::key(family)).then(|| own(&*profile.data))
 }
 
 impl<F: Family> FamilyReader for F {
@@ -210,6 +250,22 @@ impl<F: Family> AnyFamily for F {
 
     fn summary(&self, config: &DeviceConfig) -> String {
         Family::summary(self, own(&*config.profile.data), own(&*config.settings))
+    }
+
+    fn stream_decoder(&self, profile: Option<&Profile>) -> Option<Box<dyn StreamDecoder>> {
+        let own = profile.map(|profile| own_profile(self, profile));
+        match own {
+            Some(None) => None,
+            own => Family::stream_decoder(self, own.flatten()),
+        }
+    }
+
+    fn datagram_decoder(
+        &self,
+        hints: &Hints<'_>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        let own = hints.profile.and_then(|profile| own_profile(self, profile));
+        Family::datagram_decoder(self, own, hints.calibration)
     }
 
     fn calibration_file(

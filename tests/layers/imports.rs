@@ -32,8 +32,7 @@ const SHARED_BY_FAMILIES: &[&str] =
     &["decoder", "describe", "family", "motor_stall", "spinning", "uart"];
 
 /// The files of `src/devices` that hold tables of the families.
-const TABLES_OF_FAMILIES: &[&str] =
-    &["src/devices/mod.rs", "src/devices/family.rs", "src/devices/decoder.rs"];
+const TABLES_OF_FAMILIES: &[&str] = &["src/devices/mod.rs", "src/devices/family.rs"];
 
 pub fn layer_of(file: &str) -> Option<&'static str> {
     let module = module_of(file)?;

@@ -1,6 +1,6 @@
 //! One sender's datagrams: arrival jitter, gaps, losses, order, the clocks' difference.
 //!
-//! Every packet has a time of its own: the stamp that a Velodyne writes into it, or, where there is
+//! Every packet has a time of its own: the stamp that the device writes into it, or, where there is
 //! none, its number times the period. Arrival minus that time, less the straight line under it
 //! (offset and rate of the two clocks, the least delay on the way), is the jitter.
 
@@ -8,9 +8,10 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::flows::Senders;
+use crate::devices::decoder::datagram::{DATA, Stamp};
 use crate::engine::timing::{ErrorFigures, ErrorRecord, Timeline};
 use crate::time::SimTime;
-use crate::wire::velodyne::{DATA_PACKET_LEN, DataPacket, HOUR_US};
 
 /// Packets by which a stream's kind and period are judged.
 const SAMPLE: usize = 32;
@@ -30,6 +31,9 @@ pub struct Stream {
     cut: u64,
     unrecognised: u64,
     unstamped: u64,
+    senders: Senders,
+    /// What the stream is called without and with times in its packets.
+    protocols: Option<[&'static str; 2]>,
     sample: Vec<Seen>,
     judged: Option<Judged>,
     first_ns: u64,
@@ -40,7 +44,7 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     arrival_ns: u64,
-    stamp_us: Option<u32>,
+    stamp: Option<Stamp>,
 }
 
 /// A stream whose kind is known.
@@ -50,11 +54,11 @@ struct Judged {
     period_ns: f64,
     start_ns: u64,
     /// The last stamp in order, and its own time since the first, nanoseconds.
-    last_stamp_us: u32,
+    last_stamp: Option<Stamp>,
     own_ns: i64,
     highest_ns: i64,
     taken: u64,
-    remembered: Vec<u32>,
+    remembered: Vec<Stamp>,
     lost: u64,
     gaps: u64,
     longest_gap_ns: i64,
@@ -74,7 +78,7 @@ pub struct StreamFigures {
     pub at: String,
     /// Who sent them.
     pub from: String,
-    /// `velodyne`, whose packets carry their time; `velodyne-s1`, whose do not; `other`.
+    /// The protocol, as the family of the sender names it; `other` if no family knows the packets.
     pub kind: String,
     /// Datagrams.
     pub packets: u64,
@@ -82,7 +86,7 @@ pub struct StreamFigures {
     pub bytes: u64,
     /// Datagrams longer than any product's.
     pub cut: u64,
-    /// Datagrams that are no Velodyne data packets.
+    /// Datagrams that are no data packets of any family.
     pub unrecognised: u64,
     /// Datagrams that the kernel did not stamp.
     pub unstamped: u64,
@@ -119,12 +123,16 @@ impl Stream {
         self.packets += 1;
         self.bytes += payload.len() as u64;
         self.cut += u64::from(is_cut);
-        let data = (payload.len() == DATA_PACKET_LEN && !is_cut)
-            .then(|| DataPacket::parse(payload).ok())
-            .flatten();
-        if data.is_none() {
+        // A family's data packets are told by their contents, whatever the port.
+        let sender = self.senders.of([0; 2], payload);
+        let data = sender.filter(|(_, head)| head.kind == DATA && !is_cut);
+        if let Some((sender, _)) = data {
+            self.protocols.get_or_insert_with(|| [false, true].map(|has| sender.protocol(has)));
+        } else {
             self.unrecognised += 1;
         }
+        let stamp =
+            data.and_then(|(_, head)| head.stamp).filter(|stamp| stamp.us < stamp.period_us);
         let Some(arrival_ns) = arrival_ns else {
             self.unstamped += 1;
             return;
@@ -133,8 +141,7 @@ impl Stream {
             self.first_ns = arrival_ns;
         }
         self.last_ns = arrival_ns;
-        let stamp_us = data.map(|data| data.timestamp_us()).filter(|us| *us < HOUR_US);
-        let seen = Seen { arrival_ns, stamp_us };
+        let seen = Seen { arrival_ns, stamp };
         if let Some(judged) = &mut self.judged {
             return judged.take(seen);
         }
@@ -160,10 +167,12 @@ impl Stream {
         }
         let span_s = self.last_ns.saturating_sub(self.first_ns) as f64 * 1e-9;
         let stamped = self.packets - self.unstamped;
-        let kind = match &self.judged {
-            _ if self.unrecognised > self.packets / 2 => "other",
-            Some(judged) if judged.is_stamped => "velodyne",
-            _ => "velodyne-s1",
+        let is_stamped = self.judged.as_ref().is_some_and(|judged| judged.is_stamped);
+        let kind = match self.protocols {
+            Some(protocols) if self.unrecognised <= self.packets / 2 => {
+                protocols[usize::from(is_stamped)]
+            }
+            _ => "other",
         };
         let mut figures = StreamFigures {
             at: at.to_string(),
@@ -202,7 +211,7 @@ impl Judged {
         let arrival_ns = median(arrivals.map(|ns| ns as f64))?;
         let steps: Vec<f64> = sample
             .windows(2)
-            .filter_map(|w| Some(step_ns(w[0].stamp_us?, w[1].stamp_us?)))
+            .filter_map(|w| Some(w[1].stamp?.since_us(w[0].stamp?) * 1000))
             .filter(|ns| *ns > 0)
             .map(|ns| ns as f64)
             .collect();
@@ -220,7 +229,7 @@ impl Judged {
             is_stamped,
             period_ns,
             start_ns: first.arrival_ns,
-            last_stamp_us: first.stamp_us.unwrap_or_default(),
+            last_stamp: first.stamp,
             own_ns: 0,
             highest_ns: -1,
             taken: 0,
@@ -241,11 +250,11 @@ impl Judged {
     fn take(&mut self, seen: Seen) {
         let number = self.taken;
         if self.is_stamped {
-            let Some(stamp_us) = seen.stamp_us else { return };
-            if !self.follow(stamp_us) {
+            let Some(stamp) = seen.stamp else { return };
+            if !self.follow(stamp) {
                 return;
             }
-            self.compare_clocks(seen.arrival_ns, stamp_us);
+            self.compare_clocks(seen.arrival_ns, stamp);
         } else {
             self.own_ns = (number as f64 * self.period_ns) as i64;
         }
@@ -260,16 +269,16 @@ impl Judged {
     }
 
     /// Follows the packets' own time and counts what is wrong with it; whether the packet is new.
-    fn follow(&mut self, stamp_us: u32) -> bool {
-        if self.remembered.contains(&stamp_us) {
+    fn follow(&mut self, stamp: Stamp) -> bool {
+        if self.remembered.contains(&stamp) {
             self.duplicates += 1;
             return false;
         }
         if self.remembered.len() == REMEMBERED {
             self.remembered.remove(0);
         }
-        self.remembered.push(stamp_us);
-        let mut step_ns = step_ns(self.last_stamp_us, stamp_us);
+        self.remembered.push(stamp);
+        let mut step_ns = self.last_stamp.map_or(0, |last| stamp.since_us(last) * 1000);
         let periods = step_ns as f64 / self.period_ns;
         if !(-(REMEMBERED as f64)..=LONGEST_GAP).contains(&periods) {
             self.restarts += 1;
@@ -278,7 +287,7 @@ impl Judged {
             self.own_ns = self.highest_ns;
             step_ns = self.period_ns as i64;
         }
-        self.last_stamp_us = stamp_us;
+        self.last_stamp = Some(stamp);
         self.own_ns = self.own_ns.saturating_add(step_ns);
         let ahead_ns = self.own_ns.saturating_sub(self.highest_ns);
         if self.highest_ns < 0 {
@@ -299,9 +308,8 @@ impl Judged {
         true
     }
 
-    fn compare_clocks(&mut self, arrival_ns: u64, stamp_us: u32) {
-        let past_hour_us = (arrival_ns / 1000 % u64::from(HOUR_US)) as u32;
-        let offset_us = step_ns(stamp_us, past_hour_us) / 1000;
+    fn compare_clocks(&mut self, arrival_ns: u64, stamp: Stamp) {
+        let offset_us = Stamp::of(arrival_ns.into(), stamp.period_us).since_us(stamp);
         let least = self.least_offset_us.get_or_insert(offset_us);
         *least = offset_us.min(*least);
     }
@@ -340,13 +348,6 @@ impl Judged {
     }
 }
 
-/// From one time past the hour to another, the shorter way round, nanoseconds.
-fn step_ns(from_us: u32, to_us: u32) -> i64 {
-    let hour = i64::from(HOUR_US);
-    let step = (i64::from(to_us) - i64::from(from_us)).rem_euclid(hour);
-    1000 * if step >= hour / 2 { step - hour } else { step }
-}
-
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut all: Vec<f64> = values.collect();
     let middle = all.len() / 2;
@@ -356,6 +357,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::velodyne::{DATA_PACKET_LEN, HOUR_US};
     use proptest::prelude::*;
 
     const AT: &str = "127.0.0.1:2368";

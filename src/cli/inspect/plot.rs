@@ -2,16 +2,9 @@
 
 use glam::DVec3;
 
-use super::Hints;
-use crate::analysis::capture::{CaptureError, CaptureReader, Source};
-use crate::analysis::cloud::{CloudDecoder, CloudPoint, table_of};
-use crate::analysis::data_flow::{DataFlow, Unit};
-use crate::analysis::flows::{Analysis, Payload, Seen};
+use crate::analysis::rotation::Rotation;
+use crate::devices::decoder::datagram::CloudPoint;
 use crate::plot::{Area, Axis, Colour, ColourBar, Figure, HEIGHT, INTENSITY, Panel, RANGE};
-use crate::wire::velodyne::Bank;
-
-/// More points than any rotation has: 300 rpm at 4.8 million a second is a fifth of this.
-const MAX_POINTS: usize = 5_000_000;
 
 /// Width and height of the view from above; the seat views stand to the right of it.
 const ABOVE: (f64, f64) = (920.0, 844.0);
@@ -23,133 +16,22 @@ const SEAT_ROWS_PX: f64 = 141.0;
 /// The sensor itself, seen from above.
 const SENSOR: Colour = Colour([20, 20, 25]);
 
-/// Why a rotation cannot be drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum PlotError {
-    /// The capture.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-    /// Nothing to draw.
-    #[error("nothing to draw: no lidar's data packets in it")]
-    NoData,
-    /// The angles are not known.
-    #[error(
-        "the calibration of this HDL-64E is not known: it is not in the status bytes (a second and \
-         a half of an S2 or S3 holds it); give it with --calibration FILE.yaml or --profile NAME"
-    )]
-    NoCalibration,
-    /// No table for the model.
-    #[error("drawing {0} is not supported")]
-    NoTable(&'static str),
-    /// Beyond the end.
-    #[error("rotation {asked} is not whole in it; it has {whole}")]
-    NoRotation {
-        /// The one asked for.
-        asked: u64,
-        /// How many there are.
-        whole: u64,
-    },
-    /// Not a rotation.
-    #[error("rotation {0} has no end: no lidar sends so many points")]
-    Endless(u64),
-}
+/// A rotation that is drawn.
+pub(super) struct Drawing<'a>(pub &'a Rotation);
 
-/// One rotation, ready to be drawn.
-#[derive(Debug)]
-pub struct Rotation {
-    unit: Unit,
-    number: u64,
-    calibration: &'static str,
-    elevations_rad: (f64, f64),
-    beam_spacing_rad: f64,
-    cloud: Vec<CloudPoint>,
-}
+impl std::ops::Deref for Drawing<'_> {
+    type Target = Rotation;
 
-/// Collects rotation `number` (1 is the first whole one) of the flow with the most data packets.
-pub fn rotation(
-    source: Source<'_>,
-    analysis: &Analysis,
-    hints: &Hints,
-    number: u64,
-) -> Result<Rotation, PlotError> {
-    let (flow, data) = analysis.main_data_flow().ok_or(PlotError::NoData)?;
-    let unit = analysis.unit(data);
-    let (decoder, calibration) = decoder(unit, data, hints)?;
-    let mut rotation = Rotation {
-        unit,
-        number,
-        calibration,
-        elevations_rad: decoder.elevations_rad(),
-        beam_spacing_rad: decoder.beam_spacing_rad(),
-        cloud: Vec::new(),
-    };
-    let mut reader = CaptureReader::open(source)?;
-    let mut current = 0;
-    let mut last_azimuth = None;
-    // A fault of the file was told before; what precedes it can be drawn.
-    while let Some(Ok(captured)) = reader.next_frame() {
-        let Seen::Udp { datagram, payload: Payload::Data(packet) } =
-            Seen::in_frame(captured.link, captured.frame)
-        else {
-            continue;
-        };
-        if (datagram.source, datagram.destination) != (flow.source, flow.destination) {
-            continue;
-        }
-        for (index, block) in packet.blocks.iter().enumerate() {
-            if Bank::from_flag(block.flag).is_none() {
-                continue;
-            }
-            let azimuth = block.azimuth_centideg;
-            // Far back is past zero; a little back is jitter.
-            let last = last_azimuth.replace(azimuth).unwrap_or(azimuth);
-            current += u64::from(last.saturating_sub(azimuth) > 18_000);
-            if current == number {
-                decoder.decode(&packet, index, &mut rotation.cloud);
-            }
-            if rotation.cloud.len() > MAX_POINTS {
-                return Err(PlotError::Endless(number));
-            }
-            if current > number {
-                return Ok(rotation);
-            }
-        }
-    }
-    Err(PlotError::NoRotation { asked: number, whole: current.saturating_sub(1) })
-}
-
-/// The decoder of a unit, and where its calibration is from.
-fn decoder(
-    unit: Unit,
-    data: &DataFlow,
-    hints: &Hints,
-) -> Result<(CloudDecoder, &'static str), PlotError> {
-    match unit {
-        Unit::Hdl64e(_) => {
-            let streamed = data.table.as_ref().map(|status| table_of(status));
-            let (table, from) = if let Some(table) = &hints.calibration {
-                (table, "calibration from a file")
-            } else if let Some(table) = &streamed {
-                (table, "calibration from the stream")
-            } else if let Some(table) = &hints.profile_calibration {
-                (table, "calibration of the profile")
-            } else {
-                return Err(PlotError::NoCalibration);
-            };
-            Ok((CloudDecoder::hdl64e(table), from))
-        }
-        Unit::Other(model) => CloudDecoder::fixed(model)
-            .map(|decoder| (decoder, "angles of the model"))
-            .ok_or(PlotError::NoTable(model.name())),
-        Unit::Unknown => Err(PlotError::NoTable("an unknown lidar")),
+    fn deref(&self) -> &Rotation {
+        self.0
     }
 }
 
-impl Rotation {
+impl Drawing<'_> {
     /// Draws the picture; `name` is the capture's.
-    pub fn draw(&self, name: &str) -> Figure {
+    pub(super) fn draw(&self, name: &str) -> Figure {
         let file = name.rsplit('/').next().unwrap_or(name);
-        let title = format!("{file}: rotation {} of {}", self.number, self.unit.name());
+        let title = format!("{file}: rotation {} of {}", self.number, self.model);
         let mut figure = Figure::new(ABOVE.0 + SEAT.0, title);
         figure.note(format!("{} returns, {}", self.cloud.len(), self.calibration));
         let (width, height) = ABOVE;
@@ -325,7 +207,7 @@ mod tests {
 
     fn rotation(positions: &[[f64; 3]]) -> Rotation {
         Rotation {
-            unit: Unit::Unknown,
+            model: "a lidar".to_owned(),
             number: 1,
             calibration: "none",
             elevations_rad: (-0.4, 0.05),
@@ -339,6 +221,7 @@ mod tests {
         // 8 m ahead, 4 m to the left: the square reaches 10 m. In the seat views it lies 26.6 degrees
         // to the left of straight ahead, and nowhere behind.
         let rotation = rotation(&[[8.0, 4.0, 0.0]; 50]);
+        let rotation = Drawing(&rotation);
         let figure = rotation.draw("x");
         let sensor = figure.dots_of(SENSOR)[0];
         let above = figure.dots_of(HEIGHT.at(0.0))[0];

@@ -1,6 +1,7 @@
 //! Both streams' distributions, one above the other.
 
-use crate::analysis::twin::figures::{Figures, Spread};
+use crate::analysis::spread::Spread;
+use crate::analysis::twin::Figures;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
 const BINS: usize = 80;

@@ -4,30 +4,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::profile::GnssProfile;
-use crate::config::profile::Profile;
-use crate::devices::decoder::{
-    Decoders, Fields, Frame as Found, Place, StreamDecoder, Totals, object_of,
-};
+use crate::devices::decoder::{Fields, Frame as Found, Place, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Piece};
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::nmea::{RawSentence, Sentence};
 use crate::wire::ubx::{Frame, Message};
 
-/// Decoders of the family.
-pub(crate) struct GnssDecoders;
-
-impl Decoders for GnssDecoders {
-    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        match profile.map(|profile| profile.data::<GnssProfile>()) {
-            None | Some(Some(_)) => vec![Box::new(GnssDecoder::default())],
-            Some(None) => Vec::new(),
-        }
-    }
-}
-
 #[derive(Default)]
-struct GnssDecoder {
+pub(super) struct GnssDecoder {
     framer: Framer<GnssStream>,
     noise_bytes: u64,
 }
@@ -57,6 +41,10 @@ impl StreamDecoder for GnssDecoder {
 
     fn rewind(&mut self) {
         *self = Self::default();
+    }
+
+    fn least_likelihood(&self) -> f64 {
+        f64::MIN_POSITIVE
     }
 
     fn title(&self) -> &'static str {

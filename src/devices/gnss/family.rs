@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::profile::{GnssProfile, GnssSettings};
-use super::{Gnss, describe, profile_read};
+use super::{Gnss, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 use crate::sensors::gnss::SkySensor;
@@ -67,5 +68,9 @@ impl Family for GnssFamily {
         let outputs: Vec<_> = outputs.chain(settings.messages.iter().map(String::as_str)).collect();
         let rate = 1e9 / settings.period_ns as f64;
         format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
+    }
+
+    fn stream_decoder(&self, _profile: Option<&GnssProfile>) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::GnssDecoder::default()))
     }
 }

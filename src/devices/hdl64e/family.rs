@@ -1,15 +1,18 @@
 //! The HDL-64E as a family.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::profile::{Hdl64eProfile, Hdl64eSettings};
-use super::{Hdl64e, describe, profile_read};
+use super::{Hdl64e, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
+use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{CalibrationError, Family, Unit};
 use crate::devices::motor_stall::MOTOR_STALL;
@@ -99,5 +102,13 @@ impl Family for Hdl64eFamily {
             "xml" => Ok(table.to_xml()),
             _ => table.to_yaml().map_err(|error| CalibrationError(error.to_string())),
         })
+    }
+
+    fn datagram_decoder(
+        &self,
+        profile: Option<&Hdl64eProfile>,
+        calibration: Option<&Path>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        Ok(Some(Box::new(decoder::Hdl64eDecoder::new(profile, calibration)?)))
     }
 }

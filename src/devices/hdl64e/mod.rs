@@ -11,6 +11,7 @@
 
 pub mod calibration;
 mod calibration_xml;
+pub(crate) mod decoder;
 mod describe;
 mod family;
 mod optics;

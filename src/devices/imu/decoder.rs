@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::profile::ImuProfile;
-use crate::config::profile::Profile;
-use crate::devices::decoder::{Decoders, Fields, Frame, Place, StreamDecoder, Totals, object_of};
+use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
 use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::framer::{Framer, Framing};
@@ -15,28 +13,8 @@ use crate::wire::vectornav::binary::{BinaryPacket, Group};
 use crate::wire::vectornav::{self, VectorNav};
 use crate::wire::xbus::{self, Item, Xbus, mid};
 
-/// Decoders of the family: one a protocol.
-pub(crate) struct ImuDecoders;
-
-impl Decoders for ImuDecoders {
-    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        let protocols = match profile.map(|profile| profile.data::<ImuProfile>()) {
-            None => vec![
-                ImuProtocol::FdiLink,
-                ImuProtocol::VectorNav,
-                ImuProtocol::Xbus,
-                ImuProtocol::Mip,
-                ImuProtocol::SbgEcom,
-                ImuProtocol::Phone,
-            ],
-            Some(Some(driver)) => vec![driver.dialect.protocol()],
-            Some(None) => Vec::new(),
-        };
-        protocols.into_iter().map(decoder).collect()
-    }
-}
-
-fn decoder(protocol: ImuProtocol) -> Box<dyn StreamDecoder> {
+/// Of one protocol.
+pub(super) fn decoder(protocol: ImuProtocol) -> Box<dyn StreamDecoder> {
     match protocol {
         ImuProtocol::FdiLink => ImuDecoder::boxed(protocol, FdiLink, fdilink_frame),
         ImuProtocol::VectorNav => ImuDecoder::boxed(protocol, VectorNav, vectornav_frame),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::profile::{ImuProfile, ImuProtocol, ImuSettings};
-use super::{Imu, describe, profile_read};
+use super::{Imu, decoder, describe, profile_read};
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 
@@ -56,5 +57,9 @@ impl Family for ImuFamily {
 
     fn summary(&self, _profile: &ImuProfile, settings: &ImuSettings) -> String {
         format!("{} Hz, {} baud", settings.rate_hz, settings.baud_rate)
+    }
+
+    fn stream_decoder(&self, _profile: Option<&ImuProfile>) -> Option<Box<dyn StreamDecoder>> {
+        Some(decoder::decoder(self.0))
     }
 }

@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::profile::SickLms1xxProfile;
-use crate::config::profile::Profile;
-use crate::devices::decoder::{
-    Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
-};
+use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::cola::Dialect;
 use crate::wire::cola::frame::{self, Cola};
 use crate::wire::cola::scan_data::{ScanData, ScanDataError};
@@ -18,19 +14,7 @@ use crate::wire::framer::Framer;
 /// No telegram is longer: five echoes with RSSI in CoLa-A take 60 kB.
 const LONGEST: usize = 1 << 20;
 
-/// Decoders of the family.
-pub(crate) struct ColaDecoders;
-
-impl Decoders for ColaDecoders {
-    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        match profile.map(|profile| profile.data::<SickLms1xxProfile>()) {
-            None | Some(Some(_)) => vec![Box::new(ColaDecoder::new())],
-            Some(None) => Vec::new(),
-        }
-    }
-}
-
-struct ColaDecoder {
+pub(super) struct ColaDecoder {
     framer: Framer<Cola>,
     framed_bytes: u64,
     dialects: BTreeMap<&'static str, u64>,
@@ -130,7 +114,7 @@ impl StreamDecoder for ColaDecoder {
 }
 
 impl ColaDecoder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             framer: Framer::new(Cola { max_content: LONGEST }),
             framed_bytes: 0,

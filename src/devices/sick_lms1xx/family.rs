@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::profile::{SickLms1xxProfile, SickLms1xxSettings};
-use super::{SickLms1xx, describe, profile_read};
+use super::{SickLms1xx, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 use crate::devices::motor_stall::MOTOR_STALL;
@@ -68,5 +69,12 @@ impl Family for SickLms1xxFamily {
     fn summary(&self, _profile: &SickLms1xxProfile, settings: &SickLms1xxSettings) -> String {
         let stream = settings.power_on_stream.map_or("off", |dialect| dialect.word());
         format!("{}, power-on stream {stream}", describe::mode_words(&settings.mode))
+    }
+
+    fn stream_decoder(
+        &self,
+        _profile: Option<&SickLms1xxProfile>,
+    ) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::ColaDecoder::new()))
     }
 }

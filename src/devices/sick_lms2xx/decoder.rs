@@ -9,10 +9,7 @@ mod words;
 use serde_json::{Map, Value, json};
 
 use super::profile::SickLms2xxProfile;
-use crate::config::profile::Profile;
-use crate::devices::decoder::{
-    Content, Decoders, Frame, Place, Scan, StreamDecoder, Totals, object_of,
-};
+use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::configuration::Configuration;
@@ -21,22 +18,8 @@ use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 use crate::wire::sick_lms2xx::reply::{Body, Reply};
 use crate::wire::sick_lms2xx::{FROM_SCANNER, Variant};
 
-/// Decoders of the family.
-pub(crate) struct LmsDecoders;
-
-impl Decoders for LmsDecoders {
-    fn streams(&self, profile: Option<&Profile>) -> Vec<Box<dyn StreamDecoder>> {
-        let variant = match profile.map(|profile| profile.data::<SickLms2xxProfile>()) {
-            None => None,
-            Some(Some(driver)) => (!driver.can_switch_variant).then_some(driver.defaults.variant),
-            Some(None) => return Vec::new(),
-        };
-        vec![Box::new(LmsDecoder { variant, ..LmsDecoder::default() })]
-    }
-}
-
 #[derive(Default)]
-struct LmsDecoder {
+pub(super) struct LmsDecoder {
     framer: Framer<Telegrams>,
     is_over: bool,
     bad_crcs: u64,
@@ -68,6 +51,13 @@ impl Told {
     fn mode(&self) -> MeasuringMode {
         let code = self.stated_mode.unwrap_or(self.guessed_mode);
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
+    }
+}
+
+impl LmsDecoder {
+    pub(super) fn new(profile: Option<&SickLms2xxProfile>) -> Self {
+        let fixed = profile.filter(|profile| !profile.can_switch_variant);
+        Self { variant: fixed.map(|profile| profile.defaults.variant), ..Self::default() }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
-use super::{SickLms2xx, describe, profile_read};
+use super::{SickLms2xx, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 use crate::devices::motor_stall::MOTOR_STALL;
@@ -67,5 +68,12 @@ impl Family for SickLms2xxFamily {
     fn summary(&self, _profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> String {
         let (baud, mode) = (settings.rate.baud(), settings.power_on_mode.word());
         format!("{}, {baud} baud, {mode}", describe::variant_words(&settings.variant))
+    }
+
+    fn stream_decoder(
+        &self,
+        profile: Option<&SickLms2xxProfile>,
+    ) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::LmsDecoder::new(profile)))
     }
 }

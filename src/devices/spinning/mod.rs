@@ -7,6 +7,7 @@
 pub(crate) mod backlog;
 pub mod clock;
 pub mod clock_settings;
+pub(crate) mod data_packet;
 pub mod motor_settings;
 pub(crate) mod planned;
 pub(crate) mod profile_read;

@@ -1,14 +1,18 @@
 //! The Velodynes with fixed optics as a family.
 
+use std::path::Path;
+
 use super::profile::{VelodyneProfile, VelodyneSettings};
-use super::{Velodyne, describe, profile_read};
+use super::{Velodyne, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
 };
 use crate::config::rig::LinkConfig;
+use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 use crate::devices::motor_stall::MOTOR_STALL;
@@ -87,5 +91,13 @@ impl Family for VelodyneFamily {
 
     fn summary(&self, _profile: &VelodyneProfile, settings: &VelodyneSettings) -> String {
         format!("{} rpm, {}", settings.rotation_rate_rpm, settings.return_mode.word())
+    }
+
+    fn datagram_decoder(
+        &self,
+        _profile: Option<&VelodyneProfile>,
+        _calibration: Option<&Path>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        Ok(Some(Box::new(decoder::VelodyneDecoder::default())))
     }
 }

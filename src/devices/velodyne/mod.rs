@@ -9,6 +9,7 @@
 
 mod boards;
 mod control;
+pub(crate) mod decoder;
 mod describe;
 mod family;
 mod inertial;

@@ -2,15 +2,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use menura::cli::inspect::{Options, Source, inspect};
+use menura::analysis::capture::Source;
+use menura::analysis::flows::Analysis;
+use menura::analysis::report::{Options, report};
+use menura::devices::decoder::Hints;
 
 fuzz_target!(|bytes: &[u8]| {
     let source = Source::Bytes(bytes);
+    let analysis = || Analysis::new(&Hints::default()).expect("no hints");
     let mut text = Vec::new();
-    let _ = inspect(source, &Options::new("fuzz", false), &mut text);
+    let _ = report(source, &Options::new("fuzz", false), analysis(), &mut text);
     assert!(std::str::from_utf8(&text).is_ok());
     let mut json = Vec::new();
-    if inspect(source, &Options::new("fuzz", true), &mut json).is_ok() {
+    if report(source, &Options::new("fuzz", true), analysis(), &mut json).is_ok() {
         assert!(json.ends_with(b"}\n"));
     }
 });

@@ -5,33 +5,37 @@
 //! decoders differ by centimetres: velodyne-decoder 3.1 adds the vertical offset to the height
 //! alone, corrects the height by the mean of x and y, and corrects nothing beyond the far point.
 
-use crate::devices::family::catalogue;
 use glam::DVec3;
 
+use crate::devices::decoder::datagram::{CloudPoint, PointSource};
 use crate::devices::hdl64e::profile::{
     FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
 };
-use crate::devices::velodyne::profile::VelodyneProfile;
+use crate::devices::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::StatusTable;
-use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, Point, SLOTS};
+use crate::wire::velodyne::{Bank, DataPacket, Model, Point};
 
-/// A return in space.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CloudPoint {
-    /// Forward, left, up of the sensor, metres.
-    pub position_m: DVec3,
-    /// Corrected, 0..=255.
-    pub intensity: f64,
+/// The points of a unit with this calibration, which is from `calibration`.
+pub(super) fn point_source(table: &LaserTable, calibration: &'static str) -> PointSource {
+    let cloud = Cloud::new(table);
+    PointSource {
+        calibration,
+        elevations_rad: table.lasers.iter().map(|laser| laser.vertical_rad).collect(),
+        decode: Box::new(move |payload, block, points| {
+            if let Some(packet) = data_packet::parse(payload)
+                && let Some(place) = data_packet::place_of_block(&packet, block)
+            {
+                cloud.decode(&packet, place, points);
+            }
+        }),
+    }
 }
 
-/// How a model's slots become points.
+/// How slots become points.
 #[derive(Clone, Debug)]
-pub struct CloudDecoder {
+struct Cloud {
     lasers: Vec<Laser>,
-    two_point_correction: bool,
-    distance_unit_m: f64,
-    /// Sixteen lasers that fire twice a block.
-    two_firings: bool,
+    has_two_points: bool,
 }
 
 /// A laser's calibration with its angles' sines and cosines.
@@ -41,56 +45,23 @@ struct Laser {
     vertical: (f64, f64),
 }
 
-impl CloudDecoder {
-    /// For an HDL-64E with its calibration.
-    pub fn hdl64e(table: &LaserTable) -> Self {
-        Self::new(table, Model::Hdl64e)
-    }
-
-    /// For a model whose angles are the same in every unit; `None` for other models.
-    pub fn fixed(model: Model) -> Option<Self> {
-        Some(Self::new(&fixed_table(model)?, model))
-    }
-
-    fn new(table: &LaserTable, model: Model) -> Self {
+impl Cloud {
+    fn new(table: &LaserTable) -> Self {
         let lasers = table.lasers.iter().map(|calibration| Laser {
             calibration: *calibration,
             vertical: libm::sincos(calibration.vertical_rad),
         });
-        Self {
-            lasers: lasers.collect(),
-            two_point_correction: table.two_point_correction,
-            distance_unit_m: model.distance_unit_m(),
-            two_firings: matches!(model, Model::Vlp16 | Model::PuckHiRes),
-        }
-    }
-
-    /// The lowest and the highest beam's elevation, radians.
-    pub fn elevations_rad(&self) -> (f64, f64) {
-        let angles = self.lasers.iter().map(|laser| laser.calibration.vertical_rad);
-        angles.fold((f64::MAX, f64::MIN), |(low, high), angle| (low.min(angle), high.max(angle)))
-    }
-
-    /// The mean angle between neighbouring beams, radians.
-    pub fn beam_spacing_rad(&self) -> f64 {
-        let (low, high) = self.elevations_rad();
-        (high - low) / self.lasers.len().saturating_sub(1).max(1) as f64
+        Self { lasers: lasers.collect(), has_two_points: table.two_point_correction }
     }
 
     /// Appends the returns of one block of a packet.
-    pub fn decode(&self, packet: &DataPacket, index: usize, cloud: &mut Vec<CloudPoint>) {
+    fn decode(&self, packet: &DataPacket, index: usize, cloud: &mut Vec<CloudPoint>) {
         let block = &packet.blocks[index];
         let Some(bank) = Bank::from_flag(block.flag) else { return };
-        let azimuth_deg = f64::from(block.azimuth_centideg) / 100.0;
+        let azimuth_rad = (f64::from(block.azimuth_centideg) / 100.0).to_radians();
         for (slot, point) in block.points.iter().enumerate() {
-            let (laser, azimuth_deg) = if self.two_firings {
-                let late = if slot < SLOTS / 2 { 0.0 } else { half_step_deg(packet, index) };
-                (slot % (SLOTS / 2), azimuth_deg + late)
-            } else {
-                (bank.first_laser() + slot, azimuth_deg)
-            };
-            if let Some(laser) = self.lasers.get(laser) {
-                cloud.extend(self.place(laser, azimuth_deg.to_radians(), *point));
+            if let Some(laser) = self.lasers.get(bank.first_laser() + slot) {
+                cloud.extend(self.place(laser, azimuth_rad, *point));
             }
         }
     }
@@ -103,14 +74,15 @@ impl CloudDecoder {
         let Laser { calibration, vertical: (sin_vertical, cos_vertical) } = *laser;
         let (sin, cos) = libm::sincos(azimuth_rad - calibration.rotational_rad);
         let (side, height) = (calibration.horizontal_offset_m, calibration.vertical_offset_m);
-        let distance_m = f64::from(point.distance) * self.distance_unit_m + calibration.distance_m;
+        let distance_m =
+            f64::from(point.distance) * Model::Hdl64e.distance_unit_m() + calibration.distance_m;
         // The device's own axes: x to the right, y forward.
         let flat = |distance_m: f64| distance_m * cos_vertical - height * sin_vertical;
         let x = |distance_m: f64| flat(distance_m) * sin - side * cos;
         let y = |distance_m: f64| flat(distance_m) * cos + side * sin;
 
         let near = |near_m: f64, near_correction_m: f64, along_m: f64| {
-            if !self.two_point_correction {
+            if !self.has_two_points {
                 return 0.0;
             }
             (calibration.distance_m - near_correction_m) * (along_m.abs() - near_m)
@@ -129,7 +101,7 @@ impl CloudDecoder {
 }
 
 /// The calibration of a status table.
-pub fn table_of(status: &StatusTable) -> LaserTable {
+pub(super) fn table_of(status: &StatusTable) -> LaserTable {
     let rad = |centideg: i16| (f64::from(centideg) / 100.0).to_radians();
     let metres = |mm: i16| f64::from(mm) / 1000.0;
     let lasers = status.lasers.iter().map(|laser| LaserCalibration {
@@ -156,37 +128,9 @@ fn corrected_intensity(calibration: &LaserCalibration, point: Point) -> f64 {
     intensity.max(calibration.min_intensity.into()).min(calibration.max_intensity.into())
 }
 
-/// Half the way to the next block's azimuth, degrees; of the last block, from the one before.
-fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
-    let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
-    // Two returns of one firing have the same azimuth: look past them.
-    let after = (index + 1..BLOCKS).map(|next| azimuth(next) - azimuth(index));
-    let before = (0..index).rev().map(|last| azimuth(index) - azimuth(last));
-    let step = after.chain(before).map(|step| step.rem_euclid(36_000)).find(|step| *step > 0);
-    f64::from(step.unwrap_or(0)) / 200.0
-}
-
-/// The lasers of the first profile of this model; firmwares differ in times alone.
-fn fixed_table(model: Model) -> Option<LaserTable> {
-    let lasers = catalogue().profiles().iter().find_map(|profile| {
-        let driver = profile.data::<VelodyneProfile>()?;
-        let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
-        is_it.then_some(&driver.lasers)
-    })?;
-    let lasers = lasers.iter().map(|laser| LaserCalibration {
-        vertical_rad: laser.elevation_rad,
-        rotational_rad: -laser.azimuth_offset_rad,
-        vertical_offset_m: laser.vertical_offset_m,
-        max_intensity: 255,
-        ..LaserCalibration::default()
-    });
-    Some(LaserTable { two_point_correction: false, lasers: lasers.collect() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::velodyne::Bank;
     use crate::wire::velodyne::hdl64e_status::{LaserRecord, StatusFormat};
 
     fn close(point: &CloudPoint, expected: [f64; 3], tolerance_m: f64) {
@@ -204,7 +148,7 @@ mod tests {
         packet
     }
 
-    fn only_point(decoder: &CloudDecoder, packet: &DataPacket, block: usize) -> CloudPoint {
+    fn only_point(decoder: &Cloud, packet: &DataPacket, block: usize) -> CloudPoint {
         let mut cloud = Vec::new();
         decoder.decode(packet, block, &mut cloud);
         let [point] = cloud[..] else { panic!("{cloud:?}") };
@@ -230,7 +174,7 @@ mod tests {
                 min_intensity: 25,
                 max_intensity: 255,
             };
-            let decoder = CloudDecoder::hdl64e(&table_of(&status));
+            let decoder = Cloud::new(&table_of(&status));
             only_point(&decoder, &packet(Bank::Lower, 1, 8, 0.0), 1)
         };
         let far_only = place(1245, 1245);
@@ -240,31 +184,6 @@ mod tests {
         let mut both = place(1313, 1354);
         both.position_m.z = -4.863_05;
         close(&both, [-5.836_7, -11.333_83, -4.863_05], 1e-4);
-    }
-
-    #[test]
-    fn the_fixed_models_points_are_where_another_decoder_puts_them() {
-        let vlp16 = CloudDecoder::fixed(Model::Vlp16).unwrap();
-        let first = only_point(&vlp16, &packet(Bank::Upper, 0, 3, 39.813), 0);
-        close(&first, [-6.799_49, -10.284_61, 0.643_94], 0.01);
-        let second = only_point(&vlp16, &packet(Bank::Upper, 0, 19, 39.813), 0);
-        close(&second, [-6.835_35, -10.260_81, 0.643_94], 0.01);
-        let hi_res = CloudDecoder::fixed(Model::PuckHiRes).unwrap();
-        let point = only_point(&hi_res, &packet(Bank::Upper, 0, 3, 39.813), 0);
-        close(&point, [-6.804_68, -10.292_45, 0.429_07], 0.01);
-        let hdl32e = CloudDecoder::fixed(Model::Hdl32e).unwrap();
-        let point = only_point(&hdl32e, &packet(Bank::Upper, 0, 15, 16.589), 0);
-        close(&point, [-6.816_01, -10.293_97, 0.0], 0.04);
-        let vlp32c = CloudDecoder::fixed(Model::Vlp32c).unwrap();
-        let mut packet = packet(Bank::Upper, 0, 5, 19.907);
-        packet.blocks[0].points[5].distance = 3087;
-        close(&only_point(&vlp32c, &packet, 0), [-6.556_23, -10.463_7, 0.0], 0.02);
-        packet.blocks[0].points[5].distance = 0;
-        let vls128 = CloudDecoder::fixed(Model::Vls128).unwrap();
-        packet.blocks[2].flag = Bank::Third.flag();
-        packet.blocks[2].azimuth_centideg = 12_345;
-        packet.blocks[2].points[6].distance = 3087;
-        close(&only_point(&vls128, &packet, 2), [-5.963_06, -10.801_17, -0.497_48], 0.02);
     }
 
     #[test]
@@ -279,7 +198,7 @@ mod tests {
             ..LaserCalibration::default()
         };
         let table = LaserTable { two_point_correction: true, lasers: vec![laser; 64] };
-        let decoder = CloudDecoder::hdl64e(&table);
+        let decoder = Cloud::new(&table);
         let point = |distance| Point { distance, intensity: 1 };
         let ahead = decoder.place(&decoder.lasers[0], 0.0, point(965)).unwrap();
         assert!((ahead.position_m.x - 1.90).abs() < 1e-9, "{ahead:?}");

@@ -1,0 +1,144 @@
+//! The report on a capture: what it holds as a whole, and a line a packet.
+//!
+//! # JSON
+//!
+//! With `--json`, standard output has one object a line. `"type": "packet"` lines come first, in
+//! the order of the file; the last line is `"type": "summary"`. Keys are only ever added.
+//!
+//! Every packet: `number` (from 1), `time_s` (since the first), `unix_ns` and `kind`:
+//! - `data`, `position`, `udp`: `source`, `destination` (`address:port`), `ttl`, `udp_checksum`
+//!   (`absent`, `good`, `bad`), `length` (payload, bytes), `missing` (bytes the capture left out);
+//!   IPv4 also `dont_fragment`, `identification`, `ip_checksum_ok`.
+//! - `data`: `model`, `distance_unit_m`, `blocks` (each `flag`, `first_laser`,
+//!   `azimuth_centideg`, `distance` and `intensity` of 32 slots, raw), `issues`; `timestamp_us`
+//!   but for the HDL-64E S1; HDL-64E S2 and S3 `status` (`type`, `type_byte`, `value`, `name`,
+//!   `text`) and `dual_return`; S1 `s1_status`; other models `return_mode`, `factory_bytes`.
+//! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
+//! - `other`: `protocol`. `broken`: `error`.
+//!
+//! Bytes of a serial line or a TCP connection (`.bin`, or `--profile`): an object for each frame, of
+//! type `frame`, `message` (GNSS) or `telegram` (LMS1xx and LMS5xx), with `number` (from 1),
+//! `offset`, `length` and `time_s` (when its first byte left, from the index beside the recording;
+//! else null), and then what the frame says:
+//! - LMS 2xx: `kind`; from a telegram `address` and `payload` or, of measured values, `unit`,
+//!   `partial`, `shift_deg`, `values` (raw), `ranges_m` (null where there is none), `reflectivity`,
+//!   `scan_index`, `telegram_index`, `status_byte`. Summary: `bytes`, `telegrams`, `frames` by kind,
+//!   `bad_crc`, `skipped_bytes`, `measuring_mode` and `scans`.
+//! - LMS1xx and LMS5xx: `dialect`, `name` (kind and name) and `content`; of a scan instead `status`,
+//!   `telegram_counter`, `scan_counter`, `start_us`, `transmission_us`, `scan_frequency_hz`,
+//!   `channels` (each `name`, `scale_factor`, `start_angle_deg`, `angular_step_deg`, `values`, raw),
+//!   `ranges_m` of the first echo (null where there is none) and `time`. Summary: `telegrams`,
+//!   `bytes`, `skipped_bytes`, `dialects`, `names`, `scans`, `broken_scans`, `counter_gaps` and
+//!   `duration_s`.
+//! - IMU: `kind` and the fields. Summary: `bytes`, `frames` by kind and `skipped_bytes`.
+//! - GNSS: `kind`; `nmea`: `address`, `fields` (text) and, for known types, `values`, or `error`;
+//!   `ubx`: `message` (its name), `class`, `id` and, for known messages, `values`, or `error`;
+//!   `rtcm3`: `message_type`; `noise`: bytes that are none of these. Summary: `bytes`, `messages`
+//!   (how many of each) and `noise_bytes`.
+//!
+//! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
+//! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
+//! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
+//! calibration of the 64 lasers included.
+
+mod json;
+mod text;
+mod words;
+
+use std::io::Write;
+
+use super::ReportError;
+use super::capture::{CaptureError, CaptureReader, Source};
+use super::flows::Analysis;
+
+/// How to report.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the capture is called in the report.
+    pub name: String,
+    /// For machines instead of people.
+    pub json: bool,
+    /// At most this many packets are printed.
+    pub packets: u64,
+}
+
+impl Options {
+    /// For a capture called `name`: all packets, told in full.
+    pub fn new(name: &str, json: bool) -> Self {
+        Self { name: name.to_owned(), json, packets: u64::MAX }
+    }
+}
+
+/// What a report was made from.
+#[derive(Debug)]
+pub struct Inspected {
+    /// All packets.
+    pub analysis: Analysis,
+    /// Why the capture was not read to its end.
+    pub fault: Option<CaptureError>,
+}
+
+/// Writes the report on a capture to `out`. Reads the capture twice: packets are told by what the
+/// whole says. `analysis` has seen nothing yet.
+///
+/// # Errors
+/// The capture cannot be read at all, or the report cannot be written.
+pub fn report(
+    source: Source<'_>,
+    options: &Options,
+    mut analysis: Analysis,
+    out: &mut dyn Write,
+) -> Result<Inspected, ReportError> {
+    let mut reader = CaptureReader::open(source).map_err(unreadable)?;
+    let format = reader.format();
+    let mut fault = None;
+    while let Some(packet) = reader.next_frame() {
+        match packet {
+            Ok(packet) => analysis.see(&packet),
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
+    }
+    let fault_text = fault.as_ref().map(ToString::to_string);
+    let summary = if options.json { json::summary } else { text::summary };
+    if !options.json {
+        summary(out, &options.name, format, &analysis, fault_text.as_deref())?;
+    }
+    print_packets(source, options, &analysis, out)?;
+    if options.json {
+        summary(out, &options.name, format, &analysis, fault_text.as_deref())?;
+    }
+    Ok(Inspected { analysis, fault })
+}
+
+fn print_packets(
+    source: Source<'_>,
+    options: &Options,
+    analysis: &Analysis,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    let Some((first_unix_ns, _)) = analysis.span_unix_ns.filter(|_| options.packets > 0) else {
+        return Ok(());
+    };
+    if !options.json {
+        writeln!(out)?;
+    }
+    let packet = if options.json { json::packet } else { text::packet };
+    let mut reader = CaptureReader::open(source).map_err(unreadable)?;
+    let count = options.packets.min(analysis.packets);
+    for _ in 0..count {
+        // The fault at the end was found before.
+        let Some(Ok(captured)) = reader.next_frame() else { break };
+        packet(out, analysis, &captured, first_unix_ns)?;
+    }
+    if !options.json && count < analysis.packets {
+        writeln!(out, "… and {} more", analysis.packets - count)?;
+    }
+    Ok(())
+}
+
+fn unreadable(error: CaptureError) -> ReportError {
+    ReportError::Input(error.to_string())
+}

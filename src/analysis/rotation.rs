@@ -1,0 +1,106 @@
+//! One rotation of a captured lidar as points in space.
+
+use super::capture::{CaptureError, CaptureReader, Source};
+use super::data_flow::passes_zero;
+use super::flows::{Analysis, ports_of};
+use crate::devices::decoder::datagram::{CloudPoint, DATA};
+use crate::wire::ethernet::Content;
+
+/// More points than any rotation has: 300 rpm at 4.8 million a second is a fifth of this.
+const MAX_POINTS: usize = 5_000_000;
+
+/// Why a rotation cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RotationError {
+    /// The capture.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// Nothing to draw.
+    #[error("nothing to draw: no lidar's data packets in it")]
+    NoData,
+    /// Where returns are in space is not known.
+    #[error("{0}")]
+    NoPoints(String),
+    /// Beyond the end.
+    #[error("rotation {asked} is not whole in it; it has {whole}")]
+    NoRotation {
+        /// The one asked for.
+        asked: u64,
+        /// How many there are.
+        whole: u64,
+    },
+    /// Not a rotation.
+    #[error("rotation {0} has no end: no lidar sends so many points")]
+    Endless(u64),
+}
+
+/// One rotation.
+#[derive(Debug)]
+pub struct Rotation {
+    /// What the lidar is called.
+    pub model: String,
+    /// 1 is the first whole one of the capture.
+    pub number: u64,
+    /// Where the lasers' angles are from.
+    pub calibration: &'static str,
+    /// The lowest and the highest beam's elevation, radians.
+    pub elevations_rad: (f64, f64),
+    /// The mean angle between neighbouring beams, radians.
+    pub beam_spacing_rad: f64,
+    /// In the order of arrival.
+    pub cloud: Vec<CloudPoint>,
+}
+
+impl Rotation {
+    /// Collects rotation `number` (1 is the first whole one) of the flow with the most data packets.
+    ///
+    /// # Errors
+    /// The capture has no such rotation, or where its returns are is not known.
+    pub fn collect(
+        source: Source<'_>,
+        analysis: &Analysis,
+        number: u64,
+    ) -> Result<Self, RotationError> {
+        let (flow, _) = analysis.main_data_flow().ok_or(RotationError::NoData)?;
+        let sender = flow.senders.likeliest().ok_or(RotationError::NoData)?;
+        let points = sender.point_source().map_err(RotationError::NoPoints)?;
+        let mut rotation = Self {
+            model: sender.model(),
+            number,
+            calibration: points.calibration,
+            elevations_rad: points.elevation_span_rad(),
+            beam_spacing_rad: points.beam_spacing_rad(),
+            cloud: Vec::new(),
+        };
+        let mut reader = CaptureReader::open(source)?;
+        let mut current = 0;
+        let mut last_azimuth = None;
+        // A fault of the file was told before; what precedes it can be drawn.
+        while let Some(Ok(captured)) = reader.next_frame() {
+            let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
+                continue;
+            };
+            let head = sender.head(ports_of(&datagram), datagram.payload);
+            if (datagram.source, datagram.destination) != (flow.source, flow.destination)
+                || head.is_none_or(|head| head.kind != DATA)
+            {
+                continue;
+            }
+            let sweep = sender.sweep(datagram.payload);
+            for (block, azimuth) in sweep.azimuths_centideg.into_iter().enumerate() {
+                let last = last_azimuth.replace(azimuth).unwrap_or(azimuth);
+                current += u64::from(passes_zero(last, azimuth));
+                if current == number {
+                    (points.decode)(datagram.payload, block, &mut rotation.cloud);
+                }
+                if rotation.cloud.len() > MAX_POINTS {
+                    return Err(RotationError::Endless(number));
+                }
+                if current > number {
+                    return Ok(rotation);
+                }
+            }
+        }
+        Err(RotationError::NoRotation { asked: number, whole: current.saturating_sub(1) })
+    }
+}

@@ -1,0 +1,273 @@
+//! A real unit's stream and an emulated one's, held against each other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use super::data_flow::{DataFlow, steps_within};
+use super::flows::ports_of;
+use super::spread::Spread;
+use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Stamp};
+use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
+
+/// Longer spacings belong to pauses, not to the stream.
+const LONGEST_SPACING_US: f64 = 10_000.0;
+
+/// The headers that datagrams came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Headers {
+    /// The sender.
+    source: SocketAddr,
+    /// The receiver.
+    destination: SocketAddr,
+    /// IP time to live.
+    ttl: u8,
+    /// IP don't-fragment flag.
+    dont_fragment: Option<bool>,
+    /// IP identification.
+    identification: Option<u16>,
+    /// Whether the UDP checksum is there.
+    has_checksum: bool,
+    /// Source and destination.
+    macs: Option<([u8; 6], [u8; 6])>,
+}
+
+impl Headers {
+    /// What a datagram's headers say.
+    fn of(datagram: &Datagram<'_>) -> Self {
+        Self {
+            source: datagram.source,
+            destination: datagram.destination,
+            ttl: datagram.ttl,
+            dont_fragment: datagram.ipv4.map(|fields| fields.dont_fragment),
+            identification: datagram.ipv4.map(|fields| fields.identification),
+            has_checksum: datagram.udp_checksum != UdpChecksum::Absent,
+            macs: datagram.macs,
+        }
+    }
+}
+
+/// A stream's figures.
+#[derive(Debug)]
+pub struct Figures {
+    /// Reads the stream; it has learned all of it that was seen.
+    pub decoder: Box<dyn DatagramDecoder>,
+    /// What is counted of the data packets.
+    pub flow: DataFlow,
+    /// Between the device's own times of data packets, microseconds.
+    pub device_spacing_us: Spread,
+    /// Between their times of arrival, microseconds.
+    pub arrival_spacing_us: Spread,
+    /// Between azimuths of blocks in a packet, hundredths of a degree, equal ones left out.
+    pub azimuth_step_centideg: Spread,
+    /// Intensities of points with a return, and without.
+    pub intensity: [Spread; 2],
+    /// When the first and the last data packet came, nanoseconds of POSIX time.
+    pub span_unix_ns: Option<(i128, i128)>,
+    /// Of the first data packet.
+    headers: Option<Headers>,
+    /// From its own time to a data packet's arrival, microseconds; the two clocks' difference is in
+    /// it.
+    delay_us: Spread,
+    /// Datagrams of other kinds.
+    others: BTreeMap<&'static str, OtherFigures>,
+}
+
+/// Datagrams of a kind besides data, seen as a whole.
+#[derive(Clone, Debug, Default)]
+struct OtherFigures {
+    packets: u64,
+    arrival_spacing_us: Spread,
+    device_spacing_us: Spread,
+    delay_us: Spread,
+    headers: Option<Headers>,
+    /// Steps of the identification that are not 1.
+    odd_identifications: u64,
+    /// Arrival, own time and identification of the last.
+    last: Option<(i128, Option<Stamp>, Option<u16>)>,
+}
+
+impl OtherFigures {
+    fn see(&mut self, unix_ns: i128, datagram: &Datagram<'_>, stamp: Option<Stamp>) {
+        self.packets += 1;
+        self.headers.get_or_insert_with(|| Headers::of(datagram));
+        if let Some(stamp) = stamp {
+            self.delay_us.see(stamp.age_us(unix_ns));
+        }
+        let identification = datagram.ipv4.map(|fields| fields.identification);
+        let last = self.last.replace((unix_ns, stamp, identification));
+        if let Some((then_ns, then, then_id)) = last {
+            if let Some((stamp, then)) = stamp.zip(then) {
+                self.device_spacing_us.see(stamp.since_us(then) as f64);
+            }
+            self.arrival_spacing_us.see((unix_ns - then_ns) as f64 / 1000.0);
+            let next = then_id.map(|id| id.wrapping_add(1));
+            self.odd_identifications += u64::from(next != identification);
+        }
+    }
+}
+
+impl Figures {
+    /// Nothing seen yet.
+    pub fn new(decoder: Box<dyn DatagramDecoder>) -> Self {
+        Self {
+            decoder,
+            flow: DataFlow::default(),
+            device_spacing_us: Spread::default(),
+            arrival_spacing_us: Spread::default(),
+            azimuth_step_centideg: Spread::default(),
+            intensity: Default::default(),
+            span_unix_ns: None,
+            headers: None,
+            delay_us: Spread::default(),
+            others: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a frame; what the decoder does not know is passed over.
+    pub fn see(&mut self, unix_ns: i128, link: LinkType, frame: &[u8]) {
+        let Ok(Content::Udp(datagram)) = Content::find(link, frame) else { return };
+        let Some(head) = self.decoder.head(ports_of(&datagram), datagram.payload) else { return };
+        self.decoder.learn(datagram.payload);
+        if head.kind != DATA {
+            self.others.entry(head.kind).or_default().see(unix_ns, &datagram, head.stamp);
+            return;
+        }
+        let sweep = self.decoder.sweep(datagram.payload);
+        let has_stamps = self.decoder.has_stamps();
+        self.span_unix_ns = Some((self.span_unix_ns.map_or(unix_ns, |span| span.0), unix_ns));
+        self.headers.get_or_insert_with(|| Headers::of(&datagram));
+        if let Some(stamp) = head.stamp.filter(|_| has_stamps) {
+            self.delay_us.see(stamp.age_us(unix_ns));
+        }
+        if let Some(step) = self.flow.see(&head, &sweep, unix_ns, has_stamps) {
+            let own_us = step.device_us.filter(|us| has_stamps && *us >= 0).map(|us| us as f64);
+            let short = |us: &f64| *us < LONGEST_SPACING_US;
+            own_us.filter(short).into_iter().for_each(|us| self.device_spacing_us.see(us));
+            let arrival_us = Some(step.arrival_ns as f64 / 1000.0);
+            arrival_us.filter(short).into_iter().for_each(|us| self.arrival_spacing_us.see(us));
+        }
+        for step in steps_within(&sweep.azimuths_centideg) {
+            self.azimuth_step_centideg.see(step.into());
+        }
+        for point in &sweep.returns {
+            self.intensity[usize::from(point.is_empty)].see(point.intensity.into());
+        }
+    }
+
+    /// The share of points without a return.
+    fn empty_share(&self) -> f64 {
+        self.flow.zero_points as f64 / self.flow.points.max(1) as f64
+    }
+
+    /// Rotor speed, rpm, from the steps and the spacing.
+    pub fn rotation_rate_rpm(&self) -> f64 {
+        // Steps within a packet, and as much again to the next packet's first block.
+        let steps = self.azimuth_step_centideg.count() as f64 / self.flow.packets as f64 + 1.0;
+        let centideg_a_packet = self.azimuth_step_centideg.mean() * steps;
+        let spacing_us = match self.device_spacing_us.count() {
+            0 => self.arrival_spacing_us.mean(),
+            _ => self.device_spacing_us.mean(),
+        };
+        centideg_a_packet / spacing_us * 1e6 / 36_000.0 * 60.0
+    }
+}
+
+/// Both streams' figures and headers, one a line.
+pub fn table(real: &Figures, ours: &Figures) -> String {
+    let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
+    let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
+        let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
+        let _ = writeln!(text, "{name:34} {real:14.3} {ours:14.3} {:+12.3}", ours - real);
+    };
+    let spread =
+        |name: &str, unit: &str, row: &mut dyn FnMut(&str, f64, f64, &str), pair: [&Spread; 2]| {
+            let [real, ours] = pair;
+            row(&format!("{name}, mean"), real.mean(), ours.mean(), unit);
+            row(&format!("{name}, deviation"), real.deviation(), ours.deviation(), unit);
+            row(&format!("{name}, 1 %"), real.quantile(0.01), ours.quantile(0.01), unit);
+            row(&format!("{name}, 99 %"), real.quantile(0.99), ours.quantile(0.99), unit);
+        };
+    row("data packets", real.flow.packets as f64, ours.flow.packets as f64, "");
+    spread("device spacing", "us", &mut row, [&real.device_spacing_us, &ours.device_spacing_us]);
+    spread("arrival spacing", "us", &mut row, [&real.arrival_spacing_us, &ours.arrival_spacing_us]);
+    let steps = [&real.azimuth_step_centideg, &ours.azimuth_step_centideg];
+    spread("azimuth step", "0.01 deg", &mut row, steps);
+    for kind in real.decoder.other_kinds() {
+        let none = OtherFigures::default();
+        let [of_real, of_ours] = [real, ours].map(|all| all.others.get(kind).unwrap_or(&none));
+        row(&format!("{kind} packets"), of_real.packets as f64, of_ours.packets as f64, "");
+        if of_real.packets > 1 {
+            let spacing = [&of_real.device_spacing_us, &of_ours.device_spacing_us];
+            spread(&format!("{kind} device spacing"), "us", &mut row, spacing);
+            let spacing = [&of_real.arrival_spacing_us, &of_ours.arrival_spacing_us];
+            spread(&format!("{kind} arrival spacing"), "us", &mut row, spacing);
+            // Between a data packet's first firing and its arrival lie its firings.
+            let ahead = |figures: &Figures, other: &OtherFigures| {
+                figures.delay_us.quantile(0.5) - other.delay_us.quantile(0.5)
+            };
+            let [of_real, of_ours] = [ahead(real, of_real), ahead(ours, of_ours)];
+            row(&format!("{kind} delay less than data's"), of_real, of_ours, "us");
+        }
+    }
+    row("points without return", 100.0 * real.empty_share(), 100.0 * ours.empty_share(), "%");
+    let [seen, dark] = [0, 1].map(|kind| [&real.intensity[kind], &ours.intensity[kind]]);
+    spread("their intensity", "", &mut row, dark);
+    spread("intensity of returns", "", &mut row, seen);
+    text += &beside(rows(real, DATA), rows(ours, DATA), "", 16, 22);
+    for kind in real.decoder.other_kinds() {
+        text += &beside(rows(real, kind), rows(ours, kind), &format!("{kind}: "), 26, 17);
+    }
+    text
+}
+
+/// What two streams have, one a line; nothing if one of them has nothing.
+fn beside(
+    real: Vec<(&str, String)>,
+    ours: Vec<(&str, String)>,
+    before: &str,
+    name_width: usize,
+    width: usize,
+) -> String {
+    let mut text = String::new();
+    for ((name, real), (_, ours)) in real.into_iter().zip(ours) {
+        let verdict = if real == ours { "same" } else { "differs" };
+        let name = format!("{before}{name}");
+        let _ = writeln!(text, "{name:name_width$} {real:>width$} {ours:>width$}  {verdict}");
+    }
+    text
+}
+
+/// Headers and marks of a stream's datagrams of one kind.
+fn rows(figures: &Figures, kind: &str) -> Vec<(&'static str, String)> {
+    let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
+    let other = figures.others.get(kind);
+    let headers =
+        if kind == DATA { &figures.headers } else { &other.and_then(|o| o.headers.clone()) };
+    let Some(headers) = headers else { return Vec::new() };
+    let mut rows = match other {
+        None => vec![
+            ("from", headers.source.to_string()),
+            ("to", headers.destination.to_string()),
+            ("MAC from", headers.macs.map(|macs| mac(macs.0)).unwrap_or_default()),
+            ("MAC to", headers.macs.map(|macs| mac(macs.1)).unwrap_or_default()),
+        ],
+        Some(_) => {
+            let ports = [headers.source.port(), headers.destination.port()];
+            vec![("ports", format!("{} to {}", ports[0], ports[1]))]
+        }
+    };
+    let identification = match other.map(|other| other.odd_identifications) {
+        None => headers.identification.unwrap_or_default().to_string(),
+        Some(0) => "counts up".to_owned(),
+        Some(odd) => format!("{odd} odd steps"),
+    };
+    rows.extend([
+        ("TTL", headers.ttl.to_string()),
+        ("don't fragment", format!("{:?}", headers.dont_fragment.unwrap_or_default())),
+        ("identification", identification),
+        ("UDP checksum", if headers.has_checksum { "computed" } else { "zero" }.to_owned()),
+    ]);
+    rows.extend(figures.decoder.marks(kind));
+    rows
+}

@@ -1,0 +1,214 @@
+//! Datagrams, read back: what a family's decoder says of each, and of their sender.
+
+use std::fmt::Debug;
+
+use glam::DVec3;
+use serde_json::{Map, Value};
+
+use crate::config::profile::Profile;
+
+/// The kind of the datagrams that hold measurements.
+pub const DATA: &str = "data";
+
+/// Lines of a report for people: name and text.
+pub type Lines = Vec<(&'static str, String)>;
+
+/// Reads the datagrams of one sender and remembers what they tell of it.
+pub trait DatagramDecoder: Debug + Send {
+    /// A decoder that has seen as much.
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder>;
+
+    /// What a datagram is; `None` if no unit of the family sends such a one. `ports` are the
+    /// sender's and the receiver's.
+    fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
+
+    /// Remembers what a datagram that has a head tells of its sender.
+    fn learn(&mut self, payload: &[u8]);
+
+    /// How likely the sender is of this family, 0 to 1; 2 if the user has said so.
+    fn likelihood(&self) -> f64;
+
+    /// The measurements of a datagram of kind [`DATA`].
+    fn sweep(&self, payload: &[u8]) -> Sweep;
+
+    /// Whether the sender puts its own time into datagrams.
+    fn has_stamps(&self) -> bool;
+
+    /// What streams of the family are called where nothing else is told of their sender.
+    fn protocol(&self, has_stamps: bool) -> &'static str;
+
+    /// What the sender is called.
+    fn model(&self) -> String;
+
+    /// The model and how it measures, for people.
+    fn model_text(&self) -> String {
+        self.model()
+    }
+
+    /// A datagram on one line, for people.
+    fn text(&self, payload: &[u8]) -> String;
+
+    /// A datagram's fields, for machines.
+    fn fields(&self, payload: &[u8]) -> Map<String, Value>;
+
+    /// What the data tells of the sender's state, for people.
+    fn status_lines(&self) -> Lines {
+        Lines::new()
+    }
+
+    /// What the data tells of the sender's state, for machines; null where it tells nothing.
+    fn status(&self) -> Value {
+        Value::Null
+    }
+
+    /// Kinds of datagrams besides [`DATA`].
+    fn other_kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What `packets` datagrams of another kind say, for people.
+    fn other_lines(&self, _kind: &str, _packets: u64) -> Lines {
+        Lines::new()
+    }
+
+    /// What datagrams of another kind say, for machines.
+    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// How returns become points in space.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn point_source(&self) -> Result<PointSource, String>;
+
+    /// How an emulated unit is made to do what the sender did, turning at `rate_rpm`.
+    ///
+    /// # Errors
+    /// Why `profile` cannot be made to.
+    fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String>;
+
+    /// What can be told apart between two senders beyond headers and figures, by datagrams of a
+    /// kind.
+    fn marks(&self, _kind: &str) -> Lines {
+        Lines::new()
+    }
+}
+
+/// What a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// [`DATA`], or one of [`DatagramDecoder::other_kinds`].
+    pub kind: &'static str,
+    /// The sender's own time in it, if there can be one.
+    pub stamp: Option<Stamp>,
+}
+
+/// A sender's own time: POSIX time modulo a period of its product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Microseconds. Bytes of the wire: may be beyond the period.
+    pub us: u32,
+    /// The period, microseconds.
+    pub period_us: u32,
+}
+
+impl Stamp {
+    /// From an earlier stamp to this one, the shorter way round, microseconds.
+    pub fn since_us(self, earlier: Self) -> i64 {
+        let period = i64::from(self.period_us);
+        let step = (i64::from(self.us) - i64::from(earlier.us)).rem_euclid(period);
+        if step > period / 2 { step - period } else { step }
+    }
+
+    /// The stamp of an instant, nanoseconds of POSIX time.
+    pub fn of(unix_ns: i128, period_us: u32) -> Self {
+        let us = (unix_ns / 1000).rem_euclid(period_us.into());
+        Self { us: us as u32, period_us }
+    }
+
+    /// From the stamp to an instant, nanoseconds of POSIX time, below a period, microseconds.
+    pub fn age_us(self, unix_ns: i128) -> f64 {
+        let period_us = f64::from(self.period_us);
+        let at_us = unix_ns.rem_euclid(i128::from(self.period_us) * 1000) as f64 / 1000.0;
+        (at_us - f64::from(self.us)).rem_euclid(period_us)
+    }
+}
+
+/// The measurements of one datagram.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sweep {
+    /// Of each block, in the order of the wire, 0.01 degrees.
+    pub azimuths_centideg: Vec<u16>,
+    /// Of all blocks.
+    pub returns: Vec<RawReturn>,
+    /// Whether firings have two returns each.
+    pub is_dual: bool,
+    /// What no unit sends.
+    pub issues: Vec<String>,
+}
+
+/// A return as the wire has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawReturn {
+    /// Whether nothing came back.
+    pub is_empty: bool,
+    /// Brightness, 0..=255; not always 0 of an empty one.
+    pub intensity: u8,
+}
+
+/// A return in space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudPoint {
+    /// Forward, left, up of the sensor, metres.
+    pub position_m: DVec3,
+    /// Corrected, 0..=255.
+    pub intensity: f64,
+}
+
+/// Turns returns into points in space.
+pub struct PointSource {
+    /// Where the angles are from, for people.
+    pub calibration: &'static str,
+    /// Elevation of each laser, radians.
+    pub elevations_rad: Vec<f64>,
+    /// Appends the points of a datagram's block, counted as in [`Sweep::azimuths_centideg`].
+    pub decode: Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>,
+}
+
+impl PointSource {
+    /// The lowest and the highest beam's elevation, radians.
+    pub fn elevation_span_rad(&self) -> (f64, f64) {
+        let all = self.elevations_rad.iter();
+        all.fold((f64::MAX, f64::MIN), |(low, high), angle| (low.min(*angle), high.max(*angle)))
+    }
+
+    /// The mean angle between neighbouring beams, radians.
+    pub fn beam_spacing_rad(&self) -> f64 {
+        let (low, high) = self.elevation_span_rad();
+        (high - low) / self.elevations_rad.len().saturating_sub(1).max(1) as f64
+    }
+}
+
+/// How an emulated unit is to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Twin {
+    /// As a table of a rig file.
+    pub settings: String,
+    /// In words.
+    pub title: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_goes_on_when_its_period_is_over() {
+        let stamp = |us| Stamp { us, period_us: 3_600_000_000 };
+        assert_eq!(stamp(100).since_us(stamp(3_599_999_900)), 200);
+        assert_eq!(stamp(3_599_999_900).since_us(stamp(100)), -200);
+        assert_eq!(Stamp::of(7_200_000_001_999, 3_600_000_000), stamp(1));
+        assert_eq!(stamp(1).age_us(7_200_000_003_500), 2.5);
+    }
+}

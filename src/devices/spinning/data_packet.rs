@@ -1,0 +1,112 @@
+//! What the 1206-byte data packet says, whichever unit sent it.
+
+use serde_json::{Map, Value, json};
+
+use crate::devices::decoder::datagram::{DATA, Head, RawReturn, Stamp, Sweep};
+use crate::wire::velodyne::{Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US};
+
+/// A data packet with at least one block of lasers.
+pub(crate) fn parse(payload: &[u8]) -> Option<DataPacket> {
+    if payload.len() != DATA_PACKET_LEN {
+        return None;
+    }
+    DataPacket::parse(payload).ok().filter(|packet| blocks(packet).next().is_some())
+}
+
+/// The head of a data packet.
+pub(crate) fn head(payload: &[u8]) -> Option<Head> {
+    let packet = parse(payload)?;
+    let stamp = Some(Stamp { us: packet.timestamp_us(), period_us: HOUR_US });
+    Some(Head { kind: DATA, stamp })
+}
+
+/// The blocks that hold lasers.
+pub(crate) fn blocks(packet: &DataPacket) -> impl Iterator<Item = &Block> {
+    packet.blocks.iter().filter(|block| Bank::from_flag(block.flag).is_some())
+}
+
+/// The place in the packet of its block `number`, fillers not counted.
+pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize> {
+    let places = packet.blocks.iter().enumerate();
+    let mut held = places.filter(|(_, block)| Bank::from_flag(block.flag).is_some());
+    held.nth(number).map(|(place, _)| place)
+}
+
+/// Directions and returns.
+pub(crate) fn sweep(payload: &[u8]) -> Sweep {
+    let Some(packet) = parse(payload) else { return Sweep::default() };
+    let points = blocks(&packet).flat_map(|block| &block.points);
+    let raw = |point: &crate::wire::velodyne::Point| RawReturn {
+        is_empty: point.distance == 0,
+        intensity: point.intensity,
+    };
+    Sweep {
+        azimuths_centideg: blocks(&packet).map(|block| block.azimuth_centideg).collect(),
+        returns: points.map(raw).collect(),
+        is_dual: packet.is_dual_return(),
+        issues: packet.check().iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// What streams of data packets are called.
+pub(crate) fn protocol(has_stamps: bool) -> &'static str {
+    if has_stamps { "velodyne" } else { "velodyne-s1" }
+}
+
+/// A packet on one line, up to its last two bytes.
+pub(crate) fn text(packet: &DataPacket, model: &str, has_stamps: bool) -> String {
+    let [first, last] = [&packet.blocks[0], &packet.blocks[packet.blocks.len() - 1]]
+        .map(|block| f64::from(block.azimuth_centideg) / 100.0);
+    let banks: String = packet
+        .blocks
+        .iter()
+        .map(|block| match Bank::from_flag(block.flag) {
+            Some(Bank::Upper) => 'U',
+            Some(Bank::Lower) => 'L',
+            Some(Bank::Third) => '3',
+            Some(Bank::Fourth) => '4',
+            None => '-',
+        })
+        .collect();
+    let points = || blocks(packet).flat_map(|block| &block.points);
+    let returns = points().filter(|point| point.distance > 0).count();
+    let count = points().count();
+    let mut text =
+        format!("{model}  {first:6.2}..{last:6.2} deg  {banks}  {returns:>3}/{count} returns");
+    if has_stamps {
+        text += &format!("  t {:>10} us", packet.timestamp_us());
+    }
+    text
+}
+
+/// A packet's fields; `status` are those of its last bytes.
+pub(crate) fn fields(
+    packet: &DataPacket,
+    model: &str,
+    distance_unit_m: f64,
+    has_stamps: bool,
+    status: Map<String, Value>,
+) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("model".into(), json!(model));
+    object.insert("distance_unit_m".into(), json!(distance_unit_m));
+    if has_stamps {
+        object.insert("timestamp_us".into(), json!(packet.timestamp_us()));
+    }
+    object.extend(status);
+    let blocks: Vec<Value> = packet
+        .blocks
+        .iter()
+        .map(|block| {
+            json!({
+                "flag": block.flag,
+                "first_laser": Bank::from_flag(block.flag).map(Bank::first_laser),
+                "azimuth_centideg": block.azimuth_centideg,
+                "distance": block.points.map(|point| point.distance),
+                "intensity": block.points.map(|point| point.intensity),
+            })
+        })
+        .collect();
+    object.insert("blocks".into(), Value::Array(blocks));
+    object
+}

@@ -1,0 +1,242 @@
+//! Data and position packets, read back.
+
+mod cloud;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::profile::VelodyneProfile;
+use crate::config::profile::Profile;
+use crate::devices::decoder::datagram::{
+    DATA, DatagramDecoder, Head, Lines, PointSource, Stamp, Sweep, Twin,
+};
+use crate::devices::decoder::object_of;
+use crate::devices::spinning::data_packet;
+use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
+use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
+
+/// The port position packets go to.
+const POSITION_PORT: u16 = 8308;
+/// The kind of these packets.
+const POSITION: &str = "position";
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct VelodyneDecoder {
+    /// Data packets by the model they name.
+    models: BTreeMap<Option<Model>, u64>,
+    /// Last two bytes of the first and last data packet: return mode and product.
+    status: Option<([u8; 2], [u8; 2])>,
+    /// The last position packet.
+    position: Option<Box<PositionPacket>>,
+}
+
+impl VelodyneDecoder {
+    /// The model most data packets name.
+    fn named(&self) -> Option<Model> {
+        let most = self.models.iter().max_by_key(|(_, count)| **count);
+        most.and_then(|(model, _)| *model)
+    }
+
+    fn return_mode(&self) -> &'static str {
+        let mode = self.status.and_then(|(_, [mode, _])| ReturnMode::from_byte(mode));
+        mode.map_or("unknown", ReturnMode::name)
+    }
+}
+
+fn position_packet(payload: &[u8]) -> Option<PositionPacket> {
+    (payload.len() == POSITION_PACKET_LEN).then(|| PositionPacket::parse(payload).ok())?
+}
+
+impl DatagramDecoder for VelodyneDecoder {
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder> {
+        Box::new(self.clone())
+    }
+
+    fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head> {
+        let Some(packet) = position_packet(payload) else { return data_packet::head(payload) };
+        let is_position = ports.contains(&POSITION_PORT)
+            || packet.nmea().is_some_and(|nmea| nmea.starts_with("$GP"));
+        let stamp = Some(Stamp { us: packet.timestamp_us, period_us: HOUR_US });
+        is_position.then_some(Head { kind: POSITION, stamp })
+    }
+
+    fn learn(&mut self, payload: &[u8]) {
+        if let Some(packet) = data_packet::parse(payload) {
+            *self.models.entry(packet.model()).or_default() += 1;
+            let last = packet.status_bytes();
+            self.status = Some((self.status.map_or(last, |(first, _)| first), last));
+        } else {
+            self.position = position_packet(payload).map(Box::new);
+        }
+    }
+
+    fn likelihood(&self) -> f64 {
+        // Other families know their packets better.
+        if self.models.is_empty() && self.position.is_none() { 0.0 } else { 0.5 }
+    }
+
+    fn sweep(&self, payload: &[u8]) -> Sweep {
+        data_packet::sweep(payload)
+    }
+
+    fn has_stamps(&self) -> bool {
+        true
+    }
+
+    fn protocol(&self, has_stamps: bool) -> &'static str {
+        data_packet::protocol(has_stamps)
+    }
+
+    fn model(&self) -> String {
+        self.named().map_or("unknown", Model::name).to_owned()
+    }
+
+    fn model_text(&self) -> String {
+        format!("{}, return mode {}", self.model(), self.return_mode())
+    }
+
+    fn text(&self, payload: &[u8]) -> String {
+        if let Some(packet) = position_packet(payload) {
+            return position_text(&packet);
+        }
+        let Some(packet) = data_packet::parse(payload) else { return String::new() };
+        let [mode, product] = packet.status_bytes();
+        let status = match ReturnMode::from_byte(mode) {
+            Some(mode) => mode.name().to_owned(),
+            None => format!("status {mode:#04x} {product:#04x}"),
+        };
+        format!("{}  {status}", data_packet::text(&packet, &self.model(), true))
+    }
+
+    fn fields(&self, payload: &[u8]) -> Map<String, Value> {
+        if let Some(packet) = position_packet(payload) {
+            return position_fields(&packet);
+        }
+        let Some(packet) = data_packet::parse(payload) else { return Map::new() };
+        let [mode, product] = packet.status_bytes();
+        let status = object_of(json!({
+            "return_mode": ReturnMode::from_byte(mode).map(|mode| mode.name()),
+            "factory_bytes": [mode, product],
+        }));
+        let unit_m = self.named().unwrap_or(Model::Hdl64e).distance_unit_m();
+        data_packet::fields(&packet, &self.model(), unit_m, true, status)
+    }
+
+    fn other_kinds(&self) -> &'static [&'static str] {
+        &[POSITION]
+    }
+
+    fn other_lines(&self, _kind: &str, packets: u64) -> Lines {
+        let Some(last) = &self.position else { return Lines::new() };
+        let pps = last.pps_status().map_or("unknown", |pps| pps.name());
+        let noun = if packets == 1 { "packet" } else { "packets" };
+        let mut lines = vec![(POSITION, format!("{packets} {noun}, PPS {pps}"))];
+        lines.extend(last.nmea().map(|nmea| ("last NMEA", printable(nmea))));
+        lines
+    }
+
+    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
+        let Some(last) = &self.position else { return Map::new() };
+        object_of(json!({
+            "last_pps": last.pps_status().map(|pps| pps.name()),
+            "last_nmea": last.nmea(),
+            "last_timestamp_us": last.timestamp_us,
+        }))
+    }
+
+    fn point_source(&self) -> Result<PointSource, String> {
+        let Some(model) = self.named() else {
+            return Err("drawing an unknown lidar is not supported".to_owned());
+        };
+        cloud::point_source(model)
+            .ok_or_else(|| format!("drawing {} is not supported", model.name()))
+    }
+
+    fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
+        let Some(driver) = profile.data::<VelodyneProfile>() else {
+            return Err(format!("is not compared with {}", profile.name));
+        };
+        let ([mode, product], _) = self.status.unwrap_or_default();
+        let own = driver.packet.product_id;
+        if product != own {
+            return Err(format!(
+                "is of another product: byte 1205 is {product:#04x}, that of {} is {own:#04x}",
+                profile.name
+            ));
+        }
+        let step = f64::from(driver.rotation_rate_step_rpm);
+        let rate_rpm = ((rate_rpm / step).round() * step)
+            .clamp(driver.min_rotation_rate_rpm.into(), driver.max_rotation_rate_rpm.into());
+        let mode = match ReturnMode::from_byte(mode) {
+            Some(ReturnMode::Last) => "last",
+            Some(ReturnMode::Dual) => "dual",
+            _ => "strongest",
+        };
+        // A capture does not hold the minutes that its clock took to be set.
+        let pps = self.position.as_ref().and_then(|packet| packet.pps_status());
+        let clock = if pps == Some(PpsStatus::Locked) { "utc" } else { "free-running" };
+        Ok(Twin {
+            settings: format!(
+                "{{ rotation_rate_rpm = {rate_rpm}, return_mode = {mode:?}, \
+                 clock = {{ reference = {clock:?} }} }}"
+            ),
+            title: format!("{rate_rpm} rpm, {mode}"),
+        })
+    }
+
+    fn marks(&self, kind: &str) -> Lines {
+        if kind == DATA {
+            let ([mode, product], _) = self.status.unwrap_or_default();
+            return vec![("factory bytes", format!("{mode:02x} {product:02x}"))];
+        }
+        self.position.as_ref().map(|packet| position_marks(packet)).unwrap_or_default()
+    }
+}
+
+fn position_text(packet: &PositionPacket) -> String {
+    let pps = packet.pps_status().map_or("unknown", |pps| pps.name());
+    let nmea = packet.nmea().map_or_else(|| "no NMEA".to_owned(), printable);
+    format!("position  t {:>10} us  PPS {pps}  {nmea}", packet.timestamp_us)
+}
+
+/// Text made fit for a terminal: no control characters.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn position_fields(packet: &PositionPacket) -> Map<String, Value> {
+    let imu = packet.imu.iter().map(|unit| {
+        json!({
+            "gyro": ImuWords::value(unit.gyro),
+            "temperature": ImuWords::value(unit.temperature),
+            "acceleration_x": ImuWords::value(unit.acceleration_x),
+            "acceleration_y": ImuWords::value(unit.acceleration_y),
+        })
+    });
+    object_of(json!({
+        "timestamp_us": packet.timestamp_us,
+        "pps": packet.pps_status().map(|pps| pps.name()),
+        "pps_byte": packet.pps,
+        "nmea": packet.nmea(),
+        "imu": imu.collect::<Vec<_>>(),
+    }))
+}
+
+fn position_marks(packet: &PositionPacket) -> Lines {
+    let used = |bytes: &[u8]| match bytes.iter().filter(|byte| **byte != 0).count() {
+        0 => "zero".to_string(),
+        count => format!("{count} bytes used"),
+    };
+    let address = packet.nmea().and_then(|text| text.split(',').next()).unwrap_or("none");
+    let padding = packet.nmea_area.iter().rev().take_while(|byte| **byte == 0).count();
+    let has_units = packet.imu.iter().any(|unit| *unit != ImuWords::default());
+    vec![
+        ("first bytes", used(&packet.lead)),
+        ("inertial units", if has_units { "told" } else { "zero" }.to_string()),
+        ("telemetry", used(&packet.telemetry)),
+        ("PPS", packet.pps_status().map_or("unknown", |status| status.name()).to_string()),
+        ("sentence", address.to_string()),
+        ("zeros after it", if padding > 0 { "yes" } else { "no" }.to_string()),
+    ]
+}
