@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::colour::{Colour, INK, LABEL};
 use super::panel::Panel;
-use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
+use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 use super::{png, svg};
 
 /// From the outer edge to titles, pixels.
@@ -21,15 +21,6 @@ pub(crate) struct Figure {
     notes: Vec<String>,
     legend: Vec<(String, Colour)>,
     panels: Vec<(Area, Panel)>,
-}
-
-/// A rectangle in pixels; of panels below the figure's title and legend.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Area {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
 }
 
 /// Where a figure is written, and in which form.

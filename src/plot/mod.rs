@@ -14,6 +14,7 @@ mod svg;
 
 pub(crate) use self::axis::Axis;
 pub(crate) use self::colour::{BLUE, Colour, GREY, HEIGHT, INTENSITY, ORANGE, PALETTE, RANGE};
-pub(crate) use self::figure::{Area, Figure, PlotFile};
+pub(crate) use self::figure::{Figure, PlotFile};
 pub(crate) use self::panel::{ColourBar, Panel};
+pub(crate) use self::shape::Area;
 pub(crate) use self::svg::escape;

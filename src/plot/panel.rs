@@ -2,8 +2,7 @@
 
 use super::axis::Axis;
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
-use super::figure::Area;
-use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
+use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
 /// From the outer edge to the plotted area where nothing is wider, pixels.
 const LEFT: f64 = 62.0;

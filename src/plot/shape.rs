@@ -45,3 +45,12 @@ pub(super) enum Anchor {
     Middle,
     End,
 }
+
+/// A rectangle in pixels; of panels below the figure's title and legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}

@@ -53,7 +53,6 @@ fn no_layer_imports_to_its_right() {
 }
 
 #[test]
-#[ignore = "the sources do not keep to it yet"]
 fn no_files_import_in_a_circle() {
     report(imports::circles(&source_files()));
 }
@@ -219,7 +218,6 @@ fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| line.trim_start().starts_with("#[ignore"))
-        .filter(|(_, line)| !line.contains("the sources do not keep to it yet"))
         .filter(|(_, line)| {
             let need = line.trim().strip_prefix("#[ignore = \"needs ");
             !need.and_then(|need| need.strip_suffix("\"]")).is_some_and(is_run)

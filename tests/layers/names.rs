@@ -1,8 +1,8 @@
 //! Outside a family's own room nobody names it: its folder, its types and the words of its profiles'
 //! `driver` key stand in the table of the families only.
 //!
-//! Formats of `src/wire` may bear the name of the product they are of. `gnss` and `imu` are kinds of
-//! sensor too; of them only the folders in `src/devices` count.
+//! Formats of `src/wire` may bear the name of the product they are of, and tests may name what they
+//! try. `gnss` and `imu` are kinds of sensor too; of them only the folders in `src/devices` count.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ use crate::{Fault, fault};
 
 /// The table, and the list of modules.
 const TABLES: &[&str] = &["src/devices/family.rs", "src/devices/mod.rs"];
+/// Two families send the data packet of `src/wire/velodyne`; what both make of it stands here.
+const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
 const SENSOR_KINDS: &[&str] = &["gnss", "imu"];
 /// Experiments say which receiver and which IMU they try.
@@ -26,9 +28,12 @@ pub fn name_faults(
     keys: &BTreeSet<&str>,
 ) -> Vec<Fault> {
     let in_room = families.iter().any(|family| file.starts_with(&format!("src/devices/{family}/")));
-    if in_room || file.starts_with("src/wire/") || TABLES.contains(&file) {
+    let is_test = file.contains("/tests/") || file.ends_with("/tests.rs");
+    let is_shared = file.starts_with("src/wire/") || file == SHARED_FORMAT;
+    if in_room || is_test || is_shared || TABLES.contains(&file) {
         return Vec::new();
     }
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let (kinds, products): (Vec<&String>, Vec<&String>) =
         families.iter().partition(|family| SENSOR_KINDS.contains(&family.as_str()));
     let mut faults = Vec::new();
@@ -98,6 +103,10 @@ use crate::sensors::gnss::SkySensor;
 // hdl64e and SickLms1xx
 fn f(lidar: &SickLms1xxProfile) {}
 const KEYS: [&str; 3] = [\"velodyne-hdl64e\", \"gnss\", \"a velodyne-hdl64e here\"];
+#[cfg(test)]
+mod tests {
+    use crate::devices::hdl64e::Hdl64e;
+}
 ";
         let find = |file| name_faults(file, text, &families, &keys);
         let mut found = lines(&find("src/engine/mod.rs"));
