@@ -6,7 +6,6 @@
 mod catalogue;
 mod family;
 pub mod lidar;
-pub(crate) mod lidar_read;
 pub mod network;
 mod product;
 pub(crate) mod read;

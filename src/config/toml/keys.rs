@@ -32,6 +32,11 @@ impl<'f> Keys<'f> {
         self.is_profile
     }
 
+    /// Whether nothing lacks of what was read so far.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// The value of `key`, which must be there in a profile.
     pub fn field(&mut self, key: &'static str) -> Field<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }

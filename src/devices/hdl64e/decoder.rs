@@ -334,7 +334,7 @@ impl DatagramDecoder for Hdl64eDecoder {
                 wanted.name()
             ));
         }
-        let (least, most) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
+        let (least, most) = (driver.rotation_rates.min_rpm, driver.rotation_rates.max_rpm);
         let rate_rpm = rate_rpm.round().clamp(least.into(), most.into());
         if self.dual_packets * 2 > self.packets {
             let settings = format!("{{ rotation_rate_rpm = {rate_rpm}, return_mode = \"dual\" }}");

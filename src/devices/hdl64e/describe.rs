@@ -26,7 +26,7 @@ fn device_rows(driver: &Hdl64eProfile) -> Rows {
         ("generation", order.to_string()),
         (
             "rotation",
-            format!("{} to {} rpm", driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm),
+            format!("{} to {} rpm", driver.rotation_rates.min_rpm, driver.rotation_rates.max_rpm),
         ),
         ("rate", rate(&driver.timing, 384)),
     ];
@@ -54,7 +54,7 @@ fn settings_rows(driver: &Hdl64eProfile) -> Rows {
             "rotation_rate_rpm",
             format!(
                 "{}, allowed {} to {}",
-                d.rotation_rate_rpm, driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm
+                d.rotation_rate_rpm, driver.rotation_rates.min_rpm, driver.rotation_rates.max_rpm
             ),
         ),
         ("return_mode", format!("{}, allowed {}", d.return_mode.word(), modes.join(", "))),

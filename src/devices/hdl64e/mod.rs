@@ -106,7 +106,7 @@ impl Hdl64e {
             wanted: mode,
             limits: Limits {
                 serial: profile.serial.clone(),
-                rpm: profile.min_rotation_rate_rpm..=profile.max_rotation_rate_rpm,
+                rpm: profile.rotation_rates.min_rpm..=profile.rotation_rates.max_rpm,
                 returns: profile.return_modes.clone(),
             },
             commands: Framer::new(Commands),

@@ -4,7 +4,7 @@ use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::NetworkIdentity;
 use crate::devices::hdl64e::serial_settings::SerialProfile;
 use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::devices::spinning::motor_settings::{MotorSettings, RotationRates};
 use crate::devices::spinning::return_mode::ReturnMode;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
@@ -24,18 +24,20 @@ pub enum Hdl64eGeneration {
 }
 
 /// What instant a packet's timestamp names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMarks {
     /// The packet's first firing.
+    #[default]
     FirstFiring,
     /// The instant the packet leaves.
     PacketEnd,
 }
 
 /// Whether the S1's three-to-one order counts blocks or whole datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum S1Grouping {
     /// U U U L block by block.
+    #[default]
     Block,
     /// Three datagrams of upper blocks, then one of lower blocks.
     Datagram,
@@ -48,10 +50,8 @@ pub struct Hdl64eProfile {
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
     pub network: NetworkIdentity,
-    /// Lowest rotation rate, rpm.
-    pub min_rotation_rate_rpm: u32,
-    /// Highest rotation rate, rpm.
-    pub max_rotation_rate_rpm: u32,
+    /// Speeds that a rig may set.
+    pub rotation_rates: RotationRates,
     /// Lowest and highest intensity of a point without a return; all between are equally likely.
     pub dark_intensity: [u8; 2],
     /// Return modes this firmware has; the first is the factory's.
@@ -133,7 +133,7 @@ pub struct Hdl64eStatus {
 }
 
 /// What a rig may set on an HDL-64E; the profile gives the defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hdl64eSettings {
     /// Rotor speed, rpm.
     pub rotation_rate_rpm: u32,
@@ -165,10 +165,11 @@ pub struct Hdl64eSettings {
 
 /// How a driver turns a raw distance into a point. The two differ by up to some centimetres, so
 /// raw distances can be exact for one of them only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CalibrationReading {
     /// PyPI velodyne-decoder: the exit point stands `vertical_offset` above the origin; near-point
     /// corrections hold below 25.04 m of raw distance, where a laser has them.
+    #[default]
     VelodyneDecoder,
     /// The ROS velodyne driver: the exit point lies `vertical_offset` across the beam; near-point
     /// corrections hold everywhere, where the table says so.
@@ -176,7 +177,7 @@ pub enum CalibrationReading {
 }
 
 /// A unit's calibration, as Velodyne's `db.xml` and the ROS driver's YAML hold it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaserTable {
     /// Whether drivers use the near-point corrections X and Y.
     pub two_point_correction: bool,

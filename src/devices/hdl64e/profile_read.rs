@@ -1,9 +1,10 @@
 //! Reads the profile of an HDL-64E, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader, Value};
 use crate::devices::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
 use crate::devices::hdl64e::profile::{
@@ -12,7 +13,7 @@ use crate::devices::hdl64e::profile::{
 };
 use crate::devices::hdl64e::serial_settings as serial;
 use crate::devices::spinning::clock_settings;
-use crate::devices::spinning::motor_settings as motor;
+use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
 use crate::devices::spinning::profile_read as spinning;
 use crate::devices::spinning::return_mode::ReturnMode;
 
@@ -29,13 +30,19 @@ const WARNINGS: &[(&str, u8)] = &[
 
 /// Reads what a profile says besides its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
+    let mut all = Hdl64eSettings::default();
+    let (mut rates, mut dark_intensity) = (RotationRates::default(), [0; 2]);
     let network = root.required("network").table("[network]").and_then(network);
-    let rotation =
-        root.required("rotation").table("[rotation]").and_then(|t| spinning::rotation(t, false));
+    let rotation = root.required("rotation").table("[rotation]").and_then(|table| {
+        let (rate_rpm, start_rad) = (&mut all.rotation_rate_rpm, &mut all.start_azimuth_rad);
+        spinning::rotation(Keys::of_profile(table), false, &mut rates, rate_rpm, start_rad)
+    });
     let serial = root.required("serial").table("[serial]").and_then(serial::profile);
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
-    let packet = root.required("packet").table("[packet]");
-    let (generation, packet) = packet.map_or((None, None), packet_table);
+    let table = root.required("packet").table("[packet]");
+    let (generation, packet) = table.map_or((None, None), |table| {
+        read_packet(Keys::of_profile(table), &mut all, &mut dark_intensity)
+    });
     let modes = root
         .required("returns")
         .table("[returns]")
@@ -57,41 +64,27 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<Hdl64eProfile> {
         }
         None => root.optional("clock").table("[clock]").and(None),
     };
-    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &reach()));
-    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let optics = lidar::profile_optics(&mut root, &reach());
     let calibration = root.required("calibration").table("[calibration]").and_then(calibration);
     root.finish();
-    let rotation = rotation?;
+    rotation.and(packet)?;
     let return_modes = modes?;
     let (timing, dual_timing) = timings?;
-    let packet = packet?;
-    let (calibration, calibration_reading) = calibration?;
+    all.return_mode = *return_modes.first()?;
+    (all.motor, all.clock) = (motor?, clock?);
+    (all.beam, all.noise) = optics?;
+    (all.calibration, all.calibration_reading) = calibration?;
     Some(Hdl64eProfile {
-        generation: packet.generation,
+        generation: generation?,
         network: network?,
-        min_rotation_rate_rpm: rotation.min_rpm,
-        max_rotation_rate_rpm: rotation.max_rpm,
+        rotation_rates: rates,
+        dark_intensity,
+        return_modes,
         timing,
         dual_timing,
         serial: serial?,
         status: status?,
-        defaults: Hdl64eSettings {
-            rotation_rate_rpm: rotation.default_rpm,
-            return_mode: *return_modes.first()?,
-            start_azimuth_rad: rotation.start_azimuth_rad,
-            timestamp_marks: packet.timestamp_marks,
-            s1_start_phase: packet.start_phase,
-            s1_grouping: packet.grouping,
-            beam: beam?,
-            noise: noise?,
-            lag_ns: packet.lag_ns,
-            motor: motor?,
-            clock: clock?,
-            calibration,
-            calibration_reading,
-        },
-        dark_intensity: packet.dark_intensity,
-        return_modes,
+        defaults: all,
     })
 }
 
@@ -107,41 +100,23 @@ fn return_modes(
     })
 }
 
-struct Packet {
-    generation: Hdl64eGeneration,
-    timestamp_marks: TimestampMarks,
-    lag_ns: u64,
-    dark_intensity: [u8; 2],
-    start_phase: u8,
-    grouping: S1Grouping,
-}
-
-fn packet_table(mut table: TableReader<'_>) -> (Option<Hdl64eGeneration>, Option<Packet>) {
-    let generation = table.required("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
-    let marks = table.required("timestamp_marks").choice(&TimestampMarks::WORDS, PROFILES);
-    let lag_ns = spinning::lag_ns(&mut table);
-    let dark_intensity = spinning::dark_intensity(&mut table);
+fn read_packet(
+    mut keys: Keys<'_>,
+    defaults: &mut Hdl64eSettings,
+    dark_intensity: &mut [u8; 2],
+) -> (Option<Hdl64eGeneration>, Option<()>) {
+    let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
+    let marks = &mut defaults.timestamp_marks;
+    keys.choice("timestamp_marks", &TimestampMarks::WORDS, PROFILES, marks);
+    spinning::lag(&mut keys, &mut defaults.lag_ns);
+    keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
     // Only the S1 has an order to phase and group.
-    let (mut start_phase, mut grouping) = (Some(0), Some(S1Grouping::Block));
     if generation == Some(Hdl64eGeneration::S1) {
-        start_phase = table.required("start_phase").integer(&start_phase_limit());
-        grouping = table.required("grouping").choice(&S1Grouping::WORDS, PROFILES);
+        keys.integer("start_phase", &start_phase_limit(), &mut defaults.s1_start_phase);
+        keys.choice("grouping", &S1Grouping::WORDS, PROFILES, &mut defaults.s1_grouping);
     }
     // An unknown generation is told already; its keys cannot be judged.
-    if generation.is_some() {
-        table.finish();
-    }
-    let packet = || {
-        Some(Packet {
-            generation: generation?,
-            timestamp_marks: marks?,
-            lag_ns: lag_ns?,
-            dark_intensity: dark_intensity?,
-            start_phase: start_phase?,
-            grouping: grouping?,
-        })
-    };
-    (generation, packet())
+    (generation, generation.and_then(|_| keys.finish()))
 }
 
 fn timings(
@@ -398,59 +373,54 @@ fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
 pub(crate) fn settings(
-    mut table: TableReader<'_>,
+    table: TableReader<'_>,
     profile: &Profile,
     driver: &Hdl64eProfile,
 ) -> Option<Hdl64eSettings> {
     let mut all = driver.defaults.clone();
-    let rates = [driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm];
-    spinning::rotation_rate(&mut table, profile, rates, 1, &mut all.rotation_rate_rpm);
-    spinning::return_mode(&mut table, profile, &driver.return_modes, &mut all.return_mode);
-    spinning::start_azimuth(&mut table, &mut all.start_azimuth_rad);
-    all.timestamp_marks = table
-        .optional("timestamp_marks")
-        .choice(&TimestampMarks::WORDS, "Menura's profiles")
-        .unwrap_or(all.timestamp_marks);
-    s1_order(&mut table, profile, driver, &mut all);
-    let calibration = table.optional("calibration");
-    if let Some(path) = calibration.text("the path of a .yaml file of the ROS velodyne driver") {
+    let mut keys = Keys::of_rig(table);
+    let rates = &driver.rotation_rates;
+    spinning::rotation_rate(&mut keys, profile, rates, &mut all.rotation_rate_rpm);
+    spinning::return_mode(&mut keys, profile, &driver.return_modes, &mut all.return_mode);
+    spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
+    let marks = &mut all.timestamp_marks;
+    keys.choice("timestamp_marks", &TimestampMarks::WORDS, "Menura's profiles", marks);
+    s1_order(&mut keys, profile, driver, &mut all);
+    keys.read("calibration", &mut all.calibration, |field| {
+        let path = field.text("the path of a .yaml file of the ROS velodyne driver")?;
         let file = path.place.source.resolve(&path.value);
-        let outcome = LaserTable::load(&path.value, &file);
-        all.calibration = calibration.loaded(&path, outcome).unwrap_or(all.calibration);
-    }
-    let reading = table
-        .optional("calibration_reading")
-        .choice(&CalibrationReading::WORDS, "the drivers that Menura knows");
-    all.calibration_reading = reading.unwrap_or(all.calibration_reading);
-    spinning::lag(&mut table, &mut all.lag_ns);
-    motor::settings(&mut table, &mut all.motor);
+        field.loaded(&path, LaserTable::load(&path.value, &file))
+    });
+    let (words, origin) = (&CalibrationReading::WORDS, "the drivers that Menura knows");
+    keys.choice("calibration_reading", words, origin, &mut all.calibration_reading);
+    spinning::lag(&mut keys, &mut all.lag_ns);
+    motor::settings(&mut keys, &mut all.motor);
     if let Some(clock) = &mut all.clock {
-        clock_settings::settings(&mut table, clock);
+        clock_settings::settings(&mut keys, clock);
     }
-    spinning::optics(&mut table, &reach(), &mut all.beam, &mut all.noise);
-    table.finish();
+    spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
+    keys.finish()?;
     Some(all)
 }
 
 /// `start_phase` and `grouping`, which only the S1 has.
 fn s1_order(
-    table: &mut TableReader<'_>,
+    keys: &mut Keys<'_>,
     profile: &Profile,
     driver: &Hdl64eProfile,
     all: &mut Hdl64eSettings,
 ) {
     if driver.generation == Hdl64eGeneration::S1 {
-        let phase = table.optional("start_phase").integer(&start_phase_limit());
-        all.s1_start_phase = phase.unwrap_or(all.s1_start_phase);
-        let grouping = table.optional("grouping").choice(&S1Grouping::WORDS, "Menura's profiles");
-        all.s1_grouping = grouping.unwrap_or(all.s1_grouping);
+        keys.integer("start_phase", &start_phase_limit(), &mut all.s1_start_phase);
+        let origin = "Menura's profiles";
+        keys.choice("grouping", &S1Grouping::WORDS, origin, &mut all.s1_grouping);
         return;
     }
     for key in ["start_phase", "grouping"] {
-        if let Some(place) = table.take_unlisted(key) {
+        if let Some(place) = keys.table.take_unlisted(key) {
             let title = format!("`{key}` is for the HDL-64E S1 only");
             let fault = place.fault(title, format!("{} has no such order", profile.name));
-            table.fault(fault.note(format!(
+            keys.table.fault(fault.note(format!(
                 "limit from {}, [packet]: upper and lower blocks alternate",
                 profile.file
             )));

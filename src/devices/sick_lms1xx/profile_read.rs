@@ -1,9 +1,10 @@
 //! Reads the profile of an LMS1xx or LMS5xx, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::lidar;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::diagnostic::Place;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::devices::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, Password, ScanMode, ScannerClock, ScannerStatus,
@@ -27,11 +28,11 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
     let echoes = root.required("echoes").table("[echoes]").and_then(echoes);
     let remission = root.required("remission").table("[remission]").and_then(remission);
     let protocol = root.required("protocol").table("[protocol]").and_then(protocol);
-    let beam = root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &reach()));
-    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let optics = lidar::profile_optics(&mut root, &reach());
     root.finish();
     let (identity, scan, protocol) = (identity?, scan?, protocol?);
     let (motor, (echoes, has_echo_filter)) = (motor?, echoes?);
+    let (beam, noise) = optics?;
     let defaults = SickLms1xxSettings {
         mode: *scan.modes.first()?,
         output_range: scan.field,
@@ -51,8 +52,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
         uptime_ns: 60_000_000_000,
         serial_number: identity.serial_number,
         scale_factor: scan.scale_factor,
-        beam: beam?,
-        noise: noise?,
+        beam,
+        noise,
     };
     Some(SickLms1xxProfile {
         ident: identity.ident,
@@ -259,53 +260,34 @@ fn protocol(mut table: TableReader<'_>) -> Option<Protocol> {
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
 pub(crate) fn settings(
-    mut table: TableReader<'_>,
+    table: TableReader<'_>,
     profile: &Profile,
     driver: &SickLms1xxProfile,
 ) -> Option<SickLms1xxSettings> {
     let mut all = driver.defaults.clone();
-    all.mode = mode(&mut table, profile, driver).unwrap_or(all.mode);
-    if let Some(range) = output_range(&mut table, profile, driver) {
-        all.output_range = range;
-    }
-    echo_settings(&mut table, profile, driver, &mut all);
-    all.remission = table.optional("remission").boolean().unwrap_or(all.remission);
-    if let Some(is_16_bit) = remission_bits(&table.optional("remission_bits")) {
-        all.remission_16_bit = is_16_bit;
-    }
-    all.timestamp = table.optional("timestamp").boolean().unwrap_or(all.timestamp);
+    let mut keys = Keys::of_rig(table);
+    let mode = mode(&mut keys.table, profile, driver);
+    keys.put(mode, &mut all.mode);
+    let range = output_range(&mut keys.table, profile, driver);
+    keys.put(range, &mut all.output_range);
+    echo_settings(&mut keys, profile, driver, &mut all);
+    keys.boolean("remission", &mut all.remission);
+    keys.read("remission_bits", &mut all.remission_16_bit, remission_bits);
+    keys.boolean("timestamp", &mut all.timestamp);
     let interval = Limit::new(1..=50_000, "scans", "CoLa, LMDscandatacfg");
-    let interval = table.optional("output_interval").integer(&interval);
-    all.output_interval = interval.unwrap_or(all.output_interval);
-    connection_settings(&mut table, &mut all);
-    all.status = table
-        .optional("status")
-        .choice(&ScannerStatus::WORDS, "CoLa, LMDscandata")
-        .unwrap_or(all.status);
-    let clock = table.optional("clock").choice(&ScannerClock::WORDS, "Menura's profiles");
-    all.clock = clock.unwrap_or(all.clock);
-    let start_up = table.optional("start_up_s").number(&seconds_limit());
-    all.start_up_ns = start_up.map_or(all.start_up_ns, to_ns);
+    keys.integer("output_interval", &interval, &mut all.output_interval);
+    connection_settings(&mut keys, &mut all);
+    keys.choice("status", &ScannerStatus::WORDS, "CoLa, LMDscandata", &mut all.status);
+    keys.choice("clock", &ScannerClock::WORDS, "Menura's profiles", &mut all.clock);
+    keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
     let uptime_limit = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
-    let uptime = table.optional("uptime_s").number(&uptime_limit);
-    all.uptime_ns = uptime.map_or(all.uptime_ns, to_ns);
-    let serial = table.optional("serial_number").integer(&four_bytes());
-    all.serial_number = serial.unwrap_or(all.serial_number);
-    all.location_name = text(&table.optional("location_name")).unwrap_or(all.location_name);
-    let scale = table.optional("scale_factor").integer(&scale_limit());
-    all.scale_factor = scale.unwrap_or(all.scale_factor);
-    let beam = table.optional("beam").such_as("{ shape = \"circular\" }");
-    if beam.is_written() {
-        let read =
-            beam.table("a beam").and_then(|table| lidar::beam(table, Some(&all.beam), &reach()));
-        all.beam = read.unwrap_or(all.beam);
-    }
-    let noise = table.optional("noise").such_as("{ range_std_m = 0.012 }");
-    if noise.is_written() {
-        let read = noise.table("noise").and_then(|table| lidar::noise(table, Some(&all.noise)));
-        all.noise = read.unwrap_or(all.noise);
-    }
-    table.finish();
+    keys.time_ns("uptime_s", &uptime_limit, 1e9, &mut all.uptime_ns);
+    keys.integer("serial_number", &four_bytes(), &mut all.serial_number);
+    keys.read("location_name", &mut all.location_name, text);
+    keys.integer("scale_factor", &scale_limit(), &mut all.scale_factor);
+    lidar::rig_beam(&mut keys, "{ shape = \"circular\" }", &reach(), &mut all.beam);
+    lidar::rig_noise(&mut keys, "{ range_std_m = 0.012 }", &mut all.noise);
+    keys.finish()?;
     Some(all)
 }
 
@@ -388,33 +370,30 @@ fn output_range(
 }
 
 fn echo_settings(
-    table: &mut TableReader<'_>,
+    keys: &mut Keys<'_>,
     profile: &Profile,
     driver: &SickLms1xxProfile,
     all: &mut SickLms1xxSettings,
 ) {
     let origin = format!("{}, [echoes]", profile.file);
     let most = (1i128 << driver.echoes) - 1;
-    let channels = table.optional("channels").integer(&Limit::new(1..=most, "", origin.as_str()));
-    all.channels = channels.unwrap_or(all.channels);
+    keys.integer("channels", &Limit::new(1..=most, "", origin.as_str()), &mut all.channels);
     if driver.has_echo_filter {
-        let filter = table.optional("echo_filter").choice(&EchoFilter::WORDS, "CoLa, FREchoFilter");
-        all.echo_filter = filter.unwrap_or(all.echo_filter);
-    } else if let Some(place) = table.take_unlisted("echo_filter") {
+        let origin = "CoLa, FREchoFilter";
+        keys.choice("echo_filter", &EchoFilter::WORDS, origin, &mut all.echo_filter);
+    } else if let Some(place) = keys.table.take_unlisted("echo_filter") {
         let label = format!("{} has no such setting; `channels` chooses echoes", profile.name);
         let fault = place.fault("this scanner has no echo filter", label);
-        table.fault(fault.note(format!("limit from {origin}")));
+        keys.table.fault(fault.note(format!("limit from {origin}")));
     }
 }
 
-fn connection_settings(table: &mut TableReader<'_>, all: &mut SickLms1xxSettings) {
-    let accepted = table.optional("dialects").choice(&AcceptedDialects::WORDS, PROFILES);
-    all.accepted_dialects = accepted.unwrap_or(all.accepted_dialects);
-    let host = table.optional("host_dialect").choice(&Dialect::WORDS, PROTOCOL);
-    all.host_dialect = host.unwrap_or(all.host_dialect);
+fn connection_settings(keys: &mut Keys<'_>, all: &mut SickLms1xxSettings) {
+    let accepted = &mut all.accepted_dialects;
+    keys.choice("dialects", &AcceptedDialects::WORDS, PROFILES, accepted);
+    keys.choice("host_dialect", &Dialect::WORDS, PROTOCOL, &mut all.host_dialect);
     let streams = [("off", None), ("cola-a", Some(Dialect::A)), ("cola-b", Some(Dialect::B))];
-    let stream = table.optional("power_on_stream").choice(&streams, PROTOCOL);
-    all.power_on_stream = stream.unwrap_or(all.power_on_stream);
+    keys.choice("power_on_stream", &streams, PROTOCOL, &mut all.power_on_stream);
 }
 
 /// Printable characters, which both dialects can carry.

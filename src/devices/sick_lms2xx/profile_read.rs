@@ -1,9 +1,10 @@
 //! Reads the profile of an LMS 2xx, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::lidar;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::diagnostic::Place;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::devices::sick_lms2xx::profile::{
     Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
@@ -26,12 +27,11 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
     let line = root.required("line").table("[line]").and_then(line);
     let stored = root.required("configuration").table("[configuration]").and_then(configuration);
     let reflectivity = root.required("reflectivity").table("[reflectivity]").and_then(reflectivity);
-    let beam =
-        root.required("beam").table("[beam]").and_then(|t| lidar::beam(t, None, &range_limit()));
-    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let optics = lidar::profile_optics(&mut root, &range_limit());
     root.finish();
     let (identity, scan, motor, line, stored) = (identity?, scan?, motor?, line?, stored?);
     let (has_reflectivity, reflectivity_full_scale, remission_full_scale) = reflectivity?;
+    let (beam, noise) = optics?;
     let defaults = SickLms2xxSettings {
         variant: *scan.variants.first()?,
         rate: *line.rates.first()?,
@@ -48,8 +48,8 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         errors: Vec::new(),
         error_level: 0,
         is_polluted: false,
-        beam: beam?,
-        noise: noise?,
+        beam,
+        noise,
     };
     Some(SickLms2xxProfile {
         type_text: identity.type_text,
@@ -356,65 +356,44 @@ fn reflectivity(mut table: TableReader<'_>) -> Option<(bool, u8, u16)> {
 
 /// Reads a rig's `settings`.
 pub(crate) fn settings(
-    mut table: TableReader<'_>,
+    table: TableReader<'_>,
     profile: &Profile,
     driver: &SickLms2xxProfile,
 ) -> Option<SickLms2xxSettings> {
     let mut all = driver.defaults.clone();
+    let mut keys = Keys::of_rig(table);
     let of_profile = |part: &str| format!("{}, {part}", profile.file);
-    if let Some(variant) = variant(&mut table, driver, &of_profile("[scan]")) {
-        all.variant = variant;
-    }
-    let rate_field = table.optional("rate_baud");
-    all.rate = rate(&rate_field, &driver.rates, &of_profile("[line]")).unwrap_or(all.rate);
-    all.unit = table.optional("unit").choice(&RangeUnit::WORDS, PROTOCOL).unwrap_or(all.unit);
+    let variant = variant(&mut keys.table, driver, &of_profile("[scan]"));
+    keys.put(variant, &mut all.variant);
+    let origin = of_profile("[line]");
+    keys.read("rate_baud", &mut all.rate, |field| rate(field, &driver.rates, &origin));
+    keys.choice("unit", &RangeUnit::WORDS, PROTOCOL, &mut all.unit);
     let modes: Vec<_> =
         driver.measuring_modes.iter().map(|mode| (i128::from(mode.code()), *mode)).collect();
-    let mode_field = table.optional("measuring_mode");
-    let title = "not a measuring mode of this scanner";
-    all.measuring_mode = listed(&mode_field, &modes, title, &of_profile("[configuration]"))
-        .unwrap_or(all.measuring_mode);
-    all.real_time_indices =
-        table.optional("real_time_indices").boolean().unwrap_or(all.real_time_indices);
+    let (title, origin) = ("not a measuring mode of this scanner", of_profile("[configuration]"));
+    keys.read("measuring_mode", &mut all.measuring_mode, |field| {
+        listed(field, &modes, title, &origin)
+    });
+    keys.boolean("real_time_indices", &mut all.real_time_indices);
     let sensitivity = Limit::new(0..=3, "", "block B of the configuration");
-    all.sensitivity = table.optional("sensitivity").integer(&sensitivity).unwrap_or(0);
+    keys.integer("sensitivity", &sensitivity, &mut all.sensitivity);
     let words: Vec<_> = PowerOnMode::WORDS
         .into_iter()
         .filter(|(_, mode)| *mode != PowerOnMode::Reflectivity || driver.has_reflectivity)
         .collect();
-    all.power_on_mode = table
-        .optional("power_on_mode")
-        .choice(&words, &of_profile("[reflectivity]"))
-        .unwrap_or(all.power_on_mode);
-    all.password = password(&table.optional("password")).unwrap_or(all.password);
+    keys.choice("power_on_mode", &words, &of_profile("[reflectivity]"), &mut all.power_on_mode);
+    keys.read("password", &mut all.password, password);
     let address = Limit::new(0..=127, "", "the wire format: seven bits");
-    all.address = table.optional("address").integer(&address).unwrap_or(all.address);
-    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-    let start_up = table.optional("start_up_s").number(&seconds_limit());
-    all.start_up_ns = start_up.map_or(all.start_up_ns, ns);
-    let restart = table.optional("restart_s").number(&seconds_limit());
-    all.restart_ns = restart.map_or(all.restart_ns, ns);
-    let phase = table.optional("mirror_phase_deg").number(&phase_limit());
-    all.mirror_phase_rad = phase.map_or(all.mirror_phase_rad, f64::to_radians);
-    all.errors = errors(&table.optional("errors")).unwrap_or(all.errors);
-    all.error_level =
-        table.optional("error_level").choice(&ERROR_LEVELS, PROTOCOL).unwrap_or(all.error_level);
-    all.is_polluted = table.optional("polluted").boolean().unwrap_or(all.is_polluted);
-    let optics = table.optional("beam");
-    if optics.is_written()
-        && let Some(beam) =
-            optics.table("the beam").and_then(|t| lidar::beam(t, Some(&all.beam), &range_limit()))
-    {
-        all.beam = beam;
-    }
-    let errors = table.optional("noise");
-    if errors.is_written()
-        && let Some(noise) =
-            errors.table("the noise").and_then(|t| lidar::noise(t, Some(&all.noise)))
-    {
-        all.noise = noise;
-    }
-    table.finish();
+    keys.integer("address", &address, &mut all.address);
+    keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
+    keys.time_ns("restart_s", &seconds_limit(), 1e9, &mut all.restart_ns);
+    keys.degrees("mirror_phase_deg", &phase_limit(), &mut all.mirror_phase_rad);
+    keys.read("errors", &mut all.errors, errors);
+    keys.choice("error_level", &ERROR_LEVELS, PROTOCOL, &mut all.error_level);
+    keys.boolean("polluted", &mut all.is_polluted);
+    lidar::rig_beam(&mut keys, "{ shape = \"circular\" }", &range_limit(), &mut all.beam);
+    lidar::rig_noise(&mut keys, "{ range_std_m = 0.012 }", &mut all.noise);
+    keys.finish()?;
     Some(all)
 }
 

@@ -70,13 +70,10 @@ pub(crate) fn profile(table: TableReader<'_>) -> Option<ClockSettings> {
     Some(clock)
 }
 
-/// Reads `clock` of a rig's settings; what it leaves out keeps its value.
-pub(crate) fn settings(table: &mut TableReader<'_>, clock: &mut ClockSettings) {
-    let field = table.optional("clock").such_as("{ drift_s_per_day = 5.0 }");
-    if let Some(table) = field.table("a clock") {
-        // In a rig no key is missing.
-        let _ = read(Keys::of_rig(table), clock);
-    }
+/// Reads `clock` of a rig's settings.
+pub(crate) fn settings(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
+    let field = keys.field("clock").such_as("{ drift_s_per_day = 5.0 }");
+    keys.table_in(&field, "a clock", clock, read);
 }
 
 /// Of a profile, without the keys that say how a run begins.

@@ -17,6 +17,17 @@ pub struct MotorSettings {
     pub starts_at_rest: bool,
 }
 
+/// Speeds that a head can be set to, rpm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RotationRates {
+    /// The lowest.
+    pub min_rpm: u32,
+    /// The highest.
+    pub max_rpm: u32,
+    /// All are multiples of this.
+    pub step_rpm: u32,
+}
+
 impl MotorSettings {
     /// Whether lasers fire, if they are on, at a speed.
     pub(crate) fn lasers_fire_at(&self, rpm: f64) -> bool {
@@ -31,13 +42,10 @@ pub(crate) fn profile(table: TableReader<'_>) -> Option<MotorSettings> {
     Some(motor)
 }
 
-/// Reads `motor` of a rig's settings; what it leaves out keeps its value.
-pub(crate) fn settings(table: &mut TableReader<'_>, motor: &mut MotorSettings) {
-    let field = table.optional("motor").such_as("{ starts_at_rest = true }");
-    if let Some(table) = field.table("a motor") {
-        // In a rig no key is missing.
-        let _ = read(Keys::of_rig(table), motor);
-    }
+/// Reads `motor` of a rig's settings.
+pub(crate) fn settings(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
+    let field = keys.field("motor").such_as("{ starts_at_rest = true }");
+    keys.table_in(&field, "a motor", motor, read);
 }
 
 /// Of a profile, without the key that says how a run begins.

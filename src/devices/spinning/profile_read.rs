@@ -1,35 +1,36 @@
 //! Reads what profiles and rigs say of every spinning lidar.
 
+use super::motor_settings::RotationRates;
 use super::return_mode::ReturnMode;
 use crate::config::profile::Profile;
-use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::reader::{Limit, TableReader};
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Field, Limit, TableReader};
 
-/// `[rotation]` of a profile.
-pub(crate) struct Rotation {
-    pub min_rpm: u32,
-    pub max_rpm: u32,
-    /// Speeds are multiples of this.
-    pub step_rpm: u32,
-    pub default_rpm: u32,
-    pub start_azimuth_rad: f64,
-}
-
-/// Reads `[rotation]`, with `step_rpm` if `has_steps`.
-pub(crate) fn rotation(mut table: TableReader<'_>, has_steps: bool) -> Option<Rotation> {
+/// Reads `[rotation]` of a profile, with `step_rpm` if `has_steps`.
+pub(crate) fn rotation(
+    mut keys: Keys<'_>,
+    has_steps: bool,
+    rates: &mut RotationRates,
+    default_rpm: &mut u32,
+    start_azimuth_rad: &mut f64,
+) -> Option<()> {
     let rpm = Limit::new(1..=6000, "rpm", PROFILES);
-    let min_rpm = table.required("min_rpm").integer::<u32>(&rpm);
-    let max_rpm = table.required("max_rpm").integer::<u32>(&rpm);
-    let step_rpm =
-        if has_steps { table.required("step_rpm").integer::<u32>(&rpm) } else { Some(1) };
-    let default_field = table.required("default_rpm");
-    let default_rpm = default_field.integer::<u32>(&rpm);
-    let start = table.required("start_azimuth_deg").number(&start_azimuth_limit());
-    if let (Some(min), Some(max), Some(step), Some(default), Some(place)) =
-        (min_rpm, max_rpm, step_rpm, default_rpm, default_field.place())
-        && !(min <= default && default <= max && default.is_multiple_of(step))
+    keys.integer("min_rpm", &rpm, &mut rates.min_rpm);
+    keys.integer("max_rpm", &rpm, &mut rates.max_rpm);
+    rates.step_rpm = 1;
+    if has_steps {
+        keys.integer("step_rpm", &rpm, &mut rates.step_rpm);
+    }
+    let default = keys.field("default_rpm");
+    keys.put(default.integer(&rpm), default_rpm);
+    let has_rates = keys.is_complete();
+    start_azimuth(&mut keys, start_azimuth_rad);
+    let RotationRates { min_rpm: min, max_rpm: max, step_rpm: step } = *rates;
+    if has_rates
+        && !((min..=max).contains(default_rpm) && default_rpm.is_multiple_of(step))
+        && let Some(place) = default.place()
     {
         let mut title = "`default_rpm` must be from `min_rpm` to `max_rpm`".to_string();
         let mut label = format!("min_rpm is {min}, max_rpm is {max}");
@@ -37,16 +38,9 @@ pub(crate) fn rotation(mut table: TableReader<'_>, has_steps: bool) -> Option<Ro
             title += ", a multiple of `step_rpm`";
             label += &format!(", step_rpm is {step}");
         }
-        table.fault(place.fault(title, label));
+        keys.table.fault(place.fault(title, label));
     }
-    table.finish();
-    Some(Rotation {
-        min_rpm: min_rpm?,
-        max_rpm: max_rpm?,
-        step_rpm: step_rpm?,
-        default_rpm: default_rpm?,
-        start_azimuth_rad: start?.to_radians(),
-    })
+    keys.finish()
 }
 
 /// Reads `modes` of `[returns]`. `refusal` says why a product has no such mode: title and label.
@@ -78,97 +72,69 @@ pub(crate) fn return_modes(
 }
 
 /// Reads `dark_intensity`: lowest and highest.
-pub(crate) fn dark_intensity(table: &mut TableReader<'_>) -> Option<[u8; 2]> {
-    let field = table.required("dark_intensity");
-    let place = field.place();
+pub(crate) fn dark_intensity(field: &Field<'_>) -> Option<[u8; 2]> {
     let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
     let [low, high] = field.numbers::<2>(&byte)?.map(|value| value as u8);
     if low > high {
         let label = "allowed: [lowest, highest]";
-        table.fault(place?.fault("`dark_intensity` runs backwards", label));
+        field.fault(field.place()?.fault("`dark_intensity` runs backwards", label));
         return None;
     }
     Some([low, high])
 }
 
-/// Reads `lag_ms`, the extra delay from a packet's end to its leaving, of a profile; nanoseconds.
-pub(crate) fn lag_ns(table: &mut TableReader<'_>) -> Option<u64> {
-    table.required("lag_ms").number(&lag_limit()).map(to_ns)
-}
-
-/// Reads `rotation_rate_rpm` of a rig; `[min, max]` are the product's speeds, multiples of `step_rpm`.
+/// Reads `rotation_rate_rpm` of a rig, one of the product's `rates`.
 pub(crate) fn rotation_rate(
-    table: &mut TableReader<'_>,
+    keys: &mut Keys<'_>,
     profile: &Profile,
-    [min, max]: [u32; 2],
-    step_rpm: u32,
+    rates: &RotationRates,
     rate_rpm: &mut u32,
 ) {
     let origin = format!("{}, [rotation]", profile.file);
-    let rpm = Limit::new(min.into()..=max.into(), "rpm", origin.clone());
-    let field = table.optional("rotation_rate_rpm");
-    let Some(rate) = field.integer::<u32>(&rpm) else { return };
-    *rate_rpm = rate;
-    if !rate.is_multiple_of(step_rpm)
+    let rpm = Limit::new(rates.min_rpm.into()..=rates.max_rpm.into(), "rpm", origin.clone());
+    let field = keys.field("rotation_rate_rpm");
+    let rate = field.integer::<u32>(&rpm);
+    if rate.is_some_and(|rate| !rate.is_multiple_of(rates.step_rpm))
         && let Some(place) = field.place()
     {
-        let label = format!("allowed: multiples of {step_rpm}");
+        let label = format!("allowed: multiples of {}", rates.step_rpm);
         let fault = place.fault("this unit does not turn at such a rate", label);
-        table.fault(fault.note(format!("limit from {origin}")));
+        keys.table.fault(fault.note(format!("limit from {origin}")));
     }
+    keys.put(rate, rate_rpm);
 }
 
 /// Reads `return_mode` of a rig, one of the product's `modes`.
 pub(crate) fn return_mode(
-    table: &mut TableReader<'_>,
+    keys: &mut Keys<'_>,
     profile: &Profile,
     modes: &[ReturnMode],
     mode: &mut ReturnMode,
 ) {
     let words: Vec<_> =
         ReturnMode::WORDS.into_iter().filter(|(_, mode)| modes.contains(mode)).collect();
-    let origin = format!("{}, [returns]", profile.file);
-    *mode = table.optional("return_mode").choice(&words, &origin).unwrap_or(*mode);
+    keys.choice("return_mode", &words, &format!("{}, [returns]", profile.file), mode);
 }
 
-/// Reads `start_azimuth_deg` of a rig.
-pub(crate) fn start_azimuth(table: &mut TableReader<'_>, azimuth_rad: &mut f64) {
-    let start = table.optional("start_azimuth_deg").number(&start_azimuth_limit());
-    *azimuth_rad = start.map_or(*azimuth_rad, f64::to_radians);
+/// Reads `start_azimuth_deg`, the rotor's angle at the first instant.
+pub(crate) fn start_azimuth(keys: &mut Keys<'_>, azimuth_rad: &mut f64) {
+    let origin = "the wire format: azimuth is 0 to 35999 hundredths";
+    keys.degrees("start_azimuth_deg", &Limit::new(0.0..=359.99, "degrees", origin), azimuth_rad);
 }
 
-/// Reads `lag_ms` of a rig.
-pub(crate) fn lag(table: &mut TableReader<'_>, lag_ns: &mut u64) {
-    if let Some(ms) = table.optional("lag_ms").number(&lag_limit()) {
-        *lag_ns = to_ns(ms);
-    }
+/// Reads `lag_ms`, the extra delay from a packet's end to its leaving.
+pub(crate) fn lag(keys: &mut Keys<'_>, lag_ns: &mut u64) {
+    let origin = "Menura: packets are held in memory until they are due";
+    keys.time_ns("lag_ms", &Limit::new(0.0..=1000.0, "ms", origin), 1e6, lag_ns);
 }
 
 /// Reads `beam` and `noise` of a rig; `reach` limits the beam's ranges, metres.
 pub(crate) fn optics(
-    table: &mut TableReader<'_>,
+    keys: &mut Keys<'_>,
     reach: &Limit<f64>,
     beam: &mut BeamSettings,
     noise: &mut NoiseSettings,
 ) {
-    let field = table.optional("beam").such_as("{ shape = \"rectangular\" }");
-    if let Some(read) = field.table("a beam").and_then(|t| lidar::beam(t, Some(beam), reach)) {
-        *beam = read;
-    }
-    let field = table.optional("noise").such_as("{ range_std_m = 0.02 }");
-    if let Some(read) = field.table("noise").and_then(|t| lidar::noise(t, Some(noise))) {
-        *noise = read;
-    }
-}
-
-fn to_ns(ms: f64) -> u64 {
-    (ms * 1e6).round() as u64
-}
-
-fn lag_limit() -> Limit<f64> {
-    Limit::new(0.0..=1000.0, "ms", "Menura: packets are held in memory until they are due")
-}
-
-fn start_azimuth_limit() -> Limit<f64> {
-    Limit::new(0.0..=359.99, "degrees", "the wire format: azimuth is 0 to 35999 hundredths")
+    lidar::rig_beam(keys, "{ shape = \"rectangular\" }", reach, beam);
+    lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }

@@ -3,9 +3,10 @@
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 
 /// Which echo of a pulse is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
     /// The brightest.
+    #[default]
     Strongest,
     /// The farthest.
     Last,

@@ -165,9 +165,9 @@ impl DatagramDecoder for VelodyneDecoder {
                 profile.name
             ));
         }
-        let step = f64::from(driver.rotation_rate_step_rpm);
+        let step = f64::from(driver.rotation_rates.step_rpm);
         let rate_rpm = ((rate_rpm / step).round() * step)
-            .clamp(driver.min_rotation_rate_rpm.into(), driver.max_rotation_rate_rpm.into());
+            .clamp(driver.rotation_rates.min_rpm.into(), driver.rotation_rates.max_rpm.into());
         let mode = match ReturnMode::from_byte(mode) {
             Some(ReturnMode::Last) => "last",
             Some(ReturnMode::Dual) => "dual",

@@ -27,8 +27,8 @@ fn device_rows(driver: &VelodyneProfile) -> Rows {
         let points = packets * sequences * lasers as f64 * returns;
         format!("{packets:.2} packets/s, {points:.0} points/s")
     };
-    let (min, max) = (driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm);
-    let step = driver.rotation_rate_step_rpm;
+    let (min, max) = (driver.rotation_rates.min_rpm, driver.rotation_rates.max_rpm);
+    let step = driver.rotation_rates.step_rpm;
     vec![
         ("driver", "velodyne".to_string()),
         ("lasers", format!("{lasers}, {low} to {high} degrees")),

@@ -99,8 +99,8 @@ impl Velodyne {
             packet: profile.packet.clone(),
             counts_per_m: profile.packet.distance_unit_m.recip(),
             limits: Limits {
-                rpm: [profile.min_rotation_rate_rpm, profile.max_rotation_rate_rpm],
-                rpm_step: profile.rotation_rate_step_rpm,
+                rpm: [profile.rotation_rates.min_rpm, profile.rotation_rates.max_rpm],
+                rpm_step: profile.rotation_rates.step_rpm,
                 returns: profile.return_modes.clone(),
             },
             web: Web {

@@ -5,7 +5,7 @@ use crate::config::profile::network::DatagramPort;
 use crate::config::profile::network::NetworkIdentity;
 use crate::config::profile::network::PortIndex;
 use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::devices::spinning::motor_settings::{MotorSettings, RotationRates};
 use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::velodyne::position_settings::PositionProfile;
 use crate::devices::velodyne::web_settings::{ThermalProfile, WebProfile};
@@ -16,12 +16,8 @@ use crate::wire::ethernet::FrameHeader;
 pub struct VelodyneProfile {
     /// Addresses and header fields of data packets.
     pub network: NetworkIdentity,
-    /// Lowest rotation rate, rpm.
-    pub min_rotation_rate_rpm: u32,
-    /// Highest rotation rate, rpm.
-    pub max_rotation_rate_rpm: u32,
-    /// Rates are multiples of this, rpm.
-    pub rotation_rate_step_rpm: u32,
+    /// Speeds that a rig and the web interface may set.
+    pub rotation_rates: RotationRates,
     /// Return modes this firmware has; the first is the factory's.
     pub return_modes: Vec<ReturnMode>,
     /// When position packets leave and what they hold.
@@ -64,7 +60,7 @@ impl VelodyneProfile {
 }
 
 /// What is the same in every data packet of a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VelodynePacket {
     /// Byte 1205.
     pub product_id: u8,
@@ -94,7 +90,7 @@ pub struct VelodyneLaser {
 }
 
 /// What a rig may set; the profile gives the defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct VelodyneSettings {
     /// Rotor speed, rpm.
     pub rotation_rate_rpm: u32,

@@ -1,12 +1,13 @@
 //! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar_read as lidar;
+use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::devices::spinning::clock_settings;
-use crate::devices::spinning::motor_settings as motor;
+use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
 use crate::devices::spinning::profile_read as spinning;
 use crate::devices::velodyne::position_settings;
 use crate::devices::velodyne::profile::{
@@ -21,77 +22,70 @@ const LASERS: [usize; 3] = [16, 32, 128];
 
 /// Reads what a profile says besides its name and sources.
 pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
+    let mut packet = VelodynePacket::default();
+    let mut rates = RotationRates::default();
+    let mut all = VelodyneSettings { field_of_view_deg: [0, 359], ..VelodyneSettings::default() };
     let network = root.required("network").table("[network]").and_then(network);
-    let rotation =
-        root.required("rotation").table("[rotation]").and_then(|t| spinning::rotation(t, true));
+    let rotation = root.required("rotation").table("[rotation]").and_then(|table| {
+        let (rate_rpm, start_rad) = (&mut all.rotation_rate_rpm, &mut all.start_azimuth_rad);
+        spinning::rotation(Keys::of_profile(table), true, &mut rates, rate_rpm, start_rad)
+    });
     let motor = root.required("motor").table("[motor]").and_then(motor::profile);
     let web = root.required("web").table("[web]").and_then(web::profile);
     let thermal = root.required("thermal").table("[thermal]").and_then(web::thermal);
-    let return_modes = root
-        .required("returns")
-        .table("[returns]")
-        .and_then(|table| spinning::return_modes(table, |_| None));
-    let packet = root.required("packet").table("[packet]").and_then(packet);
+    let modes = root.required("returns").table("[returns]");
+    let modes = modes.and_then(|table| spinning::return_modes(table, |_| None));
+    let table = root.required("packet").table("[packet]");
+    let has_packet =
+        table.and_then(|table| read_packet(Keys::of_profile(table), &mut packet, &mut all));
     let position =
         root.required("position").table("[position]").and_then(position_settings::profile);
     let clock = root.required("clock").table("[clock]").and_then(clock_settings::profile);
-    let beam = root.required("beam").table("[beam]");
-    let beam = beam.and_then(|table| lidar::beam(table, None, &reach()));
-    let noise = root.required("noise").table("[noise]").and_then(|t| lidar::noise(t, None));
+    let optics = lidar::profile_optics(&mut root, &reach());
     let lasers = root.required("lasers").table("[lasers]").and_then(lasers);
     root.finish();
-    let (rotation, packet, return_modes) = (rotation?, packet?, return_modes?);
+    rotation.and(has_packet)?;
     let (sequence_ns, lasers) = lasers?;
+    let return_modes = modes?;
+    all.return_mode = *return_modes.first()?;
+    (all.motor, all.clock) = (motor?, clock?);
+    (all.beam, all.noise) = optics?;
     Some(VelodyneProfile {
         network: network?,
-        min_rotation_rate_rpm: rotation.min_rpm,
-        max_rotation_rate_rpm: rotation.max_rpm,
-        rotation_rate_step_rpm: rotation.step_rpm,
+        rotation_rates: rates,
+        return_modes,
         position: position?,
-        packet: packet.packet,
+        packet,
         sequence_ns,
         lasers,
         web: web?,
         thermal: thermal?,
-        defaults: VelodyneSettings {
-            rotation_rate_rpm: rotation.default_rpm,
-            return_mode: *return_modes.first()?,
-            start_azimuth_rad: rotation.start_azimuth_rad,
-            field_of_view_deg: [0, 359],
-            azimuth_jitter_centideg: packet.azimuth_jitter_centideg,
-            lag_ns: packet.lag_ns,
-            motor: motor?,
-            clock: clock?,
-            beam: beam?,
-            noise: noise?,
-        },
-        return_modes,
+        defaults: all,
     })
 }
 
 /// Reads a rig's `settings`; what it leaves out is the profile's.
 pub(crate) fn settings(
-    mut table: TableReader<'_>,
+    table: TableReader<'_>,
     profile: &Profile,
     driver: &VelodyneProfile,
 ) -> Option<VelodyneSettings> {
     let mut all = driver.defaults.clone();
-    let rates = [driver.min_rotation_rate_rpm, driver.max_rotation_rate_rpm];
-    let step_rpm = driver.rotation_rate_step_rpm;
-    spinning::rotation_rate(&mut table, profile, rates, step_rpm, &mut all.rotation_rate_rpm);
-    spinning::return_mode(&mut table, profile, &driver.return_modes, &mut all.return_mode);
-    spinning::start_azimuth(&mut table, &mut all.start_azimuth_rad);
+    let mut keys = Keys::of_rig(table);
+    let rates = &driver.rotation_rates;
+    spinning::rotation_rate(&mut keys, profile, rates, &mut all.rotation_rate_rpm);
+    spinning::return_mode(&mut keys, profile, &driver.return_modes, &mut all.return_mode);
+    spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
     let degrees = Limit::new(0.0..=359.0, "degrees", "the unit's configuration page");
-    if let Some(view) = table.optional("field_of_view_deg").numbers::<2>(&degrees) {
-        all.field_of_view_deg = view.map(|degree| degree as u16);
-    }
-    let spread = table.optional("azimuth_jitter_centideg").number(&jitter());
-    all.azimuth_jitter_centideg = spread.unwrap_or(all.azimuth_jitter_centideg);
-    spinning::lag(&mut table, &mut all.lag_ns);
-    motor::settings(&mut table, &mut all.motor);
-    clock_settings::settings(&mut table, &mut all.clock);
-    spinning::optics(&mut table, &reach(), &mut all.beam, &mut all.noise);
-    table.finish();
+    keys.read("field_of_view_deg", &mut all.field_of_view_deg, |field| {
+        field.numbers::<2>(&degrees).map(|view| view.map(|degree| degree as u16))
+    });
+    keys.number("azimuth_jitter_centideg", &jitter(), &mut all.azimuth_jitter_centideg);
+    spinning::lag(&mut keys, &mut all.lag_ns);
+    motor::settings(&mut keys, &mut all.motor);
+    clock_settings::settings(&mut keys, &mut all.clock);
+    spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
+    keys.finish()?;
     Some(all)
 }
 
@@ -103,35 +97,26 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm at most")
 }
 
-struct Packet {
-    packet: VelodynePacket,
-    azimuth_jitter_centideg: f64,
-    lag_ns: u64,
-}
-
-fn packet(mut table: TableReader<'_>) -> Option<Packet> {
+fn read_packet(
+    mut keys: Keys<'_>,
+    packet: &mut VelodynePacket,
+    defaults: &mut VelodyneSettings,
+) -> Option<()> {
     let byte = Limit::new(0..=255, "", ONE_BYTE);
-    let product_id = table.required("product_id").integer(&byte);
+    keys.integer("product_id", &byte, &mut packet.product_id);
     let unit = Limit::new(1.0..=10.0, "mm", PROFILES);
-    let distance_unit_mm = table.required("distance_unit_mm").number(&unit);
-    let diffuse_full_scale = table.required("diffuse_full_scale").integer(&byte);
-    let dark_intensity = spinning::dark_intensity(&mut table);
+    keys.read("distance_unit_mm", &mut packet.distance_unit_m, |field| {
+        field.number(&unit).map(|mm| mm / 1000.0)
+    });
+    keys.integer("diffuse_full_scale", &byte, &mut packet.diffuse_full_scale);
+    keys.read("dark_intensity", &mut packet.dark_intensity, spinning::dark_intensity);
     let offset = Limit::new(0.0..=100.0, "us", PROFILES);
-    let timestamp_offset_us = table.required("timestamp_offset_us").number(&offset);
-    let azimuth_jitter_centideg = table.required("azimuth_jitter_centideg").number(&jitter());
+    keys.time_ns("timestamp_offset_us", &offset, 1e3, &mut packet.timestamp_offset_ns);
+    keys.number("azimuth_jitter_centideg", &jitter(), &mut defaults.azimuth_jitter_centideg);
     let flag = Limit::new(0..=0xffff, "", "the wire format: two bytes");
-    let filler_flag = table.required("filler_flag").integer(&flag);
-    let lag_ns = spinning::lag_ns(&mut table);
-    table.finish();
-    let packet = VelodynePacket {
-        product_id: product_id?,
-        distance_unit_m: distance_unit_mm? / 1000.0,
-        diffuse_full_scale: diffuse_full_scale?,
-        dark_intensity: dark_intensity?,
-        timestamp_offset_ns: (timestamp_offset_us? * 1000.0).round() as u64,
-        filler_flag: filler_flag?,
-    };
-    Some(Packet { packet, azimuth_jitter_centideg: azimuth_jitter_centideg?, lag_ns: lag_ns? })
+    keys.integer("filler_flag", &flag, &mut packet.filler_flag);
+    spinning::lag(&mut keys, &mut defaults.lag_ns);
+    keys.finish()
 }
 
 /// The numbers of a laser's row: name, lowest, highest, unit.
