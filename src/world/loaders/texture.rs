@@ -34,6 +34,9 @@ pub(super) struct Image {
 /// holds 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
+/// The file's header and the longest form of the image's.
+const LONGEST_BMP_HEADER: usize = 14 + 124;
+
 /// Decodes an image by its content, not its name, within [`MAX_IMAGE_SIDE`] and
 /// [`MAX_IMAGE_PIXELS`].
 pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
@@ -132,7 +135,10 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
         .set_strict_mode(true)
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX);
-    let mut decoder = BmpDecoder::new_with_options(ZCursor::new(bytes), options);
+    // The decoder reads the masks of longer headers in every file: one of a few pixels would end there.
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len().max(LONGEST_BMP_HEADER), 0);
+    let mut decoder = BmpDecoder::new_with_options(ZCursor::new(&padded[..]), options);
     decoder.decode_headers().map_err(|error| Unread::Broken(format!("{error:?}")))?;
     let (width, height) = decoder.dimensions().unwrap_or_default();
     let (width, height) = check_size(width, height, bytes)?;
