@@ -7,7 +7,6 @@ use menura::devices::gnss::profile::GnssProfile;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::Device;
 use menura::devices::gnss::Gnss;
 use menura::sensors::gnss::SkySensor;

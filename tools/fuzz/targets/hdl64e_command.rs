@@ -7,7 +7,6 @@ mod drive;
 use menura::devices::family::catalogue;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::hdl64e::Hdl64e;
 use menura::devices::Device;
 use menura::sensors::noise::NoiseSource;

@@ -2,9 +2,9 @@
 //! transmitter never holds more than its buffer.
 #![no_main]
 
+use menura::devices::imu::profile::ImuProfile;
 use menura::devices::family::catalogue;
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::Device;
 use menura::devices::imu::Imu;
 use menura::time::{Epoch, SimTime};
@@ -13,10 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&first, said)) = bytes.split_first() else { return };
     let units: Vec<_> = catalogue().profiles()
         .iter()
-        .filter_map(|profile| match &profile.driver {
-            DriverProfile::Imu(driver) => Some(driver),
-            _ => None,
-        })
+        .filter_map(|profile| profile.data::<ImuProfile>())
         .collect();
     let driver = units[usize::from(first) % units.len()];
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };

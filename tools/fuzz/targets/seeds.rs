@@ -1,6 +1,7 @@
 //! Writes what the fuzzers start from: `seeds FOLDER` fills FOLDER/<target>/.
 
 // Never runs, but brings the functions that instrumented code calls.
+use menura::devices::hdl64e::profile::Hdl64eProfile;
 use menura::devices::family::catalogue;
 use libfuzzer_sys as _;
 
@@ -9,7 +10,6 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use menura::config::profile::{DriverProfile, Profile};
 use menura::config::rig::Rig;
 use menura::links::pcap::PcapRecorder;
 use menura::wire::cola::Dialect;
@@ -118,10 +118,8 @@ fn main() -> io::Result<()> {
         put(target, name, text.as_bytes())?;
     }
     put("rig", "default", Rig::default_text().as_bytes())?;
-    let tables = catalogue().profiles().iter().filter_map(|profile| match &profile.driver {
-        DriverProfile::VelodyneHdl64e(driver) => Some(&driver.defaults.calibration),
-        _ => None,
-    });
+    let units = catalogue().profiles().iter().filter_map(|profile| profile.data::<Hdl64eProfile>());
+    let tables = units.map(|unit| &unit.defaults.calibration);
     for table in tables.take(1) {
         let yaml = table.to_yaml().map_err(io::Error::other)?;
         put("calibration", "shipped", yaml.as_bytes())?;

@@ -5,7 +5,6 @@
 use menura::devices::family::catalogue;
 use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::sick_lms2xx::SickLms2xx;
 use menura::devices::{Device, Output};
 use menura::sensors::noise::NoiseSource;

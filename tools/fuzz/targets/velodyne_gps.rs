@@ -2,11 +2,11 @@
 //! and what it echoes is a sentence.
 #![no_main]
 
+use menura::devices::velodyne::profile::VelodyneProfile;
 use menura::devices::family::catalogue;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::spinning::clock_settings::ClockSettings;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
@@ -18,11 +18,8 @@ static EPOCH: LazyLock<Epoch> =
     LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
 
 static CLOCKS: LazyLock<Vec<ClockSettings>> = LazyLock::new(|| {
-    let clock = |profile: &std::sync::Arc<Profile>| match &profile.driver {
-        DriverProfile::Velodyne(driver) => Some(driver.defaults.clock.clone()),
-        _ => None,
-    };
-    catalogue().profiles().iter().filter_map(clock).collect()
+    let units = catalogue().profiles().iter().filter_map(|profile| profile.data::<VelodyneProfile>());
+    units.map(|unit| unit.defaults.clock.clone()).collect()
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -7,7 +7,6 @@ mod drive;
 use menura::devices::family::catalogue;
 use menura::devices::velodyne::profile::VelodyneProfile;
 use libfuzzer_sys::fuzz_target;
-use menura::config::profile::{DriverProfile, Profile};
 use menura::devices::Device;
 use menura::devices::velodyne::Velodyne;
 use menura::links::http::{HttpMethod, HttpRequest};
