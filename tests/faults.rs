@@ -99,7 +99,7 @@ fn the_log_explains_every_difference() {
         rows.map(|row| row.packet.unwrap()).collect()
     };
     let [lost, held_back, copied] =
-        ["lost", "held_back_packets", "copied_after_ns"].map(|effect| of(effect));
+        ["lost", "held_back_packets", "copied_after_ns"].map(of);
     assert!(!lost.is_empty() && !held_back.is_empty() && !copied.is_empty());
     for n in held_back {
         // Behind the second packet that comes after it, none of which is lost there.

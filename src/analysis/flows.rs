@@ -8,9 +8,9 @@ use std::net::SocketAddr;
 use super::capture::Captured;
 use super::data_flow::DataFlow;
 use crate::config::toml::diagnostic::Diagnostics;
+use crate::devices::FAMILIES;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Head};
-use crate::devices::family::FAMILIES;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Flows beyond this are counted, not looked into.

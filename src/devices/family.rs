@@ -1,8 +1,8 @@
-//! What a product family is, and the table of all of them.
+//! What a product family is.
 //!
 //! A family is one folder: its profile and settings with their readers, its device, its faults, its
 //! description and its decoder, tied together by one implementation of [`Family`]. Outside its
-//! folder a family is named in [`FAMILIES`] only.
+//! folder a family is named in [`FAMILIES`](super::FAMILIES) only.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use super::decoder::datagram::DatagramDecoder;
 use super::decoder::{Hints, StreamDecoder};
 use super::describe::Section;
-use super::{Built, gnss, hdl64e, imu, sick_lms1xx, sick_lms2xx, velodyne};
+use super::{Built, FAMILIES};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     Catalogue, FamilyData, FamilyReader, GpsInputRefusal, Product, Profile,
@@ -23,21 +23,6 @@ use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::sensors::noise::NoiseSource;
 use crate::time::Epoch;
-
-/// Every family that Menura speaks for, in the order in which messages list them.
-pub static FAMILIES: &[&dyn AnyFamily] = &[
-    &hdl64e::Hdl64eFamily,
-    &velodyne::VelodyneFamily,
-    &sick_lms2xx::SickLms2xxFamily,
-    &imu::ImuFamily(imu::ImuProtocol::FdiLink),
-    &imu::ImuFamily(imu::ImuProtocol::VectorNav),
-    &imu::ImuFamily(imu::ImuProtocol::Xbus),
-    &imu::ImuFamily(imu::ImuProtocol::Mip),
-    &imu::ImuFamily(imu::ImuProtocol::SbgEcom),
-    &imu::ImuFamily(imu::ImuProtocol::Phone),
-    &gnss::GnssFamily,
-    &sick_lms1xx::SickLms1xxFamily,
-];
 
 /// All families and embedded profiles, for whoever reads a rig or a profile.
 pub fn catalogue() -> &'static Catalogue {

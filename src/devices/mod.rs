@@ -6,7 +6,7 @@
 //! measures, on which thread and how far ahead is the engine's affair.
 //!
 //! A new firmware of a known family is a profile and needs no code. A new family is one folder here
-//! and one line in [`family::FAMILIES`].
+//! and its entry in [`FAMILIES`].
 
 pub mod decoder;
 pub mod describe;
@@ -21,7 +21,7 @@ pub mod spinning;
 mod uart;
 pub mod velodyne;
 
-use self::family::family_of;
+use self::family::{AnyFamily, family_of};
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
@@ -32,6 +32,21 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
 use std::sync::Arc;
+
+/// Every family that Menura speaks for, in the order in which messages list them.
+pub static FAMILIES: &[&dyn AnyFamily] = &[
+    &hdl64e::Hdl64eFamily,
+    &velodyne::VelodyneFamily,
+    &sick_lms2xx::SickLms2xxFamily,
+    &imu::ImuFamily(imu::ImuProtocol::FdiLink),
+    &imu::ImuFamily(imu::ImuProtocol::VectorNav),
+    &imu::ImuFamily(imu::ImuProtocol::Xbus),
+    &imu::ImuFamily(imu::ImuProtocol::Mip),
+    &imu::ImuFamily(imu::ImuProtocol::SbgEcom),
+    &imu::ImuFamily(imu::ImuProtocol::Phone),
+    &gnss::GnssFamily,
+    &sick_lms1xx::SickLms1xxFamily,
+];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
 /// such packets may be with the operating system already.

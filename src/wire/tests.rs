@@ -12,15 +12,20 @@ use super::*;
 /// Modules of `wire` that are no formats.
 const NO_FORMATS: [&str; 3] = ["checksum", "framer", "record"];
 
+/// Reads a frame and writes it again; `None` if it is refused.
+type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
+/// The frames of a stream that comes in pieces of some length, each with its offset.
+type Find = Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>;
+
 struct Format {
     /// Of `wire`.
     module: &'static str,
     /// Sound bytes.
     examples: Vec<Vec<u8>>,
     /// Reads bytes that hold nothing else, and writes what was read; `None` when they are refused.
-    again: Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>,
+    again: Again,
     /// Offset and bytes of the frames in a stream that comes in portions of some length.
-    find: Option<Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>>,
+    find: Option<Find>,
 }
 
 fn plain(

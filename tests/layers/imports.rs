@@ -27,12 +27,12 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] =
     &[("frames", &[]), ("wire", &["time"]), ("links", &["time", "wire"]), ("plot", &[])];
 
 /// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
-/// single files beside them; none of these imports a family but [`TABLES_OF_FAMILIES`].
+/// single files beside them; none of these imports a family but that of [`TABLES_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] =
     &["decoder", "describe", "family", "motor_stall", "spinning", "uart"];
 
 /// The files of `src/devices` that hold tables of the families.
-const TABLES_OF_FAMILIES: &[&str] = &["src/devices/mod.rs", "src/devices/family.rs"];
+const TABLES_OF_FAMILIES: &[&str] = &["src/devices/mod.rs"];
 
 pub fn layer_of(file: &str) -> Option<&'static str> {
     let module = module_of(file)?;
@@ -146,14 +146,15 @@ impl<'a> Tree<'a> {
             for path in paths {
                 if let Some(name) = &path.imported_as {
                     let key = ((*module).clone(), name.clone());
-                    tree.uses.insert(key, tree.from_root(module, &path.names));
+                    tree.uses.insert(key, tree.path_from_root(module, &path.names));
                 }
             }
         }
         for (module, file, paths) in &said {
             let mut imports = BTreeMap::new();
             for path in paths {
-                let Some(target) = tree.file_of(&tree.from_root(module, &path.names), 0) else {
+                let Some(target) = tree.file_of(&tree.path_from_root(module, &path.names), 0)
+                else {
                     continue;
                 };
                 let other = module_of(target).expect("a file of a module");
@@ -167,7 +168,7 @@ impl<'a> Tree<'a> {
     }
 
     /// A path of `module` from the crate's root, `crate` left out; of another crate, empty.
-    fn from_root(&self, module: &[String], names: &[String]) -> Vec<String> {
+    fn path_from_root(&self, module: &[String], names: &[String]) -> Vec<String> {
         if names[0] == "crate" {
             return names[1..].to_vec();
         }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use menura::devices::family::FAMILIES;
+use menura::devices::FAMILIES;
 use proc_macro2::{TokenStream, TokenTree};
 
 /// Files of `src/` that may say `unsafe`.

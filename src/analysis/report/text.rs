@@ -62,10 +62,10 @@ pub fn packet(
     match analysis.sender(&datagram) {
         Some((sender, head)) => {
             writeln!(out, "{}", sender.text(datagram.payload))?;
-            let is_data = head.kind == DATA;
-            for issue in is_data.then(|| sender.sweep(datagram.payload).issues).unwrap_or_default()
-            {
-                writeln!(out, "{:>22}{issue}", "! ")?;
+            if head.kind == DATA {
+                for issue in sender.sweep(datagram.payload).issues {
+                    writeln!(out, "{:>22}{issue}", "! ")?;
+                }
             }
         }
         None => writeln!(out, "UDP, {} bytes", datagram.payload.len())?,

@@ -35,7 +35,7 @@ impl Drawing<'_> {
         let mut figure = Figure::new(ABOVE.0 + SEAT.0, title);
         figure.note(format!("{} returns, {}", self.cloud.len(), self.calibration));
         let (width, height) = ABOVE;
-        figure.panel(Area { left: 0.0, top: 0.0, width, height }, self.from_above());
+        figure.panel(Area { left: 0.0, top: 0.0, width, height }, self.view_from_above());
         for (row, view) in self.seat_views().into_iter().enumerate() {
             let (width, height) = SEAT;
             figure.panel(Area { left: ABOVE.0, top: row as f64 * height, width, height }, view);
@@ -43,7 +43,7 @@ impl Drawing<'_> {
         figure
     }
 
-    fn from_above(&self) -> Panel {
+    fn view_from_above(&self) -> Panel {
         let reach = reach_m(&self.cloud);
         let (low, high) = heights_m(&self.cloud);
         let at = |share: f64| (share, format!("{:.1}", low + (high - low) * share));

@@ -27,8 +27,11 @@ pub struct DeviceFaultKind {
     /// The word of a fault's `kind` key.
     pub word: &'static str,
     /// Reads the keys that only this kind has, for a device with this firmware if that is known.
-    pub read: fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>,
+    pub read: ReadFault,
 }
+
+/// Reads the keys of one kind of fault.
+pub type ReadFault = fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>;
 
 /// Reads what one family's profiles and settings hold.
 pub trait FamilyReader: Sync {

@@ -173,8 +173,11 @@ pub struct PointSource {
     /// Elevation of each laser, radians.
     pub elevations_rad: Vec<f64>,
     /// Appends the points of a datagram's block, counted as in [`Sweep::azimuths_centideg`].
-    pub decode: Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>,
+    pub decode: DecodeBlock,
 }
+
+/// Appends the points of a datagram's block to a list.
+pub type DecodeBlock = Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>;
 
 impl PointSource {
     /// The lowest and the highest beam's elevation, radians.

@@ -114,7 +114,7 @@ impl<'a> RealTimeRun<'a> {
         Ok(Self {
             rig,
             world,
-            stats: rig.devices.iter().map(|d| DeviceStats::new(&d.profile.ports())).collect(),
+            stats: rig.devices.iter().map(|d| DeviceStats::new(d.profile.ports())).collect(),
             // Where leads are found, they are found from departures.
             timing: matches!(rig.engine.lead, Lead::Auto).then(|| new_timing(connections.len())),
             connections,
