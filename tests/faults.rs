@@ -98,8 +98,7 @@ fn the_log_explains_every_difference() {
         let rows = rows.iter().filter(|row| row.stream == "data" && row.effect == effect);
         rows.map(|row| row.packet.unwrap()).collect()
     };
-    let [lost, held_back, copied] =
-        ["lost", "held_back_packets", "copied_after_ns"].map(of);
+    let [lost, held_back, copied] = ["lost", "held_back_packets", "copied_after_ns"].map(of);
     assert!(!lost.is_empty() && !held_back.is_empty() && !copied.is_empty());
     for n in held_back {
         // Behind the second packet that comes after it, none of which is lost there.

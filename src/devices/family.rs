@@ -2,7 +2,7 @@
 //!
 //! A family is one folder: its profile and settings with their readers, its device, its faults, its
 //! description and its decoder, tied together by one implementation of [`Family`]. Outside its
-//! folder a family is named in [`FAMILIES`](super::FAMILIES) only.
+//! folder a family is named in [`FAMILIES`] only.
 
 use std::any::Any;
 use std::fmt::Debug;
