@@ -63,11 +63,9 @@ link = {{ udp = {{ to = "{}" }} }}
 
 #[test]
 fn late_packets_all_leave_and_are_counted() {
-    for word in ["late", "send"] {
-        let figures = overloaded(word);
-        assert_eq!((figures.packets, figures.dropped, figures.thinned), (PACKETS, 0, 0));
-        assert!(figures.sent_late > 0 && figures.misses == figures.sent_late, "{figures:?}");
-    }
+    let figures = overloaded("late");
+    assert_eq!((figures.packets, figures.dropped, figures.thinned), (PACKETS, 0, 0));
+    assert!(figures.sent_late > 0 && figures.misses == figures.sent_late, "{figures:?}");
 }
 
 #[test]

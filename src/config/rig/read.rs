@@ -153,10 +153,10 @@ fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option
     if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
         all.render_ahead_ns = (ms * 1e6).round() as u64;
     }
-    let [late, drop, thin] = LatePolicy::WORDS;
-    // What `late` was called first.
-    let words = [late, ("send", LatePolicy::Late), drop, thin];
-    all.late = table.optional("late").choice(&words, origin).unwrap_or(all.late);
+    let late = table.optional("late");
+    if !late.refuse_old_word("send", LatePolicy::Late.word()) {
+        all.late = late.choice(&LatePolicy::WORDS, origin).unwrap_or(all.late);
+    }
     let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
     if let Some(us) = table.optional("miss_threshold_us").number(&miss) {
         all.miss_threshold_ns = (us * 1e3).round() as u64;

@@ -374,6 +374,17 @@ impl<'f> Field<'f> {
         found.map(|(_, value)| value.clone())
     }
 
+    /// Refuses a word that has another name today; whether it was written.
+    pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
+        let Some(node) = &self.node else { return false };
+        if !matches!(&node.value, Value::String(written) if written == old) {
+            return false;
+        }
+        let title = format!("\"{old}\" is now called \"{new}\"");
+        self.fault(node.place.fault(title, format!("write {} = \"{new}\"", self.name)));
+        true
+    }
+
     /// A date with time and offset.
     pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
         let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";

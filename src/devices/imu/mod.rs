@@ -188,7 +188,7 @@ impl Imu {
     }
 
     /// Hands over the samples that are due.
-    fn pass_on(&mut self) {
+    fn process_due_samples(&mut self) {
         while let Some(sample) = self.samples.pop_front_if(|s| s.truth.at <= self.now) {
             self.protocol.on_time(sample.truth.at, &mut self.unit);
             self.protocol.on_sample(&sample, &mut self.unit);
@@ -213,7 +213,7 @@ impl Device for Imu {
         for (index, truth) in (first..).zip(truths) {
             self.samples.push_back(self.errors.step(index, *truth));
         }
-        self.pass_on();
+        self.process_due_samples();
     }
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
@@ -223,7 +223,7 @@ impl Device for Imu {
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
-        self.pass_on();
+        self.process_due_samples();
         self.protocol.on_time(self.now, &mut self.unit);
     }
 

@@ -65,7 +65,7 @@ impl Mirror {
 
     /// Will be held by `stalls`. It stops at once, and when it has spun up it looks where it would
     /// had it never been held: no source tells of either.
-    pub fn suffer(&mut self, stalls: &[Timed<MotorStall>]) {
+    pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
         self.stalls = stalls.to_vec();
     }
 

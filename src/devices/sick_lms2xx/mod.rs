@@ -156,7 +156,7 @@ impl SickLms2xx {
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
-        self.mirror.suffer(&faults.kind());
+        self.mirror.set_stalls(&faults.kind());
     }
 
     /// Bits 0 to 2 of the status byte.

@@ -63,6 +63,11 @@ impl Inertial {
         self.samples.extend(truths);
     }
 
+    /// Whether the sample that is the latest at `at` is there.
+    pub fn knows(&self, at: SimTime) -> bool {
+        self.samples.back().is_some_and(|last| at.0 < last.at.0 + self.period_ns)
+    }
+
     /// The words of the three chips in position packet `number`, which is made at `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
         while self.samples.get(1).is_some_and(|next| next.at <= at) {

@@ -283,7 +283,8 @@ impl Device for Velodyne {
         if let (Outcome::Inertial(truths), Some(inertial)) =
             (&measurement.outcome, &mut self.inertial)
         {
-            return inertial.take(truths);
+            inertial.take(truths);
+            return self.position.release(Some(inertial), |transmit| self.stream.send(transmit));
         }
         let Outcome::Returns(returns) = &measurement.outcome else { return };
         let Some(plan) = self.stream.answered(measurement.request.index) else { return };

@@ -6,6 +6,8 @@
 //!
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
+use std::collections::VecDeque;
+
 use super::boards::Boards;
 use super::inertial::Inertial;
 use crate::devices::spinning::clock::{DeviceClock, PpsState};
@@ -26,13 +28,23 @@ pub struct PositionSender {
     pending: Option<SimTime>,
     /// Packets so far.
     number: u64,
+    /// Made packets that wait for the motion of the base, with when they were made and their number:
+    /// it is measured apart from what the receiver says, and may be answered later.
+    waiting: VecDeque<(SimTime, u64, PositionPacket)>,
 }
 
 impl PositionSender {
     /// The timers begin at the first instant.
     pub fn new(profile: &PositionProfile, noise: NoiseSource) -> Self {
         let next = vec![SimTime::ZERO; profile.timers_ns.len()];
-        Self { profile: profile.clone(), noise, next, pending: None, number: 0 }
+        Self {
+            profile: profile.clone(),
+            noise,
+            next,
+            pending: None,
+            number: 0,
+            waiting: VecDeque::new(),
+        }
     }
 
     /// The timers stop, and begin again at `up_at`.
@@ -47,15 +59,28 @@ impl PositionSender {
         now: SimTime,
         clock: &DeviceClock,
         boards: &Boards,
-        mut inertial: Option<&mut Inertial>,
-        mut send: impl FnMut(Transmit),
+        inertial: Option<&mut Inertial>,
+        send: impl FnMut(Transmit),
     ) {
         while let Some(at) = self.next_made(now) {
-            let mut packet = self.packet(at, clock, boards);
-            if let Some(inertial) = &mut inertial {
-                packet.imu = inertial.words(at, self.number);
-            }
+            self.waiting.push_back((at, self.number, self.packet(at, clock, boards)));
             self.number += 1;
+        }
+        self.release(inertial, send);
+    }
+
+    /// Sends the made packets for which the motion of the base is known, of units that have sensors
+    /// of it.
+    pub fn release(&mut self, mut inertial: Option<&mut Inertial>, mut send: impl FnMut(Transmit)) {
+        let is_known = |at, inertial: &Option<&mut Inertial>| {
+            inertial.as_ref().is_none_or(|inertial| inertial.knows(at))
+        };
+        while let Some((at, number, mut packet)) =
+            self.waiting.pop_front_if(|(at, ..)| is_known(*at, &inertial))
+        {
+            if let Some(inertial) = &mut inertial {
+                packet.imu = inertial.words(at, number);
+            }
             let mut bytes = vec![0; POSITION_PACKET_LEN];
             packet.emit(bytes.first_chunk_mut().expect("the packet's length"));
             let due = SimTime(at.0 + self.profile.lag_ns);
