@@ -48,6 +48,11 @@ impl Inertial {
         }
     }
 
+    /// When the next series begins.
+    pub fn next_start(&self) -> SimTime {
+        self.next_series
+    }
+
     /// What to measure next, if it begins before `horizon`: its start and what.
     pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
         let start = self.next_series;

@@ -75,8 +75,6 @@ pub struct Velodyne {
     position: PositionSender,
     /// HDL-32E only.
     inertial: Option<Inertial>,
-    /// Start of the last sweep that was asked for.
-    last_sweep: SimTime,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
@@ -119,7 +117,6 @@ impl Velodyne {
             boards: Boards::new(&profile.thermal),
             position: PositionSender::new(&profile.position, noise),
             inertial: profile.position.imu.as_ref().map(|imu| Inertial::new(imu, noise)),
-            last_sweep: SimTime::ZERO,
             optics_faults: Vec::new(),
         }
     }
@@ -148,13 +145,6 @@ impl Velodyne {
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let (start, subject) = self.inertial.as_mut()?.poll(horizon)?;
         Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
-    }
-
-    /// Asks for the next packet's sweep.
-    fn poll_sweep(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        let request = self.stream.poll_request(horizon)?;
-        self.last_sweep = request.start;
-        Some(request)
     }
 
     /// Data packets a second when nothing is changed.
@@ -273,10 +263,10 @@ impl Velodyne {
 
 impl Device for Velodyne {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // The base keeps up with the sweeps, so that neither is asked for long before the other.
-        let kept_up = SimTime(self.last_sweep.0 + 1).min(horizon);
-        let base = self.poll_inertial(kept_up);
-        base.or_else(|| self.poll_sweep(horizon)).or_else(|| self.poll_inertial(horizon))
+        // In the order of their starts: the device's time comes as far as the oldest request that has
+        // no answer, and what is due until then must have been measured.
+        let base_from = self.inertial.as_ref().map_or(horizon, Inertial::next_start);
+        self.stream.poll_request(base_from.min(horizon)).or_else(|| self.poll_inertial(horizon))
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
@@ -284,7 +274,9 @@ impl Device for Velodyne {
             (&measurement.outcome, &mut self.inertial)
         {
             inertial.take(truths);
-            return self.position.release(Some(inertial), |transmit| self.stream.send(transmit));
+            return self
+                .position
+                .release(self.stream.now, Some(inertial), |transmit| self.stream.send(transmit));
         }
         let Outcome::Returns(returns) = &measurement.outcome else { return };
         let Some(plan) = self.stream.answered(measurement.request.index) else { return };

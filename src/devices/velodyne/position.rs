@@ -18,6 +18,10 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 
+/// So long a packet waits for the motion of the base, nanoseconds: a machine that is too slow may
+/// give up measuring it.
+const LONGEST_WAIT_NS: u64 = 10_000_000;
+
 /// What makes one unit's position packets.
 pub struct PositionSender {
     profile: PositionProfile,
@@ -66,14 +70,20 @@ impl PositionSender {
             self.waiting.push_back((at, self.number, self.packet(at, clock, boards)));
             self.number += 1;
         }
-        self.release(inertial, send);
+        self.release(now, inertial, send);
     }
 
     /// Sends the made packets for which the motion of the base is known, of units that have sensors
-    /// of it.
-    pub fn release(&mut self, mut inertial: Option<&mut Inertial>, mut send: impl FnMut(Transmit)) {
-        let is_known = |at, inertial: &Option<&mut Inertial>| {
-            inertial.as_ref().is_none_or(|inertial| inertial.knows(at))
+    /// of it, and those that have waited too long by `now`.
+    pub fn release(
+        &mut self,
+        now: SimTime,
+        mut inertial: Option<&mut Inertial>,
+        mut send: impl FnMut(Transmit),
+    ) {
+        let is_known = |at: SimTime, inertial: &Option<&mut Inertial>| {
+            let is_late = now.0 > at.0 + LONGEST_WAIT_NS;
+            is_late || inertial.as_ref().is_none_or(|inertial| inertial.knows(at))
         };
         while let Some((at, number, mut packet)) =
             self.waiting.pop_front_if(|(at, ..)| is_known(*at, &inertial))

@@ -1,5 +1,6 @@
 //! What every Velodyne does, whatever it is told.
 
+use menura::config::profile::network::PortIndex;
 use menura::devices::{Device, Output};
 use menura::sensors::{Measurement, Outcome};
 use menura::time::SimTime;
@@ -19,16 +20,16 @@ pub fn go_on(unit: &mut dyn Device, now: SimTime, last_due: &mut SimTime) {
     unit.advance(now);
     while let Some(transmit) = unit.poll_transmit() {
         match transmit.output {
-            Output::Withdraw => {
+            Output::Revoke(_) => {
                 assert!(transmit.due > now);
                 *last_due = transmit.due;
             }
-            Output::Bytes(bytes) => {
+            Output::Datagram { port: PortIndex::DATA, bytes } => {
                 assert_eq!(bytes.len(), 1206);
                 assert!(transmit.due >= *last_due);
                 *last_due = transmit.due;
             }
-            Output::Position(bytes) => assert_eq!(bytes.len(), 512),
+            Output::Datagram { bytes, .. } => assert_eq!(bytes.len(), 512),
             _ => assert!(transmit.due > now),
         }
     }
