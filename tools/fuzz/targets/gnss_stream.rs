@@ -54,7 +54,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     for profile in catalogue().profiles() {
         let Some(driver) = profile.data::<GnssProfile>() else { continue };
-        let sensor = SkySensor::new(&driver.defaults, *EPOCH);
+        let sensor = SkySensor::new(&driver.defaults.receiver, *EPOCH);
         let noise = NoiseSource::new(1, "gnss");
         let mut device = Gnss::new(driver, &driver.defaults, &sensor, noise, *EPOCH);
         for (number, chunk) in bytes.chunks(100).enumerate() {
