@@ -22,7 +22,7 @@ static EPOCH: LazyLock<Epoch> =
 
 fuzz_target!(|bytes: &[u8]| {
     let mut framer = Framer::new(GnssStream);
-    let (mut joined, mut rest) = (Vec::new(), bytes);
+    let (mut joined, mut rest) = (Vec::<u8>::new(), bytes);
     loop {
         let Some(piece) = framer.next_piece(&mut rest) else {
             if !framer.is_amid() {
