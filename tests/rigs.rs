@@ -236,7 +236,7 @@ fn a_calibration_file_replaces_the_units() {
     let folder = tempfile::tempdir().unwrap();
     let s3 = catalogue().profile("velodyne-hdl64e-s3").unwrap();
     let Some(s3) = s3.data::<Hdl64eProfile>() else { panic!("another family") };
-    let yaml = s3.defaults.calibration.to_yaml().unwrap();
+    let yaml = s3.defaults.calibration.to_yaml();
     std::fs::write(folder.path().join("unit.yaml"), yaml).unwrap();
     let text = format!("{SMALLEST}settings = {{ calibration = \"unit.yaml\" }}\n");
     std::fs::write(folder.path().join("rig.toml"), text).unwrap();

@@ -45,14 +45,8 @@ fn print(text: &str) -> Result<(), CliError> {
 
 fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let text = match family_of(profile).calibration_file(profile, &extension) {
-        Some(Ok(text)) => text,
-        Some(Err(error)) => {
-            return Err(CliError::failed("cannot write the calibration", &error));
-        }
-        None => {
-            return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
-        }
+    let Some(text) = family_of(profile).calibration_file(profile, &extension) else {
+        return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
     };
     if path == Path::new("-") {
         return print(&text);

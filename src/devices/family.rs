@@ -105,19 +105,10 @@ pub trait Family: Sync + 'static {
 
     /// The unit's calibration as the text of a file with this extension; `None` for products that
     /// have none.
-    fn calibration_file(
-        &self,
-        _profile: &Self::Profile,
-        _extension: &str,
-    ) -> Option<Result<String, CalibrationError>> {
+    fn calibration_file(&self, _profile: &Self::Profile, _extension: &str) -> Option<String> {
         None
     }
 }
-
-/// Why a calibration cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct CalibrationError(pub String);
 
 /// One unit that is to be built.
 pub struct Unit<'a, F: Family + ?Sized> {
@@ -167,11 +158,7 @@ pub trait AnyFamily: FamilyReader {
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
     /// As [`Family::calibration_file`].
-    fn calibration_file(
-        &self,
-        profile: &Profile,
-        extension: &str,
-    ) -> Option<Result<String, CalibrationError>>;
+    fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String>;
 }
 
 /// Data that this family has read itself.
@@ -253,11 +240,7 @@ impl<F: Family> AnyFamily for F {
         Family::datagram_decoder(self, own, hints.calibration)
     }
 
-    fn calibration_file(
-        &self,
-        profile: &Profile,
-        extension: &str,
-    ) -> Option<Result<String, CalibrationError>> {
+    fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {
         Family::calibration_file(self, own(&*profile.data), extension)
     }
 }

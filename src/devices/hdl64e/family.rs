@@ -14,7 +14,7 @@ use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
 use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::describe::Section;
-use crate::devices::family::{CalibrationError, Family, Unit};
+use crate::devices::family::{Family, Unit};
 use crate::devices::motor_stall::MOTOR_STALL;
 use crate::devices::spinning::clock_settings;
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
@@ -92,15 +92,11 @@ impl Family for Hdl64eFamily {
     }
 
     /// `db.xml` as Velodyne delivers it, else the ROS driver's YAML.
-    fn calibration_file(
-        &self,
-        profile: &Hdl64eProfile,
-        extension: &str,
-    ) -> Option<Result<String, CalibrationError>> {
+    fn calibration_file(&self, profile: &Hdl64eProfile, extension: &str) -> Option<String> {
         let table = &profile.defaults.calibration;
         Some(match extension {
-            "xml" => Ok(table.to_xml()),
-            _ => table.to_yaml().map_err(|error| CalibrationError(error.to_string())),
+            "xml" => table.to_xml(),
+            _ => table.to_yaml(),
         })
     }
 

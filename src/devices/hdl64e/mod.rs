@@ -20,6 +20,7 @@ pub mod profile;
 pub(super) mod profile_read;
 mod schedule;
 mod serial_settings;
+mod yaml;
 
 pub use self::family::Hdl64eFamily;
 use super::spinning::backlog::Held;
