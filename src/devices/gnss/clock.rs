@@ -4,23 +4,25 @@ use jiff::civil::DateTime;
 
 use crate::time::{Epoch, SimTime, gps_minus_utc_s};
 
-const WEEK_NS: i128 = 604_800_000_000_000;
+const WEEK_MS: i128 = 604_800_000;
 
 /// An instant as messages write it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stamp {
-    /// GPS week.
+    /// GPS week of `tow_ms`.
     pub week: u16,
-    /// Time of the GPS week, ms.
+    /// Time of the GPS week to the nearest millisecond.
     pub tow_ms: u32,
+    /// To be added to `tow_ms` for the exact time, -500,000 to 500,000 ns.
+    pub tow_rest_ns: i32,
     /// GPS minus UTC as the receiver believes it, seconds.
     pub leap_s: i8,
     /// UTC as the receiver believes it, rounded to 10 ms.
     pub utc: DateTime,
-    /// To be added to the whole second of `utc` for the exact time, ns.
+    /// To be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999 ns.
     pub nano_ns: i32,
-    /// GPS time in whole seconds since the GPS epoch.
-    pub gps_s: i64,
+    /// GPS time as the receiver believes it, since the GPS epoch.
+    pub gps_ns: i128,
 }
 
 impl Stamp {
@@ -33,31 +35,41 @@ impl Stamp {
         firmware_leap_s: i8,
         error_ns: f64,
     ) -> Self {
-        let gps_ns = epoch.gps_ns(at);
-        let unix_s = epoch.unix_ns(at).div_euclid(1_000_000_000) as i64;
-        let true_leap_s = gps_minus_utc_s(unix_s) as i8;
+        let error_ns = error_ns.round() as i64;
+        let unix_ns = epoch.unix_ns(at);
+        let true_leap_s = gps_minus_utc_s(unix_ns.div_euclid(1_000_000_000) as i64) as i8;
         let leap_s = if is_leap_known { true_leap_s } else { firmware_leap_s };
-        let believed = i64::from(true_leap_s - leap_s) * 1_000_000_000;
-        // Messages round to hundredths, so that they agree with one another.
-        let utc_ns = at.0 as i64 + believed;
-        let start_ns = epoch.unix_ns(SimTime::ZERO) as i64;
-        let hundredths = (start_ns + utc_ns + 5_000_000).div_euclid(10_000_000);
-        let shown = hundredths * 10_000_000;
-        let second = shown.div_euclid(1_000_000_000);
-        let nano_ns = start_ns + utc_ns - second * 1_000_000_000;
-        let utc = jiff::Timestamp::from_nanosecond(shown.into())
+        let gps_ns = epoch.gps_ns(at) + i128::from(error_ns);
+        // The week follows the rounded time, so that the last half of a millisecond of a week is
+        // the start of the next.
+        let gps_ms = (gps_ns + 500_000).div_euclid(1_000_000);
+        // UTC is rounded to hundredths, so that all messages agree with NMEA.
+        let believed_ns = i64::from(true_leap_s - leap_s) * 1_000_000_000 + error_ns;
+        let utc_ns = unix_ns as i64 + believed_ns;
+        let shown_ns = (utc_ns + 5_000_000).div_euclid(10_000_000) * 10_000_000;
+        let utc = jiff::Timestamp::from_nanosecond(shown_ns.into())
             .unwrap_or(jiff::Timestamp::MAX)
             .to_zoned(jiff::tz::TimeZone::UTC)
             .datetime();
         Self {
-            week: gps_ns.div_euclid(WEEK_NS) as u16,
-            tow_ms: ((gps_ns.rem_euclid(WEEK_NS) + 500_000) / 1_000_000 % (WEEK_NS / 1_000_000))
-                as u32,
+            week: gps_ms.div_euclid(WEEK_MS) as u16,
+            tow_ms: gps_ms.rem_euclid(WEEK_MS) as u32,
+            tow_rest_ns: (gps_ns - gps_ms * 1_000_000) as i32,
             leap_s,
             utc,
-            nano_ns: (nano_ns as f64 + error_ns).round() as i32,
-            gps_s: gps_ns.div_euclid(1_000_000_000) as i64,
+            nano_ns: (utc_ns - shown_ns.div_euclid(1_000_000_000) * 1_000_000_000) as i32,
+            gps_ns,
         }
+    }
+
+    /// Week and time of week in another time scale, whole milliseconds and the rest in units of
+    /// 2^-32 ms: GPS time, or UTC as the receiver believes it.
+    pub fn week_and_tow(&self, is_utc: bool) -> (u16, u32, u32) {
+        let leap_ns = if is_utc { i128::from(self.leap_s) * 1_000_000_000 } else { 0 };
+        let ns = self.gps_ns - leap_ns;
+        let ms = ns.div_euclid(1_000_000);
+        let rest = (ns.rem_euclid(1_000_000) << 32) / 1_000_000;
+        (ms.div_euclid(WEEK_MS) as u16, ms.rem_euclid(WEEK_MS) as u32, rest as u32)
     }
 }
 

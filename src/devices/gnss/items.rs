@@ -42,6 +42,8 @@ pub mod key {
     pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
     /// Its length once locked, us.
     pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
+    /// The time scale whose whole periods pulses stand on: 0 UTC, 1 GPS.
+    pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
     /// GPS.
     pub const GPS_ENA: Key = Key(0x1031_001f);
     /// Galileo.

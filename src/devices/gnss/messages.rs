@@ -15,7 +15,7 @@ use crate::wire::ubx::{Message, MessageId, Payload};
 /// Accuracies of what is not known.
 const UNKNOWN: u32 = u32::MAX;
 /// The last change of leap seconds: day 7 of GPS week 1929, in GPS seconds.
-const LAST_LEAP_GPS_S: i64 = 1_167_264_018;
+const LAST_LEAP_GPS_S: i32 = 1_167_264_018;
 
 /// What messages say besides the solution.
 pub struct Reporter<'a> {
@@ -29,8 +29,18 @@ pub struct Reporter<'a> {
     pub uptime_ms: u32,
     /// Clock drift, ns/s.
     pub drift_ns_s: f64,
-    /// The next pulse: time of week, week, error by quantisation in ps.
-    pub next_pulse: (u32, u16, i32),
+    /// The next pulse.
+    pub next_pulse: NextPulse,
+}
+
+/// The next time pulse, as TIM-TP tells it.
+pub struct NextPulse {
+    /// Its true time in the receiver's eyes.
+    pub stamp: Stamp,
+    /// How far its edge will be off because it falls on the receiver's clock.
+    pub quantisation_ps: i32,
+    /// Whether the grid of pulses is UTC's instead of GPS's.
+    pub is_utc: bool,
 }
 
 impl Reporter<'_> {
@@ -64,6 +74,15 @@ impl Reporter<'_> {
     /// Before the time is known a receiver counts from its start.
     fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
+    }
+
+    /// What [`Self::itow`] leaves of the time of week.
+    fn ftow(&self) -> i32 {
+        if self.solution.is_time_known { self.stamp.tow_rest_ns } else { 0 }
+    }
+
+    fn week(&self) -> i16 {
+        if self.solution.is_time_known { self.stamp.week as i16 } else { 0 }
     }
 
     fn has_fix(&self) -> bool {
@@ -221,8 +240,8 @@ impl Reporter<'_> {
         let (place, velocity) = self.ecef();
         NavSol {
             itow_ms: self.itow(),
-            ftow_ns: self.stamp.nano_ns % 1_000_000,
-            week: self.stamp.week as i16,
+            ftow_ns: self.ftow(),
+            week: self.week(),
             gps_fix: self.fix_type(),
             flags: self.fix_flags() | (u8::from(self.solution.is_time_known) * 0x0c),
             ecef_cm: (place * 100.0).to_array().map(|x| x.round() as i32),
@@ -337,8 +356,8 @@ impl Reporter<'_> {
         let s = self.solution;
         NavTimegps {
             itow_ms: self.itow(),
-            ftow_ns: self.stamp.nano_ns % 1_000_000,
-            week: if s.is_time_known { self.stamp.week as i16 } else { 0 },
+            ftow_ns: self.ftow(),
+            week: self.week(),
             leap_s: self.stamp.leap_s,
             valid: (u8::from(s.is_time_known) * 0b011) | (u8::from(s.is_leap_known) << 2),
             t_acc_ns: self.t_acc(),
@@ -381,7 +400,7 @@ impl Reporter<'_> {
             source: if is_known { 2 } else { 0 },
             leap_s: self.stamp.leap_s,
             change_source: if is_known { 2 } else { 0 },
-            time_to_event_s: (LAST_LEAP_GPS_S - self.stamp.gps_s) as i32,
+            time_to_event_s: LAST_LEAP_GPS_S - self.stamp.gps_ns.div_euclid(1_000_000_000) as i32,
             event_week: 1929,
             event_day: 7,
             valid: u8::from(is_known) * 0b11,
@@ -470,13 +489,14 @@ impl Reporter<'_> {
     }
 
     fn tim_tp(&self) -> TimTp {
-        let (tow_ms, week, quantisation_error_ps) = self.next_pulse;
+        let NextPulse { stamp, quantisation_ps, is_utc } = &self.next_pulse;
+        let (week, tow_ms, tow_sub_ms) = stamp.week_and_tow(*is_utc);
         TimTp {
             tow_ms,
-            tow_sub_ms: 0,
-            quantisation_error_ps,
+            tow_sub_ms,
+            quantisation_error_ps: *quantisation_ps,
             week,
-            flags: 0x01 | u8::from(self.solution.is_leap_known) << 1,
+            flags: u8::from(*is_utc) | u8::from(self.solution.is_leap_known) << 1,
             reference: 0x30,
         }
     }

@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use self::clock::{Stamp, next_on_grid};
 use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id, system_key};
-use self::messages::Reporter;
+use self::messages::{NextPulse, Reporter};
 use self::sentences::Writer;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
@@ -332,15 +332,24 @@ impl Gnss {
     fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
         let period_ns = self.pulse_period_ns();
         let next = next_on_grid(self.epoch, SimTime(solution.at.0 + 1), period_ns);
-        let pulse = Stamp::new(self.epoch, next, true, 0, 0.0);
-        let error_ps = (self.quantisation_ns(next) * 1000.0).round() as i32;
+        let next_pulse = NextPulse {
+            stamp: Stamp::new(
+                self.epoch,
+                next,
+                solution.is_leap_known,
+                self.settings.firmware_leap_s,
+                0.0,
+            ),
+            quantisation_ps: (self.quantisation_ns(next) * 1000.0).round() as i32,
+            is_utc: self.store.get(key::TIMEGRID_TP1) == 0,
+        };
         Reporter {
             solution,
             stamp,
             pvt_extra_bits: self.profile.pvt_extra_bits,
             uptime_ms: self.uptime_ms(solution.at),
             drift_ns_s: self.drift_ns_s,
-            next_pulse: (pulse.tow_ms, pulse.week, error_ps),
+            next_pulse,
         }
     }
 

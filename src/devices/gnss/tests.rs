@@ -35,11 +35,15 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str, change: impl Fn(&mut GnssSettings)) -> Self {
+        Self::starting_at(name, "2026-11-21T09:27:20Z", change)
+    }
+
+    fn starting_at(name: &str, start: &str, change: impl Fn(&mut GnssSettings)) -> Self {
         let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
         let Some(driver) = profile.data::<GnssProfile>() else { panic!() };
         let mut settings = driver.defaults.clone();
         change(&mut settings);
-        let epoch = Epoch::new("2026-11-21T09:27:20Z".parse().unwrap());
+        let epoch = Epoch::new(start.parse().unwrap());
         let sensor = SkySensor::new(&settings.receiver, epoch);
         let noise = NoiseSource::new(1, "gnss");
         let origin = GeoOrigin::new(Geodetic {

@@ -6,6 +6,7 @@
 //! and given back as they came, and refused when asked for before.
 
 use super::Gnss;
+use super::clock::Stamp;
 use super::items::{Protocol, UART1, input_key, key, output_key, rate_key, system_key};
 use super::messages::gnss_id;
 use super::profile::{GnssDialect, UBX_OUTPUTS};
@@ -495,14 +496,15 @@ impl Gnss {
         else {
             return None;
         };
+        let (utc_week, utc_tow) = utc_week_and_tow(stamp);
         let leap =
             if s.is_leap_known { stamp.leap_s.to_string() } else { format!("{}D", stamp.leap_s) };
         let fields = [
             "04".to_string(),
             rmc.time.map(|time| time.to_string()).unwrap_or_default(),
             rmc.date.map(|date| date.to_string()).unwrap_or_default(),
-            Number::from_f64(f64::from(stamp.tow_ms) * 1e-3, 2).to_string(),
-            stamp.week.to_string(),
+            utc_tow.to_string(),
+            utc_week.to_string(),
             leap,
             clock.bias_ns.to_string(),
             Number::from_f64(self.drift_ns_s, 3).to_string(),
@@ -511,4 +513,16 @@ impl Gnss {
         ];
         Some(RawSentence::new("PUBX", fields))
     }
+}
+
+/// The week and time of week of UTC, which begin like GPS's and are the leap seconds behind, to the
+/// hundredths that the time of day has.
+fn utc_week_and_tow(stamp: &Stamp) -> (i32, Number) {
+    let gps_epoch = jiff::civil::date(1980, 1, 6);
+    let midnight = gps_epoch.to_datetime(jiff::civil::Time::midnight());
+    let since = stamp.utc.duration_since(midnight);
+    let hundredths = since.as_millis() / 10;
+    let (week, rest) =
+        (hundredths.div_euclid(60_480_000) as i32, hundredths.rem_euclid(60_480_000) as i64);
+    (week, Number::from_f64(rest as f64 / 100.0, 2))
 }

@@ -57,8 +57,10 @@ fn tim_tp_tells_of_the_next_pulse() {
         }
         let second = (rise + SECOND / 2) / SECOND * SECOND;
         let gps_ns = bench.device.epoch.gps_ns(SimTime(second)) as u64;
-        assert_eq!(u64::from(tp.week), gps_ns / (604_800 * SECOND));
-        assert_eq!(u64::from(tp.tow_ms), gps_ns % (604_800 * SECOND) / 1_000_000);
+        // Pulses stand on the grid of UTC, 18 s behind GPS.
+        let utc_ns = gps_ns - 18 * SECOND;
+        assert_eq!(u64::from(tp.week), utc_ns / (604_800 * SECOND));
+        assert_eq!(u64::from(tp.tow_ms), utc_ns % (604_800 * SECOND) / 1_000_000);
         let off_ns = *rise as f64 - second as f64;
         let said_ns = f64::from(tp.quantisation_error_ps) / 1000.0;
         assert!((off_ns - said_ns).abs() < 26.0, "{off_ns} {said_ns}");
@@ -105,4 +107,147 @@ fn a_window_looks_back_and_a_lag_holds_back() {
         // 1.5 m/s for 0.2 s, in steps of 1e-7 degrees.
         assert!((east_m - late_east_m - 0.3).abs() < 0.02, "{east_m} {late_east_m}");
     }
+}
+
+/// What the messages of an epoch say of its time, put together again, is the epoch to the nanosecond
+/// (but for the receiver's own error in time), and every fraction is within the limits of its field.
+/// The rates are awkward, and one of the runs crosses the end of a GPS week.
+#[test]
+fn time_and_fraction_are_the_exact_time_in_every_message() {
+    const WEEK_NS: i128 = 604_800_000_000_000;
+    let mut compared = 0;
+    for (name, period_ms, start) in [
+        ("ublox-m8n", 143, "2026-11-21T09:27:20.333Z"),
+        ("ublox-m8n", 1000, "2026-11-21T23:59:36Z"),
+        (F9P, 143, "2026-11-21T23:59:36.001Z"),
+        (F9P, 77, "2026-12-31T23:59:54Z"),
+        (F9P, 50, "2026-11-21T09:27:20Z"),
+    ] {
+        let mut bench = Bench::starting_at(name, start, |settings| {
+            settings.sentences = Vec::new();
+            let solution = if name == F9P { "NAV-PVT" } else { "NAV-SOL" };
+            let names = [solution, "NAV-TIMEGPS", "NAV-TIMEUTC", "NAV-EOE"];
+            settings.messages = names.map(String::from).to_vec();
+            settings.period_ns = period_ms * MS;
+            settings.baud = 460_800;
+        });
+        let epoch = bench.device.epoch;
+        bench.run(12.0);
+        let latency_ns = bench.device.settings.latency_ns;
+        let mut at = SimTime::ZERO;
+        for (due, bytes) in bench.bytes() {
+            let Ok(frame) = Frame::parse(bytes) else { continue };
+            let Some(Ok(message)) = Message::from_frame(&frame) else { continue };
+            // Messages of an epoch follow it by the latency and the bytes before them.
+            let grid = clock::next_on_grid(
+                epoch,
+                SimTime(due.saturating_sub(latency_ns + 40 * MS)),
+                period_ms * MS,
+            );
+            at = at.max(grid);
+            let (gps_ns, unix_ns) = (epoch.gps_ns(at), epoch.unix_ns(at));
+            match message {
+                Message::NavSol(sol) if sol.flags & 0x0c == 0x0c => {
+                    let told = gps(sol.week, sol.itow_ms, sol.ftow_ns);
+                    assert!(told.abs_diff(gps_ns) < 200, "{name} {at:?} {sol:?}");
+                    assert!(sol.ftow_ns.abs() <= 500_000, "{sol:?}");
+                }
+                Message::NavTimegps(time) if time.valid & 3 == 3 => {
+                    let told = gps(time.week, time.itow_ms, time.ftow_ns);
+                    assert!(told.abs_diff(gps_ns) < 200, "{name} {at:?} {time:?}");
+                    assert!(time.ftow_ns.abs() <= 500_000, "{time:?}");
+                    compared += 1;
+                }
+                Message::NavTimeutc(t) if t.valid & 3 == 3 => {
+                    let whole = jiff::civil::date(t.year as i16, t.month as i8, t.day as i8)
+                        .at(t.hour as i8, t.minute as i8, t.second as i8, 0)
+                        .to_zoned(jiff::tz::TimeZone::UTC)
+                        .unwrap();
+                    let told = whole.timestamp().as_nanosecond() + i128::from(t.nano_ns);
+                    assert!(told.abs_diff(unix_ns) < 200, "{name} {at:?} {t:?}");
+                    assert!((-5_000_000..=994_999_999).contains(&t.nano_ns), "{t:?}");
+                }
+                Message::NavEoe(eoe) => assert!(u64::from(eoe.itow_ms) < 604_800_000),
+                _ => {}
+            }
+        }
+    }
+    assert!(compared > 400, "{compared}");
+
+    fn gps(week: i16, itow_ms: u32, ftow_ns: i32) -> i128 {
+        i128::from(week) * WEEK_NS + i128::from(itow_ms) * 1_000_000 + i128::from(ftow_ns)
+    }
+}
+
+/// A receiver's clock error of a few ns must not push a fraction out of its field, nor a time into
+/// the wrong week.
+#[test]
+fn times_on_the_edge_of_a_unit_stay_within_their_fields() {
+    let epoch = Epoch::new("2026-11-21T23:59:41.990Z".parse().unwrap());
+    // 18 leap seconds: the GPS week ends at 23:59:42 UTC.
+    for at_ns in (0..20 * MS).step_by(250_000) {
+        for error_ns in [-49.0, -0.4, 0.0, 0.4, 49.0] {
+            let at = SimTime(at_ns);
+            let stamp = Stamp::new(epoch, at, true, 18, error_ns);
+            let exact = epoch.gps_ns(at) + error_ns.round() as i128;
+            let told = i128::from(stamp.week) * 604_800_000_000_000
+                + i128::from(stamp.tow_ms) * 1_000_000
+                + i128::from(stamp.tow_rest_ns);
+            assert_eq!(told, exact, "{stamp:?}");
+            assert!(stamp.tow_ms < 604_800_000 && stamp.tow_rest_ns.abs() <= 500_000, "{stamp:?}");
+            assert!((-5_000_000..=994_999_999).contains(&stamp.nano_ns), "{stamp:?}");
+        }
+    }
+}
+
+/// TIM-TP speaks of the grid that pulses stand on: UTC's, which a ZED-F9P has from the factory, or
+/// GPS's; and what its milliseconds leave is in 2^-32 of one.
+#[test]
+fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
+    for (grid, leap_s) in [(0, 18_u32), (1, 0)] {
+        let mut bench = Bench::new(F9P, |settings| {
+            settings.messages = vec!["TIM-TP".into()];
+            settings.baud = 460_800;
+        });
+        // Ninety pulses in a second are not milliseconds apart.
+        let items = [item(key::TIMEGRID_TP1, grid), item(key::PERIOD_LOCK_TP1, 11_111)];
+        assert!(is_ack(&bench.ask(&valset(&items)), CfgValset::ID));
+        bench.run(8.0);
+        let mut rises =
+            bench.sent.iter().filter(|sent| sent.output == Output::PulsePerSecond(true));
+        let mut compared = 0;
+        for (due, bytes) in bench.bytes() {
+            let Ok(frame) = Frame::parse(bytes) else { continue };
+            if frame.id != TimTp::ID {
+                continue;
+            }
+            let tp = TimTp::parse(&frame.payload).unwrap();
+            assert_eq!(tp.flags & 1, u8::from(grid == 0));
+            // It leaves 60 ms after the epoch that it follows, and the pulse was 11 ms after that.
+            let epoch_ns = (due - 60 * MS) / SECOND * SECOND;
+            let Some(rise) = rises.find(|rise| rise.due.0 > epoch_ns) else { continue };
+            let sub_ns = (u64::from(tp.tow_sub_ms) * MS) >> 32;
+            let told = (u64::from(tp.tow_ms) + u64::from(leap_s) * 1000) * MS + sub_ns;
+            let true_ns = bench.device.epoch.gps_ns(rise.due) as u64 % (604_800 * SECOND);
+            if told.abs_diff(true_ns) < 11 * MS {
+                assert!(told.abs_diff(true_ns) < 100, "{told} {true_ns}");
+                compared += 1;
+            }
+        }
+        assert!(compared >= 3, "{compared}");
+    }
+}
+
+/// The example of the maker's description has the week and time of week of UTC: 2002-12-09 at
+/// 07:37:31 is 113851 s into week 1196.
+#[test]
+fn pubx_04_has_the_time_of_week_of_utc() {
+    let mut bench =
+        Bench::starting_at("ublox-m8n", "2002-12-09T07:37:20Z", |settings| settings.baud = 115_200);
+    bench.run(11.5);
+    bench.sent.clear();
+    bench.say(b"$PUBX,04*37\r\n");
+    bench.run(0.5);
+    let sentence = bench.sentences().into_iter().find(|s| s.address == "PUBX").unwrap();
+    assert_eq!(sentence.fields[1..5], ["073731.00", "091202", "113851.00", "1196"]);
 }
