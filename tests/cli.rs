@@ -167,3 +167,29 @@ fn a_profiles_calibration_can_be_given_back_to_a_rig() {
     assert!(checked.status.success(), "{}", stderr(&checked));
     assert!(stdout(&checked).contains("rig.toml: ok"), "{}", stdout(&checked));
 }
+
+#[test]
+fn a_receiver_without_a_sky_is_warned_of_before_it_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    let text = "seed = 1\n[world]\nscene = \"room\"\n[robot]\ntrajectory = { kind = \"still\" }\n\
+                [[device]]\nname = \"gnss\"\nprofile = \"garmin-18x-lvc\"\n\
+                mount = { translation_m = [0.0, 0.0, 3.0] }\nlink = { pty = \"PTY\" }\n";
+    let pty = folder.path().join("gnss.tty");
+    std::fs::write(&rig, text.replace("PTY", pty.to_str().unwrap())).unwrap();
+    let rig = rig.to_str().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    for arguments in [
+        &["check", rig] as &[&str],
+        &["run", rig, "--duration", "100ms"],
+        &["record", rig, "--duration", "100ms", "--out", out],
+    ] {
+        let told = output(arguments);
+        assert!(told.status.success(), "{}", stderr(&told));
+        let said = stderr(&told);
+        assert!(said.contains("warning: gnss: the scene hides the sky"), "{arguments:?}: {said}");
+    }
+    let open = output(&["check", rig, "--set", "world.scene=courtyard"]);
+    assert!(!stderr(&open).contains("warning"), "{}", stderr(&open));
+}

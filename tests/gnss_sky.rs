@@ -5,6 +5,7 @@ use std::path::Path;
 
 use menura::config::rig::{Override, Rig};
 use menura::devices::Output;
+use menura::engine::sky::{self, HiddenSky};
 use menura::engine::{LiveWorld, build_devices, load_scene};
 use menura::sensors::Outcome;
 use menura::sensors::gnss::SkyView;
@@ -211,4 +212,70 @@ fn a_tree_dims_the_sky_where_it_stands() {
     assert!(signal(&with) < signal(&without));
     assert!(with.pvt.num_sv + 5 < without.pvt.num_sv);
     assert!(with.hdop() > 1.1 * without.hdop(), "{} {}", with.hdop(), without.hdop());
+}
+
+fn hidden(rig: &Rig) -> Vec<HiddenSky> {
+    let world = LiveWorld::load(rig).unwrap_or_else(|error| panic!("{error}"));
+    sky::hidden(rig, &world)
+}
+
+/// Examples are meant to be used as they are: their receivers get a fix.
+#[test]
+fn the_examples_receivers_have_a_sky() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let light: [Override; 3] = ["grass_blades=1000", "trees=10", "tree_triangles=1000"]
+        .map(|value| format!("world.parameters.{value}").parse().expect("an override"));
+    let mut receivers = 0;
+    for file in ["art.toml", "full-bench.toml", "georeferenced.toml", "tunnel.toml"] {
+        let rig = Rig::load(&examples.join(file), &light, catalogue())
+            .unwrap_or_else(|faults| panic!("{file}: {faults}"));
+        assert!(sky::is_asked_for(&rig), "{file} has no receiver");
+        receivers += 1;
+        assert_eq!(hidden(&rig), [], "{file}");
+    }
+    assert_eq!(receivers, 4);
+}
+
+/// The same example in a room, and with a lidar that waits for the receiver's pulse.
+#[test]
+fn a_room_hides_the_sky_and_its_consequence_is_named() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");
+    let changes: [Override; 3] =
+        ["world.scene=room", "world.parameters={}", "device.lidar.gps_cable=gnss"]
+            .map(|change| change.parse().expect("an override"));
+    let rig = Rig::load(&example, &changes, catalogue()).unwrap_or_else(|f| panic!("{f}"));
+    let found = hidden(&rig);
+    let [found] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((found.receiver.as_str(), found.fix_at_s), ("gnss", None));
+    assert_eq!(found.at_start.received, 0);
+    assert!(found.at_start.above_mask > 20, "{found:?}");
+    assert_eq!(found.feeds, ["lidar"]);
+    let text = found.to_string();
+    assert!(text.contains("no fix in the first minute"), "{text}");
+    assert!(text.contains("lidar, with gps_cable = \"gnss\", does not set its clock"), "{text}");
+}
+
+/// A roof that the robot leaves: the warning says when. It is the receiver that decides: as soon as
+/// its own satellites give a fix, it has one.
+#[test]
+fn a_roof_is_left_when_the_receiver_has_a_fix() {
+    let folder = tempfile::tempdir().unwrap();
+    let roof = "v -300 -300 3\nv 30 -300 3\nv 30 300 3\nv -300 300 3\nf 1 2 3 4\n";
+    std::fs::write(folder.path().join("roof.obj"), roof).unwrap();
+    let robot = |speed: f64| {
+        format!(
+            "trajectory = {{ kind = \"line\", start_m = [0.0, 0.0, 0.0], speed_m_s = {speed} }}"
+        )
+    };
+    let under = rig("scene = \"roof.obj\"", &robot(1.0), folder.path(), &[]);
+    let found = hidden(&under);
+    let [found] = found.as_slice() else { panic!("{found:?}") };
+    let fix_at_s = found.fix_at_s.expect("the roof ends after 30 m");
+    assert!((15..=31).contains(&fix_at_s), "{found:?}");
+    let heard = drive(&under, 60);
+    let first = heard.iter().position(|heard| heard.pvt.fix_type == 3).unwrap() as u64 + 1;
+    assert!(first.abs_diff(fix_at_s) <= 4, "{first} {fix_at_s}");
+    // Quickly out: no reason to warn.
+    let out = rig("scene = \"roof.obj\"", &robot(10.0), folder.path(), &[]);
+    assert_eq!(hidden(&out), []);
 }

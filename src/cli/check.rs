@@ -17,8 +17,8 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
-        let LoadedWorld { scene, objects, .. } =
-            load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
+        let loaded = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
+        let LoadedWorld { scene, objects, .. } = &loaded;
         println!("{}: ok", rig.name);
         println!(
             "  scene: {} triangles in {} instances, {} of them stored",
@@ -26,13 +26,13 @@ impl Cmd {
             scene.instances.len(),
             scene.stored_triangles()
         );
-        for object in &objects {
+        for object in objects {
             println!("  {}: {}", object.name, object.trajectory.describe());
         }
         for line in summary(&rig) {
             println!("  {line}");
         }
-        Ok(())
+        setup::look_for_sky(&rig, loaded)
     }
 }
 

@@ -37,6 +37,7 @@ impl Cmd {
         let rig = self.rig.load()?;
         setup::refuse_feeds(&rig)?;
         let world = setup::load_world(&rig)?;
+        setup::warn_of_hidden_sky(&rig, &world);
         let stop = stop_on_signal()?;
         let style = ProgressStyle::with_template(
             "recording {bar:40} {percent:>3}% {msg} of simulated time, {eta} left",

@@ -105,6 +105,7 @@ impl Cmd {
         };
         let stop = stop_on_signal()?;
         print_start(&rig, &world.summary);
+        setup::warn_of_hidden_sky(&rig, &world);
 
         let mut run =
             RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::CliError;
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::engine::{LiveWorld, SetupError};
+use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;
 
@@ -69,4 +69,31 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     let world = LiveWorld::load_with(rig, look);
     spinner.finish_and_clear();
     world.map_err(|error| explain(rig, &error))
+}
+
+/// Scenes of more stored triangles take long to build; `check` leaves their sky to `run`.
+const QUICK_TRIANGLES: u64 = 2_000_000;
+
+/// Warns of receivers from which the scene hides the sky.
+pub fn warn_of_hidden_sky(rig: &Rig, world: &LiveWorld) {
+    for hidden in sky::hidden(rig, world) {
+        eprintln!("{hidden}");
+    }
+}
+
+/// As [`warn_of_hidden_sky`], for a scene that is loaded but not built.
+pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
+    if !sky::is_asked_for(rig) {
+        return Ok(());
+    }
+    if loaded.scene.stored_triangles() > QUICK_TRIANGLES {
+        eprintln!(
+            "note: the scene is large, so whether it hides the sky from a receiver was not looked \
+             at; run and record do"
+        );
+        return Ok(());
+    }
+    let world = LiveWorld::build(rig, loaded).map_err(|error| explain(rig, &error))?;
+    warn_of_hidden_sky(rig, &world);
+    Ok(())
 }

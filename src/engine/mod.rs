@@ -27,6 +27,7 @@ pub mod render;
 pub mod replay;
 pub mod responses;
 pub mod run;
+pub mod sky;
 pub mod stats;
 pub mod timing;
 pub mod wakeups;

@@ -94,8 +94,14 @@ impl LiveWorld {
 
     /// As [`LiveWorld::load`]; `look` is shown the scene before it is built.
     pub fn load_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<Self, SetupError> {
-        let LoadedWorld { scene, trajectory, objects, origin } = load_scene(rig)?;
-        look(&scene);
+        let loaded = load_scene(rig)?;
+        look(&loaded.scene);
+        Self::build(rig, loaded)
+    }
+
+    /// Builds what was loaded, so that rays can be cast into it.
+    pub fn build(rig: &Rig, loaded: LoadedWorld) -> Result<Self, SetupError> {
+        let LoadedWorld { scene, trajectory, objects, origin } = loaded;
         let scene = Arc::new(scene);
         let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
         let summary = WorldSummary {

@@ -36,6 +36,27 @@ pub trait Sensor: Send + Sync {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement;
+
+    /// What the sky at `at` is to the sensor; `None` for sensors that need no sky.
+    fn sky_outlook(
+        &self,
+        _at: SimTime,
+        _surroundings: &Surroundings<'_>,
+        _scratch: &mut Scratch,
+    ) -> Option<SkyOutlook> {
+        None
+    }
+}
+
+/// What a receiver that has been on for long could make of the sky at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkyOutlook {
+    /// Whether the satellites that it receives give a fix.
+    pub has_fix: bool,
+    /// Satellites that it receives and uses.
+    pub received: usize,
+    /// Satellites of its systems above its elevation mask, hidden or not.
+    pub above_mask: usize,
 }
 
 /// Everything a sensor can measure.

@@ -20,7 +20,7 @@ use self::constellation::Constellation;
 use self::settings::ReceiverSettings;
 use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;
-use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
+use super::{Measurement, MeasurementRequest, Outcome, Sensor, SkyOutlook, Surroundings};
 use crate::config::rig::faults::Timed;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::gnss::faults::GnssFault;
@@ -60,6 +60,7 @@ pub struct SatelliteView {
 /// distances that a robot drives, the antenna's own frame differs by hundredths of a degree.
 #[derive(Clone, Debug)]
 pub struct SkySensor {
+    settings: ReceiverSettings,
     constellation: Constellation,
     epoch: Epoch,
     stencil: Stencil,
@@ -78,6 +79,7 @@ impl SkySensor {
         });
         let offsets = std::iter::once([0.0, 0.0]).chain(ring).collect();
         Self {
+            settings: settings.clone(),
             constellation: Constellation::new(settings, epoch),
             epoch,
             stencil: Stencil::new(offsets).expect("nine finite offsets"),
@@ -186,5 +188,14 @@ impl Sensor for SkySensor {
         let mut view = self.view(request.start, surroundings, scratch);
         let fault_effects = self.apply_faults(request.start, &mut view);
         Measurement { request, outcome: Outcome::Sky(Box::new(view)), fault_effects }
+    }
+    fn sky_outlook(
+        &self,
+        at: SimTime,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<SkyOutlook> {
+        let view = self.view(at, surroundings, scratch);
+        Some(navigator::outlook(&self.settings, &self.constellation, &view))
     }
 }

@@ -22,12 +22,13 @@
 
 use glam::{DMat3, DVec3};
 
-use super::SkyView;
 use super::constellation::{Constellation, Satellite};
 use super::dop::Dop;
 use super::errors::ErrorProcess;
 use super::settings::{BestFix, GnssSystem, ReceiverSettings};
+use super::{SatelliteView, SkyView};
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::sensors::SkyOutlook;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
@@ -292,11 +293,7 @@ impl Navigator {
                 continue;
             }
             let flutter = second.standard_normal(seen.index, Quantity::GnssCarrierToNoise);
-            let open_db = 20.0 * libm::log10(seen.open_share.max(1e-6));
-            let cno = 30.0
-                + 15.0 * libm::sin(seen.elevation_rad).max(0.0).sqrt()
-                + open_db
-                + flutter * sky.cno_std_db;
+            let cno = mean_cno_dbhz(seen) + flutter * sky.cno_std_db;
             let tracked = |cno: f64| (cno >= sky.min_cno_dbhz).then_some(cno);
             let residual = second.standard_normal(seen.index, Quantity::GnssResidual);
             all.push(TrackedSatellite {
@@ -369,13 +366,53 @@ impl Navigator {
     }
 }
 
+/// What a receiver with the settings of its start could make of `view` once it has been on for long.
+pub fn outlook(
+    settings: &ReceiverSettings,
+    constellation: &Constellation,
+    view: &SkyView,
+) -> SkyOutlook {
+    let seen = |s: &&SatelliteView| {
+        let satellite = &constellation.satellites[s.index];
+        satellite.is_healthy
+            && settings.systems.contains(&satellite.system)
+            && s.elevation_rad >= settings.mask_rad
+    };
+    let above: Vec<&SatelliteView> = view.satellites.iter().filter(seen).collect();
+    let received: Vec<_> = above
+        .iter()
+        .filter(|s| mean_cno_dbhz(s) >= settings.sky.min_cno_dbhz)
+        .map(|s| {
+            let system = constellation.satellites[s.index].system as usize;
+            (direction(s.elevation_rad, s.azimuth_rad), system)
+        })
+        .collect();
+    let acquisition = &settings.acquisition;
+    let has_fix = Dop::of(&received).is_some_and(|dop| {
+        acquisition.hdop_final.unwrap_or(dop.horizontal()) <= acquisition.hdop_2d
+    });
+    SkyOutlook { has_fix, received: received.len(), above_mask: above.len() }
+}
+
+/// The carrier-to-noise ratio of a satellite's first signal without its changes.
+fn mean_cno_dbhz(seen: &SatelliteView) -> f64 {
+    let open_db = 20.0 * libm::log10(seen.open_share.max(1e-6));
+    30.0 + 15.0 * libm::sin(seen.elevation_rad).max(0.0).sqrt() + open_db
+}
+
 /// The position at `offset` (east, north, up, metres) from `from`.
 fn moved(from: Geodetic, offset: DVec3) -> Geodetic {
     if offset == DVec3::ZERO { from } else { GeoOrigin::new(from).geodetic_from_world(offset) }
 }
 
 fn row(tracked: &TrackedSatellite) -> (DVec3, usize) {
-    let (sin_e, cos_e) = libm::sincos(tracked.elevation_deg.to_radians());
-    let (sin_a, cos_a) = libm::sincos(tracked.azimuth_deg.to_radians());
-    (DVec3::new(cos_e * sin_a, cos_e * cos_a, sin_e), tracked.satellite.system as usize)
+    let towards = direction(tracked.elevation_deg.to_radians(), tracked.azimuth_deg.to_radians());
+    (towards, tracked.satellite.system as usize)
+}
+
+/// The unit vector east, north, up towards a satellite.
+fn direction(elevation_rad: f64, azimuth_rad: f64) -> DVec3 {
+    let (sin_e, cos_e) = libm::sincos(elevation_rad);
+    let (sin_a, cos_a) = libm::sincos(azimuth_rad);
+    DVec3::new(cos_e * sin_a, cos_e * cos_a, sin_e)
 }

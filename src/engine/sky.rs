@@ -1,0 +1,96 @@
+//! Whether receivers of a rig can have a fix where their robot starts.
+//!
+//! A receiver in a closed room sends what a real one sends there: sentences without a position, no
+//! time pulse. That is right, and seldom what was meant.
+
+use std::fmt;
+
+use super::clock::epoch_now_or;
+use super::{LiveWorld, build_devices};
+use crate::config::rig::{DeviceId, Rig, TrajectoryConfig};
+use crate::sensors::SkyOutlook;
+use crate::sensors::lidar::Scratch;
+use crate::time::SimTime;
+
+/// A robot that leaves a roof within this time is no mistake, seconds.
+const GRACE_S: u64 = 5;
+/// How far ahead the robot's way is looked at, seconds.
+const LOOKED_AT_S: u64 = 60;
+
+/// A receiver from which the scene hides the sky when it starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HiddenSky {
+    /// The receiver's name.
+    pub receiver: String,
+    /// What it receives at the start.
+    pub at_start: SkyOutlook,
+    /// When there is a sky for a fix, seconds; `None` if not within the first minute.
+    pub fix_at_s: Option<u64>,
+    /// The devices that it feeds through their `gps_cable`.
+    pub feeds: Vec<String>,
+}
+
+/// Whether any device of `rig` needs a sky, so that [`hidden`] has something to look at.
+pub fn is_asked_for(rig: &Rig) -> bool {
+    let is_fed = matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_));
+    !is_fed && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
+}
+
+/// The receivers of `rig` that have no fix in the first seconds, however long they were on before,
+/// because the scene hides the satellites. The robot's way is looked at once a second. Where a feed
+/// will move the robot nobody knows: then there are none.
+pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
+    if !is_asked_for(rig) {
+        return Vec::new();
+    }
+    let mut scratch = Scratch::default();
+    let built = build_devices(rig, epoch_now_or(rig.start_utc));
+    let mut found = Vec::new();
+    for (index, (config, built)) in rig.devices.iter().zip(&built).enumerate() {
+        let around = world.surroundings(&config.body_from_sensor);
+        let mut outlook = |second: u64| {
+            built.sensor.sky_outlook(SimTime(second * 1_000_000_000), &around, &mut scratch)
+        };
+        let Some(at_start) = outlook(0) else { continue };
+        let fix_at_s =
+            (0..=LOOKED_AT_S).find(|second| outlook(*second).is_some_and(|sky| sky.has_fix));
+        if fix_at_s.is_some_and(|second| second <= GRACE_S) {
+            continue;
+        }
+        let fed = rig.devices.iter().filter(|other| other.cable_from == Some(DeviceId(index)));
+        let feeds = fed.map(|other| other.name.clone()).collect();
+        found.push(HiddenSky { receiver: config.name.clone(), at_start, fix_at_s, feeds });
+    }
+    found
+}
+
+impl fmt::Display for HiddenSky {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SkyOutlook { received, above_mask, .. } = self.at_start;
+        write!(
+            f,
+            "warning: {}: the scene hides the sky from its antenna, which receives {received} of \
+             {above_mask} satellites at the start: ",
+            self.receiver
+        )?;
+        match self.fix_at_s {
+            Some(second) => write!(f, "it has no fix in the first {second} s")?,
+            None => write!(f, "it has no fix in the first minute of the robot's way")?,
+        }
+        if !self.feeds.is_empty() {
+            let (names, until) =
+                (self.feeds.join(", "), self.fix_at_s.map_or("", |_| " until then"));
+            write!(
+                f,
+                "\n  Without a fix there is no time pulse: {names}, with gps_cable = \"{}\", \
+                 does not set its clock{until}.",
+                self.receiver
+            )?;
+        }
+        write!(
+            f,
+            "\n  Choose a scene with a sky (courtyard instead of room), or mount the antenna under \
+             it."
+        )
+    }
+}
