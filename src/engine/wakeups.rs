@@ -32,29 +32,46 @@ pub struct WakeUps {
     pub grants: Vec<Grant>,
 }
 
+/// The latest wake-up told apart, nanoseconds: what is later counts as this.
+const LIMIT_NS: u64 = 60_000_000_000;
+/// Significant digits of a lateness.
+const DIGITS: u8 = 3;
+
 /// Sleeps a thousand times a second for `duration`, at least once, as the sending thread would.
 pub fn measure(duration: Duration) -> WakeUps {
     let count = (duration.as_nanos() as u64 / PERIOD_NS).max(1);
     let measuring = std::thread::spawn(move || {
         let grants = os::favour_this_thread(SchedulerChoice::default(), None);
         let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(5));
-        let mut lateness_ns = Histogram::<u64>::new(3).expect("a number of digits that it allows");
-        for index in 0..count {
+        let lateness_ns = (0..count).map(|index| {
             let due = SimTime(index * PERIOD_NS);
             clock.sleep_until(due);
-            lateness_ns.saturating_record(clock.now().0 - due.0);
+            clock.now().0 - due.0
+        });
+        WakeUps { grants, ..WakeUps::of(lateness_ns) }
+    });
+    measuring.join().unwrap_or_default()
+}
+
+impl WakeUps {
+    /// Figures of the lateness of each wake-up, nanoseconds.
+    fn of(lateness_ns: impl Iterator<Item = u64>) -> Self {
+        // With bounds: a histogram without them records nothing above its first few values.
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, LIMIT_NS, DIGITS)
+            .expect("constant bounds that hdrhistogram allows");
+        for lateness in lateness_ns {
+            histogram.saturating_record(lateness.max(1));
         }
-        let quantile = |share| lateness_ns.value_at_quantile(share);
-        WakeUps {
-            count: lateness_ns.len(),
+        let quantile = |share| histogram.value_at_quantile(share);
+        Self {
+            count: histogram.len(),
             p50_ns: quantile(0.5),
             p99_ns: quantile(0.99),
             p99_9_ns: quantile(0.999),
-            max_ns: lateness_ns.max(),
-            grants,
+            max_ns: histogram.max(),
+            grants: Vec::new(),
         }
-    });
-    measuring.join().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -62,9 +79,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wake_ups_are_counted_and_ordered() {
+    fn figures_are_those_of_the_wake_ups() {
+        // 1 us to 1 ms in even steps, and one that came 2.5 s late.
+        let lateness_ns = (1..=1000).map(|n| n * 1000).chain([2_500_000_000]);
+        let found = WakeUps::of(lateness_ns);
+        assert_eq!(found.count, 1001);
+        let within = |found_ns: u64, true_ns: u64| found_ns.abs_diff(true_ns) * 1000 <= true_ns;
+        assert!(within(found.p50_ns, 501_000), "{found:?}");
+        assert!(within(found.p99_ns, 991_000), "{found:?}");
+        assert!(within(found.p99_9_ns, 1_000_000), "{found:?}");
+        assert!(within(found.max_ns, 2_500_000_000), "{found:?}");
+        let beyond = WakeUps::of([u64::MAX].into_iter());
+        assert!(within(beyond.max_ns, LIMIT_NS), "{beyond:?}");
+    }
+
+    #[test]
+    fn wake_ups_are_counted_and_ordered_and_no_thread_wakes_at_once() {
         let found = measure(Duration::from_millis(20));
         assert_eq!(found.count, 20);
         assert!(found.p50_ns <= found.p99_ns && found.p99_9_ns <= found.max_ns);
+        // To return from the system call and read the clock alone takes longer than this.
+        assert!(found.max_ns > 20, "{found:?}");
     }
 }
