@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::refusal::Refusal;
 use super::{SetupError, launch};
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::{
@@ -20,6 +21,8 @@ use crate::links::{ByteLink, Peer, interface};
 
 /// What connects one device with its hosts. Threads listen while the sender sends.
 pub struct Connections {
+    /// The device, for messages; empty where there is none.
+    pub device: String,
     /// Where its bytes go.
     pub link: Link,
     /// Where else its hosts reach it.
@@ -61,7 +64,16 @@ impl Connections {
         let controls = controls
             .collect::<io::Result<_>>()
             .map_err(|error| SetupError::Control { device: name(), error })?;
-        Ok(Self { link, controls })
+        Ok(Self { device: name(), link, controls })
+    }
+
+    /// Why a packet did not leave by `port`, with whose it was and what to do about it.
+    pub fn explain(&self, port: PortIndex, refusal: Refusal) -> String {
+        let error = refusal.error();
+        match self.sockets().get(port.place()) {
+            Some(socket) => socket.explain(&error),
+            None => format!("cannot send on {}: {error}", self.link.describe()),
+        }
     }
 
     /// The sockets of its ports, by [`PortIndex`]; none of a device that sends no datagrams.
@@ -95,9 +107,9 @@ impl Connections {
 }
 
 impl From<Link> for Connections {
-    /// A link without controls.
+    /// A link without controls, of no device in particular.
     fn from(link: Link) -> Self {
-        Self { link, controls: Vec::new() }
+        Self { device: String::new(), link, controls: Vec::new() }
     }
 }
 

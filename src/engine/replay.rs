@@ -79,10 +79,14 @@ impl<'a> ReplayRun<'a> {
     /// Opens a socket for every stream; the first instant is a quarter of a second from now.
     pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
         let open = |(name, to): &(String, SocketAddr)| {
-            let opened = UdpLink::open(&UdpOptions::from(*to)).and_then(|link| {
+            // Whoever replays a capture has said where to: that may be a broadcast address, and of which
+            // network's size only the interface knows.
+            let options = UdpOptions { broadcast: true, ..UdpOptions::from(*to) };
+            let opened = UdpLink::open(&options).and_then(|link| {
                 let mut ports = vec![link];
                 prepare_sending(&mut ports, None, engine)?;
-                Ok(Link::Datagrams(ports).into())
+                let link = Link::Datagrams(ports);
+                Ok(Connections { device: name.clone(), link, controls: Vec::new() })
             });
             opened.map_err(|error| SetupError::Link { device: name.clone(), error })
         };

@@ -7,10 +7,14 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 
 /// Longest lateness told apart, nanoseconds; what is later counts as this.
 const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
+
+/// Reasons of refusals that are told apart, at most.
+const MOST_REASONS: usize = 8;
 
 /// Counters of one device. The sender writes them without waiting for anybody; only the lateness,
 /// which the send log writes, has a lock.
@@ -22,6 +26,8 @@ pub struct DeviceStats {
     sent_late: AtomicU64,
     dropped: AtomicU64,
     send_errors: AtomicU64,
+    /// Why packets were refused, each reason once, in the order in which they came up.
+    refusals: Mutex<Vec<(Refusal, String)>>,
     faulted: AtomicU64,
     /// Packets of each port, with its name.
     ports: Vec<(&'static str, AtomicU64)>,
@@ -69,6 +75,9 @@ pub struct DeviceFigures {
     pub dropped: u64,
     /// Packets the system refused to send.
     pub send_errors: u64,
+    /// Why it refused them: each reason once, in the order in which they came up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_because: Vec<String>,
     /// Packets that a fault of the rig did something to.
     pub faulted: u64,
     /// Packets whose lateness nobody had time to write down; they are in all counts.
@@ -116,7 +125,7 @@ pub enum Outcome {
     /// Sent after.
     Late,
     /// The system refused it.
-    Refused,
+    Refused(Refusal),
     /// Not sent because it was too late.
     Dropped,
 }
@@ -133,6 +142,7 @@ impl Default for DeviceStats {
             sent_late: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
+            refusals: Mutex::default(),
             faulted: AtomicU64::new(0),
             ports: Vec::new(),
             unrecorded: AtomicU64::new(0),
@@ -155,7 +165,7 @@ impl DeviceStats {
     /// a datagram left by.
     pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, port: Option<PortIndex>) {
         match outcome {
-            Outcome::Refused => {
+            Outcome::Refused(_) => {
                 self.send_errors.fetch_add(1, Ordering::Relaxed);
                 return;
             }
@@ -179,6 +189,21 @@ impl DeviceStats {
     /// Records how late a packet was that was sent.
     pub fn record_lateness(&self, lateness: Duration) {
         record(&self.lateness_ns, lateness);
+    }
+
+    /// Notes why a packet was refused; what `explain` says if nobody knew that yet.
+    pub fn note_refusal(
+        &self,
+        refusal: Refusal,
+        explain: impl FnOnce() -> String,
+    ) -> Option<String> {
+        let mut refusals = self.refusals.lock().expect("no holder panics");
+        let is_known = refusals.iter().any(|(known, _)| *known == refusal);
+        if is_known || refusals.len() == MOST_REASONS {
+            return None;
+        }
+        refusals.push((refusal, explain()));
+        refusals.last().map(|(_, reason)| reason.clone())
     }
 
     /// Counts a packet that was not sent because it was too late.
@@ -247,6 +272,10 @@ impl DeviceStats {
             sent_late,
             dropped,
             send_errors: self.send_errors.load(Ordering::Relaxed),
+            refused_because: {
+                let refusals = self.refusals.lock().expect("no holder panics");
+                refusals.iter().map(|(_, reason)| reason.clone()).collect()
+            },
             faulted: self.faulted.load(Ordering::Relaxed),
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
             thinned: self.thinned.load(Ordering::Relaxed),
@@ -263,6 +292,14 @@ impl DeviceStats {
 fn record(histogram: &Mutex<Histogram<u64>>, time: Duration) {
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.lock().expect("no holder panics").saturating_record(nanos.max(1));
+}
+
+impl DeviceFigures {
+    /// Whether nothing left although there was something to send. A device that waits for its host has
+    /// nothing to send.
+    pub fn sent_nothing(&self) -> bool {
+        self.packets == 0 && self.dropped + self.send_errors > 0
+    }
 }
 
 impl Lateness {
@@ -319,7 +356,7 @@ mod tests {
             stats.record_lateness(Duration::from_micros(micros));
         }
         stats.count(Outcome::Dropped, 384, 1206, None);
-        stats.count(Outcome::Refused, 384, 1206, None);
+        stats.count(Outcome::Refused(Refusal::NoRoom), 384, 1206, None);
         let figures = stats.figures("a", "b", "c", 50.0, Duration::from_secs(2));
         assert_eq!((figures.packets, figures.points), (100, 38_400));
         assert_eq!((figures.misses, figures.sent_late, figures.dropped), (3, 2, 1));

@@ -252,13 +252,17 @@ impl UdpLink {
     pub fn explain(&self, error: &io::Error) -> String {
         let hint = match error.raw_os_error() {
             Some(libc_code::EACCES) if !self.broadcast.load(Ordering::Relaxed) => {
-                "; a broadcast address needs `broadcast = true`"
+                "; a broadcast address needs `broadcast = true` in the device's `link.udp`"
             }
             Some(libc_code::EACCES | libc_code::EPERM) => "; a firewall of this host forbids it",
             Some(libc_code::ENETUNREACH | libc_code::EHOSTUNREACH) => {
                 "; no network interface leads there, see `ip route`"
             }
             Some(libc_code::EMSGSIZE) => "; the interface's MTU is too small",
+            Some(libc_code::ENETDOWN) => "; the network interface is down, see `ip link`",
+            Some(libc_code::EINVAL) => {
+                "; the source address does not reach it: 127.0.0.1 reaches this host alone"
+            }
             _ => "",
         };
         format!("cannot send to {}: {error}{hint}", self.to())
@@ -321,7 +325,9 @@ mod libc_code {
     pub const EPERM: i32 = 1;
     pub const EACCES: i32 = 13;
     pub const ENODEV: i32 = 19;
+    pub const EINVAL: i32 = 22;
     pub const EMSGSIZE: i32 = 90;
+    pub const ENETDOWN: i32 = 100;
     pub const ENETUNREACH: i32 = 101;
     pub const EHOSTUNREACH: i32 = 113;
 }

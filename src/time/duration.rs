@@ -1,4 +1,4 @@
-//! Durations as people type them.
+//! Durations as people type and read them.
 
 use std::time::Duration;
 
@@ -23,9 +23,63 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time of so many microseconds in the unit that fits it, to three digits: `150 ns`, `7.25 us`,
+/// `19.6 ms`, `2.5 s`. Zeros at the end are left out.
+pub fn describe_us(us: f64) -> String {
+    describe_us_to(us, 3)
+}
+
+/// As [`describe_us`], to so many digits.
+pub fn describe_us_to(us: f64, digits: i32) -> String {
+    const UNITS: [(&str, f64); 3] = [("s", 1e6), ("ms", 1e3), ("us", 1.0)];
+    if !us.is_finite() || us == 0.0 {
+        return format!("{us} us");
+    }
+    // Rounded before it is looked at: 999.96 us are 1 ms.
+    let in_unit = |(unit, scale): (&'static str, f64)| (rounded(us / scale, digits), unit);
+    let fitting = UNITS.into_iter().map(in_unit).find(|(value, _)| value.abs() >= 1.0);
+    // A nanosecond is the finest: no clock here tells less.
+    let (value, unit) = fitting.unwrap_or(((us * 1e3).round(), "ns"));
+    // Zero has no sign.
+    format!("{} {unit}", value + 0.0)
+}
+
+/// `value` to so many significant digits, of which none before the point is left out.
+fn rounded(value: f64, digits: i32) -> f64 {
+    let places = (digits - 1 - libm::floor(libm::log10(value.abs())) as i32).max(0);
+    let scale = 10_f64.powi(places);
+    (value * scale).round() / scale
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        for (us, told) in [
+            (0.0, "0 us"),
+            (0.000_2, "0 ns"),
+            (0.15, "150 ns"),
+            (0.999_96, "1 us"),
+            (7.254, "7.25 us"),
+            (12.0, "12 us"),
+            (999.4, "999 us"),
+            (999.96, "1 ms"),
+            (1000.0, "1 ms"),
+            (19_578.123, "19.6 ms"),
+            (-14_999.999_999_999_998, "-15 ms"),
+            (999_999.0, "1 s"),
+            (2_500_000.0, "2.5 s"),
+            (37_123_456.0, "37.1 s"),
+            (7_200_000_000.0, "7200 s"),
+            (f64::NAN, "NaN us"),
+        ] {
+            assert_eq!(describe_us(us), told, "{us}");
+        }
+        assert_eq!(describe_us_to(1327.104, 6), "1.3271 ms");
+        assert_eq!(describe_us_to(500.223, 6), "500.223 us");
+    }
 
     #[test]
     fn units_are_told_apart() {

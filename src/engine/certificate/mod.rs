@@ -136,6 +136,9 @@ pub struct DeviceTiming {
     pub thinned: u64,
     /// Packets the system refused.
     pub refused: u64,
+    /// Why it refused them: each reason once, in the order in which they came up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_because: Vec<String>,
     /// Packets sent whose timing nobody had time to write down.
     pub unrecorded: u64,
     /// Who says when packets left: `kernel`, `card`, or `none` for links without timestamps.
@@ -168,6 +171,11 @@ impl DeviceTiming {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
 
+    /// Whether nothing left although there was something to send.
+    pub fn sent_nothing(&self) -> bool {
+        self.packets == 0 && self.dropped + self.refused > 0
+    }
+
     fn new(figures: DeviceFigures, timing: &Mutex<TimingLog>) -> Self {
         let timing = timing.lock().expect("no holder panics");
         Self {
@@ -182,6 +190,7 @@ impl DeviceTiming {
             dropped: figures.dropped,
             thinned: figures.thinned,
             refused: figures.send_errors,
+            refused_because: figures.refused_because,
             unrecorded: figures.unrecorded,
             stamps: match (timing.is_stamped, timing.by_card) {
                 (false, _) => "none",

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceTiming;
+use crate::time::duration::describe_us_to;
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +59,9 @@ pub struct Verdict {
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
+    /// Why it is not, where what was measured does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 const ALLOWED: &str = "allowed: [DEVICE:]METRIC COMPARISON NUMBER[UNIT], several with commas; \
@@ -169,8 +173,9 @@ impl Requirement {
         self.device.as_deref()
     }
 
-    /// The verdict for each device that it is about. A time is never met by a device that has sent
-    /// nothing, nor where no device has sent anything, nor where packets went unrecorded.
+    /// The verdict for each device that it is about. Nothing is met by a device that has sent nothing
+    /// (but for a number of packets, if it had nothing to send), nor where no device had anything to
+    /// send, and no time where packets went unrecorded.
     pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
         let is_meant = |device: &&DeviceTiming| match &self.device {
             Some(name) => device.name == *name,
@@ -180,46 +185,71 @@ impl Requirement {
         let verdicts: Vec<_> =
             devices.iter().filter(is_meant).map(|device| self.judge_one(device)).collect();
         if verdicts.is_empty() {
-            return vec![self.verdict(String::new(), 0.0, false)];
+            return vec![self.verdict(String::new(), 0.0, Err("no such device has sent anything"))];
         }
         verdicts
     }
 
     fn judge_one(&self, device: &DeviceTiming) -> Verdict {
         let measured = self.metric.of(device);
-        let is_known =
-            !self.metric.is_time() || device.evidence().count > 0 && device.unrecorded == 0;
-        let is_met = is_known
-            && match self.comparison {
-                Comparison::Less => measured < self.limit,
-                Comparison::LessOrEqual => measured <= self.limit,
-                Comparison::Equal => measured == self.limit,
-                Comparison::GreaterOrEqual => measured >= self.limit,
-                Comparison::Greater => measured > self.limit,
-            };
-        self.verdict(device.name.clone(), measured, is_met)
+        let is_count_of_none = self.metric == Metric::Packets && !device.sent_nothing();
+        let is_met = match self.comparison {
+            Comparison::Less => measured < self.limit,
+            Comparison::LessOrEqual => measured <= self.limit,
+            Comparison::Equal => measured == self.limit,
+            Comparison::GreaterOrEqual => measured >= self.limit,
+            Comparison::Greater => measured > self.limit,
+        };
+        let verdict = if device.packets == 0 && !is_count_of_none {
+            Err("it has sent nothing")
+        } else if self.metric.is_time() && device.unrecorded > 0 {
+            Err("not all of its packets were recorded")
+        } else if self.metric.is_time() && device.evidence().count == 0 {
+            Err("none of its packets was recorded")
+        } else {
+            Ok(is_met)
+        };
+        self.verdict(device.name.clone(), measured, verdict)
     }
 
-    fn verdict(&self, device: String, measured: f64, is_met: bool) -> Verdict {
-        let unit = self.metric.unit().to_owned();
-        Verdict { requirement: self.text.clone(), device, measured, unit, is_met }
+    fn verdict(
+        &self,
+        device: String,
+        measured: f64,
+        is_met: Result<bool, &'static str>,
+    ) -> Verdict {
+        Verdict {
+            requirement: self.text.clone(),
+            device,
+            measured,
+            unit: self.metric.unit().to_owned(),
+            is_met: is_met.unwrap_or(false),
+            why: is_met.err().map(str::to_owned),
+        }
     }
 }
 
 impl Verdict {
-    /// What was measured, with its unit, to a nanosecond.
+    /// What was measured, with a unit that fits, to six digits or a nanosecond; or why there is nothing
+    /// to be measured.
     pub fn measured_text(&self) -> String {
-        format!("{} {}", (self.measured * 1000.0).round() / 1000.0, self.unit)
+        match (&self.why, self.unit.as_str()) {
+            (Some(why), _) => why.clone(),
+            (None, "us") => describe_us_to(self.measured, 6),
+            (None, unit) => format!("{} {unit}", (self.measured * 1000.0).round() / 1000.0),
+        }
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_met { "met" } else { "NOT MET" };
-        if self.device.is_empty() {
-            return write!(f, "{word}: {}: no such device has sent anything", self.requirement);
+        let (required, device) = (&self.requirement, &self.device);
+        match &self.why {
+            Some(why) if device.is_empty() => write!(f, "{word}: {required}: {why}"),
+            Some(why) => write!(f, "{word}: {required}: {device}: {why}"),
+            None => write!(f, "{word}: {required}: {device} has {}", self.measured_text()),
         }
-        write!(f, "{word}: {}: {} has {}", self.requirement, self.device, self.measured_text())
     }
 }
 
@@ -247,6 +277,7 @@ mod tests {
             dropped: 0,
             thinned: 0,
             refused: 0,
+            refused_because: Vec::new(),
             unrecorded: 0,
             stamps: "kernel".into(),
             stamped_by_card: 0,
@@ -283,6 +314,25 @@ mod tests {
         assert_eq!(verdicts("p50<1s", &[unrecorded]), [false]);
         let verdict = &parse_list("p50<400us").unwrap()[0].judge(&devices)[0];
         assert_eq!(verdict.to_string(), "NOT MET: p50<400us: a has 500.223 us");
+    }
+
+    #[test]
+    fn a_device_that_sent_nothing_meets_nothing() {
+        let all = "late<=1,dropped=0,thinned=0,refused<=9,unstamped=0,packets<=9,max<1s,drift<1ms";
+        let refused = DeviceTiming { refused: 3, ..device("a", &[]) };
+        let dropped = DeviceTiming { dropped: 3, ..device("a", &[]) };
+        for silent in [refused, dropped] {
+            assert_eq!(verdicts(all, &[silent]), [false; 8]);
+        }
+        // A scanner that nobody asked for anything.
+        let idle = [device("idle", &[]), device("a", &[1, 2])];
+        assert_eq!(verdicts("idle:packets=0,idle:packets>0", &idle), [true, false]);
+        assert_eq!(verdicts("idle:late<=1,idle:max<1s", &idle), [false, false]);
+        assert_eq!(verdicts("late<=1,max<1s,packets=2", &idle), [true, true, true]);
+        let verdict = &parse_list("idle:late<=1").unwrap()[0].judge(&idle)[0];
+        assert_eq!(verdict.to_string(), "NOT MET: idle:late<=1: idle: it has sent nothing");
+        let slow = &parse_list("max<1us").unwrap()[0].judge(&[device("a", &[19_578])])[0];
+        assert_eq!(slow.to_string(), "NOT MET: max<1us: a has 19.578 ms");
     }
 
     #[test]

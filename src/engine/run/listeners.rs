@@ -13,6 +13,7 @@ use crate::config::rig::DeviceId;
 use crate::config::rig::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::feed_log::FeedLog;
+use crate::engine::log_failures::LogFailures;
 use crate::links::http::{HttpRequest, HttpResponse, HttpServer};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::links::{ByteLink, Peer};
@@ -141,6 +142,7 @@ pub fn listen_to_feed(
     socket: &UdpSocket,
     mut log: Option<FeedLog>,
     clock: MonotonicClock,
+    failures: &LogFailures,
     over: &AtomicBool,
 ) {
     let patience = PATIENCE.min(Duration::from_nanos(feed.config().hold_after_ns));
@@ -166,15 +168,19 @@ pub fn listen_to_feed(
         if feed.has_just_stopped(clock.now()) {
             tracing::warn!("{name} has stopped: what it moves is held");
         }
-        note(&mut log, |log| log.write(&feed.take_log(false)));
+        note(&mut log, failures, |log| log.write(&feed.take_log(false)));
     }
-    note(&mut log, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
+    note(&mut log, failures, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
 }
 
 /// Writes to a log while there is one; gives up after the first error.
-fn note(log: &mut Option<FeedLog>, write: impl FnOnce(&mut FeedLog) -> std::io::Result<()>) {
+fn note(
+    log: &mut Option<FeedLog>,
+    failures: &LogFailures,
+    write: impl FnOnce(&mut FeedLog) -> std::io::Result<()>,
+) {
     if let Some(Err(error)) = log.as_mut().map(write) {
-        tracing::error!("cannot write the feed log: {error}");
+        failures.note("feed log", &error);
         *log = None;
     }
 }

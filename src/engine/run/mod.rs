@@ -33,6 +33,7 @@ use super::clock::MonotonicClock;
 use super::connections::{Connections, ControlLink, Link};
 use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
+use super::log_failures::LogFailures;
 use super::os::{Grant, KeptOff};
 use super::render::Renderer;
 use super::responses::ResponseFigures;
@@ -90,6 +91,7 @@ pub struct RealTimeRun<'a> {
     answers: Answers,
     /// Taken by the scheduler.
     fault_log: Mutex<Option<FaultLog>>,
+    log_failures: LogFailures,
     host_start: jiff::Timestamp,
     /// All threads but the sender, which goes to the core by itself.
     _kept_off: Option<KeptOff>,
@@ -130,6 +132,7 @@ impl<'a> RealTimeRun<'a> {
             feeds: open_feeds(world)?,
             answers: Answers::open(rig)?,
             fault_log: Mutex::new(None),
+            log_failures: LogFailures::default(),
             host_start,
             _kept_off: rig.engine.send_core.and_then(KeptOff::core),
         })
@@ -222,6 +225,11 @@ impl<'a> RealTimeRun<'a> {
         self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
     }
 
+    /// What could not be written of the logs that were asked for.
+    pub fn log_failures(&self) -> Vec<String> {
+        self.log_failures.all()
+    }
+
     /// What came of each response so far.
     pub fn responses(&self) -> Vec<ResponseFigures> {
         self.answers.figures()
@@ -272,8 +280,9 @@ impl<'a> RealTimeRun<'a> {
             }
             for port in &self.feeds {
                 let log = port.log.lock().expect("no holder panics").take();
+                let failures = &self.log_failures;
                 scope.spawn(move || {
-                    listeners::listen_to_feed(&port.feed, &port.socket, log, clock, over);
+                    listeners::listen_to_feed(&port.feed, &port.socket, log, clock, failures, over);
                 });
             }
             sender::start(scope, context, self.timing(), queue, stop, on_start);

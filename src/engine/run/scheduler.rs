@@ -14,6 +14,7 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::devices::Transmit;
 use crate::engine::faults::log::FaultLog;
 use crate::engine::faults::{Effect, Row, WireFaults};
+use crate::engine::log_failures::LogFailures;
 use crate::engine::packet::{Marks, Packet};
 use crate::engine::render::{Rendered, Renderer, Treatment};
 use crate::sensors::MeasurementRequest;
@@ -186,7 +187,7 @@ impl<'a> Outgoing<'a> {
                 run.stats[device.0].count_faulted();
                 last = row.packet;
             }
-            note(&mut self.log, row);
+            note(&mut self.log, row, &run.log_failures);
         }
         for transmit in batch {
             self.queue(device, transmit, std::mem::take(&mut marks));
@@ -208,15 +209,15 @@ impl<'a> Outgoing<'a> {
         if let Some(log) = self.log
             && let Err(error) = log.finish(end)
         {
-            tracing::error!("cannot write the fault log: {error}");
+            self.run.log_failures.note("fault log", &error);
         }
     }
 }
 
 /// Writes a row while there is a log; gives up after the first error.
-fn note(log: &mut Option<FaultLog>, row: Row) {
+fn note(log: &mut Option<FaultLog>, row: Row, failures: &LogFailures) {
     if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
-        tracing::error!("cannot write the fault log: {error}");
+        failures.note("fault log", &error);
         *log = None;
     }
 }

@@ -17,6 +17,7 @@ use crate::devices::Transmit;
 use crate::engine::clock::{self, MonotonicClock};
 use crate::engine::connections::Connections;
 use crate::engine::packet::Marks;
+use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::engine::timing::ErrorRecord;
 use crate::links::card_clock::CardClock;
@@ -185,8 +186,10 @@ impl SendLog<'_> {
     }
 
     fn write(&self, record: SendRecord) {
-        if !matches!(record.outcome, Outcome::OnTime | Outcome::Late) {
-            return;
+        match record.outcome {
+            Outcome::OnTime | Outcome::Late => {}
+            Outcome::Refused(refusal) => return self.tell_refusal(&record, refusal),
+            Outcome::Dropped => return,
         }
         self.stats[record.device.0].record_lateness(record.at.saturating_since(record.due));
         if let Some(pose) = record.marks.pose {
@@ -208,6 +211,16 @@ impl SendLog<'_> {
             }
             waiting.push_back(record);
             timing.unstamped += u64::from(is_full);
+        }
+    }
+
+    /// Logs each reason once; all are counted.
+    fn tell_refusal(&self, record: &SendRecord, refusal: Refusal) {
+        let (connections, stats) =
+            (&self.connections[record.device.0], &self.stats[record.device.0]);
+        let explain = || connections.explain(record.port, refusal);
+        if let Some(reason) = stats.note_refusal(refusal, explain) {
+            tracing::warn!("{}: a packet was refused: {reason}", connections.device);
         }
     }
 

@@ -18,6 +18,7 @@ use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
 use crate::devices::Output;
 use crate::engine::clock::{MonotonicClock, tai_offset};
 use crate::engine::connections::{Connections, Link};
+use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::ByteLink;
 use crate::links::line::LineSettings;
@@ -161,7 +162,7 @@ impl<'a> Transmission<'a> {
             Output::Datagram { port, bytes } => {
                 if let Some((link, to)) = self.way(device, *port) {
                     self.hand_over(&scheduled, || match scheduled.prepared {
-                        Some(key) => Sent::of(link, link.release().map(|()| key)),
+                        Some(key) => Sent::datagram(link.release().map(|()| key)),
                         None => send_datagram(clock, link, bytes, to, scheduled.due),
                     });
                 }
@@ -169,11 +170,11 @@ impl<'a> Transmission<'a> {
             Output::Bytes(bytes) => match connections.serial_port() {
                 Some(line) if !line.paces_itself() => return self.send_piece(scheduled, line),
                 Some(line) => {
-                    self.hand_over(&scheduled, || Sent::without_key(send_on(line, bytes)));
+                    self.hand_over(&scheduled, || send_on(line, bytes));
                 }
                 // What a server says to nobody in particular is heard by nobody.
                 None => {
-                    self.hand_over(&scheduled, || Sent::without_key(true));
+                    self.hand_over(&scheduled, || Sent::WHOLE);
                 }
             },
             Output::BytesTo(peer, bytes) => {
@@ -181,7 +182,7 @@ impl<'a> Transmission<'a> {
                     // An answer is no packet of the device's: it is not counted.
                     commands.send_to(*peer, bytes);
                 } else if let Link::Server(server) = &connections.link {
-                    self.hand_over(&scheduled, || Sent::without_key(server.send_to(*peer, bytes)));
+                    self.hand_over(&scheduled, || Sent::or_no_room(server.send_to(*peer, bytes)));
                 }
             }
             Output::Line(settings) => {
@@ -217,7 +218,7 @@ impl<'a> Transmission<'a> {
         let done = match scheduled.piece.clone() {
             None => 0,
             Some(piece) => {
-                let send = || Sent::without_key(send_on(line, &bytes[piece.clone()]));
+                let send = || send_on(line, &bytes[piece.clone()]);
                 // A telegram is counted once; what its receiver has no room for is lost.
                 if piece.start > 0 {
                     send();
@@ -251,12 +252,12 @@ impl<'a> Transmission<'a> {
         let at = clock.now();
         let is_late = at.0.saturating_sub(due.0) > engine.miss_threshold_ns;
         let is_dropped = is_late && engine.late == LatePolicy::Drop;
-        let sent = if is_dropped { Sent::without_key(false) } else { send() };
-        let outcome = match (is_dropped, sent.is_whole, is_late) {
+        let sent = if is_dropped { Sent::WHOLE } else { send() };
+        let outcome = match (is_dropped, sent.refusal, is_late) {
             (true, _, _) => Outcome::Dropped,
-            (_, false, _) => Outcome::Refused,
-            (_, true, true) => Outcome::Late,
-            (_, true, false) => Outcome::OnTime,
+            (_, Some(refusal), _) => Outcome::Refused(refusal),
+            (_, None, true) => Outcome::Late,
+            (_, None, false) => Outcome::OnTime,
         };
         let port = packet.transmit.output.port();
         stats[device.0].count(outcome, packet.transmit.points, bytes.len(), port);
@@ -304,37 +305,39 @@ fn send_datagram(
             link.send_at(bytes, to, launch_ns)
         }
     };
-    Sent::of(link, sent)
+    Sent::datagram(sent)
 }
 
 /// What came of handing bytes to the system.
 struct Sent {
-    is_whole: bool,
+    /// Why not all of them went.
+    refusal: Option<Refusal>,
     /// What the kernel calls the datagram.
     key: Option<u32>,
 }
 
 impl Sent {
+    /// All of it went, and the kernel has no name for it.
+    const WHOLE: Self = Self { refusal: None, key: None };
+
     /// A datagram.
-    fn of(link: &UdpLink, sent: io::Result<u32>) -> Self {
-        if let Err(error) = &sent {
-            tracing::debug!("{}", link.explain(error));
+    fn datagram(sent: io::Result<u32>) -> Self {
+        match sent {
+            Ok(key) => Self { refusal: None, key: Some(key) },
+            Err(error) => Self { refusal: Some(Refusal::of(&error)), key: None },
         }
-        Self { is_whole: sent.is_ok(), key: sent.ok() }
     }
 
-    fn without_key(is_whole: bool) -> Self {
-        Self { is_whole, key: None }
+    /// Bytes that there was room for, or was not.
+    fn or_no_room(fitted: bool) -> Self {
+        Self { refusal: (!fitted).then_some(Refusal::NoRoom), key: None }
     }
 }
 
-/// Whether all of `bytes` went out.
-fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> bool {
+/// All of `bytes`, if they fit.
+fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> Sent {
     match line.send(bytes) {
-        Ok(sent) => sent == bytes.len(),
-        Err(error) => {
-            tracing::debug!("cannot send on {}: {error}", line.describe());
-            false
-        }
+        Ok(sent) => Sent::or_no_room(sent == bytes.len()),
+        Err(error) => Sent { refusal: Some(Refusal::of(&error)), key: None },
     }
 }

@@ -1,0 +1,30 @@
+//! Why the system did not take a packet.
+
+use std::io;
+
+/// A refusal, small enough for the sender to hand on without the allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// An error number of the system.
+    System(i32),
+    /// An error without a number.
+    Other(io::ErrorKind),
+    /// Not all of it fitted: the line or the client takes its bytes too slowly, or a port is gone.
+    NoRoom,
+}
+
+impl Refusal {
+    /// Of an error in sending.
+    pub fn of(error: &io::Error) -> Self {
+        error.raw_os_error().map_or(Self::Other(error.kind()), Self::System)
+    }
+
+    /// The error once more.
+    pub fn error(self) -> io::Error {
+        match self {
+            Self::System(number) => io::Error::from_raw_os_error(number),
+            Self::Other(kind) => kind.into(),
+            Self::NoRoom => io::Error::other("its bytes are not taken as fast as they come"),
+        }
+    }
+}
