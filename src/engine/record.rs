@@ -70,10 +70,10 @@ pub fn record(
 ) -> Result<Recording, RecordError> {
     std::fs::create_dir_all(folder).map_err(RecordError::at(folder))?;
     let end = SimTime(duration.as_nanos() as u64);
-    let mut truths = vec![write_truth(rig, world, "truth.csv", &world.trajectory, end, folder)?];
+    let create = |name: &str, trajectory| Truth::create(rig, world, name, trajectory, folder);
+    let mut truths = vec![create("truth.csv", &world.trajectory)?];
     for object in world.objects.iter() {
-        let name = format!("truth-{}.csv", object.name);
-        truths.push(write_truth(rig, world, &name, &object.trajectory, end, folder)?);
+        truths.push(create(&format!("truth-{}.csv", object.name), &object.trajectory)?);
     }
     let mut recorders = Vec::new();
     for device in &rig.devices {
@@ -93,22 +93,32 @@ pub fn record(
         }
     };
 
-    render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, output| {
-        progress(due);
+    let past_last = SimTime(end.0 + LONGEST_PACKET_NS);
+    let mut reached = SimTime::ZERO;
+    let rendered = render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, output| {
+        if due > reached {
+            reached = due;
+            progress(due);
+            // Along with the packets, so that a recording that is stopped has the truth of what it has.
+            truths.iter_mut().try_for_each(|truth| truth.write_until(due.min(past_last), stop))?;
+        }
         recorders[unit].write(unix_ns, due, output)
-    })?;
-    log_outcome.map_err(RecordError::at(&log_path))?;
+    });
+    let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
-    let mut files = Vec::new();
-    for recorder in recorders {
-        files.push(recorder.finish()?);
-    }
-    if let Some(log) = log {
-        let rows = log.finish(end).map_err(RecordError::at(&log_path))?;
-        truths.push((log_path, rows));
-    }
-    files.append(&mut truths);
-    Ok(Recording { files, is_cut_short: stop.load(Ordering::Relaxed) })
+    // Whatever went wrong with one file, the others hold what there is.
+    let is_cut_short = stop.load(Ordering::Relaxed);
+    let log_end = if is_cut_short { reached.min(end) } else { end };
+    let log = log.map(|log| {
+        let finished = log_outcome.and_then(|()| log.finish(log_end));
+        finished.map(|rows| (log_path.clone(), rows)).map_err(RecordError::at(&log_path))
+    });
+    let mut finished: Vec<_> = recorders.into_iter().map(Recorder::finish).collect();
+    finished.extend(truths.into_iter().map(Truth::finish));
+    finished.extend(log);
+    rendered.and(truth_written)?;
+    let files = finished.into_iter().collect::<Result<_, _>>()?;
+    Ok(Recording { files, is_cut_short })
 }
 
 /// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
@@ -257,31 +267,47 @@ impl Recorder {
 /// The last packet's firings may go on this long after the recording's end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 
-/// Writes the poses of a motion at the rig's truth rate, from the first instant to past the last
-/// firing.
-fn write_truth(
-    rig: &Rig,
-    world: &LiveWorld,
-    name: &str,
-    trajectory: &Trajectory,
-    end: SimTime,
-    folder: &Path,
-) -> Result<(PathBuf, u64), RecordError> {
-    let path = folder.join(name);
-    let at = |error: io::Error| RecordError::at(&path)(error);
-    let file = File::create(&path).map_err(at)?;
-    let mut writer = TruthWriter::new(BufWriter::new(file), world.origin).map_err(at)?;
-    let period_s = 1.0 / rig.engine.truth_rate_hz;
-    let last = SimTime(end.0 + LONGEST_PACKET_NS);
-    let mut rows = 0;
-    loop {
-        let now = SimTime::from_secs_f64(rows as f64 * period_s);
-        writer.write(now, &trajectory.state(now)).map_err(at)?;
-        rows += 1;
-        if now >= last {
-            break;
-        }
+/// The poses of a motion at the rig's truth rate, from the first instant to past the last firing.
+struct Truth<'a> {
+    path: PathBuf,
+    writer: TruthWriter<BufWriter<File>>,
+    trajectory: &'a Trajectory,
+    period_s: f64,
+    rows: u64,
+}
+
+impl<'a> Truth<'a> {
+    fn create(
+        rig: &Rig,
+        world: &LiveWorld,
+        name: &str,
+        trajectory: &'a Trajectory,
+        folder: &Path,
+    ) -> Result<Self, RecordError> {
+        let path = folder.join(name);
+        let create = || TruthWriter::new(BufWriter::new(File::create(&path)?), world.origin);
+        let writer = create().map_err(RecordError::at(&path))?;
+        Ok(Self { path, writer, trajectory, period_s: 1.0 / rig.engine.truth_rate_hz, rows: 0 })
     }
-    writer.finish().map_err(at)?;
-    Ok((path, rows))
+
+    /// Writes what is still to be written up to the first row at or after `last`, or until `stop`.
+    fn write_until(&mut self, last: SimTime, stop: &AtomicBool) -> Result<(), RecordError> {
+        let at = |row: u64, period_s: f64| SimTime::from_secs_f64(row as f64 * period_s);
+        while self.rows == 0 || at(self.rows - 1, self.period_s) < last {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let now = at(self.rows, self.period_s);
+            let written = self.writer.write(now, &self.trajectory.state(now));
+            written.map_err(RecordError::at(&self.path))?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// The file, and how many rows it holds.
+    fn finish(self) -> Result<(PathBuf, u64), RecordError> {
+        self.writer.finish().map_err(RecordError::at(&self.path))?;
+        Ok((self.path, self.rows))
+    }
 }
