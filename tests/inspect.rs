@@ -236,6 +236,9 @@ fn lost_packets_are_told() {
     assert_eq!((&data["gaps"], &data["missing_packets"]), (&Value::from(1), &Value::from(3)));
     assert_eq!(data["longest_period_us"], 4.0 * 288.0);
     assert_eq!(data["status"]["breaks"], 1);
+    let text = report(&[file.to_str().unwrap(), "--packets", "0"]);
+    let told = text.lines().find(|line| line.starts_with("  ")).expect("a line about the flow");
+    assert_eq!(told, "  missing         3 packets in 1 gap, the longest 1.152 ms", "{text}");
 }
 
 #[test]

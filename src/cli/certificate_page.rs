@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::engine::certificate::{Certificate, DeviceTiming};
 use crate::engine::timing::{ErrorFigures, Window};
 use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
+use crate::time::duration::describe_us;
 
 /// How pages look.
 pub const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;color:#1c2127;max-width:880px;\
@@ -30,8 +31,9 @@ pub fn page(certificate: &Certificate) -> String {
         rig = escape(&certificate.rig),
     );
     requirements(certificate, &mut html);
+    let threshold = describe_us(certificate.sending.miss_threshold_us);
     for device in &certificate.devices {
-        section(device, &mut html);
+        section(device, &threshold, &mut html);
     }
     circumstances(certificate, &mut html);
     html + "</body></html>\n"
@@ -67,11 +69,34 @@ fn requirements(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-fn section(device: &DeviceTiming, html: &mut String) {
+/// What was not sent, or not in time; nothing if all was.
+fn missed(device: &DeviceTiming, threshold: &str) -> String {
+    let mut lines = Vec::new();
+    let all = device.packets + device.dropped + device.refused;
+    if device.refused > 0 {
+        let reasons = device.refused_because.join("; ");
+        lines.push(format!("{} of {all} packets were refused: {reasons}", device.refused));
+    }
+    if device.sent_late > 0 {
+        let latest = describe_us(device.handed.max_us);
+        let late = device.sent_late;
+        lines.push(format!(
+            "{late} of {all} packets were handed over more than {threshold} late, at most {latest}"
+        ));
+    }
+    if device.dropped > 0 {
+        lines.push(format!("{} of {all} packets were too late and dropped", device.dropped));
+    }
+    let row = |line: &String| format!("<p class=\"unmet\">{}.</p>", escape(line));
+    lines.iter().map(row).collect()
+}
+
+fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
     let _ = writeln!(
         html,
-        "<h2>{}</h2><p>{} on {}: {} packets, {} late, {} dropped, {} thinned, {} refused.</p>",
+        "<h2>{}</h2>{}<p>{} on {}: {} packets, {} late, {} dropped, {} thinned, {} refused.</p>",
         escape(&device.name),
+        missed(device, threshold),
         escape(&device.profile),
         escape(&device.link),
         device.packets,
@@ -95,19 +120,19 @@ fn section(device: &DeviceTiming, html: &mut String) {
         return;
     }
     html.push_str(
-        "<table><tr><th>microseconds</th><th>p50</th><th>p99</th><th>p99.9</th><th>p99.99</th>\
+        "<table><tr><th></th><th>p50</th><th>p99</th><th>p99.9</th><th>p99.99</th>\
          <th>max</th><th>early</th><th>drift, us/s</th></tr>\n",
     );
     for (name, figures) in rows {
         let _ = writeln!(
             html,
-            "<tr><td>{name}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td><td>{:.1}</td>\
-             <td>{:.1}</td><td>{}</td><td>{:.4}</td></tr>",
-            figures.p50_us,
-            figures.p99_us,
-            figures.p99_9_us,
-            figures.p99_99_us,
-            figures.max_us,
+            "<tr><td>{name}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td>{:.4}</td></tr>",
+            describe_us(figures.p50_us),
+            describe_us(figures.p99_us),
+            describe_us(figures.p99_9_us),
+            describe_us(figures.p99_99_us),
+            describe_us(figures.max_us),
             figures.early,
             figures.drift_us_per_s,
         );
@@ -133,7 +158,7 @@ fn notes(device: &DeviceTiming, html: &mut String) {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");
     };
     if device.lead_us > 0.0 {
-        note(format!("Handed over {:.1} us before they were due.", device.lead_us));
+        note(format!("Handed over {} before they were due.", describe_us(device.lead_us)));
     }
     if device.by_standby > 0 {
         note(format!("{} packets were sent by the standby.", device.by_standby));
@@ -143,9 +168,11 @@ fn notes(device: &DeviceTiming, html: &mut String) {
     }
     if device.stamps == "card" {
         note(format!(
-            "{} of {} timestamps are the network card's, whose clock was read within {:.1} us; the \
-             others are the kernel's.",
-            device.stamped_by_card, device.departed.count, device.card_comparison_us,
+            "{} of {} timestamps are the network card's, whose clock was read within {}; the others \
+             are the kernel's.",
+            device.stamped_by_card,
+            device.departed.count,
+            describe_us(device.card_comparison_us),
         ));
     }
     if device.unstamped + device.unrecorded > 0 {
@@ -235,15 +262,15 @@ pub fn course(windows: &[Window]) -> String {
 
 fn worst(figures: &ErrorFigures, html: &mut String) {
     html.push_str(
-        "<h3>Worst packets</h3><table><tr><th>packet</th><th>due, s</th><th>error, us</th></tr>\n",
+        "<h3>Worst packets</h3><table><tr><th>packet</th><th>due, s</th><th>error</th></tr>\n",
     );
     for worst in figures.worst.iter().take(5) {
         let _ = writeln!(
             html,
-            "<tr><td>{}</td><td>{:.6}</td><td>{:.1}</td></tr>",
+            "<tr><td>{}</td><td>{:.6}</td><td>{}</td></tr>",
             worst.packet,
             worst.due_ns as f64 * 1e-9,
-            worst.error_ns as f64 / 1e3,
+            describe_us(worst.error_ns as f64 / 1e3),
         );
     }
     html.push_str("</table>\n");
@@ -256,11 +283,11 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("device time at the start", certificate.start_utc.clone());
     row("clock", certificate.clock.describe());
     row("scheduler", sending.scheduler.clone());
-    row("watches the clock for", format!("{} us", sending.spin_us));
+    row("watches the clock for", describe_us(sending.spin_us));
     row(
         "hands datagrams over early by",
         match sending.lead_us {
-            Some(us) => format!("{us} us"),
+            Some(us) => describe_us(us),
             None => "what each device's departures show".to_owned(),
         },
     );
@@ -268,7 +295,10 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("core of the standby", sending.standby_core.map_or("none".into(), |core| core.to_string()));
     row("launch times", sending.launch_time.to_string());
     row("timestamps asked of", sending.stamps.clone());
-    row("late packets", format!("{}, later than {} us", sending.late, sending.miss_threshold_us));
+    row(
+        "late packets",
+        format!("{}, later than {}", sending.late, describe_us(sending.miss_threshold_us)),
+    );
     for right in &certificate.rights {
         let answer = match &right.refused_because {
             None => "granted".to_owned(),

@@ -7,6 +7,7 @@ use crate::analysis::capture::Captured;
 use crate::analysis::data_flow::DataFlow;
 use crate::analysis::flows::{Analysis, Flow};
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Lines};
+use crate::time::duration::describe_us_to;
 use crate::wire::ethernet::{Content, UdpChecksum};
 
 /// Writes what the capture says as a whole.
@@ -85,6 +86,14 @@ pub fn packet(
 fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
     writeln!(out, "\n{} -> {}", flow.source, flow.destination)?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
+    // What is missing comes first.
+    let of_data = flow.data.as_ref().zip(flow.senders.likeliest());
+    let found = of_data.map(|(data, sender)| data.gaps(sender.has_stamps()).found());
+    if let Some(found) = found.filter(|found| found.gaps > 0) {
+        let (missing, gaps) = (plural(found.missing, "packet"), plural(found.gaps, "gap"));
+        let longest = describe_us_to(found.longest_us, 5);
+        line("missing", format!("{missing} in {gaps}, the longest {longest}"))?;
+    }
     let rate = flow.rate_hz().map_or_else(String::new, |rate| format!(", {rate:.2} a second"));
     line("packets", format!("{}{rate}", flow.packets))?;
     line("IP", ip_words(flow))?;
@@ -122,6 +131,11 @@ fn ip_words(flow: &Flow) -> String {
     parts.join(", ")
 }
 
+/// In microseconds as long as those of lidars are, then in the unit that fits.
+fn period(us: f64) -> String {
+    if us < 10_000.0 { format!("{us:.1} us") } else { describe_us_to(us, 6) }
+}
+
 fn varies(changes: u64) -> &'static str {
     if changes > 0 { " (changes)" } else { "" }
 }
@@ -139,19 +153,11 @@ fn write_data(
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
     line("model", sender.model_text())?;
 
+    let clock = if has_stamps { "device's" } else { "capture's" };
     let found = data.gaps(has_stamps).found();
     if let Some(period_us) = found.period_us {
-        let clock = if has_stamps { "device's" } else { "capture's" };
-        let gaps = match found.gaps {
-            0 => "no gap".to_owned(),
-            gaps => format!(
-                "{}, {} missing, longest {:.3} ms",
-                plural(gaps, "gap"),
-                plural(found.missing, "packet"),
-                found.longest_us / 1000.0
-            ),
-        };
-        line("period", format!("{period_us:.1} us by the {clock} clock, {gaps}"))?;
+        let gaps = if found.gaps == 0 { ", no gap" } else { "" };
+        line("period", format!("{} by the {clock} clock{gaps}", period(period_us)))?;
     }
     if let Some((first, last)) = data.stamps.filter(|_| has_stamps) {
         let back = match data.stamps_back {

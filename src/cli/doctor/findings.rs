@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::engine::host::{AdapterFacts, HostFacts, InterfaceFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
+use crate::time::duration::describe_us;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -329,15 +330,10 @@ pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
 
 /// What was measured.
 pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
-    let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
-    let found = format!(
-        "late by p50 {} us, p99 {} us, p99.9 {} us, at most {} us, of {}",
-        us(wake_ups.p50_ns),
-        us(wake_ups.p99_ns),
-        us(wake_ups.p99_9_ns),
-        us(wake_ups.max_ns),
-        wake_ups.count
-    );
+    let WakeUps { count, p50_ns, p99_ns, p99_9_ns, max_ns, .. } = wake_ups;
+    let [p50, p99, p99_9, max] =
+        [p50_ns, p99_ns, p99_9_ns, max_ns].map(|ns| describe_us(*ns as f64 / 1e3));
+    let found = format!("late by p50 {p50}, p99 {p99}, p99.9 {p99_9}, at most {max}, of {count}");
     if wake_ups.p99_9_ns <= WANTED_P99_9_NS {
         return good("wake-ups", found);
     }

@@ -31,7 +31,7 @@ fn device_rows(driver: &VelodyneProfile) -> Rows {
     let step = driver.rotation_rates.step_rpm;
     vec![
         ("driver", "velodyne".to_string()),
-        ("lasers", format!("{lasers}, {low} to {high} degrees")),
+        ("lasers", format!("{lasers}, {} to {} degrees", shortest(low), shortest(high))),
         ("rotation", format!("{min} to {max} rpm in steps of {step}")),
         ("rate", rate(false)),
         ("rate, dual return", rate(true)),
