@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::out_file::OutFile;
-use super::{CliError, certificate_page};
+use super::{CliError, all, certificate_page};
 use crate::engine::certificate::Certificate;
 use crate::engine::certificate::require::{self, Requirement};
+use crate::time::duration::describe_us;
 
 /// Whether and how a run is certified.
 #[derive(Debug, clap::Args)]
@@ -22,7 +23,8 @@ pub struct CertifyArgs {
     /// time (ns, us, ms or s) are p50, p99.9 and so on, max, mean, and drift (in a second). Counts
     /// are late, dropped, thinned, refused, unstamped and packets. Times are those of transmit
     /// timestamps, or of handing packets to the kernel where there are none. A condition without
-    /// DEVICE applies to every device that has sent something.
+    /// DEVICE applies to every device that had something to send; one that has sent nothing does not
+    /// meet it.
     #[arg(long, value_name = "LIST", value_parser = require::parse_list)]
     require: Vec<Requirements>,
 }
@@ -60,42 +62,48 @@ impl Certifier {
         !self.files.is_empty() || !self.required.is_empty()
     }
 
-    /// Writes the certificate and prints departures and verdicts.
-    ///
-    /// # Errors
-    /// A file cannot be written, or a condition is not met.
-    pub fn finish(self, certificate: &Certificate) -> Result<(), CliError> {
-        for file in self.files {
-            if file.is_page() {
-                file.write(&certificate_page::page(certificate))?;
-            } else {
-                file.write_json(certificate)?;
-            }
-        }
+    /// Writes every file, whatever comes of the others.
+    pub fn finish(self, certificate: &Certificate) -> Certified {
+        let write = |file: OutFile| match file.is_page() {
+            true => file.write(&certificate_page::page(certificate)),
+            false => file.write_json(certificate),
+        };
+        let written: Vec<_> = self.files.into_iter().map(write).collect();
+        // What is not met comes first.
+        let (met, unmet): (Vec<_>, Vec<_>) =
+            certificate.requirements.iter().partition(|verdict| verdict.is_met);
+        let mut text: String = unmet.iter().map(|verdict| format!("{verdict}\n")).collect();
         for device in certificate.devices.iter().filter(|device| device.departed.count > 0) {
             let departed = &device.departed;
-            println!(
-                "{}: departed p50 {:.1} us p99 {:.1} us p99.9 {:.1} us max {:.1} us after they \
-                 were due, drift {:.3} us/s; {} of {} packets without timestamp",
+            let times = [departed.p50_us, departed.p99_us, departed.p99_9_us, departed.max_us];
+            let [p50, p99, p99_9, max] = times.map(describe_us);
+            text += &format!(
+                "{}: departed p50 {p50} p99 {p99} p99.9 {p99_9} max {max} after they were due, drift \
+                 {:.3} us/s; {} of {} packets without timestamp\n",
                 device.name,
-                departed.p50_us,
-                departed.p99_us,
-                departed.p99_9_us,
-                departed.max_us,
                 departed.drift_us_per_s,
                 device.packets.saturating_sub(departed.count),
                 device.packets,
             );
         }
-        for verdict in &certificate.requirements {
-            println!("{verdict}");
-        }
-        match certificate.requirements.iter().filter(|verdict| !verdict.is_met).count() {
+        text.extend(met.iter().map(|verdict| format!("{verdict}\n")));
+        let verdict = match unmet.len() {
             0 => Ok(()),
             count => Err(CliError::Unmet(format!(
                 "{count} of {} requirements not met",
                 certificate.requirements.len()
             ))),
-        }
+        };
+        Certified { written: all(written), text, verdict }
     }
+}
+
+/// What came of a certificate.
+pub struct Certified {
+    /// Whether every file could be written.
+    pub written: Result<(), CliError>,
+    /// Departures and verdicts, to be printed.
+    pub text: String,
+    /// Whether everything required is met.
+    pub verdict: Result<(), CliError>,
 }

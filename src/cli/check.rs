@@ -1,7 +1,7 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
 use super::rig_args::RigArgs;
-use super::{CliError, setup};
+use super::{CliError, all, console, setup};
 use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::family::family_of;
 use crate::engine::{LoadedWorld, load_scene};
@@ -19,20 +19,19 @@ impl Cmd {
         let rig = self.rig.load()?;
         let loaded = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
         let LoadedWorld { scene, objects, .. } = &loaded;
-        println!("{}: ok", rig.name);
-        println!(
-            "  scene: {} triangles in {} instances, {} of them stored",
+        let scene = format!(
+            "scene: {} triangles in {} instances, {} of them stored",
             scene.instanced_triangles(),
             scene.instances.len(),
             scene.stored_triangles()
         );
-        for object in objects {
-            println!("  {}: {}", object.name, object.trajectory.describe());
-        }
-        for line in summary(&rig) {
-            println!("  {line}");
-        }
-        setup::look_for_sky(&rig, loaded)
+        let objects = objects
+            .iter()
+            .map(|object| format!("{}: {}", object.name, object.trajectory.describe()));
+        let lines = std::iter::once(scene).chain(objects).chain(summary(&rig));
+        let lines: String = lines.map(|line| format!("  {line}\n")).collect();
+        let printed = console::print(format_args!("{}: ok\n{lines}", rig.name));
+        all([printed, setup::look_for_sky(&rig, loaded)])
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::CliError;
+use super::{CliError, all, console};
 use crate::engine::host::{self, HostFacts};
 use crate::engine::launch;
 use crate::engine::wakeups::{self, WakeUps};
@@ -50,18 +50,20 @@ impl Cmd {
             findings.push(findings::of_queue(&interface.name, queues));
         }
         findings.push(findings::of_wake_ups(&wake_ups));
-        if self.json {
+        let printed = if self.json {
             let report = Report { facts: &facts, wake_ups: &wake_ups, findings: &findings };
-            let text = serde_json::to_string_pretty(&report);
-            println!("{}", text.map_err(|error| CliError::failed("cannot write JSON", &error))?);
+            let text = serde_json::to_string_pretty(&report)
+                .map_err(|error| CliError::failed("cannot write JSON", &error))?;
+            console::print(format_args!("{text}\n"))
         } else {
-            print!("{}", page(&facts, &findings));
-        }
+            console::print(page(&facts, &findings))
+        };
         let open = findings.iter().filter(|finding| finding.state == State::Change).count();
-        if self.strict && open > 0 {
-            return Err(CliError::Failed(format!("{open} of {} to change", findings.len())));
-        }
-        Ok(())
+        let strict = match self.strict && open > 0 {
+            true => Err(CliError::Failed(format!("{open} of {} to change", findings.len()))),
+            false => Ok(()),
+        };
+        all([printed, strict])
     }
 }
 

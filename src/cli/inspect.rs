@@ -6,11 +6,11 @@ mod plot;
 mod scan_plot;
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use super::CliError;
+use super::console::LongResult;
 use super::out_file::write_plot;
+use super::{CliError, all};
 use crate::analysis::ReportError;
 use crate::analysis::capture::Source;
 use crate::analysis::flows::Analysis;
@@ -66,20 +66,29 @@ impl Cmd {
 
     /// Reports on the bytes of a serial line or a TCP connection.
     fn run_stream(&self, profile: Option<&Profile>) -> Result<(), CliError> {
-        let opened = self.unless_left(RecordedStream::open(&self.file, profile))?;
-        let Some(mut stream) = opened else { return Ok(()) };
+        let opened = RecordedStream::open(&self.file, profile);
+        let mut stream = opened.map_err(|error| self.unreadable(error))?;
         if self.plot.is_some() && !stream.has_scans() {
             let title = stream.title();
             let what = format!("error: there is nothing in {title} that `--plot` could draw");
             return Err(CliError::Input(what));
         }
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = LongResult::new(self.plot.is_some());
         let reported = stream.report(self.json, self.most_shown(), &mut out);
-        let reported = self.unless_left(reported.and_then(|()| Ok(out.flush()?)))?;
-        let (Some(()), Some(path)) = (reported, &self.plot) else { return Ok(()) };
+        let printed = out.finish();
+        match reported {
+            Err(ReportError::Output(_)) => return printed,
+            reported => reported.map_err(|error| self.unreadable(error))?,
+        }
+        let drawn = self.plot.as_ref().map(|path| self.draw_scan(&mut stream, path));
+        all([drawn.unwrap_or(Ok(())), printed])
+    }
+
+    fn draw_scan(&self, stream: &mut RecordedStream<'_>, path: &PlotFile) -> Result<(), CliError> {
         let number = self.rotation;
-        let Some(scan) = self.unless_left(stream.scan(number))? else { return Ok(()) };
-        let scan = scan
+        let scan = stream
+            .scan(number)
+            .map_err(|error| self.unreadable(error))?
             .map_err(|count| self.wrong(&format!("there is no scan {number}: it has {count}")))?;
         let name = self.file.display().to_string();
         let figure = scan_plot::draw(&name, stream.title(), number, &scan);
@@ -102,32 +111,29 @@ impl Cmd {
             packets: self.most_shown(),
         };
         let source = Source::File(&self.file);
-        let mut out = BufWriter::new(io::stdout().lock());
-        let reported = report(source, &options, analysis, &mut out).and_then(|reported| {
-            out.flush()?;
-            Ok(reported)
-        });
-        let Some(reported) = self.unless_left(reported)? else { return Ok(()) };
-        if let Some(path) = &self.plot {
+        let mut out = LongResult::new(self.plot.is_some());
+        let reported = report(source, &options, analysis, &mut out);
+        let printed = out.finish();
+        let reported = match reported {
+            Err(ReportError::Output(_)) => return printed,
+            reported => reported.map_err(|error| self.unreadable(error))?,
+        };
+        let draw = |path| {
             let rotation = Rotation::collect(source, &reported.analysis, self.rotation)
                 .map_err(|error| self.wrong(&error))?;
             let figure = plot::Drawing(&rotation).draw(&options.name);
-            write_plot(&figure, path, &format!("rotation {}", self.rotation))?;
-        }
-        reported.fault.map_or(Ok(()), |fault| Err(self.wrong(&fault)))
+            write_plot(&figure, path, &format!("rotation {}", self.rotation))
+        };
+        let drawn = self.plot.as_ref().map_or(Ok(()), draw);
+        let whole = reported.fault.map_or(Ok(()), |fault| Err(self.wrong(&fault)));
+        all([drawn, whole, printed])
     }
 
-    /// A report; `None` if whoever read our output has seen enough.
-    fn unless_left<T>(&self, outcome: Result<T, ReportError>) -> Result<Option<T>, CliError> {
-        match outcome {
-            Ok(report) => Ok(Some(report)),
-            Err(ReportError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Ok(None)
-            }
-            Err(ReportError::Output(error)) => {
-                Err(CliError::failed("cannot write the report", &error))
-            }
-            Err(ReportError::Input(what)) => Err(self.wrong(&what)),
+    /// Why the file cannot be reported on.
+    fn unreadable(&self, error: ReportError) -> CliError {
+        match error {
+            ReportError::Output(error) => CliError::failed("cannot write the report", &error),
+            ReportError::Input(what) => self.wrong(&what),
         }
     }
 

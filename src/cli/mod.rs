@@ -1,11 +1,13 @@
 //! The command line: one file a verb, each with a `Cmd` and its `run`.
 //!
-//! Results go to standard output, talk to standard error. Exit codes: 0 done, 1 failed while
-//! working, 2 the input is wrong and nothing was started, 3 done and found wanting.
+//! Results go to standard output, talk to standard error, both by [`console`]; what goes to files is
+//! written before it is printed. Exit codes: 0 done, 1 failed while working, 2 the input is wrong and
+//! nothing was started, 3 done and found wanting.
 
 mod certificate_page;
 mod certify;
 mod check;
+mod console;
 mod doctor;
 pub mod inspect;
 mod out_file;
@@ -18,12 +20,12 @@ mod run;
 mod scenes;
 mod setup;
 mod status;
+mod stop;
+mod summary;
 mod twin;
 mod validate;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 
@@ -73,6 +75,9 @@ pub enum CliError {
     /// Something failed while working. Exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// More than one thing. The exit code is the highest of theirs.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<CliError>),
 }
 
 impl CliError {
@@ -86,35 +91,47 @@ impl CliError {
         }
         Self::Failed(text)
     }
+
+    /// Says it on standard error; the exit code.
+    fn tell(&self) -> u8 {
+        match self {
+            Self::Input(text) => {
+                console::say(text.trim_end());
+                2
+            }
+            Self::Unmet(text) => {
+                console::say(text.trim_end());
+                3
+            }
+            Self::Failed(text) => {
+                console::say(format_args!("error: {}", text.trim_end()));
+                1
+            }
+            Self::Several(errors) => errors.iter().map(Self::tell).max().unwrap_or(1),
+        }
+    }
 }
 
-/// A flag that Ctrl-C and `SIGTERM` set. A second signal ends the process at once.
-fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(|error| CliError::failed("cannot listen for signals", &error))?;
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            let mut terminate =
-                tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-            for _ in 0..2 {
-                match &mut terminate {
-                    Some(terminate) => tokio::select! {
-                        _ = tokio::signal::ctrl_c() => {}
-                        _ = terminate.recv() => {}
-                    },
-                    None => drop(tokio::signal::ctrl_c().await),
-                }
-                if flag.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
-                }
-            }
-        });
-    });
-    Ok(stop)
+/// What came of several steps that were all taken, whatever came of the others.
+fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), CliError> {
+    let mut errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    match errors.len() {
+        0 => Ok(()),
+        1 => Err(errors.remove(0)),
+        _ => Err(CliError::Several(errors)),
+    }
+}
+
+/// The program: reads the command line, runs the command, turns its outcome into an exit code.
+pub fn main() -> ExitCode {
+    console::start_log();
+    match Cli::try_parse() {
+        Ok(cli) => cli.run(),
+        Err(answer) => match console::print_answer(&answer) {
+            Ok(()) => ExitCode::from(answer.exit_code() as u8),
+            Err(error) => ExitCode::from(error.tell()),
+        },
+    }
 }
 
 impl Cli {
@@ -133,20 +150,6 @@ impl Cli {
             Verb::Validate(cmd) => cmd.run(),
             Verb::Doctor(cmd) => cmd.run(),
         };
-        match outcome {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(CliError::Input(text)) => {
-                eprintln!("{}", text.trim_end());
-                ExitCode::from(2)
-            }
-            Err(CliError::Unmet(text)) => {
-                eprintln!("{}", text.trim_end());
-                ExitCode::from(3)
-            }
-            Err(CliError::Failed(text)) => {
-                eprintln!("error: {}", text.trim_end());
-                ExitCode::FAILURE
-            }
-        }
+        outcome.map_or_else(|error| ExitCode::from(error.tell()), |()| ExitCode::SUCCESS)
     }
 }

@@ -6,22 +6,28 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::CliError;
+use super::{CliError, console};
 use crate::plot::{Figure, PlotFile};
 
-/// An open, empty file.
+/// An open file. Until it is written it keeps what it holds; if it never is, and was not there before,
+/// it goes again.
 pub struct OutFile {
     path: PathBuf,
     file: File,
+    goes_again: bool,
 }
 
 impl OutFile {
-    /// Creates or empties the file, which messages call `what`.
+    /// Opens the file, which messages call `what`, and creates it if it is not there.
     pub fn create(what: &str, path: &Path) -> Result<Self, CliError> {
-        let file = File::create(path).map_err(|error| {
-            CliError::Input(format!("error: cannot write the {what} {}: {error}", path.display()))
-        })?;
-        Ok(Self { path: path.to_owned(), file })
+        let goes_again = path.symlink_metadata().is_err();
+        let file = File::options().write(true).create(true).truncate(false).open(path).map_err(
+            |error| {
+                let shown = path.display();
+                CliError::Input(format!("error: cannot write the {what} {shown}: {error}"))
+            },
+        )?;
+        Ok(Self { path: path.to_owned(), file, goes_again })
     }
 
     /// Whether its name says that it is a page for people.
@@ -37,11 +43,23 @@ impl OutFile {
         self.write(&format!("{text}\n"))
     }
 
-    /// Writes `text`.
+    /// Writes `text` in place of what the file held.
     pub fn write(mut self, text: &str) -> Result<(), CliError> {
-        self.file
-            .write_all(text.as_bytes())
-            .map_err(|error| CliError::failed(self.path.display(), &error))
+        self.goes_again = false;
+        let is_regular = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let emptied = if is_regular { self.file.set_len(0) } else { Ok(()) };
+        emptied.and_then(|()| self.file.write_all(text.as_bytes())).map_err(|error| {
+            CliError::failed(format!("cannot write {}", self.path.display()), &error)
+        })
+    }
+}
+
+impl Drop for OutFile {
+    fn drop(&mut self) {
+        if self.goes_again {
+            // Something has gone wrong already, and that is told.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -51,6 +69,6 @@ pub fn write_plot(figure: &Figure, file: &PlotFile, what: &str) -> Result<(), Cl
     figure
         .write(file)
         .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
-    eprintln!("drew {what} to {shown}");
+    console::say(format_args!("drew {what} to {shown}"));
     Ok(())
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{CliError, certificate_page, stop_on_signal};
+use super::out_file::OutFile;
+use super::stop::stop_on_signal;
+use super::{CliError, all, certificate_page, console};
 use crate::analysis::probe::compare::{Comparison, compare};
 use crate::analysis::probe::stream::StreamFigures;
 use crate::analysis::probe::{Probe, ProbeReport};
 use crate::engine::certificate::Certificate;
 use crate::plot::{BLUE, escape};
-use crate::time::duration::parse_duration;
+use crate::time::duration::{describe_us, describe_us_to, parse_duration};
 
 /// Longest certificate that is read.
 const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;
@@ -55,12 +57,12 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let plot = self.plot.as_deref().map(create).transpose()?;
+        let plot = self.plot.as_deref().map(|path| OutFile::create("plot", path)).transpose()?;
         let stop = stop_on_signal()?;
         let mut probe =
             Probe::listen(&self.listen).map_err(|error| CliError::Failed(error.to_string()))?;
         for address in probe.addresses() {
-            eprintln!("listening at {address}");
+            console::say(format_args!("listening at {address}"));
         }
         let style = ProgressStyle::with_template("{msg}").expect("a constant template");
         let line = ProgressBar::new_spinner().with_style(style);
@@ -71,29 +73,20 @@ impl Cmd {
         let elapsed = elapsed.map_err(|error| CliError::failed("cannot listen", &error))?;
         let mut report = probe.report(elapsed);
         // Read now: the sender writes it when it ends, and the probe may have been started first.
+        let mut compared = Ok(());
         if let Some(path) = &self.compare {
-            report.comparisons = compare(&read_certificate(path)?, &report.streams);
+            compared = read_certificate(path).map(|certificate| {
+                report.comparisons = compare(&certificate, &report.streams);
+            });
         }
-        if let Some((mut file, path)) = plot {
-            std::io::Write::write_all(&mut file, page(&report).as_bytes())
-                .map_err(|error| CliError::failed(path.display(), &error))?;
-        }
-        if self.json {
-            let text = serde_json::to_string_pretty(&report)
-                .map_err(|error| CliError::failed("the report", &error))?;
-            println!("{text}");
-        } else {
-            tell(&report);
-        }
-        Ok(())
+        let plotted = plot.map_or(Ok(()), |file| file.write(&page(&report)));
+        let text = match self.json {
+            true => serde_json::to_string_pretty(&report)
+                .map_err(|error| CliError::failed("the report", &error))?,
+            false => tell(&report),
+        };
+        all([compared, plotted, console::print(format_args!("{text}\n"))])
     }
-}
-
-fn create(path: &Path) -> Result<(std::fs::File, PathBuf), CliError> {
-    let file = std::fs::File::create(path).map_err(|error| {
-        CliError::Input(format!("error: cannot write the plot {}: {error}", path.display()))
-    })?;
-    Ok((file, path.to_owned()))
 }
 
 fn read_certificate(path: &Path) -> Result<Certificate, CliError> {
@@ -106,50 +99,72 @@ fn read_certificate(path: &Path) -> Result<Certificate, CliError> {
     Certificate::parse(&text).map_err(wrong)
 }
 
-fn tell(report: &ProbeReport) {
-    println!("listened for {:.1} s; this host's clock: {}", report.run_s, report.clock.describe());
+/// What is missing comes first.
+fn tell(report: &ProbeReport) -> String {
+    let mut lines = missing(report);
+    lines.push(format!(
+        "listened for {:.1} s; this host's clock: {}",
+        report.run_s,
+        report.clock.describe()
+    ));
+    lines.extend(report.streams.iter().map(describe));
+    if report.crowded_out > 0 {
+        lines.push(format!("{} datagrams of yet other senders", report.crowded_out));
+    }
+    lines.extend(report.comparisons.iter().map(describe_comparison));
+    lines.join("\n")
+}
+
+/// What did not arrive, or was lost here, and what that may mean.
+fn missing(report: &ProbeReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.streams.is_empty() {
+        lines.push(
+            "nothing arrived: is it sent to this host and port, and does a firewall let it in?"
+                .to_owned(),
+        );
+    }
     for socket in report.sockets.iter().filter(|socket| socket.overflowed > 0) {
-        println!(
-            "{}: this host lost {} datagrams: its receive buffer of {} kB was full",
+        lines.push(format!(
+            "{}: this host lost {} datagrams: its receive buffer of {} kB was full; sudo sysctl \
+             net.core.rmem_max=4194304 allows a larger one",
             socket.at,
             socket.overflowed,
             socket.buffer_bytes / 1000,
-        );
+        ));
     }
-    if report.streams.is_empty() {
-        println!("nothing arrived");
+    for stream in report.streams.iter().filter(|stream| stream.lost.unwrap_or(0) > 0) {
+        lines.push(format!(
+            "{} from {}: {} of {} packets are missing, by the times in the others",
+            stream.at,
+            stream.from,
+            stream.lost.unwrap_or(0),
+            stream.packets + stream.lost.unwrap_or(0),
+        ));
     }
-    for stream in &report.streams {
-        println!("{}", describe(stream));
+    for comparison in report.comparisons.iter().filter(|comparison| comparison.missing > 0) {
+        let Comparison { device, missing, sent, .. } = comparison;
+        lines.push(format!("{device}: {missing} of {sent} packets that left did not arrive"));
     }
-    if report.crowded_out > 0 {
-        println!("{} datagrams of yet other senders", report.crowded_out);
-    }
-    for comparison in &report.comparisons {
-        println!("{}", describe_comparison(comparison));
-    }
+    lines
 }
 
 fn describe(stream: &StreamFigures) -> String {
     let jitter = &stream.jitter;
     let mut text = format!(
-        "{} from {}: {}, {} packets in {:.1} s, {:.1}/s\n  arrival jitter p50 {:.1} us p99 {:.1} us \
-         p99.9 {:.1} us max {:.1} us",
+        "{} from {}: {}, {} packets in {:.1} s, {:.1}/s\n  arrival jitter {}",
         stream.at,
         stream.from,
         stream.kind,
         stream.packets,
         stream.span_s,
         stream.rate_hz,
-        jitter.p50_us,
-        jitter.p99_us,
-        jitter.p99_9_us,
-        jitter.max_us,
+        percentiles([jitter.p50_us, jitter.p99_us, jitter.p99_9_us, jitter.max_us]),
     );
     if let (Some(lost), Some(gaps)) = (stream.lost, stream.gaps) {
         text += &format!(
-            "\n  {lost} lost in {gaps} gaps, the longest {:.1} ms; {} out of order, {} twice",
-            stream.longest_gap_us.unwrap_or_default() / 1e3,
+            "\n  {lost} lost in {gaps} gaps, the longest {}; {} out of order, {} twice",
+            describe_us(stream.longest_gap_us.unwrap_or_default()),
             stream.reordered.unwrap_or_default(),
             stream.duplicates.unwrap_or_default(),
         );
@@ -160,9 +175,9 @@ fn describe(stream: &StreamFigures) -> String {
         let side = if offset < 0.0 { "behind" } else { "ahead of" };
         let pace = if drift < 0.0 { "slower" } else { "faster" };
         text += &format!(
-            "\n  this clock is {:.3} ms {side} the device's (the least delay of the way included) \
+            "\n  this clock is {} {side} the device's (the least delay of the way included) \
              and runs {:.3} ppm {pace}",
-            offset.abs() / 1e3,
+            describe_us_to(offset.abs(), 6),
             drift.abs(),
         );
     }
@@ -185,18 +200,16 @@ fn describe_comparison(comparison: &Comparison) -> String {
     };
     format!(
         "{device} at {at}: {sent} sent, {received} received, {missing} missing\n  spread of \
-         departures p50 {:.1} us p99 {:.1} us p99.9 {:.1} us max {:.1} us; of arrivals {:.1}, \
-         {:.1}, {:.1}, {:.1} us\n  the sender's clock: {}",
-        departed.p50_us,
-        departed.p99_us,
-        departed.p99_9_us,
-        departed.max_us,
-        arrived.p50_us,
-        arrived.p99_us,
-        arrived.p99_9_us,
-        arrived.max_us,
+         departures {}\n  spread of arrivals {}\n  the sender's clock: {}",
+        percentiles([departed.p50_us, departed.p99_us, departed.p99_9_us, departed.max_us]),
+        percentiles([arrived.p50_us, arrived.p99_us, arrived.p99_9_us, arrived.max_us]),
         comparison.sender_clock,
     )
+}
+
+fn percentiles(of_us: [f64; 4]) -> String {
+    let [p50, p99, p99_9, max] = of_us.map(describe_us);
+    format!("p50 {p50} p99 {p99} p99.9 {p99_9} max {max}")
 }
 
 /// The arrivals as a page.
@@ -208,6 +221,9 @@ fn page(report: &ProbeReport) -> String {
         report.run_s,
         escape(&report.clock.describe()),
     );
+    for line in missing(report) {
+        html += &format!("<p class=\"unmet\">{}</p>\n", escape(&line));
+    }
     for comparison in &report.comparisons {
         html += &format!("<p>{}</p>\n", lines(&describe_comparison(comparison)));
     }

@@ -1,10 +1,9 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::CliError;
+use super::{CliError, console};
 use crate::config::profile::Profile;
 use crate::devices::describe::Rows;
 use crate::devices::family::{catalogue, family_of};
@@ -25,21 +24,13 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let Some(name) = self.name else {
-            return print(&list());
+            return console::print(list());
         };
         let profile = catalogue().profile(&name)?;
         match self.calibration {
             Some(path) => write_calibration(&profile, &path),
-            None => print(&show(&profile)),
+            None => console::print(show(&profile)),
         }
-    }
-}
-
-fn print(text: &str) -> Result<(), CliError> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // The reader has seen enough, as `head` does.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(|error| CliError::failed("cannot print", &error)),
     }
 }
 
@@ -49,11 +40,11 @@ fn write_calibration(profile: &Profile, path: &Path) -> Result<(), CliError> {
         return Err(CliError::Input(format!("error: {} has no calibration", profile.name)));
     };
     if path == Path::new("-") {
-        return print(&text);
+        return console::print(text);
     }
     std::fs::write(path, text)
         .map_err(|error| CliError::failed(format!("cannot write {}", path.display()), &error))?;
-    eprintln!("wrote {}", path.display());
+    console::say(format_args!("wrote {}", path.display()));
     Ok(())
 }
 

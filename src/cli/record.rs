@@ -6,7 +6,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::rig_args::RigArgs;
-use super::{CliError, setup, stop_on_signal};
+use super::stop::stop_on_signal;
+use super::{CliError, all, console, setup};
 use crate::engine::record::record;
 use crate::time::duration::parse_duration;
 
@@ -53,14 +54,16 @@ impl Cmd {
         })
         .map_err(|error| CliError::Failed(error.to_string()))?;
         bar.finish_and_clear();
-        for (path, count) in &recording.files {
+        let lines = recording.files.iter().map(|(path, count)| {
             let unit =
                 if path.extension().is_some_and(|e| e == "csv") { "rows" } else { "packets" };
-            println!("{}  {count} {unit}", path.display());
-        }
-        if recording.is_cut_short {
-            return Err(CliError::Failed("stopped before the end; the files hold less".into()));
-        }
-        Ok(())
+            format!("{}  {count} {unit}\n", path.display())
+        });
+        let printed = console::print(lines.collect::<String>());
+        let whole = match recording.is_cut_short {
+            true => Err(CliError::Failed("stopped before the end; the files hold less".into())),
+            false => Ok(()),
+        };
+        all([whole, printed])
     }
 }

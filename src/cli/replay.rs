@@ -10,8 +10,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::certify::CertifyArgs;
 use super::run::tell_refusals;
-use super::status::StatusView;
-use super::{CliError, stop_on_signal};
+use super::stop::stop_on_signal;
+use super::{CliError, all, console, summary};
 use crate::analysis::capture::{CaptureReader, Source};
 use crate::config::rig::{EngineConfig, Lead, SchedulerChoice, StampChoice};
 use crate::engine::certificate::{Account, Certificate, digest};
@@ -136,42 +136,47 @@ impl Cmd {
         let run = ReplayRun::new(&replay, &engine)
             .map_err(|error| CliError::Failed(error.to_string()))?;
         let end = self.duration.unwrap_or(replay.cycle());
-        eprintln!(
+        console::say(format_args!(
             "{}: {} datagrams of {} streams, {:.3} s a pass",
             self.capture.display(),
             replay.packets.len(),
             replay.streams.len(),
             replay.cycle().as_secs_f64(),
-        );
+        ));
         let grants = Mutex::new(Vec::<Grant>::new());
         run.run(SimTime(end.as_nanos() as u64), &stop, |granted| {
             tell_refusals(granted);
             grants.lock().expect("no holder panics").extend_from_slice(granted);
         });
         let elapsed = run.elapsed().min(end);
-        for line in run.figures(elapsed) {
-            println!("{}", StatusView::plain(&line, elapsed));
+        let figures = run.figures(elapsed);
+        let mut text = summary::summary(&figures, elapsed, None, &engine);
+        let mut outcomes = Vec::new();
+        let mut verdict = Ok(());
+        if certifier.is_wanted() {
+            let grants = grants.into_inner().expect("no holder panics");
+            let certificate = Certificate::new(Account {
+                rig: self.capture.display().to_string(),
+                overrides: Vec::new(),
+                seed: 0,
+                start: run.host_start(),
+                host_start: run.host_start(),
+                elapsed,
+                engine: &engine,
+                workers: 0,
+                grants: &grants,
+                hashes,
+                figures: figures.clone(),
+                timing: run.timing(),
+                requirements: &certifier.required,
+            });
+            let certified = certifier.finish(&certificate);
+            outcomes.push(certified.written);
+            text += &certified.text;
+            verdict = certified.verdict;
         }
-        if !certifier.is_wanted() {
-            return Ok(());
-        }
-        let grants = grants.into_inner().expect("no holder panics");
-        let certificate = Certificate::new(Account {
-            rig: self.capture.display().to_string(),
-            overrides: Vec::new(),
-            seed: 0,
-            start: run.host_start(),
-            host_start: run.host_start(),
-            elapsed,
-            engine: &engine,
-            workers: 0,
-            grants: &grants,
-            hashes,
-            figures: run.figures(elapsed),
-            timing: run.timing(),
-            requirements: &certifier.required,
-        });
-        certifier.finish(&certificate)
+        outcomes.extend([console::print(text), summary::all_sent(&figures), verdict]);
+        all(outcomes)
     }
 
     fn read(&self) -> Result<Replay, CliError> {

@@ -1,10 +1,9 @@
 //! Which rig: the arguments that `run`, `record` and `check` share.
 
 use crate::devices::family::catalogue;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use super::CliError;
+use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::overrides::Override;
@@ -46,7 +45,6 @@ impl RigArgs {
 
 impl From<Diagnostics> for CliError {
     fn from(faults: Diagnostics) -> Self {
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self::Input(faults.render(std::io::stderr().is_terminal() && !no_color))
+        Self::Input(faults.render(console::has_colours()))
     }
 }

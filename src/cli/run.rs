@@ -12,7 +12,9 @@ use super::certify::CertifyArgs;
 use super::out_file::OutFile;
 use super::rig_args::RigArgs;
 use super::status::StatusView;
-use super::{CliError, setup, stop_on_signal};
+use super::stop::stop_on_signal;
+use super::summary::{self, Rendering};
+use super::{CliError, all, console, setup};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::WorldSummary;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
@@ -119,7 +121,7 @@ impl Cmd {
             run.keep_timing();
         }
         for (device, control) in run.controls() {
-            eprintln!("{device}: controlled by {control}");
+            console::say(format_args!("{device}: controlled by {control}"));
         }
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
@@ -138,12 +140,17 @@ impl Cmd {
 
         let elapsed = run.elapsed().min(self.duration.unwrap_or(Duration::MAX));
         let figures = run.figures(elapsed);
-        StatusView::summary(&figures, elapsed, run.real_time_factor(), run.workers());
         let grants: Vec<Grant> = grants.into_inner().expect("no holder panics");
-        StatusView::feeds(&run.feeds());
-        StatusView::responses(&run.responses());
+        let rendering =
+            Rendering { real_time_factor: run.real_time_factor(), workers: run.workers() };
+        let mut text = summary::summary(&figures, elapsed, Some(rendering), &rig.engine);
+        text += &summary::feeds(&run.feeds());
+        text += &summary::responses(&run.responses());
+        // Files first, each whatever comes of the others.
+        let mut outcomes: Vec<_> =
+            run.log_failures().into_iter().map(|text| Err(CliError::Failed(text))).collect();
         if let Some(report) = report {
-            report.write_json(&Report {
+            outcomes.push(report.write_json(&Report {
                 menura: env!("CARGO_PKG_VERSION"),
                 rig: &rig.name,
                 seed: rig.seed,
@@ -156,34 +163,42 @@ impl Cmd {
                 pulses: run.pulses(),
                 real_time_factor: run.real_time_factor(),
                 real_time_rights: grants.iter().map(Right::new).collect(),
-                devices: figures,
+                devices: figures.clone(),
                 responses: run.responses(),
                 feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
-            })?;
+            }));
         }
-        let Some(timing) = run.timing().filter(|_| certifier.is_wanted()) else { return Ok(()) };
-        let sets = self.rig.set.iter().map(|set| format!("{}={}", set.key, set.value));
-        let certificate = Certificate::new(Account {
-            rig: rig.name.clone(),
-            overrides: sets.collect(),
-            seed: rig.seed,
-            start: run.epoch().start(),
-            host_start: run.host_start(),
-            elapsed,
-            engine: &rig.engine,
-            workers: run.workers(),
-            grants: &grants,
-            hashes,
-            figures: run.figures(elapsed),
-            timing,
-            requirements: &certifier.required,
-        });
-        certifier.finish(&certificate)
+        let mut verdict = Ok(());
+        if let Some(timing) = run.timing().filter(|_| certifier.is_wanted()) {
+            let sets = self.rig.set.iter().map(|set| format!("{}={}", set.key, set.value));
+            let certificate = Certificate::new(Account {
+                rig: rig.name.clone(),
+                overrides: sets.collect(),
+                seed: rig.seed,
+                start: run.epoch().start(),
+                host_start: run.host_start(),
+                elapsed,
+                engine: &rig.engine,
+                workers: run.workers(),
+                grants: &grants,
+                hashes,
+                figures: figures.clone(),
+                timing,
+                requirements: &certifier.required,
+            });
+            let certified = certifier.finish(&certificate);
+            outcomes.push(certified.written);
+            text += &certified.text;
+            verdict = certified.verdict;
+        }
+        outcomes.push(console::print(text));
+        outcomes.extend([summary::all_sent(&figures), verdict]);
+        all(outcomes)
     }
 }
 
 fn print_start(rig: &Rig, summary: &WorldSummary) {
-    eprintln!(
+    console::say(format_args!(
         "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees)",
         rig.name,
         summary.scene,
@@ -191,7 +206,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary) {
         summary.instances,
         summary.moving_objects,
         summary.tracer_bytes / 1_000_000,
-    );
+    ));
 }
 
 /// Says what the system did not grant.
@@ -199,7 +214,9 @@ pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {
             None => tracing::info!("granted: {}", grant.wish),
-            Some(reason) => eprintln!("not granted: {} ({reason})", grant.wish),
+            Some(reason) => {
+                console::say(format_args!("not granted: {} ({reason})", grant.wish));
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::CliError;
+use super::{CliError, console};
 use crate::config::rig::scenes::{BUILTIN, BuiltinScene};
 
 /// Arguments of `menura scenes`.
@@ -12,8 +12,7 @@ pub struct Cmd {}
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        print!("{}", listing());
-        Ok(())
+        console::print(listing())
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::CliError;
+use super::{CliError, console};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
@@ -77,7 +77,7 @@ const QUICK_TRIANGLES: u64 = 2_000_000;
 /// Warns of receivers from which the scene hides the sky.
 pub fn warn_of_hidden_sky(rig: &Rig, world: &LiveWorld) {
     for hidden in sky::hidden(rig, world) {
-        eprintln!("{hidden}");
+        console::say(hidden);
     }
 }
 
@@ -87,9 +87,9 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
         return Ok(());
     }
     if loaded.scene.stored_triangles() > QUICK_TRIANGLES {
-        eprintln!(
+        console::say(
             "note: the scene is large, so whether it hides the sky from a receiver was not looked \
-             at; run and record do"
+             at; run and record do",
         );
         return Ok(());
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::engine::responses::ResponseFigures;
+use super::console;
+use super::summary::{extras, percentiles};
 use crate::engine::stats::DeviceFigures;
-use crate::world::trajectory::feed::FeedCounts;
 
 const TERMINAL_PERIOD: Duration = Duration::from_millis(250);
 const PLAIN_PERIOD: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ impl StatusView {
     pub fn show(&mut self, figures: &[DeviceFigures], elapsed: Duration, real_time_factor: f64) {
         if self.bars.is_hidden() {
             for figure in figures {
-                eprintln!("{}", line(figure, elapsed, real_time_factor));
+                console::say(line(figure, elapsed, real_time_factor));
             }
             self.next = PLAIN_PERIOD * (elapsed.as_secs() as u32 + 1);
             return;
@@ -62,146 +62,65 @@ impl StatusView {
             bar.finish_and_clear();
         }
     }
-
-    /// One device's figures on one line, without those of rendering.
-    pub fn plain(figure: &DeviceFigures, elapsed: Duration) -> String {
-        format!(
-            "{}: {} packets in {:.1} s, {:.1}/s, lateness p50 {} p99 {} max {}, {} misses, {} refused",
-            figure.name,
-            figure.packets,
-            elapsed.as_secs_f64(),
-            figure.rate_hz,
-            micros(figure.lateness_us.p50),
-            micros(figure.lateness_us.p99),
-            micros(figure.lateness_us.max),
-            figure.misses,
-            figure.send_errors,
-        )
-    }
-
-    /// Prints what a finished run came to on standard output.
-    pub fn summary(
-        figures: &[DeviceFigures],
-        elapsed: Duration,
-        real_time_factor: f64,
-        workers: usize,
-    ) {
-        println!(
-            "ran {:.1} s; {workers} workers render {real_time_factor:.2} times real time",
-            elapsed.as_secs_f64(),
-        );
-        for figure in figures {
-            println!(
-                "{}: {} packets, {} points, {:.1}/s{}, lateness p50 {} p99 {} max {}, \
-                 {} misses ({} late, {} dropped), {} refused{}",
-                figure.name,
-                figure.packets,
-                figure.points,
-                figure.rate_hz,
-                // A device that waits for its host has no rate of its own.
-                match figure.nominal_rate_hz {
-                    0.0 => String::new(),
-                    nominal => format!(" of {nominal:.1}/s"),
-                },
-                micros(figure.lateness_us.p50),
-                micros(figure.lateness_us.p99),
-                micros(figure.lateness_us.max),
-                figure.misses,
-                figure.sent_late,
-                figure.dropped,
-                figure.send_errors,
-                extras(figure),
-            );
-        }
-    }
-
-    /// Prints what came of feeds on standard output.
-    pub fn feeds(feeds: &[(&str, FeedCounts)]) {
-        for (of, counts) in feeds {
-            println!(
-                "feed of {of}: {} poses, {} missing, {} outdated, {} refused, {} from others, \
-                 {} holds, {} clock jumps",
-                counts.poses,
-                counts.missing,
-                counts.outdated,
-                counts.refused,
-                counts.strangers,
-                counts.holds,
-                counts.clock_jumps,
-            );
-        }
-    }
-
-    /// Prints what came of responses on standard output.
-    pub fn responses(responses: &[ResponseFigures]) {
-        for response in responses {
-            println!(
-                "{} to {}: {} of {} answered, {} too late or never, {} repeated, {} unexpected{}",
-                response.name,
-                response.stimulus,
-                response.answered,
-                response.stimuli,
-                response.timeouts,
-                response.repeated,
-                response.unexpected,
-                match (response.min_us, response.latency_us) {
-                    (Some(min_us), Some(latency)) => format!(
-                        "; after min {} p50 {} p99 {} max {}",
-                        micros(min_us),
-                        micros(latency.p50),
-                        micros(latency.p99),
-                        micros(latency.max)
-                    ),
-                    _ => String::new(),
-                },
-            );
-        }
-    }
 }
 
 /// What matters most comes first: a narrow terminal shows no more.
 fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
     format!(
-        "{:6.1} s  {}  {:.0}/s{}  late p50 {} p99 {} max {}  {} misses  x{real_time_factor:.2}{}  \
-         {} packets  {:.2} M points",
+        "{:6.1} s  {}: {}  {:.0}/s{}{}  x{real_time_factor:.2}{}  {} packets  {:.2} M points",
         elapsed.as_secs_f64(),
         figure.name,
+        standing(figure),
         figure.rate_hz,
         match figure.nominal_rate_hz {
             0.0 => String::new(),
             nominal => format!(" ({:.1} %)", 100.0 * figure.rate_hz / nominal),
         },
-        micros(figure.lateness_us.p50),
-        micros(figure.lateness_us.p99),
-        micros(figure.lateness_us.max),
-        figure.misses,
+        match figure.packets {
+            0 => String::new(),
+            _ => format!("  late {}", percentiles(&figure.lateness_us)),
+        },
         extras(figure),
         figure.packets,
         figure.points as f64 / 1e6,
     )
 }
 
-/// What not every run has: faults, a feed, rays that were left out.
-fn extras(figure: &DeviceFigures) -> String {
-    let mut text = String::new();
-    for (count, what) in [(figure.thinned, "thinned"), (figure.faulted, "faulted")] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
-        }
+/// Whether all is well, or what is not.
+fn standing(figure: &DeviceFigures) -> String {
+    let troubles =
+        [(figure.send_errors, "REFUSED"), (figure.sent_late, "LATE"), (figure.dropped, "DROPPED")];
+    let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
+    let troubles: Vec<_> = troubles.map(|(count, what)| format!("{count} {what}")).collect();
+    match (troubles.is_empty(), figure.packets) {
+        (false, _) => troubles.join(", "),
+        (true, 0) => "nothing sent yet".to_owned(),
+        (true, _) => "on time".to_owned(),
     }
-    if let Some(latency) = figure.pose_to_wire_us {
-        let (p50, max) = (micros(latency.p50), micros(latency.max));
-        text.push_str(&format!(", pose to wire p50 {p50} max {max}"));
-    }
-    text
 }
 
-fn micros(value: f64) -> String {
-    if value < 1000.0 {
-        format!("{value:.0} us")
-    } else if value < 1e6 {
-        format!("{:.1} ms", value / 1e3)
-    } else {
-        format!("{:.1} s", value / 1e6)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::refusal::Refusal;
+    use crate::engine::stats::{DeviceStats, Outcome};
+
+    #[test]
+    fn what_is_wrong_comes_first() {
+        let stats = DeviceStats::default();
+        let shown = |stats: &DeviceStats| {
+            let second = Duration::from_secs(1);
+            line(&stats.figures("imu", "p", "pty", 2.0, second), second, 2.5)
+        };
+        assert!(shown(&stats).starts_with("   1.0 s  imu: nothing sent yet  0/s"));
+        stats.count(Outcome::OnTime, 0, 10, None);
+        assert!(shown(&stats).starts_with("   1.0 s  imu: on time  1/s (50.0 %)"));
+        for outcome in [Outcome::Late, Outcome::Dropped, Outcome::Refused(Refusal::NoRoom)] {
+            stats.count(outcome, 0, 10, None);
+        }
+        stats.record_lateness(Duration::from_micros(19_578));
+        let text = shown(&stats);
+        let start = "   1.0 s  imu: 1 REFUSED, 1 LATE, 1 DROPPED  2/s (100.0 %)  late p50 19.7 ms";
+        assert!(text.starts_with(start), "{text}");
     }
 }

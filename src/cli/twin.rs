@@ -6,14 +6,13 @@
 
 mod plot;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::CliError;
 use super::out_file::write_plot;
 use super::setup;
+use super::{CliError, all, console};
 use crate::analysis::capture::{CaptureReader, Source};
 use crate::analysis::twin::{Figures, table};
 use crate::config::rig::Rig;
@@ -80,18 +79,10 @@ impl Cmd {
         let duration = Duration::from_nanos((span.1 - span.0).unsigned_abs() as u64).min(LONGEST);
         let ours = emulate(&rig, duration, decoder)?;
         let title = format!("{} beside {capture}", profile.name);
-        print(&format!("{title}, {}\n{}", twin.title, table(&real, &ours)))?;
-        if let Some(file) = &self.plot {
-            write_plot(&plot::draw(&title, &real, &ours), file, "both streams")?;
-        }
-        Ok(())
-    }
-}
-
-fn print(text: &str) -> Result<(), CliError> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(|error| CliError::failed("cannot print", &error)),
+        let draw = |file| write_plot(&plot::draw(&title, &real, &ours), file, "both streams");
+        let drawn = self.plot.as_ref().map_or(Ok(()), draw);
+        let text = format!("{title}, {}\n{}", twin.title, table(&real, &ours));
+        all([drawn, console::print(text)])
     }
 }
 

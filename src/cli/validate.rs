@@ -2,8 +2,8 @@
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
-use super::CliError;
 use super::out_file::write_plot;
+use super::{CliError, all, console};
 use crate::plot::PlotFile;
 use crate::validation::{EXPERIMENTS, Experiment, ExperimentError};
 
@@ -38,19 +38,21 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         let Chosen { experiment, options, output } = self.chosen;
         let findings = (experiment.run)(&options)?;
-        if output.json {
-            println!("{}", findings.report);
+        let draw = |file| write_plot(&findings.plot, file, experiment.name);
+        let drawn = output.plot.as_ref().map_or(Ok(()), draw);
+        let printed = if output.json {
+            console::print(format_args!("{}\n", findings.report))
         } else {
-            print!("{}", findings.text);
-        }
-        if let Some(file) = &output.plot {
-            write_plot(&findings.plot, file, experiment.name)?;
-        }
-        if !findings.verdict.holds {
-            return Err(CliError::Failed(findings.verdict.line));
-        }
-        eprintln!("{}", findings.verdict.line);
-        Ok(())
+            console::print(findings.text)
+        };
+        let verdict = match findings.verdict.holds {
+            true => {
+                console::say(findings.verdict.line);
+                Ok(())
+            }
+            false => Err(CliError::Failed(findings.verdict.line)),
+        };
+        all([drawn, printed, verdict])
     }
 }
 

@@ -1,5 +1,5 @@
 //! The rules of the source tree that the compiler does not know: which module may import which, what
-//! must do no I/O, what the top folder holds, and why each dependency is there. Each rule's own tests
+//! must do no I/O, which file prints, what the top folder holds, and why each dependency is there. Each rule's own tests
 //! show that it finds what breaks it.
 
 mod imports;
@@ -7,6 +7,7 @@ mod io;
 mod manifest;
 mod names;
 mod paths;
+mod printing;
 
 use std::fmt;
 use std::fs;
@@ -78,6 +79,11 @@ fn layers_that_compute_do_no_io() {
     let files = source_files();
     report(files.iter().flat_map(|(name, text)| io::io_faults(name, text)));
     report(io::idle_allowances(&files));
+}
+
+#[test]
+fn one_file_prints() {
+    report(source_files().iter().flat_map(|(name, text)| printing::printing_faults(name, text)));
 }
 
 #[test]

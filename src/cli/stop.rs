@@ -1,0 +1,66 @@
+//! The flag by which signals end a command in good order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::CliError;
+
+/// `SIGHUP`'s bit among the signals of a process.
+const HANGUP_BIT: u64 = 1;
+/// What a shell shows of a command that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set: a terminal that is closed ends a run in order, too,
+/// unless it was started to outlive it (`nohup`). A second Ctrl-C or `SIGTERM` ends the process at once.
+pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    let failed = |error| CliError::failed("cannot listen for signals", &error);
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
+    // Before this returns, so that no signal comes too early.
+    let listen = |kind| {
+        let _inside = runtime.enter();
+        signal(kind).map_err(failed)
+    };
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut hangup = match ignores_hangups() {
+        true => None,
+        false => Some(listen(SignalKind::hangup())?),
+    };
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            loop {
+                let is_impatient = tokio::select! {
+                    _ = interrupt.recv() => true,
+                    _ = terminate.recv() => true,
+                    // A terminal that closes may say so twice.
+                    () = next(&mut hangup) => false,
+                };
+                if flag.swap(true, Ordering::Relaxed) && is_impatient {
+                    std::process::exit(INTERRUPTED);
+                }
+            }
+        });
+    });
+    Ok(stop)
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started this process had it ignore `SIGHUP`.
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & HANGUP_BIT != 0)
+}

@@ -1,0 +1,266 @@
+//! What a run that is over came to, in words: what was missed first, with what it may mean.
+
+use std::time::Duration;
+
+use super::CliError;
+use crate::config::rig::{EngineConfig, LatePolicy};
+use crate::engine::responses::ResponseFigures;
+use crate::engine::stats::{DeviceFigures, Lateness};
+use crate::time::duration::describe_us;
+use crate::world::trajectory::feed::FeedCounts;
+
+/// What rendering came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Rendering {
+    /// Seconds of the rig that busy workers render in a second.
+    pub real_time_factor: f64,
+    /// Threads that cast rays.
+    pub workers: usize,
+}
+
+/// The summary of a run: of a rig with how it was rendered, of a replay without.
+pub fn summary(
+    figures: &[DeviceFigures],
+    elapsed: Duration,
+    rendering: Option<Rendering>,
+    engine: &EngineConfig,
+) -> String {
+    let mut text = missed(figures, rendering, engine);
+    text += &match rendering {
+        Some(Rendering { real_time_factor, workers }) => format!(
+            "ran {:.1} s; {workers} workers render {real_time_factor:.2} times real time\n",
+            elapsed.as_secs_f64(),
+        ),
+        None => format!("ran {:.1} s\n", elapsed.as_secs_f64()),
+    };
+    for figure in figures {
+        text += &device(figure, rendering.is_some());
+    }
+    text
+}
+
+/// Whether every device that had something to send has sent some of it; otherwise why not.
+pub fn all_sent(figures: &[DeviceFigures]) -> Result<(), CliError> {
+    let silent = figures.iter().filter(|figure| figure.sent_nothing());
+    let told: Vec<_> = silent.map(|f| format!("{} has sent nothing: {}", f.name, why(f))).collect();
+    if told.is_empty() { Ok(()) } else { Err(CliError::Failed(told.join("; "))) }
+}
+
+/// Why a device has sent nothing.
+fn why(figure: &DeviceFigures) -> String {
+    match figure.refused_because.first() {
+        Some(reason) => format!("all of its {} packets were refused: {reason}", figure.send_errors),
+        None => format!("all of its {} packets were too late and dropped", figure.dropped),
+    }
+}
+
+/// What was not sent, or not in time, and what to do about it.
+fn missed(
+    figures: &[DeviceFigures],
+    rendering: Option<Rendering>,
+    engine: &EngineConfig,
+) -> String {
+    let threshold = describe_us(engine.miss_threshold_ns as f64 / 1e3);
+    let mut text = String::new();
+    for figure in figures {
+        let DeviceFigures { name, packets, send_errors, dropped, sent_late, .. } = figure;
+        let all = packets + send_errors + dropped;
+        if *send_errors > 0 {
+            let reasons = figure.refused_because.join("; ");
+            text += &format!("{name}: {send_errors} of {all} packets REFUSED: {reasons}\n");
+        }
+        if figure.misses > 0 {
+            let mut parts = Vec::new();
+            if *sent_late > 0 {
+                let latest = describe_us(figure.lateness_us.max);
+                parts
+                    .push(format!("{sent_late} left more than {threshold} late, at most {latest}"));
+            }
+            if *dropped > 0 {
+                parts.push(format!("{dropped} were so late that they were dropped"));
+            }
+            let (misses, parts) = (figure.misses, parts.join(", "));
+            text += &format!("{name}: {misses} of {all} packets MISSED their time: {parts}\n");
+        }
+        if figure.thinned > 0 {
+            let thinned = figure.thinned;
+            text +=
+                &format!("{name}: {thinned} measurements have fewer rays (engine.late = thin)\n");
+        }
+    }
+    if text.is_empty() && figures.iter().any(|figure| figure.packets > 0) {
+        let refused = match engine.late {
+            LatePolicy::Drop => "refused or dropped",
+            LatePolicy::Late | LatePolicy::Thin => "refused",
+        };
+        return format!("no packet was {refused}, none left more than {threshold} late\n");
+    }
+    if figures.iter().any(|figure| figure.misses + figure.thinned > 0) {
+        text += match rendering {
+            Some(Rendering { real_time_factor, .. }) if real_time_factor < 1.0 => {
+                "  the world takes longer to render than it lasts: fewer devices, rays or packets, more \
+                 workers, or another engine.late (docs/RIG.md)\n"
+            }
+            _ => "  something kept the sender from its core: `menura doctor` says what to change\n",
+        };
+    }
+    text
+}
+
+/// One device's figures.
+fn device(figure: &DeviceFigures, has_points: bool) -> String {
+    let points = match has_points {
+        true => format!(", {} points", figure.points),
+        false => String::new(),
+    };
+    // A device that waits for its host has no rate of its own.
+    let nominal = match figure.nominal_rate_hz {
+        0.0 => String::new(),
+        nominal => format!(" of {nominal:.1}/s"),
+    };
+    format!(
+        "{}: {} packets{points}, {:.1}/s{nominal}{}, {} misses ({} late, {} dropped), {} refused{}\n",
+        figure.name,
+        figure.packets,
+        figure.rate_hz,
+        match figure.packets {
+            0 => String::new(),
+            _ => format!(", lateness {}", percentiles(&figure.lateness_us)),
+        },
+        figure.misses,
+        figure.sent_late,
+        figure.dropped,
+        figure.send_errors,
+        extras(figure),
+    )
+}
+
+/// Percentiles that a line has room for.
+pub fn percentiles(lateness: &Lateness) -> String {
+    let [p50, p99, max] = [lateness.p50, lateness.p99, lateness.max].map(describe_us);
+    format!("p50 {p50} p99 {p99} max {max}")
+}
+
+/// What not every run has: faults, a feed, rays that were left out.
+pub fn extras(figure: &DeviceFigures) -> String {
+    let mut text = String::new();
+    for (count, what) in [(figure.thinned, "thinned"), (figure.faulted, "faulted")] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    if let Some(latency) = figure.pose_to_wire_us {
+        let (p50, max) = (describe_us(latency.p50), describe_us(latency.max));
+        text.push_str(&format!(", pose to wire p50 {p50} max {max}"));
+    }
+    text
+}
+
+/// What came of feeds.
+pub fn feeds(feeds: &[(&str, FeedCounts)]) -> String {
+    let line = |(of, counts): &(&str, FeedCounts)| {
+        format!(
+            "feed of {of}: {} poses, {} missing, {} outdated, {} refused, {} from others, {} holds, \
+             {} clock jumps\n",
+            counts.poses,
+            counts.missing,
+            counts.outdated,
+            counts.refused,
+            counts.strangers,
+            counts.holds,
+            counts.clock_jumps,
+        )
+    };
+    feeds.iter().map(line).collect()
+}
+
+/// What came of responses.
+pub fn responses(responses: &[ResponseFigures]) -> String {
+    let line = |response: &ResponseFigures| {
+        let after = match (response.min_us, &response.latency_us) {
+            (Some(min_us), Some(latency)) => {
+                format!("; after min {} {}", describe_us(min_us), percentiles(latency))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{} to {}: {} of {} answered, {} too late or never, {} repeated, {} unexpected{after}\n",
+            response.name,
+            response.stimulus,
+            response.answered,
+            response.stimuli,
+            response.timeouts,
+            response.repeated,
+            response.unexpected,
+        )
+    };
+    responses.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::refusal::Refusal;
+    use crate::engine::stats::{DeviceStats, Outcome};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn figures(outcomes: &[Outcome]) -> DeviceFigures {
+        let stats = DeviceStats::default();
+        for outcome in outcomes {
+            stats.count(*outcome, 10, 100, None);
+            if let Outcome::Refused(refusal) = outcome {
+                stats.note_refusal(*refusal, || format!("cannot send: {}", refusal.error()));
+            }
+            if *outcome == Outcome::Late {
+                stats.record_lateness(Duration::from_nanos(19_578_000));
+            }
+        }
+        stats.figures("lidar", "p", "udp", 3.0, SECOND)
+    }
+
+    fn told(outcomes: &[Outcome], real_time_factor: f64) -> String {
+        let rendering = Some(Rendering { real_time_factor, workers: 2 });
+        summary(&[figures(outcomes)], SECOND, rendering, &EngineConfig::default())
+    }
+
+    #[test]
+    fn misses_come_first_and_are_explained() {
+        let outcomes = [Outcome::OnTime, Outcome::Late, Outcome::Dropped];
+        let text = told(&outcomes, 0.4);
+        let mut lines = text.lines();
+        let first = lines.next().unwrap();
+        // To the 1 % that the histogram keeps.
+        let expected = "lidar: 2 of 3 packets MISSED their time: 1 left more than 1 ms late, at most \
+                        19.7 ms, 1 were so late that they were dropped";
+        assert_eq!(first, expected);
+        assert!(lines.next().unwrap().contains("longer to render"), "{text}");
+        assert!(lines.next().unwrap().starts_with("ran 1.0 s; 2 workers"), "{text}");
+        assert!(lines.next().unwrap().starts_with("lidar: 2 packets, 20 points"), "{text}");
+        assert!(told(&outcomes, 3.0).contains("menura doctor"));
+        let well = told(&[Outcome::OnTime], 3.0);
+        assert!(
+            well.starts_with("no packet was refused, none left more than 1 ms late\n"),
+            "{well}"
+        );
+    }
+
+    #[test]
+    fn nothing_sent_is_a_failure_and_nothing_to_send_is_none() {
+        let refused = figures(&[Outcome::Refused(Refusal::System(101)); 3]);
+        assert!(refused.sent_nothing());
+        let error = all_sent(std::slice::from_ref(&refused)).unwrap_err().to_string();
+        assert!(error.starts_with("lidar has sent nothing: all of its 3 packets were refused: "));
+        assert!(error.contains("Network is unreachable"), "{error}");
+        assert_eq!(refused.refused_because.len(), 1, "each reason once");
+        let dropped = figures(&[Outcome::Dropped; 2]);
+        assert!(all_sent(&[dropped]).unwrap_err().to_string().contains("all of its 2 packets"));
+        for fine in [&[][..], &[Outcome::OnTime, Outcome::Refused(Refusal::NoRoom)]] {
+            assert!(all_sent(&[figures(fine)]).is_ok());
+        }
+        assert!(
+            !told(&[], 3.0).contains("no packet was refused"),
+            "nothing was there to be refused"
+        );
+    }
+}
