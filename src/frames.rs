@@ -135,6 +135,18 @@ const WGS84_F: f64 = 1.0 / 298.257_223_563;
 const WGS84_E2: f64 = WGS84_F * (2.0 - WGS84_F);
 
 impl Geodetic {
+    /// Height of the geoid (EGM2008, in steps of three degrees) above the ellipsoid here, metres.
+    pub fn geoid_height_m(&self) -> f64 {
+        // The model covers the whole Earth, so this cannot fail for a geodetic position.
+        let height = egm2008::geoid_height(self.latitude_deg as f32, self.longitude_deg as f32);
+        height.map_or(0.0, f64::from)
+    }
+
+    /// Height above the geoid, which stands for mean sea level, metres.
+    pub fn height_above_sea_level_m(&self) -> f64 {
+        self.altitude_m - self.geoid_height_m()
+    }
+
     /// Earth-centred, Earth-fixed coordinates in metres.
     pub fn to_ecef(self) -> DVec3 {
         let (sin_lat, cos_lat) = libm::sincos(self.latitude_deg.to_radians());
@@ -262,6 +274,21 @@ mod tests {
             assert!((back.to_ecef() - g.to_ecef()).length() < 1e-6, "{g:?} {back:?}");
             assert!((back.altitude_m - altitude_m).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn the_sea_is_not_the_ellipsoid() {
+        let at = |latitude_deg, longitude_deg| Geodetic {
+            latitude_deg,
+            longitude_deg,
+            altitude_m: 100.0,
+        };
+        // EGM2008 at 0° N 0° E: 17.225 m. At Mississippi State University it is below the ellipsoid.
+        assert!((at(0.0, 0.0).geoid_height_m() - 17.225).abs() < 1e-3);
+        let campus = at(33.4712, -88.7933);
+        assert!((-30.0..-25.0).contains(&campus.geoid_height_m()), "{}", campus.geoid_height_m());
+        let above = campus.height_above_sea_level_m();
+        assert!((above - (100.0 - campus.geoid_height_m())).abs() < 1e-12, "{above}");
     }
 
     #[test]

@@ -231,8 +231,8 @@ impl SbgUnit {
                     velocity_std_m_s: [navigation.velocity_std_m_s as f32; 3],
                     latitude_deg: place.latitude_deg,
                     longitude_deg: place.longitude_deg,
-                    altitude_m: place.altitude_m,
-                    undulation_m: 0.0,
+                    altitude_m: place.height_above_sea_level_m(),
+                    undulation_m: place.geoid_height_m() as f32,
                     position_std_m: [navigation.position_std_m as f32; 3],
                     status,
                 })

@@ -256,14 +256,10 @@ impl Navigator {
                 .time_known_since
                 .is_some_and(|since| at.0 >= since.0 + self.settings.leap_known_after_ns),
             position,
-            geoid_separation_m: self.settings.geoid_separation_m.unwrap_or_else(|| {
-                // The model covers the whole Earth, so this cannot fail for a geodetic position.
-                let height = egm2008::geoid_height(
-                    position.latitude_deg as f32,
-                    position.longitude_deg as f32,
-                );
-                height.map_or(0.0, f64::from)
-            }),
+            geoid_separation_m: self
+                .settings
+                .geoid_separation_m
+                .unwrap_or_else(|| position.geoid_height_m()),
             velocity_enu_m_s: velocity,
             dop,
             covariance_m2: covariance,

@@ -30,8 +30,7 @@ impl Barometer {
         Self { settings, noise, dt_s, drift: GaussMarkov::default() }
     }
 
-    /// The reading of sample `index` at a height above the ellipsoid, Pa. The ellipsoid stands for
-    /// the geoid, which shifts the pressure as a change of weather does.
+    /// The reading of sample `index` at a height above mean sea level, Pa.
     pub fn step(&mut self, index: u64, height_m: f64) -> f64 {
         let s = &self.settings;
         let draws = self.noise.request(index);

@@ -237,7 +237,7 @@ impl ImuErrors {
             gyro: self.gyro.step(index, truth.angular_rate_rad_s, &felt),
             accel: self.accel.step(index, truth.specific_force_m_s2, &around(DVec3::ZERO)),
             mag: self.mag.step(index, field, &around(DVec3::ZERO)),
-            pressure_pa: self.barometer.step(index, truth.place.altitude_m),
+            pressure_pa: self.barometer.step(index, truth.place.height_above_sea_level_m()),
             temperature_c: self.thermometer.reading_c(index, truth.at),
             attitude: self.attitude.step(index, truth.world_from_sensor, &field),
             position_error_m,

@@ -120,6 +120,19 @@ fn the_field_is_stated_or_the_worlds() {
 }
 
 #[test]
+fn the_air_is_as_thick_as_at_that_height_above_the_sea() {
+    // The geoid lies 28 m below the ellipsoid here and 48 m above it at Zürich.
+    for (latitude_deg, longitude_deg, geoid_m) in [(33.4712, -88.7933, -28.0), (47.3, 8.6, 47.0)] {
+        let place = Geodetic { latitude_deg, longitude_deg, altitude_m: 500.0 };
+        let truth =
+            InertialTruth { place, ..truth_of(still(0.0), Transform::IDENTITY, &settings(), 1.0) };
+        let mut errors = ImuErrors::new(&settings(), 1, "imu", 0.01);
+        let height_m = environment::pressure_altitude_m(errors.step(0, truth).pressure_pa);
+        assert!((height_m - (500.0 - geoid_m)).abs() < 3.0, "{height_m}");
+    }
+}
+
+#[test]
 fn a_series_holds_its_instants() {
     let origin = GeoOrigin::new(HERE);
     let robot = RobotConfig { trajectory: circle(2.0), follow_ground: false };
