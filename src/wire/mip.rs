@@ -20,6 +20,8 @@ pub mod set {
     pub const BASE: u8 = 0x01;
     /// Commands of the 3DM family: formats, rates, streams.
     pub const THREE_DM: u8 = 0x0c;
+    /// Commands of the estimation filter.
+    pub const FILTER: u8 = 0x0d;
     /// Measurements of the inertial sensors.
     pub const SENSOR_DATA: u8 = 0x80;
     /// The estimation filter's results.

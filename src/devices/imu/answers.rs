@@ -63,12 +63,18 @@ pub struct FilterProfile {
 }
 
 /// Of a 3DM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MipAnswers {
     /// Result of the built-in test; 0: nothing failed.
     pub built_in_test: u32,
     /// State, dynamics mode and flags of the filter's status field.
     pub filter_status: [u16; 3],
+    /// Of the filter's data, Hz; a divisor of the sample rate.
+    pub filter_base_rate_hz: u32,
+    /// From a reset of the filter until it has a solution, ns.
+    pub filter_init_ns: u64,
+    /// Numbers of the filter's tuning by the command's descriptor.
+    pub tuning: BTreeMap<u8, String>,
 }
 
 /// Of an Ellipse.
@@ -111,6 +117,26 @@ pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 15] = [
     ("register_83", 83, 6),
     ("register_84", 84, 12),
     ("register_85", 85, 10),
+];
+
+/// The tuning of a 3DM's filter: key, descriptor of the command in set 0x0D, how many numbers.
+pub const MIP_TUNING: [(&str, u8, usize); 16] = [
+    ("vehicle_dynamics_mode", 0x10, 1),
+    ("estimation_control", 0x14, 1),
+    ("accelerometer_noise", 0x1a, 3),
+    ("gyro_noise", 0x1b, 3),
+    ("accelerometer_bias_model", 0x1c, 6),
+    ("gyro_bias_model", 0x1d, 6),
+    ("zero_angular_rate", 0x20, 2),
+    ("magnetometer_auto_calibration", 0x25, 1),
+    ("gravity_noise", 0x28, 3),
+    ("hard_iron_noise", 0x2b, 3),
+    ("soft_iron_noise", 0x2c, 9),
+    ("measurements_enabled", 0x41, 1),
+    ("magnetometer_noise", 0x42, 3),
+    ("gravity_adaptive", 0x44, 7),
+    ("magnetometer_adaptive", 0x45, 7),
+    ("dip_angle_adaptive", 0x46, 5),
 ];
 
 /// An MTi's settings: key, message id, bytes.
@@ -190,7 +216,18 @@ fn mip(table: &mut TableReader<'_>) -> Option<MipAnswers> {
     let built_in_test = word(table, "built_in_test");
     let status = ["filter_state", "filter_mode", "filter_flags"].map(|key| word(table, key));
     let [state, mode, flags] = status;
-    Some(MipAnswers { built_in_test: built_in_test?, filter_status: [state?, mode?, flags?] })
+    let rate = Limit::new(1..=10_000, "Hz", PROFILES);
+    let filter_base_rate_hz = table.required("filter_base_rate_hz").integer(&rate);
+    let ms = Limit::new(0.0..=60_000.0, "ms", PROFILES);
+    let init_ms = table.required("filter_init_ms").number(&ms);
+    let tuning = stored(table, &MIP_TUNING, numbers);
+    Some(MipAnswers {
+        built_in_test: built_in_test?,
+        filter_status: [state?, mode?, flags?],
+        filter_base_rate_hz: filter_base_rate_hz?,
+        filter_init_ns: (init_ms? * 1e6).round() as u64,
+        tuning: tuning?,
+    })
 }
 
 fn sbg(table: &mut TableReader<'_>) -> Option<SbgAnswers> {
@@ -283,7 +320,8 @@ mod tests {
         assert_eq!((xbus.self_test, xbus.filter_profiles.len()), (0x1ff, 5));
         assert_eq!(xbus.stored[&0x64], [0, 39]);
         let Dialect::Mip(mip) = dialect("microstrain-3dmgx5") else { panic!() };
-        assert_eq!(mip, MipAnswers { built_in_test: 0, filter_status: [2, 2, 0] });
+        assert_eq!((mip.built_in_test, mip.filter_status), (0, [2, 2, 0]));
+        assert_eq!((mip.filter_base_rate_hz, mip.tuning.len()), (500, 16));
         let Dialect::SbgEcom(sbg) = dialect("sbg-ellipse2d") else { panic!() };
         assert_eq!((sbg.general, sbg.solution), (0x7f, 0x0800_0ef4));
         assert_eq!(sbg.stored[&11], [201, 0, 0, 0]);

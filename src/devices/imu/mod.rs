@@ -17,6 +17,7 @@
 //! samples are averaged (`decimation`), so that white noise keeps its density at every rate.
 
 pub mod answers;
+mod conditioning;
 pub(crate) mod decoder;
 mod describe;
 mod family;

@@ -13,6 +13,10 @@ pub struct Gathered {
     gyro: DVec3,
     accel: DVec3,
     mag: DVec3,
+    /// Sum of (what was turned before a sample) x (what it turned), of rates.
+    coning: DVec3,
+    /// The same of rates with forces and of forces with rates.
+    sculling: DVec3,
     clipped: Clipped,
 }
 
@@ -52,10 +56,16 @@ pub struct Measured {
     pub accel: DVec3,
     /// gauss
     pub mag: DVec3,
-    /// Turned since the last output, rad.
+    /// Turned since the last output as a rotation vector, rad: the integral of the rate, with the
+    /// coning correction ([`Measured::corrections`]).
     pub delta_angle: DVec3,
-    /// Velocity gained since the last output, m/s.
+    /// Velocity gained since the last output, in the axes of its start, m/s: the integral of the
+    /// force, with the corrections of rotation and sculling.
     pub delta_velocity: DVec3,
+    /// The parts of `delta_angle` and `delta_velocity` that are not the bare integrals: coning;
+    /// rotation and sculling (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm
+    /// Design, Journal of Guidance, Control, and Dynamics 21, 1998; the sums of first order).
+    pub corrections: [DVec3; 2],
     /// Since the last output, s.
     pub interval_s: f64,
     /// Ranges that ended.
@@ -66,8 +76,11 @@ impl Gathered {
     /// Adds a sample.
     pub fn add(&mut self, sample: &Sample) {
         self.count += 1;
-        self.gyro += sample.gyro.value;
-        self.accel += sample.accel.value;
+        let (rate, force) = (sample.gyro.value, sample.accel.value);
+        self.coning += self.gyro.cross(rate);
+        self.sculling += self.gyro.cross(force) + self.accel.cross(rate);
+        self.gyro += rate;
+        self.accel += force;
         self.mag += sample.mag.value;
         self.clipped.add(sample);
     }
@@ -79,12 +92,16 @@ impl Gathered {
             Decimation::Mean => sum / n,
             Decimation::Last => last,
         };
+        let half = 0.5 * dt_s * dt_s;
+        let corrections =
+            [half * self.coning, half * (self.gyro.cross(self.accel) + self.sculling)];
         let measured = Measured {
             gyro: pick(self.gyro, last.gyro.value),
             accel: pick(self.accel, last.accel.value),
             mag: pick(self.mag, last.mag.value),
-            delta_angle: self.gyro * dt_s,
-            delta_velocity: self.accel * dt_s,
+            delta_angle: self.gyro * dt_s + corrections[0],
+            delta_velocity: self.accel * dt_s + corrections[1],
+            corrections,
             interval_s: n * dt_s,
             clipped: self.clipped,
         };
@@ -103,6 +120,7 @@ impl Measured {
             mag: frd(self.mag),
             delta_angle: frd(self.delta_angle),
             delta_velocity: frd(self.delta_velocity),
+            corrections: self.corrections.map(frd),
             ..self
         }
     }

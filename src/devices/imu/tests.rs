@@ -33,7 +33,7 @@ fn driver(name: &str) -> ImuProfile {
 }
 
 /// A level robot that faces 30 degrees north of east, accelerates and turns.
-fn truth(at: SimTime) -> InertialTruth {
+pub(crate) fn truth(at: SimTime) -> InertialTruth {
     InertialTruth {
         at,
         specific_force_m_s2: DVec3::new(0.5, -0.25, 9.8),
@@ -47,30 +47,70 @@ fn truth(at: SimTime) -> InertialTruth {
     }
 }
 
+/// The same robot, shaken: force, rate and field change all the time, so that filters show.
+pub(crate) fn shaken(at: SimTime) -> InertialTruth {
+    let wave = |hz: f64| libm::sin(std::f64::consts::TAU * hz * at.as_secs_f64());
+    let mut made = truth(at);
+    made.specific_force_m_s2 += DVec3::new(wave(7.0), wave(3.0), wave(11.0));
+    made.angular_rate_rad_s += DVec3::new(wave(5.0), wave(13.0), wave(2.0)) * 0.3;
+    made.magnetic_field_gauss += DVec3::new(wave(3.0), wave(5.0), wave(7.0)) * 0.02;
+    made.place.altitude_m += 20.0 * wave(9.0);
+    made
+}
+
+/// What `docs/IMU.md` says of a product's settings that are stored and change nothing.
+pub(crate) fn documented_as_stored_only(product: &str, name: &str) -> bool {
+    let page = include_str!("../../../docs/IMU.md");
+    let chapter = page.split("\n## ").find(|part| part.starts_with(product));
+    let chapter = chapter.unwrap_or_else(|| panic!("docs/IMU.md has no chapter {product}"));
+    let list = chapter.split("\n### Stored only\n").nth(1);
+    let list =
+        list.unwrap_or_else(|| panic!("{product}: no list of settings that are stored only"));
+    list.contains(&format!("`{name}`"))
+}
+
+/// A perfect sample of a truth.
+pub(crate) fn sample(truth: &InertialTruth) -> Sample {
+    let reading = |value| crate::sensors::imu::errors::Reading { value, is_clipped: [false; 3] };
+    Sample {
+        truth: *truth,
+        index: 0,
+        gyro: reading(truth.angular_rate_rad_s),
+        accel: reading(truth.specific_force_m_s2),
+        mag: reading(truth.magnetic_field_gauss),
+        pressure_pa: 101_325.0,
+        temperature_c: 20.0,
+        attitude: truth.world_from_sensor,
+        position_error_m: DVec3::ZERO,
+        velocity_error_m_s: DVec3::ZERO,
+    }
+}
+
 /// A unit without errors, and all it has sent.
-struct Bench {
-    imu: Imu,
-    now: SimTime,
-    sent: Vec<Transmit>,
+pub(crate) struct Bench {
+    pub imu: Imu,
+    pub now: SimTime,
+    pub sent: Vec<Transmit>,
+    pub truth: fn(SimTime) -> InertialTruth,
 }
 
 impl Bench {
-    fn new(name: &str, change: impl FnOnce(&mut ImuProfile, &mut ImuSettings)) -> Self {
+    pub fn new(name: &str, change: impl FnOnce(&mut ImuProfile, &mut ImuSettings)) -> Self {
         let mut profile = driver(name);
         let mut settings = profile.defaults.clone().without_errors();
         change(&mut profile, &mut settings);
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let imu = Imu::new(&profile, &settings, 7, "imu", epoch);
-        Self { imu, now: SimTime::ZERO, sent: Vec::new() }
+        Self { imu, now: SimTime::ZERO, sent: Vec::new(), truth }
     }
 
-    fn run(&mut self, ms: u64) {
+    pub fn run(&mut self, ms: u64) {
         for _ in 0..ms {
             let horizon = SimTime(self.now.0 + 50_000_000);
             while let Some(request) = self.imu.poll_request(horizon) {
                 let Subject::Series { count, period_ns } = request.subject else { panic!() };
                 let instants = (0..u64::from(count)).map(|i| request.start.0 + i * period_ns);
-                let truths = instants.map(|ns| truth(SimTime(ns))).collect();
+                let truths = instants.map(|ns| (self.truth)(SimTime(ns))).collect();
                 let measurement = Measurement::new(request, Outcome::Inertial(truths));
                 self.imu.handle_measurement(&measurement);
             }
@@ -80,12 +120,12 @@ impl Bench {
         }
     }
 
-    fn say(&mut self, bytes: &[u8]) {
+    pub fn say(&mut self, bytes: &[u8]) {
         self.imu.handle_input(self.now, bytes);
         self.collect();
     }
 
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         while let Some(transmit) = self.imu.poll_transmit() {
             if let Some(last) = self.sent.last() {
                 assert!(transmit.due >= last.due, "due times go back");
@@ -94,7 +134,7 @@ impl Bench {
         }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let bytes = self.sent.iter().filter_map(|t| match &t.output {
             Output::Bytes(bytes) => Some(bytes.as_slice()),
             _ => None,
@@ -231,6 +271,21 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     // atan2(0.1, 0.2) left of the robot, which is magnetic north.
     let compass = 100.0 * libm::atan2(0.1, 0.2).to_degrees();
     assert!((f64::from(sentences[2].compass_centideg) - compass).abs() < 1.0);
+}
+
+#[test]
+fn an_ellipse_says_its_height_above_the_sea_and_the_undulation() {
+    let mut bench = Bench::new("sbg-ellipse2d", |_, _| {});
+    bench.run(100);
+    let frames = Framer::new(sbg_wire::SbgEcom).frames(&bench.bytes());
+    let nav = frames.iter().find_map(|f| match sbg_wire::Log::parse(f) {
+        Some(Ok(sbg_wire::Log::EkfNav(nav))) => Some(nav),
+        _ => None,
+    });
+    let nav = nav.unwrap();
+    // 100 m above the ellipsoid; at 33 degrees north and 88 west the geoid lies some 28 m below it.
+    assert!((-31.0..-25.0).contains(&nav.undulation_m), "{nav:?}");
+    assert!((nav.altitude_m + f64::from(nav.undulation_m) - 100.0).abs() < 1e-4, "{nav:?}");
 }
 
 #[test]

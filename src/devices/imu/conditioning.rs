@@ -1,0 +1,176 @@
+//! What a unit does with the readings of its sensors before anything leaves: the user's compensation,
+//! other axes, another north.
+//!
+//! Hosts give vectors and matrices in forward, right, down; samples are forward, left, up.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::output::frd;
+use crate::frames::quat_about;
+use crate::sensors::imu::Sample;
+
+/// `y = matrix * (x - offset)`, forward, right, down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// Scale and misalignment, or soft iron.
+    pub matrix: DMat3,
+    /// Bias, or hard iron, in the quantity's unit.
+    pub offset: DVec3,
+}
+
+impl Correction {
+    /// Nothing is corrected.
+    pub const NONE: Self = Self { matrix: DMat3::IDENTITY, offset: DVec3::ZERO };
+
+    /// An offset alone.
+    pub fn of_offset(offset: DVec3) -> Self {
+        Self { offset, ..Self::NONE }
+    }
+
+    fn apply(&self, forward_left_up: DVec3) -> DVec3 {
+        frd(self.matrix * (frd(forward_left_up) - self.offset))
+    }
+}
+
+/// The user's compensation and axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditioning {
+    /// Of the angular rate, rad/s.
+    pub gyro: Correction,
+    /// Of the specific force, m/s².
+    pub accel: Correction,
+    /// Of the magnetic field, gauss.
+    pub mag: Correction,
+    /// Takes the sensor's forward, right, down to the user's axes; applied last.
+    pub user_from_sensor: DQuat,
+}
+
+impl Conditioning {
+    /// Readings stay as they are.
+    pub const NONE: Self = Self {
+        gyro: Correction::NONE,
+        accel: Correction::NONE,
+        mag: Correction::NONE,
+        user_from_sensor: DQuat::IDENTITY,
+    };
+
+    /// A sample as the unit uses it.
+    pub fn apply(&self, sample: &Sample) -> Sample {
+        let turn = flu_from_frd(self.user_from_sensor);
+        let mut made = *sample;
+        made.gyro.value = turn * self.gyro.apply(sample.gyro.value);
+        made.accel.value = turn * self.accel.apply(sample.accel.value);
+        made.mag.value = turn * self.mag.apply(sample.mag.value);
+        made.attitude = (sample.attitude * turn.conjugate()).normalize();
+        made
+    }
+}
+
+/// A rotation of forward-right-down coordinates as one of forward-left-up coordinates, and back.
+pub fn flu_from_frd(q: DQuat) -> DQuat {
+    DQuat::from_xyzw(q.x, -q.y, -q.z, q.w)
+}
+
+/// The rotation that a matrix (row by row) describes; `None` if it is none to within 1e-3.
+pub fn rotation_of_rows(rows: &[f64; 9]) -> Option<DQuat> {
+    let matrix = DMat3::from_cols_array(rows).transpose();
+    let off = matrix * matrix.transpose() - DMat3::IDENTITY;
+    let is_rotation =
+        off.to_cols_array().iter().all(|x| x.abs() < 1e-3) && matrix.determinant() > 0.0;
+    is_rotation.then(|| DQuat::from_mat3(&matrix).normalize())
+}
+
+/// An attitude (World from sensor) whose heading counts `by_rad` more, clockwise.
+pub fn turned_clockwise(world_from_sensor: DQuat, by_rad: f64) -> DQuat {
+    if by_rad == 0.0 {
+        return world_from_sensor;
+    }
+    (quat_about(DVec3::Z, -by_rad) * world_from_sensor).normalize()
+}
+
+/// The field's angle from true north at a sample, clockwise, rad: the declination there.
+pub fn declination_rad(sample: &Sample) -> f64 {
+    declination_of(sample.truth.world_from_sensor * sample.truth.magnetic_field_gauss)
+}
+
+/// The declination of a field in World, rad.
+pub fn declination_of(field_in_world: DVec3) -> f64 {
+    if field_in_world.truncate() == glam::DVec2::ZERO {
+        return 0.0;
+    }
+    libm::atan2(field_in_world.x, field_in_world.y)
+}
+
+/// A first-order low-pass of three axes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SinglePole {
+    value: Option<DVec3>,
+}
+
+impl SinglePole {
+    /// The next value; -3 dB at `cutoff_hz`.
+    pub fn step(&mut self, x: DVec3, cutoff_hz: f64, dt_s: f64) -> DVec3 {
+        let share = 1.0 - libm::exp(-std::f64::consts::TAU * cutoff_hz * dt_s);
+        let next = self.value.map_or(x, |value| value + (x - value) * share);
+        self.value = Some(next);
+        next
+    }
+}
+
+/// A mean of the last samples.
+#[derive(Clone, Debug, Default)]
+pub struct MovingMean {
+    held: std::collections::VecDeque<DVec3>,
+}
+
+impl MovingMean {
+    /// The mean of the last `window` values, this one included; 0 and 1 leave it as it is.
+    pub fn step(&mut self, x: DVec3, window: usize) -> DVec3 {
+        self.held.push_back(x);
+        while self.held.len() > window.max(1) {
+            self.held.pop_front();
+        }
+        self.held.iter().copied().sum::<DVec3>() / self.held.len() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::imu::output::{ned_from_frd, roll_pitch_yaw};
+    use crate::frames::quat_from_rpy;
+
+    #[test]
+    fn axes_and_attitude_turn_together() {
+        let truth = crate::devices::imu::tests::truth(crate::time::SimTime(5));
+        let sample = crate::devices::imu::tests::sample(&truth);
+        let user_from_sensor = quat_from_rpy(0.2, -0.4, 1.1);
+        let turned = Conditioning { user_from_sensor, ..Conditioning::NONE }.apply(&sample);
+        assert!((turned.accel.value - sample.accel.value).length() > 1.0);
+        // In the world nothing has changed.
+        for (before, after) in [
+            (sample.accel.value, turned.accel.value),
+            (sample.gyro.value, turned.gyro.value),
+            (sample.mag.value, turned.mag.value),
+        ] {
+            let moved = turned.attitude * after - sample.attitude * before;
+            assert!(moved.length() < 1e-12, "{moved}");
+        }
+    }
+
+    #[test]
+    fn clockwise_is_more_heading() {
+        let attitude = quat_from_rpy(0.1, 0.2, 0.3);
+        let before = roll_pitch_yaw(ned_from_frd(attitude));
+        let after = roll_pitch_yaw(ned_from_frd(turned_clockwise(attitude, 0.25)));
+        assert!((after - before - DVec3::new(0.0, 0.0, 0.25)).length() < 1e-12, "{after} {before}");
+    }
+
+    #[test]
+    fn a_mirror_is_no_rotation() {
+        assert_eq!(rotation_of_rows(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0]), None);
+        assert_eq!(rotation_of_rows(&[2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]), None);
+        let quarter = rotation_of_rows(&[0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+        assert!((quarter * DVec3::X - DVec3::Y).length() < 1e-12);
+    }
+}

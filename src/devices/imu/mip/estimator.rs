@@ -1,0 +1,212 @@
+//! The estimation filter as hosts see it: it initialises, runs, and its heading counts from where its
+//! source says. Its attitude is the truth with slow errors; no filter runs.
+//!
+//! With the magnetometer as source the heading is right at once. Without a source, or with an
+//! external one, it keeps the difference to the truth that it was started or corrected with.
+
+use glam::DQuat;
+
+use super::commands::filter;
+use super::settings::Values;
+use crate::devices::imu::answers::MipAnswers;
+use crate::devices::imu::conditioning::{declination_of, declination_rad, turned_clockwise};
+use crate::devices::imu::output::{ned_from_frd, roll_pitch_yaw};
+use crate::frames::Geodetic;
+use crate::sensors::imu::{Sample, earth};
+use crate::time::{Epoch, SimTime};
+use crate::wire::mip::{reply, set};
+
+const HEADING_SOURCE: (u8, u8) = (set::FILTER, filter::HEADING_SOURCE);
+const DECLINATION: (u8, u8) = (set::FILTER, filter::DECLINATION);
+const AUTO_INIT: (u8, u8) = (set::FILTER, filter::AUTO_INIT);
+
+/// Values of [`filter::HEADING_SOURCE`].
+mod source {
+    pub const NONE: u8 = 0;
+    pub const MAGNETOMETER: u8 = 1;
+    pub const EXTERNAL: u8 = 3;
+}
+
+/// State of the filter in its status field while it initialises.
+const INITIALISING: u16 = 1;
+
+/// Where a heading begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Start {
+    /// In the reference of the filter's output, rad.
+    Heading(f64),
+    /// Magnetic heading and a declination, rad.
+    Magnetic(f64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Initialising { since: SimTime, start: Option<Start> },
+    Running,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    state: State,
+    /// Whether samples' headings count from magnetic north.
+    is_magnetic: bool,
+    /// The output is ahead of the aided heading by this, clockwise, rad.
+    ahead_rad: f64,
+}
+
+/// What the filter says at a sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Solution {
+    /// World from sensor; the sensor's own axes.
+    pub attitude: DQuat,
+    /// Whether there is one.
+    pub is_valid: bool,
+    /// First word of its status field.
+    pub state: u16,
+    /// What corrects the heading: the word of the heading update's field.
+    pub heading_source: u16,
+}
+
+impl Estimator {
+    /// A filter that has run for long; `is_magnetic` if samples' headings count from magnetic north.
+    pub fn running(is_magnetic: bool) -> Self {
+        Self { state: State::Running, is_magnetic, ahead_rad: 0.0 }
+    }
+
+    /// Starts anew at `at`.
+    pub fn reset(&mut self, at: SimTime) {
+        self.state = State::Initialising { since: at, start: None };
+        self.ahead_rad = 0.0;
+    }
+
+    /// Follows a sample.
+    pub fn step(&mut self, sample: &Sample, values: &Values, answers: &MipAnswers, epoch: Epoch) {
+        if values.byte(HEADING_SOURCE) == source::MAGNETOMETER {
+            self.ahead_rad = 0.0;
+        }
+        let State::Initialising { since, start } = self.state else { return };
+        let is_time = sample.truth.at.0 >= since.0 + answers.filter_init_ns;
+        if !is_time || (start.is_none() && values.byte(AUTO_INIT) == 0) {
+            return;
+        }
+        self.state = State::Running;
+        if values.byte(HEADING_SOURCE) != source::MAGNETOMETER {
+            let aided = heading_rad(self.aided(sample, values, epoch));
+            let wanted = match start {
+                None => 0.0,
+                Some(Start::Heading(heading)) => heading,
+                Some(Start::Magnetic(declination)) => {
+                    aided - reference_rad(sample, values, epoch) + declination
+                }
+            };
+            self.ahead_rad = wanted - aided;
+        }
+    }
+
+    /// What it says at a sample.
+    pub fn solution(
+        &self,
+        sample: &Sample,
+        values: &Values,
+        answers: &MipAnswers,
+        epoch: Epoch,
+    ) -> Solution {
+        let attitude = turned_clockwise(self.aided(sample, values, epoch), self.ahead_rad);
+        let is_valid = self.state == State::Running;
+        Solution {
+            attitude,
+            is_valid,
+            state: if is_valid { answers.filter_status[0] } else { INITIALISING },
+            heading_source: match values.byte(HEADING_SOURCE) {
+                source::NONE => 0,
+                source::EXTERNAL => 4,
+                _ => 1,
+            },
+        }
+    }
+
+    /// The host tells where the sensor points.
+    ///
+    /// # Errors
+    /// A code of [`reply`] when the filter already runs.
+    pub fn start_at(&mut self, heading_rad: f64) -> Result<(), u8> {
+        self.start(Start::Heading(heading_rad))
+    }
+
+    /// The magnetometer says once where the sensor points, with the host's declination.
+    ///
+    /// # Errors
+    /// A code of [`reply`] when the filter already runs.
+    pub fn start_magnetic(&mut self, declination_rad: f64) -> Result<(), u8> {
+        self.start(Start::Magnetic(declination_rad))
+    }
+
+    fn start(&mut self, with: Start) -> Result<(), u8> {
+        match &mut self.state {
+            State::Initialising { start, .. } => *start = Some(with),
+            State::Running => return Err(reply::FAILED),
+        }
+        Ok(())
+    }
+
+    /// A heading from outside, true or magnetic.
+    ///
+    /// # Errors
+    /// A code of [`reply`] when headings from outside are not the source, or a true one cannot be
+    /// used because the declination is not known.
+    pub fn external_heading(
+        &mut self,
+        heading: f64,
+        is_magnetic: bool,
+        latest: &Sample,
+        values: &Values,
+        epoch: Epoch,
+    ) -> Result<(), u8> {
+        let has_declination = values.byte(DECLINATION) != 1;
+        if values.byte(HEADING_SOURCE) != source::EXTERNAL || (!is_magnetic && !has_declination) {
+            return Err(reply::FAILED);
+        }
+        let reference = reference_rad(latest, values, epoch);
+        let wanted = if is_magnetic { heading + reference } else { heading };
+        match &mut self.state {
+            State::Initialising { start, .. } => *start = Some(Start::Heading(wanted)),
+            State::Running => {
+                self.ahead_rad = wanted - heading_rad(self.aided(latest, values, epoch));
+            }
+        }
+        Ok(())
+    }
+
+    /// The attitude with a heading that the magnetometer corrects.
+    fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
+        // A sample's heading counts from where the rig's settings say; from there to magnetic north,
+        // and on to the reference of the host.
+        let is_as_shipped = values.byte(DECLINATION) != 3 && values.reference_position().is_none();
+        if is_as_shipped && self.is_magnetic == (values.byte(DECLINATION) == 1) {
+            return sample.attitude;
+        }
+        let magnetic = if self.is_magnetic { 0.0 } else { -declination_rad(sample) };
+        turned_clockwise(sample.attitude, magnetic + reference_rad(sample, values, epoch))
+    }
+}
+
+fn heading_rad(world_from_sensor: DQuat) -> f64 {
+    roll_pitch_yaw(ned_from_frd(world_from_sensor)).z
+}
+
+/// What the filter adds to a magnetic heading, rad.
+fn reference_rad(sample: &Sample, values: &Values, epoch: Epoch) -> f64 {
+    match (values.byte(DECLINATION), values.reference_position()) {
+        (1, _) => 0.0,
+        (3, _) => values.float(DECLINATION, 1),
+        // The World Magnetic Model at the place that the host has told.
+        (_, Some([latitude_deg, longitude_deg, altitude_m])) => {
+            let place = Geodetic { latitude_deg, longitude_deg, altitude_m };
+            let ned =
+                earth::world_magnetic_field_gauss(&place, epoch.civil(sample.truth.at).date());
+            declination_of(glam::DVec3::new(ned.y, ned.x, -ned.z))
+        }
+        _ => declination_rad(sample),
+    }
+}

@@ -1,0 +1,139 @@
+//! Fields of data: what the unit says about a sample.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::estimator::Solution;
+use super::state::LowPass;
+use crate::devices::imu::Unit;
+use crate::devices::imu::answers::MipAnswers;
+use crate::devices::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::sensors::imu::{Sample, earth};
+use crate::wire::mip::{Field, set};
+
+/// Fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] the unit can send, by their names in
+/// profiles.
+pub const DATA: [(&str, u8, u8); 20] = [
+    ("accel", set::SENSOR_DATA, 0x04),
+    ("gyro", set::SENSOR_DATA, 0x05),
+    ("mag", set::SENSOR_DATA, 0x06),
+    ("delta-angle", set::SENSOR_DATA, 0x07),
+    ("delta-velocity", set::SENSOR_DATA, 0x08),
+    ("quaternion", set::SENSOR_DATA, 0x0a),
+    ("euler", set::SENSOR_DATA, 0x0c),
+    ("ticks", set::SENSOR_DATA, 0x0e),
+    ("gps-time", set::SENSOR_DATA, 0x12),
+    ("pressure", set::SENSOR_DATA, 0x17),
+    ("filter-quaternion", set::FILTER_DATA, 0x03),
+    ("filter-matrix", set::FILTER_DATA, 0x04),
+    ("filter-euler", set::FILTER_DATA, 0x05),
+    ("filter-linear-acceleration", set::FILTER_DATA, 0x0d),
+    ("filter-angular-rate", set::FILTER_DATA, 0x0e),
+    ("filter-status", set::FILTER_DATA, 0x10),
+    ("filter-time", set::FILTER_DATA, 0x11),
+    ("filter-gravity", set::FILTER_DATA, 0x13),
+    ("filter-heading-update", set::FILTER_DATA, 0x14),
+    ("filter-acceleration", set::FILTER_DATA, 0x1c),
+];
+
+/// A sample and what the unit makes of it.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// In the vehicle's axes, with the user's compensation.
+    pub sample: Sample,
+    /// World from sensor as the older filter of set 0x80 has it, in the sensor's axes.
+    pub complementary: DQuat,
+    /// Of the estimation filter.
+    pub solution: Solution,
+    /// World from vehicle, of the estimation filter.
+    pub attitude: DQuat,
+    /// Values behind the low-passes that the host has set, by their order.
+    pub passed: [DVec3; 4],
+    /// Whether each of them follows the format.
+    pub low_pass: [LowPass; 4],
+    /// Whether increments are corrected for coning and sculling.
+    pub is_coning_on: bool,
+}
+
+/// A field about a sample, or `None` for a descriptor the unit does not have.
+pub fn field(
+    (descriptor_set, descriptor): (u8, u8),
+    moment: &Moment,
+    m: &Measured,
+    unit: &Unit,
+    answers: &MipAnswers,
+) -> Option<Field> {
+    DATA.iter().find(|(_, s, d)| (*s, *d) == (descriptor_set, descriptor))?;
+    let sample = &moment.sample;
+    let complementary = ned_from_frd(moment.complementary);
+    let attitude = ned_from_frd(moment.attitude);
+    let gravity = earth::normal_gravity_m_s2(&sample.truth.place);
+    let down = attitude.conjugate() * DVec3::Z * gravity;
+    let g = |v: DVec3| f32s(v / earth::STANDARD_GRAVITY_M_S2);
+    let scaled = |place: usize, mean: DVec3| {
+        if moment.low_pass[place].is_automatic() { mean } else { moment.passed[place] }
+    };
+    let [coning, sculling] = if moment.is_coning_on { [DVec3::ZERO; 2] } else { m.corrections };
+    let of = |values: &[f32]| Field::of_f32s(descriptor, values);
+    let raw = |data: Vec<u8>| Field::new(descriptor, data);
+    // A field of the filter: zeros, marked as not valid, until it has a solution.
+    let valid = |values: &[f32]| {
+        let is_valid = moment.solution.is_valid;
+        let mut made =
+            of(&values.iter().map(|x| if is_valid { *x } else { 0.0 }).collect::<Vec<_>>());
+        made.data.extend([0, is_valid.into()]);
+        made
+    };
+    Some(match (descriptor_set, descriptor) {
+        (set::SENSOR_DATA, 0x04) => of(&g(scaled(0, m.accel))),
+        (set::SENSOR_DATA, 0x05) => of(&f32s(scaled(1, m.gyro))),
+        (set::SENSOR_DATA, 0x06) => of(&f32s(scaled(2, m.mag))),
+        (set::SENSOR_DATA, 0x07) => of(&f32s(m.delta_angle - coning)),
+        (set::SENSOR_DATA, 0x08) => of(&g(m.delta_velocity - sculling)),
+        (set::SENSOR_DATA, 0x0a) => of(&wxyz(complementary)),
+        (set::SENSOR_DATA, 0x0c) => of(&f32s(roll_pitch_yaw(complementary))),
+        (set::SENSOR_DATA, 0x0e) => {
+            let ticks = unit.clock_ns(sample) / 1000;
+            raw((ticks as u32).to_be_bytes().to_vec())
+        }
+        (set::SENSOR_DATA, 0x12) | (set::FILTER_DATA, 0x11) => raw(gps_time(sample, unit)),
+        (set::SENSOR_DATA, _) => of(&[(moment.passed[3].x / 100.0) as f32]),
+        (_, 0x03) => valid(&wxyz(attitude)),
+        (_, 0x04) => {
+            // Vehicle from north-east-down, row by row.
+            let columns = DMat3::from_quat(attitude).to_cols_array();
+            valid(&columns.map(|x| x as f32))
+        }
+        (_, 0x05) => valid(&f32s(roll_pitch_yaw(attitude))),
+        (_, 0x0d) => valid(&f32s(m.accel + down)),
+        (_, 0x0e) => valid(&f32s(m.gyro)),
+        (_, 0x10) => {
+            let [_, mode, flags] = answers.filter_status;
+            raw([moment.solution.state, mode, flags].map(u16::to_be_bytes).concat())
+        }
+        (_, 0x13) => valid(&f32s(down)),
+        (_, 0x14) => {
+            let std_rad = unit.settings.model.attitude.heading_std_rad;
+            let heading = roll_pitch_yaw(attitude).z;
+            let source = moment.solution.heading_source;
+            let has_update = source != 0 && moment.solution.is_valid;
+            let mut made = of(&[heading, std_rad].map(|x| if has_update { x as f32 } else { 0.0 }));
+            made.data.extend(source.to_be_bytes());
+            made.data.extend([0, has_update.into()]);
+            made
+        }
+        _ => valid(&f32s(m.accel)),
+    })
+}
+
+/// Time of week, week, all valid.
+fn gps_time(sample: &Sample, unit: &Unit) -> Vec<u8> {
+    const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
+    const LEAP_NS: i128 = 18_000_000_000;
+    const WEEK_NS: i128 = 604_800_000_000_000;
+    let since = unit.epoch.unix_ns(sample.truth.at) - GPS_EPOCH_UNIX_NS + LEAP_NS;
+    let time_of_week_s = since.rem_euclid(WEEK_NS) as f64 * 1e-9;
+    let mut data = time_of_week_s.to_be_bytes().to_vec();
+    data.extend((since.div_euclid(WEEK_NS) as u16).to_be_bytes());
+    data.extend([0, 7]);
+    data
+}

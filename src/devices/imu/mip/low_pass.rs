@@ -1,0 +1,156 @@
+//! The low-pass of each scaled quantity: one pole, whose corner follows the format or is the host's.
+//!
+//! A filter that follows the format is what the profile's `decimation` says; one with the host's
+//! corner, or none, gives the value of the last sample.
+
+use glam::DVec3;
+
+use super::commands::function;
+use super::state::{LowPass, MipSettings};
+use super::streams::DataStream;
+use crate::devices::imu::conditioning::SinglePole;
+use crate::devices::imu::output::frd;
+use crate::sensors::imu::Sample;
+use crate::wire::mip::{Field, reply, set};
+
+/// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
+pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
+
+/// The filters' memories, and what they gave last: forward, right, down; pressure on the first axis.
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    poles: [SinglePole; 4],
+    last: [DVec3; 4],
+}
+
+impl Filters {
+    /// Follows a sample.
+    pub fn step(&mut self, sample: &Sample, settings: &[LowPass; 4], dt_s: f64) {
+        let pressure = DVec3::X * sample.pressure_pa;
+        let vectors = [sample.accel.value, sample.gyro.value, sample.mag.value].map(frd);
+        let inputs = [vectors[0], vectors[1], vectors[2], pressure];
+        let filters = self.poles.iter_mut().zip(settings);
+        for ((last, x), (pole, setting)) in self.last.iter_mut().zip(inputs).zip(filters) {
+            *last = if setting.is_on && setting.is_manual {
+                pole.step(x, f64::from(setting.corner_hz), dt_s)
+            } else {
+                *pole = SinglePole::default();
+                x
+            };
+        }
+    }
+
+    /// What the filters gave last, in the order of [`QUANTITIES`].
+    pub fn last(&self) -> [DVec3; 4] {
+        self.last
+    }
+}
+
+/// The older command: `function, descriptor, on, manual, corner as a whole number, 0`.
+///
+/// # Errors
+/// A code of [`reply`].
+pub fn by_descriptor(
+    data: &[u8],
+    settings: [&mut MipSettings; 3],
+    stream: &DataStream,
+    base_rate_hz: u32,
+) -> Result<Vec<Field>, u8> {
+    let (&[function, descriptor], value) = data.split_first_chunk().ok_or(reply::BAD_PARAMETER)?;
+    let wanted = match (function, value) {
+        (function::WRITE, [on @ (0 | 1), manual @ (0 | 1), high, low, _]) => {
+            let corner_hz = f32::from(u16::from_be_bytes([*high, *low]));
+            Some(LowPass { is_on: *on == 1, is_manual: *manual == 1, corner_hz })
+        }
+        (function::WRITE, _) => return Err(reply::BAD_PARAMETER),
+        _ => None,
+    };
+    let found = obey(function, descriptor, wanted, settings, base_rate_hz)?;
+    Ok(found
+        .map(|low_pass| {
+            let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz) as u16;
+            let [high, low] = corner.to_be_bytes();
+            let flags = [low_pass.is_on.into(), low_pass.is_manual.into()];
+            Field::new(0x8b, [descriptor, flags[0], flags[1], high, low, 0])
+        })
+        .into_iter()
+        .collect())
+}
+
+/// The newer command: `function, descriptor set, descriptor, on, manual, corner as a float`.
+///
+/// # Errors
+/// A code of [`reply`].
+pub fn by_set(
+    data: &[u8],
+    settings: [&mut MipSettings; 3],
+    stream: &DataStream,
+    base_rate_hz: u32,
+) -> Result<Vec<Field>, u8> {
+    let (&[function, descriptor_set, descriptor], value) =
+        data.split_first_chunk().ok_or(reply::BAD_PARAMETER)?;
+    let names_all = (descriptor_set, descriptor) == (0, 0) && function != function::READ;
+    if !names_all && descriptor_set != set::SENSOR_DATA {
+        return Err(reply::BAD_PARAMETER);
+    }
+    let wanted = match (function, value) {
+        (function::WRITE, [on @ (0 | 1), manual @ (0 | 1), a, b, c, d]) => {
+            let corner_hz = f32::from_be_bytes([*a, *b, *c, *d]);
+            Some(LowPass { is_on: *on == 1, is_manual: *manual == 1, corner_hz })
+        }
+        (function::WRITE, _) => return Err(reply::BAD_PARAMETER),
+        _ => None,
+    };
+    let found = obey(function, descriptor, wanted, settings, base_rate_hz)?;
+    Ok(found
+        .map(|low_pass| {
+            let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz);
+            let flags =
+                [descriptor_set, descriptor, low_pass.is_on.into(), low_pass.is_manual.into()];
+            Field::new(0xd4, [&flags[..], &corner.to_be_bytes()].concat())
+        })
+        .into_iter()
+        .collect())
+}
+
+/// Settings are in force, saved, and the factory's. A reading gives the setting.
+fn obey(
+    function: u8,
+    descriptor: u8,
+    wanted: Option<LowPass>,
+    [current, saved, factory]: [&mut MipSettings; 3],
+    base_rate_hz: u32,
+) -> Result<Option<LowPass>, u8> {
+    let chosen: Vec<usize> = match QUANTITIES.iter().position(|known| *known == descriptor) {
+        Some(place) => vec![place],
+        None if descriptor == 0 && function != function::READ => (0..QUANTITIES.len()).collect(),
+        None => return Err(reply::BAD_PARAMETER),
+    };
+    for place in chosen {
+        match function {
+            function::WRITE => {
+                let wanted = wanted.ok_or(reply::BAD_PARAMETER)?;
+                let most = base_rate_hz as f32 / 2.0;
+                if wanted.is_manual && !(1.0..=most).contains(&wanted.corner_hz) {
+                    return Err(reply::BAD_PARAMETER);
+                }
+                current.low_pass[place] = wanted;
+            }
+            function::READ => return Ok(Some(current.low_pass[place])),
+            function::SAVE => saved.low_pass[place] = current.low_pass[place],
+            function::LOAD => current.low_pass[place] = saved.low_pass[place],
+            function::DEFAULT => current.low_pass[place] = factory.low_pass[place],
+            _ => return Err(reply::BAD_PARAMETER),
+        }
+    }
+    Ok(None)
+}
+
+/// The corner in force: of a filter that follows the format, half of the quantity's rate.
+fn effective_hz(low_pass: &LowPass, descriptor: u8, stream: &DataStream, base_rate_hz: u32) -> f32 {
+    if low_pass.is_manual {
+        return low_pass.corner_hz;
+    }
+    let decimation = stream.format().iter().find(|(d, _)| *d == descriptor).map_or(1, |(_, n)| *n);
+    base_rate_hz as f32 / f32::from(decimation) / 2.0
+}

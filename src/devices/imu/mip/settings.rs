@@ -1,0 +1,277 @@
+//! Settings of a 3DM that are written, read, saved, loaded and reset by one rule: a table of them,
+//! and what is stored.
+//!
+//! Layouts and limits after the maker's MIP SDK (`commands_3dm.h`, `commands_filter.h`).
+
+use std::collections::BTreeMap;
+
+use glam::{DMat3, DVec3};
+
+use super::commands::{dm, filter, function};
+use crate::devices::imu::answers::{MIP_TUNING, MipAnswers};
+use crate::wire::mip::{Field, reply, set};
+
+/// What a command does with its setting.
+type Check = fn(&[u8]) -> bool;
+
+/// One setting.
+pub struct Setting {
+    /// Descriptor set and descriptor of the command.
+    pub command: (u8, u8),
+    /// Descriptor of the field that answers a reading.
+    pub reply: u8,
+    /// Bytes of its value.
+    length: usize,
+    check: Check,
+    /// Whether the stream follows it. The others are stored for the host and change nothing, as no
+    /// filter runs here; `docs/IMU.md` names them.
+    pub has_effect: bool,
+}
+
+const fn setting(
+    command: (u8, u8),
+    reply: u8,
+    length: usize,
+    check: Check,
+    has_effect: bool,
+) -> Setting {
+    Setting { command, reply, length, check, has_effect }
+}
+
+const fn of_dm(command: u8, reply: u8, length: usize, check: Check) -> Setting {
+    setting((set::THREE_DM, command), reply, length, check, true)
+}
+
+const fn of_filter(command: u8, reply: u8, length: usize, check: Check) -> Setting {
+    setting((set::FILTER, command), reply, length, check, true)
+}
+
+const fn tuning(command: u8, reply: u8, length: usize, check: Check) -> Setting {
+    setting((set::FILTER, command), reply, length, check, false)
+}
+
+/// All of them.
+pub const SETTINGS: [Setting; 29] = [
+    of_dm(dm::ACCEL_BIAS, 0x9a, 12, finite),
+    of_dm(dm::GYRO_BIAS, dm::GYRO_BIAS_REPLY, 12, finite),
+    of_dm(dm::HARD_IRON, 0x9c, 12, finite),
+    of_dm(dm::SOFT_IRON, 0x9d, 36, finite),
+    of_dm(dm::CONING, 0x9e, 1, flag),
+    setting((set::THREE_DM, dm::COMPLEMENTARY), 0x97, 10, complementary, false),
+    of_filter(filter::SENSOR_TO_VEHICLE, 0x81, 12, finite),
+    of_filter(filter::HEADING_SOURCE, 0x87, 1, heading_source),
+    of_filter(filter::AUTO_INIT, 0x88, 1, flag),
+    of_filter(filter::REFERENCE_POSITION, 0x90, 25, place),
+    of_filter(filter::DECLINATION, 0xb2, 5, source),
+    tuning(0x10, 0x80, 1, dynamics_mode),
+    tuning(0x14, 0x84, 2, any),
+    tuning(0x1a, 0x89, 12, positive),
+    tuning(0x1b, 0x8a, 12, positive),
+    tuning(0x1c, 0x8b, 24, model),
+    tuning(0x1d, 0x8c, 24, model),
+    tuning(0x20, 0x8e, 5, threshold),
+    tuning(0x25, 0x92, 1, flag),
+    tuning(0x28, 0x93, 12, positive),
+    tuning(0x2b, 0x96, 12, positive),
+    tuning(0x2c, 0x97, 36, positive),
+    tuning(0x41, 0xb0, 2, any),
+    tuning(0x42, 0xb1, 12, positive),
+    tuning(0x44, 0xb3, 25, adaptive),
+    tuning(0x45, 0xb4, 25, adaptive),
+    tuning(0x46, 0xb5, 17, adaptive),
+    // The inclination and magnitude of the field serve the rejection of disturbed fields only.
+    tuning(0x4c, 0xbc, 5, source),
+    tuning(0x4d, 0xbd, 5, source),
+];
+
+fn floats(data: &[u8]) -> impl Iterator<Item = f32> + '_ {
+    data.as_chunks::<4>().0.iter().map(|bytes| f32::from_be_bytes(*bytes))
+}
+
+fn any(_: &[u8]) -> bool {
+    true
+}
+
+fn flag(data: &[u8]) -> bool {
+    data[0] <= 1
+}
+
+fn finite(data: &[u8]) -> bool {
+    floats(data).all(f32::is_finite)
+}
+
+fn positive(data: &[u8]) -> bool {
+    floats(data).all(|x| x.is_finite() && x > 0.0)
+}
+
+/// Three inverse times, three noises.
+fn model(data: &[u8]) -> bool {
+    finite(data) && positive(&data[12..])
+}
+
+fn threshold(data: &[u8]) -> bool {
+    flag(data) && floats(&data[1..]).all(|x| x.is_finite() && x >= 0.0)
+}
+
+fn adaptive(data: &[u8]) -> bool {
+    data[0] <= 2 && finite(&data[1..])
+}
+
+/// 1 none, 2 World Magnetic Model, 3 the value that follows.
+fn source(data: &[u8]) -> bool {
+    (1..=3).contains(&data[0]) && finite(&data[1..])
+}
+
+fn dynamics_mode(data: &[u8]) -> bool {
+    (1..=4).contains(&data[0])
+}
+
+/// None, magnetometer, external: the unit has no GNSS receiver.
+fn heading_source(data: &[u8]) -> bool {
+    matches!(data[0], 0 | 1 | 3)
+}
+
+/// Time constants from 1 to 1000 s.
+fn complementary(data: &[u8]) -> bool {
+    data[0] <= 1 && data[1] <= 1 && floats(&data[2..]).all(|x| (1.0..=1000.0).contains(&x))
+}
+
+fn place(data: &[u8]) -> bool {
+    let [latitude, longitude, altitude] = doubles(&data[1..]);
+    data[0] <= 1 && latitude.abs() <= 90.0 && longitude.abs() <= 180.0 && altitude.is_finite()
+}
+
+fn doubles(data: &[u8]) -> [f64; 3] {
+    let mut values = data.as_chunks::<8>().0.iter().map(|bytes| f64::from_be_bytes(*bytes));
+    std::array::from_fn(|_| values.next().unwrap_or(f64::NAN))
+}
+
+/// The table's entry for a command.
+pub fn find(descriptor_set: u8, command: u8) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|s| s.command == (descriptor_set, command))
+}
+
+/// Values by command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values(BTreeMap<(u8, u8), Vec<u8>>);
+
+impl Values {
+    /// As the factory set them; `is_magnetic` if headings count from magnetic north at first.
+    pub fn factory(answers: &MipAnswers, is_magnetic: bool) -> Self {
+        let mut all: BTreeMap<_, _> =
+            SETTINGS.iter().map(|s| (s.command, vec![0; s.length])).collect();
+        let mut put = |command, value: Vec<u8>| all.insert(command, value);
+        let identity = DMat3::IDENTITY.to_cols_array().map(|x| (x as f32).to_be_bytes());
+        put((set::THREE_DM, dm::SOFT_IRON), identity.concat());
+        put((set::THREE_DM, dm::CONING), vec![1]);
+        let ten_seconds = 10f32.to_be_bytes();
+        put((set::THREE_DM, dm::COMPLEMENTARY), [&[1, 1][..], &ten_seconds, &ten_seconds].concat());
+        put((set::FILTER, filter::HEADING_SOURCE), vec![1]);
+        put((set::FILTER, filter::AUTO_INIT), vec![1]);
+        let declination = if is_magnetic { 1 } else { 2 };
+        put((set::FILTER, filter::DECLINATION), vec![declination, 0, 0, 0, 0]);
+        for of_the_field in [0x4c, 0x4d] {
+            put((set::FILTER, of_the_field), vec![2, 0, 0, 0, 0]);
+        }
+        for (_, id, _) in MIP_TUNING {
+            let length = find(set::FILTER, id).map_or(0, |s| s.length);
+            let text = answers.tuning.get(&id).map_or("", String::as_str);
+            let values: Vec<f64> = text.split(',').filter_map(|x| x.trim().parse().ok()).collect();
+            // A whole number comes first where the floats leave bytes.
+            let head = if length < 4 { length } else { length % 4 };
+            let (first, rest) = values.split_at(usize::from(head > 0).min(values.len()));
+            let mut bytes: Vec<u8> = match (head, first) {
+                (1, [x]) => vec![*x as u8],
+                (2, [x]) => (*x as u16).to_be_bytes().to_vec(),
+                _ => Vec::new(),
+            };
+            bytes.extend(rest.iter().flat_map(|x| (*x as f32).to_be_bytes()));
+            bytes.resize(length, 0);
+            all.insert((set::FILTER, id), bytes);
+        }
+        Self(all)
+    }
+
+    fn raw(&self, command: (u8, u8)) -> &[u8] {
+        self.0.get(&command).map_or(&[], Vec::as_slice)
+    }
+
+    /// Replaces a value that the unit itself has found.
+    pub fn put_floats(&mut self, command: (u8, u8), values: &[f64]) {
+        let bytes = values.iter().flat_map(|x| (*x as f32).to_be_bytes()).collect();
+        self.0.insert(command, bytes);
+    }
+
+    /// The first byte of a setting.
+    pub fn byte(&self, command: (u8, u8)) -> u8 {
+        self.raw(command).first().copied().unwrap_or(0)
+    }
+
+    /// A float of a setting, from byte `at` on.
+    pub fn float(&self, command: (u8, u8), at: usize) -> f64 {
+        floats(&self.raw(command)[at..]).next().map_or(0.0, f64::from)
+    }
+
+    /// A setting of three floats.
+    pub fn vector(&self, command: (u8, u8)) -> DVec3 {
+        let mut values = floats(self.raw(command)).map(f64::from);
+        DVec3::from_array(std::array::from_fn(|_| values.next().unwrap_or(0.0)))
+    }
+
+    /// A setting of nine floats, row by row.
+    pub fn matrix(&self, command: (u8, u8)) -> DMat3 {
+        let mut values = floats(self.raw(command)).map(f64::from);
+        DMat3::from_cols_array(&std::array::from_fn(|_| values.next().unwrap_or(0.0))).transpose()
+    }
+
+    /// Latitude, longitude and height of the reference position, if it is enabled.
+    pub fn reference_position(&self) -> Option<[f64; 3]> {
+        let raw = self.raw((set::FILTER, filter::REFERENCE_POSITION));
+        (raw.first() == Some(&1)).then(|| doubles(&raw[1..]))
+    }
+}
+
+/// The three copies of the values: in force, for the next start, of the factory.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// In force.
+    pub current: Values,
+    /// What a start takes.
+    pub saved: Values,
+    /// What "default" takes.
+    pub factory: Values,
+}
+
+impl Memory {
+    /// A new unit's.
+    pub fn new(factory: Values) -> Self {
+        Self { current: factory.clone(), saved: factory.clone(), factory }
+    }
+
+    /// Carries out `function, value` on a setting.
+    ///
+    /// # Errors
+    /// A code of [`reply`].
+    pub fn obey(&mut self, setting: &Setting, data: &[u8]) -> Result<Vec<Field>, u8> {
+        let command = setting.command;
+        let copy = |from: &Values, to: &mut Values| {
+            to.0.insert(command, from.raw(command).to_vec());
+        };
+        match data {
+            [function::WRITE, value @ ..] => {
+                if value.len() != setting.length || !(setting.check)(value) {
+                    return Err(reply::BAD_PARAMETER);
+                }
+                self.current.0.insert(command, value.to_vec());
+            }
+            [function::READ, ..] => {
+                return Ok(vec![Field::new(setting.reply, self.current.raw(command))]);
+            }
+            [function::SAVE, ..] => copy(&self.current, &mut self.saved),
+            [function::LOAD, ..] => copy(&self.saved, &mut self.current),
+            [function::DEFAULT, ..] => copy(&self.factory, &mut self.current),
+            _ => return Err(reply::BAD_PARAMETER),
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,38 @@
+//! What a host sets of a 3DM's streams and filters, and may save.
+
+/// The setting of one quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LowPass {
+    /// Whether the quantity is filtered.
+    pub is_on: bool,
+    /// The host's corner instead of half the rate of the format.
+    pub is_manual: bool,
+    /// -3 dB, Hz.
+    pub corner_hz: f32,
+}
+
+impl LowPass {
+    /// As the factory set it.
+    pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
+
+    /// Whether it follows the format.
+    pub fn is_automatic(&self) -> bool {
+        self.is_on && !self.is_manual
+    }
+}
+
+/// Fields with their decimations.
+pub type Format = Vec<(u8, u16)>;
+
+/// What a host sets and may save, besides what [`super::settings`] holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MipSettings {
+    /// Of the sensors' and the filter's stream.
+    pub formats: [Format; 2],
+    /// Which streams are on.
+    pub is_on: [bool; 2],
+    /// Bits a second.
+    pub baud_rate: u32,
+    /// By [`super::low_pass::QUANTITIES`].
+    pub low_pass: [LowPass; 4],
+}

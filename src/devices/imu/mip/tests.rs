@@ -1,0 +1,382 @@
+//! Every command of a 3DM has its effect, or is a setting that the documents say is stored only.
+
+use glam::DVec3;
+
+use super::commands::{COMMANDS, WITHOUT_EFFECT, dm, filter};
+use super::settings::SETTINGS;
+use crate::devices::Output;
+use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken};
+use crate::wire::framer::Framer;
+use crate::wire::mip::{Field, Mip, Packet, reply, set};
+
+const READ: u8 = 2;
+
+fn request(descriptor_set: u8, descriptor: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Packet::new(descriptor_set, [Field::new(descriptor, data)]).emit(&mut bytes);
+    bytes
+}
+
+/// What comes back to a command within 60 ms.
+fn ask(bench: &mut Bench, (descriptor_set, descriptor): (u8, u8), data: &[u8]) -> Vec<Field> {
+    bench.sent.clear();
+    bench.say(&request(descriptor_set, descriptor, data));
+    bench.run(60);
+    let packets = Framer::new(Mip).frames(&bench.bytes());
+    let mut answers = packets.into_iter().filter(|p| p.descriptor_set == descriptor_set);
+    answers.next().map(|p| p.fields).unwrap_or_default()
+}
+
+fn write(values: &[f32]) -> Vec<u8> {
+    [1].into_iter().chain(values.iter().flat_map(|x| x.to_be_bytes())).collect()
+}
+
+fn flagged(flag: u8, values: &[f32]) -> Vec<u8> {
+    [1, flag].into_iter().chain(values.iter().flat_map(|x| x.to_be_bytes())).collect()
+}
+
+/// A unit that streams all its fields ten times a second.
+fn unit() -> Bench {
+    let mut bench = Bench::new("microstrain-3dmgx5", |_, _| {});
+    bench.truth = shaken;
+    bench.run(100);
+    for (command, wanted, decimation) in
+        [(dm::SENSOR_FORMAT, set::SENSOR_DATA, 100u16), (dm::FILTER_FORMAT, set::FILTER_DATA, 50)]
+    {
+        let fields: Vec<u8> =
+            super::DATA.iter().filter(|(_, s, _)| *s == wanted).map(|(.., d)| *d).collect();
+        let mut data = vec![1, fields.len() as u8];
+        for d in fields {
+            data.push(d);
+            data.extend(decimation.to_be_bytes());
+        }
+        assert_eq!(ask(&mut bench, (set::THREE_DM, command), &data), [Field::ack(command, 0)]);
+    }
+    bench
+}
+
+/// The packets of data of the next seconds.
+fn stream(bench: &mut Bench, ms: u64) -> Vec<Packet> {
+    bench.sent.clear();
+    bench.run(ms);
+    let packets = Framer::new(Mip).frames(&bench.bytes());
+    packets.into_iter().filter(|p| p.descriptor_set >= 0x80).collect()
+}
+
+/// The values of a field of the last packet that has it.
+fn values(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> Vec<f64> {
+    let fields = packets.iter().filter(|p| p.descriptor_set == descriptor_set);
+    let field = fields.flat_map(|p| &p.fields).rfind(|f| f.descriptor == descriptor);
+    let data = &field.expect("the field").data;
+    data.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_be_bytes(*b))).collect()
+}
+
+fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
+    DVec3::from_slice(&values(packets, descriptor_set, descriptor)[..3])
+}
+
+enum Proof {
+    /// The stream is another one than without the command.
+    Stream,
+    /// The answer has a field with what was asked for.
+    Answer,
+    /// The line runs at another rate.
+    Line,
+    /// Read back as written, and the documents say that it is stored only.
+    StoredOnly,
+    /// Acknowledged; the documents say that it does nothing.
+    Nothing,
+}
+
+struct Row {
+    command: (u8, u8),
+    data: Vec<u8>,
+    /// Commands before and after it, with and without it.
+    before: Vec<(u8, u8, Vec<u8>)>,
+    after: Vec<(u8, u8, Vec<u8>)>,
+    proof: Proof,
+}
+
+fn row(descriptor_set: u8, descriptor: u8, data: Vec<u8>, proof: Proof) -> Row {
+    let command = (descriptor_set, descriptor);
+    Row { command, data, before: Vec::new(), after: Vec::new(), proof }
+}
+
+fn rows() -> Vec<Row> {
+    use Proof::{Answer, Line, Nothing, StoredOnly, Stream};
+    let base = |d, proof| row(set::BASE, d, vec![], proof);
+    let dm = |d, data: Vec<u8>, proof| row(set::THREE_DM, d, data, proof);
+    let filter = |d, data: Vec<u8>, proof| row(set::FILTER, d, data, proof);
+    let stored = |d, data: Vec<u8>| row(set::FILTER, d, data, StoredOnly);
+    let idle = || (set::BASE, 0x02, vec![]);
+    let heading_source = |source: u8| (set::FILTER, filter::HEADING_SOURCE, vec![1, source]);
+    let reset = || (set::FILTER, filter::RESET, vec![]);
+    // Without automatic start the filter waits for a heading.
+    let waiting = || vec![(set::FILTER, filter::AUTO_INIT, vec![1, 0]), heading_source(0), reset()];
+    let heading = |x: f32| x.to_be_bytes().to_vec();
+    let external = [&0.7f32.to_be_bytes()[..], &0.1f32.to_be_bytes(), &[1]].concat();
+    let timed = [&[0; 10][..], &external].concat();
+    let mut rows = vec![
+        base(0x01, Nothing),
+        base(0x02, Stream),
+        base(0x03, Answer),
+        base(0x04, Answer),
+        base(0x05, Answer),
+        Row { before: vec![idle()], ..base(0x06, Stream) },
+        base(0x7e, Stream),
+        dm(0x01, vec![0, 0], Answer),
+        dm(0x03, vec![0, 0], Answer),
+        dm(0x06, vec![], Answer),
+        dm(0x08, vec![1, 1, 0x05, 0, 50], Stream),
+        dm(0x0a, vec![1, 1, 0x05, 0, 50], Stream),
+        dm(0x0b, vec![], Answer),
+        dm(0x0d, vec![0x80, 0, 0], Answer),
+        dm(0x0e, vec![0x82], Answer),
+        dm(0x0f, vec![1, 0x80, 1, 0x06, 0, 50], Stream),
+        dm(0x11, vec![1, 1, 0], Stream),
+        dm(0x30, vec![5], Stream),
+        dm(0x37, write(&[0.1, 0.2, 0.3]), Stream),
+        dm(0x38, write(&[0.1, 0.2, 0.3]), Stream),
+        dm(0x39, vec![0x03, 0xe8], Stream),
+        dm(0x3a, write(&[0.1, 0.0, 0.0]), Stream),
+        dm(0x3b, write(&[1.0, 0.1, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 1.0]), Stream),
+        dm(0x3e, vec![1, 0], Stream),
+        dm(0x40, [&[1][..], &230_400u32.to_be_bytes()].concat(), Line),
+        dm(0x50, vec![1, 0x04, 1, 1, 0, 5, 0], Stream),
+        dm(0x51, [&[1, 0, 1][..], &20f32.to_be_bytes(), &30f32.to_be_bytes()].concat(), StoredOnly),
+        dm(0x52, vec![2, 1], Answer),
+        dm(0x53, vec![2], Answer),
+        dm(0x54, [&[1, 0x80, 0x05, 1, 1][..], &5f32.to_be_bytes()].concat(), Stream),
+        filter(0x01, vec![], Stream),
+        filter(0x11, write(&[0.1, 0.2, 0.3]), Stream),
+        Row { before: vec![heading_source(3)], ..filter(0x17, external, Stream) },
+        filter(0x18, vec![1, 0], Stream),
+        Row { after: vec![reset()], ..filter(0x19, vec![1, 0], Stream) },
+        Row { before: vec![heading_source(3)], ..filter(0x1f, timed, Stream) },
+        filter(0x21, vec![1, 7], Stream),
+        filter(0x23, vec![], Nothing),
+        filter(
+            0x26,
+            [&[1, 1][..], &[60.0f64, 20.0, 0.0].map(f64::to_be_bytes).concat()].concat(),
+            Stream,
+        ),
+        filter(0x27, vec![1], Nothing),
+        filter(0x43, flagged(3, &[0.5]), Stream),
+        stored(0x10, vec![1, 2]),
+        stored(0x14, vec![1, 0, 3]),
+        stored(0x1a, write(&[0.3; 3])),
+        stored(0x1b, write(&[0.3; 3])),
+        stored(0x1c, write(&[0.3; 6])),
+        stored(0x1d, write(&[0.3; 6])),
+        stored(0x20, flagged(1, &[0.1])),
+        stored(0x25, vec![1, 1]),
+        stored(0x28, write(&[0.3; 3])),
+        stored(0x2b, write(&[0.3; 3])),
+        stored(0x2c, write(&[0.3; 9])),
+        stored(0x41, vec![1, 0, 1]),
+        stored(0x42, write(&[0.3; 3])),
+        stored(0x44, flagged(1, &[0.3; 6])),
+        stored(0x45, flagged(1, &[0.3; 6])),
+        stored(0x46, flagged(1, &[0.3; 4])),
+        stored(0x4c, flagged(3, &[1.1])),
+        stored(0x4d, flagged(3, &[0.5])),
+    ];
+    let attitude = [0.0f32, 0.0, 1.0].map(f32::to_be_bytes).concat();
+    for (command, data) in [(0x02, attitude), (0x03, heading(1.0)), (0x04, heading(0.1))] {
+        rows.push(Row { before: waiting(), ..filter(command, data, Stream) });
+    }
+    rows
+}
+
+#[test]
+fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+    let known: Vec<(u8, u8)> =
+        COMMANDS.into_iter().chain(SETTINGS.iter().map(|s| s.command)).collect();
+    let rows = rows();
+    for command in &known {
+        assert!(rows.iter().any(|row| row.command == *command), "{command:02x?} has no row");
+    }
+    for row in rows {
+        let name = format!("0x{:02X} 0x{:02X}", row.command.0, row.command.1);
+        assert!(known.contains(&row.command), "{name} is not listed");
+        let [with, without] = [true, false].map(|is_said| {
+            let mut bench = unit();
+            let say = |bench: &mut Bench, (s, d, data): &(u8, u8, Vec<u8>)| {
+                assert_eq!(ask(bench, (*s, *d), data)[0], Field::ack(*d, 0), "{name}");
+            };
+            row.before.iter().for_each(|command| say(&mut bench, command));
+            let answer = if is_said {
+                ask(&mut bench, row.command, &row.data)
+            } else {
+                bench.run(60);
+                Vec::new()
+            };
+            row.after.iter().for_each(|command| say(&mut bench, command));
+            let lines: Vec<u32> = (bench.sent.iter())
+                .filter_map(|t| match &t.output {
+                    Output::Line(line) => Some(line.baud),
+                    _ => None,
+                })
+                .collect();
+            let packets = stream(&mut bench, 2500);
+            (bench, answer, lines, packets)
+        });
+        let (mut bench, answer, lines, packets) = with;
+        if row.command != (set::THREE_DM, dm::CAPTURE_GYRO_BIAS) {
+            assert_eq!(answer[0], Field::ack(row.command.1, reply::OK), "{name}");
+        }
+        match row.proof {
+            Proof::Stream => assert_ne!(packets, without.3, "{name} changes nothing"),
+            Proof::Answer => {
+                let behind = answer.len() > 1 || matches!(row.command.1, 0x01 | 0x03 | 0x0d);
+                assert!(behind, "{name}: {answer:?}");
+            }
+            Proof::Line => assert_eq!(lines, [230_400], "{name}"),
+            Proof::StoredOnly => {
+                assert_eq!(packets, without.3, "{name} changes the stream");
+                assert!(documented_as_stored_only("MicroStrain 3DM-GX5-25", &name), "{name}");
+                let setting = super::settings::find(row.command.0, row.command.1).unwrap();
+                assert!(!setting.has_effect, "{name}");
+                let read = ask(&mut bench, row.command, &[READ]);
+                assert_eq!(read[1].data, row.data[1..], "{name}");
+            }
+            Proof::Nothing => {
+                assert_eq!(packets, without.3, "{name} changes the stream");
+                if row.command != (set::BASE, 0x01) {
+                    assert!(WITHOUT_EFFECT.contains(&row.command), "{name}");
+                    assert!(documented_as_stored_only("MicroStrain 3DM-GX5-25", &name), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_are_read_back_saved_and_refused() {
+    let mut bench = unit();
+    for row in rows() {
+        let Some(setting) = super::settings::find(row.command.0, row.command.1) else { continue };
+        let command = row.command;
+        let factory = ask(&mut bench, command, &[READ])[1].clone();
+        assert_eq!(ask(&mut bench, command, &row.data), [Field::ack(command.1, 0)]);
+        let read = ask(&mut bench, command, &[READ]);
+        assert_eq!(read[1], Field::new(setting.reply, &row.data[1..]), "{command:02x?}");
+        // Too short, and no such function.
+        for wrong in [&row.data[..row.data.len() - 1], &[9]] {
+            let refused = ask(&mut bench, command, wrong);
+            assert_eq!(refused, [Field::ack(command.1, reply::BAD_PARAMETER)], "{command:02x?}");
+        }
+        // Saved, changed, loaded.
+        assert_eq!(ask(&mut bench, command, &[3])[0].data[1], 0);
+        assert_eq!(ask(&mut bench, command, &[5])[0].data[1], 0);
+        assert_eq!(ask(&mut bench, command, &[READ])[1], factory);
+        assert_eq!(ask(&mut bench, command, &[4])[0].data[1], 0);
+        assert_eq!(ask(&mut bench, command, &[READ])[1].data, row.data[1..]);
+        ask(&mut bench, command, &[5]);
+    }
+    // Limits.
+    for (command, data) in [
+        ((set::FILTER, 0x1b), write(&[0.1, 0.0, 0.1])),
+        ((set::FILTER, 0x18), vec![1, 2]),
+        ((set::FILTER, 0x43), flagged(4, &[0.0])),
+        ((set::THREE_DM, 0x39), vec![0, 10]),
+        ((set::THREE_DM, 0x50), vec![1, 0x04, 1, 1, 0x10, 0, 0]),
+        ((set::THREE_DM, 0x52), vec![1, 2, 2]),
+        ((set::THREE_DM, 0x53), vec![4]),
+    ] {
+        let refused = ask(&mut bench, command, &data);
+        assert_eq!(refused, [Field::ack(command.1, reply::BAD_PARAMETER)], "{command:02x?}");
+    }
+    // The filter runs: it takes no start values; headings from outside are not its source.
+    let heading = 1f32.to_be_bytes();
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x03), &heading)[0].data, [0x03, reply::FAILED]);
+    let external = [&heading[..], &heading, &[1]].concat();
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data, [0x17, reply::FAILED]);
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x12), &[2])[0].data, [0x12, reply::UNKNOWN_COMMAND]);
+}
+
+#[test]
+fn biases_are_subtracted_and_axes_turned() {
+    let mut bench = unit();
+    bench.truth = crate::devices::imu::tests::truth;
+    bench.run(300);
+    let before = stream(&mut bench, 500);
+    let [force, rate, mag] = [4, 5, 6].map(|d| vector(&before, set::SENSOR_DATA, d));
+    ask(&mut bench, (set::THREE_DM, 0x37), &write(&[0.1, 0.2, 0.3]));
+    ask(&mut bench, (set::THREE_DM, 0x3a), &write(&[0.01, 0.02, 0.03]));
+    // A mean of one second is the rate itself, and the rate is zero from then on.
+    bench.sent.clear();
+    bench.say(&request(set::THREE_DM, 0x39, &[0x03, 0xe8]));
+    bench.run(1100);
+    let packets = Framer::new(Mip).frames(&bench.bytes());
+    let answers: Vec<_> = packets.iter().filter(|p| p.descriptor_set == set::THREE_DM).collect();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert_eq!(answers[0].fields[0], Field::ack(0x39, 0));
+    let found: Vec<f64> = answers[0].fields[1].f32s().unwrap().into_iter().map(f64::from).collect();
+    assert!((DVec3::from_slice(&found) - rate).length() < 1e-6, "{found:?} {rate}");
+    // A quarter turn to the right: the vehicle's forward is the sensor's right.
+    ask(&mut bench, (set::FILTER, 0x11), &write(&[0.0, 0.0, std::f32::consts::FRAC_PI_2]));
+    bench.run(200);
+    let after = stream(&mut bench, 500);
+    let turned = |v: DVec3| DVec3::new(v.y, -v.x, v.z);
+    let [force_now, rate_now, mag_now] = [4, 5, 6].map(|d| vector(&after, set::SENSOR_DATA, d));
+    assert!((force_now - turned(force - DVec3::new(0.1, 0.2, 0.3))).length() < 1e-5, "{force_now}");
+    assert!(rate_now.length() < 1e-6, "{rate_now}");
+    assert!((mag_now - turned(mag - DVec3::new(0.01, 0.02, 0.03))).length() < 1e-5, "{mag_now}");
+    // The vehicle heads 90 degrees more; the older filter of set 0x80 stays in the sensor's axes.
+    let heading = |packets: &[Packet]| vector(packets, set::FILTER_DATA, 5).z.to_degrees();
+    assert!((heading(&before) - 60.0).abs() < 1e-3 && (heading(&after) - 150.0).abs() < 1e-3);
+    let older = vector(&after, set::SENSOR_DATA, 0x0c).z.to_degrees();
+    assert!((older - 60.0).abs() < 1e-3, "{older}");
+    // Tared, it points north.
+    ask(&mut bench, (set::FILTER, 0x21), &[1, 7]);
+    bench.run(200);
+    assert!(vector(&stream(&mut bench, 300), set::FILTER_DATA, 5).length() < 1e-3);
+}
+
+#[test]
+fn the_filter_initialises_and_its_heading_counts_from_its_source() {
+    let state = |packets: &[Packet]| {
+        let status = packets.iter().filter(|p| p.descriptor_set == set::FILTER_DATA);
+        status
+            .flat_map(|p| &p.fields)
+            .filter(|f| f.descriptor == 0x10)
+            .map(|f| f.data[1])
+            .collect::<Vec<_>>()
+    };
+    let heading = |packets: &[Packet]| vector(packets, set::FILTER_DATA, 5).z;
+    let mut bench = unit();
+    // The maker's example: magnetometer, automatic start, reset; initialisation, then a solution.
+    ask(&mut bench, (set::FILTER, 0x18), &[1, 1]);
+    ask(&mut bench, (set::FILTER, 0x19), &[1, 1]);
+    ask(&mut bench, (set::FILTER, 0x01), &[]);
+    let states = state(&stream(&mut bench, 2000));
+    assert_eq!((states[0], *states.last().unwrap()), (1, 2), "{states:?}");
+    // Without automatic start it waits until it is told a heading.
+    ask(&mut bench, (set::FILTER, 0x18), &[1, 3]);
+    ask(&mut bench, (set::FILTER, 0x19), &[1, 0]);
+    ask(&mut bench, (set::FILTER, 0x01), &[]);
+    let waiting = stream(&mut bench, 3000);
+    assert_eq!(state(&waiting).last(), Some(&1));
+    assert_eq!(vector(&waiting, set::FILTER_DATA, 5), DVec3::ZERO);
+    ask(&mut bench, (set::FILTER, 0x03), &1.25f32.to_be_bytes());
+    bench.run(200);
+    assert!((heading(&stream(&mut bench, 300)) - 1.25).abs() < 1e-6);
+    // A heading from outside moves it.
+    let external = [&(-2.0f32).to_be_bytes()[..], &0.1f32.to_be_bytes(), &[1]].concat();
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data[1], 0);
+    bench.run(200);
+    assert!((heading(&stream(&mut bench, 300)) + 2.0).abs() < 1e-6);
+    // With the declination unknown, a true heading is of no use.
+    ask(&mut bench, (set::FILTER, 0x43), &flagged(1, &[0.0]));
+    assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data[1], reply::FAILED);
+    // The magnetometer again; a declination of the host's is added to the magnetic heading.
+    bench.truth = crate::devices::imu::tests::truth;
+    ask(&mut bench, (set::FILTER, 0x18), &[1, 1]);
+    bench.run(300);
+    let magnetic = heading(&stream(&mut bench, 300));
+    ask(&mut bench, (set::FILTER, 0x43), &flagged(3, &[0.5]));
+    bench.run(200);
+    let manual = heading(&stream(&mut bench, 300));
+    assert!((manual - magnetic - 0.5).abs() < 1e-5, "{manual} {magnetic}");
+}
