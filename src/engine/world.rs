@@ -11,7 +11,7 @@ use crate::sensors::Surroundings;
 use crate::sensors::lidar::Watch;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders;
-use crate::world::moving::MovingObject;
+use crate::world::moving::{Bodies, MovingObject};
 use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
 use crate::world::raycast::{BvhCaster, MovingCaster, RayCaster};
 use crate::world::scene::Scene;
@@ -73,8 +73,10 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     let terrain = follows.then(|| Terrain::new(&scene));
     let ground = terrain.as_ref().map(|t| t as &dyn GroundHeight);
     let trajectory = Trajectory::new(&rig.robot, &origin, ground)?;
+    let mut bodies = Bodies::default();
     let object = |config: &ObjectConfig| {
-        MovingObject::new(config, &origin, ground)
+        bodies
+            .object(config, &origin, ground)
             .map_err(|error| SetupError::Object { object: Box::new(config.clone()), error })
     };
     let mut objects = rig.world.objects.iter().map(object).collect::<Result<Vec<_>, _>>()?;

@@ -6,11 +6,10 @@ use glam::{DAffine3, DVec3};
 
 use super::builtin::bodies;
 use super::ground::GroundHeight;
-use super::loaders::{self, SceneError};
+use super::loaders::{self, Fault, Place, Problem, SceneError};
 use super::raycast::{BuildError, BvhCaster};
 use super::scene::Scene;
 use super::trajectory::{Trajectory, TrajectoryError};
-use crate::config::rig::SceneSource;
 use crate::config::rig::objects::{ObjectBody, ObjectConfig};
 use crate::config::rig::schedule::Schedule;
 use crate::frames::{Body, GeoOrigin, Transform, World};
@@ -25,7 +24,7 @@ pub struct MovingObject {
     /// Windows of time in which it exists; empty means always.
     pub shown: Vec<Schedule>,
     /// Casts rays into its body, in the body's frame.
-    pub(super) caster: BvhCaster,
+    pub(super) caster: Arc<BvhCaster>,
     /// Centre of a bounding ball, in the body's frame.
     pub(super) centre: DVec3,
     pub(super) radius_m: f64,
@@ -45,6 +44,76 @@ pub enum ObjectError {
     Trajectory(#[from] TrajectoryError),
 }
 
+/// A body that is ready for ray casting.
+#[derive(Clone)]
+struct Solid {
+    caster: Arc<BvhCaster>,
+    centre: DVec3,
+    radius_m: f64,
+}
+
+impl Solid {
+    fn new(scene: Scene) -> Result<Self, BuildError> {
+        let (centre, radius_m) = ball(&scene);
+        Ok(Self { caster: Arc::new(BvhCaster::new(Arc::new(scene))?), centre, radius_m })
+    }
+}
+
+/// The bodies of a world's objects: equal ones are loaded once, and all are small enough together.
+#[derive(Default)]
+pub struct Bodies {
+    known: Vec<(ObjectBody, Solid)>,
+    stored: u64,
+}
+
+impl Bodies {
+    /// As [`MovingObject::new`].
+    ///
+    /// # Errors
+    /// What is wrong with the mesh or the trajectory, or that all meshes together are too large.
+    pub fn object(
+        &mut self,
+        config: &ObjectConfig,
+        geo: &GeoOrigin,
+        ground: Option<&dyn GroundHeight>,
+    ) -> Result<MovingObject, ObjectError> {
+        let trajectory = Trajectory::new(&config.motion, geo, ground)?;
+        let body = match self.known.iter().find(|(body, _)| *body == config.body) {
+            Some((_, solid)) => solid.clone(),
+            None => self.load(&config.body)?,
+        };
+        Ok(MovingObject::with(&config.name, &body, trajectory))
+    }
+
+    /// Bodies that were loaded, each once.
+    pub fn loaded(&self) -> usize {
+        self.known.len()
+    }
+
+    fn load(&mut self, body: &ObjectBody) -> Result<Solid, ObjectError> {
+        let scene = match body {
+            ObjectBody::BuiltIn { shape, size_m, reflectance } => {
+                bodies::build(*shape, *size_m, *reflectance)
+            }
+            ObjectBody::File { path, body_from_mesh } => {
+                let scene = loaders::load_file(path, 0, &loaders::Disk)?;
+                let stored = scene.stored_triangles() + self.stored;
+                let limit = loaders::MAX_STORED as u64;
+                if stored > limit {
+                    let what = "triangles of all objects";
+                    let problem = Problem::TooMany { what, count: stored, limit };
+                    return Err(SceneError::from(Fault::new(Place::of(path), problem)).into());
+                }
+                placed(scene, body_from_mesh)
+            }
+        };
+        self.stored += scene.stored_triangles();
+        let solid = Solid::new(scene)?;
+        self.known.push((body.clone(), solid.clone()));
+        Ok(solid)
+    }
+}
+
 impl MovingObject {
     /// Loads the body of `config` and makes its trajectory; `geo` and `ground` are as for
     /// [`Trajectory::new`].
@@ -56,17 +125,7 @@ impl MovingObject {
         geo: &GeoOrigin,
         ground: Option<&dyn GroundHeight>,
     ) -> Result<Self, ObjectError> {
-        let scene = match &config.body {
-            ObjectBody::BuiltIn { shape, size_m, reflectance } => {
-                bodies::build(*shape, *size_m, *reflectance)
-            }
-            ObjectBody::File { path, body_from_mesh } => {
-                let source = SceneSource::File { path: path.clone(), seed: 0 };
-                placed(loaders::load(&source)?, body_from_mesh)
-            }
-        };
-        let trajectory = Trajectory::new(&config.motion, geo, ground)?;
-        Ok(Self::of(&config.name, scene, trajectory)?)
+        Bodies::default().object(config, geo, ground)
     }
 
     /// An object called `name` whose body is `scene`, in the body's frame.
@@ -74,9 +133,12 @@ impl MovingObject {
     /// # Errors
     /// No tree can be built of the scene.
     pub fn of(name: &str, scene: Scene, trajectory: Trajectory) -> Result<Self, BuildError> {
-        let (centre, radius_m) = ball(&scene);
-        let caster = BvhCaster::new(Arc::new(scene))?;
-        Ok(Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m })
+        Ok(Self::with(name, &Solid::new(scene)?, trajectory))
+    }
+
+    fn with(name: &str, body: &Solid, trajectory: Trajectory) -> Self {
+        let Solid { caster, centre, radius_m } = body.clone();
+        Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m }
     }
 
     /// Its pose at `at`.

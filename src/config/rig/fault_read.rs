@@ -8,6 +8,9 @@ use super::wire_fault_read::{WireKind, details};
 use crate::config::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
 use crate::config::toml::reader::{Field, TableReader, Text};
 
+/// Most faults of a rig; one that repeats has a schedule.
+const MAX_FAULTS: usize = 1000;
+
 /// What a fault can be, before its own keys are read.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -55,7 +58,7 @@ pub fn faults(
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let (items, _) = field.array("any number of [[fault]]")?;
+    let (items, _) = field.array_up_to(MAX_FAULTS, FORMAT, "up to 1000 of [[fault]]")?;
     let kinds = kinds(catalogue);
     let mut names: Vec<Text> = Vec::new();
     let faults: Vec<_> = items

@@ -14,6 +14,9 @@ const FORMAT: &str = "the rig format, [[world.object]]";
 const TRAJECTORY_EXAMPLE: &str = "{ kind = \"line\", speed_m_s = 20.0 }";
 const MESH_POSE_EXAMPLE: &str = "{ roll_pitch_yaw_deg = [0.0, 0.0, 90.0] }";
 
+/// Most objects of a world, each of which is looked at for every pulse.
+const MAX_OBJECTS: usize = 1000;
+
 /// Extensions of mesh files.
 const MESH_EXTENSIONS: [&str; 5] = ["gltf", "glb", "obj", "ply", "stl"];
 
@@ -22,7 +25,11 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let (items, _) = field.array("any number of [[world.object]]")?;
+    let (items, _) = field.named("world.object").array_up_to(
+        MAX_OBJECTS,
+        FORMAT,
+        "up to 1000 of [[world.object]]",
+    )?;
     let mut names: Vec<Text> = Vec::new();
     let objects: Vec<_> = items
         .iter()

@@ -8,7 +8,7 @@ use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, Text, nearest};
 
 /// Who sets the limits of a rig that nothing else sets.
-const FORMAT: &str = "the rig format";
+pub(crate) const FORMAT: &str = "the rig format";
 
 /// A name that files get; `whose` it is, as in "a device's".
 pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {

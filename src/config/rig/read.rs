@@ -1,6 +1,6 @@
 //! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
 
-use super::parts::{file_name, seed_limit};
+use super::parts::{FORMAT, file_name, seed_limit};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";
 const MOUNT_EXAMPLE: &str =
     "{ translation_m = [0.0, 0.0, 2.0], roll_pitch_yaw_deg = [0.0, 0.0, 0.0] }";
+
+/// Most devices of a rig, each of which has threads and a link of its own.
+const MAX_DEVICES: usize = 256;
 
 /// Where World stands when a rig does not say: Mississippi, by the courtyard's authors.
 const DEFAULT_ORIGIN: Geodetic =
@@ -208,7 +211,7 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
 
 fn devices(field: &Field<'_>, catalogue: &Catalogue) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
-    let (items, place) = field.array(expected)?;
+    let (items, place) = field.array_up_to(MAX_DEVICES, FORMAT, expected)?;
     if items.is_empty() {
         field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
     }

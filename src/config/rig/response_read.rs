@@ -17,6 +17,8 @@ const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
 /// Larger patterns are no messages.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Most responses of a rig, each of which has a pattern that every message is searched for.
+const MAX_RESPONSES: usize = 1000;
 /// A device, and what is shown of it, marks packets with as many bits.
 const MAX_STIMULI: usize = 32;
 
@@ -79,7 +81,8 @@ fn tables<T>(
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let (items, _) = field.array(&format!("any number of [[{what}]]"))?;
+    let expected = format!("up to {MAX_RESPONSES} of [[{what}]]");
+    let (items, _) = field.array_up_to(MAX_RESPONSES, RESPONSE, &expected)?;
     let mut names: Vec<Text> = Vec::new();
     let read: Vec<_> = items
         .iter()

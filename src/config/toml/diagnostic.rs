@@ -15,7 +15,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
+};
 
 /// A text that was read, with the name messages call it by.
 #[derive(Debug)]
@@ -58,6 +60,11 @@ impl SourceFile {
         }
         let base_dir = path.parent().unwrap_or(Path::new(""));
         Ok(Self::new(name, text, base_dir))
+    }
+
+    /// The number of the line that byte `at` is in, from 1.
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
     }
 
     /// `path`, if relative from [`SourceFile::base_dir`].
@@ -108,6 +115,15 @@ impl Place {
         let end = text.floor_char_boundary(self.span.end).max(start);
         let line_end = text[start..].find(['\n', '\r']).map_or(text.len(), |i| start + i);
         start..end.min(line_end)
+    }
+
+    /// The line that is shown, without its end.
+    fn lines(&self) -> Range<usize> {
+        let text = &self.source.text;
+        let at = self.shown().start;
+        let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |i| at + i);
+        start..end
     }
 }
 
@@ -172,16 +188,18 @@ impl Diagnostic {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let mut group = Level::ERROR.primary_title(clean(&self.title)).elements(
-            self.primary.iter().map(|label| snippet(label, AnnotationKind::Primary, &self.related)),
-        );
+        let title = clean(&self.title);
+        let mut group = Group::with_title(Level::ERROR.primary_title(title));
+        if let Some(primary) = &self.primary {
+            group = group.elements(shown_text(primary, &self.related));
+        }
         let elsewhere = self.related.iter().filter(|related| {
             self.primary
                 .as_ref()
                 .is_none_or(|p| !Arc::ptr_eq(&p.place.source, &related.place.source))
         });
         for label in elsewhere {
-            group = group.element(snippet(label, AnnotationKind::Context, &[]));
+            group = group.elements(alone(label, AnnotationKind::Context));
         }
         for note in &self.notes {
             group = group.element(Level::NOTE.message(clean(note)));
@@ -193,21 +211,41 @@ impl Diagnostic {
     }
 }
 
+/// Faults that are kept and shown; further ones are counted only, so that a file with a fault in
+/// every line is read and answered in a time that grows with its length.
+const MAX_SHOWN: usize = 50;
+
 /// The faults that were found, of all files that were read.
 #[derive(Clone, Debug, Default, thiserror::Error)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    untold: usize,
 }
 
 impl Diagnostics {
-    /// Adds a fault.
+    /// Adds a fault, or counts it if there are many already.
     pub fn push(&mut self, fault: Diagnostic) {
-        self.list.push(fault);
+        if self.is_full() {
+            self.untold += 1;
+        } else {
+            self.list.push(fault);
+        }
+    }
+
+    /// Whether further faults are counted only.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= MAX_SHOWN
+    }
+
+    /// Counts `faults` that nobody needs to describe.
+    pub fn count(&mut self, faults: usize) {
+        self.untold += faults;
     }
 
     /// Adds all faults of `other`.
     pub fn append(&mut self, other: Diagnostics) {
-        self.list.extend(other.list);
+        self.untold += other.untold;
+        other.list.into_iter().for_each(|fault| self.push(fault));
     }
 
     /// Nothing is wrong.
@@ -215,17 +253,18 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// How many faults.
+    /// How many faults, those that are not shown included.
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.list.len() + self.untold
     }
 
-    /// The faults; those without a place get `place` and `text`.
-    pub fn into_placed(self, place: &Place, text: &str) -> impl Iterator<Item = Diagnostic> {
-        self.list.into_iter().map(move |mut fault| {
+    /// The same; faults without a place get `place` and `text`.
+    #[must_use]
+    pub fn placed(mut self, place: &Place, text: &str) -> Self {
+        for fault in &mut self.list {
             fault.primary.get_or_insert_with(|| Label { place: place.clone(), text: text.into() });
-            fault
-        })
+        }
+        self
     }
 
     /// The faults as text, file by file, each file's by place; with colours if `styled`.
@@ -248,14 +287,19 @@ impl Diagnostics {
             .collect();
         keyed.sort_by_key(|(key, _)| *key);
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
-        let parts: Vec<_> = keyed.iter().map(|(_, fault)| fault.render(&renderer)).collect();
+        let mut parts: Vec<_> = keyed.iter().map(|(_, fault)| fault.render(&renderer)).collect();
+        if self.untold > 0 {
+            let title = format!("{} more faults are not shown", self.untold);
+            let help = format!("mend the {MAX_SHOWN} above, then check again");
+            parts.push(Diagnostic::new(title).help(help).render(&renderer));
+        }
         parts.join("\n\n")
     }
 }
 
 impl From<Diagnostic> for Diagnostics {
     fn from(fault: Diagnostic) -> Self {
-        Self { list: vec![fault] }
+        Self { list: vec![fault], untold: 0 }
     }
 }
 
@@ -265,30 +309,88 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-fn snippet<'a>(
-    label: &'a Label,
-    kind: AnnotationKind,
-    related: &'a [Label],
-) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+/// The longest text that is given to the renderer with its lines whole, bytes: the renderer looks at
+/// all that it is given, for every fault anew.
+const MAX_WINDOW: usize = 16 << 10;
+/// What is shown of a longer line before and after the place, bytes.
+const CONTEXT: (usize, usize) = (40, 120);
+/// A line of a title, label or note is cut off after as many characters.
+const MAX_LINE: usize = 2000;
+
+/// The lines of `label` with those `related` places that are in the same text.
+fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     let source = &label.place.source;
-    let mut snippet = Snippet::source(source.text.as_str())
-        .path(source.name.as_str())
-        .annotation(kind.span(label.place.shown()).label(clean(&label.text)));
-    for other in related.iter().filter(|other| Arc::ptr_eq(&other.place.source, source)) {
-        snippet = snippet.annotation(
-            AnnotationKind::Context.span(other.place.shown()).label(clean(&other.text)),
-        );
+    let near = || related.iter().filter(|other| Arc::ptr_eq(&other.place.source, source));
+    let spans = std::iter::once(label).chain(near()).map(|l| l.place.lines());
+    let window = spans.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default();
+    if window.len() > MAX_WINDOW {
+        let others = near().flat_map(|other| alone(other, AnnotationKind::Context));
+        return alone(label, AnnotationKind::Primary).into_iter().chain(others).collect();
     }
-    snippet
+    let mut snippet = Snippet::source(&source.text[window.clone()])
+        .line_start(source.line_of(window.start))
+        .path(source.name.as_str())
+        .annotation(annotation(label, AnnotationKind::Primary, window.start));
+    for other in near() {
+        snippet = snippet.annotation(annotation(other, AnnotationKind::Context, window.start));
+    }
+    vec![snippet.into()]
 }
 
-/// Text that may quote a file, without control characters that would act on the terminal.
+/// The line of `label`, or what is around it if the line is long.
+fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
+    let source = &label.place.source;
+    let line = label.place.lines();
+    if line.len() <= MAX_WINDOW {
+        let snippet = Snippet::source(&source.text[line.clone()])
+            .line_start(source.line_of(line.start))
+            .path(source.name.as_str())
+            .annotation(annotation(label, kind, line.start));
+        return vec![snippet.into()];
+    }
+    let text = &source.text;
+    let at = label.place.shown().start;
+    let start = text.ceil_char_boundary(at.saturating_sub(CONTEXT.0).max(line.start));
+    let end = text.floor_char_boundary((at + CONTEXT.1).min(line.end)).max(at);
+    let number = source.line_of(at);
+    let column = text[line.start..at].chars().count() + 1;
+    let span = label.place.shown();
+    let span = span.start - start..span.end.min(end) - start;
+    vec![
+        Origin::path(source.name.as_str()).line(number).char_column(column).into(),
+        Snippet::source(&text[start..end])
+            .line_start(number)
+            .annotation(kind.span(span).label(clean(&label.text)))
+            .into(),
+    ]
+}
+
+/// The place of `label` in a text that begins at byte `start` of its source.
+fn annotation(label: &Label, kind: AnnotationKind, start: usize) -> Annotation<'_> {
+    let span = label.place.shown();
+    kind.span(span.start - start..span.end - start).label(clean(&label.text))
+}
+
+/// Text that may quote a file: without control characters that would act on the terminal, and no
+/// longer than a person reads.
 fn clean(text: &str) -> String {
-    text.chars()
-        .map(
-            |c| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() },
-        )
-        .collect()
+    let mut out = String::new();
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        for (at, c) in line.chars().enumerate() {
+            if at == MAX_LINE {
+                out.push_str("...");
+                break;
+            }
+            match c.is_control() {
+                true => out.extend(c.escape_default()),
+                false => out.push(c),
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -310,6 +412,43 @@ mod tests {
         let text = faults.to_string();
         let at = |word| text.find(word).unwrap_or_else(|| panic!("no {word} in {text}"));
         assert!(at("first") < at("second") && at("second") < at("third"), "{text}");
+    }
+
+    /// A fault in every line is answered with the first few and a count.
+    #[test]
+    fn many_faults_are_counted_not_shown() {
+        let source = SourceFile::new("rig.toml", "x = 1\n".repeat(100_000), "");
+        let mut faults = Diagnostics::default();
+        for line in 0..100_000 {
+            faults.push(fault_at(&source, 6 * line..6 * line + 1, "unknown"));
+        }
+        assert_eq!((faults.len(), faults.list.len()), (100_000, MAX_SHOWN));
+        let text = faults.to_string();
+        assert!(text.len() < 20_000, "{} bytes", text.len());
+        assert!(text.contains("--> rig.toml:50:1\n"), "{text}");
+        assert!(text.contains("error: 99950 more faults are not shown\n"), "{text}");
+        assert!(text.ends_with("help: mend the 50 above, then check again"), "{text}");
+        let mut outer = Diagnostics::default();
+        outer.append(faults);
+        assert_eq!(outer.len(), 100_000);
+    }
+
+    /// Lines and distances that the renderer would chew on for seconds are shown in part.
+    #[test]
+    fn long_lines_and_far_places_are_shown_in_part() {
+        let line = format!("a = 1\npoints = [{}]\n", "1, ".repeat(1_000_000));
+        let source = SourceFile::new("rig.toml", format!("{line}b = 2\n"), "");
+        let within = fault_at(&source, 2_000_003..2_000_004, "wrong");
+        let text = Diagnostics::from(within).to_string();
+        assert!(text.len() < 1000 && text.contains("--> rig.toml:2:1999998\n"), "{text}");
+        let last = source.text.len() - 6;
+        let far = fault_at(&source, last..last + 1, "twice");
+        let far = far.related(&Place::new(&source, 0..1), "first here");
+        let text = Diagnostics::from(far).to_string();
+        assert!(text.contains("--> rig.toml:3:1\n") && text.contains("first here"), "{text}");
+        assert!(text.contains("rig.toml:1:1\n") && text.len() < 1000, "{text}");
+        let title = fault_at(&source, 0..1, &"k".repeat(1_000_000));
+        assert!(Diagnostics::from(title).to_string().len() < 3000);
     }
 
     #[test]

@@ -248,7 +248,11 @@ impl<'f> TableReader<'f> {
 
     /// Every key must have been asked for: unknown ones are refused with the nearest known one.
     pub fn finish(self) {
-        for entry in &self.entries {
+        for (index, entry) in self.entries.iter().enumerate() {
+            if self.faults.borrow().is_full() {
+                self.faults.borrow_mut().count(self.entries.len() - index);
+                return;
+            }
             let label = match nearest(&entry.key, self.known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "not known here".to_string(),
@@ -416,6 +420,25 @@ impl<'f> Field<'f> {
         self.items(expected, "")
     }
 
+    /// As [`Field::array`], of at most `most` items; `origin` says who sets that limit. Nothing is
+    /// read of an array that is longer.
+    pub fn array_up_to(
+        &self,
+        most: usize,
+        origin: &str,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        if let Some(Node { value: Value::Array(items), place }) = &self.node
+            && items.len() > most
+        {
+            let title = format!("{} of [[{}]] are too many", items.len(), self.name);
+            let fault = place.fault(title, format!("allowed: at most {most}"));
+            self.fault(fault.note(limit_note(origin)));
+            return None;
+        }
+        self.array(expected)
+    }
+
     /// An array of strings; `expected` says of what.
     pub fn strings(&self, expected: &str) -> Option<Vec<String>> {
         let (items, _) = self.items(&format!("an array of strings, {expected}"), "")?;
@@ -433,9 +456,7 @@ impl<'f> Field<'f> {
         match outcome {
             Ok(value) => Some(value),
             Err(faults) => {
-                for fault in faults.into_placed(&text.place, "named here") {
-                    self.fault(fault);
-                }
+                self.faults.borrow_mut().append(faults.placed(&text.place, "named here"));
                 None
             }
         }
@@ -536,8 +557,15 @@ impl<'f> Field<'f> {
     }
 }
 
+/// No known word is longer.
+const LONGEST_WORD: usize = 100;
+
 /// The word of `known` that `written` is most like, if any is like it at all.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    // Comparing takes as long as the product of the lengths.
+    if written.len() > LONGEST_WORD {
+        return None;
+    }
     known
         .map(|word| (strsim::damerau_levenshtein(written, word), word))
         .min_by_key(|(distance, _)| *distance)

@@ -2,7 +2,7 @@
 
 use xml::attribute::OwnedAttribute;
 use xml::common::Position;
-use xml::reader::{EventReader, XmlEvent};
+use xml::reader::{EventReader, ParserConfig2, XmlEvent};
 
 use super::{MAX_COORDINATE_M, Pose, number};
 use crate::frames::{GeoOrigin, Geodetic};
@@ -70,7 +70,7 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     let mut content = String::new();
     let mut root_seen = false;
     let mut depth_in_file = 0;
-    let mut reader = EventReader::from_str(text);
+    let mut reader = EventReader::new_with_config(text.as_bytes(), limits());
     loop {
         let event = reader.next().map_err(|error| {
             FileFault::at_line(error.position().row + 1, format!("not valid XML: {}", error.msg()))
@@ -135,6 +135,18 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
         }
     }
     Ok(by_kind.into_iter().find(|points| !points.is_empty()).unwrap_or_default())
+}
+
+/// Limits far beyond what any receiver writes: entities that stand for much text, and names that
+/// every element brings along, would make a short file long.
+fn limits() -> ParserConfig2 {
+    ParserConfig2::new()
+        .max_entity_expansion_length(64)
+        .max_entity_expansion_depth(2)
+        .max_attributes(64)
+        .max_attribute_length(1 << 12)
+        .max_data_length(1 << 20)
+        .max_name_length(1 << 10)
 }
 
 fn attribute(
