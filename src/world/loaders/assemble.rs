@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use glam::{DAffine3, DVec3};
 
 use super::error::{Fault, Faults, Place, Problem, SceneError};
+use super::oddity::{Oddity, Warnings};
 use super::resolve::Resolver;
 use super::texture::{self, Channel};
-use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, spectrum};
+use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, MAX_TEXELS, spectrum};
 use crate::world::scene::{Instance, Material, MaterialId, Mesh, Scene, Texture};
 
 /// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
@@ -22,7 +23,9 @@ pub(super) struct Assembly<'a> {
     /// Lowest and highest corner of each mesh.
     bounds: Vec<[DVec3; 2]>,
     faults: Faults,
+    warnings: Warnings,
     stored: usize,
+    texels: usize,
     textures: BTreeMap<(PathBuf, Channel), Option<Texture>>,
     reflectances: BTreeMap<PathBuf, Option<f32>>,
 }
@@ -35,7 +38,9 @@ impl<'a> Assembly<'a> {
             scene: Scene::default(),
             bounds: Vec::new(),
             faults: Faults::default(),
+            warnings: Warnings::default(),
             stored: 0,
+            texels: 0,
             textures: BTreeMap::new(),
             reflectances: BTreeMap::new(),
         }
@@ -49,6 +54,17 @@ impl<'a> Assembly<'a> {
     /// Records a fault. The scene will not load, but reading continues to find more faults.
     pub fn fault(&mut self, place: Place, problem: Problem) {
         self.faults.add(Fault::new(place, problem));
+    }
+
+    /// Notes something odd that the scene is loaded with.
+    pub fn warn(&mut self, place: &Place, oddity: Oddity) {
+        self.warnings.add(place, oddity);
+    }
+
+    /// What [`Assembly::warn`] noted, one line for each kind.
+    #[cfg(test)]
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lines().collect()
     }
 
     /// The value, or `None` after recording the fault.
@@ -67,7 +83,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// One channel of the image file at `path`, read once however often it is named.
+    /// One channel of the image file at `path`, which must be there; read once however often it is
+    /// named.
     pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
         let key = (path.to_owned(), channel);
         if let Some(known) = self.textures.get(&key) {
@@ -75,20 +92,60 @@ impl<'a> Assembly<'a> {
         }
         let texture = self.read(path, named_at).and_then(|bytes| {
             let decoded = texture::decode(&bytes, &Place::of(path));
-            Some(texture::channel(&self.keep(decoded)?, channel))
+            let image = self.keep(decoded)?;
+            self.hold_texels(image.pixels(), named_at)?;
+            Some(texture::channel(&image, channel))
         });
         self.textures.insert(key, texture.clone());
         texture
     }
 
-    /// Reflectance at the laser's wavelength from the spectrum file at `path`, which is read once.
+    /// As [`Assembly::texture`], of an image that the scene can do without: if there is no such file,
+    /// `odd` says what is done instead.
+    pub fn texture_if_there(
+        &mut self,
+        path: &Path,
+        channel: Channel,
+        named_at: &Place,
+        odd: impl FnOnce(PathBuf) -> Oddity,
+    ) -> Option<Texture> {
+        if !self.resolver.exists(path) {
+            self.warn(named_at, odd(path.to_owned()));
+            return None;
+        }
+        self.texture(path, channel, named_at)
+    }
+
+    /// Makes room for `count` more texels; `None` if a scene may not hold so many.
+    pub fn hold_texels(&mut self, count: usize, place: &Place) -> Option<()> {
+        self.texels = self.texels.saturating_add(count);
+        if self.texels > MAX_TEXELS {
+            let (count, limit) = (self.texels as u64, MAX_TEXELS as u64);
+            let what = "pixels of all images";
+            self.fault(place.clone(), Problem::TooMany { what, count, limit });
+            return None;
+        }
+        Some(())
+    }
+
+    /// Reflectance at the laser's wavelength from the spectrum file at `path`, which is read once;
+    /// `None` after a warning if there is no such file.
     pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<f32> {
         if let Some(&known) = self.reflectances.get(path) {
             return known;
         }
+        if !self.resolver.exists(path) {
+            self.warn(named_at, Oddity::NoSpectrum { path: path.to_owned() });
+            return None;
+        }
         let reflectance = self.read(path, named_at).and_then(|bytes| {
             let outcome = spectrum::reflectance(&bytes, path);
-            self.keep(outcome)
+            let value = self.keep(outcome)?;
+            let taken = value.clamp(0.0, 1.0);
+            if taken != value {
+                self.warn(&Place::of(path), Oddity::Spectrum { value, taken });
+            }
+            Some(taken as f32)
         });
         self.reflectances.insert(path.to_owned(), reflectance);
         reflectance
@@ -114,7 +171,7 @@ impl<'a> Assembly<'a> {
         }
         let removed = remove_flat_triangles(&mut mesh);
         if removed > 0 {
-            tracing::warn!("{place}: left out {removed} triangles that have no area");
+            self.warn(place, Oddity::FlatTriangles { count: removed });
         }
         if mesh.triangles.is_empty() {
             self.fault(place.clone(), Problem::NoTriangles);
@@ -161,15 +218,14 @@ impl<'a> Assembly<'a> {
 
     /// Lowest and highest corner of the bounding box of `instance` in World.
     pub fn world_bounds(&self, instance: &Instance) -> [DVec3; 2] {
-        corners(self.bounds[instance.mesh as usize])
-            .map(|corner| instance.world_from_mesh.transform_point3(corner))
-            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| {
-                [low.min(corner), high.max(corner)]
-            })
+        instance.world_box(self.bounds[instance.mesh as usize])
     }
 
     /// The finished scene of `file`. With `all_is_ground`, every visible instance is also ground.
     pub fn finish(mut self, file: &Path, all_is_ground: bool) -> Result<Scene, SceneError> {
+        for line in self.warnings.lines() {
+            tracing::warn!("{line}");
+        }
         if self.faults.is_empty() && self.scene.instanced_triangles() == 0 {
             self.fault(Place::of(file), Problem::NoTriangles);
         }
@@ -180,6 +236,18 @@ impl<'a> Assembly<'a> {
             self.scene.ground = self.scene.instances.clone();
         }
         Ok(self.scene)
+    }
+
+    /// Makes room for `count` more visible instances before they are made; `None` if a scene may not
+    /// hold so many.
+    pub fn room_for(&mut self, count: u64, place: &Place) -> Option<()> {
+        let count = count.saturating_add(self.scene.instances.len() as u64);
+        let limit = MAX_INSTANCES as u64;
+        if count > limit {
+            self.fault(place.clone(), Problem::TooMany { what: "copies", count, limit });
+            return None;
+        }
+        Some(())
     }
 
     fn room_for_another(&mut self, count: usize, place: &Place) -> bool {
@@ -194,45 +262,41 @@ impl<'a> Assembly<'a> {
     /// The instance, if its transform can be inverted and keeps it within bounds.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
         let instance = Instance { mesh, world_from_mesh: transform };
-        if let Some(problem) = self.transform_problem(&instance) {
+        if let Some(problem) = transform_problem(&instance) {
             self.fault(place.clone(), problem);
+            return None;
+        }
+        let [low, high] = self.world_bounds(&instance);
+        if let Some(value) = far_out(low).or(far_out(high)) {
+            self.warn(place, Oddity::FarCopy { value });
             return None;
         }
         Some(instance)
     }
+}
 
-    fn transform_problem(&self, instance: &Instance) -> Option<Problem> {
-        let transform = instance.world_from_mesh;
-        if !transform.is_finite() {
-            return Some(Problem::BadTransform("places a copy by numbers that are not finite"));
-        }
-        let axes = transform.matrix3;
-        let volume = axes.determinant().abs();
-        let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
-        // False for NaN, which comes from lengths that overflow.
-        let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
-        if !solid {
-            return Some(Problem::BadTransform(
-                "squashes a copy flat: no scale may be zero, no axes may coincide",
-            ));
-        }
-        let [low, high] = self.world_bounds(instance);
-        let value = far_out(low).or(far_out(high))?;
-        Some(Problem::BadCoordinate { value })
+fn transform_problem(instance: &Instance) -> Option<Problem> {
+    let transform = instance.world_from_mesh;
+    if !transform.is_finite() {
+        return Some(Problem::BadTransform("places a copy by numbers that are not finite"));
     }
+    let axes = transform.matrix3;
+    let volume = axes.determinant().abs();
+    let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
+    // False for NaN, which comes from lengths that overflow.
+    let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
+    if !solid {
+        return Some(Problem::BadTransform(
+            "squashes a copy flat: no scale may be zero, no axes may coincide",
+        ));
+    }
+    None
 }
 
 /// The first coordinate that is NaN or farther out than allowed.
 fn far_out(p: DVec3) -> Option<f64> {
     let near = -MAX_COORDINATE_M..=MAX_COORDINATE_M;
     p.to_array().into_iter().find(|c| !near.contains(c))
-}
-
-fn corners([low, high]: [DVec3; 2]) -> impl Iterator<Item = DVec3> {
-    (0..8).map(move |corner: u32| {
-        let pick = |bit: u32, a: f64, b: f64| if corner & bit == 0 { a } else { b };
-        DVec3::new(pick(1, low.x, high.x), pick(2, low.y, high.y), pick(4, low.z, high.z))
-    })
 }
 
 /// Removes degenerate triangles and returns their number.
@@ -298,7 +362,42 @@ mod tests {
         let nan = DAffine3::from_translation(DVec3::new(0.0, f64::NAN, 0.0));
         assert!(matches!(problem_of(nan), Some(Problem::BadTransform(_))));
         let far = DAffine3::from_translation(DVec3::new(0.0, 2.0e7, 0.0));
-        assert_eq!(problem_of(far), Some(Problem::BadCoordinate { value: 2.0e7 }));
+        // Nothing is left, so that the scene is empty.
+        assert_eq!(problem_of(far), Some(Problem::NoTriangles));
+    }
+
+    /// A copy that is parked far out does not keep the others from being seen.
+    #[test]
+    fn copies_far_out_are_left_out_with_one_warning() {
+        let files = Memory::default();
+        let mut assembly = Assembly::new(&files);
+        let mesh = assembly.add_mesh(triangle(), &Place::of(Path::new("x"))).unwrap();
+        for (line, x) in [5.0, -1.0e9, 6.0, 2.0e7].into_iter().enumerate() {
+            let place = Place::line(Path::new("s.json"), line + 1);
+            assembly.add_instance(mesh, DAffine3::from_translation(DVec3::X * x), &place);
+            assembly.add_ground(mesh, DAffine3::from_translation(DVec3::X * x), &place);
+        }
+        assert_eq!(
+            assembly.warnings(),
+            ["s.json:2: a copy at -1000000000 m, beyond ±10000000 m, is left out (the first of 4)"]
+        );
+        let scene = assembly.finish(Path::new("s.json"), false).unwrap();
+        assert_eq!((scene.instances.len(), scene.ground.len()), (2, 2));
+    }
+
+    /// Images that are small in their files and large in memory.
+    #[test]
+    fn texels_are_summed_before_they_are_made() {
+        let files = Memory::default();
+        let mut assembly = Assembly::new(&files);
+        let place = Place::line(Path::new("m.mtl"), 9);
+        assert!(assembly.hold_texels(MAX_TEXELS, &place).is_some());
+        assert!(assembly.hold_texels(1, &place).is_none());
+        assert_eq!(
+            assembly.finish(Path::new("x"), true).unwrap_err().to_string(),
+            "m.mtl:9: pixels of all images: 1073741825, but at most 1073741824 are allowed, so \
+             that a scene fits into memory"
+        );
     }
 
     #[test]

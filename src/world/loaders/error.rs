@@ -181,6 +181,15 @@ pub enum Problem {
         /// As read from the file, metres.
         value: f64,
     },
+    /// The rig scales or moves the scene too far.
+    #[error(
+        "coordinate {value} is not within ±{} m after `scale`, `rotate_deg` and `offset_m` of the rig",
+        super::MAX_COORDINATE_M
+    )]
+    PlacedFarOut {
+        /// As placed, metres.
+        value: f64,
+    },
     /// The transform of an instance is not finite or not invertible.
     #[error("{0}")]
     BadTransform(&'static str),
@@ -188,7 +197,7 @@ pub enum Problem {
     #[error("holds no triangle with an area; a lidar sees triangles only")]
     NoTriangles,
     /// More than a loader accepts.
-    #[error("{what}: {count}, but at most {limit} are allowed")]
+    #[error("{what}: {count}, but at most {limit} are allowed, so that a scene fits into memory")]
     TooMany {
         /// Name of the counted items.
         what: &'static str,

@@ -13,15 +13,18 @@
 //! first: short headers, positions and images that refer to nothing, empty or overlong accessors,
 //! loops and joins in the node tree.
 
+mod images;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ::gltf::accessor::{DataType, Dimensions, Iter, sparse::IndexType};
 use ::gltf::json::validation::Checked;
 use ::gltf::material::AlphaMode;
 use ::gltf::mesh::Mode;
 use ::gltf::scene::Transform;
-use ::gltf::{Accessor, Document, Gltf, Material, Node, Primitive, Semantic, json};
+use ::gltf::{Accessor, Document, Gltf, Material, Node, Primitive, Semantic};
 use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
@@ -29,8 +32,9 @@ use glam::{DAffine3, DMat3, DQuat, DVec3};
 use super::MAX_STORED;
 use super::assemble::Assembly;
 use super::error::{Fault, Place, Problem, SceneError, clipped};
+use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of};
-use super::texture::{self, Channel, Image};
+use super::texture::Image;
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene, Texture};
 
@@ -45,7 +49,8 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
         file,
         buffers: Vec::new(),
         assembly: Assembly::new(resolver),
-        images: BTreeMap::new(),
+        image: None,
+        reflectances: BTreeMap::new(),
         materials: BTreeMap::new(),
         meshes: BTreeMap::new(),
         held: 0,
@@ -160,9 +165,13 @@ struct TextureUse {
 struct Loader<'a> {
     document: &'a Document,
     file: &'a Path,
-    buffers: Vec<Vec<u8>>,
+    /// Shared where several name the same file.
+    buffers: Vec<Rc<[u8]>>,
     assembly: Assembly<'a>,
-    images: BTreeMap<usize, Option<Image>>,
+    /// The image that was decoded last.
+    image: Option<(usize, Option<Image>)>,
+    /// Reflectances by image; `None` for one that cannot be read.
+    reflectances: BTreeMap<usize, Option<Texture>>,
     materials: BTreeMap<Option<usize>, Look>,
     meshes: BTreeMap<usize, Option<u32>>,
     /// Vertices and triangles read so far, including those of unfinished meshes.
@@ -175,8 +184,14 @@ impl<'a> Loader<'a> {
     }
 
     fn read_buffers(&mut self, mut blob: Option<Vec<u8>>) {
+        let mut files: BTreeMap<&str, Rc<[u8]>> = BTreeMap::new();
         for (index, buffer) in self.document.as_json().buffers.iter().enumerate() {
             let place = self.place("buffers", index);
+            let known = buffer.uri.as_deref().and_then(|uri| files.get(uri));
+            if let Some(known) = known {
+                self.buffers.push(known.clone());
+                continue;
+            }
             let data = match &buffer.uri {
                 Some(uri) => self.resource(uri, &place),
                 None => blob.take().or_else(|| {
@@ -191,6 +206,10 @@ impl<'a> Loader<'a> {
             if announced > data.len() as u64 && !data.is_empty() {
                 let (what, available) = ("a buffer".to_owned(), data.len() as u64);
                 self.assembly.fault(place, Problem::Truncated { what, announced, available });
+            }
+            let data: Rc<[u8]> = data.into();
+            if let Some(uri) = &buffer.uri {
+                files.insert(uri, data.clone());
             }
             self.buffers.push(data);
         }
@@ -211,9 +230,14 @@ impl<'a> Loader<'a> {
             self.assembly.fault(place.clone(), problem);
             return None;
         }
-        let name = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
-        let path = folder_of(self.file).join(name.as_ref());
+        let path = self.path_of(uri);
         self.assembly.read(&path, place)
+    }
+
+    /// The file that a relative `uri` names.
+    fn path_of(&self, uri: &str) -> PathBuf {
+        let name = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
+        folder_of(self.file).join(name.as_ref())
     }
 
     /// Adds instances for the nodes of the default scene, or of the first scene, or for all nodes.
@@ -285,12 +309,12 @@ impl<'a> Loader<'a> {
     ) -> Result<(), Problem> {
         if matches!(primitive.mode(), Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip)
         {
-            tracing::warn!("{}: points and lines are skipped", self.file.display());
+            self.assembly.warn(&Place::of(self.file), Oddity::NotTriangles);
             build.skipped = true;
             return Ok(());
         }
         if primitive.morph_targets().len() > 0 {
-            tracing::warn!("{}: morph targets are not supported", self.file.display());
+            self.assembly.warn(&Place::of(self.file), Oddity::Morphs);
         }
         let look = self.look(&primitive.material());
         if look.invisible {
@@ -428,7 +452,7 @@ impl<'a> Loader<'a> {
     /// The items of an accessor that has been [checked](Self::check).
     fn items<T: ::gltf::accessor::Item>(&self, accessor: Accessor<'a>) -> Result<Vec<T>, Problem> {
         let index = accessor.index();
-        let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(Vec::as_slice);
+        let data = |buffer: ::gltf::Buffer| self.buffers.get(buffer.index()).map(|data| &data[..]);
         let items = Iter::new(accessor, data).ok_or_else(|| out_of_buffer(index))?;
         Ok(items.collect())
     }
@@ -491,11 +515,17 @@ impl<'a> Loader<'a> {
         let base = material.pbr_metallic_roughness();
         let [red, green, blue, alpha] = base.base_color_factor();
         let info = base.base_color_texture();
-        if ![red, green, blue, alpha].iter().all(|c| (0.0..=1.0).contains(c)) {
+        let place = self.place("materials", index);
+        if ![red, green, blue, alpha].iter().all(|c| c.is_finite()) {
             let expected = "a base colour of numbers from 0 to 1";
             let got = format!("[{red}, {green}, {blue}, {alpha}]");
-            self.assembly.fault(self.place("materials", index), Problem::wrong(expected, got));
+            self.assembly.fault(place.clone(), Problem::wrong(expected, got));
         }
+        let (value, taken) = (red, red.clamp(0.0, 1.0));
+        if value != taken && !value.is_nan() {
+            self.assembly.warn(&place, Oddity::Colour { value, taken });
+        }
+        let red = taken;
         // White without texture is the default, so the file gives no reflectance.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
         let mut out = match materials::typical(name) {
@@ -508,21 +538,12 @@ impl<'a> Loader<'a> {
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        let is_solid = |texel: f32| solid_from.is_none_or(|from| texel * alpha >= from);
-        let mut invisible = !is_solid(1.0);
+        let mut invisible = solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;
         if let Some(info) = info {
             let source = info.texture().source().index();
-            if let Some(image) = self.image(source) {
-                let linear = linear_from_srgb();
-                let first = texture::channel(image, Channel::First);
-                let map = texture::mapped(&first, |texel| linear[usize::from(texel)]);
-                let mask = solid_from.map(|_| {
-                    let alphas = texture::channel(image, Channel::Alpha);
-                    texture::mapped(&alphas, |texel| {
-                        if is_solid(f32::from(texel) / 255.0) { 255 } else { 0 }
-                    })
-                });
+            let threshold = solid_from.map(|from| (from, alpha));
+            if let Some((map, mask)) = self.maps(source, threshold, &place) {
                 let holes = |mask: &Texture| mask.texels.contains(&0);
                 invisible |= mask.as_ref().is_some_and(|mask| !mask.texels.contains(&255));
                 out.reflectance_map = Some(map);
@@ -532,41 +553,6 @@ impl<'a> Loader<'a> {
         }
         let id = self.assembly.add_material(out);
         Look { id, invisible, texture }
-    }
-
-    /// A decoded image, cached while the file is read.
-    fn image(&mut self, index: usize) -> Option<&Image> {
-        if !self.images.contains_key(&index) {
-            let image = self.read_image(index);
-            self.images.insert(index, image);
-        }
-        self.images.get(&index).and_then(Option::as_ref)
-    }
-
-    fn read_image(&mut self, index: usize) -> Option<Image> {
-        let place = self.place("images", index);
-        let image: &json::Image = self.document.as_json().images.get(index)?;
-        let bytes = match (&image.buffer_view, &image.uri) {
-            (Some(view), _) => {
-                let view = self.document.views().nth(view.value())?;
-                let end = view.offset().checked_add(view.length())?;
-                let data = self.buffers.get(view.buffer().index())?;
-                let Some(bytes) = data.get(view.offset()..end) else {
-                    let problem = Problem::Syntax("reaches beyond its buffer".into());
-                    self.assembly.fault(place, problem);
-                    return None;
-                };
-                bytes.to_vec()
-            }
-            (None, Some(uri)) => self.resource(uri, &place)?,
-            (None, None) => {
-                let problem = Problem::Syntax("has neither `uri` nor `bufferView`".into());
-                self.assembly.fault(place, problem);
-                return None;
-            }
-        };
-        let decoded = texture::decode(&bytes, &place);
-        self.assembly.keep(decoded)
     }
 }
 
@@ -614,19 +600,6 @@ fn laying(info: &::gltf::texture::Info) -> TextureUse {
         columns: [[su * cos, -su * sin], [sv * sin, sv * cos]],
         offset: transform.offset(),
     }
-}
-
-/// Linear intensity of each sRGB byte (IEC 61966-2-1).
-fn linear_from_srgb() -> [u8; 256] {
-    std::array::from_fn(|byte| {
-        let encoded = byte as f64 / 255.0;
-        let linear = if encoded <= 0.040_45 {
-            encoded / 12.92
-        } else {
-            libm::pow((encoded + 0.055) / 1.055, 2.4)
-        };
-        (linear * 255.0).round() as u8
-    })
 }
 
 fn wrong_accessor(accessor: &Accessor, expected: &str) -> Problem {

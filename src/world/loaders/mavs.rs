@@ -9,6 +9,8 @@
 //!   `PathToMeshes`, and paths that `UseFullPaths` makes literal, are relative to the scene file.
 //! - A trail does not change the ground's texture. Labels are not used, so potholes have none.
 //! - `Animations` are not supported and are reported.
+//! - A missing image or material file and a polygon without area give a warning. A missing mesh, layer
+//!   texture or trail is a fault, as it ends MAVS.
 
 mod layered;
 mod pose;
@@ -21,10 +23,12 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec2;
 
+use super::MAX_INSTANCES;
 use super::assemble::Assembly;
 use super::error::{Fault, Problem, SceneError};
 use super::json::{Document, Node, Object};
 use super::obj;
+use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of, named};
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::scene::Scene;
@@ -125,7 +129,9 @@ impl Loader<'_> {
             trails = self.assembly.keep(outcome).unwrap_or_default();
         }
         self.each(scene, "Surface Mesh", |loader, _, node| loader.surface_mesh(node));
-        self.each(scene, "Objects", Self::object);
+        if self.room_for_random(scene).is_some() {
+            self.each(scene, "Objects", Self::object);
+        }
         if let Some(vegetation) = scene.get("Vegetation Distribution") {
             let outcome = self.vegetation(&vegetation, &trails);
             self.assembly.keep(outcome);
@@ -199,13 +205,31 @@ impl Loader<'_> {
         let scatter = scatter::Scatter::read(&random)?;
         let Some(mesh) = mesh else { return Ok(()) };
         let place = random.place();
+        if let Some(corners) = scatter.flat_corners() {
+            self.assembly.warn(&place, Oddity::FlatPolygon { corners });
+        }
+        if self.assembly.room_for(scatter.number(), &place).is_none() {
+            return Ok(());
+        }
         let kind = streams::OBJECTS + index;
-        let copies = scatter.copies(self.seed, kind, &place);
-        for copy in &copies {
+        scatter.copies(self.seed, kind, &place, |copy| {
             let height = self.height(copy.place).unwrap_or(0.0);
             self.assembly.add_instance(mesh, copy.pose(height) * turn, &place);
-        }
+        });
         Ok(())
+    }
+
+    /// Sums the random copies of all `Objects` before the first is made; `None` if they are too many.
+    fn room_for_random(&mut self, scene: &Object) -> Option<()> {
+        let Some(node) = scene.get("Objects") else { return Some(()) };
+        let number = |entry: &Node| -> Option<u64> {
+            let object = entry.object().ok().filter(|object| object.get("Instances").is_none())?;
+            object.get("Random")?.object().ok()?.get("Number")?.whole(MAX_INSTANCES as u64).ok()
+        };
+        // What cannot be read is told when it is its turn.
+        let entries = node.array().unwrap_or_default();
+        let count = entries.iter().filter_map(number).sum();
+        self.assembly.room_for(count, &node.place())
     }
 
     /// The mesh at `path`, which `named_at` names, read once.

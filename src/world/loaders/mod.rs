@@ -8,18 +8,21 @@
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
 //!
-//! Files are in metres. A MAVS scene names its ground; in all other formats everything is also
+//! Files are in metres and lie in World as they are, unless the rig turns, scales or moves them
+//! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats everything is also
 //! ground.
 //!
 //! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults at
 //! once. It trusts no count in a file before it has checked that the file is long enough, and never
-//! panics. Each format has a `parse` that takes bytes in memory and a [`Resolver`] for the files
+//! panics. What is odd but can be used gives one warning for each kind, with its first place and a count,
+//! see `oddity.rs`. Each format has a `parse` that takes bytes in memory and a [`Resolver`] for the files
 //! that they name.
 
 pub(crate) mod error;
 pub mod gltf;
 pub mod mavs;
 pub mod obj;
+mod oddity;
 pub mod ply;
 pub mod resolve;
 pub mod stl;
@@ -31,6 +34,8 @@ mod spectrum;
 mod texture;
 
 use std::path::Path;
+
+use glam::DAffine3;
 
 pub use error::{Fault, Place, Problem, SceneError};
 pub use resolve::{Disk, Memory, Resolver};
@@ -47,6 +52,8 @@ pub const MAX_INSTANCES: usize = 10_000_000;
 pub const MAX_STORED: usize = 1 << 26;
 /// Largest width and height of an image, pixels.
 pub const MAX_IMAGE_SIDE: u32 = 16_384;
+/// Largest number of texels of all textures, a byte each.
+pub const MAX_TEXELS: usize = 1 << 30;
 /// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
@@ -59,7 +66,26 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
         SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
         SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
         SceneSource::RootStep(parameters) => Ok(builtin::root_step::build(parameters)),
-        SceneSource::File { path, seed } => load_file(path, *seed, &Disk),
+        SceneSource::File { path, seed, placement } => {
+            place(load_file(path, *seed, &Disk)?, &placement.world_from_loaded(path), path)
+        }
+    }
+}
+
+/// Moves all of a scene, seen or driven on.
+fn place(mut scene: Scene, placement: &DAffine3, file: &Path) -> Result<Scene, SceneError> {
+    if *placement == DAffine3::IDENTITY {
+        return Ok(scene);
+    }
+    for instance in scene.instances.iter_mut().chain(&mut scene.ground) {
+        instance.world_from_mesh = *placement * instance.world_from_mesh;
+    }
+    let [low, high] = scene.extents();
+    let near = -MAX_COORDINATE_M..=MAX_COORDINATE_M;
+    let far = low.to_array().into_iter().chain(high.to_array()).find(|c| !near.contains(c));
+    match far {
+        None => Ok(scene),
+        Some(value) => Err(Fault::new(Place::of(file), Problem::PlacedFarOut { value }).into()),
     }
 }
 

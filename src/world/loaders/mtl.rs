@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::assemble::Assembly;
 use super::error::{Fault, Place, Problem};
+use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of, named};
 use super::texture::Channel;
 use crate::world::materials;
@@ -17,14 +18,16 @@ use crate::world::scene::Material;
 pub(super) struct Statement {
     /// From `newmtl`.
     pub name: String,
-    /// Red of `Kd`, 0..=1.
-    diffuse_red: Option<f32>,
+    /// Red of `Kd` as written, and where.
+    diffuse_red: Option<(f32, Place)>,
     /// File of `Kd spectral`.
     spectrum: Option<(String, Place)>,
     /// File of `map_Kd`.
     diffuse_map: Option<(String, Place)>,
     /// File of `map_d`.
     opacity_map: Option<(String, Place)>,
+    /// The first option of a map, none of which is supported.
+    option: Option<(String, Place)>,
     /// The material file itself.
     file: PathBuf,
 }
@@ -49,6 +52,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
                 spectrum: None,
                 diffuse_map: None,
                 opacity_map: None,
+                option: None,
                 file: file.to_owned(),
             });
             continue;
@@ -62,13 +66,15 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
                     let path = path.split_whitespace().next().unwrap_or_default();
                     material.spectrum = Some((non_empty(path, keyword, &place)?, place));
                 }
-                None => material.diffuse_red = Some(red(rest, &place)?),
+                None => material.diffuse_red = Some((red(rest, &place)?, place)),
             },
             "map_Kd" => {
-                material.diffuse_map = Some((texture_name(rest, keyword, &place)?, place));
+                material.diffuse_map =
+                    Some((texture_name(rest, keyword, &place, &mut material.option)?, place));
             }
             "map_d" => {
-                material.opacity_map = Some((texture_name(rest, keyword, &place)?, place));
+                material.opacity_map =
+                    Some((texture_name(rest, keyword, &place, &mut material.option)?, place));
             }
             _ => {}
         }
@@ -83,24 +89,36 @@ impl Statement {
     pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
         let folder = folder_of(&self.file);
         let mut material = materials::by_name(&self.name);
-        if let Some(red) = self.diffuse_red {
-            material.reflectance = red;
-        } else if self.diffuse_map.is_some() {
+        if let Some((option, place)) = &self.option {
+            assembly.warn(place, Oddity::MapOption { option: option.clone() });
+        }
+        let spectral = self.spectrum.as_ref().and_then(|(name, place)| {
+            let path = find_spectrum(assembly.resolver, name, spectra_folder, folder);
+            assembly.spectrum(&path, place)
+        });
+        // Read even if a spectrum replaces it, so that a missing file is reported.
+        let map = self.diffuse_map.as_ref().and_then(|(name, place)| {
+            let path = named(folder, name);
+            let odd = |path| Oddity::NoTexture { path };
+            assembly.texture_if_there(&path, Channel::First, place, odd)
+        });
+        if let Some((red, place)) = &self.diffuse_red {
+            material.reflectance = red.clamp(0.0, 1.0);
+            if material.reflectance != *red {
+                let odd = Oddity::Colour { value: *red, taken: material.reflectance };
+                assembly.warn(place, odd);
+            }
+        } else if map.is_some() {
             material.reflectance = 1.0;
         }
-        if let Some((name, place)) = &self.spectrum {
-            let path = find_spectrum(assembly.resolver, name, spectra_folder, folder);
-            if let Some(reflectance) = assembly.spectrum(&path, place) {
-                material.reflectance = reflectance;
-            }
-        }
-        if let Some((name, place)) = &self.diffuse_map {
-            // Read even if a spectrum replaces it, so that a missing file is reported.
-            let map = assembly.texture(&named(folder, name), Channel::First, place);
-            material.reflectance_map = map.filter(|_| self.spectrum.is_none());
+        match spectral {
+            Some(reflectance) => material.reflectance = reflectance,
+            None => material.reflectance_map = map,
         }
         if let Some((name, place)) = &self.opacity_map {
-            material.opacity_mask = assembly.texture(&named(folder, name), Channel::First, place);
+            let path = named(folder, name);
+            let odd = |path| Oddity::NoMask { path };
+            material.opacity_mask = assembly.texture_if_there(&path, Channel::First, place, odd);
         }
         material
     }
@@ -125,7 +143,8 @@ pub(super) fn find_spectrum(
 fn red(text: &str, place: &Place) -> Result<f32, Fault> {
     let number = text.split_whitespace().next().unwrap_or_default();
     match number.parse::<f32>() {
-        Ok(red) if (0.0..=1.0).contains(&red) => Ok(red),
+        // Beyond 0 to 1 it is clamped when the material is used.
+        Ok(red) if red.is_finite() => Ok(red),
         _ => {
             let expected = "a diffuse colour `Kd` of numbers from 0 to 1";
             Err(Fault::new(place.clone(), Problem::wrong(expected, text)))
@@ -133,8 +152,13 @@ fn red(text: &str, place: &Place) -> Result<f32, Fault> {
     }
 }
 
-/// The file name after a map statement's options.
-fn texture_name(text: &str, keyword: &str, place: &Place) -> Result<String, Fault> {
+/// The file name after a map statement's options, the first of which is put into `seen`.
+fn texture_name(
+    text: &str,
+    keyword: &str,
+    place: &Place,
+    seen: &mut Option<(String, Place)>,
+) -> Result<String, Fault> {
     let mut rest = text;
     while rest.starts_with('-') {
         let (option, after) = next_word(rest);
@@ -152,7 +176,7 @@ fn texture_name(text: &str, keyword: &str, place: &Place) -> Result<String, Faul
             }
             rest = after;
         }
-        tracing::warn!("{place}: `{keyword}` option {option} is not supported, its map is used");
+        seen.get_or_insert_with(|| (format!("{keyword} {option}"), place.clone()));
     }
     non_empty(rest, keyword, place)
 }
@@ -186,10 +210,11 @@ mod tests {
         let materials = parsed(text).unwrap();
         assert_eq!(materials.len(), 2);
         assert_eq!(materials[0].name, "my leaf");
-        assert_eq!(materials[0].diffuse_red, Some(0.25));
+        assert_eq!(materials[0].diffuse_red.as_ref().unwrap().0, 0.25);
         let (name, place) = materials[0].diffuse_map.clone().unwrap();
         assert_eq!((name.as_str(), place.line), ("leaf one.bmp", Some(5)));
         assert_eq!(materials[0].opacity_map.clone().unwrap().0, "m.bmp");
+        assert_eq!(materials[0].option.as_ref().unwrap().0, "map_d -s");
         assert_eq!(materials[1].spectrum.clone().unwrap().0, "spectra/c.spec");
         assert_eq!(materials[1].diffuse_red, None);
     }
@@ -207,8 +232,8 @@ mod tests {
                 "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got nan 0 0",
             ),
             (
-                "newmtl x\nKd 2 0 0",
-                "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got 2 0 0",
+                "newmtl x\nKd inf 0 0",
+                "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got inf 0 0",
             ),
             ("newmtl x\nKd spectral ", "a/b/m.mtl:2: `Kd` names no file"),
             ("newmtl x\nmap_d -s 1", "a/b/m.mtl:2: `map_d` names no file"),
@@ -231,17 +256,31 @@ mod tests {
         assert!(assembly.finish(Path::new("x"), true).is_err(), "no triangles");
     }
 
+    /// Other programs draw with such materials, so they are no reason to refuse a scene.
     #[test]
-    fn all_missing_files_are_told_with_who_names_them() {
+    fn missing_files_and_bright_colours_are_told_and_put_up_with() {
         let files = Memory::default();
         let mut assembly = Assembly::new(&files);
-        let text = "newmtl x\nKd spectral s.spec\nmap_Kd k.bmp\nmap_d d.bmp";
-        parsed(text).unwrap()[0].load(&mut assembly, Some(Path::new("meshes")));
+        let text = "newmtl grass\nKd spectral s.spec\nmap_Kd k.bmp\nmap_d d.bmp\n\
+                    newmtl paint\nKd 1.25 0 0\nmap_Kd k2.bmp\nnewmtl dark\nKd -1 0 0\n\
+                    newmtl road\nmap_Kd k3.bmp\n";
+        let statements = parsed(text).unwrap();
+        let mut load = |n: usize| statements[n].load(&mut assembly, Some(Path::new("meshes")));
+        let [grass, paint, dark, road] = [load(0), load(1), load(2), load(3)];
+        assert!(grass.reflectance_map.is_none() && grass.opacity_mask.is_none());
+        // By its name where nothing else is left.
+        assert_eq!(road.reflectance, materials::by_name("road").reflectance);
+        assert_eq!((paint.reflectance, dark.reflectance), (1.0, 0.0));
         assert_eq!(
-            assembly.finish(Path::new("x"), true).unwrap_err().to_string(),
-            "a/b/m.mtl:2: there is no file `meshes/s.spec`\n\
-             a/b/m.mtl:3: there is no file `a/b/k.bmp`\n\
-             a/b/m.mtl:4: there is no file `a/b/d.bmp`"
+            assembly.warnings(),
+            [
+                "a/b/m.mtl:2: there is no file `meshes/s.spec`: the reflectance is that of the \
+                 colour",
+                "a/b/m.mtl:3: there is no file `a/b/k.bmp`: the colour is plain (the first of 3)",
+                "a/b/m.mtl:4: there is no file `a/b/d.bmp`: nothing shines through the material",
+                "a/b/m.mtl:6: a diffuse colour of 1.25 is not within 0 to 1 and is taken as 1 \
+                 (the first of 2)",
+            ]
         );
     }
 }

@@ -8,15 +8,16 @@
 //! back, and copies the newest name for each group. Every statement is therefore checked here first,
 //! and only those that are valid and needed are passed on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use glam::DAffine3;
 
 use super::assemble::Assembly;
 use super::error::{Fault, Place, Problem, SceneError, clipped};
 use super::mtl::{self, Statement};
+use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of, named};
 use crate::world::materials;
 use crate::world::scene::{MaterialId, Mesh, Scene};
@@ -49,8 +50,16 @@ pub(super) fn read(
         None => checked.libraries,
     };
     let mut defined: BTreeMap<String, Statement> = BTreeMap::new();
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     for (name, place) in libraries {
         let path = named(folder_of(file), &name);
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        if !assembly.resolver.exists(&path) {
+            assembly.warn(&place, Oddity::NoMaterials { path });
+            continue;
+        }
         if let Some(bytes) = assembly.read(&path, &place) {
             let statements = mtl::parse(&bytes, &path);
             for statement in assembly.keep(statements).unwrap_or_default() {
@@ -66,7 +75,8 @@ pub(super) fn read(
                 Some(statement) => statement.load(assembly, spectra_folder),
                 None => {
                     if name != UNNAMED {
-                        tracing::warn!("{}: no file defines material `{name}`", file.display());
+                        let odd = Oddity::NoMaterial { name: name.clone() };
+                        assembly.warn(&Place::of(file), odd);
                     }
                     materials::by_name(name)
                 }
@@ -360,8 +370,28 @@ mod tests {
         for text in ["", SQUARE, &format!("{SQUARE}f 1 2\nl 1 2\nf 1 1 2\n")] {
             assert_eq!(load(text, Memory::default()).unwrap_err(), none);
         }
-        let missing = load(&format!("mtllib a b.mtl\n{SQUARE}f 1 2 3"), Memory::default());
-        assert_eq!(missing.unwrap_err(), "d/m.obj:1: there is no file `d/a b.mtl`");
+    }
+
+    #[test]
+    fn missing_material_files_leave_plain_materials() {
+        let files = Memory::default();
+        let mut assembly = Assembly::new(&files);
+        let text = format!(
+            "mtllib a b.mtl\nmtllib c.mtl\nmtllib a b.mtl\n{SQUARE}usemtl grass\nf 1 2 3\n\
+             usemtl x\nf 1 3 4\n"
+        );
+        let mesh = read(text.as_bytes(), Path::new("d/m.obj"), None, None, &mut assembly);
+        assert!(mesh.is_some());
+        let reflectances: Vec<f32> =
+            assembly.scene().materials.iter().map(|material| material.reflectance).collect();
+        assert_eq!(reflectances, [0.5, 0.2]);
+        assert_eq!(
+            assembly.warnings(),
+            [
+                "d/m.obj:1: there is no file `d/a b.mtl`: its materials are plain (the first of 2)",
+                "d/m.obj: no file defines the material `grass`: it is plain (the first of 2)",
+            ]
+        );
     }
 
     #[test]

@@ -30,6 +30,13 @@ pub(super) struct Image {
     samples: Vec<u8>,
 }
 
+impl Image {
+    /// Its pixels.
+    pub fn pixels(&self) -> usize {
+        self.width as usize * self.height as usize
+    }
+}
+
 /// No valid image has more pixels per byte: deflate packs at most 1032 bytes into one, and a byte
 /// holds 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;

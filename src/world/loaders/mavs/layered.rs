@@ -145,8 +145,10 @@ impl Loader<'_> {
                 let root = self.roots.spectra();
                 let name = node.string()?;
                 let path = find_spectrum(self.assembly.resolver, &name, Some(&root), &root);
-                let reflectance = self.assembly.spectrum(&path, &node.place());
-                material.reflectance = reflectance.unwrap_or_default();
+                match self.assembly.spectrum(&path, &node.place()) {
+                    Some(reflectance) => material.reflectance = reflectance,
+                    None => material.reflectance_map = texture,
+                }
             }
             None => material.reflectance_map = texture,
         }

@@ -13,6 +13,12 @@ use crate::world::random::{self, uniform};
 
 /// Largest number of corners of a polygon.
 const MAX_CORNERS: usize = 1000;
+/// Largest number of copies that keep a distance from each other: each is compared with those nearby.
+const MAX_SPACED: u64 = 1_000_000;
+/// Copies that need not be farther apart keep no distance, metres.
+const CLOSEST_M: f64 = 1.0e-4;
+/// Farthest corner of a polygon, metres: beyond it nothing is seen.
+const MAX_CORNER_M: f64 = super::super::MAX_COORDINATE_M;
 /// Attempts to place a copy that must keep its distance from others.
 const MAX_TRIES: u32 = 200;
 
@@ -55,7 +61,13 @@ impl Scatter {
     /// Reads the object.
     pub fn read(node: &Node) -> Result<Self, Fault> {
         let object = node.object()?;
-        let number = object.need("Number", "the number of copies")?.whole(MAX_INSTANCES as u64)?;
+        let spacing = object.or("Minimum Spacing", 0.0, Node::number)?;
+        let spacing = Some(spacing).filter(|&spacing| spacing >= CLOSEST_M);
+        let number = object.need("Number", "the number of copies")?;
+        let number = match spacing {
+            None => number.whole(MAX_INSTANCES as u64)?,
+            Some(_) => number.whole(MAX_SPACED)?,
+        };
         let polygon = Polygon::read(&object.need("Polygon", "an array of points [x, y]")?)?;
         let offset = object.or("Offset", [0.0; 3], Node::numbers)?.into();
         let scale = object.get("Scale").map_or(Ok(Scale::Uniform([1.0; 2])), |node| {
@@ -70,15 +82,24 @@ impl Scatter {
                 _ => Ok(Scale::Uniform(range(&node)?)),
             }
         })?;
-        let spacing = object.or("Minimum Spacing", 0.0, Node::number)?;
-        Ok(Self { number, polygon, offset, scale, spacing: Some(spacing).filter(|&s| s > 0.0) })
+        Ok(Self { number, polygon, offset, scale, spacing })
     }
 
-    /// The copies. There are fewer than asked for if they cannot keep their distance; a warning then
-    /// names `place`.
-    pub fn copies(&self, seed: u64, kind: u64, place: &Place) -> Vec<Copy> {
+    /// Number of copies that are asked for.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Number of the polygon's corners, if it has no area.
+    pub fn flat_corners(&self) -> Option<usize> {
+        Some(self.polygon.line.len()).filter(|&corners| corners > 0)
+    }
+
+    /// Hands each copy to `give`. There are fewer than asked for if they cannot keep their distance; a
+    /// warning then names `place`.
+    pub fn copies(&self, seed: u64, kind: u64, place: &Place, mut give: impl FnMut(Copy)) {
         let mut taken = self.spacing.map(Spaced::new);
-        let mut copies = Vec::new();
+        let mut given = 0;
         for index in 0..self.number {
             let mut rng = random::stream(seed, kind, index);
             let spot = match &mut taken {
@@ -96,16 +117,13 @@ impl Scatter {
                 Scale::EachAxis([x, y, z]) => DVec3::new(within(x), within(y), within(z)),
             };
             let offset = self.offset;
-            copies.push(Copy { place: spot, offset, yaw, scale });
+            give(Copy { place: spot, offset, yaw, scale });
+            given += 1;
         }
-        if (copies.len() as u64) < self.number {
-            tracing::warn!(
-                "{place}: only {} of {} copies keep the minimum spacing",
-                copies.len(),
-                self.number
-            );
+        if given < self.number {
+            let asked = self.number;
+            tracing::warn!("{place}: only {given} of {asked} copies keep the minimum spacing");
         }
-        copies
     }
 }
 
@@ -144,6 +162,8 @@ struct Polygon {
     trapezoids: Vec<Trapezoid>,
     /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
+    /// The corners, if there is no area between them: a point, or a line there and back.
+    line: Vec<DVec2>,
 }
 
 /// A trapezoid between two levels of y, with its left and right ends at each.
@@ -155,16 +175,22 @@ struct Trapezoid {
 
 impl Polygon {
     fn read(node: &Node) -> Result<Self, Fault> {
-        let expected = format!("an array of 3 to {MAX_CORNERS} points [x, y] around an area");
+        let expected = format!(
+            "an array of 1 to {MAX_CORNERS} points [x, y] within ±{MAX_CORNER_M} m around an area"
+        );
         let entries = node.array()?;
-        if !(3..=MAX_CORNERS).contains(&entries.len()) {
+        if !(1..=MAX_CORNERS).contains(&entries.len()) {
             return Err(node.wrong(expected));
         }
         let corners = entries
             .iter()
             .map(|point| point.numbers::<2>().map(DVec2::from))
             .collect::<Result<Vec<DVec2>, Fault>>()?;
-        Self::new(&corners).ok_or_else(|| node.wrong(expected))
+        if corners.iter().any(|corner| corner.abs().max_element() > MAX_CORNER_M) {
+            return Err(node.wrong(expected));
+        }
+        let flat = || Self { trapezoids: Vec::new(), areas: Vec::new(), line: corners.clone() };
+        Ok(Self::new(&corners).unwrap_or_else(flat))
     }
 
     /// `None` if the polygon has no area.
@@ -172,7 +198,7 @@ impl Polygon {
         let mut levels: Vec<f64> = corners.iter().map(|corner| corner.y).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        let mut polygon = Self { trapezoids: Vec::new(), areas: Vec::new() };
+        let mut polygon = Self { trapezoids: Vec::new(), areas: Vec::new(), line: Vec::new() };
         let mut total = 0.0;
         for pair in levels.windows(2) {
             let (bottom, top) = (pair[0], pair[1]);
@@ -204,10 +230,28 @@ impl Polygon {
     }
 
     fn draw(&self, rng: &mut SplitMix64) -> DVec2 {
+        if !self.line.is_empty() {
+            return self.draw_on_line(rng);
+        }
         let total = self.areas.last().copied().unwrap_or_default();
         let pick = uniform(rng, 0.0, total);
         let index = self.areas.partition_point(|&area| area <= pick);
         self.trapezoids[index.min(self.trapezoids.len() - 1)].draw(rng)
+    }
+
+    /// A position on the edges of a polygon without area, uniform over their length.
+    fn draw_on_line(&self, rng: &mut SplitMix64) -> DVec2 {
+        let ends = || self.line.iter().zip(self.line.iter().cycle().skip(1));
+        let length: f64 = ends().map(|(a, b)| a.distance(*b)).sum();
+        let mut left = uniform(rng, 0.0, length);
+        for (a, b) in ends() {
+            let edge = a.distance(*b);
+            if left < edge {
+                return a.lerp(*b, left / edge);
+            }
+            left -= edge;
+        }
+        self.line[0]
     }
 }
 
@@ -281,6 +325,23 @@ mod tests {
         assert!(polygon(&[[0., 1.], [1., 1.], [2., 1.]]).is_none());
     }
 
+    /// Where other programs put copies, too: on the point, or on the line.
+    #[test]
+    fn polygons_without_area_are_points_and_lines() {
+        let drawn = |corners: &[[f64; 2]]| -> Vec<DVec2> {
+            let line = corners.iter().map(|&c| c.into()).collect();
+            let polygon = Polygon { trapezoids: Vec::new(), areas: Vec::new(), line };
+            let mut rng = random::stream(1, 2, 3);
+            (0..10_000).map(|_| polygon.draw(&mut rng)).collect()
+        };
+        assert!(drawn(&[[4.0, -2.0]]).iter().all(|&p| p == DVec2::new(4.0, -2.0)));
+        assert!(drawn(&[[4.0, -2.0]; 3]).iter().all(|&p| p == DVec2::new(4.0, -2.0)));
+        let line = drawn(&[[0.0, 0.0], [10.0, 10.0]]);
+        assert!(line.iter().all(|p| (0.0..=10.0).contains(&p.x) && (p.x - p.y).abs() < 1e-9));
+        let mean = line.iter().map(|p| p.x).sum::<f64>() / line.len() as f64;
+        assert!((mean - 5.0).abs() < 0.1, "{mean}");
+    }
+
     #[test]
     fn spaced_copies_keep_their_distance() {
         let scatter = |number, spacing| Scatter {
@@ -291,7 +352,12 @@ mod tests {
             spacing: Some(spacing),
         };
         let place = Place::of(std::path::Path::new("s"));
-        let copies = scatter(80, 1.0).copies(9, 0, &place);
+        let copies_of = |scatter: Scatter| {
+            let mut copies = Vec::new();
+            scatter.copies(9, 0, &place, |copy| copies.push(copy));
+            copies
+        };
+        let copies = copies_of(scatter(80, 1.0));
         assert_eq!(copies.len(), 80);
         for (index, copy) in copies.iter().enumerate() {
             assert!(copies[..index].iter().all(|other| other.place.distance(copy.place) >= 1.0));
@@ -299,7 +365,7 @@ mod tests {
             assert!((-2.0..-1.0).contains(&copy.scale.z));
         }
         // More than fit.
-        let full = scatter(1000, 5.0).copies(9, 0, &place);
+        let full = copies_of(scatter(1000, 5.0));
         assert!((12..30).contains(&full.len()), "{}", full.len());
     }
 }

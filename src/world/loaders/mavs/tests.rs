@@ -208,7 +208,7 @@ fn everything_wrong_is_told_at_once() {
     { "Mesh": "a/tri.obj", "Instances": [{ "Scale": [1, 0, 1] }] },
     { "Mesh": "a/tri.obj" },
     { "Mesh": "a/tri.obj", "Random": { "Number": 1.5, "Polygon": [] } },
-    { "Mesh": "a/tri.obj", "Random": { "Number": 1, "Polygon": [[0, 0], [1, 1]] } },
+    { "Mesh": "a/tri.obj", "Random": { "Number": 1, "Polygon": [[0, 0], [1, 2e7]] } },
     { "Mesh": "a/tri.obj", "Random": { "Number": 1, "Polygon": [[0, 0], [1, 1], [1, 0]],
                                        "Scale": [2, 1] } },
     { "Mesh": 7, "Instances": {} }
@@ -237,13 +237,109 @@ fn everything_wrong_is_told_at_once() {
              poses, unless there is `Random`",
             "data/scenes/s.json:10:50: $.Objects[4].Random.Number: expected a whole number from 0 \
              to 10000000, got 1.5",
-            "data/scenes/s.json:11:64: $.Objects[5].Random.Polygon: expected an array of 3 to \
-             1000 points [x, y] around an area, got [[0, 0], [1, 1]]",
+            "data/scenes/s.json:11:64: $.Objects[5].Random.Polygon: expected an array of 1 to \
+             1000 points [x, y] within ±10000000 m around an area, got [[0, 0], [1, 2e7]]",
             "data/scenes/s.json:13:49: $.Objects[6].Random.Scale: expected [low, high], or three \
              of these for x, y and z, got [2, 1]",
             "data/scenes/s.json:14:15: $.Objects[7].Mesh: expected a string, got 7",
         ]
     );
+}
+
+/// What their own simulator loads is loaded, with a warning for each kind.
+#[test]
+fn odd_scenes_are_put_up_with() {
+    let files = files()
+        .with("data/scenes/meshes/m.obj", format!("mtllib m.mtl\nusemtl x\n{TRIANGLE}"))
+        .with("data/scenes/meshes/m.mtl", "newmtl x\nKd 1.25 1 1\nmap_Kd gone.bmp\n")
+        .with("data/scenes/meshes/n.obj", format!("mtllib gone.mtl\n{TRIANGLE}"));
+    let scene = load_with(
+        r#"{ "Objects": [
+            { "Mesh": "a/tri.obj", "Instances": [{ "Position": [0, 0, -1e9] }, {}] },
+            { "Mesh": "a/tri.obj", "Random": { "Number": 20, "Polygon": [[3, 4]] } },
+            { "Mesh": "a/tri.obj", "Random": { "Number": 20, "Polygon": [[0, 7], [9, 7]] } },
+            { "Mesh": "m.obj", "Instances": [{}] }, { "Mesh": "n.obj", "Instances": [{}] } ] }"#,
+        &files,
+    )
+    .unwrap();
+    assert_eq!(scene.instances.len(), 1 + 20 + 20 + 2);
+    let at = |n: usize| scene.instances[n].world_from_mesh.translation;
+    assert!((1..21).all(|n| at(n) == DVec3::new(3.0, 4.0, 0.0)));
+    assert!((21..41).all(|n| at(n).y == 7.0 && (0.0..=9.0).contains(&at(n).x)));
+    assert_eq!(scene.materials[1].reflectance, 1.0);
+}
+
+/// Sums are taken before anything is made of them: each of these would take hours and terabytes.
+#[test]
+fn bombs_are_refused_before_they_are_made() {
+    let copies = |count: usize, spacing: &str| {
+        let one = format!(
+            r#"{{ "Mesh": "a/tri.obj", "Random": {{ "Number": 1000000{spacing},
+               "Polygon": [[0, 0], [90, 0], [90, 90]] }} }}"#
+        );
+        format!(r#"{{ "Objects": [{}] }}"#, vec![one; count].join(","))
+    };
+    let plants = |density: &str, species: usize, size: &str| {
+        let kinds = vec![r#"{ "Mesh": "a/tri.obj", "Mesh Height": 2 }"#; species].join(",");
+        let zone = format!(r#"{{ "Density": {density}, "MinDiam": 1, "MaxDiam": 2 }}"#);
+        let zones = vec![zone; species].join(",");
+        format!(
+            r#"{{ "Surface Mesh": [{{ "Mesh": "plane.obj", "Scale": [{size}, {size}, 1] }}],
+            "Layered Surface": {{ "Mesh": "plane.obj", "Trail": {{ "Path": "t.vprp" }} }},
+            "Vegetation Distribution": {{ "Species": [{kinds}],
+            "Zones": [{{ "Coordinates": [0, 0], "Species": [{zones}] }}] }} }}"#
+        )
+    };
+    let calm = "@Data\n0:0 0 0:1 0 0 0\n";
+    let wild = format!("@Data\n{}", "0:-1e9 0 0:1 0 0 0\n1:1e9 0 0:1 0 0 0\n".repeat(1000));
+    for (text, trail, expected) in [
+        (
+            copies(3000, ""),
+            calm,
+            "data/scenes/s.json:1:14: $.Objects: copies: 3000000000, but at most 10000000 are \
+             allowed, so that a scene fits into memory",
+        ),
+        (
+            copies(3000, r#", "Minimum Spacing": 0.5"#),
+            calm,
+            "data/scenes/s.json:1:14: $.Objects: copies: 3000000000, but at most 10000000 are \
+             allowed, so that a scene fits into memory",
+        ),
+        (
+            copies(1, "000"),
+            calm,
+            "data/scenes/s.json:1:60: $.Objects[0].Random.Number: expected a whole number from 0 \
+             to 10000000, got 1000000000",
+        ),
+        (
+            copies(1, r#"0, "Minimum Spacing": 0.5"#),
+            calm,
+            "data/scenes/s.json:1:60: $.Objects[0].Random.Number: expected a whole number from 0 \
+             to 1000000, got 10000000",
+        ),
+        (
+            plants("1e6", 1, "1"),
+            calm,
+            "data/scenes/s.json:3:40: $['Vegetation Distribution']: plants: 10000000000, but at \
+             most 10000000 are allowed, so that a scene fits into memory",
+        ),
+        (
+            plants("0", 3000, "200"),
+            calm,
+            "data/scenes/s.json:3:40: $['Vegetation Distribution']: cells of 20 m on the ground, \
+             times zones, times species: 3000000000, but at most 10000000 are allowed, so that a \
+             scene fits into memory",
+        ),
+        (
+            plants("0.1", 1, "1"),
+            &*wild,
+            "data/scenes/s.json:3:40: $['Vegetation Distribution']: metres of trail: \
+             3998000000000, but at most 1000000 are allowed, so that a scene fits into memory",
+        ),
+    ] {
+        let told = load_with(&text, &files().with("data/t.vprp", trail)).unwrap_err();
+        assert_eq!(told.lines().next().unwrap(), expected);
+    }
 }
 
 #[test]

@@ -10,6 +10,11 @@ use super::super::error::{Fault, Place, Problem};
 /// Distance between plants and the middle of a trail, metres.
 const CLEARANCE_M: f64 = 1.0;
 
+/// Points of a path that are closer to the one before are left out, metres.
+const CLOSEST_M: f64 = 0.01;
+/// Largest number of pieces of all paths, which are about metres.
+pub const MAX_PIECES: u64 = 1_000_000;
+
 /// Paths that are kept clear.
 #[derive(Default)]
 pub struct Trails {
@@ -18,12 +23,12 @@ pub struct Trails {
 }
 
 impl Trails {
-    /// Adds a path.
+    /// Adds a path of at most [`MAX_PIECES`] pieces.
     pub fn add(&mut self, path: &[DVec2]) {
+        let path = thinned(path);
         for pair in path.windows(2) {
             let (start, end) = (pair[0], pair[1]);
-            // Pieces are no longer than a cell, so that each crosses few cells.
-            let pieces = start.distance(end).ceil().clamp(1.0, 1.0e6);
+            let pieces = pieces(start, end);
             for piece in 0..pieces as u32 {
                 let at = |n: u32| start.lerp(end, f64::from(n) / pieces);
                 let segment = [at(piece), at(piece + 1)];
@@ -49,6 +54,28 @@ impl Trails {
             })
         })
     }
+}
+
+/// Pieces of the path from `start` to `end`, none longer than a cell, so that each crosses few cells.
+fn pieces(start: DVec2, end: DVec2) -> f64 {
+    start.distance(end).ceil().max(1.0)
+}
+
+/// How many pieces a path takes.
+pub fn count(path: &[DVec2]) -> f64 {
+    thinned(path).windows(2).map(|pair| pieces(pair[0], pair[1])).sum()
+}
+
+/// The path without points that are almost those before them, of which a drive has many where it
+/// stood.
+fn thinned(path: &[DVec2]) -> Vec<DVec2> {
+    let mut kept: Vec<DVec2> = Vec::new();
+    for &point in path {
+        if kept.last().is_none_or(|last| last.distance(point) >= CLOSEST_M) {
+            kept.push(point);
+        }
+    }
+    kept
 }
 
 /// Distance of `p` from the segment between `a` and `b`.
@@ -126,5 +153,18 @@ mod tests {
             }
         }
         assert!(!trails.covers(DVec2::new(50.0, 10.0)));
+    }
+
+    /// A drive that stood for an hour is one point, so that asking for it stays quick.
+    #[test]
+    fn points_on_top_of_each_other_are_one() {
+        let stood: Vec<DVec2> =
+            (0..360_000).map(|n| DVec2::splat(f64::from(n % 2) * 1e-3)).collect();
+        assert_eq!(count(&stood), 0.0);
+        let mut trails = Trails::default();
+        trails.add(&[&stood[..], &[DVec2::new(0.0, 5.5)]].concat());
+        assert_eq!(trails.cells.values().map(Vec::len).sum::<usize>(), 6 + 5);
+        assert!(trails.covers(DVec2::new(0.5, 3.0)));
+        assert_eq!(count(&[DVec2::ZERO, DVec2::new(1.0e9, 0.0)]), 1.0e9);
     }
 }

@@ -8,13 +8,13 @@ use super::super::error::{Fault, Problem};
 use super::super::json::Node;
 use super::super::resolve::named;
 use super::trail::Trails;
-use super::{Loader, pose, streams};
+use super::{Loader, pose, streams, trail};
 use crate::frames::quat_about;
 use crate::world::random::{self, uniform};
 
 /// Side of the square cells that share a density, metres.
 const CELL_M: f64 = 20.0;
-/// Limit of cells times zones.
+/// Limit of cells times zones times species.
 const MAX_WORK: u64 = 10_000_000;
 /// Largest trunk diameter for which the height formula holds, centimetres.
 const MAX_DIAMETER_CM: f64 = 100.0;
@@ -32,6 +32,33 @@ struct Zone {
     place: DVec2,
     /// Plants per m², by species.
     densities: Vec<f64>,
+}
+
+/// The ground's rectangle in square cells.
+struct Grid {
+    low: DVec2,
+    high: DVec2,
+    columns: u64,
+    rows: u64,
+}
+
+impl Grid {
+    fn cells(&self) -> u64 {
+        self.columns * self.rows
+    }
+
+    /// The low and the high corner of a cell.
+    fn corners(&self, cell: u64) -> [DVec2; 2] {
+        let (column, row) = (cell % self.columns, cell / self.columns);
+        let from = self.low + DVec2::new(column as f64, row as f64) * CELL_M;
+        [from, (from + CELL_M).min(self.high)]
+    }
+
+    /// How many plants of a species are to be expected in a cell.
+    fn expected(&self, zones: &[Zone], species: usize, cell: u64) -> f64 {
+        let [from, to] = self.corners(cell);
+        density(zones, species, from + CELL_M / 2.0) * (to - from).element_product()
+    }
 }
 
 impl Loader<'_> {
@@ -56,29 +83,33 @@ impl Loader<'_> {
             node.fault(Problem::Syntax("needs a ground, and the scene has none".into()))
         })?;
         let cells = ((high - low) / CELL_M).ceil().max(DVec2::ONE);
-        let work = (cells.x * cells.y * zones.len() as f64).min(1.0e18) as u64;
-        if work > MAX_WORK {
-            let what = "cells of 20 m on the ground, times zones";
-            return Err(node.fault(Problem::TooMany { what, count: work, limit: MAX_WORK }));
+        let work = cells.x * cells.y * zones.len() as f64 * species.len() as f64;
+        let too_many = |what, count: f64, limit| {
+            node.fault(Problem::TooMany { what, count: count.min(1.0e18).round() as u64, limit })
+        };
+        if work > MAX_WORK as f64 {
+            let what = "cells of 20 m on the ground, times zones, times species";
+            return Err(too_many(what, work, MAX_WORK));
+        }
+        let pieces: f64 = trails.iter().map(|path| trail::count(path)).sum();
+        if pieces > trail::MAX_PIECES as f64 {
+            return Err(too_many("metres of trail", pieces, trail::MAX_PIECES));
+        }
+        let grid = Grid { low, high, columns: cells.x as u64, rows: cells.y as u64 };
+        // All plants are counted before the first is made.
+        let count_in =
+            |cell| (0..species.len()).map(|index| grid.expected(&zones, index, cell)).sum::<f64>();
+        let planned: f64 = (0..grid.cells()).map(count_in).sum();
+        let planned = planned + self.assembly.scene().instances.len() as f64;
+        if planned > MAX_INSTANCES as f64 {
+            return Err(too_many("plants", planned, MAX_INSTANCES as u64));
         }
         let mut clear = Trails::default();
         trails.iter().for_each(|path| clear.add(path));
-        let mut planted: f64 = 0.0;
-        for cell in 0..(cells.x * cells.y) as u64 {
-            let (column, row) = (cell % cells.x as u64, cell / cells.x as u64);
-            let from = low + DVec2::new(column as f64, row as f64) * CELL_M;
-            let to = (from + CELL_M).min(high);
+        for cell in 0..grid.cells() {
             for (index, plant) in species.iter().enumerate() {
-                let expected =
-                    density(&zones, index, from + CELL_M / 2.0) * (to - from).element_product();
-                planted += expected;
-                if planted > MAX_INSTANCES as f64 {
-                    let limit = MAX_INSTANCES as u64;
-                    let count = planted as u64;
-                    let problem = Problem::TooMany { what: "plants", count, limit };
-                    return Err(node.fault(problem));
-                }
-                self.plant(node, plant, index as u64, cell, expected, [from, to], &clear);
+                let expected = grid.expected(&zones, index, cell);
+                self.plant(node, plant, index as u64, cell, expected, grid.corners(cell), &clear);
             }
         }
         Ok(())

@@ -1,0 +1,99 @@
+//! Images of a glTF: reflectances and opacity masks, decoded one at a time.
+
+use ::gltf::json;
+
+use super::super::error::{Place, Problem};
+use super::super::oddity::Oddity;
+use super::super::texture::{self, Channel, Image};
+use super::Loader;
+use crate::world::scene::Texture;
+
+impl Loader<'_> {
+    /// The reflectance of image `source`, which all materials share that use it, and the mask of its
+    /// texels whose alpha, times a material's own, is at least a `threshold`.
+    pub(super) fn maps(
+        &mut self,
+        source: usize,
+        threshold: Option<(f32, f32)>,
+        place: &Place,
+    ) -> Option<(Texture, Option<Texture>)> {
+        let shared = self.reflectances.get(&source).cloned();
+        let map = match shared {
+            Some(map) => map?,
+            None => {
+                let map = self.reflectance(source, place);
+                self.reflectances.insert(source, map.clone());
+                map?
+            }
+        };
+        let Some((from, alpha)) = threshold else { return Some((map, None)) };
+        self.assembly.hold_texels(map.texels.len(), place)?;
+        let alphas = texture::channel(self.image(source)?, Channel::Alpha);
+        let is_solid = |texel: u8| f32::from(texel) / 255.0 * alpha >= from;
+        let mask = texture::mapped(&alphas, |texel| if is_solid(texel) { 255 } else { 0 });
+        Some((map, Some(mask)))
+    }
+
+    fn reflectance(&mut self, source: usize, place: &Place) -> Option<Texture> {
+        let pixels = self.image(source)?.pixels();
+        self.assembly.hold_texels(pixels, place)?;
+        let linear = linear_from_srgb();
+        let first = texture::channel(self.image(source)?, Channel::First);
+        Some(texture::mapped(&first, |texel| linear[usize::from(texel)]))
+    }
+
+    /// A decoded image; only the last one is kept, as all its channels take much memory.
+    fn image(&mut self, index: usize) -> Option<&Image> {
+        if self.image.as_ref().is_none_or(|(last, _)| *last != index) {
+            let image = self.read_image(index);
+            self.image = Some((index, image));
+        }
+        self.image.as_ref().and_then(|(_, image)| image.as_ref())
+    }
+
+    fn read_image(&mut self, index: usize) -> Option<Image> {
+        let place = self.place("images", index);
+        let image: &json::Image = self.document.as_json().images.get(index)?;
+        let bytes = match (&image.buffer_view, &image.uri) {
+            (Some(view), _) => {
+                let view = self.document.views().nth(view.value())?;
+                let end = view.offset().checked_add(view.length())?;
+                let data = self.buffers.get(view.buffer().index())?;
+                let Some(bytes) = data.get(view.offset()..end) else {
+                    let problem = Problem::Syntax("reaches beyond its buffer".into());
+                    self.assembly.fault(place, problem);
+                    return None;
+                };
+                bytes.to_vec()
+            }
+            (None, Some(uri)) => {
+                let path = self.path_of(uri);
+                if !uri.contains(':') && !self.assembly.resolver.exists(&path) {
+                    self.assembly.warn(&place, Oddity::NoTexture { path });
+                    return None;
+                }
+                self.resource(uri, &place)?
+            }
+            (None, None) => {
+                let problem = Problem::Syntax("has neither `uri` nor `bufferView`".into());
+                self.assembly.fault(place, problem);
+                return None;
+            }
+        };
+        let decoded = texture::decode(&bytes, &place);
+        self.assembly.keep(decoded)
+    }
+}
+
+/// Linear intensity of each sRGB byte (IEC 61966-2-1).
+fn linear_from_srgb() -> [u8; 256] {
+    std::array::from_fn(|byte| {
+        let encoded = byte as f64 / 255.0;
+        let linear = if encoded <= 0.040_45 {
+            encoded / 12.92
+        } else {
+            libm::pow((encoded + 0.055) / 1.055, 2.4)
+        };
+        (linear * 255.0).round() as u8
+    })
+}

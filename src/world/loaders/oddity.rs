@@ -1,0 +1,149 @@
+//! What a loader puts up with: things that other programs load although they are odd.
+
+use std::mem::discriminant;
+use std::path::PathBuf;
+
+use super::error::Place;
+
+/// Something odd, and what the loader does about it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Oddity {
+    /// A copy so far out that no sensor sees it, where some scenes put what they do not need.
+    #[error("a copy at {value} m, beyond ±{} m, is left out", super::MAX_COORDINATE_M)]
+    FarCopy {
+        /// Its farthest coordinate, metres.
+        value: f64,
+    },
+    /// A colour that would reflect more light than falls on it, or less than none.
+    #[error("a diffuse colour of {value} is not within 0 to 1 and is taken as {taken}")]
+    Colour {
+        /// As in the file.
+        value: f32,
+        /// The nearest that is possible.
+        taken: f32,
+    },
+    /// A spectrum with the same fault.
+    #[error(
+        "a reflectance of {value} at {} micrometres is not within 0 to 1 and is taken as {taken}",
+        super::spectrum::LASER_WAVELENGTH_UM
+    )]
+    Spectrum {
+        /// As in the file.
+        value: f64,
+        /// The nearest that is possible.
+        taken: f64,
+    },
+    /// A polygon around nothing.
+    #[error("a polygon of {corners} points has no area: copies stand on its points and edges")]
+    FlatPolygon {
+        /// Its corners.
+        corners: usize,
+    },
+    /// A material file is not there.
+    #[error("there is no file `{}`: its materials are plain", .path.display())]
+    NoMaterials {
+        /// Where it was expected.
+        path: PathBuf,
+    },
+    /// No file has a material.
+    #[error("no file defines the material `{name}`: it is plain")]
+    NoMaterial {
+        /// Its name.
+        name: String,
+    },
+    /// The image of a colour is not there.
+    #[error("there is no file `{}`: the colour is plain", .path.display())]
+    NoTexture {
+        /// Where it was expected.
+        path: PathBuf,
+    },
+    /// The image of an opacity mask is not there.
+    #[error("there is no file `{}`: nothing shines through the material", .path.display())]
+    NoMask {
+        /// Where it was expected.
+        path: PathBuf,
+    },
+    /// A map of a material has an option.
+    #[error("the option `{option}` is not supported; the map is used without it")]
+    MapOption {
+        /// The statement and the option.
+        option: String,
+    },
+    /// Triangles that are lines or points.
+    #[error("{count} triangles without area are left out")]
+    FlatTriangles {
+        /// How many in this mesh.
+        count: usize,
+    },
+    /// Primitives of a glTF that are no triangles.
+    #[error("points and lines are left out")]
+    NotTriangles,
+    /// A mesh of a glTF that could change its shape.
+    #[error("morph targets are not supported; the mesh keeps its shape")]
+    Morphs,
+    /// A spectrum is not there.
+    #[error("there is no file `{}`: the reflectance is that of the colour", .path.display())]
+    NoSpectrum {
+        /// Where it was expected.
+        path: PathBuf,
+    },
+}
+
+/// One kind of oddity: the first of its kind, and how many there are.
+#[derive(Clone, Debug, PartialEq)]
+struct Warning {
+    place: Place,
+    first: Oddity,
+    count: usize,
+}
+
+/// The oddities of a scene, by kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Warnings {
+    list: Vec<Warning>,
+}
+
+impl Warnings {
+    /// Notes one.
+    pub fn add(&mut self, place: &Place, oddity: Oddity) {
+        let kind = discriminant(&oddity);
+        match self.list.iter_mut().find(|warning| discriminant(&warning.first) == kind) {
+            Some(warning) => warning.count += 1,
+            None => self.list.push(Warning { place: place.clone(), first: oddity, count: 1 }),
+        }
+    }
+
+    /// One line for each kind, in the order found.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.list.iter().map(|Warning { place, first, count }| match count {
+            1 => format!("{place}: {first}"),
+            _ => format!("{place}: {first} (the first of {count})"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_is_told_once_with_its_first_place_and_count() {
+        let mut warnings = Warnings::default();
+        for line in 3..1_000_003 {
+            let place = Place::line(Path::new("s.json"), line);
+            warnings.add(&place, Oddity::FarCopy { value: -1.0e9 - line as f64 });
+        }
+        warnings.add(&Place::of(Path::new("m.mtl")), Oddity::Colour { value: 1.25, taken: 1.0 });
+        let lines: Vec<String> = warnings.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "s.json:3: a copy at -1000000003 m, beyond ±10000000 m, is left out (the first of \
+                 1000000)",
+                "m.mtl: a diffuse colour of 1.25 is not within 0 to 1 and is taken as 1",
+            ]
+        );
+    }
+}
