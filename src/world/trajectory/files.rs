@@ -7,14 +7,15 @@
 //! | `.gpx` | XML; the tracks' points, else the routes', else the waypoints |
 //! | `.vprp` | after `@Data`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped; up to `@END` |
 //!
-//! CSV columns, separated by comma, semicolon or tab; others are ignored:
+//! CSV columns, separated by comma, semicolon or tab. Angles say their unit; other columns are ignored
+//! with a warning, but for those of `truth.csv`:
 //!
 //! | Column | Names | |
 //! |---|---|---|
 //! | time, seconds | `time_s`, `time`, `t`, `t_s` | needed unless a speed is given |
 //! | position, metres | `x_m` or `x`, `y_m` or `y`, `z_m` or `z` | z may be left out: 0 |
 //! | orientation | `qx`, `qy`, `qz`, `qw` | all four, or |
-//! | | `yaw_deg`, `pitch_deg`, `roll_deg` | yaw, and the others if wanted |
+//! | | `yaw_deg`, `pitch_deg`, `roll_deg`, or each in `_rad` | yaw, and the others if wanted |
 //!
 //! GPX heights are above sea level; they are taken as above the ellipsoid, plus `geoidheight`
 //! where a point gives it. If any point lacks `ele`, z is 0 for all.
@@ -30,6 +31,7 @@ use std::path::Path;
 use glam::{DQuat, DVec3};
 
 use super::error::FileFault;
+use super::truth::truth_header;
 use crate::frames::{GeoOrigin, quat_from_rpy};
 
 pub use gpx::parse_gpx;
@@ -200,7 +202,16 @@ pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
         };
         FileFault { line, field: None, problem }
     };
-    let columns = Columns::find(reader.headers().map_err(csv_fault)?)?;
+    let header = reader.headers().map_err(csv_fault)?;
+    let columns = Columns::find(header)?;
+    let ignored = Columns::ignored(header);
+    if let Some(first) = ignored.first() {
+        tracing::warn!(
+            "{} columns are ignored, the first is `{first}`; known are {}",
+            ignored.len(),
+            KNOWN_COLUMNS.join(", ")
+        );
+    }
     let mut poses = Vec::new();
     for record in reader.into_records() {
         let record = record.map_err(csv_fault)?;
@@ -212,8 +223,12 @@ pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
         let time_s = columns.time.as_ref().map(|c| get(c, MAX_TIME_S)).transpose()?;
         let [x, y] = [get(&columns.x, MAX_COORDINATE_M)?, get(&columns.y, MAX_COORDINATE_M)?];
         let z = columns.z.as_ref().map_or(Ok(0.0), |c| get(c, MAX_COORDINATE_M))?;
-        let angle =
-            |c: &Option<Column>| c.as_ref().map_or(Ok(0.0), |c| get(c, 1e6).map(f64::to_radians));
+        let angle = |c: &Option<Column>| {
+            c.as_ref().map_or(Ok(0.0), |c| {
+                let is_degrees = c.name.to_ascii_lowercase().ends_with("_deg");
+                get(c, 1e6).map(|x| if is_degrees { x.to_radians() } else { x })
+            })
+        };
         let orientation = if let Some([qx, qy, qz, qw]) = &columns.quaternion {
             let q = [get(qx, 1e6)?, get(qy, 1e6)?, get(qz, 1e6)?, get(qw, 1e6)?];
             Some(unit_quaternion(q).map_err(|problem| FileFault::at_line(line, problem))?)
@@ -333,10 +348,20 @@ impl Columns {
             y: needed(&["y_m", "y"])?,
             z: column(&["z_m", "z"])?,
             quaternion,
-            roll: column(&["roll_deg"])?,
-            pitch: column(&["pitch_deg"])?,
-            yaw: column(&["yaw_deg"])?,
+            roll: column(&["roll_deg", "roll_rad"])?,
+            pitch: column(&["pitch_deg", "pitch_rad"])?,
+            yaw: column(&["yaw_deg", "yaw_rad"])?,
         };
+        for angle in ["yaw", "pitch", "roll", "heading"] {
+            if let Some(found) = header.iter().find(|name| name.eq_ignore_ascii_case(angle)) {
+                let means = if angle == "heading" { "yaw" } else { angle };
+                let problem = format!(
+                    "an angle without a unit; allowed: {means}_deg or {means}_rad, \
+                     counter-clockwise, yaw from east"
+                );
+                return Err(FileFault::at_line(line, problem).in_field(found));
+            }
+        }
         if columns.quaternion.is_none()
             && columns.yaw.is_none()
             && (columns.roll.is_some() || columns.pitch.is_some())
@@ -346,7 +371,40 @@ impl Columns {
         }
         Ok(columns)
     }
+
+    /// The columns of `header` that are neither used nor those of `truth.csv`.
+    fn ignored(header: &csv::StringRecord) -> Vec<&str> {
+        let is_known =
+            |name: &str| KNOWN_COLUMNS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let is_truth =
+            |name: &str| truth_header().iter().any(|known| known.eq_ignore_ascii_case(name));
+        header.iter().filter(|name| !is_known(name) && !is_truth(name)).collect()
+    }
 }
+
+/// Columns that a CSV file may have, in the order of messages.
+const KNOWN_COLUMNS: [&str; 20] = [
+    "time_s",
+    "time",
+    "t",
+    "t_s",
+    "x_m",
+    "x",
+    "y_m",
+    "y",
+    "z_m",
+    "z",
+    "qx",
+    "qy",
+    "qz",
+    "qw",
+    "yaw_deg",
+    "yaw_rad",
+    "pitch_deg",
+    "pitch_rad",
+    "roll_deg",
+    "roll_rad",
+];
 
 #[cfg(test)]
 mod tests {
@@ -411,6 +469,30 @@ mod tests {
         // Written w first.
         assert_eq!(poses[0].orientation, Some(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)));
         assert_eq!(poses[1].position_m, DVec3::new(4.0, 5.0, 6.0));
+    }
+
+    #[test]
+    fn angles_say_their_unit_and_other_columns_are_named() {
+        for (name, means) in [("yaw", "yaw"), ("Heading", "yaw"), ("roll", "roll")] {
+            let told = parse_csv(&format!("t,x,y,{name}\n0,1,2,3\n")).unwrap_err().to_string();
+            let expected = format!(
+                ":1: {name}: an angle without a unit; allowed: {means}_deg or {means}_rad, \
+                 counter-clockwise, yaw from east"
+            );
+            assert_eq!(told, expected);
+        }
+        let forward = |text: &str| parse_csv(text).unwrap()[0].orientation.unwrap() * DVec3::X;
+        let half = std::f64::consts::FRAC_PI_2;
+        let radians = forward(&format!("t,x,y,yaw_rad\n0,1,2,{half}\n"));
+        assert!((radians - DVec3::Y).length() < 1e-12);
+        assert!((forward("t,x,y,yaw_deg\n0,1,2,90\n") - DVec3::Y).length() < 1e-12);
+        assert!(parse_csv("t,x,y,yaw_deg,yaw_rad\n0,1,2,3,4\n").is_err());
+        let ignored = |header: &str| {
+            let record = csv::StringRecord::from(header.split(',').collect::<Vec<_>>());
+            Columns::ignored(&record).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(ignored("T,x,y,speed,note,YAW_DEG"), ["speed", "note"]);
+        assert_eq!(ignored(&truth_header().join(",")), [""; 0]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) mod spline;
 pub(crate) mod truth;
 
 pub use error::{FileFault, TrajectoryError};
-pub use motion::{Description, Trajectory};
+pub use motion::{Description, End, Trajectory};
 pub use progress::Start;
 
 use glam::DVec3;

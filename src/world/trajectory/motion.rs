@@ -58,6 +58,33 @@ pub struct Description {
     pub without_ground: f64,
 }
 
+/// What a motion comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It never begins.
+    Stands,
+    /// It brakes and stays at the end.
+    Stops,
+    /// It begins anew without a jump, for ever.
+    Repeats,
+    /// It goes on for ever and never comes back.
+    Endless,
+    /// Another simulator says.
+    Fed,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stands => "stands still",
+            Self::Stops => "stops at the end and stays there",
+            Self::Repeats => "repeats for ever",
+            Self::Endless => "goes on for ever",
+            Self::Fed => "goes where the feed says",
+        })
+    }
+}
+
 /// The curve without the ground.
 #[derive(Clone, Debug)]
 enum Base {
@@ -176,6 +203,17 @@ impl Trajectory {
         match &self.base {
             Base::Feed(feed) => Some(feed),
             Base::Still { .. } | Base::Path(_) | Base::Recorded(_) => None,
+        }
+    }
+
+    /// What the motion comes to.
+    pub fn end(&self) -> End {
+        match (&self.base, self.progress) {
+            (Base::Still { .. }, _) => End::Stands,
+            (Base::Feed(_), _) => End::Fed,
+            (_, Progress::Stop { .. }) => End::Stops,
+            _ if self.description.closed => End::Repeats,
+            _ => End::Endless,
         }
     }
 
