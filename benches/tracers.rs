@@ -326,7 +326,8 @@ fn load(name: &str, options: &Options) -> Result<Scene, String> {
         return Err("needs MAVS's scenes: --mavs or MENURA_SHARED".into());
     };
     let path = folder.join("data/scenes/grass_dense.json");
-    loaders::load(&SceneSource::File { path, seed: 7 }).map_err(|error| error.to_string())
+    loaders::load(&SceneSource::File { path, seed: 7, placement: Default::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn main() {

@@ -193,3 +193,62 @@ fn a_receiver_without_a_sky_is_warned_of_before_it_is_waited_for() {
     let open = output(&["check", rig, "--set", "world.scene=courtyard"]);
     assert!(!stderr(&open).contains("warning"), "{}", stderr(&open));
 }
+
+/// `check` says what a person asks first: how large, which way up, where to, and what looks wrong.
+#[test]
+fn check_tells_the_scene_and_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.toml");
+    // A floor of 60 m by 60 m in millimetres, y up, with a crate around the lidar; odd materials.
+    let mut mesh = "mtllib gone.mtl\nv -3e4 0 -3e4\nv 3e4 0 -3e4\nv 3e4 0 3e4\nv -3e4 0 3e4\n\
+                    usemtl a\nf 1 2 3 4\nusemtl b\n"
+        .to_string();
+    for corner in 0..8 {
+        let side = |bit| if corner & bit == 0 { -400 } else { 400 };
+        mesh += &format!("v {} {} {}\n", side(1), 1000 + side(2), side(4));
+    }
+    for face in ["5 6 8 7", "9 10 12 11", "5 6 10 9", "7 8 12 11", "5 7 11 9", "6 8 12 10"] {
+        mesh += &format!("f {face}\n");
+    }
+    std::fs::write(folder.path().join("hall.obj"), mesh).unwrap();
+    let text = "[robot]\ntrajectory = { kind = \"waypoints\", speed_m_s = 2.0, \
+                points_m = [[0, 0], [20, 0], [40, 0]] }\n[[device]]\nname = \"lidar\"\n\
+                profile = \"velodyne-vlp16-3.0\"\nmount = { translation_m = [0, 0, 1] }\n\
+                link = { udp = { to = \"127.0.0.1:2368\" } }\n[world]\nscene = \"hall.obj\"\n";
+    std::fs::write(&rig, text).unwrap();
+    let as_it_is = output(&["check", rig.to_str().unwrap()]);
+    assert!(as_it_is.status.success(), "{}", stderr(&as_it_is));
+    let out = stdout(&as_it_is);
+    for line in [
+        "  scene: 14 triangles in 1 instances, 14 of them stored",
+        "  scene extents: x -30000.00 to 30000.00 m, y 0.00 to 1400.00 m, z -30000.00 to 30000.00 \
+         m; up axis z, assumed",
+        "  warning: the scene is 60000 m wide and 60000 m high; if its file is in millimetres, \
+         write `scale = 0.001` in [world]",
+        "  warning: the scene is flat along y; if its file is y up, write `up_axis = \"y\"` in \
+         [world]",
+    ] {
+        assert!(out.lines().any(|l| l == line), "no {line:?} in\n{out}");
+    }
+    let warned = stderr(&as_it_is);
+    assert!(warned.contains("hall.obj:1: there is no file `"), "{warned}");
+    assert_eq!(warned.matches("no file defines the material").count(), 1, "{warned}");
+    assert!(warned.contains("(the first of 2)"), "{warned}");
+
+    std::fs::write(&rig, format!("{text}up_axis = \"y\"\nscale = 0.001\n")).unwrap();
+    let placed = output(&["check", rig.to_str().unwrap()]);
+    assert!(placed.status.success(), "{}", stderr(&placed));
+    let out = stdout(&placed);
+    for line in [
+        "  scene extents: x -30.00 to 30.00 m, y -30.00 to 30.00 m, z 0.00 to 1.40 m; up axis y, \
+         from the rig",
+        "  robot's way: x 0.00 to 40.00 m, y 0.00 to 0.00 m, z 0.00 to 0.00 m",
+        "  warning: 30 % of the robot's way has no ground of the scene under it",
+        "  warning: inside something at the start, with surfaces on all sides within 1 m: lidar",
+    ] {
+        assert!(out.lines().any(|l| l == line), "no {line:?} in\n{out}");
+    }
+    let robot = out.lines().find(|l| l.starts_with("  robot: ")).unwrap();
+    assert!(robot.starts_with("  robot: waypoints, 40.0 m, 2"), "{robot}");
+    assert!(robot.ends_with("; stops at the end and stays there"), "{robot}");
+}

@@ -7,6 +7,7 @@ use menura::devices::imu::profile::ImuSettings;
 use std::path::{Path, PathBuf};
 
 use menura::config::profile::lidar::BeamShape;
+use menura::config::rig::placement::{ScenePlacement, UpAxis};
 use menura::config::rig::{
     CourtyardParameters, LatePolicy, LinkConfig, Override, Rig, SceneSource, TrajectoryConfig,
 };
@@ -273,4 +274,27 @@ fn the_sixth_scale_vehicle_has_its_imu() {
     let rig = Rig::load(&path, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     let Some(settings) = rig.devices[0].settings::<ImuSettings>() else { panic!("an IMU") };
     assert_eq!((settings.rate_hz, settings.baud_rate), (100, 921_600));
+}
+
+#[test]
+fn a_scene_file_is_turned_scaled_and_moved() {
+    let file = SMALLEST.replace("scene = \"room\"", "scene = \"hall.obj\"");
+    let placement = |rig: &Rig| match &rig.world.scene {
+        SceneSource::File { placement, .. } => *placement,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(placement(&parse(&file, &[])), ScenePlacement::default());
+    let keys = "up_axis = \"y\"\nscale = 0.001\nrotate_deg = [0.0, 0.0, 180.0]\n\
+                offset_m = [1, 2, 3]\n[robot]";
+    let placed = file.replace("[robot]", keys);
+    let expected = ScenePlacement {
+        up_axis: Some(UpAxis::Y),
+        scale: 0.001,
+        roll_pitch_yaw_rad: [0.0, 0.0, std::f64::consts::PI],
+        offset_m: [1.0, 2.0, 3.0],
+    };
+    assert_eq!(placement(&parse(&placed, &[])), expected);
+    // Another scene for once: what the file says of its own is left out, what is set is not.
+    let other = parse(&placed, &[set("world.scene=room")]);
+    assert!(matches!(other.world.scene, SceneSource::Room(_)));
 }

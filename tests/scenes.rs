@@ -6,12 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
+use menura::config::rig::placement::ScenePlacement;
 use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource};
+use menura::world::ground::{GroundHeight, Terrain};
 use menura::world::loaders::{SceneError, load};
 use menura::world::scene::{Material, Scene};
 
 fn load_file(path: &Path) -> Result<Scene, SceneError> {
-    load(&SceneSource::File { path: path.to_owned(), seed: 7 })
+    load(&SceneSource::File { path: path.to_owned(), seed: 7, placement: Default::default() })
 }
 
 /// Loads a file of the MAVS reference data.
@@ -160,20 +162,71 @@ fn formats_by_suffix() {
     }
 }
 
+/// What a scene can do without is no reason to refuse it.
 #[test]
-fn missing_files_are_told_together() {
+fn missing_material_files_are_put_up_with() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.obj");
     std::fs::write(&path, "mtllib a.mtl\nmtllib b.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
         .unwrap();
+    let scene = load_file(&path).unwrap();
+    assert_eq!(scene.instanced_triangles(), 1);
+    assert_eq!(scene.materials[0].reflectance, 0.2);
+}
+
+#[test]
+fn missing_files_are_told_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.json");
+    let mesh = |name: &str| format!("{{ \"Mesh\": \"{name}\", \"Instances\": [{{}}] }}");
+    let text = format!("{{ \"Objects\": [\n{},\n{}] }}", mesh("a.obj"), mesh("b.obj"));
+    std::fs::write(&path, text).unwrap();
     let error = load_file(&path).unwrap_err();
     assert_eq!(error.faults().len(), 2);
     let text = error.to_string();
-    for (line, name) in [(1, "a.mtl"), (2, "b.mtl")] {
-        let expected = format!("m.obj:{line}: there is no file `");
-        let found = text.lines().any(|l| l.contains(&expected) && l.contains(name));
-        assert!(found, "{text}");
+    for (line, name) in [(2, "a.obj"), (3, "b.obj")] {
+        let expected = format!("s.json:{line}:");
+        let is_told = |l: &str| l.contains(&expected) && l.contains("there is no file `");
+        assert!(text.lines().any(|l| is_told(l) && l.contains(name)), "{text}");
     }
+}
+
+/// The rig's keys act on all of a scene alike: what is seen, copies, and the ground.
+#[test]
+fn a_placed_scene_is_placed_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let meshes = folder.path().join("scenes/meshes");
+    std::fs::create_dir_all(&meshes).unwrap();
+    // A floor of 20 m at 3 m, in millimetres, and a post of a metre.
+    let floor = "v -1e4 -1e4 3e3\nv 1e4 -1e4 3e3\nv 1e4 1e4 3e3\nv -1e4 1e4 3e3\nf 1 2 3 4\n";
+    let post = "v 0 0 0\nv 100 0 0\nv 0 0 1000\nf 1 2 3\n";
+    std::fs::write(meshes.join("floor.obj"), floor).unwrap();
+    std::fs::write(meshes.join("post.obj"), post).unwrap();
+    let path = folder.path().join("scenes/s.json");
+    let text = r#"{ "Surface Mesh": [{ "Mesh": "floor.obj" }], "Objects": [
+        { "Mesh": "post.obj", "Instances": [{ "Position": [5000, 0, 3000] }] },
+        { "Mesh": "post.obj", "Random": { "Number": 1, "Polygon": [[0, 8000]] } }] }"#;
+    std::fs::write(&path, text).unwrap();
+    let placement = ScenePlacement {
+        up_axis: None,
+        scale: 0.001,
+        roll_pitch_yaw_rad: [0.0, 0.0, std::f64::consts::FRAC_PI_2],
+        offset_m: [100.0, 200.0, -1.0],
+    };
+    let source = SceneSource::File { path: path.clone(), seed: 7, placement };
+    let scene = load(&source).unwrap();
+    let foot = |n: usize| scene.instances[n].world_from_mesh.translation;
+    assert!((foot(0) - DVec3::new(100.0, 205.0, 2.0)).length() < 1e-9, "{}", foot(0));
+    assert!((foot(1) - DVec3::new(92.0, 200.0, 2.0)).length() < 1e-9, "{}", foot(1));
+    let ground = Terrain::new(&scene);
+    assert!((ground.height_m(109.0, 209.0).unwrap() - 2.0).abs() < 1e-9);
+    assert_eq!(ground.height_m(111.0, 200.0), None);
+    let [low, high] = scene.extents();
+    assert!((high.z - 3.0).abs() < 1e-6 && (low.z - 2.0).abs() < 1e-6, "{low} {high}");
+
+    let far = ScenePlacement { scale: 1e6, ..placement };
+    let told = load(&SceneSource::File { path, seed: 7, placement: far }).unwrap_err().to_string();
+    assert!(told.contains("after `scale`, `rotate_deg` and `offset_m` of the rig"), "{told}");
 }
 
 /// All of a scene that reaches a sensor, as one number.

@@ -1,10 +1,10 @@
 //! `menura check`: reads and validates a rig and everything it names; sends nothing.
 
 use super::rig_args::RigArgs;
-use super::{CliError, all, console, setup};
+use super::{CliError, all, console, setup, world_summary};
 use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::family::family_of;
-use crate::engine::{LoadedWorld, load_scene};
+use crate::engine::load_scene;
 
 /// Arguments of `menura check`.
 #[derive(Debug, clap::Args)]
@@ -18,17 +18,7 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
         let loaded = load_scene(&rig).map_err(|error| setup::explain(&rig, &error))?;
-        let LoadedWorld { scene, objects, .. } = &loaded;
-        let scene = format!(
-            "scene: {} triangles in {} instances, {} of them stored",
-            scene.instanced_triangles(),
-            scene.instances.len(),
-            scene.stored_triangles()
-        );
-        let objects = objects
-            .iter()
-            .map(|object| format!("{}: {}", object.name, object.trajectory.describe()));
-        let lines = std::iter::once(scene).chain(objects).chain(summary(&rig));
+        let lines = world_summary::lines(&rig, &loaded).into_iter().chain(summary(&rig));
         let lines: String = lines.map(|line| format!("  {line}\n")).collect();
         let printed = console::print(format_args!("{}: ok\n{lines}", rig.name));
         all([printed, setup::look_for_sky(&rig, loaded)])

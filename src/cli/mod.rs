@@ -24,6 +24,7 @@ mod stop;
 mod summary;
 mod twin;
 mod validate;
+mod world_summary;
 
 use std::process::ExitCode;
 

@@ -32,6 +32,7 @@ fn listing() -> String {
         "  parameters = { grass_blades = 200000, trees = 50 }\n",
         "\n",
         "A path instead of a name loads a file: MAVS .json, .gltf, .glb, .obj, .ply, .stl.\n",
+        "`up_axis`, `scale`, `rotate_deg` and `offset_m` beside it turn, scale and move the scene.\n",
     ));
     out
 }

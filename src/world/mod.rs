@@ -8,4 +8,5 @@ pub mod moving;
 pub(crate) mod random;
 pub mod raycast;
 pub mod scene;
+pub mod survey;
 pub mod trajectory;

@@ -89,13 +89,61 @@ impl Scene {
         self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()
     }
 
+    /// Lowest and highest corner of the box around everything visible, World, metres; of a turned copy
+    /// the box of its mesh's box. Infinities the wrong way round if there is nothing.
+    pub fn extents(&self) -> [DVec3; 2] {
+        self.extents_of(&self.instances)
+    }
+
+    /// The same of the ground.
+    pub fn ground_extents(&self) -> [DVec3; 2] {
+        self.extents_of(&self.ground)
+    }
+
+    fn extents_of(&self, instances: &[Instance]) -> [DVec3; 2] {
+        let boxes: Vec<[DVec3; 2]> = self.meshes.iter().map(Mesh::bounds).collect();
+        instances
+            .iter()
+            .map(|instance| instance.world_box(boxes[instance.mesh as usize]))
+            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], [l, h]| {
+                [low.min(l), high.max(h)]
+            })
+    }
+
     /// Number of triangles in memory, counting each mesh once.
     pub fn stored_triangles(&self) -> u64 {
         self.meshes.iter().map(|m| m.triangles.len() as u64).sum()
     }
 }
 
+impl Instance {
+    /// The box around the box `[low, high]` of its mesh, in World.
+    pub fn world_box(&self, [low, high]: [DVec3; 2]) -> [DVec3; 2] {
+        (0..8)
+            .map(|corner: u32| {
+                let pick = |bit: u32, a: f64, b: f64| if corner & bit == 0 { a } else { b };
+                let corner = DVec3::new(
+                    pick(1, low.x, high.x),
+                    pick(2, low.y, high.y),
+                    pick(4, low.z, high.z),
+                );
+                self.world_from_mesh.transform_point3(corner)
+            })
+            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| {
+                [low.min(corner), high.max(corner)]
+            })
+    }
+}
+
 impl Mesh {
+    /// Lowest and highest corner of the mesh's box, in its frame.
+    pub fn bounds(&self) -> [DVec3; 2] {
+        let points = self.positions.iter().map(|p| DVec3::from(p.map(f64::from)));
+        points.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
+            [low.min(p), high.max(p)]
+        })
+    }
+
     /// The three corners of triangle `index`, in the mesh's frame.
     pub fn corners(&self, index: u32) -> [DVec3; 3] {
         self.triangles[index as usize].map(|vertex| {

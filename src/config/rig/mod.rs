@@ -7,6 +7,7 @@ mod link_read;
 mod object_read;
 pub mod objects;
 mod parts;
+pub mod placement;
 mod read;
 mod response_read;
 pub mod responses;
@@ -24,6 +25,7 @@ use crate::config::profile::network::HostAddress;
 use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::objects::ObjectConfig;
+use crate::config::rig::placement::ScenePlacement;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::config::toml::overrides::Override;
@@ -150,6 +152,8 @@ pub enum SceneSource {
         path: PathBuf,
         /// Of random placement in MAVS scenes.
         seed: u64,
+        /// How it lies in the world.
+        placement: ScenePlacement,
     },
 }
 

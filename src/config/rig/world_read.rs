@@ -3,6 +3,7 @@
 use super::parts::{dotted, has_extension, seed_limit};
 
 use crate::config::rig::object_read::objects;
+use crate::config::rig::placement::{ScenePlacement, UpAxis};
 use crate::config::rig::scenes::{self, ParameterHelp};
 use crate::config::rig::{
     CourtyardParameters, RoomParameters, RootStepParameters, SceneSource, WorldConfig,
@@ -27,13 +28,17 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let scene = table.required("scene").text(&expected);
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
     let objects = objects(&table.optional("object"));
+    let written = Placed::of(&mut table);
     table.finish();
     let scene = scene?;
+    if BUILT_IN.contains(&scene.value.as_str()) {
+        written.refuse(&scene);
+    }
     let source = match scene.value.as_str() {
         "courtyard" => SceneSource::Courtyard(courtyard(&scene, &parameters, rig_seed)?),
         "room" => SceneSource::Room(room(&scene, &parameters)?),
         "root-step" => SceneSource::RootStep(root_step(&scene, &parameters, rig_seed)?),
-        _ => scene_file(&scene, &parameters, rig_seed, &expected)?,
+        _ => scene_file(&scene, &parameters, &written, rig_seed, &expected)?,
     };
     Some((WorldConfig { scene: source, objects: objects? }, scene.place))
 }
@@ -41,9 +46,11 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
 fn scene_file(
     scene: &Text,
     parameters: &Field<'_>,
+    written: &Placed<'_>,
     rig_seed: u64,
     expected: &str,
 ) -> Option<SceneSource> {
+    let placement = written.read();
     if !has_extension(&scene.value, &SCENE_EXTENSIONS) {
         let title = format!("`{}` is not a scene", scene.value);
         let mut fault = scene.place.fault(title, format!("allowed: {expected}"));
@@ -59,7 +66,62 @@ fn scene_file(
         seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
         finish_parameters(table, scene);
     }
-    Some(SceneSource::File { path: scene.place.source.resolve(&scene.value), seed })
+    let path = scene.place.source.resolve(&scene.value);
+    Some(SceneSource::File { path, seed, placement })
+}
+
+/// What `[world]` says of how a scene file lies in the world.
+struct Placed<'f> {
+    up_axis: Field<'f>,
+    scale: Field<'f>,
+    rotate_deg: Field<'f>,
+    offset_m: Field<'f>,
+}
+
+impl<'f> Placed<'f> {
+    fn of(table: &mut TableReader<'f>) -> Self {
+        Self {
+            up_axis: table.optional("up_axis"),
+            scale: table.optional("scale"),
+            rotate_deg: table.optional("rotate_deg"),
+            offset_m: table.optional("offset_m"),
+        }
+    }
+
+    /// Faulty values are told; their defaults are never used then.
+    fn read(&self) -> ScenePlacement {
+        let format = "the rig format, [world]";
+        let usual = ScenePlacement::default();
+        let scale = Limit::new(1e-6..=1e6, "metres a unit", format);
+        let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
+        let reach = Limit::new(-1e7..=1e7, "m", "the scene: f32 has metres beyond");
+        let degrees = self.rotate_deg.numbers::<3>(&turn).unwrap_or_default();
+        ScenePlacement {
+            up_axis: self.up_axis.choice(&UpAxis::WORDS, format),
+            scale: self.scale.number(&scale).unwrap_or(usual.scale),
+            roll_pitch_yaw_rad: degrees.map(f64::to_radians),
+            offset_m: self.offset_m.numbers::<3>(&reach).unwrap_or_default(),
+        }
+    }
+
+    /// Refuses the keys beside a built-in scene, which lies as its parameters say. Where `--set` chose
+    /// the scene, those that the file has for another one are left out.
+    fn refuse(&self, scene: &Text) {
+        let keys = [
+            ("up_axis", &self.up_axis),
+            ("scale", &self.scale),
+            ("rotate_deg", &self.rotate_deg),
+            ("offset_m", &self.offset_m),
+        ];
+        for (key, field) in keys {
+            let Some(place) = field.place() else { continue };
+            if scene.place.is_override() && !place.is_override() {
+                continue;
+            }
+            let label = format!("allowed: with a scene file, and \"{}\" is built in", scene.value);
+            field.fault(place.fault(format!("`{key}` is for scene files"), label));
+        }
+    }
 }
 
 /// Refuses parameters the scene does not have. When `--set` chose the scene, those that the file

@@ -379,7 +379,11 @@ mod tests {
         }
         assert_eq!(
             assembly.warnings(),
-            ["s.json:2: a copy at -1000000000 m, beyond ±10000000 m, is left out (the first of 4)"]
+            [
+                "x: 2 triangles without area are left out",
+                "s.json:2: a copy at -1000000000 m, beyond ±10000000 m, is left out (the first of \
+                 4)"
+            ]
         );
         let scene = assembly.finish(Path::new("s.json"), false).unwrap();
         assert_eq!((scene.instances.len(), scene.ground.len()), (2, 2));

@@ -17,6 +17,9 @@ const POINT_KINDS: [&str; 3] = ["trkpt", "rtept", "wpt"];
 /// GPX nests six levels deep, extensions a little deeper; the XML reader slows down with depth.
 const MAX_DEPTH: usize = 64;
 
+/// The XML reader hands all namespaces to every element; receivers declare a few.
+const MAX_NAMESPACES: usize = 64;
+
 /// A point of the file.
 struct Point {
     line: u64,
@@ -77,7 +80,16 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
         })?;
         let line = reader.position().row + 1;
         match event {
-            XmlEvent::StartElement { name, attributes, .. } => {
+            XmlEvent::StartElement { name, attributes, namespace } => {
+                if namespace.0.len() > MAX_NAMESPACES {
+                    return Err(FileFault::at_line(
+                        line,
+                        format!(
+                            "found {} namespaces; allowed: {MAX_NAMESPACES}",
+                            namespace.0.len()
+                        ),
+                    ));
+                }
                 if !root_seen && name.local_name != "gpx" {
                     return Err(FileFault::at_line(
                         line,

@@ -1,0 +1,119 @@
+//! What `menura check` says of a world: the scene's size, the ways through it, and what looks wrong.
+
+use crate::config::rig::{DeviceConfig, Rig, SceneSource};
+use crate::engine::LoadedWorld;
+use crate::time::SimTime;
+use crate::world::ground::{GroundHeight, Terrain};
+use crate::world::scene::Scene;
+use crate::world::survey::{self, describe_box};
+use crate::world::trajectory::{End, Trajectory};
+
+/// A device with surfaces on all sides nearer than this is inside something, metres.
+const ENCLOSED_M: f64 = 1.0;
+/// So many devices are looked at.
+const MAX_PLACES: usize = 32;
+/// Larger grounds are taken for their boxes: their height field would take longer than the scene.
+const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
+/// Smaller shares of a way are not worth a word.
+const LEAST_SHARE: f64 = 0.001;
+
+/// Lines of a summary, warnings after what they concern.
+pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
+    let LoadedWorld { scene, trajectory, objects, .. } = world;
+    let mut lines = vec![format!(
+        "scene: {} triangles in {} instances, {} of them stored",
+        scene.instanced_triangles(),
+        scene.instances.len(),
+        scene.stored_triangles()
+    )];
+    let extents = scene.extents();
+    if extents[0].x <= extents[1].x {
+        lines.push(format!("scene extents: {}{}", describe_box(extents), up_axis(rig)));
+        if let SceneSource::File { .. } = rig.world.scene {
+            lines.extend(survey::hints(extents).into_iter().map(warning));
+        }
+    }
+    lines.push(format!("robot: {}", motion(trajectory)));
+    let ground = Ground::of(scene);
+    if let Some(way) = survey::way(trajectory, &ground) {
+        let until = match trajectory.end() {
+            End::Endless => format!(" in the first {} s", way.looked_s),
+            _ => String::new(),
+        };
+        lines.push(format!("robot's way: {}{until}", describe_box(way.extents)));
+        if way.without_ground > LEAST_SHARE && !scene.ground.is_empty() {
+            let percent = (100.0 * way.without_ground).ceil();
+            let text =
+                format!("{percent} % of the robot's way has no ground of the scene under it");
+            lines.push(warning(text));
+        }
+    }
+    lines.extend(inside(rig, world).map(warning));
+    for object in objects {
+        lines.push(format!("{}: {}", object.name, motion(&object.trajectory)));
+    }
+    lines
+}
+
+fn warning(text: String) -> String {
+    format!("warning: {text}")
+}
+
+fn motion(trajectory: &Trajectory) -> String {
+    match trajectory.end() {
+        End::Stands => "stands still".into(),
+        end => format!("{}; {end}", trajectory.describe()),
+    }
+}
+
+fn up_axis(rig: &Rig) -> String {
+    match &rig.world.scene {
+        SceneSource::File { path, placement, .. } => format!("; {}", placement.describe_up(path)),
+        _ => String::new(),
+    }
+}
+
+/// Says which devices are inside something at the start of the run.
+fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
+    let start = world.trajectory.pose(SimTime::default());
+    let place = |device: &DeviceConfig| (start * device.body_from_sensor).translation;
+    let places: Vec<_> = rig.devices.iter().take(MAX_PLACES).map(place).collect();
+    let enclosed = survey::enclosed(&world.scene, &places, ENCLOSED_M);
+    let named = rig.devices.iter().zip(enclosed).filter(|(_, inside)| *inside);
+    let names: Vec<&str> = named.map(|(device, _)| device.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!(
+            "inside something at the start, with surfaces on all sides within {ENCLOSED_M} m: {names}"
+        )
+    })
+}
+
+/// The ground, or its box where it is large.
+enum Ground {
+    Exact(Terrain),
+    Box([glam::DVec3; 2]),
+}
+
+impl Ground {
+    fn of(scene: &Scene) -> Self {
+        let triangles =
+            scene.ground.iter().map(|i| scene.meshes[i.mesh as usize].triangles.len() as u64);
+        if triangles.sum::<u64>() <= MAX_GROUND_TRIANGLES {
+            return Self::Exact(Terrain::new(scene));
+        }
+        Self::Box(scene.ground_extents())
+    }
+}
+
+impl GroundHeight for Ground {
+    fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
+        match self {
+            Self::Exact(terrain) => terrain.height_m(x_m, y_m),
+            Self::Box([low, high]) => {
+                let is_over = (low.x..=high.x).contains(&x_m) && (low.y..=high.y).contains(&y_m);
+                is_over.then_some(high.z)
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How a scene file lies in the world: `up_axis`, `scale`, `rotate_deg` and `offset_m` of `[world]`.
+
+use std::path::Path;
+
+use glam::{DAffine3, DMat3, DVec3};
+
+use super::parts::has_extension;
+use crate::frames::quat_from_rpy;
+
+words!(UpAxis: "x" => X, "y" => Y, "z" => Z);
+/// The axis of a file that points up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpAxis {
+    /// `(x, y, z)` becomes `(-z, y, x)`.
+    X,
+    /// `(x, y, z)` becomes `(x, -z, y)`.
+    Y,
+    /// As World has it.
+    Z,
+}
+
+impl UpAxis {
+    /// The axis of a file whose rig says nothing: glTF is y up by its standard; all other formats have
+    /// no rule, and z is assumed, as robots have it.
+    pub fn of_format(file: &Path) -> Self {
+        let is_gltf = has_extension(&file.to_string_lossy(), &["gltf", "glb"]);
+        if is_gltf { Self::Y } else { Self::Z }
+    }
+
+    /// Turns the axis up.
+    pub fn turn(self) -> DMat3 {
+        match self {
+            Self::X => DMat3::from_cols(DVec3::Z, DVec3::Y, DVec3::NEG_X),
+            Self::Y => DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y),
+            Self::Z => DMat3::IDENTITY,
+        }
+    }
+}
+
+/// What a rig does to a scene file, in this order: its up axis is turned up, it is scaled, rotated
+/// and moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScenePlacement {
+    /// The file's axis that points up; `None` takes that of the format.
+    pub up_axis: Option<UpAxis>,
+    /// Metres for each unit of the file.
+    pub scale: f64,
+    /// Roll, pitch and yaw about the scene's origin, radians, as in [`quat_from_rpy`].
+    pub roll_pitch_yaw_rad: [f64; 3],
+    /// Where the scene's origin lies, World, metres.
+    pub offset_m: [f64; 3],
+}
+
+impl Default for ScenePlacement {
+    fn default() -> Self {
+        Self { up_axis: None, scale: 1.0, roll_pitch_yaw_rad: [0.0; 3], offset_m: [0.0; 3] }
+    }
+}
+
+impl ScenePlacement {
+    /// World from the coordinates in which a loader has `file`, whose usual axis it has turned up.
+    pub fn world_from_loaded(&self, file: &Path) -> DAffine3 {
+        let usual = UpAxis::of_format(file);
+        let up = self.up_axis.unwrap_or(usual).turn() * usual.turn().transpose();
+        let [roll, pitch, yaw] = self.roll_pitch_yaw_rad;
+        let turned = DMat3::from_quat(quat_from_rpy(roll, pitch, yaw)) * up;
+        DAffine3::from_mat3_translation(turned * self.scale, self.offset_m.into())
+    }
+
+    /// Which axis of `file` points up, and who says so.
+    pub fn describe_up(&self, file: &Path) -> String {
+        let usual = UpAxis::of_format(file);
+        let axis = self.up_axis.unwrap_or(usual).word();
+        let source = match (self.up_axis, usual) {
+            (Some(_), _) => "from the rig",
+            (None, UpAxis::Y) => "as glTF defines",
+            (None, _) => "assumed",
+        };
+        format!("up axis {axis}, {source}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_axis_is_turned_up_without_mirroring() {
+        for (axis, up) in [(UpAxis::X, DVec3::X), (UpAxis::Y, DVec3::Y), (UpAxis::Z, DVec3::Z)] {
+            assert_eq!(axis.turn() * up, DVec3::Z, "{axis:?}");
+            assert_eq!(axis.turn().determinant(), 1.0, "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_is_up_scale_rotate_offset() {
+        let quarter = std::f64::consts::FRAC_PI_2;
+        let placement = ScenePlacement {
+            up_axis: Some(UpAxis::Y),
+            scale: 2.0,
+            roll_pitch_yaw_rad: [0.0, 0.0, quarter],
+            offset_m: [100.0, 0.0, 5.0],
+        };
+        let near = |got: DVec3, expected: [f64; 3]| (got - DVec3::from(expected)).length() < 1e-12;
+        let p = DVec3::new(1.0, 2.0, 3.0);
+        // Up: (1, -3, 2); scaled: (2, -6, 4); turned left: (6, 2, 4); moved.
+        let obj = placement.world_from_loaded(Path::new("a.obj"));
+        assert!(near(obj.transform_point3(p), [106.0, 2.0, 9.0]));
+        // The loader has turned glTF's y up already.
+        let loaded = UpAxis::Y.turn() * p;
+        let gltf = placement.world_from_loaded(Path::new("A.GLB"));
+        assert!(near(gltf.transform_point3(loaded), [106.0, 2.0, 9.0]));
+        // A glTF that breaks its standard.
+        let z_up = ScenePlacement { up_axis: Some(UpAxis::Z), ..ScenePlacement::default() };
+        let gltf = z_up.world_from_loaded(Path::new("a.gltf"));
+        assert!(near(gltf.transform_point3(loaded), p.to_array()));
+        let plain = ScenePlacement::default().world_from_loaded(Path::new("a.gltf"));
+        assert!(near(plain.transform_point3(p), p.to_array()));
+    }
+}
