@@ -9,6 +9,7 @@ pub mod line;
 mod low_latency;
 pub mod pcap;
 pub mod pty;
+mod pty_name;
 pub mod serial;
 pub mod serial_record;
 pub mod tcp;

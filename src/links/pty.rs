@@ -6,7 +6,6 @@
 //! lost, as on a real port. The pulse-per-second line is left out: a pseudo-terminal has no modem
 //! lines.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -22,6 +21,7 @@ use rustix::termios::{self, OptionalActions, QueueSelector};
 
 use super::ByteLink;
 use super::line::{LineSettings, Parity, received};
+use super::pty_name::PtyName;
 
 /// How often a port that no program has open is looked at.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
@@ -42,6 +42,7 @@ pub struct PtyOptions {
 #[derive(Debug)]
 pub struct PtyLink {
     options: PtyOptions,
+    _name: PtyName,
     ours: OwnedFd,
     terminal: PathBuf,
     was_open: AtomicBool,
@@ -49,8 +50,8 @@ pub struct PtyLink {
 }
 
 impl PtyLink {
-    /// Makes a terminal and the symbolic link to it, folders included. A symbolic link that is
-    /// there already is replaced; anything else is left and is an error. Errors name the path.
+    /// Makes a terminal and the symbolic link to it, folders included. A link that a run left behind
+    /// when it was killed is replaced; anything else is left and is an error. Errors name the path.
     pub fn open(options: PtyOptions, line: LineSettings) -> io::Result<Self> {
         let failed = |what: &str, error: io::Error| {
             io::Error::new(error.kind(), format!("cannot {what}: {error}"))
@@ -67,9 +68,9 @@ impl PtyLink {
         open_terminal(&terminal)
             .and_then(|theirs| make_raw(&theirs, line))
             .map_err(|error| failed(&format!("set up {}", terminal.display()), error))?;
-        link_to(&terminal, &options.path)?;
+        let name = PtyName::claim(&options.path, &terminal)?;
         let was_open = AtomicBool::new(false);
-        Ok(Self { options, ours, terminal, was_open, line: Mutex::new(line) })
+        Ok(Self { options, _name: name, ours, terminal, was_open, line: Mutex::new(line) })
     }
 
     fn line(&self) -> LineSettings {
@@ -189,15 +190,6 @@ impl ByteLink for PtyLink {
     }
 }
 
-impl Drop for PtyLink {
-    fn drop(&mut self) {
-        // Only ours: another run may have taken the name.
-        if fs::read_link(&self.options.path).is_ok_and(|target| target == self.terminal) {
-            let _ = fs::remove_file(&self.options.path);
-        }
-    }
-}
-
 fn open_terminal(terminal: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
@@ -212,28 +204,10 @@ fn make_raw(terminal: &OwnedFd, line: LineSettings) -> io::Result<()> {
     Ok(())
 }
 
-fn link_to(terminal: &Path, path: &Path) -> io::Result<()> {
-    let failed = |error: io::Error| {
-        io::Error::new(error.kind(), format!("cannot make the link {}: {error}", path.display()))
-    };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_symlink() => fs::remove_file(path).map_err(failed)?,
-        Ok(_) => {
-            let text = "there is something else with this name; remove it or choose another";
-            return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, text)));
-        }
-        Err(_) => {}
-    }
-    std::os::unix::fs::symlink(terminal, path).map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::io::{Read, Write};
 
     const LINE: LineSettings = LineSettings::eight_n_one(38_400);
@@ -328,18 +302,19 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_taken_and_given_back() {
+    fn the_name_is_kept_while_the_link_lives_and_given_back() {
         let folder = tempfile::tempdir().unwrap();
         let link = open(folder.path(), true);
         let path = link.options.path.clone();
-        let taker = open(folder.path(), true);
+        let options =
+            || PtyOptions { path: path.clone(), strict_rate: true, rate_aliases: Vec::new() };
+        PtyLink::open(options(), LINE).unwrap_err();
+        assert_eq!(fs::read_link(&path).unwrap(), link.terminal);
         drop(link);
-        assert_eq!(fs::read_link(&path).unwrap(), taker.terminal);
-        drop(taker);
         assert!(!path.exists() && fs::symlink_metadata(&path).is_err());
         fs::write(&path, "mine").unwrap();
-        let options = PtyOptions { path, strict_rate: true, rate_aliases: Vec::new() };
-        let error = PtyLink::open(options, LINE).unwrap_err();
+        let error = PtyLink::open(options(), LINE).unwrap_err();
         assert!(error.to_string().contains("there is something else"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 }
