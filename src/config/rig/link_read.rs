@@ -2,10 +2,13 @@
 
 use super::parts::socket;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::profile::{Catalogue, Control, ControlKind, Interface, Profile};
+use crate::config::rig::claims::{Claims, PathKind};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
+use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::{PulseLine, SerialOptions};
@@ -20,6 +23,7 @@ pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
     catalogue: &Catalogue,
+    claims: &Claims<'_>,
 ) -> Option<(LinkConfig, Vec<ControlConfig>)> {
     let place = table.place().clone();
     let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
@@ -52,17 +56,17 @@ pub(crate) fn link(
     };
     let link = match kind {
         "tcp" if interface == Some(Interface::Server) => {
-            server(&mut table).map(LinkConfig::TcpServer)
+            server(&mut table, claims).map(LinkConfig::TcpServer)
         }
-        "pty" | "serial" | "tcp" => line_of(kind, &mut table).map(LinkConfig::Line),
+        "pty" | "serial" | "tcp" => line_of(kind, &mut table, claims).map(LinkConfig::Line),
         _ => table
             .required("udp")
             .such_as("{ to = \"127.0.0.1:2368\" }")
             .table("a UDP link")
-            .and_then(|table| udp(table, profile, catalogue))
+            .and_then(|table| udp(table, profile, catalogue, claims))
             .map(LinkConfig::Udp),
     };
-    let controls = controls(&mut table, profile, catalogue);
+    let controls = controls(&mut table, profile, catalogue, claims);
     table.finish();
     Some((link?, controls?))
 }
@@ -72,6 +76,7 @@ fn controls(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
     catalogue: &Catalogue,
+    claims: &Claims<'_>,
 ) -> Option<Vec<ControlConfig>> {
     let Some(profile) = profile else {
         // Of a product that is not known no control can be judged.
@@ -92,7 +97,7 @@ fn controls(
         .product
         .controls
         .iter()
-        .filter_map(|control| control_of(control, &mut ports, table))
+        .filter_map(|control| control_of(control, &mut ports, table, claims))
         .collect();
     read.into_iter().collect()
 }
@@ -103,6 +108,7 @@ fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,
     table: &mut TableReader<'_>,
+    claims: &Claims<'_>,
 ) -> Option<Option<ControlConfig>> {
     let field = table.optional(control.key);
     let port = if control.kind == ControlKind::Commands { ports.next()? } else { 0 };
@@ -110,25 +116,25 @@ fn control_of(
         return None;
     }
     Some(match control.kind {
-        ControlKind::Web => socket(&field).map(|(address, _)| ControlConfig::Web(address)),
+        ControlKind::Web => listening(&field, claims).map(ControlConfig::Web),
         ControlKind::Commands => {
-            socket(&field).map(|(address, _)| ControlConfig::Commands { address, port })
+            listening(&field, claims).map(|address| ControlConfig::Commands { address, port })
         }
         ControlKind::SerialPort => field
             .such_as("{ pty = \"/tmp/menura/control\" }")
             .table("a serial line")
-            .and_then(line)
+            .and_then(|table| line(table, claims))
             .map(ControlConfig::Line),
     })
 }
 
 /// Reads a serial line, whatever carries it.
-fn line(mut table: TableReader<'_>) -> Option<LineConfig> {
+fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written: Vec<_> = kinds.iter().filter(|kind| table.has(kind)).collect();
     let link = match written[..] {
-        [] => line_of(kinds[0], &mut table),
-        [kind] => line_of(kind, &mut table),
+        [] => line_of(kinds[0], &mut table, claims),
+        [kind] => line_of(kind, &mut table, claims),
         _ => {
             let fault = table
                 .place()
@@ -142,11 +148,11 @@ fn line(mut table: TableReader<'_>) -> Option<LineConfig> {
 }
 
 /// Reads a line of a kind that is written in `table`, or should be.
-fn line_of(kind: &str, table: &mut TableReader<'_>) -> Option<LineConfig> {
+fn line_of(kind: &str, table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     match kind {
-        "serial" => serial(table).map(LineConfig::Serial),
-        "tcp" => tcp(table).map(LineConfig::Tcp),
-        _ => pty(table).map(LineConfig::Pty),
+        "serial" => serial(table, claims).map(LineConfig::Serial),
+        "tcp" => listening(&table.required("tcp"), claims).map(LineConfig::Tcp),
+        _ => pty(table, claims).map(LineConfig::Pty),
     }
 }
 
@@ -159,8 +165,12 @@ fn kinds_of(interface: Interface) -> &'static [&'static str] {
     }
 }
 
-fn pty(table: &mut TableReader<'_>) -> Option<PtyOptions> {
-    let path = table.required("pty").text("the path of a symbolic link to make");
+fn pty(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<PtyOptions> {
+    let field = table.required("pty");
+    let path = path(&field, "the path of a symbolic link to make, such as \"/tmp/menura/imu\"");
+    if let Some((path, place)) = &path {
+        claims.path(PathKind::PtyLink, path, place);
+    }
     let strict_rate = table.optional("strict_rate").boolean().unwrap_or(true);
     let aliases = table.optional("rate_aliases");
     let mut rate_aliases = Vec::new();
@@ -170,27 +180,46 @@ fn pty(table: &mut TableReader<'_>) -> Option<PtyOptions> {
             rate_aliases.extend(pair.numbers::<2>(&baud).map(|pair| pair.map(|x| x as u32)));
         }
     }
-    let path = path?;
-    Some(PtyOptions { path: path.place.source.resolve(&path.value), strict_rate, rate_aliases })
+    let (path, _) = path?;
+    Some(PtyOptions { path, strict_rate, rate_aliases })
 }
 
-fn serial(table: &mut TableReader<'_>) -> Option<SerialOptions> {
-    let port = table.required("serial").text("a serial port such as \"/dev/ttyUSB0\"");
+fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOptions> {
+    let field = table.required("serial");
+    let port = path(&field, "a serial port such as \"/dev/ttyUSB0\"");
+    if let Some((port, place)) = &port {
+        claims.path(PathKind::SerialPort, port, place);
+    }
     let words = [("rts", PulseLine::Rts), ("dtr", PulseLine::Dtr)];
     let pulse_line = table.optional("pulse_line").choice(&words, "RS-232: lines a host can drive");
-    Some(SerialOptions { port: port?.value.into(), pulse_line })
+    Some(SerialOptions { port: port?.0, pulse_line })
 }
 
-fn tcp(table: &mut TableReader<'_>) -> Option<SocketAddr> {
-    socket(&table.required("tcp")).map(|(address, _)| address)
+/// A path that ends in a name.
+fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
+    let text = field.text(expected)?;
+    let path = text.place.source.resolve(&text.value);
+    if text.value.is_empty() || path.file_name().is_none() {
+        let title = format!("\"{}\" names no file", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    Some((path, text.place))
+}
+
+/// An address where a socket is to listen for connections.
+fn listening(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
+    let (address, place) = socket(field)?;
+    claims.tcp(address, &place);
+    Some(address)
 }
 
 /// One address, or two.
-fn server(table: &mut TableReader<'_>) -> Option<Vec<SocketAddr>> {
+fn server(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<Vec<SocketAddr>> {
     let example = "[\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
     let field = table.required("tcp").such_as(example);
     if field.is_written() && !field.is_array() {
-        return socket(&field).map(|(address, _)| vec![address]);
+        return listening(&field, claims).map(|address| vec![address]);
     }
     let (items, place) = field.array("one or two addresses and ports to listen at")?;
     if items.is_empty() || items.len() > MAX_SERVER_PORTS {
@@ -210,6 +239,9 @@ fn server(table: &mut TableReader<'_>) -> Option<Vec<SocketAddr>> {
         field.fault(fault.related(first_place, "first here"));
         return None;
     }
+    for (address, place) in &found {
+        claims.tcp(*address, place);
+    }
     Some(found.into_iter().map(|(address, _)| address).collect())
 }
 
@@ -217,6 +249,7 @@ fn udp(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
     catalogue: &Catalogue,
+    claims: &Claims<'_>,
 ) -> Option<UdpConfig> {
     let to_field = table.required("to");
     let to = socket(&to_field);
@@ -236,6 +269,12 @@ fn udp(
         from_field.fault(place.fault("`from` and `to` are not both IPv4 or both IPv6", label));
     }
     let interface = interface(&table.optional("interface"));
+    if let Some((from, place)) = &from {
+        claims.udp(*from, interface.as_deref(), place);
+        for address in further_sources(*from, profile) {
+            claims.further_udp(address, interface.as_deref(), place);
+        }
+    }
     let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
     let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
     table.finish();
@@ -248,6 +287,16 @@ fn udp(
         ttl,
         broadcast,
     })
+}
+
+/// Where the datagrams of a product's further ports leave from, if those of the first leave from `from`.
+fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAddr> {
+    if from.port() == 0 {
+        // A source port that the rig leaves open for the first is left open for the others too.
+        return Vec::new();
+    }
+    let further = profile.map(Profile::ports).unwrap_or_default().iter().skip(1);
+    further.map(|port| SocketAddr::new(from.ip(), port.frame.source_port)).collect()
 }
 
 /// The destination ports of a product's ports after the first. Of a product that is not known every
@@ -307,7 +356,9 @@ mod tests {
         let mut ports = 0..;
         let read: Vec<_> = CONTROLS
             .iter()
-            .filter_map(|control| control_of(control, &mut ports, &mut table))
+            .filter_map(|control| {
+                control_of(control, &mut ports, &mut table, &Claims::new(&faults))
+            })
             .collect();
         table.finish();
         (read.into_iter().collect(), faults.into_inner().to_string())

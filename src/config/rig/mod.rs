@@ -1,6 +1,7 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
 mod cable_read;
+mod claims;
 mod fault_read;
 pub mod faults;
 mod link_read;

@@ -10,12 +10,13 @@ use super::trajectory_read::robot;
 use super::world_read::world;
 use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::cable_read::{self, Cabled};
+use crate::config::rig::claims::Claims;
 use crate::config::rig::fault_read::faults;
 use crate::config::rig::link_read::link;
 use crate::config::rig::response_read::{Named, responses, stimuli};
 use crate::config::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
-    SchedulerChoice, StampChoice, TrajectoryConfig,
+    SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
 use crate::config::toml::diagnostic::{Diagnostics, Place, SourceFile};
 use crate::config::toml::overrides::Override;
@@ -45,7 +46,8 @@ pub fn parse(
         for set in overrides {
             set.apply(&mut root, &faults);
         }
-        rig(TableReader::root(root, "a rig", &faults), source, catalogue)
+        let root = TableReader::root(root, "a rig", &faults);
+        rig(root, source, catalogue, &Claims::new(&faults))
     });
     let faults = faults.into_inner();
     match rig {
@@ -54,7 +56,12 @@ pub fn parse(
     }
 }
 
-fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>, catalogue: &Catalogue) -> Option<Rig> {
+fn rig(
+    mut root: TableReader<'_>,
+    source: &Arc<SourceFile>,
+    catalogue: &Catalogue,
+    claims: &Claims<'_>,
+) -> Option<Rig> {
     let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
     let start_utc = start_utc(&root.optional("start_utc"));
     let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
@@ -73,7 +80,8 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>, catalogue: &Catalogu
     } else {
         Some(engine(None, is_fed))
     };
-    let devices = devices(&root.required("device"), catalogue);
+    claim_feeds(robot.as_ref(), world.as_ref(), claims);
+    let devices = devices(&root.required("device"), catalogue, claims);
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
     let named = Named {
         devices: devices.as_deref(),
@@ -81,7 +89,7 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>, catalogue: &Catalogu
         objects: world.as_ref().map(|(world, _)| &world.objects[..]),
     };
     let stimuli = stimuli(&root.optional("stimulus"), named);
-    let responses = responses(&root.optional("response"), stimuli.as_deref(), named);
+    let responses = responses(&root.optional("response"), stimuli.as_deref(), named, claims);
     root.finish();
     let (world, scene) = world?;
     let (robot, trajectory) = robot?;
@@ -101,6 +109,23 @@ fn rig(mut root: TableReader<'_>, source: &Arc<SourceFile>, catalogue: &Catalogu
         responses: responses?,
         places: RigPlaces { scene, trajectory, caster },
     })
+}
+
+/// Claims the ports where poses are taken.
+fn claim_feeds(
+    robot: Option<&(RobotConfig, Place)>,
+    world: Option<&(WorldConfig, Place)>,
+    claims: &Claims<'_>,
+) {
+    let robot = robot.map(|(robot, place)| (&robot.trajectory, place));
+    let objects = world.map(|(world, _)| &world.objects[..]).unwrap_or_default();
+    let objects =
+        objects.iter().map(|object| (&object.motion.trajectory, &object.trajectory_place));
+    for (trajectory, place) in robot.into_iter().chain(objects) {
+        if let TrajectoryConfig::Feed(feed) = trajectory {
+            claims.udp(feed.listen, None, place);
+        }
+    }
 }
 
 fn start_utc(field: &Field<'_>) -> Option<jiff::Timestamp> {
@@ -209,7 +234,11 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
     all.stamps = table.optional("stamps").choice(&StampChoice::WORDS, origin).unwrap_or(all.stamps);
 }
 
-fn devices(field: &Field<'_>, catalogue: &Catalogue) -> Option<Vec<DeviceConfig>> {
+fn devices(
+    field: &Field<'_>,
+    catalogue: &Catalogue,
+    claims: &Claims<'_>,
+) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
     let (items, place) = field.array_up_to(MAX_DEVICES, FORMAT, expected)?;
     if items.is_empty() {
@@ -222,7 +251,7 @@ fn devices(field: &Field<'_>, catalogue: &Catalogue) -> Option<Vec<DeviceConfig>
         .map(|item| {
             let mut table = item.named("device").table("[[device]]")?;
             let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
-            let (name, device) = device(table, &mut profiles);
+            let (name, device) = device(table, &mut profiles, claims);
             if let Some(name) = name.clone() {
                 if let Some(first) = names.iter().find(|first| first.value == name.value) {
                     let title = format!("two devices are named \"{}\"", name.value);
@@ -241,6 +270,7 @@ fn devices(field: &Field<'_>, catalogue: &Catalogue) -> Option<Vec<DeviceConfig>
 fn device(
     mut table: TableReader<'_>,
     profiles: &mut Profiles<'_>,
+    claims: &Claims<'_>,
 ) -> (Option<Text>, Option<DeviceConfig>) {
     let name = file_name(&table.required("name"), "a device's");
     let profile_field = table.required("profile");
@@ -257,7 +287,7 @@ fn device(
         .required("link")
         .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
         .table("a link")
-        .and_then(|table| link(table, profile.as_deref(), profiles.catalogue));
+        .and_then(|table| link(table, profile.as_deref(), profiles.catalogue, claims));
     let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
     let settings = profile.as_deref().and_then(|profile| settings(profile, &settings_field));

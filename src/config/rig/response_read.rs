@@ -5,6 +5,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::config::profile::Interface;
 use crate::config::rig::DeviceConfig;
+use crate::config::rig::claims::Claims;
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::{
@@ -50,6 +51,7 @@ pub fn responses(
     field: &Field<'_>,
     stimuli: Option<&[StimulusConfig]>,
     named: Named<'_>,
+    claims: &Claims<'_>,
 ) -> Option<Vec<ResponseConfig>> {
     tables(field, "response", "a response's", |table, name| {
         let to = table.required("to");
@@ -57,7 +59,7 @@ pub fn responses(
         let names = stimuli.map(|all| all.iter().map(|s| s.name.as_str()).collect::<Vec<_>>());
         let stimulus =
             to_name.zip(names).and_then(|(text, names)| place_of(&to, &text, "stimulus", &names));
-        let source = source(table, named);
+        let source = source(table, named, claims);
         let pattern = pattern(table);
         let longest = Limit::new(0.001..=3600.0, "s", RESPONSE);
         let timeout_s = table.optional("timeout_s").number(&longest).unwrap_or(1.0);
@@ -151,13 +153,25 @@ fn cause(table: &mut TableReader<'_>, named: Named<'_>) -> Option<StimulusCause>
     }
 }
 
-fn source(table: &mut TableReader<'_>, named: Named<'_>) -> Option<ResponseSource> {
+fn source(
+    table: &mut TableReader<'_>,
+    named: Named<'_>,
+    claims: &Claims<'_>,
+) -> Option<ResponseSource> {
     let which = one_of(table, "where the response is heard", ["udp", "tcp", "device"]);
     let (udp, tcp) = (table.optional("udp"), table.optional("tcp"));
     let device = table.optional("device");
     match which? {
-        "udp" => socket(&udp).map(|(address, _)| ResponseSource::Udp(address)),
-        "tcp" => socket(&tcp).map(|(address, _)| ResponseSource::Tcp(address)),
+        "udp" => {
+            let (address, place) = socket(&udp)?;
+            claims.udp(address, None, &place);
+            Some(ResponseSource::Udp(address))
+        }
+        "tcp" => {
+            let (address, place) = socket(&tcp)?;
+            claims.tcp(address, &place);
+            Some(ResponseSource::Tcp(address))
+        }
         _ => {
             let text = device.text("the name of a device of this rig")?;
             let (place, config) = device_named(&device, &text, named.devices?)?;

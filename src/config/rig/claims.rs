@@ -1,0 +1,188 @@
+//! What only one of a rig can have: names of pseudo-terminals, serial ports, network ports. Who wants
+//! what another has is told when the rig is read, before half of it has started.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Component, Path, PathBuf};
+
+use crate::config::toml::diagnostic::{Diagnostic, Place};
+use crate::config::toml::reader::Faults;
+
+const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs to one socket";
+
+/// What has been claimed so far.
+pub(crate) struct Claims<'f> {
+    faults: &'f Faults,
+    paths: RefCell<HashMap<(PathKind, PathBuf), Place>>,
+    ports: RefCell<HashMap<(Protocol, u16), Port>>,
+}
+
+/// What a path is the path of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum PathKind {
+    /// A symbolic link to a pseudo-terminal.
+    PtyLink,
+    /// A serial port.
+    SerialPort,
+}
+
+/// Whose port it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Protocol {
+    Tcp,
+    Udp,
+}
+
+/// Who has a port, by address.
+#[derive(Default)]
+struct Port {
+    users: HashMap<IpAddr, Vec<User>>,
+    /// The one that came first, of IPv4 and of IPv6.
+    first: [Option<IpAddr>; 2],
+}
+
+#[derive(Clone)]
+struct User {
+    /// The network interface that it is bound to.
+    interface: Option<String>,
+    address: SocketAddr,
+    place: Place,
+}
+
+impl<'f> Claims<'f> {
+    /// Nothing is claimed; what is claimed twice is told to `faults`.
+    pub(crate) fn new(faults: &'f Faults) -> Self {
+        Self { faults, paths: RefCell::default(), ports: RefCell::default() }
+    }
+
+    fn tell(&self, fault: Diagnostic) {
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// Claims what `path`, written at `place`, leads to.
+    pub(crate) fn path(&self, kind: PathKind, path: &Path, place: &Place) {
+        let first = self.paths.borrow_mut().insert((kind, true_path(kind, path)), place.clone());
+        let Some(first) = first else { return };
+        let (title, origin) = match kind {
+            PathKind::PtyLink => (
+                "two pseudo-terminals cannot have one link",
+                "the file system: a name leads to one thing",
+            ),
+            PathKind::SerialPort => {
+                ("two serial lines cannot go by one port", "RS-232: a line has two ends")
+            }
+        };
+        let fault = place.fault(title, "again here").related(&first, "first here");
+        self.tell(fault.note(format!("limit from {origin}")));
+    }
+
+    /// Claims a port where connections are waited for.
+    pub(crate) fn tcp(&self, address: SocketAddr, place: &Place) {
+        if let Some(fault) = self.port(Protocol::Tcp, address, None, place) {
+            self.tell(
+                fault.note("limit from Linux, tcp(7): a port of an address has one listener"),
+            );
+        }
+    }
+
+    /// Claims a port that datagrams leave from or arrive at.
+    pub(crate) fn udp(&self, address: SocketAddr, interface: Option<&str>, place: &Place) {
+        if let Some(fault) = self.port(Protocol::Udp, address, interface, place) {
+            self.tell(fault.note(ONE_SOCKET));
+        }
+    }
+
+    /// Claims a port, not written in the rig, that the further datagrams of a product leave from.
+    pub(crate) fn further_udp(&self, address: SocketAddr, interface: Option<&str>, place: &Place) {
+        if let Some(fault) = self.port(Protocol::Udp, address, interface, place) {
+            let port = address.port();
+            let why = format!("the product sends its further datagrams from port {port}");
+            let help = "give each device an address of its own, or leave `from` out";
+            self.tell(fault.note(why).note(ONE_SOCKET).help(help));
+        }
+    }
+
+    fn port(
+        &self,
+        protocol: Protocol,
+        address: SocketAddr,
+        interface: Option<&str>,
+        place: &Place,
+    ) -> Option<Diagnostic> {
+        if address.port() == 0 {
+            return None; // the system finds a free one
+        }
+        let interface = interface.map(str::to_owned);
+        let user = User { interface, address, place: place.clone() };
+        let mut ports = self.ports.borrow_mut();
+        let port = ports.entry((protocol, address.port())).or_default();
+        let first = port.rival(&user).cloned();
+        port.add(user);
+        let first = first?;
+        let does = match protocol {
+            Protocol::Tcp => "listen at",
+            Protocol::Udp => "have",
+        };
+        let title = if first.address == address {
+            format!("two sockets cannot {does} {address}")
+        } else {
+            let both = format!("{} and {address}", first.address);
+            format!("two sockets cannot {does} {both}: one includes the other")
+        };
+        Some(place.fault(title, "again here").related(&first.place, "first here"))
+    }
+}
+
+impl Port {
+    fn add(&mut self, user: User) {
+        let ip = user.address.ip().to_canonical();
+        self.first[usize::from(ip.is_ipv6())].get_or_insert(ip);
+        self.users.entry(ip).or_default().push(user);
+    }
+
+    /// Somebody who has the port at an address that includes this one's, or is included by it. The
+    /// unspecified address of IPv6 includes all of IPv4 too.
+    fn rival(&self, user: &User) -> Option<&User> {
+        let ip = user.address.ip().to_canonical();
+        let [first_v4, first_v6] = self.first;
+        let any = |ip: &str| ip.parse().ok();
+        let included = match (ip.is_unspecified(), ip.is_ipv6()) {
+            (true, true) => [first_v4, first_v6, None],
+            (true, false) => [first_v4, any("::"), None],
+            (false, true) => [Some(ip), any("::"), None],
+            (false, false) => [Some(ip), any("0.0.0.0"), any("::")],
+        };
+        let is_rival = |other: &&User| {
+            let interfaces = (&user.interface, &other.interface);
+            !matches!(interfaces, (Some(mine), Some(theirs)) if mine != theirs)
+        };
+        let users = included.iter().flatten().filter_map(|ip| self.users.get(ip));
+        users.flatten().find(is_rival)
+    }
+}
+
+/// The same for all ways to write a path, as far as the system knows it.
+fn true_path(kind: PathKind, path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = match (kind, path.parent(), path.file_name()) {
+        // The link itself is made later, or is another's.
+        (PathKind::PtyLink, Some(folder), Some(name)) => {
+            folder.canonicalize().ok().map(|folder| folder.join(name))
+        }
+        _ => path.canonicalize().ok(),
+    };
+    known.unwrap_or_else(|| without_detours(&path))
+}
+
+/// Without `..`, as if no folder were a symbolic link: nothing is known about one that is missing.
+fn without_detours(path: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(straight.pop()),
+            other => straight.push(other),
+        }
+    }
+    straight
+}
