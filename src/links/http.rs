@@ -1,13 +1,16 @@
 //! A device's web interface: requests come in, whoever knows the device answers them.
 //!
 //! Everything is bounded: how many connections are open at a time, how long each lives, how much a
-//! request may carry and how long an answer is waited for. A connection carries one request.
+//! request may carry and how long an answer is waited for. A connection carries one request, so the
+//! oldest of them is the one with which least goes on; when there are too many, it makes room.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,10 +21,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Sleep, sleep, timeout};
 
-/// Connections at a time; further ones wait in the system's queue.
+use super::often::Often;
+
+/// Connections at a time; a further one takes the place of the oldest.
 const MAX_CONNECTIONS: usize = 16;
 /// No connection lives longer, however slowly its client speaks or listens.
 const CONNECTION_LIFE: Duration = Duration::from_secs(10);
@@ -81,6 +86,7 @@ pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>
 pub struct HttpServer {
     listener: std::net::TcpListener,
     address: SocketAddr,
+    connection_life: Duration,
 }
 
 impl HttpServer {
@@ -104,7 +110,7 @@ impl HttpServer {
         let listener = std::net::TcpListener::bind(address).map_err(told)?;
         listener.set_nonblocking(true).map_err(told)?;
         let address = listener.local_addr().map_err(told)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, connection_life: CONNECTION_LIFE })
     }
 
     /// Where it listens.
@@ -122,7 +128,9 @@ impl HttpServer {
         runtime.block_on(async {
             let listener = LimitedListener {
                 listener: TcpListener::from_std(self.listener.try_clone()?)?,
-                room: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+                visitors: Arc::default(),
+                displaced: Often::default(),
+                connection_life: self.connection_life,
             };
             let router =
                 Router::new().fallback(move |request: Request| answer(request, ask.clone()));
@@ -172,10 +180,35 @@ fn respond(HttpResponse { status, content_type, body }: HttpResponse) -> Respons
     response
 }
 
-/// Lets in as many clients as there is room for.
+/// Lets clients in and the oldest out, if there are too many.
 struct LimitedListener {
     listener: TcpListener,
-    room: Arc<Semaphore>,
+    visitors: Arc<Mutex<Visitors>>,
+    displaced: Often,
+    connection_life: Duration,
+}
+
+/// Who is connected, the oldest first.
+#[derive(Default)]
+struct Visitors {
+    next: u64,
+    connected: VecDeque<(u64, OwnedFd)>,
+}
+
+impl Visitors {
+    /// Its number, and whether another has to go for it.
+    fn let_in(&mut self, stream: &TcpStream) -> io::Result<(u64, bool)> {
+        // To end the connection with: the server that reads from it has the other one.
+        let end = stream.as_fd().try_clone_to_owned()?;
+        let is_full = self.connected.len() >= MAX_CONNECTIONS;
+        if is_full && let Some((_, oldest)) = self.connected.pop_front() {
+            let _ = rustix::net::shutdown(&oldest, rustix::net::Shutdown::Both);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.connected.push_back((number, end));
+        Ok((number, is_full))
+    }
 }
 
 impl axum::serve::Listener for LimitedListener {
@@ -183,9 +216,24 @@ impl axum::serve::Listener for LimitedListener {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Visit, SocketAddr) {
-        let permit = self.room.clone().acquire_owned().await.expect("it is never closed");
-        let (stream, address) = axum::serve::Listener::accept(&mut self.listener).await;
-        (Visit { stream, end: Box::pin(sleep(CONNECTION_LIFE)), _permit: permit }, address)
+        loop {
+            let (stream, from) = axum::serve::Listener::accept(&mut self.listener).await;
+            let let_in = self.visitors.lock().expect("no holder panics").let_in(&stream);
+            let Ok((number, is_full)) = let_in else { continue };
+            if is_full {
+                self.displaced.happened(|| {
+                    tracing::warn!(
+                        "the oldest of {MAX_CONNECTIONS} connections to a web interface makes room for {from}"
+                    );
+                });
+            }
+            self.displaced.tell_rest(|count| {
+                tracing::warn!("{count} more connections to a web interface made room for others");
+            });
+            let visitors = Arc::clone(&self.visitors);
+            let end = Box::pin(sleep(self.connection_life));
+            return (Visit { stream, end, number, visitors }, from);
+        }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -197,7 +245,16 @@ impl axum::serve::Listener for LimitedListener {
 struct Visit {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,
-    _permit: OwnedSemaphorePermit,
+    number: u64,
+    visitors: Arc<Mutex<Visitors>>,
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        if let Ok(mut visitors) = self.visitors.lock() {
+            visitors.connected.retain(|(number, _)| *number != self.number);
+        }
+    }
 }
 
 impl Visit {
@@ -248,7 +305,9 @@ mod tests {
 
     /// What clients get while a server answers with `ask`.
     fn with_server(ask: Ask, clients: impl FnOnce(SocketAddr)) {
-        let server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let mut server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        // So that nothing here goes on only because others' time is up.
+        server.connection_life = Duration::from_secs(3600);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let serving = scope.spawn(|| server.serve(ask, &over));
@@ -301,16 +360,21 @@ mod tests {
     }
 
     #[test]
-    fn the_silent_do_not_keep_others_out_for_ever() {
+    fn the_silent_keep_nobody_out() {
         let deaf: Ask = Arc::new(|_| None);
         with_server(deaf, |address| {
-            // They take all the room there is and say nothing.
-            let silent: Vec<_> = (0..MAX_CONNECTIONS)
+            // They take more than all the room there is; some say nothing, some half a request, again
+            // and again.
+            let mut silent: Vec<_> = (0..3 * MAX_CONNECTIONS)
                 .map(|_| std::net::TcpStream::connect(address).unwrap())
                 .collect();
-            let got = exchange(address, b"GET / HTTP/1.0\r\n\r\n");
-            assert!(got.contains("503"), "{got}");
-            drop(silent);
+            for _ in 0..100 {
+                for stream in silent.iter_mut().skip(MAX_CONNECTIONS) {
+                    let _ = stream.write_all(b"GET / HTTP/1.1\r\nX: y");
+                }
+                let got = exchange(address, b"GET / HTTP/1.0\r\n\r\n");
+                assert!(got.contains("503"), "{got}");
+            }
         });
     }
 

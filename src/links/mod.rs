@@ -7,6 +7,7 @@ pub mod interface;
 pub mod line;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;
+mod often;
 pub mod pcap;
 pub mod pty;
 mod pty_name;

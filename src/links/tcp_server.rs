@@ -2,20 +2,30 @@
 //!
 //! Memory is bounded: so many clients, and for each so many bytes that it has not taken yet. A
 //! client that reads too slowly loses whole telegrams; nobody waits for it.
+//!
+//! A client may be silent as long as it likes, but when all places are taken a newcomer gets that of
+//! the idlest: of those who have never had an answer, whatever they send; else of those to whom
+//! nothing has been sent for a while. Only if the device serves all of them is the newcomer
+//! turned away.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{SockRef, TcpKeepalive};
 
 use super::Peer;
+use super::often::Often;
 
-/// Clients at a time; further ones are turned away.
+/// Clients at a time.
 const MAX_CLIENTS: usize = 16;
+/// A client to whom something was sent so lately keeps its place: many drivers ask once a second.
+const SERVED_LATELY: Duration = Duration::from_secs(5);
+/// Newcomers taken before others are heard again.
+const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
 /// Bytes kept for a client that does not take them, beside those in the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
 /// The system's buffer for a client: what is late for a second is of no use to a robot.
@@ -32,6 +42,15 @@ pub struct TcpServer {
     /// [`Peer::port`] of those who connect to the first of them.
     first_port: u8,
     clients: Mutex<Clients>,
+    messages: Messages,
+}
+
+/// What clients can bring about as often as they like.
+#[derive(Debug, Default)]
+struct Messages {
+    turned_away: Often,
+    displaced: Often,
+    losing: Often,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +67,10 @@ struct Client {
     /// The rest of a telegram, and telegrams that wait behind it.
     pending: Vec<u8>,
     is_losing: bool,
+    /// When it connected or last sent something.
+    heard_at: Instant,
+    /// When it last took something that the device sent.
+    served_at: Option<Instant>,
 }
 
 /// What clients do.
@@ -82,7 +105,12 @@ impl TcpServer {
             .iter()
             .map(|address| listener(address).map_err(|error| told(address, error)))
             .collect();
-        Ok(Self { listeners: listeners?, first_port, clients: Mutex::default() })
+        Ok(Self {
+            listeners: listeners?,
+            first_port,
+            clients: Mutex::default(),
+            messages: Messages::default(),
+        })
     }
 
     /// Whether `port` is the [`Peer::port`] of one of its addresses.
@@ -106,7 +134,7 @@ impl TcpServer {
     pub fn send_to(&self, peer: Peer, bytes: &[u8]) -> bool {
         let mut clients = self.clients();
         match clients.connected.iter_mut().find(|client| client.peer == peer) {
-            Some(client) => client.send(bytes),
+            Some(client) => client.send(bytes, &self.messages.losing),
             None => true,
         }
     }
@@ -121,13 +149,13 @@ impl TcpServer {
     ) -> io::Result<()> {
         let streams = self.wait(timeout)?;
         for (peer, stream) in streams {
-            let gone = match (&*stream).read(buffer) {
-                Ok(0) => true,
+            let (gone, has_spoken) = match (&*stream).read(buffer) {
+                Ok(0) => (true, false),
                 Ok(count) => {
                     happened(ServerEvent::Bytes(peer, &buffer[..count]));
-                    false
+                    (false, true)
                 }
-                Err(error) => !is_passing(&error),
+                Err(error) => (!is_passing(&error), false),
             };
             let mut clients = self.clients();
             let at = clients.connected.iter().position(|client| client.peer == peer);
@@ -138,12 +166,17 @@ impl TcpServer {
                 tracing::info!("{} has gone", client.from);
                 happened(ServerEvent::Disconnected(peer));
             } else {
-                clients.connected[at].flush();
+                let client = &mut clients.connected[at];
+                client.flush();
+                if has_spoken {
+                    client.heard_at = Instant::now();
+                }
             }
         }
         for port in 0..self.listeners.len() {
             self.accept(port, happened)?;
         }
+        self.messages.tell_rest(&self.describe());
         Ok(())
     }
 
@@ -172,7 +205,7 @@ impl TcpServer {
 
     fn accept(&self, port: usize, happened: &mut dyn FnMut(ServerEvent<'_>)) -> io::Result<()> {
         let (listener, address) = &self.listeners[port];
-        loop {
+        for _ in 0..NEWCOMERS_AT_ONCE {
             let (stream, from) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if is_passing(&error) => return Ok(()),
@@ -180,8 +213,25 @@ impl TcpServer {
             };
             let mut clients = self.clients();
             if clients.connected.len() >= MAX_CLIENTS {
-                tracing::warn!("{from} is turned away: {address} has {MAX_CLIENTS} clients");
-                continue;
+                let Some(idlest) = clients.idlest(Instant::now()) else {
+                    self.messages.turned_away.happened(|| {
+                        tracing::warn!(
+                            "{from} is turned away: {address} serves {MAX_CLIENTS} clients"
+                        );
+                    });
+                    continue;
+                };
+                let client = clients.connected.swap_remove(idlest);
+                drop(clients);
+                let _ = client.stream.shutdown(Shutdown::Both);
+                self.messages.displaced.happened(|| {
+                    tracing::warn!(
+                        "{}, the idlest of {MAX_CLIENTS} clients of {address}, gives its place to {from}",
+                        client.from
+                    );
+                });
+                happened(ServerEvent::Disconnected(client.peer));
+                clients = self.clients();
             }
             if let Err(error) = prepare(&stream) {
                 tracing::warn!("{from} cannot be served: {error}");
@@ -196,11 +246,14 @@ impl TcpServer {
                 stream,
                 pending: Vec::new(),
                 is_losing: false,
+                heard_at: Instant::now(),
+                served_at: None,
             });
             drop(clients);
             tracing::info!("{from} is connected to {address}");
             happened(ServerEvent::Connected(peer));
         }
+        Ok(())
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
@@ -208,8 +261,48 @@ impl TcpServer {
     }
 }
 
+impl Messages {
+    fn tell_rest(&self, server: &str) {
+        self.turned_away.tell_rest(|count| tracing::warn!("{server}: {count} more turned away"));
+        self.displaced
+            .tell_rest(|count| tracing::warn!("{server}: {count} more idle clients gone"));
+        self.losing
+            .tell_rest(|count| tracing::warn!("{server}: {count} more losses of slow clients"));
+    }
+}
+
+impl Drop for TcpServer {
+    fn drop(&mut self) {
+        let server = self.describe();
+        let Messages { turned_away, displaced, losing } = &self.messages;
+        let counts = [turned_away, displaced, losing].map(Often::untold);
+        if counts.iter().any(|count| *count > 0) {
+            let [away, gone, losses] = counts;
+            tracing::warn!(
+                "{server}: {away} more turned away, {gone} more idle clients gone, {losses} more \
+                 losses of slow clients"
+            );
+        }
+    }
+}
+
+impl Clients {
+    /// The place of the client that is the first to make room for another, if one has to.
+    fn idlest(&self, now: Instant) -> Option<usize> {
+        let is_idle = |client: &Client| {
+            client.served_at.is_none_or(|at| now.duration_since(at) >= SERVED_LATELY)
+        };
+        let idle = self.connected.iter().enumerate().filter(|(_, client)| is_idle(client));
+        let idlest = idle.min_by_key(|(_, client)| match client.served_at {
+            None => (false, client.heard_at),
+            Some(served_at) => (true, served_at),
+        });
+        idlest.map(|(place, _)| place)
+    }
+}
+
 impl Client {
-    fn send(&mut self, bytes: &[u8]) -> bool {
+    fn send(&mut self, bytes: &[u8], losing: &Often) -> bool {
         self.flush();
         let sent = if self.pending.is_empty() { self.write(bytes) } else { 0 };
         if sent == bytes.len() {
@@ -222,7 +315,9 @@ impl Client {
             return true;
         }
         if !std::mem::replace(&mut self.is_losing, true) {
-            tracing::warn!("{} reads too slowly and loses telegrams", self.from);
+            losing.happened(|| {
+                tracing::warn!("{} reads too slowly and loses telegrams", self.from);
+            });
         }
         false
     }
@@ -237,7 +332,7 @@ impl Client {
     }
 
     /// Bytes the system took. A stream that is broken takes everything; who receives notices.
-    fn write(&self, bytes: &[u8]) -> usize {
+    fn write(&mut self, bytes: &[u8]) -> usize {
         let mut sent = 0;
         while sent < bytes.len() {
             match (&*self.stream).write(&bytes[sent..]) {
@@ -247,6 +342,9 @@ impl Client {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => return bytes.len(),
             }
+        }
+        if sent > 0 {
+            self.served_at = Some(Instant::now());
         }
         sent
     }
@@ -366,13 +464,75 @@ mod tests {
         }
     }
 
+    /// Those who say nothing, and those who say half of something all the time.
+    #[test]
+    fn idle_clients_make_room_for_others() {
+        let server = server();
+        let mut idle: Vec<_> = (0..MAX_CLIENTS).map(|_| connect(&server, 0)).collect();
+        for (stream, peer) in &mut idle[1..] {
+            stream.write_all(b"half").unwrap();
+            assert_eq!(next(&server), [Seen::Bytes(*peer, b"half".to_vec())]);
+        }
+        let mut newcomers = Vec::new();
+        for number in 0..2 * MAX_CLIENTS {
+            let mut newcomer = TcpStream::connect(server.addresses().next().unwrap()).unwrap();
+            let seen = next(&server);
+            let [Seen::Disconnected(gone), Seen::Connected(peer)] = seen[..] else {
+                panic!("newcomer {number}: {seen:?}");
+            };
+            if let Some((stream, peer)) = idle.get_mut(number) {
+                assert_eq!(gone, *peer, "the idlest goes first");
+                assert_eq!(stream.read(&mut [0]).unwrap(), 0, "and is told");
+            }
+            newcomer.write_all(b"command").unwrap();
+            assert_eq!(next(&server), [Seen::Bytes(peer, b"command".to_vec())]);
+            assert_eq!(server.clients().connected.len(), MAX_CLIENTS);
+            newcomers.push(newcomer);
+        }
+    }
+
+    #[test]
+    fn who_is_served_keeps_its_place() {
+        let server = server();
+        let (mut served, served_peer) = connect(&server, 0);
+        let _idle: Vec<_> = (1..MAX_CLIENTS).map(|_| connect(&server, 0)).collect();
+        assert!(server.send_to(served_peer, b"scan"));
+        let mut crowd = Vec::new();
+        for _ in 0..3 * MAX_CLIENTS {
+            crowd.push(TcpStream::connect(server.addresses().next().unwrap()).unwrap());
+            let seen = next(&server);
+            assert_eq!(seen.len(), 2, "one goes, one comes: {seen:?}");
+            assert!(!seen.contains(&Seen::Disconnected(served_peer)), "{seen:?}");
+        }
+        let mut heard = [0; 4];
+        served.read_exact(&mut heard).unwrap();
+        // One that was served a while ago is idle too, if there is none who never was.
+        let later = Instant::now() + 2 * SERVED_LATELY;
+        let mut clients = server.clients();
+        let place = clients.idlest(later).unwrap();
+        assert_ne!(clients.connected[place].peer, served_peer);
+        for client in &mut clients.connected {
+            client.served_at.get_or_insert(later);
+        }
+        let place = clients.idlest(later).unwrap();
+        assert_eq!(clients.connected[place].peer, served_peer);
+    }
+
     #[test]
     fn too_many_clients_are_turned_away() {
         let server = server();
         let kept: Vec<_> = (0..MAX_CLIENTS).map(|_| connect(&server, 0)).collect();
-        let mut extra = TcpStream::connect(server.addresses().next().unwrap()).unwrap();
-        assert_eq!(next(&server), []);
-        assert_eq!(extra.read(&mut [0]).unwrap(), 0);
+        assert!(kept.iter().all(|(_, peer)| server.send_to(*peer, b"answer")));
+        for _ in 0..3 {
+            let mut extra = TcpStream::connect(server.addresses().next().unwrap()).unwrap();
+            assert_eq!(next(&server), []);
+            assert_eq!(extra.read(&mut [0]).unwrap(), 0);
+        }
+        assert_eq!(
+            server.messages.turned_away.untold(),
+            2,
+            "the first is told, the others counted"
+        );
         drop(kept);
     }
 
