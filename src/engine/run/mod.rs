@@ -24,7 +24,7 @@ pub mod transmission;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::Scope;
+use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
@@ -59,6 +59,11 @@ const START_DELAY: Duration = Duration::from_millis(250);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Packets that wait for their due times, beside what is rendered ahead.
 const SEND_QUEUE: usize = 4096;
+/// Stack of a thread that listens: locked memory stays in RAM, the stacks of all threads with it, and
+/// a rig may have many ports.
+const LISTENER_STACK: usize = 192 << 10;
+/// Stack of a thread that serves a web interface, which takes more.
+const WEB_STACK: usize = 512 << 10;
 /// Host events on their way to the devices. When it is full, hosts wait.
 const EVENT_QUEUE: usize = 256;
 
@@ -274,14 +279,14 @@ impl<'a> RealTimeRun<'a> {
                 self.start_listeners(scope, DeviceId(index), connections, &tell, over);
             }
             let (answers, clock) = (&self.answers, self.clock);
-            scope.spawn(move || answers.keep_board(clock, over));
+            start_small(scope, LISTENER_STACK, move || answers.keep_board(clock, over));
             for source in answers.sources() {
-                scope.spawn(move || source.listen(answers, clock, over));
+                start_small(scope, LISTENER_STACK, move || source.listen(answers, clock, over));
             }
             for port in &self.feeds {
                 let log = port.log.lock().expect("no holder panics").take();
                 let failures = &self.log_failures;
-                scope.spawn(move || {
+                start_small(scope, LISTENER_STACK, move || {
                     listeners::listen_to_feed(&port.feed, &port.socket, log, clock, failures, over);
                 });
             }
@@ -304,13 +309,13 @@ impl<'a> RealTimeRun<'a> {
         let down = || self.link_down(device);
         let listen_to_line = |line: &'scope Arc<dyn ByteLink>, down: Vec<Schedule>| {
             let tell = tell.clone();
-            scope.spawn(move || {
+            start_small(scope, LISTENER_STACK, move || {
                 listeners::listen_to_line(device, line.as_ref(), clock, &down, &tell, over);
             });
         };
         let listen_to_server = |server: &'scope TcpServer| {
             let (tell, down) = (tell.clone(), down());
-            scope.spawn(move || {
+            start_small(scope, LISTENER_STACK, move || {
                 listeners::listen_to_server(device, server, clock, &down, &tell, over);
             });
         };
@@ -326,7 +331,7 @@ impl<'a> RealTimeRun<'a> {
                 ControlLink::Commands(server) => listen_to_server(server),
                 ControlLink::Web(server) => {
                     let (tell, down) = (tell.clone(), down());
-                    scope.spawn(move || {
+                    start_small(scope, WEB_STACK, move || {
                         listeners::listen_to_web(device, server, clock, down, &tell, over);
                     });
                 }
@@ -347,6 +352,16 @@ impl<'a> RealTimeRun<'a> {
         let rate_hz: f64 = self.nominal_rates_hz.iter().sum();
         SEND_QUEUE + (2.0 * ahead_s * rate_hz) as usize
     }
+}
+
+/// Starts a thread that needs no more than `stack` bytes of stack.
+fn start_small<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    stack: usize,
+    work: impl FnOnce() + Send + 'scope,
+) {
+    let small = Builder::new().stack_size(stack);
+    small.spawn_scoped(scope, work).expect("the system has threads to spare");
 }
 
 fn new_timing(devices: usize) -> Vec<Mutex<TimingLog>> {
