@@ -259,7 +259,8 @@ impl Feed {
         let ahead_ns = match known {
             None => newest_ns,
             Some(known) => {
-                state.counts.missing += read.sequence - known.sequence - 1;
+                let missing = &mut state.counts.missing;
+                *missing = missing.saturating_add(read.sequence - known.sequence - 1);
                 self.ahead(known.ahead_ns, newest_ns, arrived, state)
             }
         };

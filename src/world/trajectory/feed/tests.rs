@@ -137,3 +137,15 @@ fn a_sender_that_pauses_in_its_own_time_is_followed() {
     assert_eq!(feed.counts().clock_jumps, 1);
     assert_eq!(feed.state(SimTime(800 * MS)).world_from_body.translation, DVec3::ZERO);
 }
+
+#[test]
+fn numbers_and_times_that_jump_as_far_as_they_can_do_no_harm() {
+    let feed = feed();
+    for start_ms in [0, 10_000] {
+        take(&feed, start_ms, pose(0, start_ms)).unwrap();
+        let farthest = PoseTwist { time_ns: u64::MAX, ..pose(u64::MAX, 0) };
+        take(&feed, start_ms + 10, farthest).unwrap();
+        assert!(feed.has_just_stopped(SimTime((start_ms + 5000) * MS)));
+    }
+    assert_eq!(feed.counts().missing, u64::MAX);
+}
