@@ -6,7 +6,7 @@ mod common;
 
 use menura::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder,
-    StatusEvent, StatusFormat, StatusTable, warning,
+    StatusEvent, StatusFormat, StatusTable, ThresholdTypes, warning,
 };
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Model, Point};
@@ -315,7 +315,11 @@ fn the_types_of_the_cycle_are_the_manuals() {
     };
     let s3 = RollingStream::emit(&known_table(StatusFormat::S3));
     let s2 = RollingStream::emit(&known_table(StatusFormat::S2));
-    assert_eq!(types(&s3, 1), *b"HMSDNYGTV1234567");
+    assert_eq!(types(&s3, 1), *b"HMSDNYGTV12345\xf7\xf6");
+    assert_eq!(types(&s2, 1), types(&s3, 1));
+    let digits = s3.clone().with_threshold_types(ThresholdTypes::Digits);
+    assert_eq!(types(&digits, 1), *b"HMSDNYGTV1234567");
+    assert_eq!(types(&digits, 2), types(&s3, 2));
     for cycle in [5, 9, 253] {
         assert_eq!(types(&s3, cycle), *b"HMSDNYGTVW234567", "cycle {cycle}");
         assert_eq!(types(&s2, cycle), *b"HMSDNYGTV1234567", "cycle {cycle}");

@@ -71,6 +71,8 @@ fn settings_rows(driver: &Hdl64eProfile) -> Rows {
     if driver.generation == Hdl64eGeneration::S1 {
         rows.push(("start_phase", format!("{}, allowed 0 to 3", d.s1_start_phase)));
         rows.push(("grouping", format!("{}, allowed block, datagram", d.s1_grouping.word())));
+    } else {
+        rows.push(("threshold_types", format!("{}, allowed f7-f6, 6-7", d.threshold_types.word())));
     }
     rows.push(("lag_ms", shortest(d.lag_ns as f64 / 1e6)));
     rows.push(("calibration", "the profile's; a rig may name a YAML file".to_string()));

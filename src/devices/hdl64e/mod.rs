@@ -111,7 +111,7 @@ impl Hdl64e {
                 returns: profile.return_modes.clone(),
             },
             commands: Framer::new(Commands),
-            status_stream: table.as_ref().map(RollingStream::emit),
+            status_stream: table.as_ref().map(|table| status_stream(table, settings)),
             status_says: (mode, rpm as u16),
             table,
             settings: settings.clone(),
@@ -192,7 +192,7 @@ impl Hdl64e {
         }
         table.return_mode = return_mode_byte(plan.mode.returns);
         table.power_level = plan.mode.power_level;
-        *stream = RollingStream::emit(table);
+        *stream = status_stream(table, &self.settings);
     }
 
     fn s1_tail(&self, index: u64) -> [u8; 6] {
@@ -355,6 +355,10 @@ impl Device for Hdl64e {
     fn nominal_rate_hz(&self) -> f64 {
         self.stream.planner.packets_per_second(self.settings.return_mode)
     }
+}
+
+fn status_stream(table: &StatusTable, settings: &Hdl64eSettings) -> RollingStream {
+    RollingStream::emit(table).with_threshold_types(settings.threshold_types)
 }
 
 /// The calibration and settings that S2 and S3 send in their status bytes.

@@ -6,10 +6,12 @@ use crate::devices::hdl64e::serial_settings::SerialProfile;
 use crate::devices::spinning::clock_settings::ClockSettings;
 use crate::devices::spinning::motor_settings::{MotorSettings, RotationRates};
 use crate::devices::spinning::return_mode::ReturnMode;
+use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
 words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd);
 words!(S1Grouping: "block" => Block, "datagram" => Datagram);
+words!(ThresholdTypes: "f7-f6" => Own, "6-7" => Digits);
 words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
 
 /// Which HDL-64E.
@@ -143,6 +145,8 @@ pub struct Hdl64eSettings {
     pub start_azimuth_rad: f64,
     /// What the timestamp names.
     pub timestamp_marks: TimestampMarks,
+    /// S2 and S3: the status types of the two thresholds.
+    pub threshold_types: ThresholdTypes,
     /// S1: how many blocks (or datagrams) of the U U U L order precede the first one sent, 0..=3.
     pub s1_start_phase: u8,
     /// S1: what the order counts.

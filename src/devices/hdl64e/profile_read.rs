@@ -16,6 +16,7 @@ use crate::devices::spinning::clock_settings;
 use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
 use crate::devices::spinning::profile_read as spinning;
 use crate::devices::spinning::return_mode::ReturnMode;
+use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
@@ -110,10 +111,13 @@ fn read_packet(
     keys.choice("timestamp_marks", &TimestampMarks::WORDS, PROFILES, marks);
     spinning::lag(&mut keys, &mut defaults.lag_ns);
     keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
-    // Only the S1 has an order to phase and group.
+    // Only the S1 has an order to phase and group, only the others tell thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
         keys.integer("start_phase", &start_phase_limit(), &mut defaults.s1_start_phase);
         keys.choice("grouping", &S1Grouping::WORDS, PROFILES, &mut defaults.s1_grouping);
+    } else {
+        let types = &mut defaults.threshold_types;
+        keys.choice("threshold_types", &ThresholdTypes::WORDS, PROFILES, types);
     }
     // An unknown generation is told already; its keys cannot be judged.
     (generation, generation.and_then(|_| keys.finish()))
@@ -385,6 +389,10 @@ pub(crate) fn settings(
     spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
     let marks = &mut all.timestamp_marks;
     keys.choice("timestamp_marks", &TimestampMarks::WORDS, "Menura's profiles", marks);
+    if driver.generation != Hdl64eGeneration::S1 {
+        let types = &mut all.threshold_types;
+        keys.choice("threshold_types", &ThresholdTypes::WORDS, "Menura's profiles", types);
+    }
     s1_order(&mut keys, profile, driver, &mut all);
     keys.read("calibration", &mut all.calibration, |field| {
         let path = field.text("the path of a .yaml file of the ROS velodyne driver")?;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::devices::Output;
-use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent};
+use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent, ThresholdTypes};
 
 const MS: u64 = 1_000_000;
 
@@ -20,11 +20,17 @@ struct Run {
 
 impl Run {
     fn new(name: &str, ahead_ms: u64) -> Self {
+        Self::with(name, ahead_ms, |_| ())
+    }
+
+    fn with(name: &str, ahead_ms: u64, change: impl FnOnce(&mut Hdl64eSettings)) -> Self {
         let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
         let Some(driver) = profile.data::<Hdl64eProfile>() else { panic!("{name}") };
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let noise = NoiseSource::new(1, name);
-        let unit = Hdl64e::new(driver, &driver.defaults, noise, epoch);
+        let mut settings = driver.defaults.clone();
+        change(&mut settings);
+        let unit = Hdl64e::new(driver, &settings, noise, epoch);
         Self { unit, ahead_ms, now: 0, sent: BTreeMap::new() }
     }
 
@@ -98,6 +104,28 @@ fn speed_changes_at_once_and_with_inertia() {
         for (ms, rpm) in [(50.0, 600.0), (820.0, 750.0), (1900.0, 900.0)] {
             let shown = run.rpm_around(ms);
             assert!((shown - rpm).abs() < 4.0, "{name} {ms} ms: {shown}");
+        }
+    }
+}
+
+#[test]
+fn thresholds_have_types_of_their_own_unless_set_otherwise() {
+    for name in ["velodyne-hdl64e-s2", "velodyne-hdl64e-s3"] {
+        for (types, wanted) in
+            [(None, *b"\xf7\x18\xf6\x18"), (Some(ThresholdTypes::Digits), *b"6\x187\x18")]
+        {
+            let mut run = Run::with(name, 100, |settings| {
+                settings.threshold_types = types.unwrap_or(settings.threshold_types);
+            });
+            // A whole table, after a command that has it written anew.
+            run.say("#HDLRPM0900$");
+            run.until(2500, 5);
+            let tails: Vec<[u8; 2]> =
+                run.packets().map(|(_, packet)| packet.status_bytes()).collect();
+            for start in [0, 4160] {
+                assert_eq!(tails[start + 13], [b'5', b'#'], "{name} {start}");
+                assert_eq!(tails[start + 14..start + 16].concat(), wanted, "{name} {start}");
+            }
         }
     }
 }

@@ -7,8 +7,8 @@
 //! another kind: [`S1Status`].
 //!
 //! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of
-//! VeloView and velodyne-decoder, which agree. Doubts: the reserved bytes, kept as sent; the S1's
-//! forms, of which no manual tells the order.
+//! VeloView and velodyne-decoder, which agree. Doubts: the reserved bytes, kept as sent; the types of
+//! the two thresholds ([`ThresholdTypes`]); the S1's forms, of which no manual tells the order.
 
 mod decoder;
 
@@ -60,6 +60,27 @@ pub enum StatusFormat {
     S2,
     /// S3: warnings after each laser as type `W`, a CRC.
     S3,
+}
+
+/// The types of the upper and the lower block threshold, which end the cycle that begins with
+/// `UNIT#`. One public decoder waits for types of their own, which go on downwards from those of the
+/// other settings (0xff to 0xf8); the others do not look at them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThresholdTypes {
+    /// 0xf7 and 0xf6.
+    #[default]
+    Own,
+    /// `6` and `7`, as of any byte at their places.
+    Digits,
+}
+
+impl ThresholdTypes {
+    fn types(self) -> [u8; 2] {
+        match self {
+            Self::Own => [0xf7, 0xf6],
+            Self::Digits => *b"67",
+        }
+    }
 }
 
 /// Warning bits, the same in both formats.
@@ -283,11 +304,13 @@ impl StatusTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollingStream {
     format: StatusFormat,
+    threshold_types: ThresholdTypes,
     bytes: Box<[u8; ROLLING_LEN]>,
 }
 
 impl RollingStream {
-    /// Encodes a table, checksum included.
+    /// Encodes a table, checksum included. The thresholds have types of their own; see
+    /// [`RollingStream::with_threshold_types`].
     pub fn emit(table: &StatusTable) -> Self {
         let mut bytes = Box::new([0; ROLLING_LEN]);
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -314,7 +337,13 @@ impl RollingStream {
         put(at::POWER_LEVEL, &[table.power_level]);
         let checksum = checksum_of(table.format, &bytes);
         bytes[at::CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-        Self { format: table.format, bytes }
+        Self { format: table.format, threshold_types: ThresholdTypes::default(), bytes }
+    }
+
+    /// The stream with these types of its thresholds.
+    #[must_use]
+    pub fn with_threshold_types(self, threshold_types: ThresholdTypes) -> Self {
+        Self { threshold_types, ..self }
     }
 
     /// Decodes 1820 bytes whose marker, laser ids and checksum are right.
@@ -393,7 +422,7 @@ impl RollingStream {
 
     /// The type byte that goes with the stream's byte at `index`, 0..1820.
     pub fn type_of(&self, index: usize) -> u8 {
-        type_of(self.format, index)
+        type_of(self.format, self.threshold_types, index)
     }
 
     /// The type and value a packet ends with. `packet_number` counts from the first packet of the
@@ -410,9 +439,10 @@ impl RollingStream {
 }
 
 /// The type byte of a stream's byte.
-fn type_of(format: StatusFormat, index: usize) -> u8 {
+fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) -> u8 {
     let in_cycle = index % ROLLING_PER_CYCLE;
     match index {
+        at::THRESHOLDS..at::LASER_0 => threshold_types.types()[index - at::THRESHOLDS],
         at::MOTOR_RPM => 0xfe,
         1800 => 0xff,
         at::FOV_START => 0xfc,
@@ -443,7 +473,8 @@ fn slot_of(kind: u8) -> Option<usize> {
         0xf9 | 0xfc => 2,
         0xfd => 3,
         0xf8 | 0xfa => 4,
-        0xfb => 5,
+        0xf7 | 0xfb => 5,
+        0xf6 => 6,
         _ => return LIVE_TYPES.iter().position(|live| *live == kind),
     };
     Some(LIVE_TYPES.len() + rolling)
@@ -519,13 +550,17 @@ mod tests {
     #[test]
     fn every_type_byte_belongs_to_its_place_in_the_cycle() {
         for format in [StatusFormat::S2, StatusFormat::S3] {
-            for index in 0..ROLLING_LEN {
-                let slot = LIVE_TYPES.len() + index % ROLLING_PER_CYCLE;
-                assert_eq!(slot_of(type_of(format, index)), Some(slot), "{format:?} {index}");
+            for types in [ThresholdTypes::Own, ThresholdTypes::Digits] {
+                for index in 0..ROLLING_LEN {
+                    let slot = LIVE_TYPES.len() + index % ROLLING_PER_CYCLE;
+                    let found = slot_of(type_of(format, types, index));
+                    assert_eq!(found, Some(slot), "{format:?} {types:?} {index}");
+                }
             }
         }
-        let warnings = (0..ROLLING_LEN).filter(|i| type_of(StatusFormat::S3, *i) == b'W').count();
-        assert_eq!(warnings, LASERS - 1);
+        let type_of = |index| type_of(StatusFormat::S3, ThresholdTypes::Own, index);
+        let count = |kind| (0..ROLLING_LEN).filter(|index| type_of(*index) == kind).count();
+        assert_eq!([b'W', 0xf7, 0xf6].map(count), [LASERS - 1, 1, 1]);
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder, StatusEvent,
-    StatusFormat,
+    StatusFormat, ThresholdTypes,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -28,7 +28,8 @@ fuzz_target!(|bytes: &[u8]| {
     // A sound stream with packets left out: every byte is how many to send before the next loss.
     let format = if bytes.len() % 2 == 0 { StatusFormat::S2 } else { StatusFormat::S3 };
     let table = menura::wire::velodyne::hdl64e_status::StatusTable::new(format);
-    let stream = RollingStream::emit(&table);
+    let types = if bytes.len() % 4 < 2 { ThresholdTypes::Own } else { ThresholdTypes::Digits };
+    let stream = RollingStream::emit(&table).with_threshold_types(types);
     let (mut decoder, mut number) = (StatusDecoder::new(), 0);
     for run in bytes.iter().take(6) {
         for _ in 0..u64::from(*run) * 40 % (2 * STREAM_PACKETS) {

@@ -21,6 +21,8 @@ pub(super) fn status_name(kind: u8) -> &'static str {
         0xfa | 0xfb => "fov_end",
         0xf9 => "return_mode",
         0xf8 => "power_level",
+        0xf7 => "upper_threshold",
+        0xf6 => "lower_threshold",
         _ => "unknown",
     }
 }

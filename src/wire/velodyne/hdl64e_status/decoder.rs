@@ -2,7 +2,7 @@
 
 use super::{
     CYCLE_PACKETS, LIVE_TYPES, LiveStatus, MARKER, ROLLING_LEN, ROLLING_PER_CYCLE, RollingStream,
-    StatusFormat, StatusTable, is_warning, slot_of, type_of,
+    StatusFormat, StatusTable, ThresholdTypes, is_warning, slot_of, type_of,
 };
 use crate::wire::ParseError;
 
@@ -129,8 +129,10 @@ impl StatusDecoder {
             let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
             self.format.get_or_insert(format);
         }
-        // Before the first gap both formats have the same types.
-        if type_of(self.format.unwrap_or(StatusFormat::S2), index) != kind {
+        // Before the first gap both formats have the same types. Thresholds have either.
+        let format = self.format.unwrap_or(StatusFormat::S2);
+        let is_expected = |types| type_of(format, types, index) == kind;
+        if ![ThresholdTypes::Own, ThresholdTypes::Digits].into_iter().any(is_expected) {
             return Some(self.lose_sync(self.last_slot));
         }
         self.stream.push(value);
@@ -196,15 +198,18 @@ mod tests {
     fn a_stream_joined_anywhere_is_found_in_both_formats() {
         for format in [StatusFormat::S2, StatusFormat::S3] {
             let table = table(format);
-            let stream = RollingStream::emit(&table);
-            for start in [0, 1, 9, 10, 15, 16, 4159] {
-                let mut decoder = StatusDecoder::new();
-                let events = feed_all(&mut decoder, &stream, start..start + 3 * STREAM_PACKETS);
-                let expected = StatusEvent::Table(Box::new(table.clone()));
-                assert!(events.len() >= 2, "{format:?} from {start}");
-                assert!(events.iter().all(|event| *event == expected), "{format:?} from {start}");
-                assert_eq!(decoder.live(), Some(LIVE));
-                assert_eq!(decoder.breaks(), 0);
+            for types in [ThresholdTypes::Own, ThresholdTypes::Digits] {
+                let stream = RollingStream::emit(&table).with_threshold_types(types);
+                for start in [0, 1, 9, 10, 15, 16, 4159] {
+                    let mut decoder = StatusDecoder::new();
+                    let events = feed_all(&mut decoder, &stream, start..start + 3 * STREAM_PACKETS);
+                    let expected = StatusEvent::Table(Box::new(table.clone()));
+                    let what = format!("{format:?}, {types:?} from {start}");
+                    assert!(events.len() >= 2, "{what}");
+                    assert!(events.iter().all(|event| *event == expected), "{what}");
+                    assert_eq!(decoder.live(), Some(LIVE));
+                    assert_eq!(decoder.breaks(), 0);
+                }
             }
         }
     }
