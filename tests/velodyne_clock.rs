@@ -275,7 +275,7 @@ fn the_base_of_an_hdl32e_feels_the_robot_turn() {
     let rig = common::rig(&text, &[]);
     let [frames] = recorded(&rig, Duration::from_millis(500), ["vlp16"]);
     let packets = position_packets(&frames);
-    assert!((90..102).contains(&packets.len()), "{}", packets.len());
+    assert!((98..108).contains(&packets.len()), "{}", packets.len());
     let mean = |value: fn(&PositionPacket) -> u16| {
         let counts = packets.iter().map(|(_, packet)| f64::from(ImuWords::value(value(packet))));
         counts.sum::<f64>() / packets.len() as f64

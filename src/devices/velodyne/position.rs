@@ -144,10 +144,31 @@ impl PositionSender {
         packet
     }
 
-    /// Packets a second, were no two timers ever to meet.
+    /// Packets a second in the long run. Where two timers meet there is one packet.
     pub fn nominal_rate_hz(&self) -> f64 {
-        self.profile.timers_ns.iter().map(|period_ns| 1e9 / *period_ns as f64).sum()
+        let timers = &self.profile.timers_ns;
+        let asked: f64 = timers.iter().map(|period_ns| 1e9 / *period_ns as f64).sum();
+        let pairs = timers.iter().enumerate().flat_map(|(index, first)| {
+            timers[index + 1..].iter().map(move |second| (*first, *second))
+        });
+        asked - pairs.map(|pair| meetings_hz(pair, self.profile.jitter_ns)).sum::<f64>()
     }
+}
+
+/// How often in a second one of two timers asks while the packet that the other has asked for is not
+/// made yet. How far one asks after the other is in the long run any multiple of what both periods
+/// are multiples of, each as often; and a packet is made after any part of the delay.
+fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
+    let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);
+    while rest_ns > 0 {
+        (grain_ns, rest_ns) = (rest_ns, grain_ns % rest_ns);
+    }
+    let (grain_ns, delay_ns) = (grain_ns as f64, delay_ns as f64);
+    let each_hz = grain_ns * 1e9 / (first_ns as f64 * second_ns as f64);
+    // At the same time they meet for certain; `steps` grains apart, if the delay is longer.
+    let steps = (delay_ns / grain_ns).floor();
+    let apart = 2.0 * (steps - grain_ns * steps * (steps + 1.0) / (2.0 * delay_ns.max(1.0)));
+    each_hz * (1.0 + apart)
 }
 
 /// What position packets and the web interface call a state of the clock's PPS input.

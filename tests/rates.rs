@@ -1,0 +1,94 @@
+//! The rate that a device is said to have, against the packets that it makes.
+
+use std::sync::Arc;
+
+use menura::config::profile::{Interface, Profile};
+use menura::config::rig::Rig;
+use menura::devices::family::catalogue;
+use menura::devices::{Device, Output};
+use menura::engine::build_devices;
+use menura::sensors::{Measurement, Outcome};
+use menura::time::{Epoch, SimTime};
+
+/// How far ahead of its time a device is asked.
+const AHEAD_NS: u64 = 120_000_000;
+const STEP_NS: u64 = 5_000_000;
+
+/// A unit of a profile with these settings.
+fn device(profile: &str, settings: &str) -> Box<dyn Device> {
+    let text = format!(
+        "start_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"room\"\n\
+         [robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"it\"\nprofile = {profile:?}\n\
+         link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\nsettings = {{ {settings} }}\n"
+    );
+    let rig = Rig::parse("rig.toml", &text, "".as_ref(), &[], catalogue());
+    let rig = rig.unwrap_or_else(|faults| panic!("{faults}"));
+    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+    build_devices(&rig, epoch).remove(0).device
+}
+
+/// How many packets a device makes that are due until `end_ns`; it sees nothing.
+fn packets_until(device: &mut dyn Device, end_ns: u64) -> u64 {
+    let (mut now, mut count) = (0, 0);
+    while now < end_ns + AHEAD_NS {
+        now += STEP_NS;
+        while let Some(request) = device.poll_request(SimTime(now)) {
+            device.handle_measurement(&Measurement::new(request, Outcome::Returns(Vec::new())));
+        }
+        device.advance(SimTime(now.saturating_sub(AHEAD_NS)));
+        while let Some(packet) = device.poll_transmit() {
+            let is_packet = matches!(packet.output, Output::Datagram { .. });
+            count += u64::from(is_packet && packet.due < SimTime(end_ns));
+        }
+    }
+    count
+}
+
+/// Checks the rate of a unit over `seconds`.
+fn check(profile: &str, settings: &str, seconds: u64) {
+    let mut device = device(profile, settings);
+    let nominal = device.nominal_rate_hz() * seconds as f64;
+    let made = packets_until(&mut *device, seconds * 1_000_000_000) as f64;
+    // What the draws of the position packets' delays leave open, and a packet at each end.
+    let most = 4.0 + 2e-4 * nominal;
+    assert!((made - nominal).abs() < most, "{profile} {settings}: {made} of {nominal:.1} packets");
+}
+
+#[test]
+fn every_lidar_sends_its_nominal_rate_in_every_return_mode() {
+    let sends_datagrams =
+        |profile: &&Arc<Profile>| profile.product.interface == Interface::Datagrams;
+    let lidars = catalogue().profiles().iter().filter(sends_datagrams);
+    let names: Vec<&str> = lidars.map(|profile| profile.name.as_str()).collect();
+    assert!(names.len() >= 10, "{names:?}");
+    let mut checked = 0;
+    for name in names {
+        for mode in ["strongest", "last", "dual"] {
+            let settings = format!("return_mode = {mode:?}");
+            if !has_mode(name, &settings) {
+                continue;
+            }
+            checked += 1;
+            // The largest unit makes 19,000 packets a second.
+            check(name, &settings, if name.contains("vls128") { 4 } else { 10 });
+        }
+    }
+    assert!(checked >= 24, "{checked}");
+}
+
+fn has_mode(profile: &str, settings: &str) -> bool {
+    let text = format!(
+        "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"it\"\nprofile = {profile:?}\n\
+         link = {{ udp = {{ to = \"127.0.0.1:2368\" }} }}\nsettings = {{ {settings} }}\n"
+    );
+    Rig::parse("rig.toml", &text, "".as_ref(), &[], catalogue()).is_ok()
+}
+
+#[test]
+fn a_field_of_view_lowers_the_rate_of_data_packets_alone() {
+    for view in ["[0, 89]", "[315, 44]", "[10, 10]"] {
+        check("velodyne-vlp16-3.0", &format!("field_of_view_deg = {view}"), 20);
+    }
+}
