@@ -1,15 +1,13 @@
 //! The data packets of one sender: how fast, how complete, where they look.
 
-use super::gaps::Gaps;
+use super::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{Head, Stamp, Sweep};
 
 /// Issues kept as examples.
 const MAX_EXAMPLES: usize = 3;
 /// A pause longer than this says nothing about the rotor.
 const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
-/// A device's clock does not jitter: more than this many periods is a gap.
-const DEVICE_GAP_PERIODS: f64 = 1.5;
-/// The capturing host's does.
+/// The capturing host's clock jitters: more than this many periods is a gap.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
@@ -154,7 +152,7 @@ impl DataFlow {
         self.capture_gaps.see(step.arrival_ns.max(0) as f64 / 1000.0, CAPTURE_GAP_PERIODS);
         let forward_us = step.device_us.filter(|us| *us >= 0);
         match forward_us {
-            Some(us) => self.device_gaps.see(us as f64, DEVICE_GAP_PERIODS),
+            Some(us) => self.device_gaps.see(us as f64, DEVICE_TOLERANCE),
             None => self.stamps_back += u64::from(has_stamps && step.device_us.is_some()),
         }
         let elapsed_ns = match forward_us {

@@ -3,6 +3,9 @@
 /// Times that the usual one is taken from.
 const SAMPLES: usize = 101;
 
+/// A device's clock does not jitter: more than this many periods is a gap.
+pub const DEVICE_TOLERANCE: f64 = 1.5;
+
 /// Learns the usual time between packets from the first of them and then looks for longer ones.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
@@ -24,6 +27,12 @@ pub struct Found {
 }
 
 impl Gaps {
+    /// Where the usual time between packets is known already, microseconds.
+    pub fn of_period(period_us: f64) -> Self {
+        let found = Found { period_us: Some(period_us), ..Found::default() };
+        Self { samples: Vec::new(), found }
+    }
+
     /// Takes the time between two packets, microseconds; longer than `tolerance` periods is a gap.
     pub fn see(&mut self, delta_us: f64, tolerance: f64) {
         if self.found.period_us.is_some() {

@@ -150,15 +150,17 @@ fn missing(report: &ProbeReport) -> Vec<String> {
 }
 
 fn describe(stream: &StreamFigures) -> String {
-    let jitter = &stream.jitter;
     let mut text = format!(
-        "{} from {}: {}, {} packets in {:.1} s, {:.1}/s\n  arrival jitter {}",
-        stream.at,
-        stream.from,
-        stream.kind,
-        stream.packets,
-        stream.span_s,
-        stream.rate_hz,
+        "{} from {}: {}, {} packets in {:.1} s, {:.1}/s",
+        stream.at, stream.from, stream.kind, stream.packets, stream.span_s, stream.rate_hz,
+    );
+    let others: u64 = stream.other_kinds.values().sum();
+    if others == stream.packets && others > 0 {
+        return text + "\n  packets of this kind keep no even period: no jitter, no losses";
+    }
+    let jitter = &stream.jitter;
+    text += &format!(
+        "\n  arrival jitter {}",
         percentiles([jitter.p50_us, jitter.p99_us, jitter.p99_9_us, jitter.max_us]),
     );
     if let (Some(lost), Some(gaps)) = (stream.lost, stream.gaps) {
@@ -184,9 +186,12 @@ fn describe(stream: &StreamFigures) -> String {
     let oddities = [
         (stream.restarts, "restarts"),
         (stream.cut, "too long"),
-        (stream.unrecognised, "no data packets"),
+        (stream.unrecognised, "of no known device"),
         (stream.unstamped, "without kernel timestamp"),
     ];
+    for (kind, count) in &stream.other_kinds {
+        text += &format!("\n  {count} {kind} packets, in none of these figures");
+    }
     for (count, what) in oddities.into_iter().filter(|(count, _)| *count > 0) {
         text += &format!("\n  {count} {what}");
     }

@@ -28,6 +28,8 @@ pub const FORMAT: &str = "menura-probe-1";
 const MOST_STREAMS: usize = 64;
 /// Room asked for what waits to be read: seconds of the fastest device.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
+/// How often a socket is emptied at the end, while yet more arrives.
+const LAST_LOOKS: usize = 16;
 /// How long the end may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// No datagram of any product is longer.
@@ -119,7 +121,16 @@ impl Probe {
             }
             progress(taken, elapsed);
         }
-        Ok(watch.elapsed())
+        // What had arrived by then, however late this process has come to read it.
+        let elapsed = watch.elapsed();
+        for place in 0..self.sockets.len() {
+            for _ in 0..LAST_LOOKS {
+                if self.drain(place, &mut reader, &mut buffer)? == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(elapsed)
     }
 
     fn wait(&self, timeout: Duration) -> io::Result<()> {
@@ -152,7 +163,8 @@ impl Probe {
                 self.crowded_out += 1;
                 continue;
             }
-            let stream = self.streams.entry(key).or_default();
+            let ports = [from.port(), listener.at.port()];
+            let stream = self.streams.entry(key).or_insert_with(|| Stream::between(ports));
             let payload = &buffer[..arrival.length];
             stream.take(arrival.unix_ns, payload, arrival.is_cut);
         }
@@ -239,6 +251,19 @@ mod tests {
         assert_eq!(report.sockets[0].overflowed, 0);
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<ProbeReport>(&text).unwrap().streams.len(), 64);
+    }
+
+    #[test]
+    fn what_arrived_before_the_end_is_read_however_late() {
+        let mut probe = Probe::listen(&[SocketAddr::from(([127, 0, 0, 1], 0))]).unwrap();
+        let to = probe.addresses().next().unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..100 {
+            sender.send_to(&[0; 1206], to).unwrap();
+        }
+        // It is told to stop before it has looked once.
+        let elapsed = probe.run(None, &AtomicBool::new(true), |_, _| ()).unwrap();
+        assert_eq!(probe.report(elapsed).streams[0].packets, 100);
     }
 
     #[test]

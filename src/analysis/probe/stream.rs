@@ -2,13 +2,16 @@
 //!
 //! Every packet has a time of its own: the stamp that the device writes into it, or, where there is
 //! none, its number times the period. Arrival minus that time, less the straight line under it
-//! (offset and rate of the two clocks, the least delay on the way), is the jitter.
+//! (offset and rate of the two clocks, the least delay on the way), is the jitter. Packets of other
+//! kinds than data, such as position packets, keep no even period and have none.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::flows::Senders;
+use crate::analysis::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{DATA, Stamp};
 use crate::engine::timing::{ErrorFigures, ErrorRecord, Timeline};
 use crate::time::SimTime;
@@ -31,9 +34,14 @@ pub struct Stream {
     cut: u64,
     unrecognised: u64,
     unstamped: u64,
+    /// The sender's and the receiver's.
+    ports: [u16; 2],
     senders: Senders,
     /// What the stream is called without and with times in its packets.
     protocols: Option<[&'static str; 2]>,
+    /// Datagrams of other kinds than data, by kind, and what the first of them belongs to.
+    other_kinds: BTreeMap<&'static str, u64>,
+    other_protocol: Option<&'static str>,
     sample: Vec<Seen>,
     judged: Option<Judged>,
     first_ns: u64,
@@ -59,9 +67,8 @@ struct Judged {
     highest_ns: i64,
     taken: u64,
     remembered: Vec<Stamp>,
-    lost: u64,
-    gaps: u64,
-    longest_gap_ns: i64,
+    /// By the stamps.
+    gaps: Gaps,
     reordered: u64,
     duplicates: u64,
     restarts: u64,
@@ -78,7 +85,8 @@ pub struct StreamFigures {
     pub at: String,
     /// Who sent them.
     pub from: String,
-    /// The protocol, as the family of the sender names it; `other` if no family knows the packets.
+    /// The protocol, as the family of the sender names it, and of a stream without data packets the
+    /// kind of its packets; `other` if no family knows them.
     pub kind: String,
     /// Datagrams.
     pub packets: u64,
@@ -86,7 +94,11 @@ pub struct StreamFigures {
     pub bytes: u64,
     /// Datagrams longer than any product's.
     pub cut: u64,
-    /// Datagrams that are no data packets of any family.
+    /// Datagrams of other kinds than data that a family sends, by kind. They are in no figure below
+    /// but the rate.
+    #[serde(default)]
+    pub other_kinds: BTreeMap<String, u64>,
+    /// Datagrams that no family sends.
     pub unrecognised: u64,
     /// Datagrams that the kernel did not stamp.
     pub unstamped: u64,
@@ -118,21 +130,31 @@ pub struct StreamFigures {
 }
 
 impl Stream {
+    /// Of a sender's port and a receiver's.
+    pub fn between(ports: [u16; 2]) -> Self {
+        Self { ports, ..Self::default() }
+    }
+
     /// Takes a datagram that the kernel stamped with `arrival_ns`, nanoseconds of POSIX time.
     pub fn take(&mut self, arrival_ns: Option<u64>, payload: &[u8], is_cut: bool) {
         self.packets += 1;
         self.bytes += payload.len() as u64;
         self.cut += u64::from(is_cut);
-        // A family's data packets are told by their contents, whatever the port.
-        let sender = self.senders.of([0; 2], payload);
-        let data = sender.filter(|(_, head)| head.kind == DATA && !is_cut);
-        if let Some((sender, _)) = data {
-            self.protocols.get_or_insert_with(|| [false, true].map(|has| sender.protocol(has)));
-        } else {
-            self.unrecognised += 1;
+        let sender = self.senders.of(self.ports, payload).filter(|_| !is_cut);
+        let mut is_other = false;
+        match sender {
+            Some((sender, head)) if head.kind == DATA => {
+                self.protocols.get_or_insert_with(|| [false, true].map(|has| sender.protocol(has)));
+            }
+            Some((sender, head)) => {
+                is_other = true;
+                *self.other_kinds.entry(head.kind).or_default() += 1;
+                self.other_protocol.get_or_insert_with(|| sender.protocol(head.stamp.is_some()));
+            }
+            None => self.unrecognised += 1,
         }
         let stamp =
-            data.and_then(|(_, head)| head.stamp).filter(|stamp| stamp.us < stamp.period_us);
+            sender.and_then(|(_, head)| head.stamp).filter(|stamp| stamp.us < stamp.period_us);
         let Some(arrival_ns) = arrival_ns else {
             self.unstamped += 1;
             return;
@@ -141,6 +163,9 @@ impl Stream {
             self.first_ns = arrival_ns;
         }
         self.last_ns = arrival_ns;
+        if is_other {
+            return;
+        }
         let seen = Seen { arrival_ns, stamp };
         if let Some(judged) = &mut self.judged {
             return judged.take(seen);
@@ -170,17 +195,18 @@ impl Stream {
         let is_stamped = self.judged.as_ref().is_some_and(|judged| judged.is_stamped);
         let kind = match self.protocols {
             Some(protocols) if self.unrecognised <= self.packets / 2 => {
-                protocols[usize::from(is_stamped)]
+                protocols[usize::from(is_stamped)].to_owned()
             }
-            _ => "other",
+            _ => self.other_kind().unwrap_or_else(|| "other".to_owned()),
         };
         let mut figures = StreamFigures {
             at: at.to_string(),
             from: from.to_string(),
-            kind: kind.to_owned(),
+            kind,
             packets: self.packets,
             bytes: self.bytes,
             cut: self.cut,
+            other_kinds: self.other_kinds.iter().map(|(k, n)| ((*k).to_owned(), *n)).collect(),
             unrecognised: self.unrecognised,
             unstamped: self.unstamped,
             span_s,
@@ -200,6 +226,13 @@ impl Stream {
             judged.tell(&mut figures);
         }
         figures
+    }
+
+    /// What a stream of packets of another kind than data is called.
+    fn other_kind(&self) -> Option<String> {
+        let (kind, count) = self.other_kinds.iter().max_by_key(|(_, count)| **count)?;
+        let protocol = self.other_protocol?;
+        (*count > self.packets / 2).then(|| format!("{protocol} {kind}"))
     }
 }
 
@@ -234,9 +267,7 @@ impl Judged {
             highest_ns: -1,
             taken: 0,
             remembered: Vec::with_capacity(REMEMBERED),
-            lost: 0,
-            gaps: 0,
-            longest_gap_ns: 0,
+            gaps: Gaps::of_period(period_ns * 1e-3),
             reordered: 0,
             duplicates: 0,
             restarts: 0,
@@ -294,15 +325,8 @@ impl Judged {
             self.highest_ns = self.own_ns;
         } else if ahead_ns <= 0 {
             self.reordered += 1;
-            // It had been given up for lost.
-            self.lost = self.lost.saturating_sub(1);
         } else {
-            let periods = (ahead_ns as f64 / self.period_ns).round() as u64;
-            if periods > 1 {
-                self.lost = self.lost.saturating_add(periods - 1);
-                self.gaps += 1;
-                self.longest_gap_ns = self.longest_gap_ns.max(ahead_ns);
-            }
+            self.gaps.see(ahead_ns as f64 * 1e-3, DEVICE_TOLERANCE);
             self.highest_ns = self.own_ns;
         }
         true
@@ -334,9 +358,11 @@ impl Judged {
         figures.period_us = self.period_ns * 1e-3;
         figures.restarts = self.restarts;
         if self.is_stamped {
-            figures.lost = Some(self.lost);
-            figures.gaps = Some(self.gaps);
-            figures.longest_gap_us = Some(self.longest_gap_ns as f64 * 1e-3);
+            let found = self.gaps.found();
+            // What came after a later packet had been given up for lost.
+            figures.lost = Some(found.missing.saturating_sub(self.reordered));
+            figures.gaps = Some(found.gaps);
+            figures.longest_gap_us = Some(if found.gaps > 0 { found.longest_us } else { 0.0 });
             figures.reordered = Some(self.reordered);
             figures.duplicates = Some(self.duplicates);
             figures.clock_offset_us = self.least_offset_us.map(|us| us as f64);
@@ -457,6 +483,60 @@ mod tests {
         assert!((seen.period_us - 384.615).abs() < 0.01, "{}", seen.period_us);
         assert!((seen.jitter.max_us - 700.0).abs() < 10.0, "{}", seen.jitter.max_us);
         assert!(seen.jitter.p99_us < 5.0);
+    }
+
+    #[test]
+    fn position_packets_are_no_jitter() {
+        use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
+        // As a unit without a receiver sends them: only the port tells what they are.
+        for (ports, sentence) in [([8308, 8308], &b""[..]), ([9001, 9002], b"$GPRMC,,V,,,*00")] {
+            let mut stream = Stream::between(ports);
+            let mut bytes = [0; POSITION_PACKET_LEN];
+            for number in 0..200_u64 {
+                let own_ns = number * 10_000_000 + number % 3 * 4_000_000;
+                let mut position = PositionPacket {
+                    timestamp_us: stamp(own_ns).unwrap(),
+                    ..PositionPacket::default()
+                };
+                position.nmea_area[..sentence.len()].copy_from_slice(sentence);
+                position.emit(&mut bytes);
+                stream.take(Some(START_NS + own_ns), &bytes, false);
+            }
+            let seen = figures(&mut stream);
+            assert_eq!(seen.kind, "velodyne position", "{ports:?}");
+            assert_eq!(seen.other_kinds, BTreeMap::from([("position".to_owned(), 200)]));
+            assert_eq!((seen.unrecognised, seen.lost, seen.jitter.count), (0, None, 0));
+            assert!((seen.rate_hz - 100.0).abs() < 1.0, "{}", seen.rate_hz);
+        }
+    }
+
+    #[test]
+    fn position_packets_among_data_change_no_figure_of_theirs() {
+        use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
+        let mut position = [0; POSITION_PACKET_LEN];
+        let mut with_sentence = PositionPacket::default();
+        with_sentence.nmea_area[..7].copy_from_slice(b"$GPRMC,");
+        with_sentence.emit(&mut position);
+        for stamped in [true, false] {
+            let [mut alone, mut mixed] = [Stream::default(), Stream::default()];
+            for number in 0..5000_u64 {
+                let own_ns = number * 288_000;
+                let bytes = packet(stamp(own_ns).filter(|_| stamped));
+                for stream in [&mut alone, &mut mixed] {
+                    stream.take(Some(START_NS + own_ns), &bytes, false);
+                }
+                if number % 14 == 3 {
+                    mixed.take(Some(START_NS + own_ns + 70_000), &position, false);
+                }
+            }
+            let [alone, mixed] = [figures(&mut alone), figures(&mut mixed)];
+            assert_eq!(
+                (&mixed.kind, mixed.lost, &mixed.jitter),
+                (&alone.kind, alone.lost, &alone.jitter)
+            );
+            assert_eq!((mixed.period_us, mixed.unrecognised), (alone.period_us, 0));
+            assert_eq!(mixed.other_kinds["position"], 357);
+        }
     }
 
     #[test]
