@@ -384,3 +384,150 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert!(output.status.success(), "{:?}", output.status);
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// Refused with exit code 2 and nothing on standard output; what was told.
+fn refused(args: &[&str]) -> String {
+    let output = menura(args);
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {talk}");
+    assert!(output.stdout.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&output.stdout));
+    talk
+}
+
+#[test]
+fn a_profile_of_another_product_is_refused_and_a_near_relations_is_doubted() {
+    let (folder, file) = scratch("lidar.pcap");
+    record_hdl64e(&file, StatusFormat::S3, ENOUGH_PACKETS, |_| false);
+    let file = file.to_str().unwrap();
+    let picture = folder.path().join("x.png");
+    for (profile, why) in [
+        ("velodyne-vlp16-3.0", "blocks of lower lasers"),
+        ("velodyne-vls128-5.1", "blocks of lower lasers"),
+        ("velodyne-hdl64e-s1", "those of an HDL-64E S3"),
+        ("sick-lms111", "sends no datagrams"),
+        ("ublox-m8n", "sends no datagrams"),
+    ] {
+        let plot = ["--plot", picture.to_str().unwrap()];
+        let talk = refused(&[&[file, "--profile", profile][..], &plot].concat());
+        assert!(talk.contains(why), "{profile}: {talk}");
+        assert!(!picture.exists(), "{profile}");
+    }
+    let talk = refused(&[file, "--profile", "velodyne-hdl64e-s1"]);
+    assert!(talk.contains("--anyway"), "{talk}");
+    let read = report(&[file, "--profile", "velodyne-hdl64e-s1", "--anyway", "--packets", "1"]);
+    assert!(read.contains("model           HDL-64E S1"), "{read}");
+    assert!(read.contains("does not fit: the packets are those of an HDL-64E S3"), "{read}");
+
+    let read = report(&[file, "--profile", "velodyne-hdl64e-s2", "--packets", "0"]);
+    assert!(read.contains("does not fit: the status bytes or returns are those of an"), "{read}");
+    let read = report(&[file, "--profile", "velodyne-hdl64e-s3", "--packets", "0"]);
+    assert!(!read.contains("fit"), "{read}");
+}
+
+/// Packets of a VLS-128, some microseconds apart, that end with these two bytes.
+fn record_vls128(path: &Path, period_us: f64, tail: [u8; 2]) {
+    let mut recorder = PcapRecorder::create(path, HEADER).unwrap();
+    let mut payload = [0; DATA_PACKET_LEN];
+    for number in 0..300_u32 {
+        let at_us = f64::from(number) * period_us;
+        let mut packet =
+            DataPacket { tail: DataPacket::tail_with(at_us as u32, tail), ..DataPacket::default() };
+        for (index, block) in packet.blocks.iter_mut().enumerate() {
+            block.flag = [Bank::Upper, Bank::Lower, Bank::Third, Bank::Fourth][index % 4].flag();
+            block.azimuth_centideg = (number * 60 + index as u32 / 4 * 20) as u16 % 36_000;
+        }
+        packet.emit(&mut payload);
+        recorder.write(START_UNIX_NS + (at_us * 1e3) as i128, &payload).unwrap();
+    }
+    recorder.finish().unwrap();
+}
+
+#[test]
+fn another_firmwares_pace_and_return_mode_are_told() {
+    let (folder, file) = scratch("vls128.pcap");
+    record_vls128(&file, 159.9, [0x37, 0xa1]);
+    let name = file.to_str().unwrap();
+    let fitting = report(&[name, "--profile", "velodyne-vls128-5.1", "--packets", "0"]);
+    assert!(!fitting.contains("fit"), "{fitting}");
+    let lines = json(&[name, "--profile", "velodyne-vls128-5.2", "--packets", "0", "--json"]);
+    let misfits = &lines[0]["flows"][0]["data"]["misfits"];
+    assert_eq!(*misfits, serde_json::json!(["the packets are 160 us apart, its own 173 us"]));
+
+    // A profile of one's own without dual return.
+    let text = include_str!("../firmware-profiles/velodyne-vls128-5.1.toml");
+    let modes = "modes = [\"strongest\", \"last\", \"dual\"]";
+    assert!(text.contains(modes));
+    let own = folder.path().join("own.toml");
+    std::fs::write(&own, text.replace(modes, "modes = [\"strongest\"]")).unwrap();
+    record_vls128(&file, 159.9, [0x38, 0xa1]);
+    let told = report(&[name, "--profile", own.to_str().unwrap(), "--packets", "0"]);
+    assert!(told.contains("does not fit: the return mode, last, is none that it has"), "{told}");
+}
+
+#[test]
+#[ignore = "needs reference data"]
+fn a_real_vlp16_is_not_taken_for_another_lidar() {
+    let file = common::shared("captures/velodyne/vlp16-with-position-packets.pcap");
+    let file = file.to_str().unwrap();
+    let (_folder, picture) = scratch("other.png");
+    let picture = picture.to_str().unwrap();
+    for profile in [
+        "velodyne-hdl64e-s1",
+        "velodyne-hdl64e-s2",
+        "velodyne-hdl64e-s3",
+        "velodyne-hdl32e-2.2",
+        "velodyne-puck-hires-3.0",
+        "velodyne-vlp32c-3.0",
+        "velodyne-vls128-5.2",
+    ] {
+        let talk = refused(&[file, "--profile", profile, "--plot", picture]);
+        assert!(talk.contains("VLP-16") && talk.contains("--anyway"), "{profile}: {talk}");
+    }
+    let args = [file, "--profile", "velodyne-puck-hires-3.0", "--anyway", "--plot", picture];
+    let told = report(&args);
+    assert!(told.contains("model           Puck Hi-Res"), "{told}");
+    assert!(told.contains("byte 1205 is 0x22, that of velodyne-puck-hires-3.0 is 0x24"), "{told}");
+    let told = report(&[file, "--profile", "velodyne-vlp16-3.0", "--packets", "0"]);
+    assert!(!told.contains("does not fit"), "{told}");
+}
+
+#[test]
+fn a_serial_recording_of_another_product_is_refused() {
+    let (_folder, file) = scratch("serial.bin");
+    let ubx = b"$GPGSV,1,1,00,1*64\r\n\xb5\x62\x05\x01\x02\x00\x06\x08\x16\x3f".repeat(40);
+    let lms: Vec<u8> = menura::wire::sick_lms2xx::frame::emit(0x80, &[0xb0, 0, 0, 1]).repeat(40);
+    let names: Vec<&str> = menura::devices::family::catalogue()
+        .profiles()
+        .iter()
+        .map(|profile| profile.name.as_str())
+        .collect();
+    for (bytes, own, title) in
+        [(ubx, &["ublox", "garmin"][..], "NMEA and UBX"), (lms, &["sick-lms2"][..], "SICK LMS 2xx")]
+    {
+        std::fs::write(&file, &bytes).unwrap();
+        let file = file.to_str().unwrap();
+        for name in &names {
+            let is_own = own.iter().any(|own| name.starts_with(own))
+                || *name == "phone-gnss" && own.len() == 2;
+            let args = [file, "--profile", name, "--packets", "1"];
+            if is_own {
+                report(&args);
+            } else if name.starts_with("velodyne") {
+                let talk = refused(&args);
+                assert!(talk.contains("sends datagrams"), "{name}: {talk}");
+            } else {
+                let talk = refused(&args);
+                assert!(talk.contains(title) && talk.contains("--anyway"), "{name}: {talk}");
+                let output = menura(&[&args[..], &["--anyway"]].concat());
+                let warning = String::from_utf8(output.stderr).unwrap();
+                assert!(output.status.success() && warning.starts_with("warning: "), "{warning}");
+            }
+        }
+    }
+    // What looks like nothing at all is read, and doubted.
+    std::fs::write(&file, [0x55; 5000]).unwrap();
+    let output = menura(&[file.to_str().unwrap(), "--profile", "xsens-mti30"]);
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success());
+    assert!(warning.contains("0 % of the first bytes are frames such as xsens-mti30"), "{warning}");
+}

@@ -9,8 +9,8 @@ use super::capture::Captured;
 use super::data_flow::DataFlow;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::devices::FAMILIES;
-use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, Head};
+use crate::devices::decoder::{Hints, Misfit};
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
 /// Flows beyond this are counted, not looked into.
@@ -76,6 +76,17 @@ impl Analysis {
     pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
         let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
+    }
+
+    /// What speaks against the profile that the user has named: that all data is another product's.
+    pub fn other_product(&self) -> Option<String> {
+        let strange = |flow: &Flow| {
+            let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);
+            misfit.map(|misfit| misfit.text)
+        };
+        let mut with_data = self.flows.iter().filter(|flow| flow.data.is_some());
+        let main = self.main_data_flow().and_then(|(flow, _)| strange(flow));
+        main.filter(|_| with_data.all(|flow| strange(flow).is_some()))
     }
 
     /// The flow with the most data packets.
@@ -242,6 +253,11 @@ impl Flow {
     pub fn rate_hz(&self) -> Option<f64> {
         let span_ns = self.last_unix_ns - self.first_unix_ns;
         (span_ns > 0).then(|| (self.packets - 1) as f64 * 1e9 / span_ns as f64)
+    }
+
+    /// What the datagrams say against the profile that the user has named.
+    pub fn misfits(&self) -> Vec<Misfit> {
+        self.senders.0.iter().flat_map(|decoder| decoder.misfits()).collect()
     }
 
     fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) {

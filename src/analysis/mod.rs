@@ -20,6 +20,9 @@ pub enum ReportError {
     /// What was recorded cannot be read.
     #[error("{0}")]
     Input(String),
+    /// It is another product's than the user has said; why.
+    #[error("{0}")]
+    OtherProduct(String),
     /// The report cannot be written.
     #[error(transparent)]
     Output(#[from] io::Error),

@@ -18,33 +18,52 @@ use crate::links::serial_record::SerialIndex;
 
 /// Bytes of a recording that tell whose it is.
 const HEAD_LEN: u64 = 1 << 14;
+/// A family that has such a share of them in its frames has sent them.
+const TELLING_SHARE: f64 = 0.5;
+/// A family that has less of them in its frames hardly has.
+const STRANGE_SHARE: f64 = 0.1;
 /// Bytes read at once.
 const PORTION: usize = 1 << 16;
 
 /// A recorded byte stream and how it is read.
 pub struct RecordedStream<'a> {
     path: &'a Path,
+    doubt: Option<String>,
     index: SerialIndex,
     decoder: Box<dyn StreamDecoder>,
 }
 
 impl<'a> RecordedStream<'a> {
-    /// Opens a recording; `profile` says of which device, else its first bytes do.
+    /// Opens a recording; `profile` says of which device, else its first bytes do. It is read by the
+    /// profile even if its bytes are another product's if that is wanted `anyway`.
     ///
     /// # Errors
-    /// The system's, and the fault of an index that cannot be read.
-    pub fn open(path: &'a Path, profile: Option<&Profile>) -> Result<Self, ReportError> {
+    /// The system's, the fault of an index that cannot be read, and what says that the bytes are
+    /// another product's.
+    pub fn open(
+        path: &'a Path,
+        profile: Option<&Profile>,
+        anyway: bool,
+    ) -> Result<Self, ReportError> {
         let unreadable = |error: io::Error| ReportError::Input(error.to_string());
         let mut head = Vec::new();
         let file = File::open(path).map_err(unreadable)?;
         file.take(HEAD_LEN).read_to_end(&mut head).map_err(unreadable)?;
         let index = SerialIndex::beside(path).map_err(unreadable)?;
-        let mut decoder = decoder_for(profile, &head);
+        let Rated { mut decoder, doubt } = match profile {
+            Some(profile) => named_decoder(profile, anyway, &head)?,
+            None => Rated { decoder: likeliest_decoder(&head).1, doubt: None },
+        };
         if decoder.needs_two_passes() {
             each_frame(path, decoder.as_mut(), |_, _| Ok(()))?;
             decoder.rewind();
         }
-        Ok(Self { path, index, decoder })
+        Ok(Self { path, doubt, index, decoder })
+    }
+
+    /// What the first bytes say against the profile that the user has named, for people.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
     }
 
     /// Whose bytes these are.
@@ -137,18 +156,51 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// The decoder of a byte stream that begins with `head`: that of `profile`, if its family sends
-/// byte streams, else the likeliest.
-fn decoder_for(profile: Option<&Profile>, head: &[u8]) -> Box<dyn StreamDecoder> {
-    let of = |profile| -> Vec<_> {
-        FAMILIES.iter().filter_map(|family| family.stream_decoder(profile)).collect()
+/// A decoder, and what a stream's first bytes say against it.
+struct Rated {
+    decoder: Box<dyn StreamDecoder>,
+    doubt: Option<String>,
+}
+
+/// The decoder of the family of `profile` for a byte stream that begins with `head`.
+///
+/// # Errors
+/// What says that the bytes are another product's, unless they are to be read `anyway`.
+fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, ReportError> {
+    let name = &profile.name;
+    let Some(mut decoder) = family_of(profile).stream_decoder(Some(profile)) else {
+        let text =
+            format!("{name} sends datagrams, which a capture (.pcap) holds, and no byte stream");
+        return Err(ReportError::Input(text));
     };
-    let named = if profile.is_some() { of(profile) } else { Vec::new() };
-    let decoders = if named.is_empty() { of(None) } else { named };
-    let rated = decoders.into_iter().map(|mut decoder| (decoder.likelihood(head), decoder));
+    let own = decoder.likelihood(head);
+    let (best, likeliest) = likeliest_decoder(head);
+    let percent = |share: f64| (100.0 * share).round();
+    if best >= TELLING_SHARE && own < best / 2.0 {
+        let why = format!(
+            "{} % of the first bytes are frames of {}, {} % such as {name} sends",
+            percent(best),
+            likeliest.title(),
+            percent(own),
+        );
+        return match anyway {
+            true => Ok(Rated { decoder, doubt: Some(why) }),
+            false => Err(ReportError::OtherProduct(why)),
+        };
+    }
+    let is_strange = !head.is_empty() && own < STRANGE_SHARE;
+    let doubt = is_strange
+        .then(|| format!("{} % of the first bytes are frames such as {name} sends", percent(own)));
+    Ok(Rated { decoder, doubt })
+}
+
+/// The likeliest decoder of a byte stream that begins with `head`, and how likely it is.
+fn likeliest_decoder(head: &[u8]) -> (f64, Box<dyn StreamDecoder>) {
+    let decoders = FAMILIES.iter().filter_map(|family| family.stream_decoder(None));
+    let rated = decoders.map(|mut decoder| (decoder.likelihood(head), decoder));
     // Of equals the first.
     let likeliest = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    likeliest.expect("families with byte streams").1
+    likeliest.expect("families with byte streams")
 }
 
 /// Whether the family of `profile` sends byte streams.
@@ -244,7 +296,7 @@ mod tests {
         let index = "time_s,offset,length\n1.000000000,0,20\n1.250000000,20,10\n";
         std::fs::write(path.with_extension("idx.csv"), index).unwrap();
         let mut out = Vec::new();
-        let mut stream = RecordedStream::open(&path, None).unwrap();
+        let mut stream = RecordedStream::open(&path, None, false).unwrap();
         stream.report(json, u64::MAX, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }

@@ -8,7 +8,7 @@ mod scan_plot;
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use super::console::LongResult;
+use super::console::{LongResult, say};
 use super::out_file::write_plot;
 use super::{CliError, all};
 use crate::analysis::ReportError;
@@ -34,9 +34,12 @@ pub struct Cmd {
     /// Print at most N packets; the summary covers all
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
-    /// Profile of the device; otherwise it is guessed
+    /// Profile of the device; otherwise it is guessed. A recording of another product is refused
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Read the recording by --profile even if it is another product's
+    #[arg(long, requires = "profile")]
+    anyway: bool,
     /// Draw one rotation (or scan), from above and from the sensor; packets are then printed only
     /// with --packets
     #[arg(long, value_name = "FILE.svg|png")]
@@ -66,8 +69,11 @@ impl Cmd {
 
     /// Reports on the bytes of a serial line or a TCP connection.
     fn run_stream(&self, profile: Option<&Profile>) -> Result<(), CliError> {
-        let opened = RecordedStream::open(&self.file, profile);
+        let opened = RecordedStream::open(&self.file, profile, self.anyway);
         let mut stream = opened.map_err(|error| self.unreadable(error))?;
+        if let Some(doubt) = stream.doubt() {
+            say(format_args!("warning: {}: {doubt}", self.file.display()));
+        }
         if self.plot.is_some() && !stream.has_scans() {
             let title = stream.title();
             let what = format!("error: there is nothing in {title} that `--plot` could draw");
@@ -103,12 +109,19 @@ impl Cmd {
 
     /// Reports on a capture of network traffic.
     fn run_capture(&self, profile: Option<&Profile>) -> Result<(), CliError> {
-        let hints = Hints { profile, calibration: self.calibration.as_deref() };
+        if let Some(profile) = profile.filter(|profile| sends_streams(profile)) {
+            let name = &profile.name;
+            let why = format!("{name} sends no datagrams, and of a capture nothing else is read");
+            return Err(self.wrong(&why));
+        }
+        let calibration = self.calibration.as_deref();
+        let hints = Hints { profile, anyway: self.anyway, calibration };
         let analysis = Analysis::new(&hints)?;
         let options = Options {
             name: self.file.display().to_string(),
             json: self.json,
             packets: self.most_shown(),
+            anyway: self.anyway,
         };
         let source = Source::File(&self.file);
         let mut out = LongResult::new(self.plot.is_some());
@@ -134,6 +147,13 @@ impl Cmd {
         match error {
             ReportError::Output(error) => CliError::failed("cannot write the report", &error),
             ReportError::Input(what) => self.wrong(&what),
+            ReportError::OtherProduct(why) => {
+                let profile = self.profile.as_deref().unwrap_or_default();
+                self.wrong(&format!(
+                    "this is no recording of {profile}: {why}\n  Leave --profile out to have the \
+                     device guessed, or add --anyway to read it as that of {profile}"
+                ))
+            }
         }
     }
 

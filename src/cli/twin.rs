@@ -47,7 +47,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let profile = catalogue().profile(&self.profile)?;
-        let hints = Hints { profile: Some(&profile), calibration: None };
+        let hints = Hints { profile: Some(&profile), ..Hints::default() };
         let decoder = family_of(&profile).datagram_decoder(&hints)?;
         let Some(decoder) = decoder else {
             let text = format!(

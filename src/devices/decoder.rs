@@ -18,8 +18,19 @@ use crate::config::profile::Profile;
 pub struct Hints<'a> {
     /// Its firmware.
     pub profile: Option<&'a Profile>,
+    /// Whether the recording is read by the profile even if it is another product's.
+    pub anyway: bool,
     /// A file with the unit's own calibration.
     pub calibration: Option<&'a Path>,
+}
+
+/// What a recording says against the profile that the user has named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Whether it is another product's; a near relation's otherwise, which can be read all the same.
+    pub is_other_product: bool,
+    /// What the recording says, for people: a part of a sentence.
+    pub text: String,
 }
 
 /// Takes a byte stream apart into frames, whatever portions it comes in.

@@ -6,7 +6,6 @@
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use super::decoder::datagram::DatagramDecoder;
@@ -90,15 +89,15 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Reads the datagrams that a unit sends, with the unit's calibration from a file if one is
-    /// given; `None` if units send none.
+    /// Reads the datagrams that a unit sends, with what the user knows of the sender; `profile` is
+    /// that of the hints if it is one of the family's. `None` if units send none.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// What is wrong with the files that the hints name.
     fn datagram_decoder(
         &self,
         _profile: Option<&Self::Profile>,
-        _calibration: Option<&Path>,
+        _hints: &Hints<'_>,
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         Ok(None)
     }
@@ -237,7 +236,7 @@ impl<F: Family> AnyFamily for F {
         hints: &Hints<'_>,
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
         let own = hints.profile.and_then(|profile| own_profile(self, profile));
-        Family::datagram_decoder(self, own, hints.calibration)
+        Family::datagram_decoder(self, own, hints)
     }
 
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {

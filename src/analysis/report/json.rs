@@ -119,7 +119,7 @@ fn flow_of(flow: &Flow) -> Value {
         "udp_checksum": words::udp_checksum(flow.udp_checksum.first),
         "udp_checksum_changes": flow.udp_checksum.changes,
         "bad_ip_checksums": flow.bad_ip_checksums,
-        "data": sender.zip(flow.data.as_ref()).map(|(sender, data)| data_flow(sender, data)),
+        "data": sender.zip(flow.data.as_ref()).map(|(sender, data)| data_flow(flow, sender, data)),
     }));
     for kind in flow.senders.other_kinds() {
         let packets = flow.other_kinds.get(kind).zip(sender);
@@ -133,12 +133,14 @@ fn flow_of(flow: &Flow) -> Value {
     Value::Object(fields)
 }
 
-fn data_flow(sender: &dyn DatagramDecoder, data: &DataFlow) -> Value {
+fn data_flow(flow: &Flow, sender: &dyn DatagramDecoder, data: &DataFlow) -> Value {
+    let misfits: Vec<String> = flow.misfits().into_iter().map(|misfit| misfit.text).collect();
     let has_stamps = sender.has_stamps();
     let gaps = data.gaps(has_stamps).found();
     let timestamps = data.stamps.filter(|_| has_stamps);
     json!({
         "model": sender.model(),
+        "misfits": misfits,
         "packets": data.packets,
         "dual_packets": data.dual_packets,
         "period_us": gaps.period_us,

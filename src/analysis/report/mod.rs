@@ -38,7 +38,7 @@
 //!
 //! The summary of a capture: `file`, `format`, `link`, `packets`, `start_unix_ns`, `duration_s`, `flows`,
 //! `others`, `broken` and `fault` (null, or why the file could not be read to its end). A flow's
-//! `data` has the model, rates, gaps and, under `status`, all that the status bytes say, the
+//! `data` has the model, rates, gaps, `misfits` (what speaks against `--profile`) and, under `status`, all that the status bytes say, the
 //! calibration of the 64 lasers included.
 
 mod json;
@@ -60,12 +60,14 @@ pub struct Options {
     pub json: bool,
     /// At most this many packets are printed.
     pub packets: u64,
+    /// Whether packets of another product than the user has named are reported by that name.
+    pub anyway: bool,
 }
 
 impl Options {
     /// For a capture called `name`: all packets, told in full.
     pub fn new(name: &str, json: bool) -> Self {
-        Self { name: name.to_owned(), json, packets: u64::MAX }
+        Self { name: name.to_owned(), json, packets: u64::MAX, anyway: false }
     }
 }
 
@@ -82,7 +84,8 @@ pub struct Inspected {
 /// whole says. `analysis` has seen nothing yet.
 ///
 /// # Errors
-/// The capture cannot be read at all, or the report cannot be written.
+/// The capture cannot be read at all, or holds another product's data only, or the report cannot be
+/// written.
 pub fn report(
     source: Source<'_>,
     options: &Options,
@@ -100,6 +103,11 @@ pub fn report(
                 break;
             }
         }
+    }
+    if !options.anyway
+        && let Some(why) = analysis.other_product()
+    {
+        return Err(ReportError::OtherProduct(why));
     }
     let fault_text = fault.as_ref().map(ToString::to_string);
     let summary = if options.json { json::summary } else { text::summary };

@@ -101,6 +101,9 @@ fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
         line("MAC", format!("{} -> {}", words::mac(source), words::mac(destination)))?;
     }
     let Some(sender) = flow.senders.likeliest() else { return Ok(()) };
+    for misfit in flow.misfits() {
+        writeln!(out, "  {:<16}! it does not fit: {}", "profile", misfit.text)?;
+    }
     if let Some(data) = &flow.data {
         write_data(out, sender, data)?;
     }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use glam::DVec3;
 use serde_json::{Map, Value};
 
+use super::Misfit;
 use crate::config::profile::Profile;
 
 /// The kind of the datagrams that hold measurements.
@@ -25,8 +26,14 @@ pub trait DatagramDecoder: Debug + Send {
     /// Remembers what a datagram that has a head tells of its sender.
     fn learn(&mut self, payload: &[u8]);
 
-    /// How likely the sender is of this family, 0 to 1; 2 if the user has said so.
+    /// How likely the sender is of this family, 0 to 1; 2 if the user has said so and the datagrams
+    /// do not say otherwise.
     fn likelihood(&self) -> f64;
+
+    /// What the datagrams say against the profile that the user has named, if it is this family's.
+    fn misfits(&self) -> Vec<Misfit> {
+        Vec::new()
+    }
 
     /// The measurements of a datagram of kind [`DATA`].
     fn sweep(&self, payload: &[u8]) -> Sweep;

@@ -11,12 +11,15 @@ use super::profile::{Hdl64eGeneration, Hdl64eProfile, LaserTable};
 use crate::config::profile::Profile;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::devices::decoder::datagram::{DatagramDecoder, Head, Lines, PointSource, Sweep, Twin};
-use crate::devices::decoder::object_of;
+use crate::devices::decoder::{Hints, Misfit, object_of};
 use crate::devices::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::{
     S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable,
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
+
+/// So many packets show an HDL-64E, even of an S1 that groups whole datagrams.
+const TELLING_PACKETS: u64 = 16;
 
 /// Which HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +53,10 @@ impl Generation {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hdl64eDecoder {
-    /// The user's word.
+    /// The user's word: the generation.
     named: Option<Generation>,
+    /// Whether that holds against what the packets say.
+    anyway: bool,
     /// The unit's own calibration, from a file.
     calibration: Option<LaserTable>,
     /// The profile's, for want of a better one.
@@ -59,6 +64,9 @@ pub(super) struct Hdl64eDecoder {
     packets: u64,
     /// Packets that name the model.
     own_packets: u64,
+    /// Packets that name another, and the last of those.
+    foreign_packets: u64,
+    foreign: Option<Model>,
     dual_packets: u64,
     upper_blocks: u64,
     lower_blocks: u64,
@@ -80,12 +88,13 @@ impl Hdl64eDecoder {
     /// calibration of a file, if there is one.
     pub(super) fn new(
         profile: Option<&Hdl64eProfile>,
-        calibration: Option<&Path>,
+        hints: &Hints<'_>,
     ) -> Result<Self, Diagnostics> {
         let load = |path: &Path| LaserTable::load(&path.display().to_string(), path);
         Ok(Self {
             named: profile.map(|profile| Generation::of(profile.generation)),
-            calibration: calibration.map(load).transpose()?,
+            anyway: hints.anyway,
+            calibration: hints.calibration.map(load).transpose()?,
             profile_calibration: profile.map(|profile| profile.defaults.calibration.clone()),
             ..Self::default()
         })
@@ -98,7 +107,23 @@ impl Hdl64eDecoder {
     }
 
     fn generation(&self) -> Generation {
-        self.named.unwrap_or_else(|| self.guessed_generation())
+        let is_meant = self.anyway || !self.is_other_product();
+        self.named.filter(|_| is_meant).unwrap_or_else(|| self.guessed_generation())
+    }
+
+    /// Whether the packets are not those of the generation that the user has named. S2 and S3 are near
+    /// relations.
+    fn is_other_product(&self) -> bool {
+        let Some(named) = self.named else { return false };
+        self.is_foreign()
+            || self.is_one()
+                && (named == Generation::S1) != (self.guessed_generation() == Generation::S1)
+    }
+
+    /// Whether the packets are those of no HDL-64E, so far as they tell.
+    fn is_foreign(&self) -> bool {
+        !self.is_one()
+            && (self.foreign_packets * 2 > self.packets || self.packets >= TELLING_PACKETS)
     }
 
     fn guessed_generation(&self) -> Generation {
@@ -152,7 +177,14 @@ impl DatagramDecoder for Hdl64eDecoder {
     fn learn(&mut self, payload: &[u8]) {
         let Some(packet) = data_packet::parse(payload) else { return };
         self.packets += 1;
-        self.own_packets += u64::from(packet.model() == Some(Model::Hdl64e));
+        match packet.model() {
+            Some(Model::Hdl64e) => self.own_packets += 1,
+            Some(other) => {
+                self.foreign_packets += 1;
+                self.foreign = Some(other);
+            }
+            None => {}
+        }
         self.learn_status(&packet);
         self.dual_packets += u64::from(packet.is_dual_return());
         for block in &packet.blocks {
@@ -166,10 +198,33 @@ impl DatagramDecoder for Hdl64eDecoder {
 
     fn likelihood(&self) -> f64 {
         match self.named {
-            Some(_) if self.packets > 0 => 2.0,
+            Some(_) if self.packets > 0 && (self.anyway || !self.is_other_product()) => 2.0,
             _ if self.is_one() => 1.0,
             _ => 0.0,
         }
+    }
+
+    fn misfits(&self) -> Vec<Misfit> {
+        let Some(named) = self.named.filter(|_| self.packets > 0) else { return Vec::new() };
+        if self.is_foreign() {
+            let text = match self.foreign {
+                Some(model) => format!("the packets name another model, {}", model.name()),
+                None => "no packet has blocks of an HDL-64E's lower lasers".to_owned(),
+            };
+            return vec![Misfit { is_other_product: true, text }];
+        }
+        let found = self.guessed_generation();
+        if self.is_other_product() {
+            let order = match found {
+                Generation::S1 => "three upper blocks come with each lower one",
+                _ => "as many lower blocks come as upper ones",
+            };
+            let text = format!("the packets are those of an {}: {order}", found.name());
+            return vec![Misfit { is_other_product: true, text }];
+        }
+        let is_same = found == named || found == Generation::S2OrS3;
+        let text = format!("the status bytes or returns are those of an {}", found.name());
+        if is_same { Vec::new() } else { vec![Misfit { is_other_product: false, text }] }
     }
 
     fn sweep(&self, payload: &[u8]) -> Sweep {

@@ -1,6 +1,5 @@
 //! The HDL-64E as a family.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::profile::{Hdl64eProfile, Hdl64eSettings};
@@ -12,6 +11,7 @@ use crate::config::profile::{
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
@@ -103,8 +103,8 @@ impl Family for Hdl64eFamily {
     fn datagram_decoder(
         &self,
         profile: Option<&Hdl64eProfile>,
-        calibration: Option<&Path>,
+        hints: &Hints<'_>,
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        Ok(Some(Box::new(decoder::Hdl64eDecoder::new(profile, calibration)?)))
+        Ok(Some(Box::new(decoder::Hdl64eDecoder::new(profile, hints)?)))
     }
 }

@@ -3,15 +3,17 @@
 mod cloud;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::layout::Layout;
 use super::profile::VelodyneProfile;
 use crate::config::profile::Profile;
 use crate::devices::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, Stamp, Sweep, Twin,
 };
-use crate::devices::decoder::object_of;
+use crate::devices::decoder::{Misfit, object_of};
 use crate::devices::spinning::data_packet;
 use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
@@ -21,8 +23,42 @@ const POSITION_PORT: u16 = 8308;
 /// The kind of these packets.
 const POSITION: &str = "position";
 
+/// Times between packets that tell their usual one.
+const SPACINGS: usize = 101;
+/// A spacing that differs by this share from the profile's is another firmware's.
+const SPACING_TOLERANCE: f64 = 0.01;
+
+/// The profile that the user has named.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    name: String,
+    profile: Arc<VelodyneProfile>,
+}
+
+impl Named {
+    pub(super) fn new(name: &str, profile: &VelodyneProfile) -> Self {
+        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
+    }
+
+    fn model(&self) -> Option<Model> {
+        Model::from_product_id(self.profile.packet.product_id)
+    }
+
+    /// From one packet to the next, microseconds.
+    fn spacing_us(&self, is_dual: bool) -> f64 {
+        let layout = Layout::new(self.profile.lasers.len(), is_dual);
+        layout.sequences as f64 * self.profile.sequence_ns as f64 * 1e-3
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct VelodyneDecoder {
+    named: Option<Named>,
+    /// Whether that holds against what the packets say.
+    anyway: bool,
+    /// The timestamp of the last data packet, and the first times between two, microseconds.
+    last_stamp: Option<Stamp>,
+    spacings_us: Vec<i64>,
     /// Data packets by the model they name.
     models: BTreeMap<Option<Model>, u64>,
     /// Last two bytes of the first and last data packet: return mode and product.
@@ -32,10 +68,71 @@ pub(super) struct VelodyneDecoder {
 }
 
 impl VelodyneDecoder {
+    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    pub(super) fn new(named: Option<Named>, anyway: bool) -> Self {
+        Self { named, anyway, ..Self::default() }
+    }
+
     /// The model most data packets name.
-    fn named(&self) -> Option<Model> {
+    fn told(&self) -> Option<Model> {
         let most = self.models.iter().max_by_key(|(_, count)| **count);
         most.and_then(|(model, _)| *model)
+    }
+
+    /// The profile that the user has named, unless the packets are another product's.
+    fn meant(&self) -> Option<&Named> {
+        self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
+    }
+
+    /// Whether the packets name another model than the user. Some firmwares' name none.
+    fn is_other_product(&self) -> bool {
+        let told = self.told();
+        let differs = |named: &Named| told.is_some() && told != named.model();
+        self.named.as_ref().is_some_and(differs)
+    }
+
+    /// Whose packets these are.
+    fn whose(&self) -> Option<Model> {
+        self.meant().map_or_else(|| self.told(), Named::model)
+    }
+
+    fn learn_spacing(&mut self, timestamp_us: u32) {
+        let stamp = Stamp { us: timestamp_us, period_us: HOUR_US };
+        if let Some(last) = self.last_stamp.replace(stamp)
+            && self.spacings_us.len() < SPACINGS
+        {
+            self.spacings_us.push(stamp.since_us(last));
+        }
+    }
+
+    /// The usual time between packets, microseconds.
+    fn spacing_us(&self) -> Option<f64> {
+        let mut all = self.spacings_us.clone();
+        all.sort_unstable();
+        all.get(all.len() / 2).filter(|_| all.len() >= SPACINGS / 5).map(|us| *us as f64)
+    }
+
+    /// What only another firmware's packets say.
+    fn doubts(&self, named: &Named) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let ([mode, product], _) = self.status.unwrap_or_default();
+        if self.told().is_none() {
+            doubts.push(format!("the last two bytes, {mode:#04x} {product:#04x}, name no model"));
+        }
+        let mode = ReturnMode::from_byte(mode);
+        let modes = &named.profile.return_modes;
+        if let Some(mode) =
+            mode.filter(|mode| modes.iter().all(|known| known.word() != mode.name()))
+        {
+            doubts.push(format!("the return mode, {}, is none that it has", mode.name()));
+        }
+        let expected_us = named.spacing_us(mode == Some(ReturnMode::Dual));
+        // Timestamps are whole microseconds.
+        let most_us = 1.0 + SPACING_TOLERANCE * expected_us;
+        if let Some(us) = self.spacing_us().filter(|us| (us - expected_us).abs() > most_us) {
+            doubts.push(format!("the packets are {us} us apart, its own {expected_us:.0} us"));
+        }
+        doubts
     }
 
     fn return_mode(&self) -> &'static str {
@@ -64,6 +161,7 @@ impl DatagramDecoder for VelodyneDecoder {
     fn learn(&mut self, payload: &[u8]) {
         if let Some(packet) = data_packet::parse(payload) {
             *self.models.entry(packet.model()).or_default() += 1;
+            self.learn_spacing(packet.timestamp_us());
             let last = packet.status_bytes();
             self.status = Some((self.status.map_or(last, |(first, _)| first), last));
         } else {
@@ -72,8 +170,33 @@ impl DatagramDecoder for VelodyneDecoder {
     }
 
     fn likelihood(&self) -> f64 {
+        if self.meant().is_some() && !self.models.is_empty() {
+            return 2.0;
+        }
         // Other families know their packets better.
         if self.models.is_empty() && self.position.is_none() { 0.0 } else { 0.5 }
+    }
+
+    fn misfits(&self) -> Vec<Misfit> {
+        let Some(named) = self.named.as_ref().filter(|_| !self.models.is_empty()) else {
+            return Vec::new();
+        };
+        if let Some(told) = self.told().filter(|_| self.is_other_product()) {
+            let ([_, product], _) = self.status.unwrap_or_default();
+            let own = named.profile.packet.product_id;
+            let text = match told {
+                Model::Hdl64e => "the packets have an HDL-64E's blocks of lower lasers".to_owned(),
+                other => format!(
+                    "the packets are those of a {}: byte 1205 is {product:#04x}, that of {} is \
+                     {own:#04x}",
+                    other.name(),
+                    named.name
+                ),
+            };
+            return vec![Misfit { is_other_product: true, text }];
+        }
+        let doubts = self.doubts(named).into_iter();
+        doubts.map(|text| Misfit { is_other_product: false, text }).collect()
     }
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
@@ -89,7 +212,7 @@ impl DatagramDecoder for VelodyneDecoder {
     }
 
     fn model(&self) -> String {
-        self.named().map_or("unknown", Model::name).to_owned()
+        self.whose().map_or("unknown", Model::name).to_owned()
     }
 
     fn model_text(&self) -> String {
@@ -119,7 +242,7 @@ impl DatagramDecoder for VelodyneDecoder {
             "return_mode": ReturnMode::from_byte(mode).map(|mode| mode.name()),
             "factory_bytes": [mode, product],
         }));
-        let unit_m = self.named().unwrap_or(Model::Hdl64e).distance_unit_m();
+        let unit_m = self.whose().unwrap_or(Model::Hdl64e).distance_unit_m();
         data_packet::fields(&packet, &self.model(), unit_m, true, status)
     }
 
@@ -146,7 +269,10 @@ impl DatagramDecoder for VelodyneDecoder {
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
-        let Some(model) = self.named() else {
+        if let Some(named) = self.meant() {
+            return Ok(cloud::point_source_of(&named.profile));
+        }
+        let Some(model) = self.told() else {
             return Err("drawing an unknown lidar is not supported".to_owned());
         };
         cloud::point_source(model)

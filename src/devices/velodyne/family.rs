@@ -1,7 +1,5 @@
 //! The Velodynes with fixed optics as a family.
 
-use std::path::Path;
-
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
@@ -12,6 +10,7 @@ use crate::config::rig::LinkConfig;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
+use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
@@ -95,9 +94,11 @@ impl Family for VelodyneFamily {
 
     fn datagram_decoder(
         &self,
-        _profile: Option<&VelodyneProfile>,
-        _calibration: Option<&Path>,
+        profile: Option<&VelodyneProfile>,
+        hints: &Hints<'_>,
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        Ok(Some(Box::new(decoder::VelodyneDecoder::default())))
+        let named = profile.zip(hints.profile);
+        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        Ok(Some(Box::new(decoder::VelodyneDecoder::new(named, hints.anyway))))
     }
 }

@@ -29,11 +29,17 @@ struct Cloud {
 /// The points of a model's packets; `None` for a model of no profile. Its first profile tells the
 /// lasers: firmwares differ in times alone.
 pub(super) fn point_source(model: Model) -> Option<PointSource> {
-    let lasers = catalogue().profiles().iter().find_map(|profile| {
+    let driver = catalogue().profiles().iter().find_map(|profile| {
         let driver = profile.data::<VelodyneProfile>()?;
         let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
-        is_it.then_some(&driver.lasers)
+        is_it.then_some(driver)
     })?;
+    Some(PointSource { calibration: "angles of the model", ..point_source_of(driver) })
+}
+
+/// The points of a profile's packets.
+pub(super) fn point_source_of(driver: &VelodyneProfile) -> PointSource {
+    let lasers = &driver.lasers;
     let cloud = Cloud {
         lasers: lasers
             .iter()
@@ -43,11 +49,11 @@ pub(super) fn point_source(model: Model) -> Option<PointSource> {
                 vertical_offset_m: laser.vertical_offset_m,
             })
             .collect(),
-        distance_unit_m: model.distance_unit_m(),
-        has_two_firings: matches!(model, Model::Vlp16 | Model::PuckHiRes),
+        distance_unit_m: driver.packet.distance_unit_m,
+        has_two_firings: lasers.len() * 2 == SLOTS,
     };
-    Some(PointSource {
-        calibration: "angles of the model",
+    PointSource {
+        calibration: "angles of the profile",
         elevations_rad: lasers.iter().map(|laser| laser.elevation_rad).collect(),
         decode: Box::new(move |payload, block, points| {
             if let Some(packet) = data_packet::parse(payload)
@@ -56,7 +62,7 @@ pub(super) fn point_source(model: Model) -> Option<PointSource> {
                 cloud.decode(&packet, place, points);
             }
         }),
-    })
+    }
 }
 
 impl Cloud {
