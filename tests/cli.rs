@@ -108,16 +108,19 @@ fn a_run_reports_what_it_did() {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
 fn an_interrupt_ends_a_run_with_its_summary() {
+    let robot = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    robot.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let to = format!("device.roof-lidar.link.udp.to={}", robot.local_addr().unwrap());
     let child = menura()
         .arg("run")
         .args(LIGHT)
+        .args(["--set", &to])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    robot.recv(&mut [0; 2000]).expect("it sends");
     let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let output = child.wait_with_output().unwrap();

@@ -60,7 +60,7 @@ fn pose(sequence: u64, x: f64) -> PoseTwist {
 
 #[test]
 fn packets_show_the_poses_that_came() {
-    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let receiver = common::roomy_socket();
     receiver.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let listen = common::free_port();
     let text = rig_text(listen, receiver.local_addr().unwrap().port());

@@ -90,7 +90,7 @@ fn is_blocked(packet: &[u8]) -> Option<bool> {
 
 #[test]
 fn a_robot_that_answers_is_timed() {
-    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let receiver = common::roomy_socket();
     receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let ports = free_ports();
     let rig = rig(receiver.local_addr().unwrap().port(), ports);

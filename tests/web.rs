@@ -1,5 +1,7 @@
 //! A Velodyne's web interface over real HTTP, against `menura run`, and what it makes of the stream.
 
+mod common;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
@@ -95,7 +97,7 @@ impl Drop for Bench {
 }
 
 fn listener() -> UdpSocket {
-    let host = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let host = common::roomy_socket();
     host.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     host
 }

@@ -104,11 +104,38 @@ pub fn frames(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
     frames
 }
 
+/// A socket of the loopback that a reader may leave alone for a while, as far as this user may have one:
+/// a busy machine keeps readers waiting.
+pub fn roomy_socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    make_roomy(&socket);
+    socket
+}
+
+fn make_roomy(socket: &UdpSocket) {
+    menura::links::timestamps::enlarge_receive_buffer(socket, 64 << 20);
+}
+
+/// How many datagrams the kernel has dropped because the buffer of a socket at this port was full.
+pub fn dropped_at(port: u16) -> u64 {
+    let table = std::fs::read_to_string("/proc/self/net/udp").expect("Linux");
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (_, hex) = words.get(1)?.split_once(':')?;
+        (u16::from_str_radix(hex, 16).ok()? == port).then(|| words.last()?.parse().ok())?
+    };
+    table.lines().skip(1).filter_map(of).sum::<u64>()
+}
+
 /// The datagrams that `socket` receives of a run.
+///
+/// # Panics
+/// This machine has dropped some of them: nothing can be said of the run.
 pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Vec<Vec<u8>> {
     let is_over = AtomicBool::new(false);
     socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    std::thread::scope(|scope| {
+    make_roomy(socket);
+    let received = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
             loop {
@@ -122,5 +149,11 @@ pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Vec<Ve
         run.run(Some(duration), &AtomicBool::new(false), |_| {});
         is_over.store(true, Ordering::Relaxed);
         reader.join().unwrap()
-    })
+    });
+    let dropped = dropped_at(socket.local_addr().unwrap().port());
+    assert_eq!(
+        dropped, 0,
+        "this machine dropped datagrams at the test's own socket, which is too slow"
+    );
+    received
 }
