@@ -17,6 +17,7 @@ import sys
 from dataclasses import dataclass
 
 from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, truth_m
+from receiving import free_ports
 
 DIVERGENCE_RAD = 0.015
 SIGNAL_CUTOFF_M = 1.0
@@ -43,17 +44,9 @@ CASES = [
 ]
 
 
-def free_ports():
-    """Two ports of the loopback that nobody has."""
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        return first.getsockname()[1], second.getsockname()[1]
-
-
 def conversation(case, menura, driver):
     """The ranges of each scan that the driver made of one run."""
-    port, second = free_ports()
+    port, second = free_ports(2, socket.SOCK_STREAM)
     link = f'tcp = ["127.0.0.1:{port}", "127.0.0.1:{second}"]'
     with menura_runs(menura, "sick-lms111", link, case.settings, lambda: can_connect(port)):
         # It sleeps 10 s after each look at the state.

@@ -1,7 +1,9 @@
 """The bench of the checks of scanners with one plane: a robot that stands in a closed room, what a
 scanner on it must see, and how to run Menura beside a driver.
 
-A scan is a tuple whose last part are its ranges in metres. Needs only the standard library.
+A scan is a tuple whose last part are its ranges in metres. Drivers wait some tens of milliseconds for
+an answer, so a run that fails while this machine gave its processes no processor is made again. Needs
+only the standard library.
 """
 
 import argparse
@@ -12,6 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from receiving import Judged, Watch, repeated
 
 ROOM_SIZE_M = (12.0, 8.0, 5.0)
 # The robot in the room, and the scanner on it.
@@ -52,12 +56,17 @@ def check_all(description, cases, conversation, compare, off_by):
     for case in cases:
         if arguments.only not in (None, case.name):
             continue
+        def attempt():
+            with Watch() as watch:
+                scans = conversation(case, arguments.menura, arguments.driver)
+            faults = list(compare(case, scans))
+            return Judged((scans, faults), not faults, watch.excuse())
+
         try:
-            scans = conversation(case, arguments.menura, arguments.driver)
+            scans, faults = repeated(case.name, attempt)
         except (OSError, subprocess.SubprocessError, RuntimeError) as error:
             print(f"{case.name}: {error}", file=sys.stderr)
             return 2
-        faults = compare(case, scans)
         for fault in faults[:10]:
             print(f"{case.name}: {fault}")
         failures += len(faults)

@@ -6,6 +6,9 @@
 
 The units make no errors; the robot drives a circle of known radius and speed, so that every
 number read has a known value. The other units' conversations are tests/dialogues/imu.
+
+What is measured with this machine's clock is measured again while the machine gives this process no
+processor.
 """
 
 import argparse
@@ -15,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from receiving import Judged, Watch, repeated
 
 LATITUDE_DEG = 33.4712
 ALTITUDE_M = 92.0
@@ -58,9 +63,23 @@ RATE = [0.0, 0.0, -TURN_RAD_S]
 faults = []
 
 
-def check(what, found, wanted, limit=0.0):
+def is_within(found, wanted, limit):
     pairs = zip(found, wanted) if isinstance(wanted, (list, tuple)) else [(found, wanted)]
-    good = all(abs(a - b) <= limit if limit else a == b for a, b in pairs)
+    return all(abs(a - b) <= limit if limit else a == b for a, b in pairs)
+
+
+def check_timed(what, measure, wanted, limit):
+    """Checks what `measure()` finds, which depends on when this process runs."""
+    def attempt():
+        with Watch() as watch:
+            found = measure()
+        return Judged(found, is_within(found, wanted, limit), watch.excuse())
+
+    check(what, repeated(what, attempt), wanted, limit)
+
+
+def check(what, found, wanted, limit=0.0):
+    good = is_within(found, wanted, limit)
     print(f"  {'ok ' if good else 'BAD'} {what}: {found}")
     if not good:
         faults.append(f"{what}: {found}, wanted {wanted} within {limit}")
@@ -72,19 +91,27 @@ def vectornav(path):
     print("VN-100 and vectornav-vn200")
     with VN200(path) as unit:
         check("model", unit._read_register(1), ["VN-100T-CR"])
-        start = time.monotonic()
-        readings = [unit._read_register(27) for _ in range(20)]
-        check("20 answers took, s", time.monotonic() - start, 0.5, 0.5)
+        readings = []
+
+        def take_s():
+            start = time.monotonic()
+            readings.extend(unit._read_register(27) for _ in range(20))
+            return time.monotonic() - start
+
+        check_timed("20 answers took, s", take_s, 0.5, 0.5)
         values = [float(text) for text in readings[-1]]
         check("specific force", values[6:9], FORCE, 0.0015)
         check("angular rate", values[9:12], RATE, 2e-6)
         check("level", values[1:3], [0.0, 0.0], 0.001)
-        yaw, at = float(unit._read_register(8)[0]), time.monotonic()
-        time.sleep(2.0)
-        turned = (float(unit._read_register(8)[0]) - yaw + 540.0) % 360.0 - 180.0
-        rate = turned / (time.monotonic() - at)
+
+        def turn_deg_s():
+            yaw, at = float(unit._read_register(8)[0]), time.monotonic()
+            time.sleep(2.0)
+            turned = (float(unit._read_register(8)[0]) - yaw + 540.0) % 360.0 - 180.0
+            return turned / (time.monotonic() - at)
+
         # Outputs come every 25 ms, the host is late by some.
-        check("turn, deg/s", rate, -math.degrees(TURN_RAD_S), 0.6)
+        check_timed("turn, deg/s", turn_deg_s, -math.degrees(TURN_RAD_S), 0.6)
         try:
             unit._read_register(99)
             check("an unknown register", "answered", "refused")
@@ -115,12 +142,17 @@ def mscl_check(path):
     unit.enableDataStream(ahrs)
     unit.enableDataStream(mscl.MipTypes.CLASS_ESTFILTER, False)
     unit.resume()
-    unit.getDataPackets(0)
-    start = time.monotonic()
     packets = []
-    while time.monotonic() - start < 3.0:
-        packets += [p for p in unit.getDataPackets(100) if p.descriptorSet() == 0x80]
-    check("packets in 3 s", len(packets), 150, 8)
+
+    def count_in_3_s():
+        packets.clear()
+        unit.getDataPackets(0)
+        start = time.monotonic()
+        while time.monotonic() - start < 3.0:
+            packets.extend(p for p in unit.getDataPackets(100) if p.descriptorSet() == 0x80)
+        return len(packets)
+
+    check_timed("packets in 3 s", count_in_3_s, 150, 8)
     values = {point.channelName(): point.as_float() for point in packets[-1].data()}
     force = [values[f"scaledAccel{axis}"] * STANDARD_GRAVITY for axis in "XYZ"]
     check("specific force", force, FORCE, 1e-4)
@@ -146,13 +178,13 @@ def main():
                 )
             )
         run = subprocess.Popen(
-            [arguments.menura, "run", rig, "--duration", "60s"],
+            [arguments.menura, "run", rig, "--duration", "120s"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
             paths = [os.path.join(folder, name) for name in ["vn100", "gx5"]]
-            deadline = time.monotonic() + 10.0
+            deadline = time.monotonic() + 30.0
             while not all(os.path.exists(path) for path in paths):
                 if time.monotonic() > deadline or run.poll() is not None:
                     sys.exit("the units did not come up")

@@ -23,6 +23,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from receiving import BUFFER_BYTES, Judged, Losses, dropped_in_kernel, enlarge_buffer, repeated
+
 TOOL = Path(__file__).resolve().parent.parent / "bench-network"
 NAME = "menura-check"
 ROBOT_IP = "192.168.1.50"
@@ -194,16 +196,20 @@ def inside(namespace):
 
 
 def look(menura, rig, namespace, interface):
-    """What is wrong, seen from an interface of the robot's namespace."""
+    """What is wrong, seen from an interface of the robot's namespace; again if this machine lost frames."""
+    return repeated(interface, lambda: look_once(menura, rig, namespace, interface))
+
+
+def look_once(menura, rig, namespace, interface):
     with inside(namespace):
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-        wire.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+        enlarge_buffer(wire, BUFFER_BYTES)
         wire.bind((interface, 0))
         pinger = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
         client = socket.socket()
         own_mac = Path(f"/sys/class/net/{interface}/address")
     own_mac = run("ip", "netns", "exec", namespace, "cat", own_mac).stdout.strip()
-    failures = []
+    failures, dropped_before = [], dropped_in_kernel()
     with subprocess.Popen(["ip", "netns", "exec", f"{NAME}-sensors", menura, "run", rig, "--duration",
                            f"{SECONDS}s"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
@@ -218,20 +224,24 @@ def look(menura, rig, namespace, interface):
             running.kill()
     if running.returncode != 0:
         raise subprocess.SubprocessError(f"menura ended with {running.returncode}:\n{said}")
+    # SOL_PACKET, PACKET_STATISTICS: frames that came, and of these dropped.
+    _, dropped = struct.unpack("II", wire.getsockopt(263, 6, 8))
+    losses = Losses(dropped, dropped_in_kernel() - dropped_before)
     frames = list(received(wire))
+    wire.close()
     for sensor in SENSORS:
         failures += [f"{sensor.name}: {fault}" for fault in judge(sensor, frames, own_mac)]
     strangers = {frame.told for frame in frames if frame.is_arp_reply and frame.told.endswith(".77")}
     if strangers:
         failures.append(f"ARP is answered for addresses that nobody has: {strangers}")
-    return failures
+    return Judged(failures, not failures, str(losses) if losses.all else None)
 
 
 def connect(client, running):
     """The scanner answers a connection, as it does once Menura listens."""
     scanner = SENSORS[-1]
     deadline = time.monotonic() + 20
-    client.settimeout(2)
+    client.settimeout(10)
     while time.monotonic() < deadline and running.poll() is None:
         if client.connect_ex((scanner.address, scanner.port)) == 0:
             client.send(b"\x02sRN DeviceIdent\x03")

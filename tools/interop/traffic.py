@@ -1,11 +1,11 @@
 """Menura's traffic of one rig: as recorded, and as it arrives over UDP."""
 
 import datetime
-import socket
 import subprocess
-import threading
 
 import velodyne_decoder as vd
+
+from receiving import Listener, judge_datagrams, repeated
 
 DATA_BYTES = 1206
 START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
@@ -15,10 +15,11 @@ class Traffic:
     """What Menura wrote (`pcap`, `recorded`, with capture times in `stamps_us`) and what the receiver
     made of what it sent (`live`).
 
-    `rig_for` makes the rig's text for the receiver's UDP port; its one device is named `lidar`.
+    `rig_for` makes the rig's text for the receiver's UDP port; its one device is named `lidar`. What this
+    machine has lost is sent again: `judge(live, recorded, losses)` gives a `receiving.Judged`.
     """
 
-    def __init__(self, menura, seconds, folder, rig_for, receiver=None):
+    def __init__(self, menura, seconds, folder, rig_for, receiver=None, judge=judge_datagrams):
         folder.mkdir(parents=True)
         self.menura = menura
         receiver = receiver or Listener()
@@ -31,43 +32,18 @@ class Traffic:
         frames = [frame for frame in vd.util.iter_pcap(str(self.pcap)) if len(frame[1]) == DATA_BYTES]
         self.recorded = [bytes(payload) for _, payload in frames]
         self.stamps_us = [float((stamp - int(START_UTC.timestamp())) * 1_000_000) for stamp, _ in frames]
-        self.live = receiver.hear(lambda: self.run("run", rig, "--duration", duration))
+
+        def attempt():
+            live = receiver.hear(lambda: self.run("run", rig, "--duration", duration))
+            return judge(live, self.recorded, receiver.losses)
+
+        try:
+            self.live = repeated(f"receiver of {folder.name}", attempt)
+        finally:
+            receiver.close()
 
     def run(self, *words):
         done = subprocess.run([self.menura, *map(str, words)], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=300)
         if done.returncode != 0:
             raise subprocess.SubprocessError(f"menura {words[0]} failed:\n{done.stdout}")
-
-
-class Listener:
-    """A plain socket on the loopback."""
-
-    def __init__(self):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
-        self.socket.bind(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-
-    def hear(self, send):
-        """The datagrams that arrive while `send` runs."""
-        self.socket.settimeout(0.3)
-        payloads, over = [], threading.Event()
-
-        def listen():
-            while True:
-                try:
-                    payloads.append(self.socket.recv(65535))
-                except TimeoutError:
-                    if over.is_set():
-                        return
-
-        thread = threading.Thread(target=listen)
-        thread.start()
-        try:
-            send()
-        finally:
-            over.set()
-            thread.join()
-            self.socket.close()
-        return payloads

@@ -1,12 +1,13 @@
 // What the programs around real Velodyne drivers share: the points they hand over, and when to end.
 //
-// A program prints `ready` once its driver listens, and runs until its standard input ends and no
-// points have come for half a second. Then it writes all points: x y z intensity, four floats each,
+// A program prints `ready` once its driver listens, and runs until its standard input ends, its sockets
+// hold nothing that waits to be read, and no points have come for half a second. Then it writes all points: x y z intensity, four floats each,
 // in the driver's frame and order.
 
 #pragma once
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,29 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+// Calls `act` for every UDP socket of this process.
+template <typename Act>
+void each_datagram_socket(Act act)
+{
+    for (int file = 3; file < 64; ++file) {
+        int type = 0;
+        socklen_t length = sizeof type;
+        if (getsockopt(file, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM)
+            act(file);
+    }
+}
+
+// Whether the driver has not read yet all that has arrived: a busy machine may keep it waiting.
+inline bool datagrams_wait()
+{
+    bool some = false;
+    each_datagram_socket([&](int file) {
+        int bytes = 0;
+        some = some || (ioctl(file, FIONREAD, &bytes) == 0 && bytes > 0);
+    });
+    return some;
+}
 
 class Cloud {
 public:
@@ -34,12 +58,13 @@ public:
         ++sweeps_;
     }
 
-    // Half a second has gone by since `add`, or since the first call of this.
+    // Half a second has gone by since `add`, since datagrams waited to be read, or since the first call
+    // of this.
     bool is_quiet()
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto now = std::chrono::steady_clock::now();
-        if (last_ == std::chrono::steady_clock::time_point())
+        if (last_ == std::chrono::steady_clock::time_point() || datagrams_wait())
             last_ = now;
         return now - last_ > std::chrono::milliseconds(500);
     }
@@ -67,15 +92,11 @@ private:
 // this does so for this process alone.
 inline void widen_receive_buffers()
 {
-    for (int file = 3; file < 64; ++file) {
-        int type = 0;
-        socklen_t length = sizeof type;
-        if (getsockopt(file, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_DGRAM)
-            continue;
-        const int bytes = 32 << 20;
+    each_datagram_socket([](int file) {
+        const int bytes = 256 << 20;
         if (setsockopt(file, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
             setsockopt(file, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    }
+    });
 }
 
 // Whether standard input has ended.

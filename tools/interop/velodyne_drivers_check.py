@@ -12,7 +12,6 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura or a driver di
 
 import argparse
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import yaml
 import hdl64e
 import room
 import shots
+from receiving import DropCounter, Judged, Losses, free_ports
 from traffic import Traffic
 
 SETTINGS = """\
@@ -124,7 +124,9 @@ class Driver:
 
     def __init__(self, case, programs, folder, calibration):
         self.points_file = folder / "points"
-        self.port, self.position_port = free_ports()
+        self.port, self.position_port = free_ports(2)
+        # Of the last `hear`.
+        self.losses = Losses()
         kind, _, model = case.driver.partition("-")
         words = [programs / f"velodyne_{kind}", model, self.port]
         if kind == "pcl":
@@ -142,7 +144,9 @@ class Driver:
                 while line and line != "ready\n":
                     line = running.stdout.readline()
                 if line:
+                    drops = DropCounter(self.port, self.position_port)
                     send()
+                    self.losses = drops.losses()
                 said, _ = running.communicate(timeout=60)
             finally:
                 running.kill()
@@ -150,13 +154,13 @@ class Driver:
             raise subprocess.SubprocessError(f"{self.words[0]} ended with {running.returncode}")
         return np.fromfile(self.points_file, np.float32).reshape(-1, 4).astype(float), said
 
+    def close(self):
+        """It has ended with `hear`."""
 
-def free_ports():
-    """Two UDP ports of the loopback that nobody has."""
-    with (socket.socket(type=socket.SOCK_DGRAM) as one, socket.socket(type=socket.SOCK_DGRAM) as two):
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
+
+def judge_driver(live, _sent, losses):
+    """A driver shows no datagrams: whatever this machine drops spoils what it makes."""
+    return Judged(live, losses.all == 0, str(losses))
 
 
 def check(case, arguments, folder):
@@ -172,7 +176,7 @@ def check(case, arguments, folder):
         settings += "azimuth_jitter_centideg = 0.0\n"
     driver = Driver(case, arguments.programs, folder, corrections)
     traffic = Traffic(arguments.menura, arguments.seconds, folder / "run", lambda port: room.rig(
-        case.profile, case.return_mode, port, settings, f"127.0.0.1:{case.source_port}"), driver)
+        case.profile, case.return_mode, port, settings, f"127.0.0.1:{case.source_port}"), driver, judge_driver)
     points, said = traffic.live
     blocks = hdl64e.blocks_of(traffic.recorded)
     fired = (shots.of_hdl64e(case.profile, blocks, dual, table) if case.is_hdl64e

@@ -25,7 +25,7 @@ import numpy as np
 
 import room
 from room import ROTATION_RATE_RPM
-from traffic import Listener
+from receiving import Judged, Listener, Watch, free_ports, repeated
 from velodyne_fixed_check import MODELS, SETTINGS, Case, decode, off_the_walls
 
 PROFILE = "velodyne-vlp16-3.0"
@@ -40,7 +40,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
         try:
-            failures = check(arguments.menura, Path(folder))
+            failures = repeated("web_check", lambda: attempt(arguments.menura, Path(folder)))
         except (OSError, subprocess.SubprocessError) as error:
             print(f"web_check: {error}", file=sys.stderr)
             return 2
@@ -50,15 +50,29 @@ def main():
     return 1 if failures else 0
 
 
-def check(menura, folder):
+def attempt(menura, folder):
+    """What is wrong in one run, and whether this machine explains it: what is said to the sensor must
+    come while it does what it is to be heard at."""
+    listener = Listener()
+    try:
+        with Watch() as watch:
+            failures = check(menura, Path(tempfile.mkdtemp(dir=folder)), listener)
+    finally:
+        listener.close()
+    losses = listener.losses
+    return Judged(failures, not failures, str(losses) if losses.all else watch.excuse(0.3))
+
+
+def check(menura, folder, listener):
     """What is wrong, a line each."""
-    listener, web = Listener(), free_port()
+    [web] = free_ports(1, socket.SOCK_STREAM)
     text = room.rig(PROFILE, "strongest", listener.port, SETTINGS + MOTOR)
     rig = folder / "rig.toml"
     rig.write_text(text.replace(f'{listener.port}" }} }}', f'{listener.port}" }}, web = "127.0.0.1:{web}" }}'))
-    record = [menura, "record", rig, "--duration", f"{SECONDS}s", "--out", folder / "out"]
+    out = folder / "out"
+    record = [menura, "record", rig, "--duration", f"{SECONDS}s", "--out", out]
     subprocess.run(record, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-    truth = room.Truth(folder / "out" / "truth.csv")
+    truth = room.Truth(out / "truth.csv")
     told = []
     payloads = listener.hear(lambda: told.append(converse(menura, rig, web)))
     failures = told[0]
@@ -130,12 +144,6 @@ def wait_for(base):
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.05)
     raise OSError("the web interface does not answer")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def rotation_rates(payloads, mode):
