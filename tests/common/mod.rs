@@ -119,7 +119,7 @@ fn make_roomy(socket: &UdpSocket) {
 /// How many datagrams the kernel has dropped because the buffer of a socket at this port was full.
 pub fn dropped_at(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/self/net/udp").expect("Linux");
-    let of = |line: &str| {
+    let of = |line: &str| -> Option<u64> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (_, hex) = words.get(1)?.split_once(':')?;
         (u16::from_str_radix(hex, 16).ok()? == port).then(|| words.last()?.parse().ok())?
