@@ -34,6 +34,9 @@ pub mod log {
     pub const EKF_EULER: u8 = 6;
     pub const EKF_QUAT: u8 = 7;
     pub const EKF_NAV: u8 = 8;
+    pub const GPS1_VEL: u8 = 13;
+    pub const GPS1_POS: u8 = 14;
+    pub const GPS1_HDT: u8 = 15;
     pub const IMU_SHORT: u8 = 44;
 }
 
@@ -49,12 +52,21 @@ pub mod command {
     pub const AIDING_ASSIGNMENT: u8 = 9;
     pub const MAGNETOMETER_MODEL_ID: u8 = 11;
     pub const MAGNETOMETER_REJECT_MODE: u8 = 12;
+    pub const SET_MAG_CALIB: u8 = 13;
     pub const GNSS_1_MODEL_ID: u8 = 17;
+    pub const GNSS_1_LEVER_ARM_ALIGNMENT: u8 = 18;
+    pub const GNSS_1_REJECT_MODES: u8 = 19;
+    pub const ODO_CONF: u8 = 20;
+    pub const ODO_LEVER_ARM: u8 = 21;
+    pub const ODO_REJECT_MODE: u8 = 22;
     pub const UART_CONF: u8 = 23;
+    pub const SYNC_IN_CONF: u8 = 26;
+    pub const SYNC_OUT_CONF: u8 = 27;
     pub const OUTPUT_CONF: u8 = 30;
     pub const ADVANCED_CONF: u8 = 32;
     pub const OUTPUT_CLASS_ENABLE: u8 = 35;
     pub const VALIDITY_THRESHOLDS: u8 = 38;
+    pub const GNSS_1_INSTALLATION: u8 = 46;
 }
 
 /// Error codes of acknowledgements.
@@ -150,6 +162,12 @@ pub enum Log {
     EkfQuat(EkfQuat),
     /// Velocity and position, 72 bytes.
     EkfNav(EkfNav),
+    /// Velocity of the first receiver, 44 bytes.
+    Gps1Vel(Gps1Vel),
+    /// Position of the first receiver, 57 bytes.
+    Gps1Pos(Gps1Pos),
+    /// Heading of the first receiver's two antennas, 26 bytes, or 30 with their distance.
+    Gps1Hdt(Gps1Hdt),
 }
 
 record! {
@@ -295,6 +313,71 @@ record! {
         /// Solution status.
         status: u32,
     }
+    /// See [`Log::Gps1Vel`].
+    #[derive(Copy, Default, serde::Serialize)]
+    Gps1Vel: Le 44 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 by Doppler.
+        status: u32,
+        /// GPS time of week, ms.
+        time_of_week_ms: u32,
+        /// m/s.
+        velocity_ned_m_s: [f32; 3],
+        /// m/s.
+        velocity_std_m_s: [f32; 3],
+        /// Over ground, degrees.
+        course_deg: f32,
+        /// degrees.
+        course_std_deg: f32,
+    }
+    /// See [`Log::Gps1Pos`].
+    #[derive(Copy, Default, serde::Serialize)]
+    Gps1Pos: Le 57 {
+        /// us.
+        timestamp_us: u32,
+        /// Bits 0 to 5: 0 when computed; from bit 6 on: the type, 2 a single point, 7 RTK; from bit
+        /// 12 on: signals.
+        status: u32,
+        /// GPS time of week, ms.
+        time_of_week_ms: u32,
+        /// degrees.
+        latitude_deg: f64,
+        /// degrees.
+        longitude_deg: f64,
+        /// Above mean sea level, m.
+        altitude_m: f64,
+        /// Of the geoid above the ellipsoid, m.
+        undulation_m: f32,
+        /// Latitude, longitude, altitude, m.
+        position_std_m: [f32; 3],
+        /// Used.
+        satellites: u8,
+        /// 0xFFFF: none.
+        base_station: u16,
+        /// Of differential corrections, 0.01 s; 0xFFFF: none.
+        correction_age: u16,
+    }
+    /// See [`Log::Gps1Hdt`].
+    #[derive(Copy, Default, serde::Serialize)]
+    Gps1Hdt: Le {
+        /// us.
+        timestamp_us: u32,
+        /// Bits 0 to 5: 0 when computed; bit 6: the baseline is valid.
+        status: u16,
+        /// GPS time of week, ms.
+        time_of_week_ms: u32,
+        /// True heading, degrees.
+        heading_deg: f32,
+        /// degrees.
+        heading_std_deg: f32,
+        /// degrees.
+        pitch_deg: f32,
+        /// degrees.
+        pitch_std_deg: f32,
+        /// Between the antennas, m; newer firmware only.
+        baseline_m: Option<f32>,
+    }
 }
 
 impl ImuShort {
@@ -320,6 +403,9 @@ impl Log {
             Log::EkfEuler(_) => log::EKF_EULER,
             Log::EkfQuat(_) => log::EKF_QUAT,
             Log::EkfNav(_) => log::EKF_NAV,
+            Log::Gps1Vel(_) => log::GPS1_VEL,
+            Log::Gps1Pos(_) => log::GPS1_POS,
+            Log::Gps1Hdt(_) => log::GPS1_HDT,
         }
     }
 
@@ -334,6 +420,9 @@ impl Log {
             Log::EkfEuler(log) => log.to_bytes(),
             Log::EkfQuat(log) => log.to_bytes(),
             Log::EkfNav(log) => log.to_bytes(),
+            Log::Gps1Vel(log) => log.to_bytes(),
+            Log::Gps1Pos(log) => log.to_bytes(),
+            Log::Gps1Hdt(log) => log.to_bytes(),
         };
         Frame { message: self.message(), class: class::LOG, data }
     }
@@ -356,6 +445,9 @@ impl Log {
             log::EKF_EULER => EkfEuler::parse(data).map(Log::EkfEuler),
             log::EKF_QUAT => EkfQuat::parse(data).map(Log::EkfQuat),
             log::EKF_NAV => EkfNav::parse(data).map(Log::EkfNav),
+            log::GPS1_VEL => Gps1Vel::parse(data).map(Log::Gps1Vel),
+            log::GPS1_POS => Gps1Pos::parse(data).map(Log::Gps1Pos),
+            log::GPS1_HDT => Gps1Hdt::parse(data).map(Log::Gps1Hdt),
             _ => return None,
         })
     }

@@ -2,7 +2,9 @@
 """Real clients talk to emulated IMUs over pseudo-terminals.
 
 - VectorNav VN-100: the PyPI package vectornav-vn200 (registers, errors, pausing the output).
-- MicroStrain 3DM-GX5-25: pymscl, the maker's own library (identity, message format, streams).
+- MicroStrain 3DM-GX5-25: pymscl, the maker's own library (identity, message format, streams; then what
+  the maker's AHRS example does: gyro bias, sensor-to-vehicle rotation, heading source,
+  auto-initialisation, reset of the filter).
 
 The units make no errors; the robot drives a circle of known radius and speed, so that every
 number read has a known value. The other units' conversations are tests/dialogues/imu.
@@ -161,6 +163,71 @@ def mscl_check(path):
     check("angle in 20 ms", turned, [x * 0.02 for x in RATE], 1e-6)
 
 
+def ahrs_example(path):
+    """The calls of the maker's AHRS example for the 5 series, and what they change."""
+    import mscl
+
+    print("3DM-GX5-25 and MSCL, the AHRS example")
+    unit = mscl.InertialNode(mscl.Connection.Serial(path, 115200))
+    unit.setToIdle()
+    unit.loadFactoryDefaultSettings()
+    unit.setToIdle()
+    start = time.monotonic()
+    bias = unit.captureGyroBias(2000)
+    check("capture took, s", time.monotonic() - start, 2.1, 0.5)
+    # The robot turns evenly, so that its rate is what a unit at rest would take for bias.
+    found = [bias.x(), bias.y(), bias.z()]
+    check("captured bias", found, RATE, 1e-5)
+    stored = unit.getGyroBias()
+    check("stored bias", [stored.x(), stored.y(), stored.z()], found, 1e-9)
+    filter_class = mscl.MipTypes.CLASS_ESTFILTER
+    check("base rate of the filter", unit.getDataRateBase(filter_class), 500)
+    wanted = mscl.MipChannels()
+    for field in [
+        mscl.MipTypes.CH_FIELD_ESTFILTER_FILTER_STATUS,
+        mscl.MipTypes.CH_FIELD_ESTFILTER_ESTIMATED_ORIENT_EULER,
+    ]:
+        wanted.append(mscl.MipChannel(field, mscl.SampleRate.Hertz(50)))
+    unit.setActiveChannelFields(filter_class, wanted)
+    sensor_class = mscl.MipTypes.CLASS_AHRS_IMU
+    wanted = mscl.MipChannels()
+    for field in [
+        mscl.MipTypes.CH_FIELD_SENSOR_SCALED_ACCEL_VEC,
+        mscl.MipTypes.CH_FIELD_SENSOR_SCALED_GYRO_VEC,
+    ]:
+        wanted.append(mscl.MipChannel(field, mscl.SampleRate.Hertz(50)))
+    unit.setActiveChannelFields(sensor_class, wanted)
+    # The vehicle's forward is the sensor's right.
+    quarter = math.pi / 2
+    unit.setSensorToVehicleRotation_eulerAngles(mscl.EulerAngles(0.0, 0.0, quarter))
+    angles = unit.getSensorToVehicleRotation_eulerAngles()
+    check("rotation", [angles.roll(), angles.pitch(), angles.yaw()], [0.0, 0.0, quarter], 1e-6)
+    source = mscl.HeadingUpdateOptions()
+    source.useInternalMagnetometer = True
+    unit.setHeadingUpdateControl(source)
+    check("heading source", unit.getHeadingUpdateControl().useInternalMagnetometer, True)
+    unit.setAutoInitialization(True)
+    check("automatic start", unit.getAutoInitialization(), True)
+    unit.resetFilter()
+    unit.enableDataStream(sensor_class)
+    unit.enableDataStream(filter_class)
+    unit.resume()
+    unit.getDataPackets(0)
+    start = time.monotonic()
+    states, values = [], {}
+    while time.monotonic() - start < 3.0:
+        for packet in unit.getDataPackets(100):
+            for point in packet.data():
+                if point.channelName() == "estFilterState":
+                    states.append(point.as_uint16())
+                elif packet.descriptorSet() == 0x80:
+                    values[point.channelName()] = point.as_float()
+    check("the filter initialises, then runs", [states[0], states[-1]], [1, 2])
+    force = [values[f"scaledAccel{axis}"] * STANDARD_GRAVITY for axis in "XYZ"]
+    check("specific force of the vehicle", force, [FORCE[1], -FORCE[0], FORCE[2]], 1e-4)
+    check("rate without bias", [values[f"scaledGyro{axis}"] for axis in "XYZ"], [0.0] * 3, 1e-5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
@@ -191,6 +258,7 @@ def main():
                 time.sleep(0.05)
             vectornav(paths[0])
             mscl_check(paths[1])
+            ahrs_example(paths[1])
         finally:
             run.terminate()
             run.wait()

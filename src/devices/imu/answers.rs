@@ -96,12 +96,16 @@ pub struct SbgAnswers {
     pub utc: u16,
     /// Of the filter's logs.
     pub solution: u32,
+    /// Of the internal receiver, Hz; a divisor of the sample rate.
+    pub gnss_rate_hz: u32,
+    /// That the internal receiver uses.
+    pub gnss_satellites: u8,
     /// Settings' data by command id.
     pub stored: BTreeMap<u8, Vec<u8>>,
 }
 
 /// A VectorNav's registers: key, number, how many numbers.
-pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 15] = [
+pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 18] = [
     ("register_21", 21, 6),
     ("register_23", 23, 12),
     ("register_25", 25, 12),
@@ -111,10 +115,13 @@ pub const VECTORNAV_REGISTERS: [(&str, u8, usize); 15] = [
     ("register_35", 35, 4),
     ("register_36", 36, 9),
     ("register_38", 38, 9),
+    ("register_43", 43, 3),
     ("register_44", 44, 3),
     ("register_47", 47, 12),
+    ("register_50", 50, 3),
+    ("register_51", 51, 3),
     ("register_82", 82, 5),
-    ("register_83", 83, 6),
+    ("register_83", 83, 9),
     ("register_84", 84, 12),
     ("register_85", 85, 10),
 ];
@@ -153,7 +160,7 @@ pub const XBUS_SETTINGS: [(&str, u8, usize); 9] = [
 ];
 
 /// An Ellipse's settings: key, command id, bytes.
-pub const SBG_SETTINGS: [(&str, u8, usize); 9] = [
+pub const SBG_SETTINGS: [(&str, u8, usize); 17] = [
     ("init_parameters", command::INIT_PARAMETERS, 28),
     ("motion_profile", command::MOTION_PROFILE_ID, 4),
     ("imu_alignment", command::IMU_ALIGNMENT_LEVER_ARM, 26),
@@ -161,6 +168,14 @@ pub const SBG_SETTINGS: [(&str, u8, usize); 9] = [
     ("magnetometer_model", command::MAGNETOMETER_MODEL_ID, 4),
     ("magnetometer_reject", command::MAGNETOMETER_REJECT_MODE, 1),
     ("gnss_1_model", command::GNSS_1_MODEL_ID, 4),
+    ("gnss_1_alignment", command::GNSS_1_LEVER_ARM_ALIGNMENT, 24),
+    ("gnss_1_installation", command::GNSS_1_INSTALLATION, 26),
+    ("gnss_1_reject", command::GNSS_1_REJECT_MODES, 4),
+    ("odometer", command::ODO_CONF, 6),
+    ("odometer_lever_arm", command::ODO_LEVER_ARM, 12),
+    ("odometer_reject", command::ODO_REJECT_MODE, 1),
+    ("sync_in", command::SYNC_IN_CONF, 5),
+    ("sync_out", command::SYNC_OUT_CONF, 8),
     ("advanced", command::ADVANCED_CONF, 2),
     ("validity_thresholds", command::VALIDITY_THRESHOLDS, 16),
 ];
@@ -237,6 +252,9 @@ fn sbg(table: &mut TableReader<'_>) -> Option<SbgAnswers> {
     let cpu_percent = table.required("cpu_percent").integer(&percent);
     let (imu, mag, utc) = (word(table, "imu"), word(table, "magnetometer"), word(table, "utc"));
     let solution = word(table, "solution");
+    let rate = Limit::new(1..=200, "Hz", PROFILES);
+    let gnss_rate_hz = table.required("gnss_rate_hz").integer(&rate);
+    let gnss_satellites = word(table, "gnss_satellites");
     let stored = stored(table, &SBG_SETTINGS, bytes);
     Some(SbgAnswers {
         general: general?,
@@ -247,6 +265,8 @@ fn sbg(table: &mut TableReader<'_>) -> Option<SbgAnswers> {
         mag: mag?,
         utc: utc?,
         solution: solution?,
+        gnss_rate_hz: gnss_rate_hz?,
+        gnss_satellites: gnss_satellites?,
         stored: stored?,
     })
 }

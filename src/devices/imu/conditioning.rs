@@ -18,6 +18,12 @@ pub struct Correction {
     pub offset: DVec3,
 }
 
+impl Default for Correction {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl Correction {
     /// Nothing is corrected.
     pub const NONE: Self = Self { matrix: DMat3::IDENTITY, offset: DVec3::ZERO };

@@ -259,6 +259,9 @@ fn sbg_frame(frame: &sbg_ecom::Frame) -> Told {
             Log::EkfEuler(l) => ("ekf-euler".into(), object(l)),
             Log::EkfQuat(l) => ("ekf-quat".into(), object(l)),
             Log::EkfNav(l) => ("ekf-nav".into(), object(l)),
+            Log::Gps1Vel(l) => ("gps1-vel".into(), object(l)),
+            Log::Gps1Pos(l) => ("gps1-pos".into(), object(l)),
+            Log::Gps1Hdt(l) => ("gps1-hdt".into(), object(l)),
         },
         _ => {
             let what = if frame.class == class::COMMAND { "command" } else { "log" };

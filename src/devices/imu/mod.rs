@@ -22,6 +22,7 @@ pub(crate) mod decoder;
 mod describe;
 mod family;
 pub mod fdilink;
+mod gps_time;
 pub mod mip;
 pub mod output;
 pub mod phone;

@@ -11,7 +11,10 @@ pub const MESSAGES: [(ImuProtocol, &[&str]); 6] = [
     (ImuProtocol::FdiLink, &["imu", "ahrs", "ins-gps", "geodetic-position"]),
     (
         ImuProtocol::VectorNav,
-        &["ypr", "qtn", "qmr", "mag", "acc", "gyr", "mar", "ymr", "yba", "yia", "imu", "off"],
+        &[
+            "ypr", "qtn", "qmr", "mag", "acc", "gyr", "mar", "ymr", "yba", "yia", "imu", "dtv",
+            "off",
+        ],
     ),
     (
         ImuProtocol::Xbus,
@@ -63,7 +66,19 @@ pub const MESSAGES: [(ImuProtocol, &[&str]); 6] = [
     ),
     (
         ImuProtocol::SbgEcom,
-        &["status", "utc-time", "imu-data", "imu-short", "mag", "ekf-euler", "ekf-quat", "ekf-nav"],
+        &[
+            "status",
+            "utc-time",
+            "imu-data",
+            "imu-short",
+            "mag",
+            "ekf-euler",
+            "ekf-quat",
+            "ekf-nav",
+            "gps1-vel",
+            "gps1-pos",
+            "gps1-hdt",
+        ],
     ),
     (ImuProtocol::Phone, &["phone"]),
 ];

@@ -91,10 +91,20 @@ fn every_log_comes_back() {
             ..EkfEuler::default()
         }),
         Log::EkfNav(EkfNav { latitude_deg: 47.0, undulation_m: 48.0, ..EkfNav::default() }),
+        Log::Gps1Pos(Gps1Pos { altitude_m: 420.0, satellites: 14, ..Gps1Pos::default() }),
+        Log::Gps1Hdt(Gps1Hdt { baseline_m: Some(1.5), ..Gps1Hdt::default() }),
     ] {
         assert_eq!(Log::parse(&log.frame()), Some(Ok(log)));
     }
-    let lengths = [(log::STATUS, 27), (log::MAG, 30), (log::EKF_EULER, 40), (log::EKF_NAV, 72)];
+    let lengths = [
+        (log::STATUS, 27),
+        (log::MAG, 30),
+        (log::EKF_EULER, 40),
+        (log::EKF_NAV, 72),
+        (log::GPS1_VEL, 44),
+        (log::GPS1_POS, 57),
+        (log::GPS1_HDT, 30),
+    ];
     for (message, length) in lengths {
         let frame = Frame { message, class: 0, data: vec![0; length] };
         assert!(Log::parse(&frame).unwrap().is_ok());

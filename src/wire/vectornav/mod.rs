@@ -119,6 +119,8 @@ pub enum Format {
     AngularRate,
     /// Parts of a quaternion, `+0.707107`.
     Quaternion,
+    /// Seconds, `+0.665016`.
+    Seconds,
     /// Degrees C, `+35.5`.
     Temperature,
     /// kPa, `+101.325`.
@@ -135,7 +137,7 @@ impl Format {
                 Format::Magnetic => write!(body, ",{value:+08.4}"),
                 Format::Acceleration => write!(body, ",{value:+07.3}"),
                 Format::AngularRate => write!(body, ",{value:+010.6}"),
-                Format::Quaternion => write!(body, ",{value:+09.6}"),
+                Format::Quaternion | Format::Seconds => write!(body, ",{value:+09.6}"),
                 Format::Temperature => write!(body, ",{value:+05.1}"),
                 Format::Pressure => write!(body, ",{value:+08.3}"),
             };

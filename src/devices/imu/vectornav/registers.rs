@@ -1,17 +1,43 @@
 //! What a VN-100 remembers.
 //!
-//! Contents and counts of values after VectorNav's library (`registers.h`); factory values of
-//! tuning registers are the profile's, and change nothing here.
+//! Contents and counts of values after VectorNav's library (`registers.h`) and the user manual; factory
+//! values are the profile's. [`STORED_ONLY`] change nothing here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use glam::{DMat3, DQuat, DVec3};
+
+use super::models::models_at;
+use super::names::MESSAGES;
 use crate::devices::imu::Unit;
+use crate::devices::imu::conditioning::{Correction, rotation_of_rows};
+use crate::devices::imu::output::Measured;
 use crate::devices::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 
-/// Registers that hold measurements; nobody may write them.
-pub const MEASUREMENTS: [u8; 9] = [8, 9, 15, 17, 18, 19, 20, 27, 54];
+/// Registers that hold measurements, with the text output that holds the same; nobody may write them.
+pub const MEASUREMENTS: [(u8, u8); 12] = [
+    (8, 1),
+    (9, 2),
+    (15, 8),
+    (17, 10),
+    (18, 11),
+    (19, 12),
+    (20, 13),
+    (27, 14),
+    (54, 19),
+    (80, 30),
+    (239, 16),
+    (240, 17),
+];
+
+/// Registers that are stored and change nothing, because no filter runs here: the filter's modes and
+/// tuning, hard and soft iron calibration in the field, velocity compensation.
+pub const STORED_ONLY: [u8; 6] = [35, 36, 38, 44, 50, 51];
+
+/// What the unit finds by itself: hosts may only read it.
+const READ_ONLY: [u8; 1] = [47];
 
 /// Identity, written in the factory.
 const IDENTITY: [u8; 4] = [1, 2, 3, 4];
@@ -52,7 +78,80 @@ pub struct Registers {
     pub text_rate_hz: u32,
     /// Binary outputs 1 to 3.
     pub binary: [BinaryOutput; 3],
+    /// Pulses of the sync output since the last start.
+    pub sync_out_count: u32,
+    /// The host has told of a magnetic disturbance, of an acceleration.
+    pub known_disturbances: [bool; 2],
     stored: BTreeMap<u8, String>,
+    /// Registers that a host has written since the factory.
+    written: BTreeSet<u8>,
+    effects: Effects,
+}
+
+/// What the registers ask for, as numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effects {
+    /// Registers 23, 25 and 84: field, acceleration, rate.
+    pub corrections: [Correction; 3],
+    /// Register 85: field, acceleration, rate, temperature, pressure.
+    pub filters: [MeanFilter; 5],
+    /// Register 82.
+    pub increments: IncrementsConfig,
+    /// The reference of heading that the host has set, by a model or a vector: north, east, down.
+    pub magnetic_reference: Option<DVec3>,
+    /// The force at rest that the host has set, by a model or a vector: north, east, down, m/s².
+    pub gravity_reference: Option<DVec3>,
+    /// Whether text output, and samples, wait for a pulse at the sync input. None comes.
+    pub waits_for_sync: [bool; 2],
+    /// Samples between two pulses of the sync output; 0: there are none.
+    pub sync_out_every: u64,
+    /// Register 30.
+    pub appended: Appended,
+}
+
+/// What takes effect at a start only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Started {
+    /// Register 26.
+    pub user_from_sensor: DQuat,
+    /// Register 43, rad/s.
+    pub gyro_bias_rad_s: DVec3,
+}
+
+/// One moving mean of register 85.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeanFilter {
+    /// Samples.
+    pub window: usize,
+    /// 0 off, bit 0 uncompensated, bit 1 compensated values.
+    pub mode: u8,
+}
+
+impl MeanFilter {
+    /// Whether it acts on a branch: 0 uncompensated, 1 compensated.
+    pub fn acts_on(&self, branch: usize) -> bool {
+        self.mode & (1 << branch) != 0
+    }
+}
+
+/// What register 82 asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IncrementsConfig {
+    /// Velocity in north-east-down instead of the body's axes.
+    pub in_ned: bool,
+    /// Rates without the gyro's bias.
+    pub with_bias: bool,
+    /// Velocity without gravity.
+    pub without_gravity: bool,
+}
+
+/// What register 30 has behind lines of text output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Appended {
+    /// 1 sync input's counter, 2 its time, 3 sync output's counter, 4 time pulse's time.
+    pub counter: u32,
+    /// 1 of the attitude filter, 2 of navigation.
+    pub status: u32,
 }
 
 impl Registers {
@@ -63,10 +162,10 @@ impl Registers {
             .profile
             .messages
             .first()
-            .and_then(|m| super::MESSAGES.iter().find(|(name, _)| name == m))
+            .and_then(|m| MESSAGES.iter().find(|(name, _)| name == m))
             .map_or(0, |(_, code)| *code);
         let off = BinaryOutput { text: "0,1,0".into(), divisor: 1, ..BinaryOutput::default() };
-        Self {
+        let mut made = Self {
             tag: String::new(),
             identity: [
                 identity.model.clone(),
@@ -78,8 +177,14 @@ impl Registers {
             text_type,
             text_rate_hz: unit.settings.rate_hz,
             binary: [off.clone(), off.clone(), off],
+            sync_out_count: 0,
+            known_disturbances: [false; 2],
             stored,
-        }
+            written: BTreeSet::new(),
+            effects: Effects::default(),
+        };
+        made.derive();
+        made
     }
 
     /// Whether lines are checked by a CRC16.
@@ -92,8 +197,113 @@ impl Registers {
         self.protocol_field(6) != Some(0)
     }
 
-    fn protocol_field(&self, place: usize) -> Option<u8> {
-        self.stored.get(&30)?.split(',').nth(place)?.parse().ok()
+    fn protocol_field(&self, place: usize) -> Option<u32> {
+        self.numbers(30).get(place).map(|x| *x as u32)
+    }
+
+    /// What the registers ask for.
+    pub fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    fn derive(&mut self) {
+        let field = |place| self.protocol_field(place).unwrap_or(0);
+        let [sync_in, sync_out] = [0, 4].map(|place| self.number(32, place));
+        let every = self.number(32, 6) as u64 + 1;
+        let own = |model_at: usize, from: usize| {
+            if self.number(83, model_at) == 1.0 {
+                return Some(self.models()[model_at]);
+            }
+            self.written.contains(&21).then(|| self.vector(21, from))
+        };
+        self.effects = Effects {
+            corrections: [23, 25, 84].map(|id| self.correction(id)),
+            filters: self.filters(),
+            increments: IncrementsConfig {
+                in_ned: self.number(82, 0) == 1.0,
+                with_bias: self.number(82, 1) == 1.0,
+                without_gravity: self.number(82, 2) == 1.0,
+            },
+            magnetic_reference: own(0, 0),
+            gravity_reference: own(1, 3),
+            waits_for_sync: [sync_in == 4.0 || sync_in == 5.0, sync_in == 4.0],
+            // At the start of sampling, or when a sample is ready.
+            sync_out_every: if sync_out == 1.0 || sync_out == 2.0 { every } else { 0 },
+            appended: Appended { counter: field(0), status: field(1) },
+        };
+    }
+
+    /// The numbers of a stored register.
+    fn numbers(&self, id: u8) -> Vec<f64> {
+        let text = self.stored.get(&id).map_or("", String::as_str);
+        text.split(',').map(|x| x.trim().parse().unwrap_or(0.0)).collect()
+    }
+
+    fn number(&self, id: u8, place: usize) -> f64 {
+        self.numbers(id).get(place).copied().unwrap_or(0.0)
+    }
+
+    /// Nine numbers of a matrix, row by row, and three of a vector.
+    fn correction(&self, id: u8) -> Correction {
+        let all = self.numbers(id);
+        let of = |place: usize| all.get(place).copied().unwrap_or(0.0);
+        let matrix = DMat3::from_cols_array(&std::array::from_fn(of)).transpose();
+        Correction { matrix, offset: DVec3::new(of(9), of(10), of(11)) }
+    }
+
+    /// What takes effect when the unit starts with these registers.
+    pub fn at_start(&self) -> Started {
+        let all = self.numbers(26);
+        let rows = std::array::from_fn(|place| all.get(place).copied().unwrap_or(0.0));
+        let bias = self.numbers(43);
+        let of = |place: usize| bias.get(place).copied().unwrap_or(0.0);
+        Started {
+            user_from_sensor: rotation_of_rows(&rows).unwrap_or(DQuat::IDENTITY),
+            gyro_bias_rad_s: DVec3::new(of(0), of(1), of(2)),
+        }
+    }
+
+    fn filters(&self) -> [MeanFilter; 5] {
+        let all = self.numbers(85);
+        let of = |place: usize| all.get(place).copied().unwrap_or(0.0);
+        std::array::from_fn(|i| MeanFilter { window: of(i) as usize, mode: of(5 + i) as u8 })
+    }
+
+    fn models(&self) -> [DVec3; 2] {
+        let place = self.numbers(83);
+        let of = |i: usize| place.get(i).copied().unwrap_or(0.0);
+        models_at(of(6), of(7), of(8), of(5))
+    }
+
+    fn vector(&self, id: u8, from: usize) -> DVec3 {
+        DVec3::from_array(std::array::from_fn(|axis| self.number(id, from + axis)))
+    }
+
+    /// Counts the sync output's pulses at sample `index`.
+    pub fn count_sync_out(&mut self, index: u64) {
+        let every = self.effects.sync_out_every;
+        let is_pulse = every > 0 && index.is_multiple_of(every);
+        self.sync_out_count = self.sync_out_count.wrapping_add(is_pulse.into());
+    }
+
+    /// The status of the attitude filter: ranges that ended, disturbances that the host knows of.
+    pub fn vpe_status(&self, measured: &Measured) -> u16 {
+        let any = |axes: [bool; 3]| axes.contains(&true);
+        let [magnetic, acceleration] = self.known_disturbances;
+        let bits = [
+            (2, any(measured.clipped.gyro)),
+            (6, any(measured.clipped.mag)),
+            (9, any(measured.clipped.accel)),
+            (11, magnetic),
+            (12, acceleration),
+        ];
+        bits.iter().fold(0, |word, (bit, on)| word | u16::from(*on) << bit)
+    }
+
+    /// Stores the gyro's bias for the next start, rad/s.
+    pub fn set_startup_bias(&mut self, bias: DVec3) {
+        let text = bias.to_array().map(|x| format!("{x:+010.6}")).join(",");
+        self.stored.insert(43, text);
     }
 
     /// The content of a register.
@@ -104,7 +314,17 @@ impl Registers {
             5 => self.baud_rate.to_string(),
             6 => self.text_type.to_string(),
             7 => self.text_rate_hz.to_string(),
+            // No pulse comes to the sync input.
+            33 => format!("0,0,{}", self.sync_out_count),
             75..=77 => self.binary[usize::from(id) - 75].text.clone(),
+            21 if self.number(83, 0) == 1.0 || self.number(83, 1) == 1.0 => {
+                let [field, force] = self.models();
+                let pick = |place: usize, model: DVec3| {
+                    if self.number(83, place) == 1.0 { model } else { self.vector(21, 3 * place) }
+                };
+                let all = [pick(0, field), pick(1, force)].map(|v| v.to_array()).concat();
+                all.iter().map(|x| format!("{x:+010.6}")).collect::<Vec<_>>().join(",")
+            }
             _ => self.stored.get(&id)?.clone(),
         })
     }
@@ -125,11 +345,22 @@ impl Registers {
                 }
                 self.tag = tag;
             }
-            id if IDENTITY.contains(&id) => return Err(error::UNAUTHORIZED_ACCESS),
+            id if IDENTITY.contains(&id) || READ_ONLY.contains(&id) => {
+                return Err(error::UNAUTHORIZED_ACCESS);
+            }
+            33 => {
+                count(values.len(), 3, 3)?;
+                if values.iter().any(|v| v.parse::<u32>().is_err()) {
+                    return Err(error::INVALID_PARAMETER);
+                }
+                // Zero resets the counter; other numbers have no effect.
+                if values[2].parse() == Ok(0) {
+                    self.sync_out_count = 0;
+                }
+            }
             5 => self.baud_rate = one_of(values, &profile.baud_rates)?,
             6 => {
-                let codes: Vec<u32> =
-                    super::MESSAGES.iter().map(|(_, code)| u32::from(*code)).collect();
+                let codes: Vec<u32> = MESSAGES.iter().map(|(_, code)| u32::from(*code)).collect();
                 self.text_type = one_of(values, &codes)? as u8;
             }
             7 => self.text_rate_hz = one_of(values, &TEXT_RATES_HZ)?,
@@ -138,16 +369,49 @@ impl Registers {
                 let stored = self.stored.get_mut(&id).ok_or(error::INVALID_REGISTER)?;
                 let wanted = stored.split(',').count();
                 count(values.len(), wanted, wanted)?;
-                let all_finite = values.iter().all(|v| v.parse::<f64>().is_ok_and(f64::is_finite));
-                // Counters and status in text output are not done.
-                let appends = id == 30 && values[..4].iter().any(|v| v.parse() != Ok(0.0));
-                if !all_finite || appends {
+                let all: Option<Vec<f64>> = values.iter().map(|v| v.trim().parse().ok()).collect();
+                let all = all.filter(|all| all.iter().all(|x| x.is_finite()));
+                if !all.is_some_and(|all| is_allowed(id, &all)) {
                     return Err(error::INVALID_PARAMETER);
                 }
                 *stored = values.join(",");
+                self.written.insert(id);
+                self.derive();
             }
         }
         Ok(())
+    }
+}
+
+/// What a stored register may hold, after the user manual.
+fn is_allowed(id: u8, all: &[f64]) -> bool {
+    let whole =
+        |place: usize, most: f64| all[place].fract() == 0.0 && (0.0..=most).contains(&all[place]);
+    match id {
+        26 => all.as_array().is_some_and(|rows| rotation_of_rows(rows).is_some()),
+        30 => {
+            let most = [4.0, 2.0, 4.0, 2.0, 3.0, 3.0, 2.0];
+            (0..7).all(|place| whole(place, most[place])) && all[4] >= 1.0
+        }
+        32 => {
+            (3.0..=6.0).contains(&all[0])
+                && whole(1, 1.0)
+                && whole(2, 65_535.0)
+                && matches!(all[4], 0.0 | 1.0 | 2.0 | 3.0 | 6.0)
+                && whole(5, 1.0)
+                && whole(6, 65_535.0)
+        }
+        35 => whole(0, 1.0) && whole(1, 2.0) && whole(2, 1.0) && whole(3, 1.0),
+        44 => whole(0, 2.0) && matches!(all[1], 1.0 | 3.0) && whole(2, 5.0) && all[2] >= 1.0,
+        51 => whole(0, 1.0),
+        // The unit does not know where on Earth it is: no Earth-fixed frame.
+        82 => whole(0, 1.0) && whole(1, 1.0) && whole(2, 1.0),
+        83 => {
+            let is_place = all[6].abs() <= 90.0 && all[7].abs() <= 180.0;
+            whole(0, 1.0) && whole(1, 1.0) && is_place
+        }
+        85 => (0..5).all(|i| whole(i, 255.0) && whole(5 + i, 3.0)),
+        _ => true,
     }
 }
 

@@ -8,43 +8,23 @@
 //! The local frame an item asks for (ENU, NED, NWU) changes orientations and what is given in the
 //! world; sensor axes stay forward, left, up.
 
+mod alignment;
+mod items;
+
 use std::collections::BTreeMap;
 
-use glam::{DMat3, DQuat, DVec3};
-
-use super::output::{Measured, Stream, positive};
+use self::alignment::Alignment;
+pub use self::items::MESSAGES;
+use self::items::{Moment, item, utc};
+use super::output::Stream;
 use super::{Protocol, Unit};
 use crate::devices::imu::answers::{FilterProfile, XBUS_SETTINGS, XbusAnswers};
-use crate::frames::rpy_from_quat;
-use crate::sensors::imu::{Sample, earth};
+use crate::frames::Geodetic;
+use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::record::Record;
-use crate::wire::xbus::{
-    BAUD_IDS, Configuration, Item, LocalFrame, Message, OutputItem, Xbus, Xdi, error, mid,
-};
-
-/// What the unit can send, by its name in profiles.
-pub const MESSAGES: [(&str, Xdi); 18] = [
-    ("packet-counter", Xdi::PACKET_COUNTER),
-    ("utc-time", Xdi::UTC_TIME),
-    ("itow", Xdi::ITOW),
-    ("sample-time-fine", Xdi::SAMPLE_TIME_FINE),
-    ("sample-time-coarse", Xdi::SAMPLE_TIME_COARSE),
-    ("temperature", Xdi::TEMPERATURE),
-    ("quaternion", Xdi::QUATERNION),
-    ("rotation-matrix", Xdi::ROTATION_MATRIX),
-    ("euler", Xdi::EULER),
-    ("pressure", Xdi::PRESSURE),
-    ("delta-v", Xdi::DELTA_V),
-    ("acceleration", Xdi::ACCELERATION),
-    ("free-acceleration", Xdi::FREE_ACCELERATION),
-    ("rate-of-turn", Xdi::RATE_OF_TURN),
-    ("delta-q", Xdi::DELTA_Q),
-    ("magnetic-field", Xdi::MAGNETIC_FIELD),
-    ("status-byte", Xdi::STATUS_BYTE),
-    ("status-word", Xdi::STATUS_WORD),
-];
+use crate::wire::xbus::{BAUD_IDS, Configuration, Message, OutputItem, Xbus, Xdi, error, mid};
 
 /// The host may answer `WakeUp` for so long.
 const WAKE_UP_WAIT_NS: u64 = 500_000_000;
@@ -52,8 +32,21 @@ const WAKE_UP_WAIT_NS: u64 = 500_000_000;
 const MAX_ITEMS: usize = 32;
 /// The rate of items that come with every message.
 const EVERY_MESSAGE: u16 = 0xffff;
-/// Ticks a second of the fine sample time.
-const FINE_TICKS_HZ: u64 = 10_000;
+/// An option flag: the unit stays in configuration after a start.
+const DISABLE_AUTO_MEASUREMENT: u8 = 0x02;
+
+/// Settings that are stored and change nothing here: outputs of older firmware, lines of other
+/// products, filters, pins that nothing is wired to.
+pub const STORED_ONLY: [u8; 8] = [
+    mid::SET_PERIOD,
+    mid::SET_FILTER_PROFILE,
+    mid::SET_LOCATION_ID,
+    mid::SET_STRING_OUTPUT_TYPE,
+    mid::SET_OUTPUT_MODE,
+    mid::SET_OUTPUT_SETTINGS,
+    mid::SET_ERROR_MODE,
+    mid::SET_SYNC_SETTINGS,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -75,6 +68,10 @@ pub struct XbusUnit {
     streams: BTreeMap<u64, Stream>,
     /// Settings that are stored and read back, by message id.
     stored: BTreeMap<u8, Vec<u8>>,
+    alignment: Alignment,
+    /// By which the host has set UTC forward.
+    utc_ahead_ns: i128,
+    latest: Option<Sample>,
     counter: u16,
     sample_rate_hz: u32,
 }
@@ -101,6 +98,9 @@ impl XbusUnit {
             output: Vec::new(),
             streams: BTreeMap::new(),
             stored,
+            alignment: Alignment::default(),
+            utc_ahead_ns: 0,
+            latest: None,
             counter: 0,
             sample_rate_hz: unit.profile.sample_rate_hz,
         };
@@ -182,7 +182,23 @@ impl XbusUnit {
                 Self::say(unit, now, ack, []);
                 self.state = State::Booting(SimTime(now.0 + unit.profile.boot_ns));
             }
-            mid::SET_NO_ROTATION | mid::RESET_ORIENTATION => Self::say(unit, now, ack, []),
+            mid::SET_NO_ROTATION | mid::RESET_ORIENTATION => {
+                let done = match (message.mid, message.data.as_slice()) {
+                    (mid::SET_NO_ROTATION, [high, low]) => {
+                        self.alignment.start_update(now, u16::from_be_bytes([*high, *low]));
+                        Ok(())
+                    }
+                    (mid::RESET_ORIENTATION, [high, low]) => {
+                        let code = u16::from_be_bytes([*high, *low]);
+                        self.alignment.reset(code, self.latest.as_ref())
+                    }
+                    _ => Err(error::PARAMETER),
+                };
+                match done {
+                    Ok(()) => Self::say(unit, now, ack, []),
+                    Err(code) => Self::say(unit, now, mid::ERROR, [code]),
+                }
+            }
             mid::WAKE_UP_ACK => {}
             _ if is_streaming => Self::say(unit, now, mid::ERROR, [error::MESSAGE]),
             _ => match self.configure_by(now, message, unit) {
@@ -221,6 +237,7 @@ impl XbusUnit {
             mid::RESTORE_FACTORY_DEF => {
                 self.restore_output(unit);
                 self.stored = self.answers.stored.clone();
+                self.alignment = Alignment::default();
                 Vec::new()
             }
             mid::RUN_SELFTEST => self.answers.self_test.to_be_bytes().to_vec(),
@@ -232,20 +249,37 @@ impl XbusUnit {
                     [vec![*number, *version], format!("{label:<20}").into_bytes()].concat()
                 })
                 .collect(),
-            mid::SET_UTC_TIME if data.is_empty() => utc(unit, now),
-            mid::SET_UTC_TIME if data.len() == 12 => Vec::new(),
-            mid::SET_ALIGNMENT_ROTATION => match data.len() {
-                1 => {
-                    let identity = [1.0f32, 0.0, 0.0, 0.0].map(f32::to_be_bytes).concat();
-                    let stored = self.stored.get(&mid::SET_ALIGNMENT_ROTATION);
-                    [data.clone(), stored.cloned().unwrap_or(identity)].concat()
+            mid::SET_UTC_TIME if data.is_empty() => utc(unit, now, self.utc_ahead_ns),
+            mid::SET_UTC_TIME => {
+                let wanted = time_of(data).ok_or(error::PARAMETER)?;
+                self.utc_ahead_ns = wanted.as_nanosecond() - unit.epoch.unix_ns(now);
+                Vec::new()
+            }
+            mid::SET_ALIGNMENT_ROTATION => match data.as_slice() {
+                [which @ (0 | 1)] => {
+                    let q = self.alignment.rotations[usize::from(*which)];
+                    let numbers = [q.w, q.x, q.y, q.z].map(|x| (x as f32).to_be_bytes());
+                    [&[*which][..], &numbers.concat()].concat()
                 }
-                17 => {
-                    self.stored.insert(mid::SET_ALIGNMENT_ROTATION, data[1..].to_vec());
+                [which @ (0 | 1), numbers @ ..] if numbers.len() == 16 => {
+                    let float = |i: usize| std::array::from_fn(|k| numbers[4 * i + k]);
+                    let wxyz = std::array::from_fn(|i| f32::from_be_bytes(float(i)));
+                    self.alignment.rotations[usize::from(*which)] = Alignment::rotation_of(wxyz)?;
                     Vec::new()
                 }
                 _ => return Err(error::PARAMETER),
             },
+            mid::SET_FILTER_PROFILE if !data.is_empty() => {
+                let &[_, number] = data.as_slice() else { return Err(error::PARAMETER) };
+                if !self.answers.filter_profiles.iter().any(|p| p.number == number) {
+                    return Err(error::PARAMETER);
+                }
+                self.stored.insert(mid::SET_FILTER_PROFILE, data.clone());
+                Vec::new()
+            }
+            mid::SET_LAT_LON_ALT if !data.is_empty() && told_place(data).is_none() => {
+                return Err(error::PARAMETER);
+            }
             id => {
                 let is_known = XBUS_SETTINGS.iter().any(|(_, known, _)| *known == id);
                 if !is_known && id != mid::SET_SYNC_SETTINGS {
@@ -316,6 +350,32 @@ impl XbusUnit {
     }
 }
 
+/// A time in 12 bytes: ns, year, month, day, hour, minute, second, flags.
+fn time_of(data: &[u8]) -> Option<jiff::Timestamp> {
+    let &[a, b, c, d, high, low, month, day, hour, minute, second, _] = data else { return None };
+    let [month, day, hour, minute, second] =
+        [month, day, hour, minute, second].map(|x| i8::try_from(x).unwrap_or(-1));
+    let year = i16::try_from(u16::from_be_bytes([high, low])).ok()?;
+    let nanosecond = i32::try_from(u32::from_be_bytes([a, b, c, d])).ok()?;
+    let time =
+        jiff::civil::DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?;
+    Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Latitude, longitude and height that the host has told; `None` for no place on Earth.
+fn told_place(data: &[u8]) -> Option<Geodetic> {
+    let mut values = data.as_chunks::<8>().0.iter().map(|bytes| f64::from_be_bytes(*bytes));
+    let place = Geodetic {
+        latitude_deg: values.next()?,
+        longitude_deg: values.next()?,
+        altitude_m: values.next()?,
+    };
+    let is_place = place.latitude_deg.abs() <= 90.0
+        && place.longitude_deg.abs() <= 180.0
+        && place.altitude_m.abs() < 1e6;
+    is_place.then_some(place)
+}
+
 /// The unit's id from its serial number in hex.
 fn device_id(serial: &str) -> u32 {
     u32::from_str_radix(serial, 16).unwrap_or(0)
@@ -328,102 +388,33 @@ fn version(text: &str, bytes: usize) -> Vec<u8> {
     numbers
 }
 
-/// UTC in 12 bytes: ns, year, month, day, hour, minute, second, all valid.
-fn utc(unit: &Unit, at: SimTime) -> Vec<u8> {
-    let now = unit.epoch.civil(at);
-    let mut data = (now.subsec_nanosecond() as u32).to_be_bytes().to_vec();
-    data.extend((now.year() as u16).to_be_bytes());
-    data.extend([now.month(), now.day(), now.hour(), now.minute(), now.second()].map(|x| x as u8));
-    data.push(0x07);
-    data
-}
-
-/// Takes east-north-up to a local frame.
-fn local_from_enu(frame: LocalFrame) -> DQuat {
-    const H: f64 = std::f64::consts::FRAC_1_SQRT_2;
-    match frame {
-        LocalFrame::Enu => DQuat::IDENTITY,
-        LocalFrame::Ned => DQuat::from_xyzw(H, H, 0.0, 0.0),
-        LocalFrame::Nwu => DQuat::from_xyzw(0.0, 0.0, -H, H),
-    }
-}
-
-/// One item about a sample.
-fn item(xdi: Xdi, sample: &Sample, m: &Measured, clock_ns: u64, counter: u16, unit: &Unit) -> Item {
-    let raw = |data: Vec<u8>| Item { xdi, data };
-    let reals = |values: &[f64]| Item::of_reals(xdi, values);
-    let to_local = local_from_enu(xdi.frame().unwrap_or(LocalFrame::Enu));
-    let q = positive(to_local * sample.attitude);
-    match xdi.what() {
-        Xdi::TEMPERATURE => reals(&[sample.temperature_c]),
-        Xdi::UTC_TIME => raw(utc(unit, sample.truth.at)),
-        Xdi::PACKET_COUNTER => raw(counter.to_be_bytes().to_vec()),
-        Xdi::ITOW => {
-            let ms = unit.epoch.unix_ns(sample.truth.at).div_euclid(1_000_000);
-            raw((gps_time_of_week_ms(ms)).to_be_bytes().to_vec())
-        }
-        Xdi::SAMPLE_TIME_FINE => {
-            let ticks = u128::from(clock_ns) * u128::from(FINE_TICKS_HZ) / 1_000_000_000;
-            raw((ticks as u32).to_be_bytes().to_vec())
-        }
-        Xdi::SAMPLE_TIME_COARSE => raw(((clock_ns / 1_000_000_000) as u32).to_be_bytes().to_vec()),
-        Xdi::QUATERNION => reals(&[q.w, q.x, q.y, q.z]),
-        Xdi::ROTATION_MATRIX => reals(&DMat3::from_quat(q).to_cols_array()),
-        Xdi::EULER => {
-            let (roll, pitch, yaw) = rpy_from_quat(q);
-            reals(&[roll.to_degrees(), pitch.to_degrees(), yaw.to_degrees()])
-        }
-        Xdi::PRESSURE => raw((sample.pressure_pa.round() as u32).to_be_bytes().to_vec()),
-        Xdi::DELTA_V => reals(&m.delta_velocity.to_array()),
-        Xdi::ACCELERATION => reals(&m.accel.to_array()),
-        Xdi::FREE_ACCELERATION => {
-            let gravity = DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
-            let free = sample.attitude * m.accel - gravity;
-            reals(&(to_local * free).to_array())
-        }
-        Xdi::RATE_OF_TURN => reals(&m.gyro.to_array()),
-        Xdi::DELTA_Q => {
-            let angle = m.delta_angle.length();
-            let axis = if angle > 0.0 { m.delta_angle / angle } else { DVec3::X };
-            let q = crate::frames::quat_about(axis, angle);
-            reals(&[q.w, q.x, q.y, q.z])
-        }
-        Xdi::MAGNETIC_FIELD => reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array()),
-        Xdi::STATUS_BYTE => raw(vec![status(m) as u8]),
-        _ => raw(status(m).to_be_bytes().to_vec()),
-    }
-}
-
-/// Self test passed, filter valid, ranges that ended: bits 8 to 16 accelerometer, gyro and
-/// magnetometer x, y, z; bit 19 any of them.
-fn status(m: &Measured) -> u32 {
-    let axes = [m.clipped.accel, m.clipped.gyro, m.clipped.mag];
-    let bits = axes.iter().flatten().enumerate();
-    let clipped = bits.fold(0u32, |word, (bit, on)| word | u32::from(*on) << (8 + bit));
-    let any = u32::from(clipped != 0) << 19;
-    0x3 | clipped | any
-}
-
-/// GPS is ahead of UTC by 18 s since 2017; its weeks begin with Sunday, 1980-01-06 being one.
-pub(super) fn gps_time_of_week_ms(unix_ms: i128) -> u32 {
-    const GPS_EPOCH_UNIX_MS: i128 = 315_964_800_000;
-    const LEAP_MS: i128 = 18_000;
-    (unix_ms - GPS_EPOCH_UNIX_MS + LEAP_MS).rem_euclid(604_800_000) as u32
-}
-
 impl Protocol for XbusUnit {
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
         let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        self.alignment.step(sample);
+        self.latest = Some(*sample);
+        let (made, attitude) = self.alignment.apply(sample);
         let mut ready = BTreeMap::new();
         for (divisor, stream) in &mut self.streams {
-            if let Some(measured) = stream.step(sample, dt_s, decimation) {
+            if let Some(measured) = stream.step(&made, dt_s, decimation) {
                 ready.insert(*divisor, measured);
             }
         }
         let (true, Some(any)) = (self.state == State::Measurement, ready.values().next()) else {
             return;
         };
-        let clock_ns = unit.clock_ns(sample);
+        // Zeros are the factory's: nobody has told a place.
+        let told =
+            self.stored.get(&mid::SET_LAT_LON_ALT).filter(|data| data.iter().any(|b| *b != 0));
+        let now = Moment {
+            sample: made,
+            attitude,
+            clock_ns: unit.clock_ns(sample),
+            counter: self.counter,
+            utc_ahead_ns: self.utc_ahead_ns,
+            told_place: told.and_then(|data| told_place(data)),
+            no_rotation: self.alignment.update_status(),
+        };
         let mut data = Vec::new();
         for output in &self.output {
             let measured = if output.rate_hz == EVERY_MESSAGE {
@@ -432,7 +423,7 @@ impl Protocol for XbusUnit {
                 ready.get(&u64::from(self.sample_rate_hz / u32::from(output.rate_hz)))
             };
             if let Some(measured) = measured {
-                item(output.xdi, sample, measured, clock_ns, self.counter, unit).emit(&mut data);
+                item(output.xdi, &now, measured, unit).emit(&mut data);
             }
         }
         self.counter = self.counter.wrapping_add(1);
@@ -465,6 +456,8 @@ impl Protocol for XbusUnit {
             }
             unit.restart(until);
             self.counter = 0;
+            self.utc_ahead_ns = 0;
+            self.alignment.restart();
             let mut bytes = Vec::new();
             Message::new(mid::WAKE_UP, []).emit(&mut bytes);
             unit.port.send(until, bytes);
@@ -473,7 +466,9 @@ impl Protocol for XbusUnit {
         if let State::WokenUp(until) = self.state
             && now >= until
         {
-            self.state = State::Measurement;
+            let flags = self.stored.get(&mid::SET_OPTION_FLAGS).and_then(|flags| flags.last());
+            let stays = flags.is_some_and(|flags| flags & DISABLE_AUTO_MEASUREMENT != 0);
+            self.state = if stays { State::Config } else { State::Measurement };
         }
     }
 
@@ -486,3 +481,6 @@ impl Protocol for XbusUnit {
         fastest.map_or(0.0, |divisor| f64::from(self.sample_rate_hz) / *divisor as f64)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! GPS time as IMUs tell it.
+
+/// GPS is ahead of UTC by 18 s since 2017; its weeks begin with Sunday, 1980-01-06 being one.
+pub fn gps_time_of_week_ms(unix_ms: i128) -> u32 {
+    const GPS_EPOCH_UNIX_MS: i128 = 315_964_800_000;
+    const LEAP_MS: i128 = 18_000;
+    (unix_ms - GPS_EPOCH_UNIX_MS + LEAP_MS).rem_euclid(604_800_000) as u32
+}

@@ -1,0 +1,160 @@
+//! Logs: what the unit says about a sample.
+
+use super::gnss;
+use super::settings::Settings;
+use crate::devices::imu::answers::SbgAnswers;
+use crate::devices::imu::gps_time::gps_time_of_week_ms;
+use crate::devices::imu::output::{Measured, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::devices::imu::{Unit, believed_place};
+use crate::sensors::imu::Sample;
+use crate::time::SimTime;
+use crate::wire::sbg_ecom::{
+    EkfEuler, EkfNav, EkfQuat, ImuData, ImuShort, Log, Mag, Status, UtcTime, log,
+};
+
+/// What the unit can send, by its name in profiles, in the order it is sent.
+pub const MESSAGES: [(&str, u8); 11] = [
+    ("status", log::STATUS),
+    ("utc-time", log::UTC_TIME),
+    ("imu-data", log::IMU_DATA),
+    ("imu-short", log::IMU_SHORT),
+    ("mag", log::MAG),
+    ("ekf-euler", log::EKF_EULER),
+    ("ekf-quat", log::EKF_QUAT),
+    ("ekf-nav", log::EKF_NAV),
+    ("gps1-vel", log::GPS1_VEL),
+    ("gps1-pos", log::GPS1_POS),
+    ("gps1-hdt", log::GPS1_HDT),
+];
+
+const ACCEL_RANGE_OK: u16 = 1 << 8;
+const GYRO_RANGE_OK: u16 = 1 << 9;
+/// Above it the short log's fine unit does not reach, rad/s.
+const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
+
+/// A log about a sample in the vehicle's axes.
+pub fn log(
+    id: u8,
+    sample: &Sample,
+    m: &Measured,
+    settings: &Settings,
+    answers: &SbgAnswers,
+    unit: &Unit,
+) -> Log {
+    let clock_ns = unit.clock_ns(sample);
+    let timestamp_us = (clock_ns / 1000) as u32;
+    let attitude = ned_from_frd(sample.attitude);
+    let errors = &unit.settings.model.attitude;
+    let (level, heading) = (errors.roll_pitch_std_rad as f32, errors.heading_std_rad as f32);
+    let std_rad = [level, level, heading];
+    let healthy = answers;
+    let status = settings.solution_status(healthy.solution, unit);
+    let interval_s = m.interval_s.max(1e-9);
+    match id {
+        log::STATUS => Log::Status(Status {
+            timestamp_us,
+            general: healthy.general,
+            com_2: 0,
+            com: healthy.com,
+            aiding: healthy.aiding,
+            reserved_2: 0,
+            reserved_3: 0,
+            uptime_s: (clock_ns / 1_000_000_000) as u32,
+            cpu_percent: healthy.cpu_percent,
+        }),
+        log::UTC_TIME => utc(timestamp_us, sample.truth.at, unit, healthy.utc),
+        log::IMU_DATA => Log::ImuData(ImuData {
+            timestamp_us,
+            status: imu_status(healthy, m),
+            accel_m_s2: f32s(m.accel),
+            gyro_rad_s: f32s(m.gyro),
+            temperature_c: sample.temperature_c as f32,
+            delta_velocity_m_s2: f32s(m.delta_velocity / interval_s),
+            delta_angle_rad_s: f32s(m.delta_angle / interval_s),
+        }),
+        log::IMU_SHORT => Log::ImuShort(short(timestamp_us, sample, m, healthy)),
+        log::MAG => Log::Mag(Mag {
+            timestamp_us,
+            status: healthy.mag,
+            mag: f32s(m.mag / unit.profile.magnetic_unit_gauss),
+            accel_m_s2: f32s(m.accel),
+        }),
+        log::EKF_EULER => Log::EkfEuler(EkfEuler {
+            timestamp_us,
+            rpy_rad: f32s(roll_pitch_yaw(attitude)),
+            std_rad,
+            status,
+            declination_inclination_rad: None,
+        }),
+        log::EKF_QUAT => Log::EkfQuat(EkfQuat {
+            timestamp_us,
+            quaternion: wxyz(attitude),
+            std_rad,
+            status,
+            declination_inclination_rad: None,
+        }),
+        log::GPS1_VEL => gnss::velocity(timestamp_us, sample, unit),
+        log::GPS1_POS => gnss::position(timestamp_us, sample, settings, answers, unit),
+        log::GPS1_HDT => gnss::heading(timestamp_us, sample, settings, unit),
+        _ => {
+            let navigation = &unit.settings.model.navigation;
+            let place = believed_place(sample);
+            let velocity = sample.truth.velocity_m_s + sample.velocity_error_m_s;
+            Log::EkfNav(EkfNav {
+                timestamp_us,
+                velocity_ned_m_s: f32s(ned(velocity)),
+                velocity_std_m_s: [navigation.velocity_std_m_s as f32; 3],
+                latitude_deg: place.latitude_deg,
+                longitude_deg: place.longitude_deg,
+                altitude_m: place.height_above_sea_level_m(),
+                undulation_m: place.geoid_height_m() as f32,
+                position_std_m: [navigation.position_std_m as f32; 3],
+                status,
+            })
+        }
+    }
+}
+
+fn imu_status(healthy: &SbgAnswers, m: &Measured) -> u16 {
+    let mut status = healthy.imu;
+    if m.clipped.accel.contains(&true) {
+        status &= !ACCEL_RANGE_OK;
+    }
+    if m.clipped.gyro.contains(&true) {
+        status &= !GYRO_RANGE_OK;
+    }
+    status
+}
+
+fn short(timestamp_us: u32, sample: &Sample, m: &Measured, healthy: &SbgAnswers) -> ImuShort {
+    let is_fast = m.gyro.abs().max_element() > FINE_GYRO_MAX_RAD_S;
+    let (lsb, flag) = if is_fast {
+        (ImuShort::COARSE_GYRO_LSB, ImuShort::COARSE_GYRO)
+    } else {
+        (ImuShort::GYRO_LSB, 0)
+    };
+    ImuShort {
+        timestamp_us,
+        status: imu_status(healthy, m) | flag,
+        accel: m.accel.to_array().map(|x| (x * ImuShort::ACCEL_LSB).round() as i32),
+        gyro: m.gyro.to_array().map(|x| (x * lsb).round() as i32),
+        temperature: (sample.temperature_c * 256.0).round() as i16,
+    }
+}
+
+fn utc(timestamp_us: u32, at: SimTime, unit: &Unit, status: u16) -> Log {
+    let now = unit.epoch.civil(at);
+    Log::UtcTime(UtcTime {
+        timestamp_us,
+        status,
+        year: now.year() as u16,
+        month: now.month() as u8,
+        day: now.day() as u8,
+        hour: now.hour() as u8,
+        minute: now.minute() as u8,
+        second: now.second() as u8,
+        nanosecond: now.subsec_nanosecond(),
+        time_of_week_ms: gps_time_of_week_ms(unit.epoch.unix_ns(at).div_euclid(1_000_000)),
+        clock: [0.0; 3],
+    })
+}

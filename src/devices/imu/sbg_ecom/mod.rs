@@ -1,0 +1,251 @@
+//! SBG Ellipse: logs at divisors of a main loop of 200 Hz, and the commands of sbgECom.
+//!
+//! A setting is acknowledged, a question answered with the command's own id. Receive-only clients
+//! need none of it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`settings`] | what hosts set, and what it asks for |
+//! | [`logs`], [`gnss`] | what the unit says about a sample |
+
+mod gnss;
+mod logs;
+pub mod settings;
+
+use std::collections::BTreeMap;
+
+pub use self::logs::MESSAGES;
+use self::logs::log as log_of;
+use self::settings::Settings;
+use super::conditioning::{Conditioning, Correction};
+use super::output::Stream;
+use super::{Protocol, Unit};
+use crate::devices::imu::answers::SbgAnswers;
+use crate::sensors::imu::Sample;
+use crate::time::SimTime;
+use crate::wire::framer::Framer;
+use crate::wire::sbg_ecom::{Frame, OUTPUT_DIVISORS, SbgEcom, class, code, command, log};
+
+/// Modes of a log besides divisors: with each time pulse, with new data.
+const WITH_PULSE: u16 = 10_000;
+const WITH_NEW_DATA: u16 = 10_001;
+
+/// See the module.
+pub struct SbgUnit {
+    /// What it says when it is well.
+    answers: SbgAnswers,
+    framer: Framer<SbgEcom>,
+    /// Every how many loops each log is sent; 0: not.
+    divisors: BTreeMap<u8, u16>,
+    streams: BTreeMap<u8, Stream>,
+    is_class_on: bool,
+    settings: Settings,
+    silent_until: SimTime,
+    saved: (BTreeMap<u8, u16>, Settings),
+    sample_rate_hz: f64,
+}
+
+impl SbgUnit {
+    /// A unit with the profile's logs on.
+    pub fn new(unit: &Unit, answers: SbgAnswers) -> Self {
+        let loops = unit.divisor(unit.settings.rate_hz) as u16;
+        let is_listed = |name: &str| unit.profile.messages.iter().any(|m| m == name);
+        let divisors: BTreeMap<u8, u16> = MESSAGES
+            .iter()
+            .map(|(name, id)| (*id, if is_listed(name) { loops } else { 0 }))
+            .collect();
+        let settings = Settings::factory(&answers.stored);
+        let mut made = Self {
+            answers,
+            framer: Framer::new(SbgEcom),
+            divisors: divisors.clone(),
+            streams: BTreeMap::new(),
+            is_class_on: unit.settings.is_streaming,
+            settings: settings.clone(),
+            silent_until: SimTime::ZERO,
+            saved: (divisors, settings),
+            sample_rate_hz: f64::from(unit.profile.sample_rate_hz),
+        };
+        made.retime(unit);
+        made
+    }
+
+    fn retime(&mut self, unit: &Unit) {
+        let on = self.divisors.iter().filter(|(_, mode)| **mode > 0);
+        let wanted: Vec<(u8, u64)> =
+            on.map(|(id, mode)| (*id, self.loops(*id, *mode, unit))).collect();
+        let mut before = std::mem::take(&mut self.streams);
+        self.streams = wanted
+            .into_iter()
+            .map(|(id, loops)| {
+                let same = before.remove(&id).filter(|s| s.divisor() == loops);
+                (id, same.unwrap_or_else(|| Stream::every(loops)))
+            })
+            .collect();
+    }
+
+    /// Main loops between two logs in a mode.
+    fn loops(&self, id: u8, mode: u16, unit: &Unit) -> u64 {
+        let is_of_receiver = matches!(id, log::GPS1_VEL | log::GPS1_POS | log::GPS1_HDT);
+        let receiver = unit.divisor(self.answers.gnss_rate_hz);
+        match mode {
+            WITH_PULSE => unit.profile.sample_rate_hz.into(),
+            WITH_NEW_DATA if is_of_receiver => receiver,
+            WITH_NEW_DATA => 1,
+            // The receiver has nothing new in between.
+            divisor if is_of_receiver => receiver.max(divisor.into()),
+            divisor => divisor.into(),
+        }
+    }
+
+    fn say(unit: &mut Unit, now: SimTime, frame: &Frame) {
+        let mut bytes = Vec::new();
+        frame.emit(&mut bytes);
+        unit.reply(now, bytes);
+    }
+
+    fn on_command(&mut self, now: SimTime, frame: &Frame, unit: &mut Unit) {
+        let message = frame.message;
+        let answer = |data: Vec<u8>| Frame { message, class: class::COMMAND, data };
+        let mut restarts = false;
+        let reply = match (message, frame.data.as_slice()) {
+            (command::INFO, []) => answer(info(unit)),
+            (command::OUTPUT_CONF, &[port, id, class]) => match self.divisors.get(&id) {
+                Some(loops) if port == 0 && class == class::LOG => {
+                    answer([&[port, id, class][..], &loops.to_le_bytes()].concat())
+                }
+                _ => Frame::ack(message, code::INVALID_PARAMETER),
+            },
+            (command::OUTPUT_CONF, &[port, id, class, low, high]) => {
+                let loops = u16::from_le_bytes([low, high]);
+                let is_known = port == 0 && class == class::LOG && self.divisors.contains_key(&id);
+                let is_mode = matches!(loops, 0 | WITH_PULSE | WITH_NEW_DATA);
+                if is_known && (is_mode || OUTPUT_DIVISORS.contains(&loops)) {
+                    self.divisors.insert(id, loops);
+                    self.retime(unit);
+                    Frame::ack(message, code::NO_ERROR)
+                } else {
+                    Frame::ack(message, code::INVALID_PARAMETER)
+                }
+            }
+            (command::OUTPUT_CLASS_ENABLE, &[0, class::LOG]) => {
+                answer(vec![0, class::LOG, self.is_class_on.into()])
+            }
+            (command::OUTPUT_CLASS_ENABLE, &[0, class::LOG, on @ (0 | 1)]) => {
+                self.is_class_on = on == 1;
+                Frame::ack(message, code::NO_ERROR)
+            }
+            (command::UART_CONF, &[0]) => {
+                // Port A in main mode.
+                answer([&[0][..], &unit.port.line().baud.to_le_bytes(), &[1]].concat())
+            }
+            (command::UART_CONF, &[0, a, b, c, d, _]) => {
+                let baud = u32::from_le_bytes([a, b, c, d]);
+                if unit.profile.baud_rates.contains(&baud) {
+                    Self::say(unit, now, &Frame::ack(message, code::NO_ERROR));
+                    unit.port.change_rate(now, baud);
+                    return;
+                }
+                Frame::ack(message, code::INVALID_PARAMETER)
+            }
+            (command::SETTINGS_ACTION, &[action @ 0..=2]) => {
+                match action {
+                    1 => self.saved = (self.divisors.clone(), self.settings.clone()),
+                    2 => {
+                        let new = Self::new(unit, self.answers.clone());
+                        (self.divisors, self.settings) = new.saved.clone();
+                        self.saved = new.saved;
+                        restarts = true;
+                    }
+                    _ => restarts = true,
+                }
+                Frame::ack(message, code::NO_ERROR)
+            }
+            (_, data) => match self.settings.obey(message, data) {
+                Ok(Some(stored)) => answer(stored),
+                Ok(None) => Frame::ack(message, code::NO_ERROR),
+                Err(code) => Frame::ack(message, code),
+            },
+        };
+        Self::say(unit, now, &reply);
+        if restarts {
+            (self.divisors, self.settings) = self.saved.clone();
+            self.retime(unit);
+            self.silent_until = SimTime(now.0 + unit.profile.boot_ns);
+            unit.restart(self.silent_until);
+        }
+    }
+}
+
+/// Product code, serial number, calibration and revisions: 52 bytes, as the library reads them.
+fn info(unit: &Unit) -> Vec<u8> {
+    let identity = &unit.profile.identity;
+    let mut data = identity.model.clone().into_bytes();
+    data.resize(32, 0);
+    data.extend(identity.serial.parse::<u32>().unwrap_or(0).to_le_bytes());
+    data.extend([0; 4]);
+    let start = unit.epoch.civil(SimTime::ZERO);
+    data.extend((start.year() as u16).to_le_bytes());
+    data.extend([start.month() as u8, start.day() as u8]);
+    data.extend(revision(&identity.hardware).to_le_bytes());
+    data.extend(revision(&identity.firmware).to_le_bytes());
+    data
+}
+
+/// `2.5.1` as the library packs it: major, minor, revision, build in a byte each, from the top.
+fn revision(text: &str) -> u32 {
+    let mut numbers = text.split('.').map(|n| n.parse::<u8>().unwrap_or(0));
+    u32::from_be_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0)))
+}
+
+impl Protocol for SbgUnit {
+    fn on_sample(&mut self, sample: &Sample, unit: &mut Unit) {
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        let is_heard = self.is_class_on && sample.truth.at >= self.silent_until;
+        let usual = unit.profile.magnetic_unit_gauss;
+        let mag = self.settings.magnetometer();
+        let conditioning = Conditioning {
+            mag: Correction { offset: mag.offset * usual, ..mag },
+            user_from_sensor: self.settings.vehicle_from_sensor(),
+            ..Conditioning::NONE
+        };
+        let sample = &conditioning.apply(sample);
+        for (_, id) in MESSAGES {
+            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            let Some(measured) = stream.step(sample, dt_s, decimation) else { continue };
+            if is_heard {
+                let mut bytes = Vec::new();
+                let measured = measured.in_frd();
+                let log = log_of(id, sample, &measured, &self.settings, &self.answers, unit);
+                log.frame().emit(&mut bytes);
+                unit.report(sample, bytes);
+            }
+        }
+    }
+
+    fn on_input(&mut self, now: SimTime, bytes: &[u8], unit: &mut Unit) {
+        if now < self.silent_until {
+            return;
+        }
+        for frame in self.framer.frames(bytes) {
+            // An acknowledgement is not answered.
+            if frame.class != class::COMMAND || frame.message == command::ACK {
+                continue;
+            }
+            self.on_command(now, &frame, unit);
+            if now < self.silent_until {
+                // What came behind a reset is not heard.
+                self.framer.clear();
+                break;
+            }
+        }
+    }
+
+    fn rate_hz(&self) -> f64 {
+        let on = self.streams.values().filter(|_| self.is_class_on);
+        on.map(|stream| self.sample_rate_hz / stream.divisor() as f64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

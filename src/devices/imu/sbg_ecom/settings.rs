@@ -1,0 +1,226 @@
+//! Settings of an Ellipse: stored by command, and what they ask for.
+
+use std::collections::BTreeMap;
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::devices::imu::Unit;
+use crate::devices::imu::conditioning::Correction;
+use crate::frames::quat_from_rpy;
+use crate::wire::sbg_ecom::{code, command};
+
+/// Settings that are stored and change nothing, because no filter runs and no sensor but those of the
+/// unit is wired.
+pub const STORED_ONLY: [u8; 11] = [
+    command::INIT_PARAMETERS,
+    command::MOTION_PROFILE_ID,
+    command::AIDING_ASSIGNMENT,
+    command::MAGNETOMETER_MODEL_ID,
+    command::GNSS_1_MODEL_ID,
+    command::ODO_CONF,
+    command::ODO_LEVER_ARM,
+    command::ODO_REJECT_MODE,
+    command::SYNC_IN_CONF,
+    command::SYNC_OUT_CONF,
+    command::ADVANCED_CONF,
+];
+
+/// Bits of the solution's status.
+mod solution {
+    pub const ATTITUDE_VALID: u32 = 1 << 4;
+    pub const HEADING_VALID: u32 = 1 << 5;
+    pub const VELOCITY_VALID: u32 = 1 << 6;
+    pub const POSITION_VALID: u32 = 1 << 7;
+    pub const MAGNETOMETER_USED: u32 = 1 << 9;
+    pub const GPS1_VELOCITY_USED: u32 = 1 << 10;
+    pub const GPS1_POSITION_USED: u32 = 1 << 11;
+    pub const GPS1_HEADING_USED: u32 = 1 << 13;
+}
+
+/// A rejection mode: measurements are never used.
+const NEVER: u8 = 0;
+
+/// Pins by command: how many there are.
+const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
+
+/// What a host sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// By command and pin; 0 for commands that name none.
+    stored: BTreeMap<(u8, u8), Vec<u8>>,
+    /// Vehicle from sensor, forward, right, down.
+    vehicle_from_sensor: DQuat,
+    /// Of the magnetometer, in units of the usual field.
+    mag: Correction,
+}
+
+impl Settings {
+    /// As the factory set them: data by command.
+    pub fn factory(data: &BTreeMap<u8, Vec<u8>>) -> Self {
+        let mut stored = BTreeMap::new();
+        for (id, value) in data {
+            let pins = PINS.iter().find(|(known, _)| known == id).map_or(1, |(_, pins)| *pins);
+            stored.extend((0..pins).map(|pin| ((*id, pin), value.clone())));
+        }
+        let mut made = Self { stored, vehicle_from_sensor: DQuat::IDENTITY, mag: Correction::NONE };
+        made.vehicle_from_sensor =
+            rotation(made.raw(command::IMU_ALIGNMENT_LEVER_ARM)).unwrap_or_default();
+        made
+    }
+
+    fn raw(&self, id: u8) -> &[u8] {
+        self.stored.get(&(id, 0)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Reads or writes: the data of the answer, or none for an acknowledgement.
+    ///
+    /// # Errors
+    /// A code of [`code`].
+    pub fn obey(&mut self, id: u8, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
+        if id == command::SET_MAG_CALIB {
+            let values = floats(data);
+            if data.len() != 48 || !values.iter().all(|x| x.is_finite()) {
+                return Err(code::INVALID_FRAME);
+            }
+            let rows: [f64; 9] = std::array::from_fn(|i| values[3 + i]);
+            let matrix = DMat3::from_cols_array(&rows).transpose();
+            self.mag = Correction { matrix, offset: DVec3::from_slice(&values[..3]) };
+            return Ok(None);
+        }
+        let has_pin = PINS.iter().any(|(known, _)| *known == id);
+        let (pin, value) = match data {
+            [pin, value @ ..] if has_pin => (*pin, value),
+            [] if has_pin => return Err(code::INVALID_FRAME),
+            _ => (0, data),
+        };
+        let stored = self.stored.get_mut(&(id, pin)).ok_or(code::INVALID_PARAMETER)?;
+        if value.is_empty() {
+            let head = if has_pin { vec![pin] } else { Vec::new() };
+            return Ok(Some([&head[..], stored.as_slice()].concat()));
+        }
+        if value.len() != stored.len() {
+            return Err(code::INVALID_FRAME);
+        }
+        if !is_allowed(id, value) {
+            return Err(code::INVALID_PARAMETER);
+        }
+        stored.copy_from_slice(value);
+        match id {
+            command::IMU_ALIGNMENT_LEVER_ARM => {
+                self.vehicle_from_sensor = rotation(value).unwrap_or_default();
+            }
+            // The older command and its successor hold the same lever arm.
+            command::GNSS_1_LEVER_ARM_ALIGNMENT => {
+                self.copy_arm(value, command::GNSS_1_INSTALLATION);
+            }
+            command::GNSS_1_INSTALLATION => {
+                self.copy_arm(value, command::GNSS_1_LEVER_ARM_ALIGNMENT);
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn copy_arm(&mut self, from: &[u8], to: u8) {
+        if let Some(stored) = self.stored.get_mut(&(to, 0)) {
+            stored[..12].copy_from_slice(&from[..12]);
+        }
+    }
+
+    /// Vehicle from sensor, forward, right, down.
+    pub fn vehicle_from_sensor(&self) -> DQuat {
+        self.vehicle_from_sensor
+    }
+
+    /// Calibration of the magnetometer, in units of the usual field.
+    pub fn magnetometer(&self) -> Correction {
+        self.mag
+    }
+
+    /// From the unit to the main antenna, vehicle, metres.
+    pub fn antenna_lever_arm_m(&self) -> DVec3 {
+        let values = floats(self.raw(command::GNSS_1_INSTALLATION));
+        DVec3::new(values[0], values[1], values[2])
+    }
+
+    /// The second antenna's direction from the main one, degrees right of forward.
+    pub fn antenna_yaw_deg(&self) -> f64 {
+        floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
+    }
+
+    /// The solution's status: a measurement that is never accepted is not used, and what is less
+    /// certain than its threshold is not valid. A threshold of 0 stands for the factory's.
+    pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
+        use solution::*;
+        let mut status = healthy;
+        let reject = self.raw(command::GNSS_1_REJECT_MODES);
+        let modes = [(0, GPS1_POSITION_USED), (1, GPS1_VELOCITY_USED), (3, GPS1_HEADING_USED)];
+        for (place, bit) in modes {
+            if reject.get(place) == Some(&NEVER) {
+                status &= !bit;
+            }
+        }
+        if self.raw(command::MAGNETOMETER_REJECT_MODE).first() == Some(&NEVER) {
+            status &= !MAGNETOMETER_USED;
+        }
+        let model = &unit.settings.model;
+        let found = [
+            (model.navigation.position_std_m * 3f64.sqrt(), POSITION_VALID),
+            (model.navigation.velocity_std_m_s * 3f64.sqrt(), VELOCITY_VALID),
+            (model.attitude.roll_pitch_std_rad * 2f64.sqrt(), ATTITUDE_VALID),
+            (model.attitude.heading_std_rad, HEADING_VALID),
+        ];
+        for ((std, bit), most) in found.iter().zip(floats(self.raw(command::VALIDITY_THRESHOLDS))) {
+            if most > 0.0 && *std > most {
+                status &= !bit;
+            }
+        }
+        status
+    }
+}
+
+fn floats(data: &[u8]) -> Vec<f64> {
+    data.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect()
+}
+
+/// `x direction, y direction, misalignment roll, pitch, yaw, lever arm`: vehicle from sensor.
+fn rotation(data: &[u8]) -> Option<DQuat> {
+    // Forward, backward, left, right, up, down.
+    let direction = |id: u8| match id {
+        0 => Some(DVec3::X),
+        1 => Some(-DVec3::X),
+        2 => Some(-DVec3::Y),
+        3 => Some(DVec3::Y),
+        4 => Some(-DVec3::Z),
+        5 => Some(DVec3::Z),
+        _ => None,
+    };
+    let &[x, y, ref rest @ ..] = data else { return None };
+    let (x, y) = (direction(x)?, direction(y)?);
+    let angles = floats(rest);
+    if x.dot(y) != 0.0 || angles.len() < 3 || !angles.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    let rough = DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y)));
+    Some((quat_from_rpy(angles[0], angles[1], angles[2]) * rough).normalize())
+}
+
+/// What a setting may hold.
+fn is_allowed(id: u8, value: &[u8]) -> bool {
+    let is_finite = |from: usize| floats(&value[from..]).iter().all(|x| x.is_finite());
+    // Never, automatic, always.
+    let is_mode = |mode: &u8| *mode <= 2;
+    match id {
+        command::IMU_ALIGNMENT_LEVER_ARM => rotation(value).is_some(),
+        command::MAGNETOMETER_REJECT_MODE | command::ODO_REJECT_MODE => is_mode(&value[0]),
+        command::GNSS_1_REJECT_MODES => value.iter().all(is_mode),
+        command::GNSS_1_LEVER_ARM_ALIGNMENT | command::VALIDITY_THRESHOLDS => is_finite(0),
+        command::GNSS_1_INSTALLATION => {
+            let arms = [&value[..12], &value[13..25]];
+            arms.iter().all(|arm| floats(arm).iter().all(|x| x.is_finite())) && value[25] <= 4
+        }
+        command::ODO_LEVER_ARM => is_finite(0),
+        command::ODO_CONF => floats(&value[..4])[0] > 0.0 && value[5] <= 1,
+        _ => true,
+    }
+}

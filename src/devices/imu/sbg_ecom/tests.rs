@@ -1,0 +1,216 @@
+//! Every command of an Ellipse has its effect, or is documented as stored only.
+
+use glam::DVec3;
+
+use super::settings::STORED_ONLY;
+use crate::devices::Output;
+use crate::devices::imu::answers::SBG_SETTINGS;
+use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::frames::{GeoOrigin, Geodetic};
+use crate::wire::framer::Framer;
+use crate::wire::sbg_ecom::{Frame, Log, SbgEcom, class, code, command, log};
+
+fn frames(bench: &Bench) -> Vec<Frame> {
+    Framer::new(SbgEcom).frames(&bench.bytes())
+}
+
+/// The answer to a command, which comes within 20 ms.
+fn ask(bench: &mut Bench, message: u8, data: &[u8]) -> Frame {
+    let mut bytes = Vec::new();
+    Frame { message, class: class::COMMAND, data: data.to_vec() }.emit(&mut bytes);
+    bench.sent.clear();
+    bench.say(&bytes);
+    bench.run(20);
+    let mut answers = frames(bench).into_iter().filter(|f| f.class == class::COMMAND);
+    answers.next().expect("an answer")
+}
+
+fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
+    bench.sent.clear();
+    bench.run(ms);
+    frames(bench).into_iter().filter(|f| f.class == class::LOG).collect()
+}
+
+/// A unit that sends all its logs five times a second, at a rate that a line can carry.
+fn unit() -> Bench {
+    let mut bench = Bench::new("sbg-ellipse2d", |_, s| {
+        s.model.navigation.position_std_m = 0.5;
+        s.model.attitude.heading_std_rad = 0.001;
+    });
+    bench.truth = shaken;
+    bench.run(50);
+    for (_, id) in super::MESSAGES {
+        let answer = ask(&mut bench, command::OUTPUT_CONF, &[0, id, 0, 40, 0]);
+        assert_eq!(answer, Frame::ack(command::OUTPUT_CONF, code::NO_ERROR));
+    }
+    bench
+}
+
+fn last(stream: &[Frame], message: u8) -> Log {
+    let frame = stream.iter().rfind(|f| f.message == message).expect("the log");
+    Log::parse(frame).unwrap().unwrap()
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+fn alignment(x: u8, y: u8, misalignment: [f32; 3]) -> Vec<u8> {
+    [&[x, y][..], &floats(&misalignment), &floats(&[0.0; 3])].concat()
+}
+
+fn installation(arm: [f32; 3]) -> Vec<u8> {
+    [&floats(&arm)[..], &[1], &floats(&[1.0, 0.0, 0.0]), &[1]].concat()
+}
+
+#[derive(PartialEq)]
+enum Proof {
+    /// The stream is another one than without the command.
+    Stream,
+    /// It answers a question.
+    Answer,
+    /// Read back as written; the documents say that it is stored only.
+    StoredOnly,
+    /// The line runs at another rate.
+    Line,
+}
+
+fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
+    use Proof::{Answer, Line, StoredOnly, Stream};
+    vec![
+        (command::SETTINGS_ACTION, vec![2], Stream),
+        (command::INFO, vec![], Answer),
+        (command::OUTPUT_CONF, vec![0, log::MAG, 0, 0, 0], Stream),
+        (command::OUTPUT_CLASS_ENABLE, vec![0, 0, 0], Stream),
+        (command::UART_CONF, vec![0, 0, 0x84, 0x03, 0, 1], Line),
+        (command::IMU_ALIGNMENT_LEVER_ARM, alignment(3, 1, [0.0; 3]), Stream),
+        (command::MAGNETOMETER_REJECT_MODE, vec![0], Stream),
+        (
+            command::SET_MAG_CALIB,
+            floats(&[0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+            Stream,
+        ),
+        (command::GNSS_1_LEVER_ARM_ALIGNMENT, floats(&[1.0, 2.0, 3.0, 0.0, 0.5, 1.0]), Stream),
+        (command::GNSS_1_REJECT_MODES, vec![0, 1, 0, 1], Stream),
+        (command::GNSS_1_INSTALLATION, installation([1.0, 2.0, 3.0]), Stream),
+        (command::VALIDITY_THRESHOLDS, floats(&[0.1, 0.1, 0.1, 0.1]), Stream),
+        (command::INIT_PARAMETERS, vec![1; 28], StoredOnly),
+        (command::MOTION_PROFILE_ID, vec![2, 0, 0, 0], StoredOnly),
+        (command::AIDING_ASSIGNMENT, vec![1; 16], StoredOnly),
+        (command::MAGNETOMETER_MODEL_ID, vec![202, 0, 0, 0], StoredOnly),
+        (command::GNSS_1_MODEL_ID, vec![102, 0, 0, 0], StoredOnly),
+        (command::ODO_CONF, [&floats(&[100.0])[..], &[5, 1]].concat(), StoredOnly),
+        (command::ODO_LEVER_ARM, floats(&[1.0, 2.0, 3.0]), StoredOnly),
+        (command::ODO_REJECT_MODE, vec![2], StoredOnly),
+        (command::SYNC_IN_CONF, vec![1, 2, 5, 0, 0, 0], StoredOnly),
+        (command::SYNC_OUT_CONF, vec![0, 0, 1, 0, 1, 9, 0, 0, 0], StoredOnly),
+        (command::ADVANCED_CONF, vec![1, 0], StoredOnly),
+    ]
+}
+
+#[test]
+fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+    for (_, id, _) in SBG_SETTINGS {
+        assert!(rows().iter().any(|(row, ..)| *row == id), "{id} has no row");
+    }
+    for (id, data, proof) in rows() {
+        let [with, without] = [true, false].map(|is_said| {
+            let mut bench = unit();
+            let answer = if is_said { Some(ask(&mut bench, id, &data)) } else { None };
+            if !is_said {
+                bench.run(20);
+            }
+            let baud = bench.sent.iter().find_map(|t| match &t.output {
+                Output::Line(line) => Some(line.baud),
+                _ => None,
+            });
+            let said = stream(&mut bench, 1500);
+            (bench, answer, baud, said)
+        });
+        let (mut bench, answer, baud, said) = with;
+        let answer = answer.unwrap();
+        if proof != Proof::Answer {
+            assert_eq!(answer, Frame::ack(id, code::NO_ERROR), "{id}");
+        }
+        match proof {
+            Proof::Stream => assert_ne!(said, without.3, "{id} changes nothing"),
+            Proof::Answer => assert_eq!(answer.message, id),
+            Proof::Line => assert_eq!(baud, Some(230_400)),
+            Proof::StoredOnly => {
+                assert_eq!(said, without.3, "{id} changes the stream");
+                assert!(STORED_ONLY.contains(&id), "{id}");
+                assert!(documented_as_stored_only("SBG Ellipse2-D", &id.to_string()), "{id}");
+            }
+        }
+        if SBG_SETTINGS.iter().any(|(_, known, _)| *known == id) {
+            let has_pin = matches!(id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
+            let question = if has_pin { &data[..1] } else { &[][..] };
+            assert_eq!(ask(&mut bench, id, question).data, data, "{id}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_possible_is_refused() {
+    let mut bench = unit();
+    for (id, data, error) in [
+        // Both axes forward; a rejection mode that there is not; a pin that there is not; no
+        // sensor for this log; a command of other products.
+        (command::IMU_ALIGNMENT_LEVER_ARM, alignment(0, 1, [0.0; 3]), code::INVALID_PARAMETER),
+        (command::GNSS_1_REJECT_MODES, vec![3, 1, 0, 1], code::INVALID_PARAMETER),
+        (command::SYNC_IN_CONF, vec![2, 2, 5, 0, 0, 0], code::INVALID_PARAMETER),
+        (command::OUTPUT_CONF, vec![0, 19, 0, 40, 0], code::INVALID_PARAMETER),
+        (command::ODO_CONF, vec![0; 5], code::INVALID_FRAME),
+        (39, vec![0; 4], code::INVALID_PARAMETER),
+    ] {
+        assert_eq!(ask(&mut bench, id, &data), Frame::ack(id, error), "{id} {data:?}");
+    }
+}
+
+#[test]
+fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
+    let mut bench = unit();
+    bench.truth = truth;
+    bench.run(300);
+    // Three metres ahead, two to the right, one up; new data at the receiver's own rate.
+    ask(&mut bench, command::GNSS_1_INSTALLATION, &installation([3.0, 2.0, -1.0]));
+    for id in [log::GPS1_POS, log::GPS1_VEL, log::GPS1_HDT] {
+        let [low, high] = 10_001u16.to_le_bytes();
+        ask(&mut bench, command::OUTPUT_CONF, &[0, id, 0, low, high]);
+    }
+    let said = stream(&mut bench, 2000);
+    let count = said.iter().filter(|f| f.message == log::GPS1_POS).count();
+    assert_eq!(count, 10, "5 Hz");
+    let Log::Gps1Pos(pos) = last(&said, log::GPS1_POS) else { panic!() };
+    let height_m = pos.altitude_m + f64::from(pos.undulation_m);
+    assert!(pos.undulation_m < -25.0, "{pos:?}");
+    let unit_place = Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 100.0 };
+    let at = Geodetic {
+        latitude_deg: pos.latitude_deg,
+        longitude_deg: pos.longitude_deg,
+        altitude_m: height_m,
+    };
+    let world = GeoOrigin::new(unit_place).world_from_geodetic(at);
+    // The robot heads 60 degrees: forward is (sin 60, cos 60), right of it (cos 60, -sin 60).
+    let (sin, cos) = libm::sincos(60f64.to_radians());
+    let wanted = DVec3::new(3.0 * sin + 2.0 * cos, 3.0 * cos - 2.0 * sin, 1.0);
+    // The unit's own error is at most some half metres.
+    assert!((world - wanted).length() < 4.0, "{world} {wanted}");
+    let Log::Gps1Hdt(hdt) = last(&said, log::GPS1_HDT) else { panic!() };
+    assert!((hdt.heading_deg - 60.0).abs() < 1.0, "{hdt:?}");
+    let Log::Gps1Vel(vel) = last(&said, log::GPS1_VEL) else { panic!() };
+    // 1 m/s east.
+    assert!((vel.course_deg - 90.0).abs() < 1e-3 && (vel.velocity_ned_m_s[1] - 1.0).abs() < 1e-5);
+
+    // The sensor's x points right, its y backward.
+    let Log::ImuData(before) = last(&said, log::IMU_DATA) else { panic!() };
+    ask(&mut bench, command::IMU_ALIGNMENT_LEVER_ARM, &alignment(3, 1, [0.0; 3]));
+    bench.run(300);
+    let said = stream(&mut bench, 500);
+    let Log::ImuData(after) = last(&said, log::IMU_DATA) else { panic!() };
+    let [x, y, z] = before.accel_m_s2;
+    assert_eq!(after.accel_m_s2.map(|x| (x * 1e4).round()), [-y, x, z].map(|x| (x * 1e4).round()));
+    let Log::EkfEuler(euler) = last(&said, log::EKF_EULER) else { panic!() };
+    // The vehicle's forward is the sensor's left: 60 - 90 degrees.
+    assert!((euler.rpy_rad[2].to_degrees() + 30.0).abs() < 1.0, "{euler:?}");
+}

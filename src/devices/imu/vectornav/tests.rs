@@ -1,0 +1,328 @@
+//! Every register and command of a VN-100 has its effect, or is documented as stored only.
+
+use glam::DVec3;
+
+use super::registers::{MEASUREMENTS, STORED_ONLY};
+use crate::devices::Output;
+use crate::devices::imu::answers::VECTORNAV_REGISTERS;
+use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::wire::framer::Framer;
+use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
+
+fn request(body: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Line::new(body, Checksum::Xor).emit(&mut bytes);
+    bytes
+}
+
+/// The answer to a command, which comes within 30 ms.
+fn ask(bench: &mut Bench, body: &str) -> String {
+    let name = body.split(',').next().unwrap();
+    bench.sent.clear();
+    bench.say(&request(body));
+    bench.run(30);
+    let lines = lines(bench).into_iter();
+    let mut answers = lines.filter(|l| l.starts_with(name) || l.starts_with("VNERR"));
+    answers.next().unwrap_or_default()
+}
+
+fn frames(bench: &Bench) -> Vec<Frame> {
+    Framer::new(VectorNav).frames(&bench.bytes())
+}
+
+fn lines(bench: &Bench) -> Vec<String> {
+    let lines = frames(bench).into_iter().filter_map(|frame| match frame {
+        Frame::Line(line) => Some(line.body),
+        Frame::Packet(_) => None,
+    });
+    lines.collect()
+}
+
+/// The numbers of a register.
+fn read(bench: &mut Bench, id: u8) -> Vec<f64> {
+    let answer = ask(bench, &format!("VNRRG,{id:02}"));
+    let values = answer.split(',').skip(2).map(|x| x.parse().unwrap());
+    values.collect()
+}
+
+fn vector(values: &[f64], from: usize) -> DVec3 {
+    DVec3::from_slice(&values[from..from + 3])
+}
+
+/// Streams text at 10 Hz and 1.6 packets a second with the groups common, time, IMU and attitude.
+fn unit() -> Bench {
+    let mut bench = Bench::new("vectornav-vn100", |_, _| {});
+    bench.truth = shaken;
+    bench.run(50);
+    for body in ["VNWRG,07,10", "VNWRG,75,1,80,17,7FFF,03FF,0FFF,01FF"] {
+        assert_eq!(ask(&mut bench, body), body);
+    }
+    bench
+}
+
+/// What the unit sends by itself in some time.
+fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
+    bench.sent.clear();
+    bench.run(ms);
+    frames(bench)
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Proof {
+    /// The stream is another one than without the command.
+    Stream,
+    /// The answer tells something else than without it.
+    ReadBack,
+    /// Read back as written; the documents say that it is stored only.
+    StoredOnly,
+    /// The line runs at another rate.
+    Line,
+}
+
+/// Command, what follows it with and without it, proof.
+const ROWS: [(&str, &[&str], Proof); 33] = [
+    ("VNWRG,00,bench", &[], Proof::ReadBack),
+    ("VNWRG,05,230400", &[], Proof::Line),
+    ("VNWRG,06,30", &[], Proof::Stream),
+    ("VNWRG,07,20", &[], Proof::Stream),
+    ("VNWRG,21,1,0.5,1.8,0,0,-9.7", &[], Proof::Stream),
+    ("VNWRG,23,1,0,0,0,1,0,0,0,1,0.1,0,0", &[], Proof::Stream),
+    ("VNWRG,25,1,0,0,0,1,0,0,0,1,0.1,0,0", &[], Proof::Stream),
+    // The rotation and the gyro's bias take effect when the unit starts.
+    ("VNWRG,26,0,1,0,-1,0,0,0,0,1", &["VNWNV", "VNRST"], Proof::Stream),
+    ("VNWRG,30,3,1,0,0,1,0,1", &[], Proof::Stream),
+    ("VNWRG,32,3,0,0,0,2,1,0,100000000,0", &[], Proof::Stream),
+    ("VNWRG,33,0,0,0", &[], Proof::Stream),
+    ("VNWRG,35,1,0,1,1", &[], Proof::StoredOnly),
+    ("VNWRG,36,1,1,1,2,2,2,3,3,3", &[], Proof::StoredOnly),
+    ("VNWRG,38,1,1,1,2,2,2,3,3,3", &[], Proof::StoredOnly),
+    ("VNWRG,43,0.1,0.2,0.3", &["VNWNV", "VNRST"], Proof::Stream),
+    ("VNWRG,44,0,1,2", &[], Proof::StoredOnly),
+    ("VNWRG,50,1,2,3", &[], Proof::StoredOnly),
+    ("VNWRG,51,1,0.2,0.03", &[], Proof::StoredOnly),
+    ("VNWRG,75,1,80,01,0001", &[], Proof::Stream),
+    ("VNWRG,76,1,80,01,0001", &[], Proof::Stream),
+    ("VNWRG,77,1,80,01,0001", &[], Proof::Stream),
+    ("VNWRG,82,1,0,1,0,0", &[], Proof::Stream),
+    ("VNWRG,83,1,1,0,0,1000,2026.5,10,20,0", &[], Proof::Stream),
+    ("VNWRG,84,1,0,0,0,1,0,0,0,1,0.1,0,0", &[], Proof::Stream),
+    ("VNWRG,85,80,80,80,80,80,3,3,3,3,3", &[], Proof::Stream),
+    ("VNASY,0", &[], Proof::Stream),
+    ("VNBOM,1", &[], Proof::Stream),
+    ("VNKMD,1", &[], Proof::Stream),
+    ("VNKAD,1", &[], Proof::Stream),
+    ("VNTAR", &[], Proof::Stream),
+    ("VNSGB", &["VNWNV", "VNRST"], Proof::Stream),
+    ("VNRST", &[], Proof::Stream),
+    ("VNRFS", &[], Proof::Stream),
+];
+
+#[test]
+fn every_command_has_its_effect_or_is_documented_as_stored_only() {
+    // Register 47 is the unit's own; 33 and 75 to 77 are no texts.
+    let written =
+        |id: u8| ROWS.iter().any(|(body, ..)| body.starts_with(&format!("VNWRG,{id:02}")));
+    for (_, id, _) in VECTORNAV_REGISTERS {
+        assert!(id == 47 || written(id), "register {id} has no row");
+    }
+    for (body, after, proof) in ROWS {
+        let [with, without] = [true, false].map(|is_said| {
+            let mut bench = unit();
+            // A bias that the unit can find; a count that can be reset.
+            if body == "VNSGB" {
+                bench = Bench::new("vectornav-vn100", |_, s| s.model.gyro.bias = [0.01, 0.0, 0.0]);
+                bench.run(200);
+            }
+            if body.starts_with("VNWRG,33") {
+                ask(&mut bench, "VNWRG,32,3,0,0,0,2,1,0,100000000,0");
+            }
+            let answer = if is_said {
+                ask(&mut bench, body)
+            } else {
+                bench.sent.clear();
+                bench.run(30);
+                String::new()
+            };
+            let mut said = frames(&bench);
+            let baud = bench.sent.iter().find_map(|t| match &t.output {
+                Output::Line(line) => Some(line.baud),
+                _ => None,
+            });
+            for body in after {
+                assert_eq!(ask(&mut bench, body), *body);
+            }
+            said.extend(stream(&mut bench, 1500));
+            if !is_said {
+                said.retain(
+                    |frame| !matches!(frame, Frame::Line(l) if l.body.starts_with("VNERR")),
+                );
+            }
+            // Answers are no stream.
+            said.retain(|frame| !matches!(frame, Frame::Line(line) if line.body == answer));
+            (bench, answer, baud, said)
+        });
+        let (mut bench, answer, baud, said) = with;
+        if body != "VNBOM,1" {
+            assert_eq!(answer, body);
+        }
+        let id = body.split(',').nth(1).unwrap_or_default();
+        match proof {
+            Proof::Stream => assert_ne!(said, without.3, "{body} changes nothing"),
+            Proof::ReadBack => {}
+            Proof::Line => assert_eq!(baud, Some(230_400), "{body}"),
+            Proof::StoredOnly => {
+                assert_eq!(said, without.3, "{body} changes the stream");
+                assert!(STORED_ONLY.contains(&id.parse().unwrap()), "{body}");
+                assert!(documented_as_stored_only("VectorNav VN-100", id), "{body}");
+            }
+        }
+        if body.starts_with("VNWRG") && id != "33" {
+            let read = ask(&mut bench, &format!("VNRRG,{id}"));
+            let wanted = body.replacen("VNWRG", "VNRRG", 1);
+            // With the models on, the reference vectors are the models'.
+            assert_eq!(read, wanted, "{body}");
+        }
+    }
+}
+
+#[test]
+fn all_registers_are_read_and_what_cannot_be_is_refused() {
+    let mut bench = unit();
+    for (_, id, count) in VECTORNAV_REGISTERS {
+        assert_eq!(read(&mut bench, id).len(), count, "register {id}");
+    }
+    for (id, count) in [(33, 3), (80, 7), (239, 9), (240, 9), (54, 11)] {
+        assert_eq!(read(&mut bench, id).len(), count, "register {id}");
+    }
+    for (id, _) in MEASUREMENTS {
+        assert_eq!(ask(&mut bench, &format!("VNWRG,{id},1")), "VNERR,09", "register {id}");
+    }
+    for (body, wanted) in [
+        ("VNWRG,47,1,0,0,0,1,0,0,0,1,0,0,0", "VNERR,09"),
+        // No rotation; a frame that a unit without a position does not have; six of nine fields.
+        ("VNWRG,26,2,0,0,0,1,0,0,0,1", "VNERR,07"),
+        ("VNWRG,82,2,0,0,0,0", "VNERR,07"),
+        ("VNWRG,83,0,0,0,0,0,0", "VNERR,05"),
+        ("VNWRG,44,1,2,5", "VNERR,07"),
+        ("VNWRG,30,5,0,0,0,1,0,1", "VNERR,07"),
+        ("VNKMD", "VNERR,05"),
+        ("VNKAD,2", "VNERR,07"),
+        ("VNRRG,55", "VNERR,08"),
+    ] {
+        assert_eq!(ask(&mut bench, body), wanted, "{body}");
+    }
+}
+
+#[test]
+fn the_reference_frame_turns_all_outputs_after_a_reset() {
+    let mut bench = unit();
+    bench.truth = truth;
+    bench.run(500);
+    let before = read(&mut bench, 27);
+    // User x is the sensor's y, user y its -x.
+    ask(&mut bench, "VNWRG,26,0,1,0,-1,0,0,0,0,1");
+    bench.run(200);
+    assert_eq!(read(&mut bench, 27), before, "not before a reset");
+    ask(&mut bench, "VNWNV");
+    ask(&mut bench, "VNRST");
+    bench.run(1000);
+    let after = read(&mut bench, 27);
+    let turned = |v: DVec3| DVec3::new(v.y, -v.x, v.z);
+    for from in [3, 6, 9] {
+        let off = vector(&after, from) - turned(vector(&before, from));
+        assert!(off.length() < 2e-3, "{from}: {after:?} {before:?}");
+    }
+    // The user's forward is the sensor's right: 90 degrees more.
+    assert!((after[0] - before[0] - 90.0).abs() < 0.01, "{} {}", after[0], before[0]);
+}
+
+#[test]
+fn calibration_is_the_manuals_formula_and_biases_are_found() {
+    let biased = |_: &mut _, s: &mut crate::devices::imu::profile::ImuSettings| {
+        s.model.gyro.bias = [0.01, -0.02, 0.03];
+    };
+    let mut bench = Bench::new("vectornav-vn100", biased);
+    bench.run(500);
+    let before = read(&mut bench, 20);
+    ask(&mut bench, "VNWRG,23,2,0,0,0,1,0,0,0,1,0.1,0,0");
+    ask(&mut bench, "VNWRG,25,1,0,0,0,1,0,0,0,1,0,0.5,0");
+    bench.run(200);
+    let after = read(&mut bench, 20);
+    assert!((after[0] - 2.0 * (before[0] - 0.1)).abs() < 2e-4, "{after:?}");
+    assert!((after[4] - (before[4] - 0.5)).abs() < 2e-3, "{after:?}");
+    // The filter has found the gyro's bias: forward, right, down.
+    ask(&mut bench, "VNSGB");
+    let bias = vector(&read(&mut bench, 43), 0);
+    assert!((bias - DVec3::new(0.01, 0.02, -0.03)).length() < 1e-5, "{bias}");
+    ask(&mut bench, "VNWNV");
+    ask(&mut bench, "VNRST");
+    bench.run(1000);
+    let started = read(&mut bench, 20);
+    assert!((vector(&started, 6) - (vector(&before, 6) - bias)).length() < 1e-5, "{started:?}");
+}
+
+#[test]
+fn increments_are_integrated_between_readings() {
+    let mut bench = unit();
+    bench.truth = truth;
+    bench.run(500);
+    read(&mut bench, 80);
+    bench.run(970);
+    let delta = read(&mut bench, 80);
+    // One second between two readings, an output of the text every 100 ms.
+    assert!((delta[0] - 1.0).abs() < 0.11, "{delta:?}");
+    let rate_deg_s = DVec3::new(0.01, 0.02, -0.3) * 1f64.to_degrees();
+    let angle = vector(&delta, 1);
+    assert!((angle - rate_deg_s * delta[0]).length() < 0.01, "{delta:?}");
+    // Without gravity in north-east-down: what remains of the force of the level unit, 0.5 forward
+    // and 0.25 right of a heading of 60 degrees, less than the true gravity by some.
+    ask(&mut bench, "VNWRG,82,1,0,1,0,0");
+    read(&mut bench, 80);
+    bench.run(970);
+    let delta = read(&mut bench, 80);
+    let heading = 60f64.to_radians();
+    let (sin, cos) = libm::sincos(heading);
+    let north = 0.5 * cos - 0.25 * sin;
+    let east = 0.5 * sin + 0.25 * cos;
+    let wanted = DVec3::new(north, east, 0.0) * delta[0];
+    let found = vector(&delta, 4);
+    assert!((found - wanted).truncate().length() < 2e-3, "{found} {wanted}");
+    assert!(found.z.abs() < 0.01, "{found}");
+    // As a line of text output, every 100 ms.
+    ask(&mut bench, "VNWRG,06,30");
+    let frames = stream(&mut bench, 1000);
+    let first = frames.iter().find_map(|f| match f {
+        Frame::Line(line) if line.body.starts_with("VNDTV,+0.100000,") => Some(line),
+        _ => None,
+    });
+    assert!(first.is_some(), "{frames:?}");
+}
+
+#[test]
+fn counters_and_status_stand_behind_lines() {
+    let mut bench = unit();
+    bench.truth = truth;
+    ask(&mut bench, "VNWRG,32,3,0,0,0,2,1,7,100000000,0");
+    ask(&mut bench, "VNWRG,30,3,1,0,0,1,0,1");
+    ask(&mut bench, "VNWRG,33,0,0,0");
+    ask(&mut bench, "VNKMD,1");
+    bench.run(300);
+    bench.sent.clear();
+    bench.run(1000);
+    let counts: Vec<u32> = lines(&bench)
+        .iter()
+        .map(|line| {
+            let (head, counter) = line.rsplit_once(",T").expect("a counter");
+            assert!(head.ends_with(",S0800"), "{line}");
+            counter.parse().unwrap()
+        })
+        .collect();
+    // 100 pulses a second, ten lines a second.
+    assert!(counts.windows(2).all(|pair| pair[1] - pair[0] == 10), "{counts:?}");
+    // Outputs that wait for a pulse at the sync input never come.
+    ask(&mut bench, "VNWRG,32,5,0,0,0,0,1,0,100000000,0");
+    bench.run(100);
+    bench.sent.clear();
+    bench.run(500);
+    assert!(lines(&bench).is_empty());
+}

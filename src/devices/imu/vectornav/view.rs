@@ -1,0 +1,273 @@
+//! A sample as this family tells it, and the chain from the sensors to it.
+//!
+//! ```text
+//! sensors -> user calibration (23, 25, 84) -> reference frame (26) -> uncompensated
+//!         -> the gyro's startup bias (43) -> compensated
+//! ```
+//!
+//! Either branch may pass a moving mean (85); the filter's attitude does not (VN-100 user manual,
+//! sections 3.1.6 to 3.1.8).
+
+use glam::{DQuat, DVec3};
+
+use super::registers::{IncrementsConfig, Registers, Started};
+use crate::devices::imu::Unit;
+use crate::devices::imu::conditioning::{
+    Conditioning, MovingMean, declination_of, declination_rad, turned_clockwise,
+};
+use crate::devices::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
+use crate::sensors::imu::{Sample, earth};
+
+/// What is known at an output: forward-right-down and north-east-down.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// With the filter's compensation.
+    pub measured: Measured,
+    /// Without it.
+    pub uncompensated: Measured,
+    /// Integrated since the stream's last output.
+    pub delta: Delta,
+    /// North-east-down from body.
+    pub attitude: DQuat,
+    /// Yaw, pitch, roll, degrees.
+    pub ypr_deg: DVec3,
+    /// Inside the unit.
+    pub temperature_c: f64,
+    /// Of the air.
+    pub pressure_kpa: f64,
+    /// On the unit's clock.
+    pub time_ns: u64,
+    /// Standard deviations of yaw, pitch and roll.
+    pub yaw_pitch_roll_std_deg: [f32; 3],
+    /// What the filter takes for gravity, north, east, down.
+    pub gravity_m_s2: DVec3,
+    /// Ranges that ended, and disturbances that the host knows of.
+    pub vpe_status: u16,
+    /// Pulses of the sync output.
+    pub sync_out_count: u32,
+}
+
+impl View {
+    /// Acceleration without gravity, body.
+    pub fn true_acceleration(&self) -> DVec3 {
+        self.measured.accel + self.attitude.conjugate() * self.gravity_m_s2
+    }
+}
+
+/// What register 80 holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delta {
+    /// Over which it was integrated.
+    pub interval_s: f64,
+    /// Rotation vector, body.
+    pub angle_rad: DVec3,
+    /// In the frame that register 82 names.
+    pub velocity_m_s: DVec3,
+}
+
+/// A sample with what registers make of it; sensor axes are forward, left, up.
+#[derive(Clone, Debug)]
+pub struct Processed {
+    compensated: Sample,
+    uncompensated: Sample,
+    /// For the increments: without moving means, compensated as register 82 says.
+    integrated: Sample,
+    /// Of the filter.
+    attitude: DQuat,
+    gravity_ned_m_s2: DVec3,
+}
+
+/// The memory of the chain.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    /// Uncompensated, then compensated: field, acceleration, rate.
+    means: [[MovingMean; 3]; 2],
+    scalars: [MovingMean; 2],
+    /// What a filter would know of the gyro's bias, forward, right, down.
+    gyro_bias: Option<DVec3>,
+}
+
+/// Over which the filter finds the gyro's bias, s.
+const BIAS_TIME_S: f64 = 10.0;
+
+impl Chain {
+    /// The gyro's bias as the filter knows it, rad/s, forward, right, down.
+    pub fn gyro_bias_rad_s(&self) -> DVec3 {
+        self.gyro_bias.unwrap_or_default()
+    }
+
+    /// Follows a sample.
+    pub fn step(
+        &mut self,
+        sample: &Sample,
+        registers: &Registers,
+        started: &Started,
+        unit: &Unit,
+    ) -> Processed {
+        let effects = registers.effects();
+        let [mag, accel, gyro] = effects.corrections;
+        let conditioning =
+            Conditioning { mag, accel, gyro, user_from_sensor: started.user_from_sensor };
+        let turned =
+            Conditioning { user_from_sensor: started.user_from_sensor, ..Conditioning::NONE };
+        let heading = registers.heading_shift_rad(sample, unit);
+        let tared = Sample { attitude: turned_clockwise(sample.attitude, heading), ..*sample };
+        let raw = conditioning.apply(&tared);
+        let truth = turned.apply(&Sample {
+            gyro: crate::sensors::imu::errors::Reading {
+                value: sample.truth.angular_rate_rad_s,
+                ..sample.gyro
+            },
+            ..*sample
+        });
+        self.learn_bias(frd(raw.gyro.value - truth.gyro.value), unit.dt_s());
+        let bias = frd(started.gyro_bias_rad_s);
+        let mut compensated = raw;
+        compensated.gyro.value -= bias;
+        let mut integrated = raw;
+        if effects.increments.with_bias {
+            integrated.gyro.value -= bias;
+        }
+        let mut uncompensated = raw;
+        let [mag, accel, gyro, temperature, pressure] = effects.filters;
+        for (place, branch) in [&mut uncompensated, &mut compensated].into_iter().enumerate() {
+            let readings = [&mut branch.mag, &mut branch.accel, &mut branch.gyro];
+            let filters = readings.into_iter().zip([mag, accel, gyro]);
+            for ((reading, filter), mean) in filters.zip(&mut self.means[place]) {
+                let window = if filter.acts_on(place) { filter.window } else { 0 };
+                reading.value = mean.step(reading.value, window);
+            }
+        }
+        let scalars = [sample.temperature_c, sample.pressure_pa];
+        let mut passed = scalars;
+        for (place, filter) in [temperature, pressure].into_iter().enumerate() {
+            let window = if filter.mode > 0 { filter.window } else { 0 };
+            passed[place] = self.scalars[place].step(DVec3::X * scalars[place], window).x;
+        }
+        (compensated.temperature_c, compensated.pressure_pa) = (passed[0], passed[1]);
+        Processed {
+            attitude: raw.attitude,
+            compensated,
+            uncompensated,
+            integrated,
+            gravity_ned_m_s2: registers.gravity(sample),
+        }
+    }
+
+    fn learn_bias(&mut self, error: DVec3, dt_s: f64) {
+        let share = 1.0 - libm::exp(-dt_s / BIAS_TIME_S);
+        let bias = self.gyro_bias.get_or_insert(error);
+        *bias += (error - *bias) * share;
+    }
+}
+
+/// Integrates rate and force over the interval of a stream.
+#[derive(Clone, Debug, Default)]
+pub struct Increments {
+    gathered: Gathered,
+    /// Force in north-east-down, and gravity in body axes, times samples.
+    force_ned: DVec3,
+    gravity_body: DVec3,
+    gravity_ned: DVec3,
+}
+
+impl Increments {
+    /// Adds a sample.
+    pub fn step(&mut self, now: &Processed) {
+        self.gathered.add(&now.integrated);
+        let attitude = ned_from_frd(now.attitude);
+        self.force_ned += attitude * frd(now.integrated.accel.value);
+        self.gravity_body += attitude.conjugate() * now.gravity_ned_m_s2;
+        self.gravity_ned += now.gravity_ned_m_s2;
+    }
+
+    /// What came together; starts again.
+    pub fn take(&mut self, now: &Processed, config: IncrementsConfig, unit: &Unit) -> Delta {
+        let dt_s = unit.dt_s();
+        let body = self.gathered.take(&now.integrated, dt_s, unit.profile.decimation).in_frd();
+        let (mut velocity, gravity) = if config.in_ned {
+            (self.force_ned * dt_s, self.gravity_ned * dt_s)
+        } else {
+            (body.delta_velocity, self.gravity_body * dt_s)
+        };
+        if config.without_gravity {
+            velocity += gravity;
+        }
+        *self = Self::default();
+        Delta { interval_s: body.interval_s, angle_rad: body.delta_angle, velocity_m_s: velocity }
+    }
+}
+
+/// A stream of views.
+#[derive(Clone, Debug)]
+pub struct ViewStream {
+    compensated: Stream,
+    uncompensated: Stream,
+    increments: Increments,
+}
+
+impl ViewStream {
+    /// A view every `divisor` samples.
+    pub fn every(divisor: u64) -> Self {
+        Self {
+            compensated: Stream::every(divisor),
+            uncompensated: Stream::every(divisor),
+            increments: Increments::default(),
+        }
+    }
+
+    /// Samples between two views.
+    pub fn divisor(&self) -> u64 {
+        self.compensated.divisor()
+    }
+
+    /// Adds a sample; the view if there is an output now.
+    pub fn step(
+        &mut self,
+        now: &Processed,
+        registers: &Registers,
+        tare: DQuat,
+        unit: &Unit,
+    ) -> Option<View> {
+        let (dt_s, decimation) = (unit.dt_s(), unit.profile.decimation);
+        self.increments.step(now);
+        let uncompensated = self.uncompensated.step(&now.uncompensated, dt_s, decimation);
+        let measured = self.compensated.step(&now.compensated, dt_s, decimation)?.in_frd();
+        let attitude = (tare * ned_from_frd(now.attitude)).normalize();
+        let rpy = roll_pitch_yaw(attitude);
+        let errors = &unit.settings.model.attitude;
+        let deg = |rad: f64| rad.to_degrees() as f32;
+        let level = deg(errors.roll_pitch_std_rad);
+        Some(View {
+            uncompensated: uncompensated.map_or(measured, Measured::in_frd),
+            delta: self.increments.take(now, registers.effects().increments, unit),
+            attitude,
+            ypr_deg: DVec3::new(rpy.z, rpy.y, rpy.x) * 1f64.to_degrees(),
+            temperature_c: now.compensated.temperature_c,
+            pressure_kpa: now.compensated.pressure_pa / 1000.0,
+            time_ns: unit.clock_ns(&now.compensated),
+            yaw_pitch_roll_std_deg: [deg(errors.heading_std_rad), level, level],
+            gravity_m_s2: now.gravity_ned_m_s2,
+            vpe_status: registers.vpe_status(&measured),
+            sync_out_count: registers.sync_out_count,
+            measured,
+        })
+    }
+}
+
+impl Registers {
+    /// By how much more the heading counts than the sample's, clockwise, rad: the difference
+    /// between the declination of the reference that the host has set and the true one.
+    fn heading_shift_rad(&self, sample: &Sample, unit: &Unit) -> f64 {
+        let Some(reference) = self.effects().magnetic_reference else { return 0.0 };
+        let counts_from_magnetic = unit.settings.model.attitude.heading_is_magnetic;
+        let to_magnetic = if counts_from_magnetic { 0.0 } else { -declination_rad(sample) };
+        to_magnetic + declination_of(DVec3::new(reference.y, reference.x, -reference.z))
+    }
+
+    /// What the filter takes for gravity, north, east, down: the true one until a host sets another.
+    fn gravity(&self, sample: &Sample) -> DVec3 {
+        let true_gravity = || DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
+        self.effects().gravity_reference.map_or_else(true_gravity, |force| -force)
+    }
+}

@@ -1,0 +1,142 @@
+//! Items of MTData2: what the unit says about a sample.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::devices::imu::Unit;
+use crate::devices::imu::gps_time::gps_time_of_week_ms;
+use crate::devices::imu::output::{Measured, positive};
+use crate::frames::{Geodetic, rpy_from_quat};
+use crate::sensors::imu::{Sample, earth};
+use crate::time::{Epoch, SimTime};
+use crate::wire::xbus::{Item, LocalFrame, Xdi};
+
+/// What the unit can send, by its name in profiles.
+pub const MESSAGES: [(&str, Xdi); 18] = [
+    ("packet-counter", Xdi::PACKET_COUNTER),
+    ("utc-time", Xdi::UTC_TIME),
+    ("itow", Xdi::ITOW),
+    ("sample-time-fine", Xdi::SAMPLE_TIME_FINE),
+    ("sample-time-coarse", Xdi::SAMPLE_TIME_COARSE),
+    ("temperature", Xdi::TEMPERATURE),
+    ("quaternion", Xdi::QUATERNION),
+    ("rotation-matrix", Xdi::ROTATION_MATRIX),
+    ("euler", Xdi::EULER),
+    ("pressure", Xdi::PRESSURE),
+    ("delta-v", Xdi::DELTA_V),
+    ("acceleration", Xdi::ACCELERATION),
+    ("free-acceleration", Xdi::FREE_ACCELERATION),
+    ("rate-of-turn", Xdi::RATE_OF_TURN),
+    ("delta-q", Xdi::DELTA_Q),
+    ("magnetic-field", Xdi::MAGNETIC_FIELD),
+    ("status-byte", Xdi::STATUS_BYTE),
+    ("status-word", Xdi::STATUS_WORD),
+];
+
+/// Ticks a second of the fine sample time.
+const FINE_TICKS_HZ: u64 = 10_000;
+
+/// A sample and what the unit makes of it.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// In the object's axes, without the gyro's bias.
+    pub sample: Sample,
+    /// The local frame, as the host has turned it, from the object.
+    pub attitude: DQuat,
+    /// On the unit's clock.
+    pub clock_ns: u64,
+    /// Of messages.
+    pub counter: u16,
+    /// By which the host has set UTC forward.
+    pub utc_ahead_ns: i128,
+    /// Where the host has said that the unit is.
+    pub told_place: Option<Geodetic>,
+    /// 3 while the gyro's bias is found, 2 when the unit turned meanwhile, 0 otherwise.
+    pub no_rotation: u32,
+}
+
+/// The epoch of a clock that the host has set forward.
+fn epoch_ahead(unit: &Unit, ahead_ns: i128) -> Epoch {
+    let start = unit.epoch.unix_ns(SimTime::ZERO) + ahead_ns;
+    jiff::Timestamp::from_nanosecond(start).map_or(unit.epoch, Epoch::new)
+}
+
+/// UTC in 12 bytes: ns, year, month, day, hour, minute, second, all valid.
+pub fn utc(unit: &Unit, at: SimTime, ahead_ns: i128) -> Vec<u8> {
+    let epoch = epoch_ahead(unit, ahead_ns);
+    let now = epoch.civil(at);
+    let mut data = (now.subsec_nanosecond() as u32).to_be_bytes().to_vec();
+    data.extend((now.year() as u16).to_be_bytes());
+    data.extend([now.month(), now.day(), now.hour(), now.minute(), now.second()].map(|x| x as u8));
+    data.push(0x07);
+    data
+}
+
+/// Takes east-north-up to a local frame.
+fn local_from_enu(frame: LocalFrame) -> DQuat {
+    const H: f64 = std::f64::consts::FRAC_1_SQRT_2;
+    match frame {
+        LocalFrame::Enu => DQuat::IDENTITY,
+        LocalFrame::Ned => DQuat::from_xyzw(H, H, 0.0, 0.0),
+        LocalFrame::Nwu => DQuat::from_xyzw(0.0, 0.0, -H, H),
+    }
+}
+
+/// One item about a sample.
+pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
+    let sample = &now.sample;
+    let raw = |data: Vec<u8>| Item { xdi, data };
+    let reals = |values: &[f64]| Item::of_reals(xdi, values);
+    let to_local = local_from_enu(xdi.frame().unwrap_or(LocalFrame::Enu));
+    let q = positive(to_local * now.attitude);
+    match xdi.what() {
+        Xdi::TEMPERATURE => reals(&[sample.temperature_c]),
+        Xdi::UTC_TIME => raw(utc(unit, sample.truth.at, now.utc_ahead_ns)),
+        Xdi::PACKET_COUNTER => raw(now.counter.to_be_bytes().to_vec()),
+        Xdi::ITOW => {
+            let ms = (unit.epoch.unix_ns(sample.truth.at) + now.utc_ahead_ns).div_euclid(1_000_000);
+            raw((gps_time_of_week_ms(ms)).to_be_bytes().to_vec())
+        }
+        Xdi::SAMPLE_TIME_FINE => {
+            let ticks = u128::from(now.clock_ns) * u128::from(FINE_TICKS_HZ) / 1_000_000_000;
+            raw((ticks as u32).to_be_bytes().to_vec())
+        }
+        Xdi::SAMPLE_TIME_COARSE => {
+            raw(((now.clock_ns / 1_000_000_000) as u32).to_be_bytes().to_vec())
+        }
+        Xdi::QUATERNION => reals(&[q.w, q.x, q.y, q.z]),
+        Xdi::ROTATION_MATRIX => reals(&DMat3::from_quat(q).to_cols_array()),
+        Xdi::EULER => {
+            let (roll, pitch, yaw) = rpy_from_quat(q);
+            reals(&[roll.to_degrees(), pitch.to_degrees(), yaw.to_degrees()])
+        }
+        Xdi::PRESSURE => raw((sample.pressure_pa.round() as u32).to_be_bytes().to_vec()),
+        Xdi::DELTA_V => reals(&m.delta_velocity.to_array()),
+        Xdi::ACCELERATION => reals(&m.accel.to_array()),
+        Xdi::FREE_ACCELERATION => {
+            let place = now.told_place.unwrap_or(sample.truth.place);
+            let gravity = DVec3::Z * earth::normal_gravity_m_s2(&place);
+            let free = now.attitude * m.accel - gravity;
+            reals(&(to_local * free).to_array())
+        }
+        Xdi::RATE_OF_TURN => reals(&m.gyro.to_array()),
+        Xdi::DELTA_Q => {
+            let angle = m.delta_angle.length();
+            let axis = if angle > 0.0 { m.delta_angle / angle } else { DVec3::X };
+            let q = crate::frames::quat_about(axis, angle);
+            reals(&[q.w, q.x, q.y, q.z])
+        }
+        Xdi::MAGNETIC_FIELD => reals(&(m.mag / unit.profile.magnetic_unit_gauss).to_array()),
+        Xdi::STATUS_BYTE => raw(vec![status(m, now.no_rotation) as u8]),
+        _ => raw(status(m, now.no_rotation).to_be_bytes().to_vec()),
+    }
+}
+
+/// Self test passed, filter valid, bits 3 and 4 the update without rotation, ranges that ended: bits 8
+/// to 16 accelerometer, gyro and magnetometer x, y, z; bit 19 any of them.
+fn status(m: &Measured, no_rotation: u32) -> u32 {
+    let axes = [m.clipped.accel, m.clipped.gyro, m.clipped.mag];
+    let bits = axes.iter().flatten().enumerate();
+    let clipped = bits.fold(0u32, |word, (bit, on)| word | u32::from(*on) << (8 + bit));
+    let any = u32::from(clipped != 0) << 19;
+    0x3 | no_rotation << 3 | clipped | any
+}

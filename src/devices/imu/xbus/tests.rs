@@ -1,0 +1,269 @@
+//! Every message that an MTi acknowledges has its effect, or is documented as stored only.
+
+use glam::{DQuat, DVec3};
+
+use super::STORED_ONLY;
+use crate::devices::Output;
+use crate::devices::imu::answers::XBUS_SETTINGS;
+use crate::devices::imu::tests::{Bench, documented_as_stored_only, truth};
+use crate::sensors::imu::InertialTruth;
+use crate::time::SimTime;
+use crate::wire::framer::Framer;
+use crate::wire::xbus::{Item, Message, OutputItem, Xbus, Xdi, error, mid};
+
+/// The answer to a message, which comes within 20 ms.
+fn ask(bench: &mut Bench, id: u8, data: &[u8]) -> Message {
+    let mut bytes = Vec::new();
+    Message::new(id, data).emit(&mut bytes);
+    bench.sent.clear();
+    bench.say(&bytes);
+    bench.run(20);
+    let mut answers = messages(bench).into_iter().filter(|m| m.mid != mid::MT_DATA2);
+    answers.next().expect("an answer")
+}
+
+fn messages(bench: &Bench) -> Vec<Message> {
+    Framer::new(Xbus).frames(&bench.bytes())
+}
+
+/// A unit in configuration that sends everything ten times a second when it measures.
+fn unit() -> Bench {
+    let mut bench = Bench::new("xsens-mti30", |_, _| {});
+    bench.run(50);
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    let list: Vec<OutputItem> =
+        super::MESSAGES.iter().map(|(_, xdi)| OutputItem { xdi: *xdi, rate_hz: 10 }).collect();
+    let data = OutputItem::emit_all(&list);
+    assert_eq!(ask(&mut bench, mid::SET_OUTPUT_CONFIGURATION, &data).mid, 0xc1);
+    bench
+}
+
+/// What the unit measures in some time.
+fn stream(bench: &mut Bench, ms: u64) -> Vec<Message> {
+    ask(bench, mid::GO_TO_MEASUREMENT, &[]);
+    bench.sent.clear();
+    bench.run(ms);
+    messages(bench).into_iter().filter(|m| m.mid == mid::MT_DATA2).collect()
+}
+
+fn items(message: &Message) -> Vec<Item> {
+    Item::parse_all(&message.data).unwrap()
+}
+
+fn values(stream: &[Message], xdi: Xdi) -> Vec<f64> {
+    let item = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == xdi).unwrap();
+    item.reals().unwrap()
+}
+
+fn vector(stream: &[Message], xdi: Xdi) -> DVec3 {
+    DVec3::from_slice(&values(stream, xdi))
+}
+
+fn quaternion(which: u8, q: DQuat) -> Vec<u8> {
+    let numbers = [q.w, q.x, q.y, q.z].map(|x| (x as f32).to_be_bytes());
+    [&[which][..], &numbers.concat()].concat()
+}
+
+#[derive(PartialEq)]
+enum Proof {
+    /// The stream is another one than without the message.
+    Stream,
+    /// It answers a question.
+    Answer,
+    /// Read back as written; the documents say that it is stored only.
+    StoredOnly,
+    /// The line runs at another rate after a reset.
+    Line,
+    /// The unit stays in configuration after a reset.
+    StaysInConfiguration,
+}
+
+fn rows() -> Vec<(u8, Vec<u8>, Proof)> {
+    use Proof::{Answer, Line, StaysInConfiguration, StoredOnly, Stream};
+    let quarter = DQuat::from_rotation_z(0.5);
+    let utc = vec![0, 0, 0, 0, 0x07, 0xd0, 1, 2, 3, 4, 5, 7];
+    let place = [60.0f64, 20.0, 4000.0].map(f64::to_be_bytes).concat();
+    let one = OutputItem { xdi: Xdi::EULER, rate_hz: 20 };
+    vec![
+        (mid::REQ_DID, vec![], Answer),
+        (mid::REQ_PRODUCT_CODE, vec![], Answer),
+        (mid::REQ_FW_REV, vec![], Answer),
+        (mid::REQ_HARDWARE_VERSION, vec![], Answer),
+        (mid::REQ_CONFIGURATION, vec![], Answer),
+        (mid::REQ_AVAILABLE_PROFILES, vec![], Answer),
+        (mid::RUN_SELFTEST, vec![], Answer),
+        (mid::SET_OUTPUT_CONFIGURATION, OutputItem::emit_all(&[one]), Stream),
+        (mid::RESTORE_FACTORY_DEF, vec![], Stream),
+        (mid::SET_NO_ROTATION, vec![0, 2], Stream),
+        (mid::RESET_ORIENTATION, vec![0, 1], Stream),
+        (mid::SET_UTC_TIME, utc, Stream),
+        (mid::SET_ALIGNMENT_ROTATION, quaternion(0, quarter), Stream),
+        (mid::SET_ALIGNMENT_ROTATION, quaternion(1, quarter), Stream),
+        (mid::SET_LAT_LON_ALT, place, Stream),
+        (mid::SET_BAUDRATE, vec![0x01], Line),
+        (mid::SET_OPTION_FLAGS, vec![0, 0, 0, 2, 0, 0, 0, 0], StaysInConfiguration),
+        (mid::SET_PERIOD, vec![4, 0], StoredOnly),
+        (mid::SET_FILTER_PROFILE, vec![0, 43], StoredOnly),
+        (mid::SET_LOCATION_ID, vec![1, 2], StoredOnly),
+        (mid::SET_STRING_OUTPUT_TYPE, vec![0, 1], StoredOnly),
+        (mid::SET_OUTPUT_MODE, vec![0, 2], StoredOnly),
+        (mid::SET_OUTPUT_SETTINGS, vec![0, 0, 0, 1], StoredOnly),
+        (mid::SET_ERROR_MODE, vec![0, 2], StoredOnly),
+        (mid::SET_SYNC_SETTINGS, vec![3; 12], StoredOnly),
+    ]
+}
+
+#[test]
+fn every_message_has_its_effect_or_is_documented_as_stored_only() {
+    for (_, id, _) in XBUS_SETTINGS {
+        assert!(rows().iter().any(|(row, ..)| *row == id), "{id:02x} has no row");
+    }
+    for (id, data, proof) in rows() {
+        let [with, without] = [true, false].map(|is_said| {
+            let mut bench = unit();
+            // A latest sample is there.
+            bench.run(100);
+            let answer = if is_said { Some(ask(&mut bench, id, &data)) } else { None };
+            if !is_said {
+                bench.run(20);
+            }
+            let said = stream(&mut bench, 500);
+            (bench, answer, said)
+        });
+        let (mut bench, answer, said) = with;
+        let answer = answer.unwrap();
+        assert_eq!(answer.mid, id + 1, "{id:02x}: {answer:?}");
+        match proof {
+            Proof::Stream => assert_ne!(said, without.2, "{id:02x} changes nothing"),
+            Proof::Answer => assert!(!answer.data.is_empty(), "{id:02x}"),
+            Proof::StoredOnly => {
+                assert_eq!(said, without.2, "{id:02x} changes the stream");
+                assert!(STORED_ONLY.contains(&id), "{id:02x}");
+                assert!(
+                    documented_as_stored_only("Xsens MTi-30", &format!("0x{id:02X}")),
+                    "{id:02x}"
+                );
+                ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+                assert_eq!(ask(&mut bench, id, &[]).data, data, "{id:02x}");
+            }
+            Proof::Line => {
+                bench.sent.clear();
+                ask(&mut bench, mid::RESET, &[]);
+                bench.run(600);
+                let baud = bench.sent.iter().find_map(|t| match &t.output {
+                    Output::Line(line) => Some(line.baud),
+                    _ => None,
+                });
+                // Resets are heard in measurement too.
+                assert_eq!(baud, Some(230_400));
+            }
+            Proof::StaysInConfiguration => {
+                ask(&mut bench, mid::RESET, &[]);
+                bench.sent.clear();
+                bench.run(2000);
+                let after = messages(&bench);
+                assert_eq!(after, [Message::new(mid::WAKE_UP, [])]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_possible_is_refused() {
+    let mut bench = unit();
+    for (id, data) in [
+        // No such profile; no rotation; no such day; no such place; no such reset.
+        (mid::SET_FILTER_PROFILE, vec![0, 99]),
+        (mid::SET_ALIGNMENT_ROTATION, quaternion(0, DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0))),
+        (mid::SET_ALIGNMENT_ROTATION, vec![2]),
+        (mid::SET_UTC_TIME, vec![0, 0, 0, 0, 0x07, 0xd0, 13, 2, 3, 4, 5, 7]),
+        (mid::SET_LAT_LON_ALT, [91.0f64, 0.0, 0.0].map(f64::to_be_bytes).concat()),
+        (mid::RESET_ORIENTATION, vec![0, 2]),
+        (mid::SET_NO_ROTATION, vec![1]),
+    ] {
+        let answer = ask(&mut bench, id, &data);
+        assert_eq!(answer, Message::new(mid::ERROR, [error::PARAMETER]), "{id:02x}");
+    }
+    assert_eq!(ask(&mut bench, mid::SET_FILTER_PROFILE, &[]).data, [0, 39], "it stays");
+}
+
+#[test]
+fn utc_is_what_the_host_sets() {
+    let mut bench = unit();
+    // 2000-02-29T23:59:59.5: a tenth of a second short of March.
+    let utc = [0x1d, 0xcd, 0x65, 0x00, 0x07, 0xd0, 2, 29, 23, 59, 59, 7];
+    ask(&mut bench, mid::SET_UTC_TIME, &utc);
+    let read = ask(&mut bench, mid::SET_UTC_TIME, &[]).data;
+    assert_eq!(read[4..11], utc[4..11]);
+    let stream = stream(&mut bench, 1000);
+    let item = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == Xdi::UTC_TIME).unwrap();
+    assert_eq!(item.data[4..11], [0x07, 0xd0, 3, 1, 0, 0, 0]);
+    let tow = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == Xdi::ITOW).unwrap();
+    // The first of March 2000 was a Wednesday, three days after Sunday; GPS is 18 s ahead here.
+    let ms = u32::from_be_bytes(tow.data.try_into().unwrap());
+    assert!((ms / 1000).abs_diff(3 * 86_400 + 18) <= 1, "{ms}");
+}
+
+#[test]
+fn alignment_rotates_and_resets_point_north() {
+    let mut bench = unit();
+    let before = stream(&mut bench, 300);
+    let [force, rate] = [Xdi::ACCELERATION, Xdi::RATE_OF_TURN].map(|xdi| vector(&before, xdi));
+    let yaw = |stream: &[Message]| vector(stream, Xdi::EULER).z;
+    // The heading counts from magnetic north; only differences are looked at.
+    let more = |stream: &[Message]| (yaw(stream) - yaw(&before) + 540.0).rem_euclid(360.0) - 180.0;
+    // Object from sensor: a quarter turn to the left takes x to y.
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    let quarter = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
+    ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(0, quarter));
+    let read = ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &[1]).data;
+    assert_eq!(read, quaternion(1, DQuat::IDENTITY), "the other rotation is its own");
+    let turned = stream(&mut bench, 300);
+    assert!((vector(&turned, Xdi::ACCELERATION) - quarter * force).length() < 1e-5);
+    assert!((vector(&turned, Xdi::RATE_OF_TURN) - quarter * rate).length() < 1e-6);
+    assert!((more(&turned) + 90.0).abs() < 1e-3, "{}", more(&turned));
+    // The local frame turns orientations alone.
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, quarter));
+    let local = stream(&mut bench, 300);
+    assert!(more(&local).abs() < 1e-3, "{}", more(&local));
+    assert!((vector(&local, Xdi::ACCELERATION) - quarter * force).length() < 1e-5);
+    // A reset of the heading, in measurement.
+    ask(&mut bench, mid::GO_TO_CONFIG, &[]);
+    ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, DQuat::IDENTITY));
+    ask(&mut bench, mid::GO_TO_MEASUREMENT, &[]);
+    assert_eq!(ask(&mut bench, mid::RESET_ORIENTATION, &[0, 1]).mid, 0xa5);
+    assert!(yaw(&stream(&mut bench, 300)).abs() < 1e-3);
+}
+
+fn at_rest_with_bias(at: SimTime) -> InertialTruth {
+    let mut made = truth(at);
+    made.angular_rate_rad_s = DVec3::ZERO;
+    made
+}
+
+#[test]
+fn the_bias_of_a_unit_at_rest_is_found() {
+    let biased = |_: &mut _, s: &mut crate::devices::imu::profile::ImuSettings| {
+        s.model.gyro.bias = [0.01, -0.02, 0.03];
+    };
+    let mut bench = Bench::new("xsens-mti30", biased);
+    bench.truth = at_rest_with_bias;
+    bench.run(200);
+    let status = |stream: &[Message]| {
+        let item = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == Xdi::STATUS_WORD);
+        u32::from_be_bytes(item.unwrap().data.try_into().unwrap()) >> 3 & 3
+    };
+    assert!(vector(&stream(&mut bench, 200), Xdi::RATE_OF_TURN).length() > 0.03);
+    ask(&mut bench, mid::SET_NO_ROTATION, &[0, 2]);
+    assert_eq!(status(&stream(&mut bench, 200)), 3);
+    bench.run(2000);
+    let after = stream(&mut bench, 200);
+    assert_eq!(status(&after), 0);
+    assert!(vector(&after, Xdi::RATE_OF_TURN).length() < 1e-6);
+    // A unit that turns is told so.
+    bench.truth = truth;
+    bench.run(100);
+    ask(&mut bench, mid::SET_NO_ROTATION, &[0, 1]);
+    assert_eq!(status(&stream(&mut bench, 1500)), 2);
+}
