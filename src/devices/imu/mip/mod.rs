@@ -13,6 +13,7 @@
 //! | [`filter_commands`] | commands of the filter that are no settings |
 //! | [`estimator`] | the estimation filter as hosts see it |
 //! | [`fields`] | fields of data |
+//! | [`identity`] | who the unit says it is |
 //!
 //! A sample passes the user's biases and iron compensation (sensor axes), then the rotation to the
 //! vehicle, then the low-passes.
@@ -21,6 +22,7 @@ pub mod commands;
 mod estimator;
 mod fields;
 mod filter_commands;
+mod identity;
 mod low_pass;
 pub mod settings;
 mod state;
@@ -31,6 +33,7 @@ use glam::DVec3;
 use self::commands::{COMMANDS, VEHICLE, base, dm, function};
 pub use self::fields::DATA as MESSAGES;
 use self::fields::{DATA, Moment, field};
+use self::identity::{device_info, range};
 use self::low_pass::Filters;
 use self::settings::{Memory, SETTINGS, Values};
 use self::state::{LowPass, MipSettings};
@@ -424,33 +427,6 @@ impl MipUnit {
             sample: conditioned,
         }
     }
-}
-
-/// The range of a sensor in the unit of the command: g, degrees/s, gauss.
-fn range(sensor: u8, unit: &Unit) -> Result<f64, u8> {
-    let model = &unit.profile.defaults.model;
-    match sensor {
-        1 => Ok(model.accel.range / earth::STANDARD_GRAVITY_M_S2),
-        2 => Ok(model.gyro.range.to_degrees()),
-        3 => Ok(model.mag.range),
-        _ => Err(reply::BAD_PARAMETER),
-    }
-}
-
-/// Firmware version and five names of 16 characters, right-justified: 82 bytes.
-fn device_info(unit: &Unit) -> Vec<u8> {
-    let identity = &unit.profile.identity;
-    let mut numbers = identity.firmware.split('.').map(|n| n.parse::<u16>().unwrap_or(0));
-    let mut next = || numbers.next().unwrap_or(0);
-    // 1126 is 1.1.26.
-    let version = next().wrapping_mul(1000).wrapping_add(next().wrapping_mul(100));
-    let version = version.wrapping_add(next());
-    let (name, number) = identity.model.split_once('/').unwrap_or((&identity.model, ""));
-    let mut data = version.to_be_bytes().to_vec();
-    for text in [name, number, &identity.serial, "", &identity.hardware] {
-        data.extend(format!("{text:>16.16}").into_bytes());
-    }
-    data
 }
 
 impl Protocol for MipUnit {

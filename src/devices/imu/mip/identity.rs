@@ -1,0 +1,35 @@
+//! Who the unit says it is, and what its sensors reach.
+
+use crate::devices::imu::Unit;
+use crate::sensors::imu::earth;
+use crate::wire::mip::reply;
+
+/// The range of a sensor in the unit of the command: g, degrees/s, gauss.
+///
+/// # Errors
+/// A code of [`reply`] for sensors that there are not.
+pub fn range(sensor: u8, unit: &Unit) -> Result<f64, u8> {
+    let model = &unit.profile.defaults.model;
+    match sensor {
+        1 => Ok(model.accel.range / earth::STANDARD_GRAVITY_M_S2),
+        2 => Ok(model.gyro.range.to_degrees()),
+        3 => Ok(model.mag.range),
+        _ => Err(reply::BAD_PARAMETER),
+    }
+}
+
+/// Firmware version and five names of 16 characters, right-justified: 82 bytes.
+pub fn device_info(unit: &Unit) -> Vec<u8> {
+    let identity = &unit.profile.identity;
+    let mut numbers = identity.firmware.split('.').map(|n| n.parse::<u16>().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    // 1126 is 1.1.26.
+    let version = next().wrapping_mul(1000).wrapping_add(next().wrapping_mul(100));
+    let version = version.wrapping_add(next());
+    let (name, number) = identity.model.split_once('/').unwrap_or((&identity.model, ""));
+    let mut data = version.to_be_bytes().to_vec();
+    for text in [name, number, &identity.serial, "", &identity.hardware] {
+        data.extend(format!("{text:>16.16}").into_bytes());
+    }
+    data
+}
