@@ -6,14 +6,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`commands`] | descriptors of commands |
-//! | [`settings`] | values that are written, read, saved, loaded and reset by one rule |
-//! | [`streams`] | formats, streams on and off |
-//! | [`low_pass`] | the filters of scaled quantities |
-//! | [`filter_commands`] | commands of the filter that are no settings |
-//! | [`estimator`] | the estimation filter as hosts see it |
-//! | [`fields`] | fields of data |
-//! | [`identity`] | who the unit says it is |
+//! | `commands` | descriptors of commands |
+//! | `settings` | values that are written, read, saved, loaded and reset by one rule |
+//! | `streams` | formats, streams on and off |
+//! | `low_pass` | the filters of scaled quantities |
+//! | `filter_commands` | commands of the filter that are no settings |
+//! | `estimator` | the estimation filter as hosts see it |
+//! | `fields` | fields of data |
+//! | `identity` | who the unit says it is |
 //!
 //! A sample passes the user's biases and iron compensation (sensor axes), then the rotation to the
 //! vehicle, then the low-passes.

@@ -5,8 +5,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`settings`] | what hosts set, and what it asks for |
-//! | [`logs`], [`gnss`] | what the unit says about a sample |
+//! | `settings` | what hosts set, and what it asks for |
+//! | `logs`, `gnss` | what the unit says about a sample |
 
 mod gnss;
 mod logs;

@@ -5,9 +5,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`registers`] | what is remembered, and what it asks for |
-//! | [`view`] | the chain from a sample to what outputs tell |
-//! | [`text`], [`packets`] | text and binary output |
+//! | `registers` | what is remembered, and what it asks for |
+//! | `view` | the chain from a sample to what outputs tell |
+//! | `text`, `packets` | text and binary output |
 
 mod models;
 mod names;
