@@ -11,6 +11,8 @@
 //!
 //! Sources: VLP-16 manual 63-9243, section 7.4 and appendix G; HDL-64E S3 manual, page 19.
 
+use std::collections::VecDeque;
+
 use jiff::civil::DateTime;
 
 use crate::devices::CableSignal;
@@ -23,8 +25,9 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// So many settings are kept, for packets whose measurement comes late: a second or two.
-const KEPT_SETTINGS: usize = 4;
+/// So many settings are kept, for packets whose measurement comes late: half an hour on a machine that is
+/// too slow.
+const KEPT_SETTINGS: usize = 4096;
 /// Longer sentences, line end included, are not taken.
 const LONGEST_SENTENCE: usize = 306;
 
@@ -34,7 +37,7 @@ pub struct DeviceClock {
     settings: ClockSettings,
     epoch: Epoch,
     /// How the clock was set, the last time first.
-    past: [Setting; KEPT_SETTINGS],
+    past: VecDeque<Setting>,
     pps: Pps,
     /// Bytes of the sentence that is being received.
     line: Vec<u8>,
@@ -78,10 +81,10 @@ impl DeviceClock {
     pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
         Self {
             epoch,
-            past: [Setting {
+            past: VecDeque::from([Setting {
                 at_ticks: 0,
                 to_ns: POWER_UP_NS + i128::from(settings.power_up_us) * 1000,
-            }; KEPT_SETTINGS],
+            }]),
             pps: Pps::default(),
             line: Vec::new(),
             sentence: Vec::new(),
@@ -103,17 +106,16 @@ impl DeviceClock {
             ClockReference::Utc => self.epoch.unix_ns(at),
             ClockReference::FreeRunning => {
                 let ticks = self.ticks(at);
-                let [.., oldest] = self.past;
                 let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
-                let Setting { at_ticks, to_ns } = then.copied().unwrap_or(oldest);
-                to_ns + ticks - at_ticks
+                let set = then.or(self.past.back());
+                set.map_or(ticks, |Setting { at_ticks, to_ns }| to_ns + ticks - at_ticks)
             }
         }
     }
 
     fn set(&mut self, at: SimTime, to_ns: i128) {
-        self.past.rotate_right(1);
-        self.past[0] = Setting { at_ticks: self.ticks(at), to_ns };
+        self.past.push_front(Setting { at_ticks: self.ticks(at), to_ns });
+        self.past.truncate(KEPT_SETTINGS);
     }
 
     /// The device restarts and counts from zero at `up_at`, without a pulse or sentence so far. Instants

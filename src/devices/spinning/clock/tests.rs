@@ -278,3 +278,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_it_showed_a_minute_ago_is_not_forgotten() {
+    let mut clock = clock(|_| {});
+    let mut shown = Vec::new();
+    for second in 0..60 {
+        let edge = SECOND * 3 / 4 + second * SECOND;
+        pulses(&mut clock, [edge]);
+        let at = SimTime(edge + SECOND * 9 / 10);
+        shown.push((at, clock.micros_past_hour(at)));
+    }
+    for (at, then) in shown {
+        assert_eq!(clock.micros_past_hour(at), then, "{at:?}");
+    }
+}
