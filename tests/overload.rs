@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use menura::engine::run::RealTimeRun;
-use menura::engine::stats::DeviceFigures;
+use menura::engine::stats::{DeviceFigures, simulated_s};
 use menura::time::SimTime;
 use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
@@ -123,4 +123,78 @@ fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
     let meanwhile = MEANWHILE.load(Ordering::Relaxed);
     // The worker that is held may be the one with the second request: the first is no more waiting.
     assert!((1..=129 * 384).contains(&meanwhile), "{meanwhile} pulses");
+}
+
+/// What came of a lidar that is five times too heavy for its one worker, and of an IMU beside it.
+struct Neighbours {
+    lidar: DeviceFigures,
+    imu: DeviceFigures,
+    took_s: f64,
+    real_time_factor: f64,
+}
+
+/// One second of them; a packet is late after 20 ms.
+fn lidar_beside_imu(late: &str) -> Neighbours {
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let text = format!(
+        r#"
+[world]
+scene = "room"
+[robot]
+trajectory = {{ kind = "still" }}
+[engine]
+workers = 1
+late = "{late}"
+miss_threshold_us = 20000
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+link = {{ udp = {{ to = "{}" }} }}
+[[device]]
+name = "imu"
+profile = "wheeltec-n100"
+link = {{ tcp = "127.0.0.1:0" }}
+"#,
+        receiver.local_addr().unwrap(),
+    );
+    let (rig, mut world) = common::load(&text);
+    world.caster = Box::new(Slow);
+    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    run.run(Some(Duration::from_secs(1)), &AtomicBool::new(false), |_| {});
+    let took = run.took();
+    let [lidar, imu] = run.figures(took).try_into().expect("two devices");
+    let real_time_factor = run.real_time_factor();
+    Neighbours { lidar, imu, took_s: took.as_secs_f64(), real_time_factor }
+}
+
+/// IMU frames in a second.
+const IMU_FRAMES: u64 = 200;
+
+#[test]
+fn a_device_without_rays_is_not_held_up_by_a_lidar_that_is_too_heavy() {
+    let Neighbours { lidar, imu, took_s, real_time_factor } = lidar_beside_imu("late");
+    assert_eq!((imu.packets, lidar.dropped), (IMU_FRAMES, 0), "{imu:?}");
+    // All but what a busy machine may hold up anyway.
+    assert!(imu.sent_late < IMU_FRAMES / 4, "{imu:?}");
+    assert!(lidar.sent_late > lidar.packets / 2, "{lidar:?}");
+    // The run tells how long it took, how far the lidar was behind, and what was simulated.
+    assert!(took_s > 2.5 && lidar.behind_s > 1.5, "{took_s} s, {lidar:?}");
+    assert!(imu.behind_s < lidar.behind_s / 4.0, "{imu:?}");
+    let simulated_s = simulated_s(&[lidar, imu], Duration::from_secs_f64(took_s));
+    assert!((simulated_s - 1.0).abs() < 0.2, "{simulated_s} s");
+    assert!(real_time_factor > 0.0 && real_time_factor < 0.3, "{real_time_factor}");
+}
+
+#[test]
+fn dropping_delivers_no_less_than_sending_late_and_all_that_costs_nothing() {
+    let (late, drop) = (lidar_beside_imu("late"), lidar_beside_imu("drop"));
+    let data_rate_hz = |run: &Neighbours| run.lidar.ports[0].packets as f64 / run.took_s;
+    let (rendered_hz, delivered_hz) = (data_rate_hz(&late), data_rate_hz(&drop));
+    assert!(delivered_hz > 0.75 * rendered_hz, "{delivered_hz} of {rendered_hz} packets a second");
+    assert_eq!((drop.lidar.sent_late, drop.imu.sent_late), (0, 0));
+    assert_eq!(drop.imu.packets + drop.imu.dropped, IMU_FRAMES);
+    assert!(drop.imu.packets > IMU_FRAMES * 3 / 4, "{:?}", drop.imu);
+    assert_eq!(drop.lidar.ports[0].packets + drop.lidar.ports[1].packets, drop.lidar.packets);
+    // It is as heavy as it is, however much of it is dropped.
+    assert!(drop.took_s < 2.0 && drop.real_time_factor < 0.3, "{} s", drop.took_s);
 }

@@ -23,8 +23,9 @@ pub fn page(certificate: &Certificate) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <title>Timing certificate: {rig}</title><style>{STYLE}</style></head><body>\n\
-         <h1>Timing certificate</h1>\n<p>{rig}, {:.1} s from {}, menura {}. {}</p>\n",
+         <h1>Timing certificate</h1>\n<p>{rig}, {:.1} s{} from {}, menura {}. {}</p>\n",
         certificate.run_s,
+        shortfall(certificate),
         escape(&certificate.host_start_utc),
         escape(&certificate.menura),
         verdict(certificate),
@@ -37,6 +38,15 @@ pub fn page(certificate: &Certificate) -> String {
     }
     circumstances(certificate, &mut html);
     html + "</body></html>\n"
+}
+
+/// What is to be said of a run in which devices were behind at the end.
+fn shortfall(certificate: &Certificate) -> String {
+    let behind_s = certificate.devices.iter().map(|device| device.behind_s).fold(0.0, f64::max);
+    match behind_s >= 0.05 {
+        true => format!(" (of which {:.1} s were simulated)", certificate.simulated_s),
+        false => String::new(),
+    }
 }
 
 fn verdict(certificate: &Certificate) -> &'static str {

@@ -23,7 +23,7 @@ use crate::engine::feed_log::FeedLog;
 use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::RealTimeRun;
-use crate::engine::stats::DeviceFigures;
+use crate::engine::stats::{self, DeviceFigures};
 use crate::time::duration::parse_duration;
 use crate::world::trajectory::feed::FeedCounts;
 
@@ -62,6 +62,7 @@ struct Report<'a> {
     seed: u64,
     start_utc: String,
     run_s: f64,
+    simulated_s: f64,
     scene: &'a str,
     instanced_triangles: u64,
     moving_objects: usize,
@@ -138,8 +139,9 @@ impl Cmd {
             is_over.store(true, Ordering::Relaxed);
         });
 
-        let elapsed = run.elapsed().min(self.duration.unwrap_or(Duration::MAX));
+        let elapsed = run.took();
         let figures = run.figures(elapsed);
+        let simulated_s = stats::simulated_s(&figures, elapsed);
         let grants: Vec<Grant> = grants.into_inner().expect("no holder panics");
         let rendering =
             Rendering { real_time_factor: run.real_time_factor(), workers: run.workers() };
@@ -156,6 +158,7 @@ impl Cmd {
                 seed: rig.seed,
                 start_utc: run.epoch().start().to_string(),
                 run_s: elapsed.as_secs_f64(),
+                simulated_s,
                 scene: &world.summary.scene,
                 instanced_triangles: world.summary.instanced_triangles,
                 moving_objects: world.summary.moving_objects,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::CliError;
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::engine::responses::ResponseFigures;
-use crate::engine::stats::{DeviceFigures, Lateness};
+use crate::engine::stats::{self, DeviceFigures, Lateness};
 use crate::time::duration::describe_us;
 use crate::world::trajectory::feed::FeedCounts;
 
@@ -28,8 +28,9 @@ pub fn summary(
     let mut text = missed(figures, rendering, engine);
     text += &match rendering {
         Some(Rendering { real_time_factor, workers }) => format!(
-            "ran {:.1} s; {workers} workers render {real_time_factor:.2} times real time\n",
+            "ran {:.1} s{}; {workers} workers render {real_time_factor:.2} times real time\n",
             elapsed.as_secs_f64(),
+            shortfall(figures, elapsed),
         ),
         None => format!("ran {:.1} s\n", elapsed.as_secs_f64()),
     };
@@ -141,9 +142,29 @@ pub fn percentiles(lateness: &Lateness) -> String {
     format!("p50 {p50} p99 {p99} max {max}")
 }
 
-/// What not every run has: faults, a feed, rays that were left out.
+/// What is to be said of a run in which devices were behind at the end.
+fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
+    let behind = figures.iter().max_by(|a, b| a.behind_s.total_cmp(&b.behind_s));
+    let Some(behind) = behind.filter(|device| is_behind(device)) else { return String::new() };
+    format!(
+        " and simulated {:.1} s ({} was {} behind at the end)",
+        stats::simulated_s(figures, elapsed),
+        behind.name,
+        describe_us(behind.behind_s * 1e6),
+    )
+}
+
+/// By so much that it is no chance.
+fn is_behind(figure: &DeviceFigures) -> bool {
+    figure.behind_s >= 0.05
+}
+
+/// What not every run has: faults, a feed, rays that were left out, a machine that is too slow.
 pub fn extras(figure: &DeviceFigures) -> String {
     let mut text = String::new();
+    if is_behind(figure) {
+        text.push_str(&format!(", {} behind", describe_us(figure.behind_s * 1e6)));
+    }
     for (count, what) in [(figure.thinned, "thinned"), (figure.faulted, "faulted")] {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
@@ -243,6 +264,18 @@ mod tests {
             well.starts_with("no packet was refused, none left more than 1 ms late\n"),
             "{well}"
         );
+    }
+
+    #[test]
+    fn a_run_that_is_behind_says_what_it_took_and_what_was_simulated() {
+        let lidar = DeviceFigures { behind_s: 24.5, ..figures(&[Outcome::Late]) };
+        let imu = DeviceFigures { name: "imu".into(), ..figures(&[Outcome::OnTime]) };
+        let rendering = Some(Rendering { real_time_factor: 0.29, workers: 2 });
+        let took = Duration::from_millis(34_500);
+        let text = summary(&[lidar, imu], took, rendering, &EngineConfig::default());
+        let ran = "ran 34.5 s and simulated 10.0 s (lidar was 24.5 s behind at the end); 2 workers";
+        assert!(text.contains(ran), "{text}");
+        assert_eq!(text.matches("24.5 s behind\n").count(), 1, "the lidar's line: {text}");
     }
 
     #[test]

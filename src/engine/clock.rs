@@ -32,6 +32,11 @@ impl MonotonicClock {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
+    /// The present instant, nanoseconds since the first; negative until that has come.
+    pub fn since_start_ns(&self) -> i64 {
+        monotonic_ns() as i64 - self.origin_ns as i64
+    }
+
     /// Watches the clock until `at`; returns at once if it has passed.
     pub fn watch_until(&self, at: SimTime) {
         let due_ns = self.origin_ns + at.0;

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Workers render ahead and may finish in any order; each device is handed its measurements in the
-//! order it asked for them, so the bytes never depend on how many workers there are. [`run`] gives
+//! order it asked for them, so the bytes never depend on how many workers there are. Which device is
+//! served first is decided when a worker is free ([`work_queue`]). [`run`] gives
 //! packets to one thread that sends them at their due times; [`record`] writes the same packets to
 //! files with the clock stepped by the work itself.
 
@@ -33,6 +34,7 @@ pub mod sky;
 pub mod stats;
 pub mod timing;
 pub mod wakeups;
+pub mod work_queue;
 pub mod workers;
 pub mod world;
 

@@ -12,7 +12,7 @@ use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
 use super::packet::Packet;
-use super::render::{Rendered, Renderer, Treatment};
+use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::profile::Profile;
@@ -21,7 +21,6 @@ use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
-use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 use crate::wire::ethernet::FrameHeader;
 use crate::world::trajectory::Trajectory;
@@ -54,6 +53,9 @@ impl RecordError {
 /// A device's time moves on by no more than this before it is asked what it wants measured: less
 /// than any device takes from deciding to measure to measuring.
 const STEP: Duration = Duration::from_millis(5);
+/// No device is measured further ahead of the slowest: what is measured waits in memory. Long enough for
+/// slow devices to keep many workers busy.
+const AHEAD: Duration = Duration::from_secs(1);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
@@ -136,10 +138,10 @@ pub fn render<E>(
     let epoch = clock::epoch_now_or(rig.start_utc);
     let end = SimTime(duration.as_nanos() as u64);
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
-    let stats = RenderStats::default();
+    let stats = RenderStats::new(rig.devices.len());
     std::thread::scope(|scope| {
         let devices = build_devices(rig, epoch);
-        let mut renderer = Renderer::start(scope, workers, world, rig, devices, &stats);
+        let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, &stats);
         let mut outcome = Ok(());
         let mut faults = WireFaults::new(rig);
         let mut queues: Vec<_> = rig.devices.iter().map(|_| DueQueue::default()).collect();
@@ -159,12 +161,12 @@ pub fn render<E>(
             }
         };
         while !stop.load(Ordering::Relaxed) {
-            renderer.dispatch(end, |_, _| Treatment::Measure(Thinning::None));
+            renderer.dispatch((renderer.slowest() + AHEAD).min(end));
             let all_at_end = renderer.advance_behind(end, STEP, &mut take);
             if renderer.is_busy() {
                 // Fails only when every worker has ended, which only a panic there brings about.
-                let Ok(measured) = renderer.measured().recv() else { break };
-                renderer.collect(measured, &mut take);
+                let Ok(answer) = renderer.answers().recv() else { break };
+                renderer.collect(answer, &mut take);
             } else if all_at_end {
                 break;
             }

@@ -4,35 +4,38 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, unbounded};
 
 use super::cables::Cables;
+use super::clock::MonotonicClock;
 use super::due_queue::DueQueue;
 use super::packet::{Marks, Packet};
 use super::stats::RenderStats;
-use super::workers::{self, Job, Measured};
+use super::work_queue::Pace;
+use super::workers::{self, Answer, Board, Job, Measured, Trade};
 use super::world::LiveWorld;
-use crate::config::rig::{DeviceId, Rig};
+use crate::config::rig::{DeviceId, EngineConfig, Rig};
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
-use crate::sensors::lidar::Thinning;
-use crate::sensors::{MeasurementRequest, Sensor};
+use crate::sensors::Sensor;
 use crate::time::SimTime;
 
-/// Measurements under way at once, per worker: enough that none waits for the scheduler.
-const IN_FLIGHT_PER_WORKER: usize = 8;
-/// Requests of a device that wait behind one whose worker was held up, as a multiple of those under
-/// way at once. Without a limit the other workers would fill the memory meanwhile.
-const MOST_WAITING_FACTOR: usize = 8;
+/// Requests of a device that workers have or can choose from, per worker: enough that none waits for
+/// the scheduler, were it not to run for some milliseconds.
+const IN_FLIGHT_PER_WORKER: usize = 32;
+/// Requests of a device that wait behind one whose worker was held up, per worker. Without a limit the
+/// other workers would fill the memory meanwhile.
+const MOST_WAITING_PER_WORKER: usize = 64;
+/// Waiting requests, per worker, from which on there is a backlog.
+const BACKLOG_PER_WORKER: usize = 4;
 
 /// The devices of a rig, and the workers that measure for them.
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
     cables: Cables,
-    jobs: Sender<Job>,
-    measured: Receiver<Measured>,
-    in_flight: usize,
-    capacity: usize,
+    board: Arc<Board>,
+    answers: Receiver<Answer>,
+    workers: usize,
     stats: &'scope RenderStats,
 }
 
@@ -41,13 +44,14 @@ struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// The next request, if it has been asked for but not given to a worker.
-    peeked: Option<MeasurementRequest>,
+    /// No request that has not been asked for begins before this.
+    asked_until: SimTime,
     /// Requests that have not been answered to the device, oldest first.
     requests: VecDeque<Request>,
     /// The index of the oldest of them.
     oldest: u64,
-    rendered_ns: u64,
+    /// Those that a worker has or can choose.
+    in_flight: usize,
     /// How far the device's time has come.
     now: SimTime,
     /// All that is due before this has been handed on.
@@ -60,19 +64,15 @@ struct RunningDevice {
 
 /// What became of a request so far.
 enum Request {
-    /// A worker has it; its first firing is at this instant.
-    UnderWay(SimTime),
+    /// A worker has it, or will.
+    UnderWay {
+        /// Its first firing.
+        start: SimTime,
+        /// When its answer is needed.
+        needed: SimTime,
+    },
     Answered(Box<Measured>),
     GivenUp,
-}
-
-/// What is done about a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// It is measured, perhaps with fewer rays.
-    Measure(Thinning),
-    /// It is not measured: its packet would come too late to be sent.
-    GiveUp,
 }
 
 /// What a [`Renderer`] hands on.
@@ -96,10 +96,10 @@ impl RunningDevice {
             device: built.device,
             sensor: built.sensor,
             body_from_sensor,
-            peeked: None,
+            asked_until: SimTime::ZERO,
             requests: VecDeque::new(),
             oldest: 0,
-            rendered_ns: 0,
+            in_flight: 0,
             now: SimTime::ZERO,
             settled: SimTime::ZERO,
             revocable: None,
@@ -120,19 +120,23 @@ impl RunningDevice {
         marks
     }
 
-    /// The start of the oldest request that has no answer yet.
-    fn awaited(&self) -> Option<SimTime> {
-        let under_way = self.requests.iter().find_map(|request| match request {
-            Request::UnderWay(start) => Some(*start),
+    /// The oldest request that has no answer yet: its start, and when it is needed.
+    fn oldest_under_way(&self) -> Option<(SimTime, SimTime)> {
+        self.requests.iter().find_map(|request| match request {
+            Request::UnderWay { start, needed } => Some((*start, *needed)),
             Request::Answered(_) | Request::GivenUp => None,
-        });
-        under_way.or(self.peeked.as_ref().map(|request| request.start))
+        })
+    }
+
+    /// Before this, everything that was to be measured has been.
+    fn awaited(&self) -> SimTime {
+        self.oldest_under_way().map_or(self.asked_until, |(start, _)| start)
     }
 
     /// Whether so many requests wait behind one whose worker is held up that no more are given out.
     /// What was given up waits for nobody when nothing before it is under way.
     fn is_held_up(&self, most_waiting: usize) -> bool {
-        matches!(self.requests.front(), Some(Request::UnderWay(_)))
+        matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
     }
 
@@ -168,22 +172,26 @@ impl RunningDevice {
 }
 
 impl<'scope> Renderer<'scope> {
-    /// Starts `workers` threads in `scope`, which end when the renderer is dropped; `devices` are
-    /// those of `rig`.
+    /// Starts `workers` threads in `scope` that cast rays, and one for what casts none; they end when
+    /// the renderer is dropped. `devices` are those of `rig`. With a `clock` it is decided by the rig's
+    /// policy what becomes of that which comes too late.
     pub fn start<'env>(
         scope: &'scope std::thread::Scope<'scope, 'env>,
         workers: usize,
         world: &'scope LiveWorld,
         rig: &Rig,
         devices: Vec<Built>,
+        clock: Option<MonotonicClock>,
         stats: &'scope RenderStats,
     ) -> Self {
-        let capacity = workers * IN_FLIGHT_PER_WORKER;
-        let (jobs, job_queue) = bounded::<Job>(capacity);
-        let (measured_queue, measured) = bounded::<Measured>(capacity);
-        for _ in 0..workers {
-            let (job_queue, measured_queue) = (job_queue.clone(), measured_queue.clone());
-            scope.spawn(move || workers::work(world, &job_queue, &measured_queue, stats));
+        let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
+        let board = Arc::new(Board::new(pace, clock, devices.len()));
+        // Never long: what is in flight is limited.
+        let (answer_queue, answers) = unbounded::<Answer>();
+        let trades = std::iter::repeat_n(Trade::Rays, workers).chain([Trade::Errands]);
+        for trade in trades {
+            let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
+            scope.spawn(move || workers::work(world, &board, trade, &answer_queue, stats));
         }
         let lines: Vec<_> = devices.iter().map(|built| built.device.line()).collect();
         let devices = rig.devices.iter().zip(devices).map(|(config, built)| RunningDevice {
@@ -191,74 +199,64 @@ impl<'scope> Renderer<'scope> {
             ..RunningDevice::new(built, config.body_from_sensor)
         });
         let devices = devices.collect();
-        let cables = Cables::of(rig, &lines);
-        Self { devices, cables, jobs, measured, in_flight: 0, capacity, stats }
+        Self { devices, cables: Cables::of(rig, &lines), board, answers, workers, stats }
     }
 
-    /// Gives workers what is to be measured before `horizon`, earliest first, as far as they have
-    /// room. `treat` decides about each request; it is also told whether workers have a backlog.
-    pub fn dispatch(
-        &mut self,
-        horizon: SimTime,
-        treat: impl Fn(&MeasurementRequest, bool) -> Treatment,
-    ) {
-        let most_waiting = MOST_WAITING_FACTOR * self.capacity;
-        while self.in_flight < self.capacity {
-            for device in &mut self.devices {
-                if device.peeked.is_none() {
-                    device.peeked = device.device.poll_request(horizon);
+    /// Puts up for the workers what is to be measured before `horizon`, as far as there is room for it:
+    /// each device has its own.
+    pub fn dispatch(&mut self, horizon: SimTime) {
+        let most_in_flight = IN_FLIGHT_PER_WORKER * self.workers;
+        let most_waiting = MOST_WAITING_PER_WORKER * self.workers;
+        for (index, device) in self.devices.iter_mut().enumerate() {
+            while device.in_flight < most_in_flight && !device.is_held_up(most_waiting) {
+                let Some(request) = device.device.poll_request(horizon) else {
+                    device.asked_until = horizon;
+                    break;
+                };
+                let (start, needed) = (request.start, request.needed_at());
+                let job = Job {
+                    device: DeviceId(index),
+                    request,
+                    sensor: device.sensor.clone(),
+                    body_from_sensor: device.body_from_sensor,
+                };
+                if self.board.post(job) {
+                    device.in_flight += 1;
+                    device.requests.push_back(Request::UnderWay { start, needed });
+                } else {
+                    self.stats.count_given_up(DeviceId(index));
+                    device.requests.push_back(Request::GivenUp);
                 }
-            }
-            let ready = self.devices.iter_mut().enumerate().filter_map(|(index, device)| {
-                let start = device.peeked.as_ref().map(|request| request.start)?;
-                (!device.is_held_up(most_waiting)).then_some((start, index, device))
-            });
-            let Some((_, index, device)) = ready.min_by_key(|(start, index, _)| (*start, *index))
-            else {
-                break;
-            };
-            let Some(request) = device.peeked.take() else { break };
-            let has_backlog = 2 * self.in_flight >= self.capacity;
-            let Treatment::Measure(thinning) = treat(&request, has_backlog) else {
-                device.requests.push_back(Request::GivenUp);
-                continue;
-            };
-            device.requests.push_back(Request::UnderWay(request.start));
-            self.in_flight += 1;
-            let job = Job {
-                device: DeviceId(index),
-                request,
-                sensor: device.sensor.clone(),
-                body_from_sensor: device.body_from_sensor,
-                thinning,
-            };
-            if self.jobs.send(job).is_err() {
-                break; // every worker has ended, which only a panic there brings about
             }
         }
     }
 
-    /// Whether a worker has something to do, or a measurement waits to be collected.
+    /// Whether a worker has something to do, or an answer waits to be collected.
     pub fn is_busy(&self) -> bool {
-        self.in_flight > 0
+        self.devices.iter().any(|device| device.in_flight > 0)
     }
 
-    /// Where finished measurements arrive.
-    pub fn measured(&self) -> &Receiver<Measured> {
-        &self.measured
+    /// Where the workers' answers arrive.
+    pub fn answers(&self) -> &Receiver<Answer> {
+        &self.answers
     }
 
-    /// Takes a finished measurement and hands on what became ready by it, device by device in
-    /// order.
-    pub fn collect(&mut self, measured: Measured, out: &mut dyn FnMut(Rendered)) {
-        self.in_flight -= 1;
-        let id = measured.device;
-        if measured.is_thinned {
+    /// Takes a worker's answer and hands on what became ready by it, device by device in order.
+    pub fn collect(&mut self, answer: Answer, out: &mut dyn FnMut(Rendered)) {
+        let Answer { device: id, index, measured } = answer;
+        if measured.as_ref().is_some_and(|measured| measured.is_thinned) {
             out(Rendered::Thinned(id));
         }
         let device = &mut self.devices[id.0];
-        let place = (measured.measurement.request.index - device.oldest) as usize;
-        device.requests[place] = Request::Answered(Box::new(measured));
+        device.in_flight -= 1;
+        let place = (index - device.oldest) as usize;
+        device.requests[place] = match measured {
+            Some(measured) => Request::Answered(Box::new(measured)),
+            None => {
+                self.stats.count_given_up(id);
+                Request::GivenUp
+            }
+        };
         self.flush(id, out);
     }
 
@@ -271,24 +269,24 @@ impl<'scope> Renderer<'scope> {
 
     fn flush(&mut self, id: DeviceId, out: &mut dyn FnMut(Rendered)) {
         let device = &mut self.devices[id.0];
-        while let Some(front) = device.requests.front() {
-            match front {
-                Request::UnderWay(_) => break,
-                Request::GivenUp => out(Rendered::GivenUp(id)),
-                Request::Answered(measured) => {
-                    let Measured { measurement, marks, .. } = &**measured;
-                    device.marks.merge(*marks);
-                    device.rendered_ns = measurement.request.start.0;
-                    device.device.handle_measurement(measurement);
-                    device.hand_on(id, &mut self.cables, out);
-                }
-            }
-            device.requests.pop_front();
+        let is_over = |request: &mut Request| !matches!(request, Request::UnderWay { .. });
+        while let Some(front) = device.requests.pop_front_if(is_over) {
             device.oldest += 1;
+            let Request::Answered(measured) = front else {
+                out(Rendered::GivenUp(id));
+                continue;
+            };
+            let Measured { measurement, marks, begun_ns, .. } = *measured;
+            device.marks.merge(marks);
+            device.device.handle_measurement(&measurement);
+            device.hand_on(id, &mut self.cables, out);
+            let request = &measurement.request;
+            if request.subject.casts_rays() {
+                self.board.note_ready(id, begun_ns);
+            }
+            let behind_ns = self.board.now_ns() - request.needed_at().0 as i64;
+            self.stats.set_rendered(id, request.start, behind_ns.max(0) as u64);
         }
-        // Not the slowest: a device that its host has not started asks for nothing.
-        let rendered = self.devices.iter().map(|device| device.rendered_ns).max();
-        self.stats.set_rendered(rendered.unwrap_or(0));
     }
 
     /// Lets a device handle something that happens to it at `at`, or now if its time is further
@@ -307,9 +305,20 @@ impl<'scope> Renderer<'scope> {
         result
     }
 
-    /// Hands on what might have been revoked, when no host will say anything more.
+    /// The time that the device has come to that is the least far.
+    pub fn slowest(&self) -> SimTime {
+        self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
+    }
+
+    /// Hands on what might have been revoked, when no host will say anything more, and notes how far
+    /// devices are behind that have not been measured to the end.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
+        let now_ns = self.board.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
+            if let Some((_, needed)) = device.oldest_under_way() {
+                let behind_ns = (now_ns - needed.0 as i64).max(0) as u64;
+                self.stats.set_behind(DeviceId(index), behind_ns);
+            }
             device.release(DeviceId(index), SimTime(u64::MAX), out);
         }
     }
@@ -332,10 +341,10 @@ impl<'scope> Renderer<'scope> {
         step: Duration,
         out: &mut dyn FnMut(Rendered),
     ) -> bool {
-        let slowest = self.devices.iter().map(|device| device.now).min().unwrap_or(end);
+        let slowest = self.slowest();
         let mut place = 0;
         while let Some(id) = self.cables.in_order(place) {
-            let answered = self.devices[id.0].awaited().unwrap_or(end);
+            let answered = self.devices[id.0].awaited();
             let source = self.cables.source_of(id);
             let heard = source.map_or(end, |source| self.devices[source.0].now);
             self.advance_to(id, (slowest + step).min(answered).min(heard).min(end), out);
@@ -352,5 +361,19 @@ impl<'scope> Renderer<'scope> {
         if now > self.devices[id.0].now {
             self.handle(id, now, |device, now| device.advance(now), out);
         }
+    }
+}
+
+impl Drop for Renderer<'_> {
+    fn drop(&mut self) {
+        self.board.close();
+    }
+}
+
+fn real_time(engine: &EngineConfig, workers: usize) -> Pace {
+    Pace::RealTime {
+        late: engine.late,
+        ahead_ns: engine.render_ahead_ns,
+        backlog: BACKLOG_PER_WORKER * workers,
     }
 }

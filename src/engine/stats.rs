@@ -9,9 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::rig::DeviceId;
+use crate::time::SimTime;
 
-/// Longest lateness told apart, nanoseconds; what is later counts as this.
-const LATENESS_LIMIT_NS: u64 = 60_000_000_000;
+/// Longest lateness told apart, nanoseconds; what is later counts as this. A day: a machine that is too
+/// slow falls behind for as long as a run lasts.
+const LATENESS_LIMIT_NS: u64 = 86_400_000_000_000;
 
 /// Reasons of refusals that are told apart, at most.
 const MOST_REASONS: usize = 8;
@@ -39,11 +42,21 @@ pub struct DeviceStats {
 }
 
 /// Counters of the workers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RenderStats {
-    busy_ns: AtomicU64,
-    rendered_ns: AtomicU64,
+    devices: Vec<DeviceRendering>,
     pulses: AtomicU64,
+}
+
+/// What workers did for one device.
+#[derive(Debug, Default)]
+struct DeviceRendering {
+    busy_ns: AtomicU64,
+    measured: AtomicU64,
+    given_up: AtomicU64,
+    /// The start of the latest request that was measured.
+    rendered_ns: AtomicU64,
+    behind_ns: AtomicU64,
 }
 
 /// One device's figures at an instant.
@@ -85,6 +98,9 @@ pub struct DeviceFigures {
     /// Measurements made with fewer rays a pulse because rendering fell behind: a packet of a
     /// Velodyne, a scan of a SICK. Their bytes are not those of a recording.
     pub thinned: u64,
+    /// How far its measurements are behind real time, seconds: how long after it was needed the latest
+    /// was ready, or the oldest that is not ready has been waited for.
+    pub behind_s: f64,
     /// How long before they are due its datagrams are handed to the system, microseconds.
     pub lead_us: f64,
     /// Time from due to handed to the system, microseconds.
@@ -279,6 +295,7 @@ impl DeviceStats {
             faulted: self.faulted.load(Ordering::Relaxed),
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
             thinned: self.thinned.load(Ordering::Relaxed),
+            behind_s: 0.0,
             lead_us: self.lead().as_nanos() as f64 / 1e3,
             lateness_us: Lateness::of(&self.lateness_ns.lock().expect("no holder panics")),
             pose_to_wire_us: {
@@ -287,6 +304,13 @@ impl DeviceStats {
             },
         }
     }
+}
+
+/// How much of the rig's time was simulated in a run that took `elapsed`, seconds: as far as the device
+/// came that was behind most.
+pub fn simulated_s(figures: &[DeviceFigures], elapsed: Duration) -> f64 {
+    let behind_s = figures.iter().map(|device| device.behind_s).fold(0.0, f64::max);
+    (elapsed.as_secs_f64() - behind_s).max(0.0)
 }
 
 fn record(histogram: &Mutex<Histogram<u64>>, time: Duration) {
@@ -316,15 +340,39 @@ impl Lateness {
 }
 
 impl RenderStats {
+    /// Nothing has been measured for so many devices.
+    pub fn new(devices: usize) -> Self {
+        let devices = (0..devices).map(|_| DeviceRendering::default()).collect();
+        Self { devices, pulses: AtomicU64::new(0) }
+    }
+
     /// Counts one measurement: how long a worker was busy with it, and its pulses.
-    pub fn count(&self, busy: Duration, pulses: usize) {
-        self.busy_ns.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+    pub fn count(&self, device: DeviceId, busy: Duration, pulses: usize) {
+        let device = &self.devices[device.0];
+        device.busy_ns.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+        device.measured.fetch_add(1, Ordering::Relaxed);
         self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
     }
 
-    /// Says that devices are rendered up to `rendered_ns`.
-    pub fn set_rendered(&self, rendered_ns: u64) {
-        self.rendered_ns.store(rendered_ns, Ordering::Relaxed);
+    /// Counts a measurement that was not made because it would have come too late.
+    pub fn count_given_up(&self, device: DeviceId) {
+        self.devices[device.0].given_up.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says that a device is rendered up to `start`, and how far that is behind real time.
+    pub fn set_rendered(&self, device: DeviceId, start: SimTime, behind_ns: u64) {
+        self.devices[device.0].rendered_ns.store(start.0, Ordering::Relaxed);
+        self.set_behind(device, behind_ns);
+    }
+
+    /// Says how far a device is behind real time.
+    pub fn set_behind(&self, device: DeviceId, behind_ns: u64) {
+        self.devices[device.0].behind_ns.store(behind_ns, Ordering::Relaxed);
+    }
+
+    /// How far a device is behind real time.
+    pub fn behind(&self, device: DeviceId) -> Duration {
+        Duration::from_nanos(self.devices[device.0].behind_ns.load(Ordering::Relaxed))
     }
 
     /// Pulses cast.
@@ -332,14 +380,25 @@ impl RenderStats {
         self.pulses.load(Ordering::Relaxed)
     }
 
-    /// How many seconds of the whole rig `workers` busy threads render in a second; above 1 there
-    /// is time to spare.
+    /// How many seconds of the whole rig `workers` busy threads render in a second, were nothing given
+    /// up; above 1 there is time to spare.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
-        let busy_ns = self.busy_ns.load(Ordering::Relaxed);
-        if busy_ns == 0 {
-            return 0.0;
-        }
-        self.rendered_ns.load(Ordering::Relaxed) as f64 * workers as f64 / busy_ns as f64
+        // Each device by itself: none is as far as the others.
+        let needs: f64 = self.devices.iter().map(DeviceRendering::busy_share).sum();
+        if needs == 0.0 { 0.0 } else { workers as f64 / needs }
+    }
+}
+
+impl DeviceRendering {
+    /// How many threads it would keep busy, were all its requests measured in real time; 0 before
+    /// anything is known.
+    fn busy_share(&self) -> f64 {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let measured = count(&self.measured);
+        let requests = measured + count(&self.given_up);
+        // Of the time that its requests have come to, the share that was measured.
+        let measured_ns = count(&self.rendered_ns) * measured / requests.max(1.0);
+        if measured_ns == 0.0 { 0.0 } else { count(&self.busy_ns) / measured_ns }
     }
 }
 
@@ -363,5 +422,31 @@ mod tests {
         assert_eq!((figures.send_errors, figures.rate_hz), (1, 50.0));
         assert!((figures.lateness_us.p50 - 50.0).abs() < 1.0);
         assert!((figures.lateness_us.max - 100.0).abs() < 1.0);
+    }
+    #[test]
+    fn the_real_time_factor_is_that_of_the_whole_rig_however_far_each_device_is() {
+        let second = |s: u64| SimTime(s * 1_000_000_000);
+        let stats = RenderStats::new(3);
+        assert_eq!(stats.real_time_factor(2), 0.0);
+        // The first has come to 10 s, and needs a hundredth of a thread.
+        for _ in 0..10 {
+            stats.count(DeviceId(0), Duration::from_millis(10), 0);
+        }
+        stats.set_rendered(DeviceId(0), second(10), 0);
+        assert_eq!(stats.real_time_factor(2), 200.0);
+        // The second needs four threads and is at 5 s when the others are at 10 s.
+        for _ in 0..100 {
+            stats.count(DeviceId(1), Duration::from_millis(200), 384);
+        }
+        stats.set_rendered(DeviceId(1), second(5), 5_000_000_000);
+        assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
+        assert_eq!(stats.behind(DeviceId(1)), Duration::from_secs(5));
+        // With half of it given up, it is at 10 s, and needs no less.
+        for _ in 0..100 {
+            stats.count_given_up(DeviceId(1));
+        }
+        stats.set_rendered(DeviceId(1), second(10), 0);
+        assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
+        assert_eq!(stats.pulses(), 38_400);
     }
 }

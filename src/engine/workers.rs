@@ -1,16 +1,18 @@
 //! The threads that measure: sensors and rays, any measurement on any thread.
 
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Sender;
 
-use super::clock::Stopwatch;
+use super::clock::{MonotonicClock, Stopwatch};
 use super::packet::{Marks, Seen};
 use super::stats::RenderStats;
+use super::work_queue::{Choice, Pace, Waiting, WorkQueue};
 use super::world::LiveWorld;
 use crate::config::rig::DeviceId;
 use crate::frames::{self, Body, Transform};
-use crate::sensors::lidar::{Scratch, Thinning};
+use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 
 /// Something to be measured.
@@ -23,50 +25,185 @@ pub struct Job {
     pub sensor: Arc<dyn Sensor>,
     /// From where.
     pub body_from_sensor: Transform<Body, frames::Sensor>,
-    /// With how many rays.
-    pub thinning: Thinning,
 }
 
-/// The answer to a [`Job`].
-pub struct Measured {
+/// What became of a [`Job`].
+pub struct Answer {
     /// For which device.
     pub device: DeviceId,
+    /// The index of the request.
+    pub index: u64,
+    /// `None` if it was given up, because its packet would have come too late.
+    pub measured: Option<Measured>,
+}
+
+/// The answer to a [`Job`] that was measured.
+pub struct Measured {
     /// The answer.
     pub measurement: Measurement,
     /// What the measurement shows.
     pub marks: Marks,
+    /// When a worker began with it, as [`Board::now_ns`] has it.
+    pub begun_ns: i64,
     /// Whether it was made with fewer rays than the sensor has.
     pub is_thinned: bool,
 }
 
-/// Works on `jobs` until nobody gives any more, or takes the answers.
+/// Which jobs a thread takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trade {
+    /// Those that cast rays.
+    Rays,
+    /// The others: they never wait for a thread that casts.
+    Errands,
+}
+
+/// Where jobs wait, and where threads ask for the next one.
+pub struct Board {
+    state: Mutex<BoardState>,
+    has_rays: Condvar,
+    has_errands: Condvar,
+    /// `None` where nothing is ever late.
+    clock: Option<MonotonicClock>,
+}
+
+struct BoardState {
+    queue: WorkQueue<Job>,
+    /// Threads that wait for rays to cast.
+    idle: usize,
+    is_closed: bool,
+}
+
+impl Board {
+    /// A board without jobs, for so many devices.
+    pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
+        let queue = WorkQueue::new(pace, devices);
+        let state = Mutex::new(BoardState { queue, idle: 0, is_closed: false });
+        Self { state, has_rays: Condvar::new(), has_errands: Condvar::new(), clock }
+    }
+
+    /// The present instant, nanoseconds since the first and negative before it; 0 where nothing is ever
+    /// late.
+    pub fn now_ns(&self) -> i64 {
+        self.clock.map_or(0, |clock| clock.since_start_ns())
+    }
+
+    /// Puts a job up, unless it is hopeless; whether it did.
+    pub fn post(&self, job: Job) -> bool {
+        let (device, start) = (job.device, job.request.start);
+        let needed = job.request.needed_at();
+        let mut state = self.lock();
+        if job.request.subject.casts_rays() {
+            if state.queue.is_hopeless(device, needed, self.now_ns()) {
+                return false;
+            }
+            state.queue.push(Waiting { device, start, needed, item: job });
+            if state.idle > 0 {
+                self.has_rays.notify_one();
+            }
+        } else {
+            state.queue.push_errand(Waiting { device, start, needed, item: job });
+            self.has_errands.notify_one();
+        }
+        true
+    }
+
+    /// The packet that was measured from `begun_ns` on is ready now.
+    pub fn note_ready(&self, device: DeviceId, begun_ns: i64) {
+        if self.clock.is_some() {
+            self.lock().queue.note_ready(device, begun_ns, self.now_ns());
+        }
+    }
+
+    /// Nobody puts anything up any more: threads end when they have done what they do.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.has_rays.notify_all();
+        self.has_errands.notify_all();
+    }
+
+    /// The next job of a trade with the instant at which it was chosen, when there is one; `None` when
+    /// the board is closed.
+    fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            let now_ns = self.now_ns();
+            let (choice, more) = match trade {
+                Trade::Rays => (state.queue.next(now_ns), &self.has_rays),
+                Trade::Errands => (state.queue.next_errand(), &self.has_errands),
+            };
+            if let Some(choice) = choice {
+                return Some((now_ns, choice));
+            }
+            let is_caster = usize::from(trade == Trade::Rays);
+            state.idle += is_caster;
+            state = more.wait(state).expect("no holder panics");
+            state.idle -= is_caster;
+        }
+    }
+
+    fn charge(&self, device: DeviceId, busy: Duration) {
+        self.lock().queue.charge(device, busy.as_nanos() as u64);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BoardState> {
+        self.state.lock().expect("no holder panics")
+    }
+}
+
+/// Works on what is on `board` until it is closed, or nobody takes the answers.
 pub fn work(
     world: &LiveWorld,
-    jobs: &Receiver<Job>,
-    measured: &Sender<Measured>,
+    board: &Board,
+    trade: Trade,
+    answers: &Sender<Answer>,
     stats: &RenderStats,
 ) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);
-    for Job { device, request, sensor, body_from_sensor, thinning } in jobs {
-        scratch.set_thinning(thinning);
-        let watch = Stopwatch::start();
-        // Before it is measured: what comes meanwhile may be seen or not.
-        let pose = world.trajectory.feed().and_then(|feed| feed.shown_at(request.end()));
-        let surroundings = world.surroundings(&body_from_sensor);
-        let measurement = sensor.measure(request, &surroundings, &mut scratch);
-        let pulses = match &measurement.request.subject {
-            Subject::Instant | Subject::Series { .. } => 0,
-            Subject::Sweep(sweep) => sweep.firings.len(),
+    while let Some((begun_ns, choice)) = board.next(trade) {
+        let answer = match choice {
+            Choice::GiveUp(Job { device, request, .. }) => {
+                Answer { device, index: request.index, measured: None }
+            }
+            Choice::Measure(job, thinning) => {
+                let (device, index) = (job.device, job.request.index);
+                scratch.set_thinning(thinning);
+                let watch = Stopwatch::start();
+                let measured = measure(world, job, begun_ns, &mut scratch);
+                let busy = watch.elapsed();
+                stats.count(device, busy, pulses(&measured.measurement));
+                if trade == Trade::Rays {
+                    board.charge(device, busy);
+                }
+                Answer { device, index, measured: Some(measured) }
+            }
         };
-        stats.count(watch.elapsed(), pulses);
-        let objects = scratch.take_seen();
-        let (from, to) = (measurement.request.start, measurement.request.end());
-        let seen = (objects != 0).then_some(Seen { objects, from, to });
-        let marks = Marks { pose, seen, stimuli: 0 };
-        let is_thinned = scratch.is_thinned();
-        if measured.send(Measured { device, measurement, marks, is_thinned }).is_err() {
+        if answers.send(answer).is_err() {
             break; // the scheduler has stopped
         }
+    }
+}
+
+fn measure(world: &LiveWorld, job: Job, begun_ns: i64, scratch: &mut Scratch) -> Measured {
+    let Job { request, sensor, body_from_sensor, .. } = job;
+    // Before it is measured: what comes meanwhile may be seen or not.
+    let pose = world.trajectory.feed().and_then(|feed| feed.shown_at(request.end()));
+    let surroundings = world.surroundings(&body_from_sensor);
+    let measurement = sensor.measure(request, &surroundings, scratch);
+    let objects = scratch.take_seen();
+    let (from, to) = (measurement.request.start, measurement.request.end());
+    let seen = (objects != 0).then_some(Seen { objects, from, to });
+    let marks = Marks { pose, seen, stimuli: 0 };
+    Measured { measurement, marks, begun_ns, is_thinned: scratch.is_thinned() }
+}
+
+fn pulses(measurement: &Measurement) -> usize {
+    match &measurement.request.subject {
+        Subject::Instant | Subject::Series { .. } => 0,
+        Subject::Sweep(sweep) => sweep.firings.len(),
     }
 }

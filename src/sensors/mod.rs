@@ -110,6 +110,25 @@ impl MeasurementRequest {
             }
         }
     }
+
+    /// When the answer is needed at the latest: a sweep leaves as a whole when it is over, the samples of
+    /// a series leave one by one from the first on.
+    pub fn needed_at(&self) -> SimTime {
+        match &self.subject {
+            Subject::Sweep(_) => self.end(),
+            Subject::Instant | Subject::Series { .. } => self.start,
+        }
+    }
+}
+
+impl Subject {
+    /// Whether rays by the hundred are cast for it. The lines of sight to some satellites do not count.
+    pub fn casts_rays(&self) -> bool {
+        match self {
+            Self::Sweep(_) => true,
+            Self::Instant | Self::Series { .. } => false,
+        }
+    }
 }
 
 /// What to measure.

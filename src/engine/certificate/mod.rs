@@ -13,7 +13,7 @@ use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
 use super::run::send_log::TimingLog;
-use super::stats::{DeviceFigures, PortPackets};
+use super::stats::{self, DeviceFigures, PortPackets};
 use super::timing::ErrorFigures;
 use crate::config::rig::{EngineConfig, Lead};
 use require::{Requirement, Verdict};
@@ -42,6 +42,10 @@ pub struct Certificate {
     pub host_start_utc: String,
     /// How long the run took, seconds.
     pub run_s: f64,
+    /// How much of the rig's time was simulated, seconds: less than `run_s` if a device was behind at the
+    /// end. 0 in certificates of older versions.
+    #[serde(default)]
+    pub simulated_s: f64,
     /// How packets were sent.
     pub sending: Sending,
     /// What the system granted.
@@ -134,6 +138,9 @@ pub struct DeviceTiming {
     /// Measurements made with fewer rays a pulse because rendering fell behind.
     #[serde(default)]
     pub thinned: u64,
+    /// How far its measurements were behind real time at the end, seconds.
+    #[serde(default)]
+    pub behind_s: f64,
     /// Packets the system refused.
     pub refused: u64,
     /// Why it refused them: each reason once, in the order in which they came up.
@@ -189,6 +196,7 @@ impl DeviceTiming {
             sent_late: figures.sent_late,
             dropped: figures.dropped,
             thinned: figures.thinned,
+            behind_s: figures.behind_s,
             refused: figures.send_errors,
             refused_because: figures.refused_because,
             unrecorded: figures.unrecorded,
@@ -243,6 +251,7 @@ pub struct Account<'a> {
 impl Certificate {
     /// The certificate of a run that is over.
     pub fn new(account: Account<'_>) -> Self {
+        let simulated_s = stats::simulated_s(&account.figures, account.elapsed);
         let devices: Vec<_> = account
             .figures
             .into_iter()
@@ -259,6 +268,7 @@ impl Certificate {
             start_utc: account.start.to_string(),
             host_start_utc: account.host_start.to_string(),
             run_s: account.elapsed.as_secs_f64(),
+            simulated_s,
             sending: Sending::new(account.engine, account.workers),
             rights: account.grants.iter().map(Right::new).collect(),
             hashes: account.hashes,

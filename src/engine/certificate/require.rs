@@ -276,6 +276,7 @@ mod tests {
             sent_late: 1,
             dropped: 0,
             thinned: 0,
+            behind_s: 0.0,
             refused: 0,
             refused_because: Vec::new(),
             unrecorded: 0,

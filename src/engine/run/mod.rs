@@ -23,7 +23,7 @@ pub mod transmission;
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
@@ -91,6 +91,8 @@ pub struct RealTimeRun<'a> {
     render: RenderStats,
     workers: usize,
     clock: MonotonicClock,
+    /// How long it took, when it is over.
+    took: OnceLock<Duration>,
     epoch: Epoch,
     feeds: Vec<FeedPort>,
     answers: Answers,
@@ -127,12 +129,13 @@ impl<'a> RealTimeRun<'a> {
             connections,
             nominal_rates_hz,
             lines,
-            render: RenderStats::default(),
+            render: RenderStats::new(rig.devices.len()),
             workers: rig.engine.workers.unwrap_or_else(|| match rig.engine.send_core {
                 Some(_) => default_workers().saturating_sub(1).max(1),
                 None => default_workers(),
             }),
             clock,
+            took: OnceLock::new(),
             epoch,
             feeds: open_feeds(world)?,
             answers: Answers::open(rig)?,
@@ -200,6 +203,12 @@ impl<'a> RealTimeRun<'a> {
         Duration::from_nanos(self.clock.now().0)
     }
 
+    /// How long the run took: to its end, and to the last measurement if devices were behind then. As
+    /// [`RealTimeRun::elapsed`] until it is over.
+    pub fn took(&self) -> Duration {
+        self.took.get().copied().unwrap_or_else(|| self.elapsed())
+    }
+
     /// How many seconds of the rig are rendered in a second of busy workers.
     pub fn real_time_factor(&self) -> f64 {
         self.render.real_time_factor(self.workers)
@@ -218,9 +227,13 @@ impl<'a> RealTimeRun<'a> {
             .zip(&self.stats)
             .zip(&self.connections)
             .zip(&self.nominal_rates_hz)
-            .map(|(((device, stats), connections), &nominal_rate_hz)| {
+            .enumerate()
+            .map(|(index, (((device, stats), connections), &nominal_rate_hz))| {
                 let link = connections.link.describe();
-                stats.figures(&device.name, &device.profile.name, &link, nominal_rate_hz, elapsed)
+                let (name, profile) = (&device.name, &device.profile.name);
+                let figures = stats.figures(name, profile, &link, nominal_rate_hz, elapsed);
+                let behind_s = self.render.behind(DeviceId(index)).as_secs_f64();
+                DeviceFigures { behind_s, ..figures }
             })
             .collect()
     }
@@ -263,8 +276,10 @@ impl<'a> RealTimeRun<'a> {
         // Set when the scheduler is done: nobody is left to hear then.
         let over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let clock = Some(self.clock);
+            let (world, render) = (self.world, &self.render);
             let renderer =
-                Renderer::start(scope, self.workers, self.world, self.rig, devices, &self.render);
+                Renderer::start(scope, self.workers, world, self.rig, devices, clock, render);
             let (packets, queue) = send_queue::with_capacity(self.most_waiting(), self.clock);
             let context = SendContext {
                 clock: self.clock,

@@ -10,15 +10,13 @@ use super::answers::{Carried, DeviceResponse};
 use super::listeners::{HostEvent, HostEventKind};
 use super::send_queue::SendQueueWriter;
 use super::{LONGEST_SLEEP, RealTimeRun};
-use crate::config::rig::{DeviceId, LatePolicy};
+use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 use crate::engine::faults::log::FaultLog;
 use crate::engine::faults::{Effect, Row, WireFaults};
 use crate::engine::log_failures::LogFailures;
 use crate::engine::packet::{Marks, Packet};
-use crate::engine::render::{Rendered, Renderer, Treatment};
-use crate::sensors::MeasurementRequest;
-use crate::sensors::lidar::Thinning;
+use crate::engine::render::{Rendered, Renderer};
 use crate::time::SimTime;
 
 /// Devices are this far ahead of the clock, so that what they decide to send is with the sender
@@ -42,7 +40,7 @@ impl RealTimeRun<'_> {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let horizon = (now + ahead).min(end);
-            renderer.dispatch(horizon, |request, has_backlog| self.treat(request, has_backlog));
+            renderer.dispatch(horizon);
             renderer.flush_all(&mut out);
             let device_now = (now + DEVICES_AHEAD).min(end);
             renderer.advance(device_now, &mut out);
@@ -50,9 +48,9 @@ impl RealTimeRun<'_> {
                 break;
             }
             select! {
-                recv(renderer.measured()) -> measured => {
-                    if let Ok(measured) = measured {
-                        renderer.collect(measured, &mut out);
+                recv(renderer.answers()) -> answer => {
+                    if let Ok(answer) = answer {
+                        renderer.collect(answer, &mut out);
                     }
                 }
                 recv(events) -> event => {
@@ -62,34 +60,15 @@ impl RealTimeRun<'_> {
                 }
                 default(LONGEST_SLEEP) => {}
             }
-            while let Ok(measured) = renderer.measured().try_recv() {
-                renderer.collect(measured, &mut out);
+            while let Ok(answer) = renderer.answers().try_recv() {
+                renderer.collect(answer, &mut out);
             }
         }
         renderer.finish(&mut out);
-        outgoing.finish(self.clock.now().min(end));
-    }
-
-    /// What the rig's policy does about a request, by the time that is left until its last firing.
-    fn treat(&self, request: &MeasurementRequest, has_backlog: bool) -> Treatment {
-        let engine = &self.rig.engine;
-        let end = request.end();
-        match engine.late {
-            LatePolicy::Late => Treatment::Measure(Thinning::None),
-            LatePolicy::Drop => {
-                // A packet this late cannot be sent any more; casting its rays would delay the next.
-                let is_too_late = end.0 + engine.miss_threshold_ns < self.clock.now().0;
-                if is_too_late { Treatment::GiveUp } else { Treatment::Measure(Thinning::None) }
-            }
-            LatePolicy::Thin => {
-                let left_ns = self.clock.left_until(end).as_nanos() as u64;
-                Treatment::Measure(match (has_backlog, 4 * left_ns / engine.render_ahead_ns) {
-                    (true, 0) => Thinning::Single,
-                    (true, 1) => Thinning::Half,
-                    _ => Thinning::None,
-                })
-            }
-        }
+        let now = self.clock.now();
+        let over = if stop.load(Ordering::Relaxed) { now } else { now.max(end) };
+        let _ = self.took.set(Duration::from_nanos(over.0));
+        outgoing.finish(now.min(end));
     }
 
     /// Tells a device what one of its hosts has done.

@@ -1,0 +1,223 @@
+//! What is measured next.
+//!
+//! Every device waits in a lane of its own, and a worker chooses when it is free to begin, not
+//! before. Three rules follow from that.
+//!
+//! - **Apart.** In real time the lane goes first that has used the workers least. A device that needs
+//!   less than its share is therefore never behind one that needs more than there is. What casts no
+//!   rays is not in the lanes at all: it is measured by a thread of its own.
+//! - **Dropped before it is cast.** Whether a packet can still be ready in time is asked when a worker
+//!   would begin with it. What cannot is given up there, so workers only cast what can.
+//! - **In the order of time** where no clock runs: a recording keeps its devices side by side.
+
+use std::collections::VecDeque;
+
+use super::due_queue::DueQueue;
+use crate::config::rig::{DeviceId, LatePolicy};
+use crate::sensors::lidar::Thinning;
+use crate::time::SimTime;
+
+/// The workers' time that a device may have in hand over the one that used most, nanoseconds: for so
+/// long it is served first when it suddenly needs much.
+const MOST_CREDIT_NS: u64 = 50_000_000;
+
+/// How the queue is to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as workers can; nothing is ever late.
+    Stepped,
+    /// As the clock runs.
+    RealTime {
+        /// What is done about what comes too late.
+        late: LatePolicy,
+        /// How long before it is due a packet is asked for, nanoseconds.
+        ahead_ns: u64,
+        /// Waiting requests from which on there is a backlog, and rays may be left out.
+        backlog: usize,
+    },
+}
+
+/// A request that waits, and what the queue needs to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting<T> {
+    /// Whose it is.
+    pub device: DeviceId,
+    /// Its first firing or sample.
+    pub start: SimTime,
+    /// When its answer is needed.
+    pub needed: SimTime,
+    /// The request.
+    pub item: T,
+}
+
+/// What a worker is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Choice<T> {
+    /// Measure it, perhaps with fewer rays.
+    Measure(T, Thinning),
+    /// Nothing but to say so: its packet would come too late.
+    GiveUp(T),
+}
+
+/// The requests that no worker has begun with.
+#[derive(Debug)]
+pub struct WorkQueue<T> {
+    pace: Pace,
+    /// By device: what casts rays.
+    lanes: Vec<Lane<T>>,
+    waiting: usize,
+    /// What casts no rays, of all devices.
+    errands: DueQueue<T>,
+}
+
+/// What one device waits for.
+#[derive(Debug)]
+struct Lane<T> {
+    /// Oldest first.
+    waiting: VecDeque<Waiting<T>>,
+    /// Time that workers spent on it, nanoseconds; what lies too far back is forgotten.
+    spent_ns: u64,
+    turnaround: Turnaround,
+}
+
+/// How long it takes from a worker's beginning until the packet is ready: a mean and how far single
+/// ones are from it, as TCP estimates when an answer is overdue (RFC 6298).
+#[derive(Clone, Copy, Debug, Default)]
+struct Turnaround {
+    mean_ns: u64,
+    deviation_ns: u64,
+    /// When it was last seen.
+    seen_ns: i64,
+}
+
+impl<T> WorkQueue<T> {
+    /// A queue for so many devices.
+    pub fn new(pace: Pace, devices: usize) -> Self {
+        let lane =
+            || Lane { waiting: VecDeque::new(), spent_ns: 0, turnaround: Turnaround::default() };
+        let lanes = (0..devices).map(|_| lane()).collect();
+        Self { pace, lanes, waiting: 0, errands: DueQueue::default() }
+    }
+
+    /// Takes a request that casts rays; those of a device come in the order of their times.
+    pub fn push(&mut self, request: Waiting<T>) {
+        self.waiting += 1;
+        self.lanes[request.device.0].waiting.push_back(request);
+    }
+
+    /// Takes one that casts none, or next to none.
+    pub fn push_errand(&mut self, request: Waiting<T>) {
+        self.errands.push(request.needed, request.item);
+    }
+
+    /// The errand that is needed first.
+    pub fn next_errand(&mut self) -> Option<Choice<T>> {
+        let (_, item) = self.errands.pop_until(SimTime(u64::MAX))?;
+        Some(Choice::Measure(item, Thinning::None))
+    }
+
+    /// What a worker that is free at `now_ns` does about rays: nanoseconds since the first instant, and
+    /// negative before it.
+    pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
+        if let Some(hopeless) = self.pop_hopeless(now_ns) {
+            return Some(Choice::GiveUp(hopeless.item));
+        }
+        let is_fair = self.pace != Pace::Stepped;
+        let ready = self.lanes.iter_mut().filter_map(|lane| {
+            let start = lane.waiting.front()?.start;
+            Some(((if is_fair { lane.spent_ns } else { 0 }, start), lane))
+        });
+        let (_, lane) = ready.min_by_key(|(key, _)| *key)?;
+        let request = lane.waiting.pop_front()?;
+        let left_ns = request.needed.0.saturating_sub_signed(now_ns);
+        let thinning = self.pace.thinning(left_ns, self.waiting);
+        self.waiting -= 1;
+        Some(Choice::Measure(request.item, thinning))
+    }
+
+    /// A worker has been busy for `busy_ns` for a device.
+    pub fn charge(&mut self, device: DeviceId, busy_ns: u64) {
+        self.lanes[device.0].spent_ns += busy_ns;
+        let most_ns = self.lanes.iter().map(|lane| lane.spent_ns).max().unwrap_or(0);
+        for lane in &mut self.lanes {
+            lane.spent_ns = lane.spent_ns.max(most_ns.saturating_sub(MOST_CREDIT_NS));
+        }
+    }
+
+    /// A packet of `device` is ready at `now_ns` with which a worker began at `begun_ns`.
+    pub fn note_ready(&mut self, device: DeviceId, begun_ns: i64, now_ns: i64) {
+        let took_ns = now_ns.saturating_sub(begun_ns).max(0) as u64;
+        self.lanes[device.0].turnaround.note(took_ns, now_ns);
+    }
+
+    /// Whether what `device` needs then cannot be ready any more and is not to be sent: it need not
+    /// be pushed.
+    pub fn is_hopeless(&self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
+        match self.pace {
+            Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } => {
+                (needed.0 as i64) < self.lanes[device.0].ready_if_begun_ns(now_ns, ahead_ns)
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes out what cannot be ready in time any more, if that is not to be sent.
+    fn pop_hopeless(&mut self, now_ns: i64) -> Option<Waiting<T>> {
+        let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
+            return None;
+        };
+        let popped = self.lanes.iter_mut().find_map(|lane| {
+            let ready_ns = lane.ready_if_begun_ns(now_ns, ahead_ns);
+            lane.waiting.pop_front_if(|front| (front.needed.0 as i64) < ready_ns)
+        })?;
+        self.waiting -= 1;
+        Some(popped)
+    }
+}
+
+impl<T> Lane<T> {
+    /// When a packet will most likely be ready that a worker begins with at `now_ns`.
+    fn ready_if_begun_ns(&self, now_ns: i64, ahead_ns: u64) -> i64 {
+        now_ns.saturating_add_unsigned(self.turnaround.likely_ns(now_ns, ahead_ns))
+    }
+}
+
+impl Pace {
+    /// How many rays a request gets that is needed in `left_ns`, when so many wait.
+    fn thinning(self, left_ns: u64, waiting: usize) -> Thinning {
+        let Self::RealTime { late: LatePolicy::Thin, ahead_ns, backlog } = self else {
+            return Thinning::None;
+        };
+        match 4 * left_ns / ahead_ns.max(1) {
+            _ if waiting < backlog => Thinning::None,
+            0 => Thinning::Single,
+            1 => Thinning::Half,
+            _ => Thinning::None,
+        }
+    }
+}
+
+impl Turnaround {
+    fn note(&mut self, took_ns: u64, now_ns: i64) {
+        self.seen_ns = now_ns;
+        if self.mean_ns == 0 {
+            (self.mean_ns, self.deviation_ns) = (took_ns, took_ns / 2);
+            return;
+        }
+        let off_ns = took_ns.abs_diff(self.mean_ns);
+        self.deviation_ns = (3 * self.deviation_ns + off_ns) / 4;
+        self.mean_ns = (7 * self.mean_ns + took_ns) / 8;
+    }
+
+    /// What few take longer than; 0 before anything is known. A slow answer must not stop all that
+    /// would tell otherwise: it is half of `ahead_ns` at most, and counts half after each `ahead_ns`
+    /// without another answer.
+    fn likely_ns(&self, now_ns: i64, ahead_ns: u64) -> u64 {
+        let likely_ns = (self.mean_ns + 4 * self.deviation_ns).min(ahead_ns / 2);
+        let silent_ns = now_ns.saturating_sub(self.seen_ns).max(0) as u64;
+        likely_ns >> (silent_ns / ahead_ns.max(1)).min(63)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Machines of artificial speed: time is what the test says.
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const AHEAD_NS: u64 = 100 * MS;
+
+/// A device that asks for a packet each `period_ns`, which a worker needs `cost_ns` for.
+#[derive(Clone, Copy)]
+struct Load {
+    period_ns: u64,
+    cost_ns: u64,
+}
+
+/// What became of a device's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fate {
+    ready_in_time: u64,
+    ready_late: u64,
+    given_up: u64,
+    /// The lateness of the latest packet.
+    behind_ns: u64,
+}
+
+fn real_time(late: LatePolicy) -> Pace {
+    Pace::RealTime { late, ahead_ns: AHEAD_NS, backlog: 8 }
+}
+
+/// Lets `workers` work on the devices' packets for `duration_ns`; each lane is filled up to the horizon
+/// whenever a worker chooses, with `room` packets at most.
+fn simulate(
+    pace: Pace,
+    loads: &[Load],
+    workers: usize,
+    room: usize,
+    duration_ns: u64,
+) -> Vec<Fate> {
+    let mut queue = WorkQueue::new(pace, loads.len());
+    let mut fates = vec![Fate::default(); loads.len()];
+    let mut asked = vec![0; loads.len()];
+    let mut in_queue = vec![0; loads.len()];
+    // When each worker is free; what it has under way: the device, since when, and when it is needed.
+    let mut free = vec![(0, None::<(usize, u64, u64)>); workers];
+    loop {
+        let worker = (0..workers).min_by_key(|worker| free[*worker].0).unwrap();
+        let (now_ns, done) = free[worker];
+        if let Some((device, begun_ns, needed_ns)) = done {
+            queue.charge(DeviceId(device), now_ns - begun_ns);
+            queue.note_ready(DeviceId(device), begun_ns as i64, now_ns as i64);
+            let fate = &mut fates[device];
+            fate.behind_ns = now_ns.saturating_sub(needed_ns);
+            *if fate.behind_ns == 0 { &mut fate.ready_in_time } else { &mut fate.ready_late } += 1;
+        }
+        if now_ns >= duration_ns {
+            return fates;
+        }
+        for (device, load) in loads.iter().enumerate() {
+            while in_queue[device] < room && asked[device] * load.period_ns < now_ns + AHEAD_NS {
+                let start = SimTime(asked[device] * load.period_ns);
+                let needed = SimTime(start.0 + load.period_ns);
+                asked[device] += 1;
+                if queue.is_hopeless(DeviceId(device), needed, now_ns as i64) {
+                    fates[device].given_up += 1;
+                    continue;
+                }
+                let item = (device, needed.0);
+                in_queue[device] += 1;
+                queue.push(Waiting { device: DeviceId(device), start, needed, item });
+            }
+        }
+        let mut chosen = queue.next(now_ns as i64);
+        while let Some(Choice::GiveUp((device, _))) = chosen {
+            fates[device].given_up += 1;
+            in_queue[device] -= 1;
+            chosen = queue.next(now_ns as i64);
+        }
+        free[worker] = match chosen {
+            Some(Choice::Measure((device, needed_ns), _)) => {
+                in_queue[device] -= 1;
+                (now_ns + loads[device].cost_ns, Some((device, now_ns, needed_ns)))
+            }
+            _ => (now_ns + MS / 10, None),
+        };
+    }
+}
+
+/// Needs eight workers.
+const HEAVY: Load = Load { period_ns: MS / 4, cost_ns: 2 * MS };
+/// Needs a tenth of one.
+const LIGHT: Load = Load { period_ns: 20 * MS, cost_ns: 2 * MS };
+const SECONDS: u64 = 1_000_000_000;
+
+#[test]
+fn a_light_device_is_in_time_beside_one_that_needs_more_than_there_is() {
+    for late in [LatePolicy::Late, LatePolicy::Drop, LatePolicy::Thin] {
+        let fates = simulate(real_time(late), &[HEAVY, LIGHT, LIGHT], 2, 64, 10 * SECONDS);
+        for light in &fates[1..] {
+            assert_eq!((light.ready_late, light.given_up, light.behind_ns), (0, 0, 0), "{late:?}");
+            assert!(light.ready_in_time >= 495, "{late:?} {light:?}");
+        }
+    }
+}
+
+#[test]
+fn dropping_delivers_in_time_what_sending_late_renders() {
+    for heavy in [
+        HEAVY,
+        Load { period_ns: MS, cost_ns: 20 * MS },
+        Load { period_ns: MS, cost_ns: 3 * MS },
+        Load { period_ns: 10 * MS, cost_ns: 30 * MS },
+    ] {
+        let run = |late| simulate(real_time(late), &[heavy], 2, 64, 10 * SECONDS)[0];
+        let (late, drop) = (run(LatePolicy::Late), run(LatePolicy::Drop));
+        let rendered = late.ready_in_time + late.ready_late;
+        assert!(late.behind_ns > 2 * SECONDS, "{late:?}");
+        // Before the first answers it is not known how long they take.
+        assert!(drop.ready_late <= rendered / 100, "{drop:?}");
+        assert!(drop.ready_in_time >= rendered * 98 / 100, "{late:?} {drop:?}");
+        assert_eq!(drop.behind_ns, 0);
+        // All that the stream has had so far was either made or given up.
+        let all = drop.ready_in_time + drop.ready_late + drop.given_up;
+        assert!(all * heavy.period_ns >= 99 * SECONDS / 10, "{drop:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
+    let mut queue = WorkQueue::new(real_time(LatePolicy::Drop), 1);
+    let lidar = DeviceId(0);
+    let push = |queue: &mut WorkQueue<u64>, ms: u64| {
+        let needed = SimTime(ms * MS);
+        queue.push(Waiting { device: lidar, start: needed, needed, item: ms });
+    };
+    (1..=50).for_each(|ms| push(&mut queue, ms));
+    // Nothing is known: what is not over is tried, before the first instant everything.
+    assert_eq!(queue.next(-100 * MS as i64), Some(Choice::Measure(1, Thinning::None)));
+    let now_ns = 40 * MS as i64;
+    let given_up: Vec<_> = std::iter::from_fn(|| match queue.next(now_ns) {
+        Some(Choice::GiveUp(ms)) => Some(ms),
+        chosen => {
+            assert_eq!(chosen, Some(Choice::Measure(40, Thinning::None)));
+            None
+        }
+    })
+    .collect();
+    assert_eq!(given_up, (2..40).collect::<Vec<_>>());
+    // It took 4 ms, so 2 ms more or less are likely: who has less than 12 ms left comes too late.
+    queue.note_ready(lidar, now_ns, now_ns + 4 * MS as i64);
+    let now_ns = now_ns + 4 * MS as i64;
+    assert!(queue.is_hopeless(lidar, SimTime(55 * MS), now_ns));
+    assert!(!queue.is_hopeless(lidar, SimTime(56 * MS), now_ns));
+}
+
+#[test]
+fn one_slow_answer_does_not_stop_a_device_for_ever() {
+    let mut queue = WorkQueue::<()>::new(real_time(LatePolicy::Drop), 1);
+    let device = DeviceId(0);
+    queue.note_ready(device, 0, 3 * SECONDS as i64);
+    let now_ns = 3 * SECONDS as i64;
+    let in_ms = |ms: u64| SimTime(3 * SECONDS + ms * MS);
+    // Half of what it is asked for ahead is tried whatever was.
+    assert!(queue.is_hopeless(device, in_ms(49), now_ns));
+    assert!(!queue.is_hopeless(device, in_ms(50), now_ns));
+    // What is asked for at the last moment is tried after a while.
+    let later = |ms: u64| now_ns + (ms * MS) as i64;
+    assert!(queue.is_hopeless(device, in_ms(299 + 12), later(299)));
+    assert!(!queue.is_hopeless(device, in_ms(300 + 13), later(300)));
+    // With other policies nothing is hopeless.
+    let mut queue = WorkQueue::<()>::new(real_time(LatePolicy::Late), 1);
+    queue.note_ready(device, 0, now_ns);
+    assert!(!queue.is_hopeless(device, SimTime::ZERO, now_ns));
+}
+
+#[test]
+fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
+    let other = Load { period_ns: MS, cost_ns: 5 * MS };
+    let fates = simulate(real_time(LatePolicy::Late), &[HEAVY, other], 2, 64, 10 * SECONDS);
+    let busy_ns = |fate: Fate, load: Load| (fate.ready_in_time + fate.ready_late) * load.cost_ns;
+    let (first, second) = (busy_ns(fates[0], HEAVY), busy_ns(fates[1], other));
+    assert!(first.abs_diff(second) <= MOST_CREDIT_NS, "{fates:?}");
+    // One was alone for a minute; then both need all.
+    let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 2);
+    queue.charge(DeviceId(0), 60 * SECONDS);
+    for number in 0..2000 {
+        let needed = SimTime(number * MS);
+        for device in [0, 1].map(DeviceId) {
+            queue.push(Waiting { device, start: needed, needed, item: device });
+        }
+    }
+    let mut served = [0; 2];
+    for _ in 0..400 {
+        let Some(Choice::Measure(device, _)) = queue.next(0) else { panic!("nothing") };
+        served[device.0] += 1;
+        queue.charge(device, MS);
+    }
+    // 50 ms of credit, and half of the rest.
+    assert_eq!(served, [175, 225]);
+}
+
+#[test]
+fn a_recording_goes_by_the_time_and_gives_nothing_up() {
+    let mut queue = WorkQueue::new(Pace::Stepped, 2);
+    queue.charge(DeviceId(0), SECONDS);
+    for (device, ms) in [(0, 1), (0, 4), (1, 2), (1, 3), (1, 4)] {
+        let (device, needed) = (DeviceId(device), SimTime(ms * MS));
+        queue.push(Waiting { device, start: needed, needed, item: ms });
+    }
+    let order: Vec<_> = std::iter::from_fn(|| queue.next(i64::MAX)).collect();
+    assert_eq!(order, [1, 2, 3, 4, 4].map(|ms| Choice::Measure(ms, Thinning::None)));
+}
+
+#[test]
+fn what_casts_no_rays_is_not_in_a_lane() {
+    let mut queue = WorkQueue::new(real_time(LatePolicy::Drop), 1);
+    let waiting = |ms, item| {
+        let needed = SimTime(ms * MS);
+        Waiting { device: DeviceId(0), start: needed, needed, item }
+    };
+    queue.push(waiting(1, "sweep"));
+    queue.push_errand(waiting(3, "later"));
+    queue.push_errand(waiting(2, "soon"));
+    // However late it is: it costs nothing, and what of it leaves in time is decided one by one.
+    let errands: Vec<_> = std::iter::from_fn(|| queue.next_errand()).collect();
+    assert_eq!(errands, ["soon", "later"].map(|item| Choice::Measure(item, Thinning::None)));
+    assert_eq!(queue.next(2 * MS as i64), Some(Choice::GiveUp("sweep")));
+    assert_eq!(queue.next(2 * MS as i64), None);
+}
+
+#[test]
+fn rays_are_left_out_by_what_is_left_of_the_time_ahead_while_others_wait() {
+    let thinned = |left_ms: i64, waiting: u64| {
+        let mut queue = WorkQueue::new(real_time(LatePolicy::Thin), 1);
+        let needed = SimTime(SECONDS);
+        for item in 0..waiting {
+            queue.push(Waiting { device: DeviceId(0), start: needed, needed, item });
+        }
+        match queue.next(SECONDS as i64 - left_ms * MS as i64) {
+            Some(Choice::Measure(0, thinning)) => thinning,
+            chosen => panic!("{chosen:?}"),
+        }
+    };
+    let by_left = [-10, 24, 25, 49, 50, 1500].map(|left_ms| thinned(left_ms, 8));
+    use Thinning::{Half, None, Single};
+    assert_eq!(by_left, [Single, Single, Half, Half, None, None]);
+    assert_eq!(thinned(-10, 7), None, "asked for at the last moment, and workers are free");
+}
