@@ -73,9 +73,22 @@ impl Stamp {
     }
 }
 
-/// The first instant not before `from` whose GPS time is a multiple of `period_ns`.
-pub fn next_on_grid(epoch: Epoch, from: SimTime, period_ns: u64) -> SimTime {
-    let past = epoch.gps_ns(from).rem_euclid(i128::from(period_ns.max(1))) as u64;
+/// A time scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// GPS time.
+    Gps,
+    /// UTC, whole seconds from it.
+    Utc,
+}
+
+/// The first instant not before `from` that is a multiple of `period_ns` in a scale.
+pub fn next_on_grid(epoch: Epoch, scale: Scale, from: SimTime, period_ns: u64) -> SimTime {
+    let ns = match scale {
+        Scale::Gps => epoch.gps_ns(from),
+        Scale::Utc => epoch.unix_ns(from),
+    };
+    let past = ns.rem_euclid(i128::from(period_ns.max(1))) as u64;
     if past == 0 { from } else { SimTime(from.0 + period_ns - past) }
 }
 
@@ -107,8 +120,14 @@ mod tests {
     #[test]
     fn epochs_stand_on_gps_time() {
         let epoch = epoch("2026-11-21T09:27:25.130Z");
-        assert_eq!(next_on_grid(epoch, SimTime(0), 100_000_000), SimTime(70_000_000));
-        assert_eq!(next_on_grid(epoch, SimTime(70_000_000), 100_000_000), SimTime(70_000_000));
-        assert_eq!(next_on_grid(epoch, SimTime(0), 1_000_000_000), SimTime(870_000_000));
+        assert_eq!(next_on_grid(epoch, Scale::Gps, SimTime(0), 100_000_000), SimTime(70_000_000));
+        assert_eq!(
+            next_on_grid(epoch, Scale::Gps, SimTime(70_000_000), 100_000_000),
+            SimTime(70_000_000)
+        );
+        assert_eq!(
+            next_on_grid(epoch, Scale::Gps, SimTime(0), 1_000_000_000),
+            SimTime(870_000_000)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a host says to a Garmin GPS 18x: `PGRM` sentences, which are given back when they are taken.
+//! What a host says to a Garmin GPS 18x: `PGRM` sentences. It is answered with what is in force then.
 //!
 //! Source: Garmin GPS 18x Technical Specifications, sections 4.1.3 to 4.1.5.
 
@@ -6,25 +6,34 @@ use super::Gnss;
 use super::items::{UART1, key, rate_key, sentence_id};
 use super::profile::SentenceKind;
 use crate::time::SimTime;
-use crate::wire::nmea::RawSentence;
+use crate::wire::nmea::{Number, RawSentence};
 
 /// Garmin's numbers of rates.
 const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), ("8", 38_400)];
 
+/// Dimensions of a fix, in the order of the item.
+const FIX_MODES: [&str; 3] = ["2", "3", "A"];
+
 impl Gnss {
-    /// Hears a sentence.
+    /// Hears a sentence. What it is answered with is in force, and so tells what was not taken.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
-        match sentence.address.as_str() {
-            "PGRMC" => self.set_sensor(sentence),
-            "PGRMC1" => self.set_more(sentence),
-            "PGRMO" => self.set_output(sentence),
+        let answer = match sentence.address.as_str() {
+            "PGRMC" => {
+                self.set_sensor(sentence);
+                self.sensor_settings()
+            }
+            "PGRMC1" => {
+                self.set_more(sentence);
+                self.more_settings()
+            }
+            "PGRMO" if self.set_output(sentence) => sentence.clone(),
             "PGRMCE" => return self.answer(now, self.sensor_settings()),
             "PGRMC1E" => return self.answer(now, self.more_settings()),
-            // Aiding: taken, without an effect here.
-            "PGRMI" => {}
+            // Where and when it is helps a real one to find satellites.
+            "PGRMI" => sentence.clone(),
             _ => return,
-        }
-        self.answer(now, sentence.clone());
+        };
+        self.answer(now, answer);
         self.apply_settings(SimTime(now.0 + self.profile.reply_delay_ns));
     }
 
@@ -32,9 +41,17 @@ impl Gnss {
         self.reply(now, sentence.to_bytes());
     }
 
-    /// Field 10 rate of the line, 12 pulse (1 off, 2 on), 13 its length: (n + 1) * 20 ms.
+    /// Field 1 dimensions of a fix (A, 2, 3), 2 height of two-dimensional ones, 10 rate of the line,
+    /// 12 pulse (1 off, 2 on), 13 its length: (n + 1) * 20 ms. Datum, differential mode, filter and
+    /// dead reckoning (3 to 9, 11, 14) are kept.
     fn set_sensor(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
+        if let Some(mode) = FIX_MODES.iter().position(|word| *word == field(1)) {
+            self.store.set(key::FIXMODE, mode as u64 + 1);
+        }
+        if let Ok(height_m @ -1500.0..=18_000.0) = field(2).parse::<f64>() {
+            self.store.set(key::CONSTR_ALT, (height_m * 100.0) as i32 as u32 as u64);
+        }
         if let Some((_, baud)) = BAUD_CODES.iter().find(|(code, _)| *code == field(10)) {
             self.store.set(key::UART1_BAUDRATE, (*baud).into());
         }
@@ -46,6 +63,11 @@ impl Gnss {
         if let Ok(length @ 0..=48) = field(13).parse::<u64>() {
             self.store.set(key::LEN_LOCK_TP1, (length + 1) * 20_000);
         }
+        for number in [3, 4, 5, 6, 7, 8, 9, 11, 14] {
+            if !field(number).is_empty() {
+                self.garmin_kept.insert(("PGRMC", number), field(number).to_string());
+            }
+        }
     }
 
     fn sensor_settings(&self) -> RawSentence {
@@ -53,15 +75,27 @@ impl Gnss {
         let code = BAUD_CODES.iter().find(|(_, rate)| *rate == baud).map_or("", |(code, _)| code);
         let pulse = if self.store.is_set(key::TP1_ENA) { "2" } else { "1" };
         let length = (self.store.get(key::LEN_LOCK_TP1) / 20_000).max(1) - 1;
-        let mut fields = vec![String::new(); 14];
-        fields[0] = "A".to_string();
+        let mode = self.store.get(key::FIXMODE).clamp(1, 3) as usize - 1;
+        let height_m = f64::from(self.store.get(key::CONSTR_ALT) as u32 as i32) * 0.01;
+        let mut fields = self.kept_fields("PGRMC", 14);
+        fields[0] = FIX_MODES[mode].to_string();
+        if height_m != 0.0 {
+            fields[1] = Number::from_f64(height_m, 1).to_string();
+        }
         fields[9] = code.to_string();
         fields[11] = pulse.to_string();
         fields[12] = length.to_string();
         RawSentence { address: "PGRMC".to_string(), fields }
     }
 
-    /// Field 1 seconds between outputs, 7 mode of NMEA 2.3 (1 off, 2 on).
+    /// Fields of a sentence that are kept, and empty ones.
+    fn kept_fields(&self, address: &'static str, count: usize) -> Vec<String> {
+        let field = |number| self.garmin_kept.get(&(address, number)).cloned().unwrap_or_default();
+        (1..=count).map(field).collect()
+    }
+
+    /// Field 1 seconds between outputs, 7 mode of NMEA 2.3 (1 off, 2 on). There is no binary output
+    /// (2); pinning, beacons, differential and power modes (3 to 6, 8, 9) are kept.
     fn set_more(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
         if let Ok(seconds @ 1..=900) = field(1).parse::<u64>() {
@@ -73,18 +107,26 @@ impl Gnss {
             "2" => self.has_modes = true,
             _ => {}
         }
+        for number in [3, 4, 5, 6, 8, 9] {
+            if !field(number).is_empty() {
+                self.garmin_kept.insert(("PGRMC1", number), field(number).to_string());
+            }
+        }
     }
 
     fn more_settings(&self) -> RawSentence {
-        let mut fields = vec![String::new(); 9];
-        fields[0] = (self.period_ns / 1_000_000_000).to_string();
+        let mut fields = self.kept_fields("PGRMC1", 9);
+        let seconds = self.store.get(key::RATE_MEAS) / 1000;
+        fields[0] = seconds.to_string();
+        fields[1] = "1".to_string();
         fields[6] = if self.has_modes { "2" } else { "1" }.to_string();
         RawSentence { address: "PGRMC1".to_string(), fields }
     }
 
     /// `PGRMO,GPRMC,1`: one sentence off (0) or on (1); all off (2), all on (3), the factory's (4).
-    fn set_output(&mut self, sentence: &RawSentence) {
-        let [name, mode, ..] = sentence.fields.as_slice() else { return };
+    /// Whether it was that.
+    fn set_output(&mut self, sentence: &RawSentence) -> bool {
+        let [name, mode, ..] = sentence.fields.as_slice() else { return false };
         let order = self.profile.nmea.order.clone();
         let factory = self.profile.defaults.sentences.clone();
         let mut set = |kind: SentenceKind, is_on: bool| {
@@ -96,13 +138,15 @@ impl Gnss {
             "0" | "1" => {
                 let bare = name.strip_prefix("GP").unwrap_or(name);
                 let named = SentenceKind::WORDS.iter().find(|(word, _)| *word == bare);
-                if let Some((_, kind)) = named.filter(|(_, kind)| order.contains(kind)) {
-                    set(*kind, mode == "1");
-                }
+                let Some((_, kind)) = named.filter(|(_, kind)| order.contains(kind)) else {
+                    return false;
+                };
+                set(*kind, mode == "1");
             }
             "2" | "3" => order.iter().for_each(|kind| set(*kind, mode == "3")),
             "4" => order.iter().for_each(|kind| set(*kind, factory.contains(kind))),
-            _ => {}
+            _ => return false,
         }
+        true
     }
 }

@@ -1,58 +1,22 @@
 //! Configuration items of u-blox receivers: what may be set, and the layers it is set in.
 //!
 //! Generation 9 speaks of items by key; the older messages (CFG-PRT, CFG-MSG, CFG-RATE ...) read
-//! and write the same items. Names and keys are those of the ZED-F9P interface description, as
-//! pyubx2 lists them (`items.csv`); items without an effect here are kept all the same.
+//! and write the same items. `items.csv` has their names and keys (ZED-F9P interface description, as
+//! pyubx2 lists them), the factory's values, the versions of the protocol in which generations 8 and
+//! 9 have them (dumps of CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; u-blox 8 receiver
+//! description), and whether Menura acts on them. Those it only keeps are listed in docs/UBLOX.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
-use super::profile::{GnssProfile, GnssSettings, NmeaVersion, SentenceKind};
+pub(super) use super::item_keys as key;
+use super::profile::{
+    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, SentenceKind, UBX_OUTPUTS,
+};
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::ubx::MessageId;
 use crate::wire::ubx::cfg::{Item, Key};
-
-/// Keys this crate acts on.
-pub mod key {
-    use super::Key;
-
-    /// Time between measurements, ms.
-    pub const RATE_MEAS: Key = Key(0x3021_0001);
-    /// Measurements a solution.
-    pub const RATE_NAV: Key = Key(0x3021_0002);
-    /// 0 UTC, 1 GPS.
-    pub const RATE_TIMEREF: Key = Key(0x2021_0003);
-    /// Bits a second.
-    pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
-    /// Of the second port.
-    pub const UART2_BAUDRATE: Key = Key(0x4053_0001);
-    /// Seven decimals of a minute.
-    pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
-    /// 21, 23, 40, 41 (4.10), 42 (4.11).
-    pub const NMEA_PROTVER: Key = Key(0x2093_0001);
-    /// Lowest elevation of satellites used, degrees.
-    pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
-    /// Dynamic model.
-    pub const DYNMODEL: Key = Key(0x2011_0021);
-    /// Two- or three-dimensional.
-    pub const FIXMODE: Key = Key(0x2011_0011);
-    /// Time pulse on.
-    pub const TP1_ENA: Key = Key(0x1005_0007);
-    /// Its period once locked, us.
-    pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
-    /// Its length once locked, us.
-    pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
-    /// The time scale whose whole periods pulses stand on: 0 UTC, 1 GPS.
-    pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
-    /// GPS.
-    pub const GPS_ENA: Key = Key(0x1031_001f);
-    /// Galileo.
-    pub const GAL_ENA: Key = Key(0x1031_0021);
-    /// BeiDou.
-    pub const BDS_ENA: Key = Key(0x1031_0022);
-    /// GLONASS.
-    pub const GLO_ENA: Key = Key(0x1031_0025);
-}
 
 /// The UART that is emulated; I2C is 0, UART2 2, USB 3, SPI 4.
 pub const UART1: u8 = 1;
@@ -64,6 +28,8 @@ pub enum Protocol {
     Ubx = 1,
     /// NMEA.
     Nmea = 2,
+    /// RTCM 2, which generation 8 understands.
+    Rtcm2 = 3,
     /// RTCM 3.
     Rtcm3 = 4,
 }
@@ -86,6 +52,26 @@ pub fn system_key(system: GnssSystem) -> Key {
         GnssSystem::Galileo => key::GAL_ENA,
         GnssSystem::Beidou => key::BDS_ENA,
     }
+}
+
+/// Whether the first, or the second, signal of a system is received.
+pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
+    Key(match (system, is_second) {
+        (GnssSystem::Gps, false) => 0x1031_0001,
+        (GnssSystem::Gps, true) => 0x1031_0003,
+        (GnssSystem::Galileo, false) => 0x1031_0007,
+        (GnssSystem::Galileo, true) => 0x1031_000a,
+        (GnssSystem::Beidou, false) => 0x1031_000d,
+        (GnssSystem::Beidou, true) => 0x1031_000e,
+        (GnssSystem::Glonass, false) => 0x1031_0018,
+        (GnssSystem::Glonass, true) => 0x1031_001a,
+    })
+}
+
+/// Whether Menura makes the message that CFG-MSG knows by `id`.
+pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
+    UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.dialect.has_message(name))
+        || profile.nmea.order.iter().any(|kind| sentence_id(*kind) == id)
 }
 
 /// The id that CFG-MSG has for a sentence.
@@ -111,16 +97,10 @@ pub fn sentence_id(kind: SentenceKind) -> MessageId {
 
 /// Messages with the key of their rate on I2C; the other ports' follow it.
 static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
-    let rows = rows().filter_map(|row| Some((row.message?, row.key)));
-    // Messages of generation 8 and of Garmin have no key; these are not u-blox's.
-    let old = [
-        (0x01, 0x06, 0x2091_ff00),
-        (0x01, 0x30, 0x2091_ff10),
-        (0xfe, 0x00, 0x2091_ff20),
-        (0xfe, 0x01, 0x2091_ff30),
-    ];
-    let old = old.into_iter().map(|(class, id, key)| (MessageId::new(class, id), key));
-    rows.chain(old).collect()
+    let rows = ROWS.iter().filter_map(|row| Some((row.message?, row.key.0)));
+    // Garmin's sentences have no key; these are not u-blox's.
+    let garmin = [(0x00, 0x2091_ff20), (0x01, 0x2091_ff30)];
+    rows.chain(garmin.map(|(id, key)| (MessageId::new(0xfe, id), key))).collect()
 });
 
 /// The key of a message's rate on a port (0 to 4).
@@ -128,24 +108,64 @@ pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
     RATE_KEYS.get(&id).map(|key| Key(key + u32::from(port.min(4))))
 }
 
-struct Row {
-    key: u32,
-    message: Option<MessageId>,
+/// One row of `items.csv`.
+#[derive(Debug)]
+pub struct Row {
+    /// Group and item, or class and message.
+    pub name: &'static str,
+    /// Of a message: of its rate on I2C.
+    pub key: Key,
+    /// Whose rate it is.
+    pub message: Option<MessageId>,
+    factory: u64,
+    /// Versions of the protocol, times 100, in which generations 8 and 9 have it.
+    versions: [Option<RangeInclusive<u32>>; 2],
+    /// Whether it changes what is sent; a message does if it is made.
+    pub acts: bool,
 }
 
-fn rows() -> impl Iterator<Item = Row> {
-    let hex = |text: &str| {
-        let digits = text.strip_prefix("0x").unwrap_or_default();
-        u32::from_str_radix(digits, 16).ok()
+impl Row {
+    /// Whether a receiver of `profile` has it. What is not u-blox's has all that is no message.
+    pub fn is_in(&self, profile: &GnssProfile) -> bool {
+        let versions = match profile.dialect {
+            GnssDialect::Ublox8 => &self.versions[0],
+            GnssDialect::Ublox9 => &self.versions[1],
+            GnssDialect::Garmin | GnssDialect::Plain => return self.message.is_none(),
+        };
+        let version = profile.protocol_version().unwrap_or(u32::MAX);
+        versions.as_ref().is_some_and(|versions| versions.contains(&version))
+    }
+}
+
+/// `items.csv`.
+pub static ROWS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| include_str!("items.csv").lines().skip(1).filter_map(row).collect());
+
+fn row(line: &'static str) -> Option<Row> {
+    let columns: Vec<&str> = line.split(',').collect();
+    let [name, key, class, id, factory, ublox8, ublox9, does] = columns.try_into().ok()?;
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     };
-    include_str!("items.csv").lines().skip(1).filter_map(move |line| {
-        let mut columns = line.split(',').skip(1);
-        let mut next = || columns.next().and_then(hex);
-        let key = next()?;
-        let message = next().zip(next());
-        let message = message.map(|(class, id)| MessageId::new(class as u8, id as u8));
-        Some(Row { key, message })
+    let message = number(class).zip(number(id));
+    Some(Row {
+        name,
+        key: Key(number(key)? as u32),
+        message: message.map(|(class, id)| MessageId::new(class as u8, id as u8)),
+        factory: number(factory)?,
+        versions: [ublox8, ublox9].map(versions),
+        acts: does == "acts",
     })
+}
+
+/// `27.10`: from this version on; `27.10-27.10`: from the first to the last.
+fn versions(text: &str) -> Option<RangeInclusive<u32>> {
+    let version = |text: &str| text.replace('.', "").parse().ok();
+    match text.split_once('-') {
+        Some((first, last)) => Some(version(first)?..=version(last)?),
+        None => Some(version(text)?..=u32::MAX),
+    }
 }
 
 /// Where an item is kept; a later one goes before an earlier one at start.
@@ -168,6 +188,10 @@ pub struct Refused;
 pub struct Store {
     factory: BTreeMap<Key, u64>,
     layers: [BTreeMap<Key, u64>; 3],
+    /// Rates on UART1 of messages that the product has and Menura does not make.
+    unmade: BTreeSet<Key>,
+    /// The protocol's version, times 100.
+    version: u32,
 }
 
 impl Store {
@@ -175,28 +199,28 @@ impl Store {
     /// flash.
     pub fn new(profile: &GnssProfile, settings: &GnssSettings) -> Self {
         let mut factory = BTreeMap::new();
-        for row in rows() {
+        let mut unmade = BTreeSet::new();
+        for row in ROWS.iter().filter(|row| row.is_in(profile)) {
             let ports = if row.message.is_some() { 5 } else { 1 };
-            factory.extend((0..ports).map(|port| (Key(row.key + port), 0)));
-        }
-        for base in RATE_KEYS.values() {
-            factory.extend((0..5).map(|port| (Key(base + port), 0)));
-        }
-        for port in 0..5 {
-            for protocol in [Protocol::Ubx, Protocol::Nmea, Protocol::Rtcm3] {
-                factory.insert(input_key(port, protocol), 1);
-                let is_sent = protocol != Protocol::Rtcm3;
-                factory.insert(output_key(port, protocol), is_sent.into());
+            factory.extend((0..ports).map(|port| (Key(row.key.0 + port), row.factory)));
+            if let Some(id) = row.message.filter(|id| !is_made(profile, *id)) {
+                unmade.extend(rate_key(id, UART1));
             }
         }
-        for (item, value) in [
-            (key::RATE_NAV, 1),
-            (key::RATE_TIMEREF, 1),
-            (key::UART2_BAUDRATE, 38_400),
-            (key::FIXMODE, 3),
-            (key::PERIOD_LOCK_TP1, 1_000_000),
-        ] {
-            factory.insert(item, value);
+        if !profile.dialect.is_ublox() {
+            // Sentences that no u-blox receiver has are switched by the same kind of item.
+            for id in profile.nmea.order.iter().map(|kind| sentence_id(*kind)) {
+                factory.extend(rate_key(id, UART1).map(|key| (key, 0)));
+            }
+        }
+        for kind in &profile.defaults.sentences {
+            for port in [0, 3, 4] {
+                factory.extend(rate_key(sentence_id(*kind), port).map(|key| (key, 1)));
+            }
+        }
+        if profile.dialect == GnssDialect::Ublox8 {
+            // Flags 0xf7 of CFG-TP5.
+            factory.insert(key::TIMEGRID_TP1, 1);
         }
         let protver = match profile.nmea.version {
             NmeaVersion::V2_0 => 21,
@@ -212,7 +236,8 @@ impl Store {
             .collect();
         let mut ram = factory.clone();
         ram.extend(changed.iter().map(|(item, value)| (*item, *value)));
-        Self { factory, layers: [ram, BTreeMap::new(), changed] }
+        let version = profile.protocol_version().unwrap_or(0);
+        Self { factory, layers: [ram, BTreeMap::new(), changed], unmade, version }
     }
 
     /// The value in force; 0 for what this receiver does not have.
@@ -225,6 +250,17 @@ impl Store {
         self.get(item) != 0
     }
 
+    /// Whether this receiver has the item.
+    pub fn has(&self, item: Key) -> bool {
+        self.factory.contains_key(&item)
+    }
+
+    /// Every item, with the factory's value.
+    #[cfg(test)]
+    pub fn factory(&self) -> impl Iterator<Item = (Key, u64)> {
+        self.factory.iter().map(|(key, value)| (*key, *value))
+    }
+
     /// Puts a value in force. What this receiver does not have is ignored.
     pub fn set(&mut self, item: Key, value: u64) {
         if let Some(old) = self.layers[Layer::Ram as usize].get_mut(&item) {
@@ -234,7 +270,10 @@ impl Store {
 
     /// Sets all items in the layers whose bits are set, or none.
     pub fn set_all(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
-        let is_known = |item: &Item| self.factory.contains_key(&item.key) && is_allowed(item);
+        let is_known = |item: &Item| {
+            let is_unmade = item.value > 0 && self.unmade.contains(&item.key);
+            self.factory.contains_key(&item.key) && self.is_allowed(item) && !is_unmade
+        };
         if items.len() > MAX_ITEMS || layers & 7 == 0 || !items.iter().all(is_known) {
             return Err(Refused);
         }
@@ -312,6 +351,32 @@ impl Store {
         self.layers[Layer::Ram as usize] = ram;
     }
 
+    /// Values that a receiver does not have, or that Menura cannot follow, are refused.
+    fn is_allowed(&self, item: &Item) -> bool {
+        let value = item.value;
+        match item.key {
+            key::RATE_MEAS => (25..=65_535).contains(&value),
+            key::RATE_NAV => (1..=127).contains(&value),
+            key::RATE_TIMEREF => value <= 4,
+            key::UART1_BAUDRATE | key::UART2_BAUDRATE => is_baud_rate(value),
+            key::NMEA_PROTVER => matches!(value, 21 | 23 | 40 | 41 | 42),
+            key::NMEA_MAINTALKER => value <= 5,
+            key::NMEA_GSVTALKER | key::PULSE_DEF | key::PULSE_LENGTH_DEF => value <= 1,
+            key::FIXMODE => (1..=3).contains(&value),
+            // Motorbike, lawn mower and scooter came late.
+            key::DYNMODEL => value != 1 && value <= if self.version >= 2731 { 12 } else { 9 },
+            key::UTCSTANDARD => matches!(value, 0 | 3 | 5 | 6 | 7),
+            key::DGNSSMODE => matches!(value, 2 | 3),
+            // The emulated line is 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
+            Key(0x2052_0002) => value == 1,
+            Key(0x2052_0003 | 0x2052_0004) => value == 0,
+            // Pulses on the grids of GLONASS, BeiDou and Galileo, and a fixed position, are missing.
+            key::TIMEGRID_TP1 | key::TMODE_MODE => value <= 1,
+            key if key.is_bit() => value <= 1,
+            _ => true,
+        }
+    }
+
     /// The items a key asks for: one, its whole group, or all.
     fn matching(&self, asked: Key) -> Vec<Key> {
         let all = self.factory.keys().copied().filter(|key| key.0 >> 8 != 0x0020_91ff);
@@ -327,18 +392,6 @@ impl Store {
 
 /// Items of one message.
 const MAX_ITEMS: usize = 64;
-
-/// Values that a receiver cannot run with are refused.
-fn is_allowed(item: &Item) -> bool {
-    match item.key {
-        key::RATE_MEAS => (25..=65_535).contains(&item.value),
-        key::RATE_NAV => (1..=127).contains(&item.value),
-        key::UART1_BAUDRATE => is_baud_rate(item.value),
-        key::NMEA_PROTVER => matches!(item.value, 21 | 23 | 40 | 41 | 42),
-        key if key.is_bit() => item.value <= 1,
-        _ => true,
-    }
-}
 
 /// What settings mean as items.
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
@@ -357,7 +410,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
         let key = rate_key(sentence_id(*kind), UART1);
         items.extend(key.map(|key| (key, settings.sentences.contains(kind).into())));
     }
-    for (name, id) in &crate::devices::gnss::profile::UBX_OUTPUTS {
+    for (name, id) in UBX_OUTPUTS.iter().filter(|(name, _)| profile.dialect.has_message(name)) {
         let key = rate_key(*id, UART1);
         let is_on = settings.messages.iter().any(|on| on == name);
         items.extend(key.map(|key| (key, is_on.into())));

@@ -31,6 +31,8 @@ pub struct Reporter<'a> {
     pub drift_ns_s: f64,
     /// The next pulse.
     pub next_pulse: NextPulse,
+    /// Whose UTC it is, as NAV-TIMEUTC numbers them.
+    pub utc_standard: u8,
 }
 
 /// The next time pulse, as TIM-TP tells it.
@@ -72,7 +74,7 @@ impl Reporter<'_> {
     }
 
     /// Before the time is known a receiver counts from its start.
-    fn itow(&self) -> u32 {
+    pub fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
 
@@ -113,7 +115,8 @@ impl Reporter<'_> {
 
     /// Bit 0 fix within limits, 1 differential.
     fn fix_flags(&self) -> u8 {
-        u8::from(self.has_fix()) | u8::from(self.is_differential()) << 1
+        let is_valid = self.has_fix() && self.solution.is_within_limits;
+        u8::from(is_valid) | u8::from(self.is_differential()) << 1
     }
 
     /// An accuracy in units of `unit` metres.
@@ -377,20 +380,25 @@ impl Reporter<'_> {
             hour: t.hour,
             minute: t.minute,
             second: t.second,
-            valid: (u8::from(s.is_time_known) * 0b011) | (u8::from(s.is_leap_known) * 0x34),
+            valid: (u8::from(s.is_time_known) * 0b011)
+                | (u8::from(s.is_leap_known) * (0x04 | self.utc_standard << 4)),
         }
     }
 
     fn clock(&self) -> NavClock {
-        // The clock runs off and is set back by whole milliseconds.
-        let bias = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
         NavClock {
             itow_ms: self.itow(),
-            bias_ns: (bias % 500_000.0).round() as i32,
+            bias_ns: self.clock_bias_ns().round() as i32,
             drift_ns_s: self.drift_ns_s.round() as i32,
             t_acc_ns: self.t_acc(),
             f_acc_ps_s: if self.has_fix() { 200 } else { UNKNOWN },
         }
+    }
+
+    /// How far the receiver's clock is ahead: it runs off and is set back by whole milliseconds.
+    pub fn clock_bias_ns(&self) -> f64 {
+        let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
+        (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
     }
 
     fn timels(&self) -> NavTimels {

@@ -14,25 +14,34 @@
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
 
 mod clock;
+mod configure;
 pub(crate) mod decoder;
 mod describe;
 mod family;
 mod frozen;
 mod garmin;
+mod in_force;
+mod item_keys;
 mod items;
+mod legacy;
 mod messages;
+mod monitor;
+mod output;
 pub mod profile;
 mod profile_read;
+mod pulse;
 mod sentences;
+mod signals;
+mod survey;
 mod ublox;
 
 pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
-use self::clock::{Stamp, next_on_grid};
-use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id, system_key};
-use self::messages::{NextPulse, Reporter};
-use self::sentences::Writer;
+use self::clock::{Scale, Stamp, next_on_grid};
+use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id};
+use self::monitor::Traffic;
+use self::survey::Survey;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::Timed;
@@ -42,7 +51,7 @@ use crate::devices::gnss::profile::{
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::gnss::faults::GnssFault;
-use crate::sensors::gnss::navigator::{NavigationLimits, Navigator, Solution};
+use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::sensors::gnss::{SkySensor, SkyView};
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -51,7 +60,7 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::framer::Framer;
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::nmea::{Number, Sentence, Txt};
-use crate::wire::ubx::MessageId;
+use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
 
 /// From power to the text a u-blox receiver greets with.
 const GREETING_NS: u64 = 200_000_000;
@@ -96,6 +105,12 @@ pub struct Gnss {
     kept: BTreeMap<MessageId, Vec<u8>>,
     /// Garmin: NMEA 2.3.
     has_modes: bool,
+    /// Garmin: fields of commands that are kept only, by address and number.
+    garmin_kept: BTreeMap<(&'static str, usize), String>,
+    survey: Survey,
+    traffic: Traffic,
+    /// Since when each satellite has been followed without a break, by system and number.
+    followed: BTreeMap<(GnssSystem, u8), SimTime>,
 }
 
 struct Slot {
@@ -139,14 +154,18 @@ impl Gnss {
             drift_ns_s: drift * CLOCK_DRIFT_STD_NS_S,
             kept: BTreeMap::new(),
             has_modes: profile.nmea.version >= NmeaVersion::V2_3,
+            garmin_kept: BTreeMap::new(),
+            survey: Survey::default(),
+            traffic: Traffic::default(),
+            followed: BTreeMap::new(),
             profile: profile.clone(),
             settings: settings.clone(),
             epoch,
             noise,
         };
         receiver.period_ns = receiver.wanted_period_ns();
-        receiver.next_epoch = next_on_grid(epoch, SimTime::ZERO, receiver.period_ns);
-        receiver.next_pulse = next_on_grid(epoch, SimTime::ZERO, receiver.pulse_period_ns());
+        receiver.next_epoch = receiver.next_epoch_from(SimTime::ZERO);
+        receiver.next_pulse = receiver.next_pulse_from(SimTime::ZERO);
         receiver
     }
 
@@ -160,25 +179,11 @@ impl Gnss {
         (ms * 1_000_000).max(self.profile.min_period_ns)
     }
 
-    fn pulse_period_ns(&self) -> u64 {
-        // Shorter ones are frequencies, which nobody reads off a modem line.
-        (self.store.get(key::PERIOD_LOCK_TP1) * 1000).clamp(10_000_000, 60_000_000_000)
-    }
-
-    fn systems(&self) -> Vec<GnssSystem> {
-        self.profile.systems().filter(|s| self.store.is_set(system_key(*s))).collect()
-    }
-
-    fn version(&self) -> NmeaVersion {
-        if self.profile.dialect == GnssDialect::Garmin {
-            return if self.has_modes { NmeaVersion::V2_3 } else { NmeaVersion::V2_0 };
-        }
-        match self.store.get(key::NMEA_PROTVER) {
-            21 => NmeaVersion::V2_0,
-            23 | 40 => NmeaVersion::V2_3,
-            41 => NmeaVersion::V4_10,
-            _ => NmeaVersion::V4_11,
-        }
+    /// The first epoch not before `from`.
+    fn next_epoch_from(&self, from: SimTime) -> SimTime {
+        // The other systems' times are whole seconds from GPS's or from UTC's.
+        let scale = if self.store.get(key::RATE_TIMEREF) == 0 { Scale::Utc } else { Scale::Gps };
+        next_on_grid(self.epoch, scale, from, self.period_ns)
     }
 
     /// Brings what runs into line with the settings, after they were changed.
@@ -188,14 +193,19 @@ impl Gnss {
             self.port.change_rate(now, baud);
         }
         let period_ns = self.wanted_period_ns();
-        if period_ns != self.period_ns {
-            self.period_ns = period_ns;
-            let epoch = self.epoch;
-            self.slots.retain(|at, _| *at <= now || next_on_grid(epoch, *at, period_ns) == *at);
-            self.next_epoch = next_on_grid(epoch, SimTime(now.0 + 1), period_ns);
+        let period_changes = period_ns != self.period_ns;
+        self.period_ns = period_ns;
+        let slots = std::mem::take(&mut self.slots);
+        let stays = |at: &SimTime| *at <= now || self.next_epoch_from(*at) == *at;
+        let is_moved = slots.keys().any(|at| !stays(at))
+            || self.next_epoch_from(self.next_epoch) != self.next_epoch;
+        let slots = slots.into_iter().filter(|(at, _)| stays(at)).collect();
+        self.slots = slots;
+        if is_moved || period_changes {
+            self.next_epoch = self.next_epoch_from(SimTime(now.0 + 1));
         }
         if self.next_pulse > now {
-            self.next_pulse = next_on_grid(self.epoch, SimTime(now.0 + 1), self.pulse_period_ns());
+            self.next_pulse = self.next_pulse_from(SimTime(now.0 + 1));
         }
     }
 
@@ -203,6 +213,9 @@ impl Gnss {
     fn restart(&mut self, now: SimTime, forgets_time: bool, reloads: bool) {
         self.started = now;
         self.navigator.restart(now, forgets_time);
+        self.survey = Survey::default();
+        self.traffic = Traffic::default();
+        self.followed.clear();
         self.last = None;
         self.is_navigating = true;
         if reloads {
@@ -248,10 +261,7 @@ impl Gnss {
         if !self.is_navigating {
             return;
         }
-        let limits = NavigationLimits {
-            systems: self.systems(),
-            mask_rad: (self.store.get(key::INFIL_MINELEV) as i8 as f64).to_radians(),
-        };
+        let limits = self.limits();
         let solution = self.navigator.step(at, slot.index, &view, &limits);
         let stamp = Stamp::new(
             self.epoch,
@@ -266,14 +276,20 @@ impl Gnss {
             told = old;
             fault_effects.push(effect);
         }
+        self.follow(at, &told.0);
+        let before = self.shape();
         self.last = Some(told);
+        // With the lock the pulse may get another period.
+        if self.shape() != before {
+            self.next_pulse = self.next_pulse_from(SimTime(due.0 + 1));
+        }
         // A measurement that came late cannot be sent before what was sent already.
         let due = due.max(self.now);
         if self.take_overflow(due) && self.profile.dialect.is_ublox() {
             self.send_text(due, 0, "txbuf alloc");
         }
-        for bytes in self.epoch_output() {
-            self.port.send_marked(due, bytes, 0, fault_effects.clone());
+        for bytes in self.epoch_output(due) {
+            self.put(due, bytes, fault_effects.clone());
         }
         self.solutions += 1;
     }
@@ -288,29 +304,33 @@ impl Gnss {
         is_time
     }
 
-    /// The bytes of the latest epoch: sentences, then UBX messages.
-    fn epoch_output(&self) -> Vec<Vec<u8>> {
+    /// The bytes of the latest epoch, which leave at `due`: sentences, then UBX messages.
+    fn epoch_output(&self, due: SimTime) -> Vec<Vec<u8>> {
         let Some((solution, stamp)) = &self.last else { return Vec::new() };
         let is_due = |id| {
             let rate = rate_key(id, UART1).map_or(0, |key| self.store.get(key));
             rate > 0 && self.solutions.is_multiple_of(rate)
         };
         let mut output = Vec::new();
-        if self.store.is_set(output_key(UART1, Protocol::Nmea)) {
+        if self.sends(Protocol::Nmea) {
             let systems = self.systems();
             let writer = self.writer(&systems);
+            // Sentences have no way to say that a fix is beyond the limits, but as none.
+            let mut shown = solution.clone();
+            if !shown.is_within_limits {
+                shown.fix = Fix::None;
+            }
             for kind in &self.profile.nmea.order {
                 if is_due(sentence_id(*kind)) {
-                    output.extend(writer.lines(*kind, solution, stamp));
+                    output.extend(writer.lines(*kind, &shown, stamp));
                 }
             }
         }
-        if self.profile.dialect.is_ublox() && self.store.is_set(output_key(UART1, Protocol::Ubx)) {
-            let reporter = self.reporter(solution, stamp);
+        if self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx) {
             for (name, id) in &UBX_OUTPUTS {
                 if is_due(*id)
                     && self.profile.dialect.has_message(name)
-                    && let Some(message) = reporter.message(*id)
+                    && let Some(message) = self.message(due, *id)
                 {
                     output.push(message.to_frame().to_bytes());
                 }
@@ -319,38 +339,9 @@ impl Gnss {
         output
     }
 
-    fn writer<'a>(&'a self, systems: &'a [GnssSystem]) -> Writer<'a> {
-        Writer {
-            profile: &self.profile,
-            version: self.version(),
-            high_precision: self.store.is_set(key::NMEA_HIGHPREC),
-            systems,
-            min_course_speed_m_s: self.settings.min_course_speed_m_s,
-        }
-    }
-
-    fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
-        let period_ns = self.pulse_period_ns();
-        let next = next_on_grid(self.epoch, SimTime(solution.at.0 + 1), period_ns);
-        let next_pulse = NextPulse {
-            stamp: Stamp::new(
-                self.epoch,
-                next,
-                solution.is_leap_known,
-                self.settings.firmware_leap_s,
-                0.0,
-            ),
-            quantisation_ps: (self.quantisation_ns(next) * 1000.0).round() as i32,
-            is_utc: self.store.get(key::TIMEGRID_TP1) == 0,
-        };
-        Reporter {
-            solution,
-            stamp,
-            pvt_extra_bits: self.profile.pvt_extra_bits,
-            uptime_ms: self.uptime_ms(solution.at),
-            drift_ns_s: self.drift_ns_s,
-            next_pulse,
-        }
+    /// Whether a protocol leaves by the port.
+    fn sends(&self, protocol: Protocol) -> bool {
+        self.store.is_set(key::UART1_ENABLED) && self.store.is_set(output_key(UART1, protocol))
     }
 
     fn greet(&mut self, due: SimTime) {
@@ -360,59 +351,41 @@ impl Gnss {
         }
     }
 
-    /// A TXT sentence: level 0 error, 1 warning, 2 notice.
-    fn send_text(&mut self, at: SimTime, level: u64, text: &str) {
-        if !self.store.is_set(output_key(UART1, Protocol::Nmea)) {
-            return;
+    /// A TXT sentence and an INF message, as the host wants them: level 0 error, 1 warning, 2 notice.
+    fn send_text(&mut self, at: SimTime, level: u8, text: &str) {
+        let is_wanted = |item| self.store.get(item) >> level & 1 == 1;
+        let has_ubx = self.profile.dialect.is_ublox() && self.sends(Protocol::Ubx);
+        let (nmea, ubx) = (
+            self.sends(Protocol::Nmea) && is_wanted(key::INFMSG_NMEA),
+            has_ubx && is_wanted(key::INFMSG_UBX),
+        );
+        if nmea {
+            let number = |value| Some(Number::whole(value).padded(2));
+            let level = number(level.into());
+            let mut txt = Txt { messages: number(1), message: number(1), level, ..Txt::default() };
+            txt.text.0 = text.to_string();
+            // Boot text and warnings have this talker whatever is received.
+            self.put(at, Sentence::new("GN", txt).to_bytes(), Vec::new());
         }
-        let number = |value| Some(Number::whole(value).padded(2));
-        let mut txt =
-            Txt { messages: number(1), message: number(1), level: number(level), ..Txt::default() };
-        txt.text.0 = text.to_string();
-        // Boot text and warnings have this talker whatever is received.
-        self.port.send(at, Sentence::new("GN", txt).to_bytes());
-    }
-
-    /// The time pulse rises or falls.
-    fn pulse(&mut self, due: SimTime) {
-        if self.falls_at == Some(due) {
-            self.falls_at = None;
-            let output = Output::PulsePerSecond(false);
-            self.edges.push_back(Transmit::new(due, output));
-            return;
+        if ubx {
+            let frame = Frame::new(MessageId::new(0x04, level), text.as_bytes().to_vec());
+            self.put(at, frame.to_bytes(), Vec::new());
         }
-        let at = self.next_pulse;
-        self.next_pulse = next_on_grid(self.epoch, SimTime(at.0 + 1), self.pulse_period_ns());
-        let age_ns = self.last.as_ref().and_then(|(solution, _)| solution.fix_age_ns);
-        let is_locked = age_ns.is_some_and(|age| age >= self.settings.pulse.after_fix_ns);
-        let width_ns = self.store.get(key::LEN_LOCK_TP1) * 1000;
-        if !self.store.is_set(key::TP1_ENA) || !is_locked || width_ns == 0 {
-            return;
-        }
-        let jitter =
-            self.noise.request(self.gps_second(at)).standard_normal(1, Quantity::GnssPulse);
-        let error_ns = self.quantisation_ns(at) + jitter * self.settings.pulse.jitter_std_ns;
-        let rises = SimTime(at.0.saturating_add_signed(error_ns.round() as i64)).max(self.now);
-        let output = Output::PulsePerSecond(true);
-        self.edges.push_back(Transmit::new(rises, output));
-        let width_ns = width_ns.min(self.next_pulse.0 - at.0 - 1_000_000);
-        self.falls_at = Some(SimTime(rises.0 + width_ns));
-    }
-
-    /// How far the pulse at `at` is off because it falls on an edge of the receiver's clock.
-    fn quantisation_ns(&self, at: SimTime) -> f64 {
-        let noise = self.noise.request(self.gps_second(at));
-        let phase = f64::from(noise.whole(0, Quantity::GnssPulse, 0, 255)) / 256.0 - 0.5;
-        phase * self.settings.pulse.quantum_ns
-    }
-
-    fn gps_second(&self, at: SimTime) -> u64 {
-        self.epoch.gps_ns(at).div_euclid(1_000_000_000) as u64
     }
 
     /// Answers the host.
     fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
-        self.port.send(SimTime(now.0 + self.profile.reply_delay_ns), bytes);
+        self.put(SimTime(now.0 + self.profile.reply_delay_ns), bytes, Vec::new());
+    }
+
+    /// Hands bytes to the port, and counts them.
+    fn put(&mut self, at: SimTime, bytes: Vec<u8>, fault_effects: Vec<FaultEffect>) {
+        let length = bytes.len() as u32;
+        if self.port.send_marked(at, bytes, 0, fault_effects) {
+            self.traffic.tx_bytes = self.traffic.tx_bytes.wrapping_add(length);
+        }
+        let waiting = self.port.waiting_bytes(at).min(self.profile.tx_buffer_bytes);
+        self.traffic.tx_peak_bytes = self.traffic.tx_peak_bytes.max(waiting);
     }
 }
 
@@ -449,7 +422,19 @@ impl Device for Gnss {
         if self.profile.dialect == GnssDialect::Plain {
             return;
         }
+        self.traffic.rx_bytes = self.traffic.rx_bytes.wrapping_add(bytes.len() as u32);
+        if !self.store.is_set(key::UART1_ENABLED) {
+            return;
+        }
         for frame in self.input.frames(bytes) {
+            let (kind, length) = match &frame {
+                gnss_stream::Frame::Ubx(frame) => (0, frame.payload.len() + OVERHEAD),
+                gnss_stream::Frame::Line(line) => (1, line.len()),
+                gnss_stream::Frame::Rtcm3(message) => (2, message.len()),
+            };
+            let traffic = &mut self.traffic;
+            traffic.rx_messages[kind] = traffic.rx_messages[kind].wrapping_add(1);
+            traffic.rx_message_bytes = traffic.rx_message_bytes.wrapping_add(length as u32);
             match frame {
                 gnss_stream::Frame::Line(line) => self.handle_line(now, &line),
                 gnss_stream::Frame::Ubx(frame) if self.profile.dialect.is_ublox() => {

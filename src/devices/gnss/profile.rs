@@ -1,7 +1,7 @@
 //! A GNSS receiver's firmware and what a rig may set on it.
 
 use crate::sensors::gnss::settings::{GnssSystem, ReceiverSettings};
-use crate::wire::ubx::{MessageId, Payload, mon, nav};
+use crate::wire::ubx::{MessageId, Payload, mon, nav, rxm};
 
 /// What a receiver understands and how it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,13 @@ pub struct PulseSettings {
 }
 
 impl GnssProfile {
+    /// The version of the protocol that a u-blox receiver names among its versions, times 100.
+    pub fn protocol_version(&self) -> Option<u32> {
+        let text = self.identity.extensions.iter().find_map(|e| e.strip_prefix("PROTVER="))?;
+        let (whole, hundredths) = text.split_once('.')?;
+        Some(whole.parse::<u32>().ok()? * 100 + hundredths.parse::<u32>().ok()?)
+    }
+
     /// Systems the hardware has, in the order its sentences name them.
     pub fn systems(&self) -> impl Iterator<Item = GnssSystem> {
         self.nmea.signals.iter().map(|(system, _)| *system)
@@ -171,7 +178,7 @@ impl GnssProfile {
 }
 
 /// UBX messages Menura's receivers can send, in the order of an epoch.
-pub const UBX_OUTPUTS: [(&str, MessageId); 20] = [
+pub const UBX_OUTPUTS: [(&str, MessageId); 26] = [
     ("NAV-PVT", nav::NavPvt::ID),
     ("NAV-SOL", nav::NavSol::ID),
     ("NAV-POSECEF", nav::NavPosecef::ID),
@@ -190,6 +197,12 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 20] = [
     ("NAV-SAT", nav::NavSat::ID),
     ("NAV-COV", nav::NavCov::ID),
     ("NAV-RELPOSNED", nav::NavRelposned::ID),
+    ("NAV-SIG", nav::NavSig::ID),
+    ("NAV-SVIN", nav::NavSvin::ID),
+    ("RXM-RAWX", rxm::RxmRawx::ID),
+    ("MON-HW", mon::MonHw::ID),
+    ("MON-RF", mon::MonRf::ID),
+    ("MON-COMMS", mon::MonComms::ID),
     ("TIM-TP", mon::TimTp::ID),
     ("NAV-EOE", nav::NavEoe::ID),
 ];
@@ -204,7 +217,8 @@ impl GnssDialect {
     pub fn has_message(self, name: &str) -> bool {
         match name {
             "NAV-SOL" | "NAV-SVINFO" => self == Self::Ublox8,
-            "NAV-HPPOSECEF" | "NAV-HPPOSLLH" | "NAV-COV" | "NAV-RELPOSNED" => self == Self::Ublox9,
+            "NAV-HPPOSECEF" | "NAV-HPPOSLLH" | "NAV-COV" | "NAV-RELPOSNED" | "NAV-SIG"
+            | "NAV-SVIN" | "RXM-RAWX" | "MON-RF" | "MON-COMMS" => self == Self::Ublox9,
             _ => self.is_ublox(),
         }
     }

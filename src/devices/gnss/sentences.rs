@@ -25,6 +25,23 @@ pub struct Writer<'a> {
     pub systems: &'a [GnssSystem],
     /// Course is empty below, m/s.
     pub min_course_speed_m_s: f64,
+    /// What the host wants shown.
+    pub filter: NmeaFilter,
+}
+
+/// What the host wants sentences to show.
+#[derive(Clone, Debug, Default)]
+pub struct NmeaFilter {
+    /// In place of the talker that the systems call for.
+    pub main_talker: Option<&'static str>,
+    /// Whether GSV has the main talker, too.
+    pub is_gsv_main: bool,
+    /// Whether only GPS satellites are shown.
+    pub is_gps_only: bool,
+    /// Systems whose satellites are not shown.
+    pub hides: Vec<GnssSystem>,
+    /// Whether the course is shown below the speed at which it is good.
+    pub is_course_kept: bool,
 }
 
 impl Writer<'_> {
@@ -50,9 +67,11 @@ impl Writer<'_> {
 
     /// The talker of what is not of one system.
     pub fn talker(&self) -> &'static str {
-        match self.systems {
-            [one] => talker(*one),
-            _ => "GN",
+        match (self.filter.main_talker, self.systems) {
+            (Some(chosen), _) => chosen,
+            (None, _) if self.filter.is_gps_only => "GP",
+            (None, [one]) => talker(*one),
+            (None, _) => "GN",
         }
     }
 
@@ -63,6 +82,8 @@ impl Writer<'_> {
             .iter()
             .copied()
             .filter(move |s| is_new || matches!(s, GnssSystem::Gps | GnssSystem::Glonass))
+            .filter(move |s| !self.filter.is_gps_only || *s == GnssSystem::Gps)
+            .filter(move |s| !self.filter.hides.contains(s))
     }
 
     fn time(&self, s: &Solution, stamp: &Stamp) -> Option<Time> {
@@ -120,7 +141,8 @@ impl Writer<'_> {
         if self.profile.dialect == GnssDialect::Garmin {
             return Some(within_turn(s.course_deg(), 1).padded(3));
         }
-        let is_moving = s.ground_speed_m_s() >= self.min_course_speed_m_s;
+        let is_moving =
+            self.filter.is_course_kept || s.ground_speed_m_s() >= self.min_course_speed_m_s;
         is_moving.then(|| within_turn(s.course_deg(), 2))
     }
 
@@ -360,7 +382,8 @@ impl Writer<'_> {
                 satellites: rows.collect(),
                 signal: tail.clone(),
             };
-            lines.push(Sentence::new(talker(system), content).to_bytes());
+            let talker = if self.filter.is_gsv_main { self.talker() } else { talker(system) };
+            lines.push(Sentence::new(talker, content).to_bytes());
         }
     }
 

@@ -2,6 +2,7 @@ use crate::devices::family::catalogue;
 use crate::devices::gnss::profile::GnssProfile;
 use proptest::prelude::*;
 
+use super::items::signal_key;
 use super::*;
 use crate::frames::{GeoOrigin, Geodetic, Transform};
 use crate::sensors::gnss::settings::ErrorPreset;
@@ -20,7 +21,9 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 
 mod faults;
+mod messages;
 mod receiver;
+mod settings;
 mod timing;
 
 /// A receiver on a robot that drives east at 1.5 m/s, and all that came out of it.
@@ -375,7 +378,10 @@ fn groups_are_read_in_pages_of_64() {
         assert!(items.len() <= 64);
         all.extend(items);
     }
-    assert!(all.len() > 500, "{}", all.len());
+    // The messages of HPG 1.11, each on five ports.
+    let rows = items::ROWS.iter().filter(|row| row.is_in(&bench.device.profile));
+    assert_eq!(all.len(), rows.filter(|row| row.message.is_some()).count() * 5);
+    assert!(all.len() > 300, "{}", all.len());
     assert!(all.iter().all(|item| item.key.group() == 0x91));
 }
 
@@ -416,12 +422,20 @@ fn a_ros_driver_gets_its_answers() {
     assert!(version.extensions.iter().any(|e| e.starts_with(b"PROTVER=18.00")));
     let rate = CfgRate { measurement_ms: 250, measurements_per_solution: 1, time_reference: 1 };
     assert!(is_ack(&bench.ask(&rate), CfgRate::ID));
-    for (id, length) in [(0x16, 8), (0x23, 40), (0x02, 20)] {
-        let id = MessageId::new(0x06, id);
-        let kept = Frame::new(id, vec![3; length]);
-        assert!(is_ack(&bench.ask_frame(&kept), id), "{id}");
-        assert!(bench.ask_frame(&Frame::new(id, vec![])).contains(&kept));
+    let sbas = Frame::new(MessageId::new(0x06, 0x16), vec![3, 5, 3, 1, 0xc8, 0x2b, 7, 0]);
+    let text = Frame::new(MessageId::new(0x06, 0x02), vec![1, 0, 0, 0, 7, 3, 7, 7, 7, 0]);
+    let mut navx5 = vec![0; 40];
+    // Version 2; limits of satellites count, nothing else does.
+    (navx5[0], navx5[2], navx5[10], navx5[11], navx5[12]) = (2, 0x04, 4, 20, 33);
+    let navx5 = Frame::new(MessageId::new(0x06, 0x23), navx5);
+    for (set, poll) in [(&sbas, vec![]), (&text, vec![1])] {
+        assert!(is_ack(&bench.ask_frame(set), set.id), "{}", set.id);
+        assert!(bench.ask_frame(&Frame::new(set.id, poll)).contains(set), "{}", set.id);
     }
+    assert!(is_ack(&bench.ask_frame(&navx5), navx5.id));
+    let frames = bench.ask_frame(&Frame::new(navx5.id, vec![]));
+    let answer = frames.iter().find(|frame| frame.id == navx5.id).unwrap();
+    assert_eq!(answer.payload[10..13], [4, 20, 6], "the strength was not to be set");
     let nav5 = CfgNav5 { mask: 1, dynamic_model: 4, ..CfgNav5::default() };
     assert!(is_ack(&bench.ask(&nav5), CfgNav5::ID));
     let frames = bench.ask_frame(&Frame::new(CfgGnss::ID, vec![]));

@@ -10,9 +10,11 @@ pub(crate) mod constellation;
 pub(crate) mod dop;
 pub(crate) mod errors;
 pub(crate) mod faults;
+pub(crate) mod limits;
 pub(crate) mod navigator;
 pub mod settings;
 pub(crate) mod settings_read;
+pub(crate) mod tracked;
 
 use glam::DVec3;
 

@@ -22,10 +22,12 @@
 
 use glam::{DMat3, DVec3};
 
-use super::constellation::{Constellation, Satellite};
+use super::constellation::Constellation;
 use super::dop::Dop;
 use super::errors::ErrorProcess;
-use super::settings::{BestFix, GnssSystem, ReceiverSettings};
+pub use super::limits::{FixMode, Motion, NavigationLimits};
+use super::settings::{BestFix, ReceiverSettings};
+pub use super::tracked::TrackedSatellite;
 use super::{SatelliteView, SkyView};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::sensors::SkyOutlook;
@@ -60,22 +62,6 @@ impl Fix {
     }
 }
 
-/// A satellite in the receiver's view.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrackedSatellite {
-    /// Number, system and orbit.
-    pub satellite: Satellite,
-    /// Above the horizon.
-    pub elevation_deg: f64,
-    /// Clockwise from north, 0 to 360.
-    pub azimuth_deg: f64,
-    /// Carrier-to-noise ratio of the first and second signal; `None` if not tracked.
-    pub cno_dbhz: [Option<f64>; 2],
-    /// Whether it is part of the solution.
-    pub is_used: bool,
-    pub residual_m: f64,
-}
-
 /// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
@@ -105,6 +91,8 @@ pub struct Solution {
     pub satellites: Vec<TrackedSatellite>,
     /// From start to the first fix; `None` before it.
     pub time_to_first_fix_ns: Option<u64>,
+    /// Whether dilutions and accuracies are within the limits of a valid fix.
+    pub is_within_limits: bool,
     /// Since the present fix was acquired; `None` without one.
     pub fix_age_ns: Option<u64>,
 }
@@ -135,15 +123,6 @@ impl Solution {
     pub fn vertical_accuracy_m(&self) -> f64 {
         self.covariance_m2.z_axis.z.sqrt()
     }
-}
-
-/// Navigation settings that the host may change during operation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NavigationLimits {
-    /// The systems whose satellites are tracked.
-    pub systems: Vec<GnssSystem>,
-    /// Elevation mask: lower satellites are not used, radians.
-    pub mask_rad: f64,
 }
 
 /// The navigation filter of a receiver, with its state.
@@ -211,13 +190,16 @@ impl Navigator {
         let errors: [_; 4] = std::array::from_fn(|grade| self.errors[grade].step(at, index));
         let is_up = at.0 >= self.started.0 + self.settings.acquisition.startup_ns;
         let mut satellites = self.track(at, view, limits, is_up);
+        limits.select(&mut satellites);
         let rows: Vec<_> = satellites.iter().filter(|s| s.is_used).map(row).collect();
         let geometry = Dop::of(&rows);
         let dop = self.filter(at, geometry, is_up);
         if is_up && satellites.iter().any(|s| s.cno_dbhz[0].is_some()) {
             self.time_known_since.get_or_insert(at);
         }
-        let fix = self.fix(at, dop.as_ref());
+        let is_possible = limits.motion.allows(view.position.altitude_m, view.velocity_enu_m_s)
+            && limits.has_enough(&satellites);
+        let fix = self.fix(at, dop.as_ref().filter(|_| is_possible), limits);
         if matches!(fix, Fix::None | Fix::DeadReckoning) {
             satellites.iter_mut().for_each(|satellite| satellite.is_used = false);
         }
@@ -243,6 +225,10 @@ impl Navigator {
             (Fix::TwoD, Some((_, from, _))) => position.altitude_m = from.altitude_m,
             _ => {}
         }
+        let geoid_separation_m = self.geoid_separation_m(&position);
+        if fix == Fix::TwoD && limits.fix_mode == FixMode::TwoD {
+            position.altitude_m = limits.altitude_2d_m + geoid_separation_m;
+        }
         if matches!(fix, Fix::TwoD | Fix::ThreeD(_)) {
             self.held = Some((at, position, velocity));
         }
@@ -256,20 +242,22 @@ impl Navigator {
                 .time_known_since
                 .is_some_and(|since| at.0 >= since.0 + self.settings.leap_known_after_ns),
             position,
-            geoid_separation_m: self
-                .settings
-                .geoid_separation_m
-                .unwrap_or_else(|| position.geoid_height_m()),
+            geoid_separation_m,
             velocity_enu_m_s: velocity,
             dop,
             covariance_m2: covariance,
             velocity_std_m_s: velocity_std,
             time_error_ns: clock * 20.0,
+            is_within_limits: limits.holds(dop.as_ref(), &covariance),
             uere_m,
             satellites,
             time_to_first_fix_ns: self.first_fix.map(|first| first.0 - self.started.0),
             fix_age_ns: self.fix_since.map(|since| at.0 - since.0),
         }
+    }
+
+    fn geoid_separation_m(&self, at: &Geodetic) -> f64 {
+        self.settings.geoid_separation_m.unwrap_or_else(|| at.geoid_height_m())
     }
 
     /// The satellites in view, with signal strength and whether they are used.
@@ -290,14 +278,15 @@ impl Navigator {
             }
             let flutter = second.standard_normal(seen.index, Quantity::GnssCarrierToNoise);
             let cno = mean_cno_dbhz(seen) + flutter * sky.cno_std_db;
+            let has_second = !limits.single_signal.contains(&satellite.system);
             let tracked = |cno: f64| (cno >= sky.min_cno_dbhz).then_some(cno);
             let residual = second.standard_normal(seen.index, Quantity::GnssResidual);
             all.push(TrackedSatellite {
                 satellite,
                 elevation_deg: seen.elevation_rad.to_degrees(),
                 azimuth_deg: seen.azimuth_rad.to_degrees(),
-                cno_dbhz: [tracked(cno), tracked(cno - 3.0)],
-                is_used: tracked(cno).is_some()
+                cno_dbhz: [tracked(cno), tracked(cno - 3.0).filter(|_| has_second)],
+                is_used: tracked(cno).is_some_and(|cno| cno >= limits.min_cno_dbhz)
                     && satellite.is_healthy
                     && seen.elevation_rad >= limits.mask_rad,
                 residual_m: residual * self.settings.grade(BestFix::Standalone).uere_m,
@@ -329,11 +318,14 @@ impl Navigator {
         geometry.map(|dop| dop.scaled(self.hdop / dop.horizontal()))
     }
 
-    fn fix(&mut self, at: SimTime, dop: Option<&Dop>) -> Fix {
+    fn fix(&mut self, at: SimTime, dop: Option<&Dop>, limits: &NavigationLimits) -> Fix {
         let acquisition = &self.settings.acquisition;
         let hdop = dop.map_or(f64::INFINITY, Dop::horizontal);
-        let is_3d = hdop <= acquisition.hdop_3d;
-        if !is_3d && hdop > acquisition.hdop_2d {
+        let is_3d = hdop <= acquisition.hdop_3d && limits.fix_mode != FixMode::TwoD;
+        let is_2d = hdop <= acquisition.hdop_2d
+            && limits.fix_mode != FixMode::ThreeD
+            && (self.first_fix.is_some() || !limits.is_first_fix_3d);
+        if !is_3d && !is_2d {
             self.fix_since = None;
             let coasts =
                 self.held.is_some_and(|(since, ..)| at.0 - since.0 <= self.settings.coast_ns);
@@ -351,7 +343,9 @@ impl Navigator {
             (BestFix::Differential, acquisition.differential_after_ns),
         ]
         .into_iter()
-        .find(|(kind, after_ns)| *kind <= acquisition.best_fix && age_ns >= *after_ns);
+        .find(|(kind, after_ns)| {
+            *kind <= acquisition.best_fix.min(limits.best_fix) && age_ns >= *after_ns
+        });
         Fix::ThreeD(best.map_or(BestFix::Standalone, |(kind, _)| kind))
     }
 

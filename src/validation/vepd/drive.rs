@@ -286,10 +286,8 @@ impl Bench {
         // Of a receiver without any error the HDOP is there at once, too.
         settings.receiver.acquisition.is_filtered &= variant != Variant::None;
         let noise = NoiseSource::new(seed, &format!("vepd/{:?}/{run}/gnss", truth.course));
-        let limits = NavigationLimits {
-            systems: settings.receiver.systems.clone(),
-            mask_rad: settings.receiver.mask_rad,
-        };
+        let limits =
+            NavigationLimits::new(settings.receiver.systems.clone(), settings.receiver.mask_rad);
         let mut receiver =
             Navigator::new(&settings.receiver, truth.constellation.clone(), noise, SimTime::ZERO);
         let gravity = gravity_in_world(DVec3::ZERO, &self.origin.origin());

@@ -31,6 +31,7 @@ macro_rules! message {
 pub mod cfg;
 pub mod mon;
 pub mod nav;
+pub mod rxm;
 
 use serde::Serialize;
 
@@ -211,7 +212,10 @@ messages! {
     "NAV-SAT" nav NavSat,
     "NAV-COV" nav NavCov,
     "NAV-RELPOSNED" nav NavRelposned,
+    "NAV-SVIN" nav NavSvin,
+    "NAV-SIG" nav NavSig,
     "NAV-EOE" nav NavEoe,
+    "RXM-RAWX" rxm RxmRawx,
     "ACK-NAK" cfg AckNak,
     "ACK-ACK" cfg AckAck,
     "CFG-PRT" cfg CfgPrt,
@@ -226,6 +230,9 @@ messages! {
     "CFG-VALGET" cfg CfgValget,
     "CFG-VALDEL" cfg CfgValdel,
     "MON-VER" mon MonVer,
+    "MON-HW" mon MonHw,
+    "MON-RF" mon MonRf,
+    "MON-COMMS" mon MonComms,
     "TIM-TP" mon TimTp,
 }
 
@@ -233,7 +240,6 @@ messages! {
 const OTHER_NAMES: &[(MessageId, &str)] = &[
     (MessageId::new(0x01, 0x32), "NAV-SBAS"),
     (MessageId::new(0x02, 0x13), "RXM-SFRBX"),
-    (MessageId::new(0x02, 0x15), "RXM-RAWX"),
     (MessageId::new(0x02, 0x32), "RXM-RTCM"),
     (MessageId::new(0x04, 0x00), "INF-ERROR"),
     (MessageId::new(0x04, 0x01), "INF-WARNING"),
@@ -249,8 +255,6 @@ const OTHER_NAMES: &[(MessageId, &str)] = &[
     (MessageId::new(0x06, 0x70), "CFG-DGNSS"),
     (MessageId::new(0x06, 0x71), "CFG-TMODE3"),
     (MessageId::new(0x09, 0x14), "UPD-SOS"),
-    (MessageId::new(0x0a, 0x09), "MON-HW"),
-    (MessageId::new(0x0a, 0x36), "MON-COMMS"),
     (MessageId::new(0x27, 0x03), "SEC-UNIQID"),
 ];
 

@@ -1,9 +1,10 @@
-//! MON and TIM messages: who the receiver is, and when its next pulse comes.
+//! MON and TIM messages: who the receiver is, how it fares, and when its next pulse comes.
 
 use serde::Serialize;
 
 use super::{MessageId, Payload};
-use crate::wire::record::record;
+use crate::wire::ParseError;
+use crate::wire::record::{Reader, Record, put_le, record};
 
 message! {
     /// The next time pulse; sent before it.
@@ -20,6 +21,181 @@ message! {
         flags: u8,
         /// Bits 0-3 GNSS of reference, 4-7 whose UTC.
         reference: u8,
+    }
+}
+
+message! {
+    /// State of the hardware, generation 8 and before.
+    MonHw 0x0a 0x09 60 {
+        /// Pins that are peripheral (0) or general (1) ones.
+        pin_select: u32,
+        /// Pins of bank A (0) or B (1).
+        pin_bank: u32,
+        /// Inputs (0) and outputs (1).
+        pin_direction: u32,
+        /// Levels.
+        pin_value: u32,
+        /// Noise as the radio measures it.
+        noise_per_ms: u16,
+        /// Gain control, 0 to 8191.
+        agc_count: u16,
+        /// 0 starting, 1 unknown, 2 good, 3 short, 4 open.
+        antenna_status: u8,
+        /// 0 off, 1 on, 2 unknown.
+        antenna_power: u8,
+        /// Bit 0 clock calibrated, 1 safe boot, 2-3 jamming: 0 not looked for, 1 none, 4 no crystal.
+        flags: u8,
+        /// Reserved.
+        reserved1: u8,
+        /// Pins in use.
+        used_mask: u32,
+        /// Pin of each peripheral.
+        virtual_pins: [u8; 17],
+        /// Continuous-wave interference, 0 none to 255.
+        jamming: u8,
+        /// Reserved.
+        reserved2: [u8; 2],
+        /// Pins that interrupt.
+        pin_interrupt: u32,
+        /// Pins pulled high.
+        pull_high: u32,
+        /// Pins pulled low.
+        pull_low: u32,
+    }
+}
+
+record! {
+    /// One radio of [`MonRf`].
+    #[derive(Copy, Default, Serialize)]
+    RfBlock: Le 24 {
+        /// 0 the upper band, L1; 1 the lower.
+        block: u8,
+        /// Bits 0-1 jamming: 0 not looked for, 1 none, 2 some, 3 too much for a fix.
+        flags: u8,
+        /// 0 starting, 1 unknown, 2 good, 3 short, 4 open.
+        antenna_status: u8,
+        /// 0 off, 1 on, 2 unknown.
+        antenna_power: u8,
+        /// Of the self-test, 0 good.
+        self_test: u32,
+        /// Reserved.
+        reserved1: [u8; 4],
+        /// Noise as the radio measures it.
+        noise_per_ms: u16,
+        /// Gain control, 0 to 8191.
+        agc_count: u16,
+        /// Continuous-wave interference, 0 none to 255.
+        jamming: u8,
+        /// Imbalance of the I part.
+        offset_i: i8,
+        /// Magnitude of the I part.
+        magnitude_i: u8,
+        /// Imbalance of the Q part.
+        offset_q: i8,
+        /// Magnitude of the Q part.
+        magnitude_q: u8,
+        /// Reserved.
+        reserved2: [u8; 3],
+    }
+    /// One port of [`MonComms`].
+    #[derive(Copy, Default, Serialize)]
+    PortTraffic: Le 40 {
+        /// 0x0000 I2C, 0x0100 UART1, 0x0201 UART2, 0x0300 USB, 0x0400 SPI.
+        port: u16,
+        /// Bytes that wait to be sent.
+        tx_pending: u16,
+        /// Bytes sent.
+        tx_bytes: u32,
+        /// Of the buffer, now.
+        tx_usage_percent: u8,
+        /// Of the buffer, at most so far.
+        tx_peak_percent: u8,
+        /// Bytes that wait to be read.
+        rx_pending: u16,
+        /// Bytes received.
+        rx_bytes: u32,
+        /// Of the buffer, now.
+        rx_usage_percent: u8,
+        /// Of the buffer, at most so far.
+        rx_peak_percent: u8,
+        /// Times 100 ms in which bytes were lost.
+        overruns: u16,
+        /// Messages received, by the protocols of the message.
+        messages: [u16; 4],
+        /// Reserved.
+        reserved1: [u8; 8],
+        /// Bytes received that were no message.
+        skipped: u32,
+    }
+}
+
+/// State of the radios, generation 9.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MonRf {
+    /// Of the message, 0.
+    pub version: u8,
+    /// Reserved.
+    pub reserved1: [u8; 2],
+    /// At most 255.
+    pub blocks: Vec<RfBlock>,
+}
+
+impl Payload for MonRf {
+    const ID: MessageId = MessageId::new(0x0a, 0x38);
+}
+
+impl Record for MonRf {
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("MonRf", payload);
+        let [version, count] = from.array()?;
+        let reserved1 = from.array()?;
+        let blocks = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { version, reserved1, blocks })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let blocks = &self.blocks[..self.blocks.len().min(255)];
+        out.extend([self.version, blocks.len() as u8]);
+        out.extend(self.reserved1);
+        put_le(out, blocks);
+    }
+}
+
+/// Traffic of the ports, generation 9.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MonComms {
+    /// Of the message, 0.
+    pub version: u8,
+    /// Bit 0 out of memory, 1 bytes were lost for want of room.
+    pub tx_errors: u8,
+    /// Reserved.
+    pub reserved1: u8,
+    /// What ports count messages of: 0 UBX, 1 NMEA, 5 RTCM 3, 255 nothing.
+    pub protocols: [u8; 4],
+    /// At most 255.
+    pub ports: Vec<PortTraffic>,
+}
+
+impl Payload for MonComms {
+    const ID: MessageId = MessageId::new(0x0a, 0x36);
+}
+
+impl Record for MonComms {
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("MonComms", payload);
+        let [version, count, tx_errors, reserved1] = from.array()?;
+        let protocols = from.array()?;
+        let ports = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { version, tx_errors, reserved1, protocols, ports })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let ports = &self.ports[..self.ports.len().min(255)];
+        out.extend([self.version, ports.len() as u8, self.tx_errors, self.reserved1]);
+        out.extend(self.protocols);
+        put_le(out, ports);
     }
 }
 

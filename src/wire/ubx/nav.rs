@@ -366,6 +366,33 @@ message! {
         /// Bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
         flags: u32,
     }
+    /// The survey of the antenna's position.
+    NavSvin 0x01 0x3b 40 {
+        /// Of the message, 0.
+        version: u8,
+        /// Reserved.
+        reserved1: [u8; 3],
+        /// GPS time of week.
+        itow_ms: u32,
+        /// How long it has gone on.
+        duration_s: u32,
+        /// Mean of x, y, z.
+        mean_ecef_cm: [i32; 3],
+        /// To be added, -99 to 99.
+        mean_ecef_hp_100um: [i8; 3],
+        /// Reserved.
+        reserved2: u8,
+        /// Accuracy of the mean.
+        mean_acc_100um: u32,
+        /// Positions so far.
+        observations: u32,
+        /// 1 when time and accuracy are as asked for.
+        valid: u8,
+        /// 1 while it goes on.
+        active: u8,
+        /// Reserved.
+        reserved3: [u8; 2],
+    }
     /// End of the epoch.
     NavEoe 0x01 0x61 4 {
         /// GPS time of week.
@@ -392,6 +419,33 @@ record! {
         /// Bits 0-2 quality (0 none to 7), 3 used, 4-5 health (1 ok), 6 differential, 7 smoothed,
         /// 8-10 orbit (1 ephemeris, 2 almanac), 11 ephemeris, 12 almanac available.
         flags: u32,
+    }
+    /// One signal of [`NavSig`].
+    #[derive(Copy, Default, Serialize)]
+    SignalInfo: Le 16 {
+        /// As of [`SatInfo`].
+        gnss_id: u8,
+        /// Number within the system.
+        sv_id: u8,
+        /// Which signal of the satellite.
+        sig_id: u8,
+        /// GLONASS: frequency slot plus 7.
+        freq_id: u8,
+        /// Residual of the range.
+        residual_dm: i16,
+        /// Carrier to noise.
+        cno_dbhz: u8,
+        /// 0 none, 1 searching, 4 code locked, 7 carrier followed.
+        quality: u8,
+        /// Corrections: 0 none, 4 RTCM 3 with carrier phases, 5 RTCM 3 without.
+        correction_source: u8,
+        /// Ionosphere: 0 none, 1 the satellites' model, 8 both frequencies.
+        ionosphere_model: u8,
+        /// Bits 0-1 health (1 ok), 2 smoothed, 3 range used, 4 carrier used, 5 Doppler used, 6 range
+        /// corrected, 7 carrier corrected, 8 Doppler corrected.
+        flags: u16,
+        /// Reserved.
+        reserved1: [u8; 4],
     }
     /// One channel of [`NavSvinfo`].
     #[derive(Copy, Default, Serialize)]
@@ -447,6 +501,41 @@ impl Record for NavSat {
         out.extend([self.version, satellites.len() as u8]);
         out.extend(self.reserved1);
         put_le(out, satellites);
+    }
+}
+
+/// Signals in view, from generation 9 on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NavSig {
+    /// GPS time of week.
+    pub itow_ms: u32,
+    /// Of the message, 0.
+    pub version: u8,
+    /// Reserved.
+    pub reserved1: [u8; 2],
+    /// At most 255.
+    pub signals: Vec<SignalInfo>,
+}
+
+impl Payload for NavSig {
+    const ID: MessageId = MessageId::new(0x01, 0x43);
+}
+
+impl Record for NavSig {
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("NavSig", payload);
+        let (itow_ms, [version, count], reserved1) = (from.le()?, from.array()?, from.array()?);
+        let signals = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { itow_ms, version, reserved1, signals })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let signals = &self.signals[..self.signals.len().min(255)];
+        put_le(out, &[self.itow_ms]);
+        out.extend([self.version, signals.len() as u8]);
+        out.extend(self.reserved1);
+        put_le(out, signals);
     }
 }
 

@@ -60,10 +60,7 @@ impl Run {
         Self {
             navigator: Navigator::new(settings, constellation.clone(), noise, SimTime::ZERO),
             constellation,
-            limits: NavigationLimits {
-                systems: settings.systems.clone(),
-                mask_rad: settings.mask_rad,
-            },
+            limits: NavigationLimits::new(settings.systems.clone(), settings.mask_rad),
             index: 0,
         }
     }
@@ -229,8 +226,7 @@ fn stated_accuracy_is_that_of_the_errors() {
     let settings = settings();
     let constellation = Constellation::new(&settings, epoch());
     let local = GeoOrigin::new(HERE);
-    let limits =
-        NavigationLimits { systems: settings.systems.clone(), mask_rad: settings.mask_rad };
+    let limits = NavigationLimits::new(settings.systems.clone(), settings.mask_rad);
     let view = view(&constellation, SimTime(30 * SECOND), |_| false);
     let (mut squares, mut stated) = (0.0, 0.0);
     let runs = 400;

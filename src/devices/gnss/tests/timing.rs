@@ -141,6 +141,7 @@ fn time_and_fraction_are_the_exact_time_in_every_message() {
             // Messages of an epoch follow it by the latency and the bytes before them.
             let grid = clock::next_on_grid(
                 epoch,
+                clock::Scale::Gps,
                 SimTime(due.saturating_sub(latency_ns + 40 * MS)),
                 period_ms * MS,
             );
@@ -212,7 +213,7 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
         // Ninety pulses in a second are not milliseconds apart.
         let items = [item(key::TIMEGRID_TP1, grid), item(key::PERIOD_LOCK_TP1, 11_111)];
         assert!(is_ack(&bench.ask(&valset(&items)), CfgValset::ID));
-        bench.run(8.0);
+        bench.run(12.0);
         let mut rises =
             bench.sent.iter().filter(|sent| sent.output == Output::PulsePerSecond(true));
         let mut compared = 0;

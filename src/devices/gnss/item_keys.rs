@@ -1,0 +1,124 @@
+//! Keys of the configuration items that Menura acts on.
+
+use crate::wire::ubx::cfg::Key;
+
+/// Time between measurements, ms.
+pub const RATE_MEAS: Key = Key(0x3021_0001);
+/// Measurements a solution.
+pub const RATE_NAV: Key = Key(0x3021_0002);
+/// 0 UTC, 1 GPS.
+pub const RATE_TIMEREF: Key = Key(0x2021_0003);
+/// Bits a second.
+pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
+/// Of the second port.
+pub const UART2_BAUDRATE: Key = Key(0x4053_0001);
+/// Seven decimals of a minute.
+pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
+/// 21, 23, 40, 41 (4.10), 42 (4.11).
+pub const NMEA_PROTVER: Key = Key(0x2093_0001);
+/// Lowest elevation of satellites used, degrees.
+pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
+/// The first fix must be three-dimensional.
+pub const INIFIX3D: Key = Key(0x1011_0013);
+/// Height of two-dimensional fixes, cm above mean sea level.
+pub const CONSTR_ALT: Key = Key(0x4011_00c1);
+/// Whose UTC: 0 whichever, 3 USNO, 5 Europe, 6 Russia, 7 China.
+pub const UTCSTANDARD: Key = Key(0x2011_001c);
+/// Fewest satellites of a fix.
+pub const INFIL_MINSVS: Key = Key(0x2011_00a1);
+/// Most satellites of a fix.
+pub const INFIL_MAXSVS: Key = Key(0x2011_00a2);
+/// Weakest satellite of a fix, dB-Hz.
+pub const INFIL_MINCNO: Key = Key(0x2011_00a3);
+/// How many satellites must be as strong as the next item says.
+pub const INFIL_NCNOTHRS: Key = Key(0x2011_00aa);
+/// dB-Hz.
+pub const INFIL_CNOTHRS: Key = Key(0x2011_00ab);
+/// Largest PDOP of a valid fix, 0.1.
+pub const OUTFIL_PDOP: Key = Key(0x3011_00b1);
+/// Largest TDOP of a valid fix, 0.1.
+pub const OUTFIL_TDOP: Key = Key(0x3011_00b2);
+/// Largest position accuracy of a valid fix, metres.
+pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
+/// Largest time accuracy of a valid fix, metres.
+pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
+/// Corrections: 2 float at best, 3 fixed.
+pub const DGNSSMODE: Key = Key(0x2014_0011);
+/// Looks for jamming.
+pub const ITFM_ENABLE: Key = Key(0x1041_000d);
+/// Which text goes out on UART1 as NMEA: bit 0 errors, 1 warnings, 2 notices.
+pub const INFMSG_NMEA: Key = Key(0x2092_0007);
+/// The same as UBX.
+pub const INFMSG_UBX: Key = Key(0x2092_0002);
+/// Whether the port works at all.
+pub const UART1_ENABLED: Key = Key(0x1052_0005);
+/// 0 off, 1 surveys its position, 2 stays at a given one.
+pub const TMODE_MODE: Key = Key(0x2003_0001);
+/// Least time of a survey, s.
+pub const SVIN_MIN_DUR: Key = Key(0x4003_0010);
+/// Accuracy that ends a survey, 0.1 mm.
+pub const SVIN_ACC_LIMIT: Key = Key(0x4003_0011);
+/// Talker: 0 by the systems, 1 GP, 2 GL, 3 GN, 4 GA, 5 GB.
+pub const NMEA_MAINTALKER: Key = Key(0x2093_0031);
+/// Talker of GSV: 0 the system's, 1 the main one.
+pub const NMEA_GSVTALKER: Key = Key(0x2093_0032);
+/// GPS satellites are not shown.
+pub const NMEA_FILT_GPS: Key = Key(0x1093_0011);
+/// Galileo's are not.
+pub const NMEA_FILT_GAL: Key = Key(0x1093_0013);
+/// GLONASS's are not.
+pub const NMEA_FILT_GLO: Key = Key(0x1093_0016);
+/// BeiDou's are not.
+pub const NMEA_FILT_BDS: Key = Key(0x1093_0017);
+/// Only GPS's are.
+pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
+/// Course is shown when slow, too.
+pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
+/// Dynamic model.
+pub const DYNMODEL: Key = Key(0x2011_0021);
+/// Two- or three-dimensional.
+pub const FIXMODE: Key = Key(0x2011_0011);
+/// Time pulse on.
+pub const TP1_ENA: Key = Key(0x1005_0007);
+/// Keeps to GNSS time when it can.
+pub const SYNC_TP1: Key = Key(0x1005_0008);
+/// Has other values once locked.
+pub const USE_LOCKED_TP1: Key = Key(0x1005_0009);
+/// Stands on the whole second.
+pub const ALIGN_TP1: Key = Key(0x1005_000a);
+/// The second is at the rising edge.
+pub const POL_TP1: Key = Key(0x1005_000b);
+/// Period (0) or frequency (1).
+pub const PULSE_DEF: Key = Key(0x2005_0023);
+/// Ratio (0) or length (1).
+pub const PULSE_LENGTH_DEF: Key = Key(0x2005_0030);
+/// Delay of the antenna's cable, ns, signed.
+pub const ANT_CABLEDELAY: Key = Key(0x3005_0001);
+/// Delay that the user asks for, ns, signed.
+pub const USER_DELAY_TP1: Key = Key(0x4005_0006);
+/// Before lock: us.
+pub const PERIOD_TP1: Key = Key(0x4005_0002);
+/// Before lock: us.
+pub const LEN_TP1: Key = Key(0x4005_0004);
+/// Before lock: Hz.
+pub const FREQ_TP1: Key = Key(0x4005_0024);
+/// Hz.
+pub const FREQ_LOCK_TP1: Key = Key(0x4005_0025);
+/// Before lock: percent, a double.
+pub const DUTY_TP1: Key = Key(0x5005_002a);
+/// Percent, a double.
+pub const DUTY_LOCK_TP1: Key = Key(0x5005_002b);
+/// Its period once locked, us.
+pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
+/// Its length once locked, us.
+pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
+/// The time scale whose whole periods pulses stand on: 0 UTC, 1 GPS.
+pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
+/// GPS.
+pub const GPS_ENA: Key = Key(0x1031_001f);
+/// Galileo.
+pub const GAL_ENA: Key = Key(0x1031_0021);
+/// BeiDou.
+pub const BDS_ENA: Key = Key(0x1031_0022);
+/// GLONASS.
+pub const GLO_ENA: Key = Key(0x1031_0025);

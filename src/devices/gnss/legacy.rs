@@ -1,0 +1,319 @@
+//! Configuration messages of generation 8 that are other words for configuration items.
+//!
+//! Each is a block of bytes in which bits stand for items: asked for, it is answered with the items
+//! as they are; sent, it sets them. Bits that stand for no item are kept as they came. Some messages
+//! say with a mask which of their fields count.
+//!
+//! Source: u-blox 8 / M8 receiver description, chapter UBX-CFG; ZED-F9P interface description.
+
+use std::ops::RangeInclusive;
+
+use super::item_keys;
+use super::items::Store;
+use super::profile::GnssDialect;
+use crate::wire::ubx::MessageId;
+use crate::wire::ubx::cfg::{Item, Key};
+
+/// Bits of a message that stand for an item.
+struct Part {
+    /// The first byte.
+    byte: usize,
+    /// Of it, the first bit.
+    bit: usize,
+    /// How many.
+    bits: usize,
+    /// What they stand for.
+    key: Key,
+    /// The bit of the mask in bytes 0 and 1 (of CFG-NAVX5 in 2 and 3) without which they do not
+    /// count.
+    mask: Option<usize>,
+}
+
+/// A message.
+pub struct Legacy {
+    /// Which.
+    pub id: MessageId,
+    /// Where its mask begins; no mask without one.
+    mask_at: Option<usize>,
+    /// What a receiver answers before anybody has set anything, without the items.
+    blank: &'static [u8],
+    parts: &'static [Part],
+    /// Generations that have it.
+    generations: RangeInclusive<u8>,
+}
+
+const fn whole(byte: usize, bytes: usize, key: u32) -> Part {
+    Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: None }
+}
+
+const fn bits(byte: usize, bit: usize, bits: usize, key: u32) -> Part {
+    Part { byte, bit, bits, key: Key(key), mask: None }
+}
+
+const fn masked(mask: usize, byte: usize, bytes: usize, key: u32) -> Part {
+    Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: Some(mask) }
+}
+
+/// All of them.
+pub static LEGACY: [Legacy; 9] = [
+    // CFG-ANT: switch, short, open, power down, recover; pins.
+    Legacy {
+        id: MessageId::new(0x06, 0x13),
+        mask_at: None,
+        blank: &[0; 4],
+        parts: &[
+            bits(0, 0, 1, 0x10a3_002e),
+            bits(0, 1, 1, 0x10a3_002f),
+            bits(0, 2, 1, 0x10a3_0031),
+            bits(0, 3, 1, 0x10a3_0033),
+            bits(0, 4, 1, 0x10a3_0035),
+            bits(2, 0, 5, 0x20a3_0036),
+            bits(2, 5, 5, 0x20a3_0037),
+            bits(2, 10, 5, 0x20a3_0038),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-SBAS: enabled, test; ranging, corrections, integrity; channels, PRNs.
+    Legacy {
+        id: MessageId::new(0x06, 0x16),
+        mask_at: None,
+        blank: &[0, 0, 3, 0, 0, 0, 0, 0],
+        parts: &[
+            bits(0, 0, 1, 0x1031_0020),
+            bits(0, 1, 1, 0x1036_0002),
+            bits(1, 0, 1, 0x1036_0003),
+            bits(1, 1, 1, 0x1036_0004),
+            bits(1, 2, 1, 0x1036_0005),
+            bits(3, 0, 7, 0x5036_0006 | SBAS_HIGH),
+            bits(4, 0, 32, 0x5036_0006),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-NMEA: what is left out, version, satellites, flags, systems left out, talkers.
+    Legacy {
+        id: MessageId::new(0x06, 0x17),
+        mask_at: None,
+        blank: &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+        parts: &[
+            bits(0, 0, 1, 0x1093_0021),
+            bits(0, 1, 1, 0x1093_0022),
+            bits(0, 2, 1, 0x1093_0023),
+            bits(0, 3, 1, 0x1093_0024),
+            bits(0, 4, 1, 0x1093_0025),
+            bits(0, 5, 1, 0x1093_0026),
+            whole(1, 1, 0x2093_0001),
+            whole(2, 1, 0x2093_0002),
+            bits(3, 0, 1, 0x1093_0003),
+            bits(3, 1, 1, 0x1093_0004),
+            bits(3, 2, 1, 0x1093_0005),
+            bits(3, 3, 1, 0x1093_0006),
+            bits(4, 0, 1, 0x1093_0011),
+            bits(4, 1, 1, 0x1093_0012),
+            bits(4, 2, 1, 0x1093_0013),
+            bits(4, 4, 1, 0x1093_0015),
+            bits(4, 5, 1, 0x1093_0016),
+            bits(4, 6, 1, 0x1093_0017),
+            whole(8, 1, 0x2093_0007),
+            whole(9, 1, 0x2093_0031),
+            whole(10, 1, 0x2093_0032),
+            whole(12, 2, 0x3093_0033),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-ODO: flags, profile, limits, filters.
+    Legacy {
+        id: MessageId::new(0x06, 0x1e),
+        mask_at: None,
+        blank: &[0; 20],
+        parts: &[
+            bits(4, 0, 1, 0x1022_0001),
+            bits(4, 1, 1, 0x1022_0002),
+            bits(4, 2, 1, 0x1022_0003),
+            bits(4, 3, 1, 0x1022_0004),
+            bits(5, 0, 3, 0x2022_0005),
+            whole(12, 1, 0x2022_0021),
+            whole(13, 1, 0x2022_0022),
+            whole(16, 1, 0x2022_0031),
+            whole(17, 1, 0x2022_0032),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-NAVX5, version 2.
+    Legacy {
+        id: MessageId::new(0x06, 0x23),
+        mask_at: Some(2),
+        blank: &[
+            2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        ],
+        parts: &[
+            masked(2, 10, 1, 0x2011_00a1),
+            masked(2, 11, 1, 0x2011_00a2),
+            masked(3, 12, 1, 0x2011_00a3),
+            masked(6, 14, 1, 0x1011_0013),
+            masked(10, 17, 1, 0x1011_0025),
+            masked(9, 18, 2, 0x3011_0017),
+            masked(13, 26, 1, 0x1011_0019),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-NAV5: dynamic model, fix, masks, limits.
+    Legacy {
+        id: MessageId::new(0x06, 0x24),
+        mask_at: Some(0),
+        blank: &[0; 36],
+        parts: &[
+            masked(0, 2, 1, 0x2011_0021),
+            masked(2, 3, 1, 0x2011_0011),
+            masked(2, 4, 4, 0x4011_00c1),
+            masked(2, 8, 4, 0x4011_00c2),
+            masked(1, 12, 1, 0x2011_00a4),
+            masked(4, 14, 2, 0x3011_00b1),
+            masked(5, 16, 2, 0x3011_00b2),
+            masked(4, 18, 2, 0x3011_00b3),
+            masked(5, 20, 2, 0x3011_00b4),
+            masked(6, 22, 1, 0x2025_0038),
+            masked(7, 23, 1, 0x2011_00c4),
+            masked(8, 24, 1, 0x2011_00aa),
+            masked(8, 25, 1, 0x2011_00ab),
+            masked(6, 28, 2, 0x3025_003b),
+            masked(10, 30, 1, 0x2011_001c),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-ITFM: thresholds, switch, antenna; the other bits must be what the manual says.
+    Legacy {
+        id: MessageId::new(0x06, 0x39),
+        mask_at: None,
+        // Algorithm bits 0x16b156 from bit 9 on, general bits 0x31e.
+        blank: &[0x00, 0xac, 0x62, 0x2d, 0x1e, 0x03, 0x00, 0x00],
+        parts: &[
+            bits(0, 0, 4, 0x2041_0001),
+            bits(0, 4, 5, 0x2041_0002),
+            bits(3, 7, 1, 0x1041_000d),
+            bits(5, 4, 2, 0x2041_0010),
+            bits(5, 6, 1, 0x1041_0013),
+        ],
+        generations: 8..=9,
+    },
+    // CFG-DGNSS.
+    Legacy {
+        id: MessageId::new(0x06, 0x70),
+        mask_at: None,
+        blank: &[0; 4],
+        parts: &[whole(0, 1, 0x2014_0011)],
+        generations: 9..=9,
+    },
+    // CFG-TMODE3: mode, survey; a fixed position is refused with its mode.
+    Legacy {
+        id: MessageId::new(0x06, 0x71),
+        mask_at: None,
+        blank: &[0; 40],
+        parts: &[
+            whole(2, 1, 0x2003_0001),
+            whole(20, 4, 0x4003_000f),
+            whole(24, 4, 0x4003_0010),
+            whole(28, 4, 0x4003_0011),
+        ],
+        generations: 9..=9,
+    },
+];
+
+/// Marks the part of CFG-SBAS with the PRNs from 152 on, which are bits 32 and up of the item.
+const SBAS_HIGH: u32 = 1 << 27;
+
+impl Legacy {
+    /// The message `id`, if receivers of `dialect` have it.
+    pub fn find(id: MessageId, dialect: GnssDialect) -> Option<&'static Self> {
+        let generation = match dialect {
+            GnssDialect::Ublox8 => 8,
+            GnssDialect::Ublox9 => 9,
+            GnssDialect::Garmin | GnssDialect::Plain => return None,
+        };
+        LEGACY.iter().find(|l| l.id == id && l.generations.contains(&generation))
+    }
+
+    /// The payload that answers a poll; `kept` is the last that a host sent.
+    pub fn read(&self, store: &Store, kept: Option<&[u8]>) -> Vec<u8> {
+        let mut payload = kept.unwrap_or(self.blank).to_vec();
+        for part in self.parts {
+            let (key, shift) = part.item();
+            put_bits(&mut payload, part, in_message(key, store.get(key)) >> shift);
+        }
+        if let Some(at) = self.mask_at {
+            payload[at..at + 2].fill(0xff);
+        }
+        payload
+    }
+
+    /// Whether a receiver has any of the items.
+    pub fn is_in(&self, store: &Store) -> bool {
+        self.parts.iter().any(|part| store.has(part.item().0))
+    }
+
+    /// The items that a payload sets, of those that the receiver has; `None` if it is no payload of
+    /// this message.
+    pub fn items(&self, store: &Store, payload: &[u8]) -> Option<Vec<Item>> {
+        if payload.len() != self.blank.len() {
+            return None;
+        }
+        let mask = match self.mask_at {
+            Some(at) => u16::from_le_bytes([payload[at], payload[at + 1]]),
+            None => u16::MAX,
+        };
+        let mut items: Vec<Item> = Vec::new();
+        for part in self.parts {
+            let (key, shift) = part.item();
+            let counts = part.mask.is_none_or(|bit| mask >> bit & 1 == 1);
+            if !counts || !store.has(key) {
+                continue;
+            }
+            let value = in_item(key, take_bits(payload, part)) << shift;
+            match items.iter_mut().find(|item| item.key == key) {
+                Some(item) => item.value |= value,
+                None => items.push(Item { key, value }),
+            }
+        }
+        Some(items)
+    }
+}
+
+impl Part {
+    /// The item, and which of its bits comes first.
+    fn item(&self) -> (Key, u32) {
+        if self.key.0 & SBAS_HIGH != 0 { (Key(self.key.0 & !SBAS_HIGH), 32) } else { (self.key, 0) }
+    }
+}
+
+/// What a message has for the value of an item: it writes NMEA's version in hexadecimal digits.
+fn in_message(key: Key, value: u64) -> u64 {
+    match (key, value) {
+        (item_keys::NMEA_PROTVER, 42) => 0x4b,
+        (item_keys::NMEA_PROTVER, version) => version / 10 << 4 | version % 10,
+        (_, value) => value,
+    }
+}
+
+/// The other way round.
+fn in_item(key: Key, value: u64) -> u64 {
+    match (key, value) {
+        (item_keys::NMEA_PROTVER, 0x4b) => 42,
+        (item_keys::NMEA_PROTVER, version) => (version >> 4) * 10 + (version & 15),
+        (_, value) => value,
+    }
+}
+
+fn take_bits(payload: &[u8], part: &Part) -> u64 {
+    (0..part.bits).fold(0, |value, index| {
+        let at = part.byte * 8 + part.bit + index;
+        value | u64::from(payload[at / 8] >> (at % 8) & 1) << index
+    })
+}
+
+fn put_bits(payload: &mut [u8], part: &Part, value: u64) {
+    for index in 0..part.bits {
+        let at = part.byte * 8 + part.bit + index;
+        let bit = (value >> index & 1) as u8;
+        payload[at / 8] = payload[at / 8] & !(1 << (at % 8)) | bit << (at % 8);
+    }
+}

@@ -1,0 +1,388 @@
+//! Every setting that a u-blox receiver acknowledges acts, or docs/UBLOX.md names it as kept only.
+
+use super::*;
+use crate::devices::gnss::items::{ROWS, Row};
+use crate::devices::gnss::legacy::LEGACY;
+use crate::wire::ubx::mon::MonHw;
+
+const M8N: &str = "ublox-m8n";
+const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
+
+/// Settings that act: name, value that is not the factory's, what must be set first.
+const ACTING: &[(&str, u64, &[(&str, u64)])] = &[
+    ("RATE-MEAS", 200, &[]),
+    ("RATE-NAV", 2, &[]),
+    ("RATE-TIMEREF", 0, &[("RATE-MEAS", 143)]),
+    ("UART1-BAUDRATE", 460_800, &[]),
+    ("UART1-ENABLED", 0, &[]),
+    ("UART1INPROT-UBX", 0, &[]),
+    ("UART1INPROT-NMEA", 0, &[]),
+    ("UART1OUTPROT-UBX", 0, &[]),
+    ("UART1OUTPROT-NMEA", 0, &[]),
+    ("NMEA-PROTVER", 23, &[]),
+    ("NMEA-HIGHPREC", 1, &[]),
+    ("NMEA-MAINTALKERID", 1, &[]),
+    ("NMEA-GSVTALKERID", 1, &[]),
+    ("NMEA-FILT_GPS", 1, &[]),
+    ("NMEA-FILT_GLO", 1, &[]),
+    ("NMEA-FILT_GAL", 1, &[]),
+    ("NMEA-FILT_BDS", 1, &[]),
+    ("NMEA-OUT_ONLYGPS", 1, &[]),
+    ("NMEA-OUT_FROZENCOG", 1, &[]),
+    ("INFMSG-NMEA_UART1", 0, &[]),
+    ("INFMSG-UBX_UART1", 7, &[]),
+    ("NAVSPG-FIXMODE", 1, &[]),
+    ("NAVSPG-DYNMODEL", 5, &[]),
+    ("NAVSPG-INIFIX3D", 1, &[]),
+    ("NAVSPG-UTCSTANDARD", 5, &[]),
+    ("NAVSPG-CONSTR_ALT", 12_345, &[("NAVSPG-FIXMODE", 1)]),
+    ("NAVSPG-INFIL_MINSVS", 60, &[]),
+    ("NAVSPG-INFIL_MAXSVS", 6, &[]),
+    ("NAVSPG-INFIL_MINCNO", 42, &[]),
+    ("NAVSPG-INFIL_MINELEV", 40, &[]),
+    ("NAVSPG-INFIL_NCNOTHRS", 60, &[]),
+    ("NAVSPG-INFIL_CNOTHRS", 60, &[("NAVSPG-INFIL_NCNOTHRS", 3)]),
+    ("NAVSPG-OUTFIL_PDOP", 1, &[]),
+    ("NAVSPG-OUTFIL_TDOP", 1, &[]),
+    ("NAVSPG-OUTFIL_PACC", 0, &[]),
+    ("NAVSPG-OUTFIL_TACC", 1, &[]),
+    ("NAVHPG-DGNSSMODE", 2, &[]),
+    ("SIGNAL-GPS_ENA", 0, &[]),
+    ("SIGNAL-GLO_ENA", 0, &[]),
+    ("SIGNAL-GAL_ENA", 0, &[]),
+    ("SIGNAL-BDS_ENA", 0, &[]),
+    ("SIGNAL-GPS_L1CA_ENA", 0, &[]),
+    ("SIGNAL-GLO_L1_ENA", 0, &[]),
+    ("SIGNAL-GAL_E1_ENA", 0, &[]),
+    ("SIGNAL-BDS_B1_ENA", 0, &[]),
+    ("SIGNAL-GPS_L2C_ENA", 0, &[]),
+    ("SIGNAL-GLO_L2_ENA", 0, &[]),
+    ("SIGNAL-GAL_E5B_ENA", 0, &[]),
+    ("SIGNAL-BDS_B2_ENA", 0, &[]),
+    ("ITFM-ENABLE", 1, &[]),
+    ("TMODE-MODE", 1, &[]),
+    ("TMODE-SVIN_MIN_DUR", 5, &[("TMODE-SVIN_ACC_LIMIT", 1_000_000), ("TMODE-MODE", 1)]),
+    ("TMODE-SVIN_ACC_LIMIT", 1_000_000, &[("TMODE-MODE", 1)]),
+    ("TP-TP1_ENA", 0, &[]),
+    ("TP-USE_LOCKED_TP1", 0, &[]),
+    ("TP-POL_TP1", 0, &[]),
+    ("TP-TIMEGRID_TP1", 1, &[]),
+    ("TP-PULSE_DEF", 1, &[("TP-FREQ_LOCK_TP1", 5)]),
+    ("TP-PULSE_LENGTH_DEF", 0, &[("TP-DUTY_LOCK_TP1", 0x4049_0000_0000_0000)]),
+    ("TP-ANT_CABLEDELAY", 1050, &[]),
+    ("TP-USER_DELAY_TP1", 5000, &[]),
+    ("TP-PERIOD_TP1", 500_000, &[("TP-LEN_TP1", 50_000)]),
+    ("TP-PERIOD_LOCK_TP1", 500_000, &[]),
+    ("TP-LEN_TP1", 50_000, &[]),
+    ("TP-LEN_LOCK_TP1", 200_000, &[]),
+    ("TP-FREQ_TP1", 5, &[("TP-PULSE_DEF", 1), ("TP-LEN_TP1", 50_000)]),
+    ("TP-FREQ_LOCK_TP1", 5, &[("TP-PULSE_DEF", 1)]),
+    ("TP-DUTY_TP1", 0x4034_0000_0000_0000, &[("TP-PULSE_LENGTH_DEF", 0)]),
+    ("TP-DUTY_LOCK_TP1", 0x4034_0000_0000_0000, &[("TP-PULSE_LENGTH_DEF", 0)]),
+];
+
+fn bench(name: &str) -> Bench {
+    Bench::new(name, |settings| {
+        let kinds = crate::devices::gnss::profile::SentenceKind::WORDS;
+        let sentences = kinds.iter().map(|(_, kind)| *kind);
+        settings.sentences =
+            sentences.filter(|kind| !format!("{kind:?}").starts_with('P')).collect();
+        let names =
+            ["NAV-PVT", "NAV-SAT", "NAV-SIG", "NAV-TIMEUTC", "NAV-SVIN", "MON-RF", "TIM-TP"];
+        settings.messages = names.map(String::from).to_vec();
+        settings.baud = 921_600;
+        // Slow for its course to be shown.
+        settings.min_course_speed_m_s = 3.0;
+        let acquisition = &mut settings.receiver.acquisition;
+        acquisition.best_fix = crate::sensors::gnss::settings::BestFix::RtkFixed;
+        (acquisition.rtk_float_after_ns, acquisition.rtk_fixed_after_ns) = (SECOND, 3 * SECOND);
+    })
+}
+
+fn named(name: &str) -> &'static Row {
+    ROWS.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no item {name}"))
+}
+
+/// All that leaves but acknowledgements: bytes, the rate of the line, and the time pulse with its
+/// times.
+#[derive(Debug, PartialEq)]
+enum Sent {
+    Bytes(Vec<u8>),
+    Line(LineSettings),
+    Edge(u64, bool),
+}
+
+/// What leaves when some items are set before the first epoch, and when the host then says something
+/// in each protocol.
+fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
+    let mut bench = bench(name);
+    bench.run(0.3);
+    for chunk in items.chunks(64) {
+        bench.say(&valset(chunk).to_frame().to_bytes());
+        bench.run(0.1);
+    }
+    bench.run(7.0 - items.len().div_ceil(64) as f64 * 0.1);
+    bench.say(&Frame::new(MonVer::ID, vec![]).to_bytes());
+    bench.say(b"$PSRF100,0,38400,8,1,0*3C\r\n");
+    bench.run(4.0);
+    let ack = is_ack_of(CfgValset::ID);
+    let acks = bench.frames().iter().filter(|frame| **frame == ack).count();
+    let naks = bench.frames().iter().filter(|frame| frame.id == AckNak::ID).count();
+    assert_eq!(naks, 0, "{items:x?}");
+    let is_mute = items
+        .iter()
+        .any(|item| [Key(0x1052_0005), Key(0x1074_0001)].contains(&item.key) && item.value == 0);
+    assert!(is_mute || acks == items.chunks(64).len(), "{items:x?}: {acks}");
+    let kept = bench.sent.into_iter().filter_map(|sent| match sent.output {
+        Output::Bytes(bytes) if Frame::parse(&bytes).is_ok_and(|f| f.id.class == 0x05) => None,
+        Output::Bytes(bytes) => Some(Sent::Bytes(bytes)),
+        Output::Line(line) => Some(Sent::Line(line)),
+        Output::PulsePerSecond(high) => Some(Sent::Edge(sent.due.0, high)),
+        _ => None,
+    });
+    kept.collect()
+}
+
+fn is_ack_of(id: MessageId) -> Frame {
+    AckAck { class: id.class, id: id.id }.to_frame()
+}
+
+#[test]
+fn every_setting_that_acts_changes_the_stream() {
+    for profile in [F9P, HPG_1_32] {
+        let device = bench(profile).device;
+        for row in ROWS.iter().filter(|row| row.is_in(&device.profile) && row.message.is_none()) {
+            let listed = ACTING.iter().any(|(name, ..)| *name == row.name);
+            assert_eq!(row.acts, listed, "{}: items.csv and this test differ", row.name);
+        }
+    }
+    for (name, value, before) in ACTING {
+        let of = |name: &str, value: u64| item(named(name).key, value);
+        let before: Vec<Item> = before.iter().map(|(name, value)| of(name, *value)).collect();
+        let with = [before.clone(), vec![of(name, *value)]].concat();
+        assert!(stream(F9P, &before) != stream(F9P, &with), "{name} changes nothing");
+    }
+}
+
+/// The patterns of docs/UBLOX.md's list of what is kept only.
+fn kept_patterns() -> Vec<&'static str> {
+    let page = include_str!("../../../../docs/UBLOX.md");
+    let (_, rest) = page.split_once("## What is kept only").unwrap();
+    let (part, _) = rest.split_once("## What is refused").unwrap();
+    part.split('`').filter_map(|word| word.strip_prefix("CFG-")).collect()
+}
+
+#[test]
+fn every_setting_that_is_kept_only_is_named_and_read_back() {
+    let patterns = kept_patterns();
+    assert!(patterns.len() > 30, "{patterns:?}");
+    for name in [F9P, HPG_1_32] {
+        let mut bench = bench(name);
+        bench.run(0.3);
+        let rows: Vec<&Row> = ROWS
+            .iter()
+            .filter(|row| row.is_in(&bench.device.profile))
+            .filter(|row| row.message.is_none() && !row.acts)
+            .collect();
+        assert!(rows.len() > 120, "{}", rows.len());
+        let mut items = Vec::new();
+        for row in rows {
+            let is_named = patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+                Some(head) => row.name.starts_with(head),
+                None => row.name == *pattern,
+            });
+            assert!(is_named, "docs/UBLOX.md does not name CFG-{}", row.name);
+            let factory = bench.device.store.get(row.key);
+            let other = match row.name {
+                // The line is 8N1.
+                "UART1-STOPBITS" | "UART1-DATABITS" | "UART1-PARITY" => factory,
+                "UART2-BAUDRATE" => 9600,
+                _ => factory ^ 1,
+            };
+            items.push(item(row.key, other));
+        }
+        for chunk in items.chunks(64) {
+            assert!(is_ack(&bench.ask(&valset(chunk)), CfgValset::ID));
+            let keys = chunk.iter().map(|item| item.key).collect();
+            let asked = CfgValget::Request { layer: 0, position: 0, keys };
+            let answer = CfgValget::Answer { layer: 0, position: 0, items: chunk.to_vec() };
+            assert!(bench.ask(&asked).contains(&answer.to_frame()), "{name}");
+        }
+        // All of them together change nothing.
+        assert!(stream(name, &items) == stream(name, &[]), "{name}");
+    }
+}
+
+/// A message that is switched on comes; one that cannot come is refused, and the page says so.
+#[test]
+fn a_message_that_is_acknowledged_comes() {
+    let page = include_str!("../../../../docs/UBLOX.md");
+    let (_, refused) = page.split_once("## What is refused").unwrap();
+    for name in [M8N, F9P, HPG_1_32] {
+        let mut bench = Bench::new(name, |settings| {
+            settings.sentences = Vec::new();
+            settings.baud = 921_600;
+        });
+        bench.run(6.0);
+        let mut came = 0;
+        for row in ROWS.iter() {
+            let Some(id) = row.message else { continue };
+            let has = row.is_in(&bench.device.profile);
+            let is_on = is_ack(&bench.ask(&CfgMsg::ThisPort(id, 1)), CfgMsg::ID);
+            let rate = rate_key(id, UART1).unwrap();
+            if bench.device.profile.dialect == GnssDialect::Ublox9 {
+                let set = is_ack(&bench.ask(&valset(&[item(rate, 1)])), CfgValset::ID);
+                assert_eq!(set, is_on, "{name} {}", row.name);
+            }
+            bench.sent.clear();
+            bench.run(1.2);
+            let is_here = match id.class {
+                0xf0 => bench.sentences().iter().any(|s| s.address.ends_with(&row.name[5..])),
+                _ => bench.frames().iter().any(|frame| frame.id == id),
+            };
+            assert_eq!(is_here, is_on, "{name} {}", row.name);
+            came += usize::from(is_here);
+            if has && !is_on {
+                let words = [row.name, "all NAV2", "all RTCM"];
+                let is_named = refused.contains(row.name)
+                    || (row.name.starts_with("NAV2-") && refused.contains(words[1]))
+                    || (row.name.starts_with("RTCM-") && refused.contains(words[2]));
+                assert!(is_named, "docs/UBLOX.md does not name {}", row.name);
+            }
+            // What is off already may be switched off; what is not there may not.
+            assert_eq!(is_ack(&bench.ask(&CfgMsg::ThisPort(id, 0)), CfgMsg::ID), has);
+        }
+        assert!(came >= 25, "{name}: {came}");
+    }
+}
+
+/// The older messages set the same items, are answered with what is in force, and exist where the
+/// product has them.
+#[test]
+fn the_older_messages_are_other_words_for_the_items() {
+    for name in [M8N, F9P, HPG_1_32] {
+        let mut bench = Bench::new(name, |settings| settings.baud = 921_600);
+        bench.run(0.5);
+        for legacy in &LEGACY {
+            let frames = bench.ask_frame(&Frame::new(legacy.id, vec![]));
+            let answer = frames.iter().find(|frame| frame.id == legacy.id);
+            let is_here = match (name, legacy.id.id) {
+                (M8N, 0x70 | 0x71) => false,
+                // HPG 1.11 receives no SBAS.
+                (F9P, 0x16) => false,
+                _ => true,
+            };
+            assert_eq!(is_ack(&frames, legacy.id), is_here, "{name} {}", legacy.id);
+            assert_eq!(answer.is_some(), is_here, "{name} {}", legacy.id);
+            let Some(answer) = answer.cloned() else { continue };
+            // What is in force may be set again, and is in force then.
+            let before: Vec<_> = bench.device.store.factory().map(|(key, _)| key).collect();
+            let before: Vec<u64> = before.iter().map(|key| bench.device.store.get(*key)).collect();
+            assert!(is_ack(&bench.ask_frame(&answer), legacy.id), "{name} {}", legacy.id);
+            let after: Vec<_> = bench.device.store.factory().map(|(key, _)| key).collect();
+            let after: Vec<u64> = after.iter().map(|key| bench.device.store.get(*key)).collect();
+            assert_eq!(before, after, "{name} {}", legacy.id);
+            let again = bench.ask_frame(&Frame::new(legacy.id, vec![]));
+            assert!(again.contains(&answer), "{name} {}", legacy.id);
+        }
+    }
+}
+
+/// CFG-NAV5, CFG-NMEA, CFG-ITFM, CFG-TP5 and CFG-GNSS of a NEO-M8N, seen in what it sends.
+#[test]
+fn an_m8_follows_its_own_messages() {
+    let mut bench = Bench::new(M8N, |settings| {
+        settings.messages = ["NAV-PVT", "MON-HW"].map(String::from).to_vec();
+        settings.baud = 115_200;
+    });
+    bench.run(8.0);
+    assert_eq!(bench.pvts().last().unwrap().fix_type, 3);
+    let nav5 = CfgNav5 {
+        mask: 0b100,
+        fix_mode: 1,
+        fixed_altitude_cm: 12_300,
+        dynamic_model: 5,
+        ..CfgNav5::default()
+    };
+    assert!(is_ack(&bench.ask(&nav5), CfgNav5::ID));
+    bench.run(3.0);
+    let flat = *bench.pvts().last().unwrap();
+    assert_eq!((flat.fix_type, flat.h_msl_mm), (2, 123_000));
+    // The mask left the dynamic model alone; at sea there is no fix at 547 m.
+    let sea = CfgNav5 { mask: 0b101, fix_mode: 3, dynamic_model: 5, ..CfgNav5::default() };
+    assert!(is_ack(&bench.ask(&sea), CfgNav5::ID));
+    bench.run(5.0);
+    assert_eq!(bench.pvts().last().unwrap().fix_type, 0);
+    let wild = CfgNav5 { mask: 0b101, fix_mode: 9, ..sea };
+    assert!(!is_ack(&bench.ask(&wild), CfgNav5::ID));
+
+    // NMEA 4.1: RMC gets its navigation status.
+    let mut nmea = vec![0; 20];
+    (nmea[1], nmea[11]) = (0x41, 1);
+    let nmea = Frame::new(MessageId::new(0x06, 0x17), nmea);
+    assert!(is_ack(&bench.ask_frame(&nmea), nmea.id));
+    bench.sent.clear();
+    bench.run(2.0);
+    let rmc = bench.sentences().into_iter().find(|s| s.address.ends_with("RMC")).unwrap();
+    assert_eq!(rmc.fields.len(), 13);
+
+    let hardware = |bench: &Bench| {
+        let frame = bench.frames().into_iter().rfind(|frame| frame.id == MonHw::ID).unwrap();
+        MonHw::parse(&frame.payload).unwrap()
+    };
+    assert_eq!(hardware(&bench).flags >> 2 & 3, 0);
+    let itfm = [0xf3, 0xac, 0x62, 0xad, 0x1e, 0x43, 0, 0];
+    let itfm = Frame::new(MessageId::new(0x06, 0x39), itfm.to_vec());
+    assert!(is_ack(&bench.ask_frame(&itfm), itfm.id));
+    bench.run(2.0);
+    assert_eq!(hardware(&bench).flags >> 2 & 3, 1);
+
+    let frames = bench.ask_frame(&Frame::new(CfgTp5::ID, vec![0]));
+    let answer = frames.iter().find(|frame| frame.id == CfgTp5::ID).unwrap();
+    let tp5 = CfgTp5::parse(&answer.payload).unwrap();
+    assert_eq!((tp5.flags, tp5.period_locked, tp5.length_locked), (0xf7, 1_000_000, 100_000));
+    let half = CfgTp5 { flags: tp5.flags & !0x10, length_locked: 1 << 31, ..tp5 };
+    let dual = CfgNav5 { mask: 0b101, fix_mode: 3, ..CfgNav5::default() };
+    assert!(is_ack(&bench.ask(&dual), CfgNav5::ID) && is_ack(&bench.ask(&half), CfgTp5::ID));
+    bench.run(8.0);
+    bench.sent.clear();
+    bench.run(3.0);
+    let edges: Vec<u64> = bench
+        .sent
+        .iter()
+        .filter(|sent| matches!(sent.output, Output::PulsePerSecond(_)))
+        .map(|sent| sent.due.0)
+        .collect();
+    assert!((edges[2] - edges[1]).abs_diff(500 * MS) < 1000, "{edges:?}");
+    assert!(!is_ack(&bench.ask(&CfgTp5 { index: 1, ..tp5 }), CfgTp5::ID));
+}
+
+/// What a Garmin gives back is in force: a fix in two dimensions at the height that was asked for, and
+/// for a sentence that it does not make, nothing.
+#[test]
+fn a_garmin_says_what_it_does() {
+    let mut bench = Bench::new("garmin-18x-lvc", |settings| settings.baud = 38_400);
+    bench.run(8.0);
+    bench.sent.clear();
+    bench.say(b"$PGRMC,2,123.0,12,,,,,,A,8,5,2,4,20*1C\r\n");
+    bench.say(b"$PGRMC1,1,2,2,,,,2,W,P*52\r\n");
+    bench.say(b"$PGRMO,PGRMV,1*28\r\n");
+    bench.run(0.5);
+    let answers: Vec<RawSentence> =
+        bench.sentences().into_iter().filter(|s| s.address.starts_with("PGRM")).collect();
+    let fields = |address: &str| {
+        let of = answers.iter().find(|answer| answer.address == address);
+        of.map(|answer| answer.fields.join(","))
+    };
+    assert_eq!(fields("PGRMC").unwrap(), "2,123.0,12,,,,,,A,8,5,2,4,20");
+    // There is no binary output.
+    assert_eq!(fields("PGRMC1").unwrap(), "1,1,2,,,,2,W,P");
+    assert_eq!(fields("PGRMO"), None);
+    bench.run(4.0);
+    let sentences = bench.sentences();
+    let last = |address: &str| sentences.iter().rfind(|s| s.address == address).unwrap();
+    assert_eq!(last("GPGSA").fields[1], "2");
+    assert_eq!(last("GPGGA").fields[8], "123.0");
+    // NMEA 2.3 has a mode.
+    assert_eq!(last("GPRMC").fields.len(), 12);
+}

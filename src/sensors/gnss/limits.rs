@@ -1,0 +1,124 @@
+//! What a host may ask of the navigation filter while it runs.
+
+use glam::{DMat3, DVec3};
+
+use super::dop::Dop;
+use super::settings::{BestFix, GnssSystem};
+use super::tracked::TrackedSatellite;
+
+/// Dimensions of a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixMode {
+    /// Two always.
+    TwoD,
+    /// Three or none.
+    ThreeD,
+    /// As the satellites allow.
+    Auto,
+}
+
+/// Navigation settings that the host may change during operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NavigationLimits {
+    /// The systems whose satellites are tracked.
+    pub systems: Vec<GnssSystem>,
+    /// Those of which the second signal is not.
+    pub single_signal: Vec<GnssSystem>,
+    /// Elevation mask: lower satellites are not used, radians.
+    pub mask_rad: f64,
+    /// Weaker satellites are tracked and not used.
+    pub min_cno_dbhz: f64,
+    /// A fix takes no fewer satellites.
+    pub min_satellites: usize,
+    /// A fix takes no more: the highest ones.
+    pub max_satellites: usize,
+    /// A fix takes so many satellites of at least this carrier-to-noise ratio, dB-Hz.
+    pub strong: (usize, f64),
+    /// Dimensions of a fix.
+    pub fix_mode: FixMode,
+    /// Whether the first fix is three-dimensional in any case.
+    pub is_first_fix_3d: bool,
+    /// Height above mean sea level if all fixes are two-dimensional.
+    pub altitude_2d_m: f64,
+    /// The receiver goes no further, whatever its settings say.
+    pub best_fix: BestFix,
+    /// How the antenna is assumed to move.
+    pub motion: Motion,
+    /// A fix beyond these is marked invalid: PDOP, TDOP, position accuracy.
+    pub valid: [f64; 3],
+}
+
+/// How the antenna is assumed to move: beyond this there is no fix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// Above the ellipsoid, metres.
+    pub max_altitude_m: f64,
+    /// Over ground.
+    pub max_speed_m_s: f64,
+    /// Up or down.
+    pub max_climb_m_s: f64,
+}
+
+impl Motion {
+    /// Of whatever moves.
+    pub const ANY: Self = Self {
+        max_altitude_m: f64::INFINITY,
+        max_speed_m_s: f64::INFINITY,
+        max_climb_m_s: f64::INFINITY,
+    };
+
+    /// Whether the receiver can believe this height and velocity.
+    pub fn allows(&self, altitude_m: f64, velocity_enu_m_s: DVec3) -> bool {
+        altitude_m <= self.max_altitude_m
+            && velocity_enu_m_s.truncate().length() <= self.max_speed_m_s
+            && velocity_enu_m_s.z.abs() <= self.max_climb_m_s
+    }
+}
+
+impl NavigationLimits {
+    /// Only systems and elevations are limited.
+    pub fn new(systems: Vec<GnssSystem>, mask_rad: f64) -> Self {
+        Self {
+            systems,
+            single_signal: Vec::new(),
+            mask_rad,
+            min_cno_dbhz: 0.0,
+            min_satellites: 0,
+            max_satellites: usize::MAX,
+            strong: (0, 0.0),
+            fix_mode: FixMode::Auto,
+            is_first_fix_3d: false,
+            altitude_2d_m: 0.0,
+            best_fix: BestFix::RtkFixed,
+            motion: Motion::ANY,
+            valid: [f64::INFINITY; 3],
+        }
+    }
+
+    /// Takes the lowest satellites out of the solution if there are too many.
+    pub(super) fn select(&self, satellites: &mut [TrackedSatellite]) {
+        let mut used: Vec<&mut TrackedSatellite> =
+            satellites.iter_mut().filter(|satellite| satellite.is_used).collect();
+        used.sort_by(|a, b| b.elevation_deg.total_cmp(&a.elevation_deg));
+        for satellite in used.into_iter().skip(self.max_satellites) {
+            satellite.is_used = false;
+        }
+    }
+
+    /// Whether there are enough satellites, and strong ones among them.
+    pub(super) fn has_enough(&self, satellites: &[TrackedSatellite]) -> bool {
+        let used = || satellites.iter().filter(|satellite| satellite.is_used);
+        let (count, cno_dbhz) = self.strong;
+        let is_strong =
+            |s: &&TrackedSatellite| s.cno_dbhz[0].is_some_and(|strength| strength >= cno_dbhz);
+        used().count() >= self.min_satellites && used().filter(is_strong).count() >= count
+    }
+
+    /// Whether a fix with these is valid.
+    pub(super) fn holds(&self, dop: Option<&Dop>, covariance_m2: &DMat3) -> bool {
+        let [pdop, tdop, accuracy_m] = self.valid;
+        let c = covariance_m2;
+        (c.x_axis.x + c.y_axis.y + c.z_axis.z).sqrt() <= accuracy_m
+            && dop.is_none_or(|dop| dop.position() <= pdop && dop.time() <= tdop)
+    }
+}

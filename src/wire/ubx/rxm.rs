@@ -1,0 +1,87 @@
+//! RXM messages: raw measurements.
+
+use serde::Serialize;
+
+use super::{MessageId, Payload};
+use crate::wire::ParseError;
+use crate::wire::record::{Reader, Record, put_le, record};
+
+record! {
+    /// One signal of [`RxmRawx`].
+    #[derive(Copy, Default, Serialize)]
+    RawSignal: Le 32 {
+        /// Pseudorange.
+        pseudorange_m: f64,
+        /// Carrier phase.
+        carrier_cycles: f64,
+        /// Doppler, positive when the satellite comes closer.
+        doppler_hz: f32,
+        /// As of [`super::nav::SatInfo`].
+        gnss_id: u8,
+        /// Number within the system.
+        sv_id: u8,
+        /// Which signal of the satellite.
+        sig_id: u8,
+        /// GLONASS: frequency slot plus 7.
+        freq_id: u8,
+        /// How long the carrier has been followed, at most 64,500.
+        lock_time_ms: u16,
+        /// Carrier to noise.
+        cno_dbhz: u8,
+        /// Standard deviation of the pseudorange: 0.01 m times 2 to this power.
+        pr_std: u8,
+        /// Standard deviation of the carrier phase, 0.004 cycles.
+        cp_std: u8,
+        /// Standard deviation of the Doppler: 0.002 Hz times 2 to this power.
+        do_std: u8,
+        /// Bit 0 pseudorange valid, 1 carrier phase valid, 2 half cycle valid, 3 half cycle taken off.
+        tracking: u8,
+        /// Reserved.
+        reserved1: u8,
+    }
+}
+
+/// Raw measurements of all signals at one instant, version 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RxmRawx {
+    /// Time of the GPS week by the receiver's clock.
+    pub receiver_tow_s: f64,
+    /// GPS week by the receiver's clock.
+    pub week: u16,
+    /// GPS minus UTC.
+    pub leap_s: i8,
+    /// Bit 0 leap seconds known, 1 clock reset.
+    pub status: u8,
+    /// Of the message, 1.
+    pub version: u8,
+    /// Reserved.
+    pub reserved1: [u8; 2],
+    /// At most 255.
+    pub signals: Vec<RawSignal>,
+}
+
+impl Payload for RxmRawx {
+    const ID: MessageId = MessageId::new(0x02, 0x15);
+}
+
+impl Record for RxmRawx {
+    fn parse(payload: &[u8]) -> Result<Self, ParseError> {
+        let mut from = Reader::new("RxmRawx", payload);
+        let (receiver_tow_s, week, leap_s) = (from.le()?, from.le()?, from.le()?);
+        let [count, status, version] = from.array()?;
+        let reserved1 = from.array()?;
+        let signals = from.le_vec(count)?;
+        from.finish()?;
+        Ok(Self { receiver_tow_s, week, leap_s, status, version, reserved1, signals })
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let signals = &self.signals[..self.signals.len().min(255)];
+        put_le(out, &[self.receiver_tow_s]);
+        put_le(out, &[self.week]);
+        put_le(out, &[self.leap_s]);
+        out.extend([signals.len() as u8, self.status, self.version]);
+        out.extend(self.reserved1);
+        put_le(out, signals);
+    }
+}
