@@ -112,6 +112,7 @@ pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
 #[derive(Debug)]
 pub struct Row {
     /// Group and item, or class and message.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold them against docs/UBLOX.md"))]
     pub name: &'static str,
     /// Of a message: of its rate on I2C.
     pub key: Key,
@@ -121,6 +122,7 @@ pub struct Row {
     /// Versions of the protocol, times 100, in which generations 8 and 9 have it.
     versions: [Option<RangeInclusive<u32>>; 2],
     /// Whether it changes what is sent; a message does if it is made.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold them against docs/UBLOX.md"))]
     pub acts: bool,
 }
 
