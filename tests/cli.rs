@@ -32,7 +32,7 @@ fn help_is_as_committed() {
     let bless = std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1");
     let verbs = [
         "", "run", "record", "check", "profiles", "inspect", "replay", "probe", "scenes", "twin",
-        "validate", "doctor",
+        "validate", "doctor", "schema", "new",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect();

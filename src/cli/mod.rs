@@ -10,6 +10,7 @@ mod check;
 mod console;
 mod doctor;
 pub mod inspect;
+mod new;
 mod out_file;
 mod probe;
 mod profiles;
@@ -18,6 +19,7 @@ mod replay;
 mod rig_args;
 mod run;
 mod scenes;
+pub mod schema;
 mod setup;
 mod status;
 mod stop;
@@ -58,6 +60,10 @@ enum Verb {
     Twin(twin::Cmd),
     /// List the built-in scenes and their parameters
     Scenes(scenes::Cmd),
+    /// Write a commented rig to begin with, for the devices that you name
+    New(new::Cmd),
+    /// Print every key of a rig as a JSON Schema for editors, or as a page
+    Schema(schema::Cmd),
     /// Check simulated noise and errors against their specification
     Validate(validate::Cmd),
     /// Show what on this host keeps packets from leaving on time, and what to change
@@ -148,6 +154,8 @@ impl Cli {
             Verb::Probe(cmd) => cmd.run(),
             Verb::Twin(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
+            Verb::New(cmd) => cmd.run(),
+            Verb::Schema(cmd) => cmd.run(),
             Verb::Validate(cmd) => cmd.run(),
             Verb::Doctor(cmd) => cmd.run(),
         };

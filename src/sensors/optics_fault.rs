@@ -57,16 +57,21 @@ pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", re
 pub const WINDOW_DIRTY: DeviceFaultKind =
     DeviceFaultKind { word: "window-dirty", read: dirty_window };
 
+/// Of a lidar that is not known.
+const MOST_LASERS: usize = 128;
+
 fn dead_lasers(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
 ) -> Option<Arc<dyn FamilyData>> {
-    let profile = profile?;
-    let count = profile.product.lidar?.lasers;
-    let origin = format!("the profile: {} has {count} lasers", profile.name);
+    let lasers = profile.and_then(|profile| Some((&profile.name, profile.product.lidar?.lasers)));
+    let (count, origin) = match lasers {
+        Some((name, count)) => (count, format!("the profile: {name} has {count} lasers")),
+        None => (MOST_LASERS, "the products: none has more lasers".to_owned()),
+    };
     let laser = Limit::new(0..=count as i128 - 1, "", origin);
     let field = table.required("lasers").such_as("[3, 7]");
-    let (items, place) = field.array("numbers of lasers, such as [3, 7]")?;
+    let (items, place) = field.array_of(1..=usize::MAX, "numbers of lasers, such as [3, 7]")?;
     if items.is_empty() {
         field.fault(place.fault("no laser is named", "allowed: one or more, such as [3, 7]"));
     }
@@ -90,11 +95,9 @@ fn dirty_window(
 ) -> Option<Arc<dyn FamilyData>> {
     let angle = Limit::new(-360.0..=360.0, "degrees", FORMAT);
     let (from, to) = (table.optional("from_deg"), table.optional("to_deg"));
-    let from_deg = if from.is_written() { from.number(&angle) } else { Some(0.0) };
-    let to_deg = if to.is_written() { to.number(&angle) } else { Some(360.0) };
+    let (from_deg, to_deg) = (from.number_or(&angle, 0.0), to.number_or(&angle, 360.0));
     let share = Limit::new(0.0..=1.0, "", "transmission: a share of the light, one way");
     let transmission = table.required("transmission").number(&share);
-    let (from_deg, to_deg) = (from_deg?, to_deg?);
     if from_deg == to_deg
         && let Some(place) = to.place().or(from.place())
     {

@@ -58,7 +58,7 @@ pub fn faults(
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let (items, _) = field.array_up_to(MAX_FAULTS, FORMAT, "up to 1000 of [[fault]]")?;
+    let (items, _) = field.array_up_to(0..=MAX_FAULTS, FORMAT, "up to 1000 of [[fault]]")?;
     let kinds = kinds(catalogue);
     let mut names: Vec<Text> = Vec::new();
     let faults: Vec<_> = items

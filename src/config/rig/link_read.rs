@@ -26,7 +26,7 @@ pub(crate) fn link(
     claims: &Claims<'_>,
 ) -> Option<(LinkConfig, Vec<ControlConfig>)> {
     let place = table.place().clone();
-    let written: Vec<_> = KINDS.into_iter().filter(|kind| table.has(kind)).collect();
+    let written = table.written_among(&KINDS);
     if let [first, second, ..] = written[..] {
         let title = format!("a link goes one way, by `{first}` or by `{second}`");
         table.fault(place.fault(title, format!("allowed: one of {}", KINDS.join(", "))));
@@ -55,7 +55,8 @@ pub(crate) fn link(
         None => allowed[0],
     };
     let link = match kind {
-        "tcp" if interface == Some(Interface::Server) => {
+        // Of a product that is not known it may be either.
+        "tcp" if matches!(interface, Some(Interface::Server) | None) => {
             server(&mut table, claims).map(LinkConfig::TcpServer)
         }
         "pty" | "serial" | "tcp" => line_of(kind, &mut table, claims).map(LinkConfig::Line),
@@ -85,7 +86,7 @@ fn controls(
         for Control { key, .. } in known {
             if !asked.contains(key) {
                 asked.push(*key);
-                let _ = table.optional(key);
+                table.optional(key).any("as the product has it");
             }
         }
         return Some(Vec::new());
@@ -131,7 +132,7 @@ fn control_of(
 /// Reads a serial line, whatever carries it.
 fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
-    let written: Vec<_> = kinds.iter().filter(|kind| table.has(kind)).collect();
+    let written = table.written_among(kinds);
     let link = match written[..] {
         [] => line_of(kinds[0], &mut table, claims),
         [kind] => line_of(kind, &mut table, claims),
@@ -171,7 +172,7 @@ fn pty(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<PtyOptions> {
     if let Some((path, place)) = &path {
         claims.path(PathKind::PtyLink, path, place);
     }
-    let strict_rate = table.optional("strict_rate").boolean().unwrap_or(true);
+    let strict_rate = table.optional("strict_rate").boolean_or(true);
     let aliases = table.optional("rate_aliases");
     let mut rate_aliases = Vec::new();
     if let Some((pairs, _)) = aliases.array("pairs [host, device] of bits a second") {
@@ -197,7 +198,7 @@ fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOpti
 
 /// A path that ends in a name.
 fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
-    let text = field.text(expected)?;
+    let text = field.text_like(expected, Some("[^./]"))?;
     let path = text.place.source.resolve(&text.value);
     if text.value.is_empty() || path.file_name().is_none() {
         let title = format!("\"{}\" names no file", text.value);
@@ -221,7 +222,8 @@ fn server(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<Vec<Socket
     if field.is_written() && !field.is_array() {
         return listening(&field, claims).map(|address| vec![address]);
     }
-    let (items, place) = field.array("one or two addresses and ports to listen at")?;
+    let expected = "one or two addresses and ports to listen at";
+    let (items, place) = field.array_of(1..=MAX_SERVER_PORTS, expected)?;
     if items.is_empty() || items.len() > MAX_SERVER_PORTS {
         let label = format!("allowed: one or two addresses and ports such as {example}");
         let fault = place.fault(format!("{} addresses to listen at", items.len()), label);
@@ -276,7 +278,7 @@ fn udp(
         }
     }
     let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
-    let broadcast = table.optional("broadcast").boolean().unwrap_or(false);
+    let broadcast = table.optional("broadcast").boolean_or(false);
     table.finish();
     let (to, _) = to?;
     Some(UdpConfig {
@@ -316,15 +318,14 @@ fn further_ports(
     for port in products.into_iter().flat_map(|profile| profile.ports()) {
         let Some(key) = port.rig_key.filter(|key| !asked.contains(key)) else { continue };
         asked.push(key);
-        let written = table.optional(key).integer(&limit);
-        numbers.push(written.unwrap_or(port.frame.destination_port));
+        numbers.push(table.optional(key).integer_or(&limit, port.frame.destination_port));
     }
     numbers
 }
 
 fn interface(field: &Field<'_>) -> Option<String> {
     let expected = "the name of a network interface such as \"eth1\"";
-    let text = field.text(expected)?;
+    let text = field.text_like(expected, Some(r"^[^/\s]{1,15}$"))?;
     let bad = |c: char| c == '/' || c.is_whitespace() || c.is_control();
     if text.value.is_empty() || text.value.len() > 15 || text.value.contains(bad) {
         let title = format!("\"{}\" cannot be a network interface", text.value);

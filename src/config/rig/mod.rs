@@ -33,6 +33,7 @@ pub use crate::config::toml::overrides::Override;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
+pub use read::spec;
 
 /// A checked rig.
 #[derive(Clone, Debug)]

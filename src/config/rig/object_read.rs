@@ -3,7 +3,7 @@
 use super::parts::file_name;
 use glam::{DAffine3, DMat3, DVec3};
 
-use super::parts::{dotted, has_extension};
+use super::parts::{dotted, extension_pattern, has_extension};
 use super::trajectory_read::{follow_ground, trajectory};
 use crate::config::rig::RobotConfig;
 use crate::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
@@ -26,7 +26,7 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
         return Some(Vec::new());
     }
     let (items, _) = field.named("world.object").array_up_to(
-        MAX_OBJECTS,
+        0..=MAX_OBJECTS,
         FORMAT,
         "up to 1000 of [[world.object]]",
     )?;
@@ -86,7 +86,8 @@ fn body(
         dotted(&MESH_EXTENSIONS)
     );
     let field = table.required("body");
-    let Some(text) = field.text(&expected) else {
+    let pattern = extension_pattern(&MESH_EXTENSIONS);
+    let Some(text) = field.word_or_text(&words, &expected, &pattern, "?.obj") else {
         // What else is there cannot be judged.
         for key in ["size_m", "reflectance", "mesh_pose", "scale"] {
             table.optional(key);
@@ -97,10 +98,9 @@ fn body(
     if let Some(&(word, shape)) = built_in {
         refuse(table, ["mesh_pose", "scale"], &format!("the built-in {word} has `size_m`"));
         let size = Limit::new(0.01..=1000.0, "m", FORMAT);
-        let size_m = table.optional("size_m").numbers::<3>(&size);
+        let size_m = table.optional("size_m").numbers_or(&size, shape.default_size_m());
         let share = Limit::new(0.0..=1.0, "", "physics: a share");
-        let reflectance = table.optional("reflectance").number(&share).unwrap_or(0.5);
-        let size_m = size_m.unwrap_or(shape.default_size_m());
+        let reflectance = table.optional("reflectance").number_or(&share, 0.5);
         return Some((ObjectBody::BuiltIn { shape, size_m, reflectance }, text.place));
     }
     if !has_extension(&text.value, &MESH_EXTENSIONS) {
@@ -117,7 +117,7 @@ fn body(
     }
     refuse(table, ["size_m", "reflectance"], "a mesh brings its own; see `scale`, `mesh_pose`");
     let scale = Limit::new(1e-4..=1e4, "", FORMAT);
-    let scale = table.optional("scale").number(&scale).unwrap_or(1.0);
+    let scale = table.optional("scale").number_or(&scale, 1.0);
     let pose = table.optional("mesh_pose").such_as(MESH_POSE_EXAMPLE);
     let pose =
         if pose.is_written() { mesh_pose(pose.table("a pose")?) } else { DAffine3::IDENTITY };
@@ -139,8 +139,8 @@ fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
 fn mesh_pose(mut table: TableReader<'_>) -> DAffine3 {
     let reach = Limit::new(-1000.0..=1000.0, "m", FORMAT);
     let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-    let translation_m = table.optional("translation_m").numbers::<3>(&reach).unwrap_or_default();
-    let degrees = table.optional("roll_pitch_yaw_deg").numbers::<3>(&turn).unwrap_or_default();
+    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
+    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
     table.finish();
     let [roll, pitch, yaw] = degrees.map(f64::to_radians);
     let rotation = DMat3::from_quat(quat_from_rpy(roll, pitch, yaw));

@@ -13,7 +13,7 @@ pub(crate) const FORMAT: &str = "the rig format";
 /// A name that files get; `whose` it is, as in "a device's".
 pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
-    let name = field.text(expected)?;
+    let name = field.text_like(expected, Some("^[a-z0-9][a-z0-9_-]{0,63}$"))?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let good = name.value.len() <= 64
         && name.value.starts_with(is_plain)
@@ -32,6 +32,16 @@ pub(crate) fn dotted(extensions: &[&str]) -> String {
     extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
 }
 
+/// [`has_extension`] as a regular expression.
+pub(crate) fn extension_pattern(extensions: &[&str]) -> String {
+    let both = |letter: char| match letter.is_ascii_alphabetic() {
+        true => format!("[{letter}{}]", letter.to_ascii_uppercase()),
+        false => letter.to_string(),
+    };
+    let any: Vec<String> = extensions.iter().map(|e| e.chars().map(both).collect()).collect();
+    format!("\\.({})$", any.join("|"))
+}
+
 /// Whether a path ends in one of these, whatever the case.
 pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -43,10 +53,14 @@ pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
 
+/// What an address with its port looks like.
+const SOCKET_PATTERN: &str =
+    r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:.]+(%[0-9]+)?\]):[0-9]{1,5}$";
+
 /// An address with its port, and where it is written.
 pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
-    let text = field.text(expected)?;
+    let text = field.text_like(expected, Some(SOCKET_PATTERN))?;
     match text.value.parse() {
         Ok(address) => Some((address, text.place)),
         Err(_) => {

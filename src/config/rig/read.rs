@@ -19,8 +19,10 @@ use crate::config::rig::{
     SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
 use crate::config::toml::diagnostic::{Diagnostics, Place, SourceFile};
+use crate::config::toml::explore::explore;
 use crate::config::toml::overrides::Override;
 use crate::config::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use crate::config::toml::spec::TableSpec;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 
 const ORIGIN_EXAMPLE: &str =
@@ -56,13 +58,23 @@ pub fn parse(
     }
 }
 
+/// What a rig may say, as this reader asks for it.
+pub fn spec(catalogue: &Catalogue) -> TableSpec {
+    let source = SourceFile::new("", "", "");
+    explore(|survey| {
+        let faults = Faults::default();
+        let root = TableReader::surveyed(survey, &faults);
+        rig(root, &source, catalogue, &Claims::new(&faults));
+    })
+}
+
 fn rig(
     mut root: TableReader<'_>,
     source: &Arc<SourceFile>,
     catalogue: &Catalogue,
     claims: &Claims<'_>,
 ) -> Option<Rig> {
-    let seed = root.optional("seed").integer(&seed_limit()).unwrap_or(0);
+    let seed = root.optional("seed").integer_or(&seed_limit(), 0);
     let start_utc = start_utc(&root.optional("start_utc"));
     let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
     let origin = if origin_field.is_written() {
@@ -175,22 +187,22 @@ fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option
     let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
     let caster = table.optional("caster");
-    all.caster = caster.choice(&CasterChoice::WORDS, origin).unwrap_or(all.caster);
+    all.caster = caster.choice_or(&CasterChoice::WORDS, origin, all.caster);
     all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
     let ahead = Limit::new(1.0..=10_000.0, "ms", origin);
-    if let Some(ms) = table.optional("render_ahead_ms").number(&ahead) {
-        all.render_ahead_ns = (ms * 1e6).round() as u64;
-    }
+    let ahead_ms = table.optional("render_ahead_ms");
+    let ahead_ms = ahead_ms.number_or(&ahead, all.render_ahead_ns as f64 / 1e6);
+    all.render_ahead_ns = (ahead_ms * 1e6).round() as u64;
     let late = table.optional("late");
     if !late.refuse_old_word("send", LatePolicy::Late.word()) {
-        all.late = late.choice(&LatePolicy::WORDS, origin).unwrap_or(all.late);
+        all.late = late.choice_or(&LatePolicy::WORDS, origin, all.late);
     }
     let miss = Limit::new(1.0..=1_000_000.0, "us", origin);
-    if let Some(us) = table.optional("miss_threshold_us").number(&miss) {
-        all.miss_threshold_ns = (us * 1e3).round() as u64;
-    }
+    let miss_us = table.optional("miss_threshold_us");
+    let miss_us = miss_us.number_or(&miss, all.miss_threshold_ns as f64 / 1e3);
+    all.miss_threshold_ns = (miss_us * 1e3).round() as u64;
     let rate = Limit::new(0.1..=10_000.0, "Hz", origin);
-    all.truth_rate_hz = table.optional("truth_rate_hz").number(&rate).unwrap_or(all.truth_rate_hz);
+    all.truth_rate_hz = table.optional("truth_rate_hz").number_or(&rate, all.truth_rate_hz);
     sending(&mut table, &mut all, origin);
     table.finish();
     (all, caster.place())
@@ -198,10 +210,14 @@ fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option
 
 /// How packets are brought to leave on time.
 fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static str) {
-    if let Some(us) = table.optional("spin_us").number(&Limit::new(0.0..=10_000.0, "us", origin)) {
-        all.spin_ns = (us * 1e3).round() as u64;
-    }
+    let spin = Limit::new(0.0..=10_000.0, "us", origin);
+    let spin_us = table.optional("spin_us").number_or(&spin, all.spin_ns as f64 / 1e3);
+    all.spin_ns = (spin_us * 1e3).round() as u64;
     let lead = table.optional("lead_us");
+    match all.lead {
+        Lead::Auto => lead.defaults_to(Lead::AUTO),
+        Lead::Fixed { ns } => lead.defaults_to(ns as f64 / 1e3),
+    }
     let found = if lead.is_text() {
         let either = format!("{origin}: \"{}\", or 0 to {} us", Lead::AUTO, Lead::MOST_US);
         lead.choice(&[(Lead::AUTO, Lead::Auto)], &either)
@@ -209,8 +225,8 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
         lead.number(&Limit::new(0.0..=Lead::MOST_US, "us", origin)).map(Lead::of_us)
     };
     all.lead = found.unwrap_or(all.lead);
-    let scheduler = table.optional("scheduler").choice(&SchedulerChoice::WORDS, origin);
-    all.scheduler = scheduler.unwrap_or(all.scheduler);
+    let scheduler = table.optional("scheduler");
+    all.scheduler = scheduler.choice_or(&SchedulerChoice::WORDS, origin, all.scheduler);
     let core = table.optional("send_core");
     let cores = Limit::new(0..=1023, "", origin);
     all.send_core = core.integer(&cores);
@@ -230,8 +246,8 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
         let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);
         core.fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
     }
-    all.launch_time = table.optional("launch_time").boolean().unwrap_or(all.launch_time);
-    all.stamps = table.optional("stamps").choice(&StampChoice::WORDS, origin).unwrap_or(all.stamps);
+    all.launch_time = table.optional("launch_time").boolean_or(all.launch_time);
+    all.stamps = table.optional("stamps").choice_or(&StampChoice::WORDS, origin, all.stamps);
 }
 
 fn devices(
@@ -240,7 +256,7 @@ fn devices(
     claims: &Claims<'_>,
 ) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
-    let (items, place) = field.array_up_to(MAX_DEVICES, FORMAT, expected)?;
+    let (items, place) = field.array_up_to(1..=MAX_DEVICES, FORMAT, expected)?;
     if items.is_empty() {
         field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
     }
@@ -274,8 +290,11 @@ fn device(
 ) -> (Option<Text>, Option<DeviceConfig>) {
     let name = file_name(&table.required("name"), "a device's");
     let profile_field = table.required("profile");
+    let names: Vec<_> =
+        profiles.catalogue.profiles().iter().map(|profile| profile.name.as_str()).collect();
+    let expected = "the name of a profile, see `menura profiles`, or the path of a .toml file";
     let profile = profile_field
-        .text("the name of a profile, see `menura profiles`, or the path of a .toml file")
+        .word_or_text(&names, expected, r"[/\\]|\.toml$", "?.toml")
         .and_then(|text| profiles.find(&text, &profile_field));
     let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE);
     let mount = if mount_field.is_written() {
@@ -290,7 +309,14 @@ fn device(
         .and_then(|table| link(table, profile.as_deref(), profiles.catalogue, claims));
     let settings_field = table.optional("settings").such_as("{ return_mode = \"strongest\" }");
     table.finish();
-    let settings = profile.as_deref().and_then(|profile| settings(profile, &settings_field));
+    let settings = match profile.as_deref() {
+        Some(profile) => settings(profile, &settings_field),
+        None => {
+            // Which settings there are is not known.
+            settings_field.any("the settings of the profile");
+            None
+        }
+    };
     let device = || {
         Some(DeviceConfig {
             name: name.as_ref()?.value.clone(),
@@ -345,8 +371,8 @@ impl Profiles<'_> {
 fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
     let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
-    let translation_m = table.optional("translation_m").numbers::<3>(&reach).unwrap_or_default();
-    let degrees = table.optional("roll_pitch_yaw_deg").numbers::<3>(&turn).unwrap_or_default();
+    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
+    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
     table.finish();
     let [roll, pitch, yaw] = degrees.map(f64::to_radians);
     Some(Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw))

@@ -62,7 +62,7 @@ pub fn responses(
         let source = source(table, named, claims);
         let pattern = pattern(table);
         let longest = Limit::new(0.001..=3600.0, "s", RESPONSE);
-        let timeout_s = table.optional("timeout_s").number(&longest).unwrap_or(1.0);
+        let timeout_s = table.optional("timeout_s").number_or(&longest, 1.0);
         Some(ResponseConfig {
             name: name?,
             stimulus: stimulus?,
@@ -84,7 +84,7 @@ fn tables<T>(
         return Some(Vec::new());
     }
     let expected = format!("up to {MAX_RESPONSES} of [[{what}]]");
-    let (items, _) = field.array_up_to(MAX_RESPONSES, RESPONSE, &expected)?;
+    let (items, _) = field.array_up_to(0..=MAX_RESPONSES, RESPONSE, &expected)?;
     let mut names: Vec<Text> = Vec::new();
     let read: Vec<_> = items
         .iter()
@@ -121,13 +121,12 @@ fn place_of(field: &Field<'_>, text: &Text, what: &str, names: &[&str]) -> Optio
 }
 
 /// Exactly one of `words` must be a key of `table`.
-fn one_of(table: &TableReader<'_>, what: &str, words: [&'static str; 3]) -> Option<&'static str> {
-    let written: Vec<_> = words.into_iter().filter(|word| table.has(word)).collect();
+fn one_of(table: &TableReader<'_>, what: &str, words: &[&'static str]) -> Option<&'static str> {
+    let written = table.written_among(words);
     if let [one] = written[..] {
         return Some(one);
     }
-    let words = words.into_iter().filter(|word| !word.is_empty());
-    let list = words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     let title = if written.is_empty() { "is missing" } else { "is said more than once" };
     let label = format!("allowed: one of {list}");
     table.fault(table.place().fault(format!("{what} {title}"), label));
@@ -135,7 +134,7 @@ fn one_of(table: &TableReader<'_>, what: &str, words: [&'static str; 3]) -> Opti
 }
 
 fn cause(table: &mut TableReader<'_>, named: Named<'_>) -> Option<StimulusCause> {
-    let which = one_of(table, "what happens", ["object", "fault", ""]);
+    let which = one_of(table, "what happens", &["object", "fault"]);
     let (fault, object) = (table.optional("fault"), table.optional("object"));
     match which? {
         "fault" => {
@@ -158,7 +157,7 @@ fn source(
     named: Named<'_>,
     claims: &Claims<'_>,
 ) -> Option<ResponseSource> {
-    let which = one_of(table, "where the response is heard", ["udp", "tcp", "device"]);
+    let which = one_of(table, "where the response is heard", &["udp", "tcp", "device"]);
     let (udp, tcp) = (table.optional("udp"), table.optional("tcp"));
     let device = table.optional("device");
     match which? {
@@ -188,7 +187,7 @@ fn source(
 
 /// `text`, `hex` or `regex`: all are expressions in the end.
 fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
-    let which = one_of(table, "the response's pattern", ["text", "hex", "regex"]);
+    let which = one_of(table, "the response's pattern", &["text", "hex", "regex"]);
     let [text, hex, regex] = ["text", "hex", "regex"].map(|word| table.optional(word));
     let (field, written, expression) = match which? {
         "text" => {
@@ -198,7 +197,8 @@ fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
         }
         "hex" => {
             let expected = "bytes in hexadecimal, such as \"aa 55 01\"";
-            let written = hex.text(expected)?;
+            let pattern = r"^\s*([0-9a-fA-F]\s*[0-9a-fA-F]\s*)+$";
+            let written = hex.text_like(expected, Some(pattern))?;
             let digits: String = written.value.split_whitespace().collect();
             let is_hex =
                 digits.len().is_multiple_of(2) && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -1,6 +1,6 @@
 //! Reads `[robot]` of a rig, and the trajectories of the robot and of objects.
 
-use super::parts::{dotted, has_extension, socket};
+use super::parts::{dotted, extension_pattern, has_extension, socket};
 use super::{FeedConfig, RobotConfig, TrajectoryConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -42,7 +42,7 @@ pub(crate) fn follow_ground(
     trajectory: Option<&(TrajectoryConfig, Place)>,
 ) -> bool {
     let field = table.optional("follow_ground");
-    let follows = field.boolean().unwrap_or(false);
+    let follows = field.boolean_or(false);
     if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
         (follows, trajectory, field.place())
     {
@@ -97,11 +97,11 @@ pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig
 
 fn position(table: &mut TableReader<'_>, key: &'static str) -> [f64; 3] {
     // A faulty one is told; its default is never used then.
-    table.optional(key).numbers::<3>(&position_limit()).unwrap_or_default()
+    table.optional(key).numbers_or(&position_limit(), [0.0; 3])
 }
 
 fn angle(table: &mut TableReader<'_>, key: &'static str) -> f64 {
-    table.optional(key).number(&yaw_limit()).unwrap_or_default().to_radians()
+    table.optional(key).number_or(&yaw_limit(), 0.0).to_radians()
 }
 
 fn still(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
@@ -161,7 +161,7 @@ fn half_sine(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
 fn feed(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
     let listen = socket(&table.required("listen"));
     let hold = Limit::new(10.0..=60_000.0, "ms", "the rig format, trajectories");
-    let hold_after_ms = table.optional("hold_after_ms").number(&hold).unwrap_or(500.0);
+    let hold_after_ms = table.optional("hold_after_ms").number_or(&hold, 500.0);
     let position_m = position(table, "position_m");
     let yaw_rad = angle(table, "yaw_deg");
     let (listen, _) = listen?;
@@ -170,12 +170,12 @@ fn feed(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
 }
 
 fn waypoints(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
-    let closed = table.optional("closed").boolean().unwrap_or(false);
+    let closed = table.optional("closed").boolean_or(false);
     let speed_m_s = table.required("speed_m_s").number(&speed_limit());
     let fewest = if closed { 3 } else { 2 };
     let expected = format!("{fewest} to {MAX_WAYPOINTS} points, each [x, y] or [x, y, z] in m");
     let field = table.required("points_m");
-    let (items, place) = field.array(&expected)?;
+    let (items, place) = field.array_of(fewest..=MAX_WAYPOINTS, &expected)?;
     if !(fewest..=MAX_WAYPOINTS).contains(&items.len()) {
         let title = if closed {
             "a closed path needs at least three waypoints"
@@ -214,7 +214,7 @@ fn waypoints(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
 
 fn waypoint(item: &Field<'_>) -> Option<[f64; 3]> {
     let expected = "[x, y] or [x, y, z] in m";
-    let (numbers, place) = item.array(expected)?;
+    let (numbers, place) = item.array_of(2..=3, expected)?;
     if !(2..=3).contains(&numbers.len()) {
         let label = format!("this has {}; allowed: {expected}", numbers.len());
         item.fault(place.fault("a waypoint has two or three numbers", label));
@@ -230,9 +230,10 @@ fn waypoint(item: &Field<'_>) -> Option<[f64; 3]> {
 fn file(table: &mut TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
     let expected = format!("the path of a file ({})", dotted(&TRAJECTORY_EXTENSIONS));
     let path_field = table.required("path");
-    let path = path_field.text(&expected);
+    let pattern = extension_pattern(&TRAJECTORY_EXTENSIONS);
+    let path = path_field.text_like(&expected, Some(&pattern));
     let speed_m_s = table.optional("speed_m_s").number(&speed_limit());
-    let closed = table.optional("closed").boolean().unwrap_or(false);
+    let closed = table.optional("closed").boolean_or(false);
     let path = path?;
     if !has_extension(&path.value, &TRAJECTORY_EXTENSIONS) {
         let title = format!("`{}` is not a trajectory file", path.value);

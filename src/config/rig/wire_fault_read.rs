@@ -63,7 +63,7 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
         WireKind::Duplication => {
             let probability = table.required("probability").number(&share);
             let after = Limit::new(0.0..=1e6, "us", FORMAT);
-            let after_us = table.optional("after_us").number(&after).unwrap_or(0.0);
+            let after_us = table.optional("after_us").number_or(&after, 0.0);
             WireFault::Duplication {
                 probability: probability?,
                 after_ns: (after_us * 1e3).round() as u64,
@@ -72,15 +72,15 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
         WireKind::Reordering => {
             let probability = table.required("probability").number(&share);
             let by = Limit::new(1..=1000, "packets", FORMAT);
-            let by_packets = table.optional("by_packets").integer(&by).unwrap_or(1);
+            let by_packets = table.optional("by_packets").integer_or(&by, 1);
             WireFault::Reordering { probability: probability?, by_packets }
         }
         WireKind::Delay => {
-            let probability = table.optional("probability").number(&share).unwrap_or(1.0);
+            let probability = table.optional("probability").number_or(&share, 1.0);
             let longest = Limit::new(0.001..=60_000.0, "ms", FORMAT);
             let delay_ms = table.required("delay_ms").number(&longest);
             let jitter = table.optional("jitter_ms");
-            let jitter_ms = jitter.number(&Limit::new(0.0..=60_000.0, "ms", FORMAT)).unwrap_or(0.0);
+            let jitter_ms = jitter.number_or(&Limit::new(0.0..=60_000.0, "ms", FORMAT), 0.0);
             if let (Some(delay_ms), Some(place)) = (delay_ms, jitter.place())
                 && jitter_ms > delay_ms
             {
@@ -113,7 +113,7 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
         WireKind::FramingBreaks => {
             let probability = table.required("probability").number(&share);
             let length = Limit::new(1..=1000, "bits", FORMAT);
-            let length_bits = table.optional("length_bits").integer(&length).unwrap_or(12);
+            let length_bits = table.optional("length_bits").integer_or(&length, 12);
             WireFault::FramingBreaks { probability: probability?, length_bits }
         }
         WireKind::LinkDown => WireFault::LinkDown,

@@ -1,6 +1,6 @@
 //! Reads `[world]` of a rig.
 
-use super::parts::{dotted, has_extension, seed_limit};
+use super::parts::{dotted, extension_pattern, has_extension, seed_limit};
 
 use crate::config::rig::object_read::objects;
 use crate::config::rig::placement::{ScenePlacement, UpAxis};
@@ -25,7 +25,8 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
         BUILT_IN.map(|name| format!("\"{name}\"")).join(", "),
         dotted(&SCENE_EXTENSIONS)
     );
-    let scene = table.required("scene").text(&expected);
+    let pattern = extension_pattern(&SCENE_EXTENSIONS);
+    let scene = table.required("scene").word_or_text(&BUILT_IN, &expected, &pattern, "?.obj");
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
     let objects = objects(&table.optional("object"));
     let written = Placed::of(&mut table);
@@ -95,12 +96,12 @@ impl<'f> Placed<'f> {
         let scale = Limit::new(1e-6..=1e6, "metres a unit", format);
         let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
         let reach = Limit::new(-1e7..=1e7, "m", "the scene: f32 has metres beyond");
-        let degrees = self.rotate_deg.numbers::<3>(&turn).unwrap_or_default();
+        let degrees = self.rotate_deg.numbers_or(&turn, [0.0; 3]);
         ScenePlacement {
             up_axis: self.up_axis.choice(&UpAxis::WORDS, format),
-            scale: self.scale.number(&scale).unwrap_or(usual.scale),
+            scale: self.scale.number_or(&scale, usual.scale),
             roll_pitch_yaw_rad: degrees.map(f64::to_radians),
-            offset_m: self.offset_m.numbers::<3>(&reach).unwrap_or_default(),
+            offset_m: self.offset_m.numbers_or(&reach, [0.0; 3]),
         }
     }
 
@@ -133,6 +134,20 @@ fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
     table.finish();
 }
 
+/// A parameter of a built-in scene, with what `menura scenes` prints of it.
+fn parameter<'f>(
+    table: &mut TableReader<'f>,
+    parameters: &[ParameterHelp],
+    name: &'static str,
+) -> Field<'f> {
+    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
+    let field = table.optional(name).meaning(help.meaning);
+    if let Ok(default) = serde_json::from_str::<serde_json::Value>(help.default) {
+        field.defaults_to(default);
+    }
+    field
+}
+
 /// The limit that `menura scenes` prints for a parameter.
 fn parameter_limit(parameters: &[ParameterHelp], name: &str, unit: &'static str) -> Limit<f64> {
     let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
@@ -151,14 +166,15 @@ fn courtyard(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<Cour
     if parameters.is_written() {
         let help = CourtyardParameters::HELP;
         let mut table = parameters.table("the parameters of the courtyard")?;
-        let seed = table.optional("seed").integer(&seed_limit());
+        let seed = parameter(&mut table, help, "seed").integer(&seed_limit());
         let blades = whole_limit(help, "grass_blades", "blades");
-        let grass_blades = table.optional("grass_blades").integer(&blades);
-        let trees = table.optional("trees").integer(&whole_limit(help, "trees", "trees"));
+        let grass_blades = parameter(&mut table, help, "grass_blades").integer(&blades);
+        let trees =
+            parameter(&mut table, help, "trees").integer(&whole_limit(help, "trees", "trees"));
         let triangles = whole_limit(help, "tree_triangles", "triangles");
-        let tree_triangles = table.optional("tree_triangles").integer(&triangles);
+        let tree_triangles = parameter(&mut table, help, "tree_triangles").integer(&triangles);
         let relief = parameter_limit(help, "ground_relief_m", "m");
-        let ground_relief_m = table.optional("ground_relief_m").number(&relief);
+        let ground_relief_m = parameter(&mut table, help, "ground_relief_m").number(&relief);
         finish_parameters(table, scene);
         all.seed = seed.unwrap_or(all.seed);
         all.grass_blades = grass_blades.unwrap_or(all.grass_blades);
@@ -174,9 +190,10 @@ fn room(scene: &Text, parameters: &Field<'_>) -> Option<RoomParameters> {
     if parameters.is_written() {
         let help = RoomParameters::HELP;
         let mut table = parameters.table("the parameters of the room")?;
-        let size_m = table.optional("size_m").numbers::<3>(&parameter_limit(help, "size_m", "m"));
-        let reflectance =
-            table.optional("reflectance").number(&parameter_limit(help, "reflectance", ""));
+        let size = parameter_limit(help, "size_m", "m");
+        let size_m = parameter(&mut table, help, "size_m").numbers::<3>(&size);
+        let share = parameter_limit(help, "reflectance", "");
+        let reflectance = parameter(&mut table, help, "reflectance").number(&share);
         finish_parameters(table, scene);
         all.size_m = size_m.unwrap_or(all.size_m);
         all.reflectance = reflectance.unwrap_or(all.reflectance);
@@ -193,13 +210,15 @@ fn root_step(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<Root
             // What the file says of trees is meant for its own scene.
             table.drop_unknown(|place| !place.is_override());
         }
-        let seed = table.optional("seed").integer(&seed_limit());
-        let mut whole = |name, unit| table.optional(name).integer(&whole_limit(help, name, unit));
+        let seed = parameter(&mut table, help, "seed").integer(&seed_limit());
+        let mut whole =
+            |name, unit| parameter(&mut table, help, name).integer(&whole_limit(help, name, unit));
         let ground_triangles = whole("ground_triangles", "triangles");
         let trees = whole("trees", "trees");
         let tree_triangles = whole("tree_triangles", "triangles");
         let plants = whole("plants", "plants");
-        let mut metres = |name| table.optional(name).number(&parameter_limit(help, name, "m"));
+        let mut metres =
+            |name| parameter(&mut table, help, name).number(&parameter_limit(help, name, "m"));
         let ground_relief_m = metres("ground_relief_m");
         let step_height_m = metres("step_height_m");
         table.finish();

@@ -3,6 +3,8 @@
 //! A reader fills a value that begins as the profile's (for a rig) or as anything (for a profile,
 //! where every key must be there). So each key is named once, with its limit and its unit.
 
+use serde_json::Value as Json;
+
 use super::reader::{Field, Limit, TableReader};
 
 /// Reads the keys of a table into a value.
@@ -68,43 +70,63 @@ impl<'f> Keys<'f> {
 
     /// A number within `limit`; `unit` of what is written are one of what is stored.
     pub fn scaled(&mut self, key: &'static str, limit: &Limit<f64>, unit: f64, into: &mut f64) {
-        self.read(key, into, |field| field.number(limit).map(|x| x * unit));
+        let default = shortest(*into / unit);
+        self.with_default(key, default, into, |field| field.number(limit).map(|x| x * unit));
     }
 
     /// An angle in degrees, stored in radians.
     pub fn degrees(&mut self, key: &'static str, limit: &Limit<f64>, into: &mut f64) {
-        self.read(key, into, |field| field.number(limit).map(f64::to_radians));
+        let default = shortest(into.to_degrees());
+        self.with_default(key, default, into, |field| field.number(limit).map(f64::to_radians));
     }
 
     /// A time, stored in whole nanoseconds; `unit_ns` of them are one of what is written.
     pub fn time_ns(&mut self, key: &'static str, limit: &Limit<f64>, unit_ns: f64, into: &mut u64) {
-        self.read(key, into, |field| field.number(limit).map(|x| (x * unit_ns).round() as u64));
+        let default = shortest(*into as f64 / unit_ns);
+        let whole = |x: f64| (x * unit_ns).round() as u64;
+        self.with_default(key, default, into, |field| field.number(limit).map(whole));
     }
 
     /// A whole number within `limit`.
-    pub fn integer<T: TryFrom<i128>>(
+    pub fn integer<T: TryFrom<i128> + Copy + Into<Json>>(
         &mut self,
         key: &'static str,
         limit: &Limit<i128>,
         into: &mut T,
     ) {
-        self.read(key, into, |field| field.integer(limit));
+        self.with_default(key, *into, into, |field| field.integer(limit));
     }
 
     /// `true` or `false`.
     pub fn boolean(&mut self, key: &'static str, into: &mut bool) {
-        self.read(key, into, Field::boolean);
+        self.with_default(key, *into, into, Field::boolean);
     }
 
     /// One of a few words; `origin` says who allows them.
-    pub fn choice<T: Clone>(
+    pub fn choice<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,
         words: &[(&str, T)],
         origin: &str,
         into: &mut T,
     ) {
-        self.read(key, into, |field| field.choice(words, origin));
+        let default = words.iter().find(|(_, value)| value == into).map(|(word, _)| *word);
+        self.with_default(key, default, into, |field| field.choice(words, origin));
+    }
+
+    /// As [`Keys::read`]; a rig that leaves it out has `default`, as it would be written.
+    pub fn with_default<T>(
+        &mut self,
+        key: &'static str,
+        default: impl Into<Json>,
+        into: &mut T,
+        read: impl FnOnce(&Field<'f>) -> Option<T>,
+    ) {
+        let field = self.field(key);
+        if !self.is_profile {
+            field.defaults_to(default);
+        }
+        self.put(read(&field), into);
     }
 
     /// A table of its own under `key`, which `read` reads into the value; `what` names it in messages.
@@ -144,4 +166,9 @@ impl<'f> Keys<'f> {
         self.table.finish();
         self.is_complete.then_some(())
     }
+}
+
+/// A number whose unit was converted, without the digits that brought about.
+fn shortest(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
 }

@@ -3,7 +3,12 @@
 #[macro_use]
 mod words;
 
+mod defaults;
 pub mod diagnostic;
+pub mod explore;
 pub mod keys;
+mod limit;
 pub mod overrides;
 pub mod reader;
+pub mod spec;
+pub mod survey;

@@ -14,6 +14,10 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub use super::limit::Limit;
+use super::limit::limit_note;
+use super::spec::{KeySpec, Kind, TableSpec};
+use super::survey::{Asked, Survey};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 
 /// Collects faults while a file is read.
@@ -143,34 +147,6 @@ impl Node {
     }
 }
 
-/// What a number may be.
-#[derive(Clone, Debug)]
-pub struct Limit<T> {
-    range: RangeInclusive<T>,
-    unit: &'static str,
-    origin: String,
-}
-
-impl<T: PartialOrd + Display> Limit<T> {
-    /// Both ends are allowed. `unit` may be empty; `origin` says who sets the limit.
-    pub fn new(range: RangeInclusive<T>, unit: &'static str, origin: impl Into<String>) -> Self {
-        Self { range, unit, origin: origin.into() }
-    }
-
-    fn allowed(&self) -> String {
-        let space = if self.unit.is_empty() { "" } else { " " };
-        format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
-    }
-
-    fn note(&self) -> String {
-        limit_note(&self.origin)
-    }
-}
-
-fn limit_note(origin: &str) -> String {
-    if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
-}
-
 /// A string and where it was written.
 #[derive(Clone, Debug)]
 pub struct Text {
@@ -189,6 +165,7 @@ pub struct TableReader<'f> {
     entries: Vec<Entry>,
     known: Vec<&'static str>,
     faults: &'f Faults,
+    asked: Option<Asked<'f>>,
 }
 
 impl<'f> TableReader<'f> {
@@ -196,7 +173,19 @@ impl<'f> TableReader<'f> {
     pub fn root(node: Node, what: &str, faults: &'f Faults) -> Self {
         let entries = if let Value::Table(entries) = node.value { entries } else { Vec::new() };
         let what = what.to_string();
-        Self { what, place: node.place, entries, known: Vec::new(), faults }
+        Self { what, place: node.place, entries, known: Vec::new(), faults, asked: None }
+    }
+
+    /// The top level of a file of which nothing is known: `survey` notes what is asked for.
+    pub fn surveyed(survey: &'f Survey, faults: &'f Faults) -> Self {
+        Self {
+            what: String::new(),
+            place: Place::new(&SourceFile::new("", "", ""), 0..0),
+            entries: Vec::new(),
+            known: Vec::new(),
+            faults,
+            asked: Some(survey.root()),
+        }
     }
 
     /// Where the table was written.
@@ -211,7 +200,14 @@ impl<'f> TableReader<'f> {
 
     /// A key that may be absent.
     pub fn optional(&mut self, key: &'static str) -> Field<'f> {
+        self.field(key, false)
+    }
+
+    fn field(&mut self, key: &'static str, is_required: bool) -> Field<'f> {
         self.known.push(key);
+        if let Some(asked) = &self.asked {
+            return Field::surveyed(asked.key(key, is_required), key, &self.place, self.faults);
+        }
         let found = self.entries.iter().position(|entry| entry.key == key);
         let entry = found.map(|index| self.entries.remove(index));
         Field {
@@ -220,18 +216,23 @@ impl<'f> TableReader<'f> {
             example: None,
             missing: None,
             faults: self.faults,
+            asked: None,
         }
     }
 
     /// A key that must be there.
     pub fn required(&mut self, key: &'static str) -> Field<'f> {
         let missing = Some((self.place.clone(), self.what.clone()));
-        Field { missing, ..self.optional(key) }
+        Field { missing, ..self.field(key, true) }
     }
 
-    /// Whether `key` is there and has not been asked for.
-    pub fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key)
+    /// Those of `keys` that are there and have not been asked for; exactly one should be.
+    pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
+        if let Some(asked) = &self.asked {
+            return vec![keys[asked.which_key(keys)]];
+        }
+        let is_written = |key: &&str| self.entries.iter().any(|entry| entry.key == **key);
+        keys.iter().copied().filter(|key| is_written(&key)).collect()
     }
 
     /// Removes a key that is not allowed here and says where it stands, so that more can be told
@@ -274,9 +275,26 @@ pub struct Field<'f> {
     example: Option<&'static str>,
     missing: Option<(Place, String)>,
     faults: &'f Faults,
+    pub(super) asked: Option<Asked<'f>>,
 }
 
 impl<'f> Field<'f> {
+    fn surveyed(asked: Asked<'f>, name: &str, place: &Place, faults: &'f Faults) -> Self {
+        // It is written, whatever it is.
+        let node = Node { value: Value::Boolean(true), place: place.clone() };
+        let (name, node) = (name.to_owned(), Some(node));
+        Self { name, node, example: None, missing: None, faults, asked: Some(asked) }
+    }
+
+    /// What the value sets, for those who describe the format.
+    #[must_use]
+    pub fn meaning(self, meaning: &str) -> Self {
+        if let Some(asked) = &self.asked {
+            asked.means(meaning);
+        }
+        self
+    }
+
     /// How to write a table that stands here, for when it is missing.
     #[must_use]
     pub fn such_as(mut self, example: &'static str) -> Self {
@@ -296,6 +314,9 @@ impl<'f> Field<'f> {
 
     /// A finite number within `limit`; whole ones count.
     pub fn number(&self, limit: &Limit<f64>) -> Option<f64> {
+        if let Some(asked) = &self.asked {
+            return Some(asked.number(limit));
+        }
         let expected = format!("a number, {}", limit.allowed());
         let node = self.some(&expected, &limit.note())?;
         let number = match node.value {
@@ -311,6 +332,9 @@ impl<'f> Field<'f> {
 
     /// A whole number within `limit`.
     pub fn integer<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            return T::try_from(asked.integer(limit)).ok();
+        }
         let expected = format!("a whole number, {}", limit.allowed());
         let node = self.some(&expected, &limit.note())?;
         let Value::Integer(number) = node.value else {
@@ -319,8 +343,25 @@ impl<'f> Field<'f> {
         T::try_from(self.within(&node, number, limit)?).ok()
     }
 
+    /// As [`Field::integer`], for a number that should be one of `allowed`; the caller judges that.
+    pub fn integer_among<T: TryFrom<i128>>(
+        &self,
+        limit: &Limit<i128>,
+        allowed: &[i128],
+    ) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::OneOf(allowed.to_vec()));
+            return T::try_from(*allowed.first()?).ok();
+        }
+        self.integer(limit)
+    }
+
     /// `true` or `false`.
     pub fn boolean(&self) -> Option<bool> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Boolean);
+            return Some(false);
+        }
         let node = self.some("true or false", "")?;
         match node.value {
             Value::Boolean(b) => Some(b),
@@ -330,11 +371,43 @@ impl<'f> Field<'f> {
 
     /// A string; `expected` says what it should hold.
     pub fn text(&self, expected: &str) -> Option<Text> {
+        self.text_like(expected, None)
+    }
+
+    /// A string; `expected` says what it should hold, and so does a regular expression to those who
+    /// describe the format. The caller judges it.
+    pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {
+        if let Some(asked) = &self.asked {
+            let pattern = pattern.map(str::to_owned);
+            asked.may_be(Kind::Text { expected: expected.to_owned(), pattern });
+            return self.sample("x");
+        }
         let node = self.some(expected, "")?;
         match node.value {
             Value::String(value) => Some(Text { value, place: node.place }),
             _ => self.wrong_type(&node, "a string", expected, ""),
         }
+    }
+
+    /// One of a few words, or other text that `expected` and a regular expression describe; the
+    /// caller knows what each means. `example` is some other text.
+    pub fn word_or_text(
+        &self,
+        words: &[&str],
+        expected: &str,
+        pattern: &str,
+        example: &str,
+    ) -> Option<Text> {
+        if let Some(asked) = &self.asked {
+            let answer = asked.word_or_text(words, expected, pattern);
+            return self.sample(words.get(answer).copied().unwrap_or(example));
+        }
+        self.text(expected)
+    }
+
+    /// Some text of a value that is not known.
+    fn sample(&self, text: &str) -> Option<Text> {
+        self.place().map(|place| Text { value: text.to_owned(), place })
     }
 
     /// A number, or a word that stands for none; `origin` says who allows the word.
@@ -344,6 +417,10 @@ impl<'f> Field<'f> {
         word: &str,
         origin: &str,
     ) -> Option<Option<f64>> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Words(vec![word.to_owned()]));
+            return Some(Some(asked.number(limit)));
+        }
         let node = self.some(&format!("a number or \"{word}\""), "")?;
         match node.value {
             Value::String(_) => self.choice(&[(word, None)], &format!("{origin}; else a number")),
@@ -353,6 +430,10 @@ impl<'f> Field<'f> {
 
     /// One of a few words; `origin` says who allows them.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            let answer = asked.word(words.iter().map(|(word, _)| *word));
+            return words.get(answer).map(|(_, value)| value.clone());
+        }
         let list: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         let expected = list.join(", ");
         let note = limit_note(origin);
@@ -392,6 +473,10 @@ impl<'f> Field<'f> {
     /// A date with time and offset.
     pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
         let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Datetime { expected: expected.to_owned() });
+            return None;
+        }
         let node = self.some(expected, "")?;
         match node.value {
             Value::Datetime(d) => Some((d, node.place)),
@@ -402,6 +487,11 @@ impl<'f> Field<'f> {
     /// `N` numbers, each within `limit`.
     pub fn numbers<const N: usize>(&self, limit: &Limit<f64>) -> Option<[f64; N]> {
         let expected = format!("{N} numbers, each {}", limit.allowed());
+        if self.asked.is_some() {
+            let (items, _) = self.array_of(N..=N, &expected)?;
+            let numbers: Option<Vec<f64>> = items.iter().map(|item| item.number(limit)).collect();
+            return numbers?.try_into().ok();
+        }
         let (items, place) = self.items(&expected, &limit.note())?;
         let count = items.len();
         let numbers: Vec<_> = items.into_iter().map(|item| item.number(limit)).collect();
@@ -420,23 +510,35 @@ impl<'f> Field<'f> {
         self.items(expected, "")
     }
 
-    /// As [`Field::array`], of at most `most` items; `origin` says who sets that limit. Nothing is
+    /// As [`Field::array`], of no more items than `count`; `origin` says who sets that limit. Nothing is
     /// read of an array that is longer.
     pub fn array_up_to(
         &self,
-        most: usize,
+        count: RangeInclusive<usize>,
         origin: &str,
         expected: &str,
     ) -> Option<(Vec<Field<'f>>, Place)> {
         if let Some(Node { value: Value::Array(items), place }) = &self.node
-            && items.len() > most
+            && items.len() > *count.end()
         {
             let title = format!("{} of [[{}]] are too many", items.len(), self.name);
-            let fault = place.fault(title, format!("allowed: at most {most}"));
+            let fault = place.fault(title, format!("allowed: at most {}", count.end()));
             self.fault(fault.note(limit_note(origin)));
             return None;
         }
-        self.array(expected)
+        self.array_of(count, expected)
+    }
+
+    /// As [`Field::array`], for an array that should have so many items; the caller counts them.
+    pub fn array_of(
+        &self,
+        count: RangeInclusive<usize>,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        match &self.asked {
+            Some(asked) => self.surveyed_items(asked, count, expected),
+            None => self.array(expected),
+        }
     }
 
     /// An array of strings; `expected` says of what.
@@ -448,6 +550,9 @@ impl<'f> Field<'f> {
 
     /// A value that may be of several types.
     pub fn any(&self, expected: &str) -> Option<Node> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Any { expected: expected.to_owned() });
+        }
         self.some(expected, "")
     }
 
@@ -475,6 +580,17 @@ impl<'f> Field<'f> {
             None => format!("the table {what}"),
         };
         let node = self.some(&expected, "")?;
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Table(TableSpec::default()));
+            return Some(TableReader {
+                what: what.to_string(),
+                place: node.place,
+                entries: Vec::new(),
+                known: Vec::new(),
+                faults: self.faults,
+                asked: Some(asked.clone()),
+            });
+        }
         match node.value {
             Value::Table(entries) => Some(TableReader {
                 what: what.to_string(),
@@ -482,6 +598,7 @@ impl<'f> Field<'f> {
                 entries,
                 known: Vec::new(),
                 faults: self.faults,
+                asked: None,
             }),
             _ => self.wrong_type(&node, "a table", &expected, ""),
         }
@@ -489,11 +606,17 @@ impl<'f> Field<'f> {
 
     /// Whether the value is a string.
     pub fn is_text(&self) -> bool {
+        if let Some(asked) = &self.asked {
+            return asked.is_of_type("string");
+        }
         matches!(self.node, Some(Node { value: Value::String(_), .. }))
     }
 
     /// Whether the value is an array.
     pub fn is_array(&self) -> bool {
+        if let Some(asked) = &self.asked {
+            return asked.is_of_type("array");
+        }
         matches!(self.node, Some(Node { value: Value::Array(_), .. }))
     }
 
@@ -514,7 +637,29 @@ impl<'f> Field<'f> {
         self.node.clone()
     }
 
+    /// As few items as may be, but one.
+    fn surveyed_items(
+        &self,
+        asked: &Asked<'f>,
+        count: RangeInclusive<usize>,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        asked.may_be(Kind::Array {
+            expected: expected.to_owned(),
+            least: *count.start(),
+            most: Some(*count.end()).filter(|most| *most < usize::MAX),
+            item: Box::new(KeySpec::default()),
+        });
+        let place = self.place()?;
+        let name = |index| format!("{}[{index}]", self.name);
+        let item = |index| Field::surveyed(asked.item(), &name(index), &place, self.faults);
+        Some(((0..(*count.start()).max(1)).map(item).collect(), place.clone()))
+    }
+
     fn items(&self, expected: &str, note: &str) -> Option<(Vec<Field<'f>>, Place)> {
+        if let Some(asked) = &self.asked {
+            return self.surveyed_items(asked, 0..=usize::MAX, expected);
+        }
         let node = self.some(expected, note)?;
         let Value::Array(items) = node.value else {
             return self.wrong_type(&node, "an array", expected, note);
@@ -525,6 +670,7 @@ impl<'f> Field<'f> {
             example: None,
             missing: None,
             faults: self.faults,
+            asked: None,
         };
         Some((items.into_iter().enumerate().map(field).collect(), node.place))
     }

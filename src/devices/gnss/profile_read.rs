@@ -240,7 +240,7 @@ fn baud(field: &Field<'_>) -> Option<u32> {
     let rates = BAUD_RATES.map(|rate| rate.to_string()).join(", ");
     let place = field.place();
     let limit = Limit::new(4800..=921_600, "bits/s", "UARTs");
-    let rate: u32 = field.integer(&limit)?;
+    let rate: u32 = field.integer_among(&limit, &BAUD_RATES.map(i128::from))?;
     if !BAUD_RATES.contains(&rate) {
         let fault = place?.fault("this is not a rate of a UART", format!("allowed: {rates}"));
         field.fault(fault);

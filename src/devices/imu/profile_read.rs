@@ -128,7 +128,11 @@ fn output_rate(
     origin: &str,
 ) -> Option<u32> {
     let most = i128::from(max_rate_hz.unwrap_or(10_000));
-    let rate: u32 = field.integer(&Limit::new(1..=most, "Hz", origin))?;
+    let divisors: Vec<i128> = (1..=most)
+        .filter(|rate| sample_rate_hz.is_none_or(|samples| i128::from(samples) % rate == 0))
+        .collect();
+    let limit = Limit::new(1..=most, "Hz", origin);
+    let rate: u32 = field.integer_among(&limit, &divisors)?;
     let samples = sample_rate_hz?;
     if !samples.is_multiple_of(rate) {
         let allowed: Vec<String> = (1..=max_rate_hz?)
@@ -189,19 +193,23 @@ pub(super) fn settings(
     driver: &ImuProfile,
 ) -> Option<ImuSettings> {
     let mut all = driver.defaults.clone();
-    let errors = table.optional("errors").choice(&[("profile", false), ("none", true)], MODEL);
-    if errors == Some(true) {
+    let errors = table.optional("errors");
+    if errors.choice_or(&[("profile", false), ("none", true)], MODEL, false) {
         all = all.without_errors();
     }
     let origin = format!("{}, [output]", profile.file);
     let rate = table.optional("rate_hz");
     if rate.is_written() {
         let (samples, most) = (Some(driver.sample_rate_hz), Some(driver.max_rate_hz));
+        rate.defaults_to(all.rate_hz);
         all.rate_hz = output_rate(&rate, samples, most, &origin).unwrap_or(all.rate_hz);
     }
     let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
     let baud = table.optional("baud_rate");
-    if let Some(rate) = baud.integer::<u32>(&Limit::new(1..=4_000_000, "baud", "UARTs")) {
+    baud.defaults_to(all.baud_rate);
+    let any_baud = Limit::new(1..=4_000_000, "baud", "UARTs");
+    let bauds_of_unit: Vec<i128> = driver.baud_rates.iter().copied().map(i128::from).collect();
+    if let Some(rate) = baud.integer_among::<u32>(&any_baud, &bauds_of_unit) {
         match baud.place() {
             Some(place) if !driver.baud_rates.contains(&rate) => {
                 let label = format!("allowed: {}", bauds.join(", "));
@@ -211,9 +219,8 @@ pub(super) fn settings(
             _ => all.baud_rate = rate,
         }
     }
-    all.is_streaming = table.optional("streaming").boolean().unwrap_or(all.is_streaming);
-    let earth_rate = table.optional("earth_rate").boolean();
-    all.model.earth_rate = earth_rate.unwrap_or(all.model.earth_rate);
+    all.is_streaming = table.optional("streaming").boolean_or(all.is_streaming);
+    all.model.earth_rate = table.optional("earth_rate").boolean_or(all.model.earth_rate);
     let field = table.optional("magnetic_field_gauss");
     all.model.magnetic_field = magnetic_field(&field).unwrap_or(all.model.magnetic_field);
     let mut keys = Keys::of_rig(table);

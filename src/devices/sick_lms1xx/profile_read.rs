@@ -294,7 +294,8 @@ pub(crate) fn settings(
 /// Whether they are 16, not 8.
 fn remission_bits(field: &Field<'_>) -> Option<bool> {
     let place = field.place()?;
-    match field.integer::<u8>(&Limit::new(8..=16, "bits", "CoLa, LMDscandatacfg"))? {
+    let bits = Limit::new(8..=16, "bits", "CoLa, LMDscandatacfg");
+    match field.integer_among::<u8>(&bits, &[8, 16])? {
         8 => Some(false),
         16 => Some(true),
         _ => {

@@ -278,7 +278,8 @@ fn rate(field: &Field<'_>, known: &[LineRate], origin: &str) -> Option<LineRate>
 /// A whole number that is one of a few.
 fn listed<T: Copy>(field: &Field<'_>, known: &[(i128, T)], title: &str, origin: &str) -> Option<T> {
     let place = field.place();
-    let number: i128 = field.integer(&Limit::new(0..=1_000_000, "", origin))?;
+    let numbers: Vec<i128> = known.iter().map(|(number, _)| *number).collect();
+    let number: i128 = field.integer_among(&Limit::new(0..=1_000_000, "", origin), &numbers)?;
     let found = known.iter().find(|(one, _)| *one == number).map(|(_, value)| *value);
     if found.is_none() {
         let list: Vec<_> = known.iter().map(|(one, _)| one.to_string()).collect();
@@ -442,7 +443,7 @@ fn variant(
 }
 
 fn errors(field: &Field<'_>) -> Option<Vec<[u8; 2]>> {
-    let (items, place) = field.array("an array of [type, number]")?;
+    let (items, place) = field.array_of(0..=100, "an array of [type, number]")?;
     let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
     if items.len() > 100 {
         let fault = place.fault("these errors do not fit", "allowed: 100 at most");

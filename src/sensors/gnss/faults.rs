@@ -40,6 +40,6 @@ fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Fami
 }
 
 fn frozen(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let time_goes_on = table.optional("time_goes_on").boolean().unwrap_or(true);
+    let time_goes_on = table.optional("time_goes_on").boolean_or(true);
     Some(Arc::new(GnssFault::Frozen { time_goes_on }))
 }

@@ -130,8 +130,8 @@ fn errors(field: &Field<'_>) -> Option<Errors> {
 
 fn models(field: &Field<'_>) -> Option<Vec<ErrorModel>> {
     let expected = "an array of tables such as { model = \"gaussian\", std_m = [1.0, 1.0, 2.0] }";
-    let (items, place) = field.array(expected)?;
     // Random draws can distinguish 16 models.
+    let (items, place) = field.array_of(0..=16, expected)?;
     if items.len() > 16 {
         field.fault(place.fault("too many error models", "allowed: at most 16"));
         return None;
@@ -155,13 +155,13 @@ fn model(mut table: TableReader<'_>) -> Option<ErrorModel> {
         ("gauss-markov", Model::GaussMarkov),
     ];
     let model = table.required("model").choice(&words, ERRORS)?;
-    let times_dop = table.optional("times_dop").boolean().unwrap_or(false);
+    let times_dop = table.optional("times_dop").boolean_or(false);
     let metres = Limit::new(-1000.0..=1000.0, "m", ERRORS);
     let std = Limit::new(0.0..=1000.0, "m", ERRORS);
     let positive = |unit| Limit::new(1e-6..=1e6, unit, ERRORS);
     let kind = match model {
         Model::Gaussian => {
-            let mean_m = table.optional("mean_m").numbers::<3>(&metres).unwrap_or_default();
+            let mean_m = table.optional("mean_m").numbers_or(&metres, [0.0; 3]);
             let std_m = table.required("std_m").numbers::<3>(&std);
             std_m.map(|std_m| ErrorKind::Gaussian { mean_m, std_m })
         }
@@ -177,7 +177,7 @@ fn model(mut table: TableReader<'_>) -> Option<ErrorModel> {
             let update_hz = table.required("update_hz").number(&update);
             let max_speed_m_s = table.required("max_speed_m_s").number(&positive("m/s"));
             let acceleration = table.required("max_acceleration_m_s2").number(&positive("m/s2"));
-            let radius_m = table.optional("radius_m").number(&positive("m")).unwrap_or(1.0);
+            let radius_m = table.optional("radius_m").number_or(&positive("m"), 1.0);
             (|| {
                 Some(ErrorKind::RandomWalk {
                     std_m_s2: std_m_s2?,

@@ -1,0 +1,103 @@
+//! Asks for devices, links and the scene on a terminal.
+
+use std::io::{self, BufRead, Write};
+
+use crate::config::rig::scenes::BUILTIN;
+use crate::devices::family::catalogue;
+
+/// What was answered, as the flags of `menura new`.
+#[derive(Debug, PartialEq)]
+pub struct Answers {
+    /// As `--device`.
+    pub devices: Vec<String>,
+    /// As `--link`.
+    pub links: Vec<String>,
+    /// As `--scene`.
+    pub scene: Option<String>,
+}
+
+/// Asks; `scene` is not asked for if it is known.
+///
+/// # Errors
+/// When the terminal cannot be read or written, or ends before a device was named.
+pub fn ask(
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+    scene: Option<String>,
+) -> io::Result<Answers> {
+    let profiles = catalogue().profiles();
+    for (index, profile) in profiles.iter().enumerate() {
+        writeln!(output, "{:>3}  {:<32} {}", index + 1, profile.name, profile.summary)?;
+    }
+    let devices = loop {
+        let line = question(input, output, "Devices, by number or name, separated by blanks: ")?;
+        let found: Vec<Result<&str, &str>> = line
+            .split([' ', ','])
+            .filter(|word| !word.is_empty())
+            .map(|word| {
+                let numbered =
+                    word.parse::<usize>().ok().and_then(|n| profiles.get(n.wrapping_sub(1)));
+                let name = word.split_once('=').map_or(word, |(_, profile)| profile);
+                match numbered {
+                    Some(profile) => Ok(&*profile.name),
+                    None if profiles.iter().any(|profile| profile.name == name) => Ok(word),
+                    None => Err(word),
+                }
+            })
+            .collect();
+        if let Some(Err(wrong)) = found.iter().find(|word| word.is_err()) {
+            writeln!(output, "There is no device `{wrong}`.")?;
+        } else if !found.is_empty() {
+            break found.into_iter().flatten().map(str::to_owned).collect();
+        }
+    };
+    let scene = match scene {
+        Some(scene) => Some(scene),
+        None => {
+            let names: Vec<_> = BUILTIN.iter().map(|scene| scene.name).collect();
+            let text = format!("Scene: {}, or a file [{}]: ", names.join(", "), names[0]);
+            Some(question(input, output, &text)?).filter(|scene| !scene.is_empty())
+        }
+    };
+    Ok(Answers { devices, links: Vec::new(), scene })
+}
+
+fn question(input: &mut impl BufRead, output: &mut impl Write, text: &str) -> io::Result<String> {
+    write!(output, "{text}")?;
+    output.flush()?;
+    let mut line = String::new();
+    if input.read_line(&mut line)? == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "there is no answer"));
+    }
+    Ok(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(text: &str) -> (Option<Answers>, String) {
+        let mut output = Vec::new();
+        let answers = ask(&mut text.as_bytes(), &mut output, None).ok();
+        (answers, String::from_utf8(output).unwrap())
+    }
+
+    #[test]
+    fn devices_are_numbers_or_names_and_a_wrong_one_is_asked_for_again() {
+        let first = &catalogue().profiles()[0].name;
+        let (answers, output) = answered("9999\n1 roof=velodyne-vlp16-3.0\n\n");
+        let answers = answers.unwrap();
+        assert_eq!(answers.devices, [first.as_str(), "roof=velodyne-vlp16-3.0"]);
+        assert_eq!(answers.scene, None);
+        assert!(output.contains("There is no device `9999`."), "{output}");
+        for profile in catalogue().profiles() {
+            assert!(output.contains(&profile.name) && output.contains(&profile.summary));
+        }
+    }
+
+    #[test]
+    fn an_end_without_answers_is_an_error() {
+        assert_eq!(answered("").0, None);
+        assert_eq!(answered("\n\n").0, None);
+    }
+}

@@ -1,0 +1,199 @@
+//! The text of a new rig: what runs, and every setting as a comment with its default.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::cli::schema::sentences::Sentences;
+use crate::cli::schema::words;
+use crate::config::profile::{Interface, Profile};
+use crate::config::rig::{self, scenes};
+use crate::config::toml::spec::{KeySpec, TableSpec};
+use crate::devices::family::catalogue;
+
+const HEAD: &str = "\
+# A rig for Menura. Lines that begin with `# ` and a key hold the default: remove the `# ` to change it.
+# `menura check` says what is wrong with it, `menura run` sends its bytes, docs/RIG-KEYS.md lists all keys.
+
+# The same seed gives the same bytes.
+seed = 1
+# Where the origin of the world lies on the Earth.
+origin = { latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }
+";
+
+/// A rig that is to be written.
+pub struct Draft {
+    /// As it stands in the rig.
+    pub scene: String,
+    /// The devices.
+    pub devices: Vec<DraftDevice>,
+}
+
+/// A device of a [`Draft`].
+pub struct DraftDevice {
+    /// Its name in the rig.
+    pub name: String,
+    /// Its firmware.
+    pub profile: Arc<Profile>,
+    /// What stands between the braces of its link.
+    pub link: String,
+}
+
+/// What stands between the braces of a link that is given as `KIND:WHERE`.
+///
+/// # Errors
+/// What is allowed.
+pub fn link_of(text: &str) -> Result<String, String> {
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    match text.split_once(':') {
+        Some(("udp", to)) => Ok(format!("udp = {{ to = {} }}", quoted(to))),
+        Some((kind @ ("pty" | "serial" | "tcp"), place)) => {
+            Ok(format!("{kind} = {}", quoted(place)))
+        }
+        _ => Err(format!(
+            "error: `{text}` is no link\n  help: allowed: udp:ADDRESS:PORT, pty:PATH, \
+             serial:PORT, tcp:ADDRESS:PORT"
+        )),
+    }
+}
+
+impl Draft {
+    /// A name for a device with this profile that no other device has.
+    pub fn free_name(&self, profile: &Profile) -> String {
+        let product = &profile.product;
+        let kind = match product.lidar {
+            Some(lidar) if lidar.lasers > 1 => "lidar",
+            Some(_) => "scanner",
+            None if product.has_gps_output => "gps",
+            None => "imu",
+        };
+        let is_free = |name: &String| self.devices.iter().all(|device| device.name != *name);
+        let mut names =
+            std::iter::once(kind.to_owned()).chain((2..).map(|n| format!("{kind}-{n}")));
+        names.find(is_free).expect("names without end")
+    }
+
+    /// A link on this computer that no other device has.
+    pub fn free_link(&self, name: &str, profile: &Profile) -> String {
+        let before = |interface| {
+            let same = |device: &&DraftDevice| device.profile.product.interface == interface;
+            self.devices.iter().filter(same).count() as u16
+        };
+        match profile.product.interface {
+            Interface::Datagrams => {
+                let nth = before(Interface::Datagrams);
+                let mut keys = String::new();
+                for (index, port) in profile.ports().iter().enumerate() {
+                    let number = port.frame.destination_port.wrapping_add(nth);
+                    match port.rig_key {
+                        Some(key) if nth > 0 => {
+                            let _ = write!(keys, ", {key} = {number}");
+                        }
+                        _ if index == 0 => {
+                            let _ = write!(keys, "to = \"127.0.0.1:{number}\"");
+                        }
+                        _ => {}
+                    }
+                }
+                format!("udp = {{ {keys} }}")
+            }
+            Interface::Line => format!("pty = \"/tmp/menura/{name}\""),
+            Interface::Server => {
+                let port = 2111 + 2 * before(Interface::Server);
+                format!("tcp = [\"127.0.0.1:{port}\", \"127.0.0.1:{}\"]", port + 1)
+            }
+        }
+    }
+
+    /// The rig.
+    pub fn text(&self) -> String {
+        let spec = rig::spec(catalogue());
+        let sentences = Sentences::new();
+        let mut out = HEAD.to_owned();
+        self.world(&mut out);
+        let receiver = self.devices.iter().find(|device| device.profile.product.has_gps_output);
+        for device in &self.devices {
+            let _ = writeln!(out, "\n# {}", device.profile.summary);
+            let _ = writeln!(out, "[[device]]");
+            let _ = writeln!(out, "name = \"{}\"", device.name);
+            let _ = writeln!(out, "profile = \"{}\"", device.profile.name);
+            let _ =
+                writeln!(out, "# Forward, left and up from the robot's origin, metres; degrees.");
+            let mount = mount_of(&device.profile);
+            let _ = writeln!(
+                out,
+                "mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0, 0, 0] }}"
+            );
+            let _ = writeln!(out, "link = {{ {} }}", device.link);
+            if device.profile.product.has_gps_input {
+                let name = receiver.map_or("a receiver of this rig", |receiver| &receiver.name);
+                let _ = writeln!(out, "# The receiver that sets its clock: gps_cable = \"{name}\"");
+            }
+            if let Some(settings) = settings_of(&spec, &device.profile) {
+                let _ = writeln!(out, "[device.settings]");
+                settings_as_comments(&mut out, settings, &sentences);
+            }
+        }
+        out
+    }
+
+    fn world(&self, out: &mut String) {
+        let scene = toml::Value::from(&*self.scene);
+        let _ = writeln!(out, "\n[world]\n# A built-in scene, see `menura scenes`, or a file.");
+        let _ = writeln!(out, "scene = {scene}");
+        let (trajectory, follows) = match scenes::builtin(&self.scene) {
+            None => ("{ kind = \"still\", position_m = [0.0, 0.0, 0.0], yaw_deg = 0.0 }", false),
+            Some(scene) if scene.parameters.iter().any(|p| p.name == "size_m") => {
+                ("{ kind = \"circle\", radius_m = 5.0, speed_m_s = 1.0 }", false)
+            }
+            Some(_) => ("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }", true),
+        };
+        if let Some(scene) = scenes::builtin(&self.scene) {
+            let _ = writeln!(out, "[world.parameters]");
+            for parameter in scene.parameters.iter().filter(|p| p.name != "seed") {
+                let (name, meaning) = (parameter.name, parameter.meaning);
+                let _ = writeln!(out, "# {name} = {} # {meaning}", parameter.default);
+            }
+        }
+        let _ = writeln!(
+            out,
+            "\n[robot]\n# Kinds: still, line, circle, half-sine, waypoints, file, feed.\n\
+             trajectory = {trajectory}\n# Height, roll and pitch follow the terrain.\n\
+             follow_ground = {follows}"
+        );
+    }
+}
+
+fn mount_of(profile: &Profile) -> &'static str {
+    match profile.product.lidar {
+        Some(lidar) if lidar.lasers > 1 => "[0.0, 0.0, 2.0]",
+        Some(_) => "[0.5, 0.0, 0.4]",
+        None if profile.product.has_gps_output => "[0.0, 0.0, 2.4]",
+        None => "[0.0, 0.0, 0.5]",
+    }
+}
+
+/// The settings of a profile.
+fn settings_of<'s>(spec: &'s TableSpec, profile: &Profile) -> Option<&'s TableSpec> {
+    let device = spec.key("device")?.item()?.table()?;
+    let cases = device.variants.iter().flat_map(|variants| &variants.cases);
+    let mut own = cases.filter(|case| case.word.as_ref() == Some(&profile.name));
+    let (_, settings) =
+        own.find_map(|case| case.keys.iter().find(|(name, _)| name == "settings"))?;
+    settings.as_ref()?.table()
+}
+
+/// Settings with a default, each as a comment that can be turned into a line.
+fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sentences) {
+    let mut line = |key: &KeySpec, name: &str, path: &str| {
+        let Some(default) = &key.default else { return };
+        let sentence = sentences.of(path, key).unwrap_or_default();
+        let _ = writeln!(out, "# {name} = {} # {sentence}", words::written(default));
+    };
+    for key in &settings.keys {
+        line(key, &key.name, &format!("device.settings.{}", key.name));
+        for inner in key.table().into_iter().flat_map(|table| &table.keys) {
+            let name = format!("{}.{}", key.name, inner.name);
+            line(inner, &name, &format!("device.settings.{name}"));
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! `docs/RIG-KEYS.md`: every key of a rig with its type, limits and default.
+
+use std::fmt::Write;
+
+use super::sentences::{Sentences, joined};
+use super::words;
+use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec, Variants};
+
+const HEAD: &str = "\
+# Every key of a rig
+
+This page lists every key that a rig may have, with its type, its limits and its default. [RIG.md](RIG.md) explains
+what they are for. `menura schema --markdown` prints this page, and `menura schema` prints the same as a JSON Schema
+for editors ([RIG.md](RIG.md#in-an-editor)).
+
+A key within a table is written with a dot, `mount.translation_m`; `[]` stands for the items of an array.
+";
+
+/// One line of a table.
+#[derive(Clone, PartialEq)]
+struct Row {
+    key: String,
+    /// When there is such a key; empty for always.
+    when: String,
+    kind: String,
+    allowed: String,
+    default: String,
+    sentence: String,
+}
+
+/// The page, of a rig whose keys are `spec`.
+pub fn page(spec: &TableSpec) -> String {
+    let sentences = Sentences::new();
+    let mut out = HEAD.to_owned();
+    section(&mut out, "The top level", spec, "", &sentences, &is_table);
+    for key in spec.keys.iter().filter(|key| is_table(key)) {
+        if let Some(table) = key.table() {
+            section(&mut out, &format!("`[{}]`", key.name), table, &key.name, &sentences, &|_| {
+                false
+            });
+        } else if let Some(table) = key.item().and_then(KeySpec::table) {
+            let title = format!("`[[{}]]`", key.name);
+            let by_profile = |key: &KeySpec| key.depends && is_table(key);
+            section(&mut out, &title, table, &key.name, &sentences, &by_profile);
+            for variants in &table.variants {
+                sections_by_word(&mut out, &key.name, table, variants, &sentences);
+            }
+        }
+    }
+    out
+}
+
+/// Whether a key is a table, or an array of tables, that gets a section of its own.
+fn is_table(key: &KeySpec) -> bool {
+    let is_long = |table: &TableSpec| key.is_required || table.keys.len() > 3;
+    key.table().is_some_and(is_long) || key.item().and_then(KeySpec::table).is_some()
+}
+
+/// A heading and a table of all keys of `spec`, but those that are `apart`.
+fn section(
+    out: &mut String,
+    title: &str,
+    spec: &TableSpec,
+    path: &str,
+    sentences: &Sentences,
+    apart: &dyn Fn(&KeySpec) -> bool,
+) {
+    let mut rows = Vec::new();
+    for key in spec.keys.iter().filter(|key| !apart(key)) {
+        rows_of(key, spec, "", path, "", sentences, &mut rows);
+    }
+    if !rows.is_empty() {
+        let _ = writeln!(out, "\n## {title}\n");
+        write_rows(out, &rows);
+    }
+}
+
+/// Sections for the tables that depend on a word, such as the settings of a profile. Words whose
+/// tables have the same keys share one.
+fn sections_by_word(
+    out: &mut String,
+    path: &str,
+    spec: &TableSpec,
+    variants: &Variants,
+    sentences: &Sentences,
+) {
+    let Discriminator::WordOf(by) = &variants.by else { return };
+    for key in spec.keys.iter().filter(|key| key.depends && is_table(key)) {
+        let mut groups: Vec<Vec<(&str, Vec<Row>)>> = Vec::new();
+        for case in &variants.cases {
+            let Some(word) = &case.word else { continue };
+            let found = case.keys.iter().find(|(name, _)| *name == key.name);
+            let Some(table) = found.and_then(|(_, key)| key.as_ref()?.table()) else { continue };
+            let mut rows = Vec::new();
+            for inner in &table.keys {
+                let path = joined(path, &key.name);
+                rows_of(inner, table, "", &path, "", sentences, &mut rows);
+            }
+            let same = groups.iter_mut().find(|group| has_same_keys(&group[0].1, &rows));
+            match same {
+                Some(group) => group.push((word.as_str(), rows)),
+                None => groups.push(vec![(word.as_str(), rows)]),
+            }
+        }
+        for group in groups {
+            let words: Vec<_> = group.iter().map(|(word, _)| format!("`{word}`")).collect();
+            let _ = writeln!(out, "\n## `{}.{}` of {}\n", path, key.name, words[0]);
+            if words.len() > 1 {
+                let _ = writeln!(out, "Also with `{by}` = {}.\n", words[1..].join(", "));
+            }
+            write_rows(out, &together(&group));
+        }
+    }
+}
+
+fn has_same_keys(some: &[Row], others: &[Row]) -> bool {
+    let names = |rows: &[Row]| -> Vec<(String, String)> {
+        rows.iter().map(|row| (row.key.clone(), row.when.clone())).collect()
+    };
+    names(some) == names(others)
+}
+
+/// The rows of several words as one table: a cell in which they differ says so.
+fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
+    let cell = |index: usize, cell: &dyn Fn(&Row) -> &str| -> String {
+        let mut values: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (word, rows) in group {
+            let value = cell(&rows[index]);
+            match values.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, words)) => words.push(word),
+                None => values.push((value, vec![*word])),
+            }
+        }
+        match &values[..] {
+            [(value, _)] => (*value).to_owned(),
+            few if few.len() <= 4
+                && few.iter().map(|(value, _)| value.len()).sum::<usize>() < 200 =>
+            {
+                let most = few.iter().map(|(_, words)| words.len()).max().unwrap_or_default();
+                let one = |(value, words): &(&str, Vec<&str>)| {
+                    let value = if value.is_empty() { "none" } else { *value };
+                    let whose = if words.len() == most && most > 3 {
+                        "most".into()
+                    } else {
+                        words.join(", ")
+                    };
+                    format!("{value} ({whose})")
+                };
+                few.iter().map(one).collect::<Vec<_>>().join("; ")
+            }
+            _ => "the profile's".to_owned(),
+        }
+    };
+    let rows = group[0].1.iter().enumerate();
+    rows.map(|(index, row)| Row {
+        kind: cell(index, &|row| &row.kind),
+        allowed: cell(index, &|row| &row.allowed),
+        default: cell(index, &|row| &row.default),
+        ..row.clone()
+    })
+    .collect()
+}
+
+/// The rows of a key: one for each way in which it depends on others, and those of its own keys.
+fn rows_of(
+    key: &KeySpec,
+    table: &TableSpec,
+    prefix: &str,
+    path: &str,
+    when: &str,
+    sentences: &Sentences,
+    rows: &mut Vec<Row>,
+) {
+    let mut cases: Vec<(&KeySpec, Vec<String>)> = Vec::new();
+    let mut of_all = 0;
+    for variants in &table.variants {
+        for case in &variants.cases {
+            let Some((_, spec)) = case.keys.iter().find(|(name, _)| *name == key.name) else {
+                continue;
+            };
+            of_all += 1;
+            let Some(spec) = spec else { continue };
+            let word = case_words(&variants.by, case.word.as_deref());
+            match cases.iter_mut().find(|(known, _)| *known == spec) {
+                Some((_, words)) => words.push(word),
+                None => cases.push((spec, vec![word])),
+            }
+        }
+    }
+    if cases.is_empty() {
+        row(key, prefix, path, when, sentences, rows);
+    }
+    for (spec, words) in cases {
+        let is_always = words.len() == of_all;
+        let now = if is_always { String::new() } else { shortened(&words) };
+        let both = [when, &now].into_iter().filter(|part| !part.is_empty());
+        row(spec, prefix, path, &both.collect::<Vec<_>>().join("; "), sentences, rows);
+    }
+}
+
+fn case_words(by: &Discriminator, word: Option<&str>) -> String {
+    match (by, word) {
+        (Discriminator::WordOf(key), Some(word)) => format!("`{key} = \"{word}\"`"),
+        (Discriminator::WordOf(key), None) => format!("`{key}` is a path"),
+        (Discriminator::WhichKey, word) => format!("with `{}`", word.unwrap_or_default()),
+    }
+}
+
+/// `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
+fn shortened(words: &[String]) -> String {
+    let mut all = String::new();
+    let mut last = "";
+    for word in words {
+        let key = word.split_once(" = ").map_or("", |(key, _)| key);
+        all += if all.is_empty() { "" } else { ", " };
+        if !key.is_empty() && key == last {
+            let _ = write!(all, "`{}", word.split_once(" = ").map_or(&**word, |(_, value)| value));
+        } else {
+            all += word;
+        }
+        last = key;
+    }
+    all
+}
+
+fn row(
+    key: &KeySpec,
+    prefix: &str,
+    path: &str,
+    when: &str,
+    sentences: &Sentences,
+    rows: &mut Vec<Row>,
+) {
+    let name = format!("{prefix}{}", key.name);
+    let path = joined(path, &key.name);
+    let default = match &key.default {
+        Some(default) => format!("`{}`", words::written(default)),
+        None if key.is_required => "must be there".to_owned(),
+        None => String::new(),
+    };
+    rows.push(Row {
+        key: name.clone(),
+        when: when.to_owned(),
+        kind: words::type_of(key),
+        allowed: words::allowed(key),
+        default,
+        sentence: sentences.of(&path, key).unwrap_or_default(),
+    });
+    if let Some(table) = key.table() {
+        for inner in &table.keys {
+            rows_of(inner, table, &format!("{name}."), &path, when, sentences, rows);
+        }
+    }
+    if let Some(table) = key.item().and_then(KeySpec::table) {
+        for inner in &table.keys {
+            rows_of(inner, table, &format!("{name}[]."), &path, when, sentences, rows);
+        }
+    }
+}
+
+fn write_rows(out: &mut String, rows: &[Row]) {
+    let has_when = rows.iter().any(|row| !row.when.is_empty());
+    let _ = writeln!(
+        out,
+        "| key |{} type | allowed | default | what it sets |",
+        if has_when { " when |" } else { "" }
+    );
+    let _ = writeln!(out, "|---|{}---|---|---|---|", if has_when { "---|" } else { "" });
+    for row in rows {
+        let cell = |text: &str| text.replace('|', "\\|");
+        let when = if has_when { format!(" {} |", cell(&row.when)) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "| `{}` |{when} {} | {} | {} | {} |",
+            row.key,
+            cell(&row.kind),
+            cell(&row.allowed),
+            cell(&row.default),
+            cell(&row.sentence)
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Values that have a default: it is named where the key is read, and nowhere else.
+
+use super::reader::{Field, Limit};
+
+impl Field<'_> {
+    /// As [`Field::number`], or `default`.
+    pub fn number_or(&self, limit: &Limit<f64>, default: f64) -> f64 {
+        self.note_default(|| default.into());
+        self.number(limit).unwrap_or(default)
+    }
+
+    /// As [`Field::integer`], or `default`.
+    pub fn integer_or<T>(&self, limit: &Limit<i128>, default: T) -> T
+    where
+        T: TryFrom<i128> + Copy + Into<serde_json::Value>,
+    {
+        self.note_default(|| default.into());
+        self.integer(limit).unwrap_or(default)
+    }
+
+    /// As [`Field::boolean`], or `default`.
+    pub fn boolean_or(&self, default: bool) -> bool {
+        self.note_default(|| default.into());
+        self.boolean().unwrap_or(default)
+    }
+
+    /// As [`Field::choice`], or `default`.
+    pub fn choice_or<T: Clone + PartialEq>(
+        &self,
+        words: &[(&str, T)],
+        origin: &str,
+        default: T,
+    ) -> T {
+        if let Some((word, _)) = words.iter().find(|(_, value)| *value == default) {
+            self.note_default(|| (*word).into());
+        }
+        self.choice(words, origin).unwrap_or(default)
+    }
+
+    /// As [`Field::numbers`], or `default`.
+    pub fn numbers_or<const N: usize>(&self, limit: &Limit<f64>, default: [f64; N]) -> [f64; N] {
+        self.note_default(|| default.to_vec().into());
+        self.numbers(limit).unwrap_or(default)
+    }
+
+    /// Tells those who describe the format what is taken if the value is left out; `default` is as
+    /// it would be written.
+    pub fn defaults_to(&self, default: impl Into<serde_json::Value>) {
+        self.note_default(|| default.into());
+    }
+
+    /// As [`Field::defaults_to`], of what costs time to make.
+    pub(super) fn note_default(&self, default: impl FnOnce() -> serde_json::Value) {
+        if let Some(asked) = &self.asked {
+            let default = default();
+            if !default.is_null() {
+                asked.defaults_to(default);
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Finds all that a reader takes: runs it again for every answer to every question it asks.
+//!
+//! A reading of its own for each answer, all other questions answered as before, tells what depends on
+//! that answer alone. Readings therefore grow with the sum of all answers, not with their product.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
+use super::survey::{Matter, Question, Survey};
+
+/// What `read` takes.
+pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
+    visit(&read, &BTreeMap::new(), &BTreeSet::new())
+}
+
+/// What `read` takes if questions are answered thus. Those that are `known` are explored elsewhere.
+fn visit(
+    read: &dyn Fn(&Survey),
+    answers: &BTreeMap<String, usize>,
+    known: &BTreeSet<String>,
+) -> TableSpec {
+    let survey = Survey::answering(answers.clone());
+    read(&survey);
+    let (mut first, mut questions) = survey.into_parts();
+    first.forget_unread();
+    questions.retain(|question| !known.contains(&question.id));
+    let mut all = known.clone();
+    all.extend(questions.iter().map(|question| question.id.clone()));
+    // What an open question changes is explored for each of its answers, so what lies in its table
+    // comes before it.
+    questions.sort_by_key(|question| (question.is_open(), Reverse(question.table.len())));
+    let mut spec = first.clone();
+    for question in &questions {
+        let mut below = all.clone();
+        if question.is_open() {
+            below.retain(|id| !id.starts_with(&question.table) || *id == question.id);
+        }
+        let base = if question.is_open() { spec.clone() } else { first.clone() };
+        let tables = std::iter::once(base).chain((1..question.answers.len()).map(|answer| {
+            let mut answers = answers.clone();
+            answers.insert(question.id.clone(), answer);
+            visit(read, &answers, &below)
+        }));
+        let tables = tables.map(|mut whole| whole.table_mut(&question.table).cloned());
+        let cases: Vec<_> = question
+            .answers
+            .iter()
+            .cloned()
+            .zip(tables)
+            .filter_map(|(answer, table)| Some((answer, table?)))
+            .collect();
+        if let Some(table) = spec.table_mut(&question.table) {
+            merge(table, question, cases);
+        }
+    }
+    spec
+}
+
+impl Question {
+    fn is_open(&self) -> bool {
+        self.matter == Matter::WordOrText
+    }
+}
+
+/// Adds to `table` what the answers to `question` make of it.
+fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<String>, TableSpec)>) {
+    if question.matter == Matter::Type {
+        let name = question.key.trim_end_matches("[]");
+        let kinds: Vec<Kind> = cases
+            .into_iter()
+            .filter_map(|(_, case)| case.key(name).map(|key| key.kinds.clone()))
+            .flatten()
+            .collect();
+        if let Some(key) = table.key_mut(name) {
+            kinds.into_iter().for_each(|kind| key.add(kind));
+        }
+        return;
+    }
+    if question.matter == Matter::WhichKey {
+        // A key that is refused where it is written is none of this table.
+        cases.retain(|(key, case)| key.as_ref().is_some_and(|key| case.key(key).is_some()));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for key in cases.iter().flat_map(|(_, case)| &case.keys) {
+        if !names.contains(&key.name) {
+            names.push(key.name.clone());
+        }
+    }
+    // A choice that only changes defaults, as that of a unit without errors, makes no variants.
+    let same = |some: Option<&KeySpec>, other: Option<&KeySpec>| {
+        let plain = |key: Option<&KeySpec>| key.cloned().map(KeySpec::without_defaults);
+        some == other || (!question.is_open() && plain(some) == plain(other))
+    };
+    let differs = |name: &String| {
+        cases.windows(2).any(|pair| !same(pair[0].1.key(name), pair[1].1.key(name)))
+    };
+    let depending: Vec<String> = names.into_iter().filter(differs).collect();
+    for name in &depending {
+        let specs: Vec<Option<&KeySpec>> = cases.iter().map(|(_, case)| case.key(name)).collect();
+        let common = common(name, &specs);
+        match table.key_mut(name) {
+            Some(key) => *key = common,
+            None => table.keys.push(common),
+        }
+    }
+    for variants in cases.iter().flat_map(|(_, case)| &case.variants) {
+        if !table.variants.contains(variants) {
+            table.variants.push(variants.clone());
+        }
+    }
+    let is_alone = question.matter == Matter::WhichKey && cases.len() == 1;
+    if is_alone {
+        // What lies within the first answer's tables is in `table` already.
+        let is_first = |word: &Option<String>| Some(word) == question.answers.first();
+        cases.into_iter().filter(|(word, _)| !is_first(word)).for_each(|(_, case)| *table = case);
+    } else if !depending.is_empty() {
+        let by = match question.matter {
+            Matter::WhichKey => Discriminator::WhichKey,
+            _ => Discriminator::WordOf(question.key.clone()),
+        };
+        let is_other = |name: &String, word: &Option<String>| {
+            question.matter == Matter::WhichKey
+                && word.as_ref() != Some(name)
+                && question.answers.iter().any(|answer| answer.as_ref() == Some(name))
+        };
+        let case = |(word, case): (Option<String>, TableSpec)| {
+            let key = |name: &String| case.key(name).filter(|_| !is_other(name, &word)).cloned();
+            let keys = depending.iter().map(|name| (name.clone(), key(name))).collect();
+            Case { word, keys }
+        };
+        table.variants.push(Variants { by, cases: cases.into_iter().map(case).collect() });
+    }
+}
+
+/// What is true of a key in all cases.
+fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
+    let there: Vec<&KeySpec> = specs.iter().copied().flatten().collect();
+    let mut all =
+        KeySpec::new(name, specs.iter().all(|key| key.is_some_and(|key| key.is_required)));
+    all.depends = true;
+    all.meaning = there.iter().find_map(|key| key.meaning.clone());
+    let tables: Vec<&TableSpec> = there.iter().filter_map(|key| key.table()).collect();
+    if !tables.is_empty() {
+        let mut names: Vec<&str> = Vec::new();
+        for key in tables.iter().flat_map(|table| &table.keys) {
+            if !names.contains(&&*key.name) {
+                names.push(&key.name);
+            }
+        }
+        let keys = names.into_iter().map(|name| {
+            let of_tables: Vec<_> = tables.iter().map(|table| table.key(name)).collect();
+            KeySpec { is_required: false, ..common(name, &of_tables) }
+        });
+        all.kinds.push(Kind::Table(TableSpec { keys: keys.collect(), variants: Vec::new() }));
+    }
+    there.iter().flat_map(|key| &key.kinds).for_each(|kind| all.add(kind.clone()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::toml::reader::{Faults, Limit, TableReader};
+
+    fn spec_of(read: impl Fn(TableReader<'_>)) -> TableSpec {
+        explore(|survey| {
+            let faults = Faults::default();
+            read(TableReader::surveyed(survey, &faults));
+        })
+    }
+
+    fn metres() -> Limit<f64> {
+        Limit::new(0.0..=10.0, "m", "the test")
+    }
+
+    /// For each case its word and the keys that it has.
+    fn cases(spec: &TableSpec, variants: usize) -> Vec<(Option<&str>, Vec<&str>)> {
+        let cases = spec.variants[variants].cases.iter();
+        let there = |case: &'_ Case| -> Vec<String> {
+            let keys = case.keys.iter().filter(|(_, key)| key.is_some());
+            keys.map(|(name, _)| name.clone()).collect()
+        };
+        cases
+            .map(|case| {
+                let names = there(case);
+                let known = case.keys.iter().map(|(name, _)| &**name);
+                (case.word.as_deref(), known.filter(|k| names.iter().any(|n| n == k)).collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn keys_of_a_word_are_asked_for_with_that_word_only() {
+        let spec = spec_of(|mut table| {
+            let words = [("circle", 0), ("line", 1), ("still", 2)];
+            let kind = table.required("kind").choice(&words, "");
+            match kind {
+                Some(0) => drop(table.required("radius_m").number(&metres())),
+                Some(1) => drop(table.required("closed").boolean()),
+                _ => {}
+            }
+            let _ = table.optional("speed").number(&metres());
+        });
+        let names: Vec<_> = spec.keys.iter().map(|key| &*key.name).collect();
+        assert_eq!(names, ["kind", "radius_m", "speed", "closed"]);
+        assert_eq!(
+            cases(&spec, 0),
+            [
+                (Some("circle"), vec!["radius_m"]),
+                (Some("line"), vec!["closed"]),
+                (Some("still"), vec![])
+            ]
+        );
+        assert!(!spec.key("speed").unwrap().depends);
+    }
+
+    /// Two choices of which key is written, one behind the other, do not disturb one another.
+    #[test]
+    fn choices_of_keys_are_told_apart() {
+        let spec = spec_of(|mut table| {
+            let way = table.written_among(&["udp", "tcp"]);
+            match way[..] {
+                ["udp"] => drop(table.required("udp").boolean()),
+                _ => drop(table.required("tcp").number(&metres())),
+            }
+            let what = table.written_among(&["text", "hex"]);
+            let _ = table.required(what[0]).text("it");
+        });
+        assert_eq!(cases(&spec, 0), [(Some("udp"), vec!["udp"]), (Some("tcp"), vec!["tcp"])]);
+        assert_eq!(cases(&spec, 1), [(Some("text"), vec!["text"]), (Some("hex"), vec!["hex"])]);
+    }
+
+    #[test]
+    fn types_and_what_lies_behind_them_are_united() {
+        let spec = spec_of(|mut table| {
+            let field = table.optional("errors");
+            if !field.is_array() {
+                let _ = field.choice(&[("none", ())], "");
+            } else if let Some((items, _)) = field.array_of(1..=3, "errors") {
+                let mut item = items[0].table("an error").unwrap();
+                let words = [("a", false), ("b", true)];
+                if item.required("model").choice(&words, "") == Some(true) {
+                    let _ = item.required("of_b").boolean();
+                }
+            }
+        });
+        let errors = spec.key("errors").unwrap();
+        assert_eq!(errors.kinds.len(), 2, "{errors:?}");
+        let item = errors.item().unwrap().table().unwrap();
+        assert_eq!(cases(item, 0), [(Some("a"), vec![]), (Some("b"), vec!["of_b"])]);
+    }
+
+    /// What an open word changes is explored for each of its words, to the bottom.
+    #[test]
+    fn each_of_many_products_is_explored() {
+        let spec = spec_of(|mut table| {
+            let name = table.required("profile").word_or_text(&["a", "b"], "a profile", "", "c");
+            let settings = table.optional("settings").table("settings");
+            let (Some(name), Some(mut settings)) = (name, settings) else { return };
+            let field = settings.optional("field");
+            if field.is_array() {
+                let _ = field.numbers::<3>(&metres());
+            } else {
+                let most = if name.value == "a" { 1.0 } else { 2.0 };
+                let _ = field.number(&Limit::new(0.0..=most, "", ""));
+            }
+        });
+        let variants = &spec.variants[0];
+        let words: Vec<_> = variants.cases.iter().map(|case| case.word.as_deref()).collect();
+        assert_eq!(words, [Some("a"), Some("b"), None]);
+        for case in &variants.cases {
+            let settings = case.keys[0].1.as_ref().unwrap().table().unwrap();
+            assert_eq!(settings.key("field").unwrap().kinds.len(), 2, "{case:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a number may be.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// What a number may be.
+#[derive(Clone, Debug)]
+pub struct Limit<T> {
+    pub(super) range: RangeInclusive<T>,
+    pub(super) unit: &'static str,
+    pub(super) origin: String,
+}
+
+impl<T: PartialOrd + Display> Limit<T> {
+    /// Both ends are allowed. `unit` may be empty; `origin` says who sets the limit.
+    pub fn new(range: RangeInclusive<T>, unit: &'static str, origin: impl Into<String>) -> Self {
+        Self { range, unit, origin: origin.into() }
+    }
+
+    /// The range and its unit in words, such as `1 to 10 Hz`.
+    pub(crate) fn allowed(&self) -> String {
+        let space = if self.unit.is_empty() { "" } else { " " };
+        format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
+    }
+
+    /// Who sets the limit, in words.
+    pub(super) fn note(&self) -> String {
+        limit_note(&self.origin)
+    }
+}
+
+/// Who sets a limit, in words; empty if nobody does.
+pub(super) fn limit_note(origin: &str) -> String {
+    if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
+}

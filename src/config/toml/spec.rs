@@ -1,0 +1,236 @@
+//! What a reader takes of a file: keys with their types, limits, words and defaults.
+//!
+//! [`explore`](super::explore) fills these by running the readers themselves, so nothing here is
+//! written down twice.
+
+use serde_json::Value as Json;
+
+/// The keys of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableSpec {
+    /// In the order in which the reader asks for them.
+    pub keys: Vec<KeySpec>,
+    /// Which keys there are, and what they may be, as far as that depends on another key.
+    pub variants: Vec<Variants>,
+}
+
+/// One key, or the items of an array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeySpec {
+    /// Its name; empty for the items of an array.
+    pub name: String,
+    /// Whether it must be there.
+    pub is_required: bool,
+    /// What is taken when it is left out, if that is one value.
+    pub default: Option<Json>,
+    /// What it sets, if its reader says so.
+    pub meaning: Option<String>,
+    /// Whether [`Variants`] of its table say more; then this holds what all of them have in common.
+    pub depends: bool,
+    /// What it may be: any of these.
+    pub kinds: Vec<Kind>,
+}
+
+/// A type with its limits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A number, whole or not.
+    Number(Range<f64>),
+    /// A whole number.
+    Integer(Range<i128>),
+    /// One of a few whole numbers.
+    OneOf(Vec<i128>),
+    /// `true` or `false`.
+    Boolean,
+    /// A string.
+    Text {
+        /// What it should hold, in words.
+        expected: String,
+        /// A regular expression for it, if there is one.
+        pattern: Option<String>,
+    },
+    /// One of a few words.
+    Words(Vec<String>),
+    /// A date with its time.
+    Datetime {
+        /// What it should be, in words.
+        expected: String,
+    },
+    /// Something that only its reader knows.
+    Any {
+        /// What it should be, in words.
+        expected: String,
+    },
+    /// An array.
+    Array {
+        /// What it should hold, in words.
+        expected: String,
+        /// The fewest items.
+        least: usize,
+        /// The most items.
+        most: Option<usize>,
+        /// Each of them.
+        item: Box<KeySpec>,
+    },
+    /// A table.
+    Table(TableSpec),
+}
+
+/// What a number may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range<T> {
+    /// The lowest.
+    pub least: T,
+    /// The highest.
+    pub most: T,
+    /// Empty if it has none.
+    pub unit: &'static str,
+    /// Who sets the limits; empty if nobody does.
+    pub origin: String,
+}
+
+/// How keys of a table depend on another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variants {
+    /// On what.
+    pub by: Discriminator,
+    /// What is true then.
+    pub cases: Vec<Case>,
+}
+
+/// What other keys depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discriminator {
+    /// The word that this key holds.
+    WordOf(String),
+    /// Which one of several keys is written; exactly one must be.
+    WhichKey,
+}
+
+/// One of several sets of keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The word, or the name of the key that is written; `None` for any other text.
+    pub word: Option<String>,
+    /// Keys that depend on it; `None` for those that may not be there.
+    pub keys: Vec<(String, Option<KeySpec>)>,
+}
+
+impl TableSpec {
+    /// The key called `name`.
+    pub fn key(&self, name: &str) -> Option<&KeySpec> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// The key called `name`, to be changed.
+    pub(super) fn key_mut(&mut self, name: &str) -> Option<&mut KeySpec> {
+        self.keys.iter_mut().find(|key| key.name == name)
+    }
+
+    /// The table at a path such as `world.object[]`; the empty one leads to the table itself.
+    pub(super) fn table_mut(&mut self, path: &str) -> Option<&mut Self> {
+        if path.is_empty() { Some(self) } else { self.at_mut(path)?.table_mut() }
+    }
+
+    /// The key, or the items of an array, at a path such as `world.object[].size_m`.
+    pub(super) fn at_mut(&mut self, path: &str) -> Option<&mut KeySpec> {
+        let (first, rest) = match path.split_once('.') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (path, None),
+        };
+        let name = first.trim_end_matches("[]");
+        let mut key = self.key_mut(name)?;
+        for _ in 0..(first.len() - name.len()) / 2 {
+            key = key.item_mut()?;
+        }
+        match rest {
+            Some(rest) => key.table_mut()?.at_mut(rest),
+            None => Some(key),
+        }
+    }
+}
+
+impl TableSpec {
+    /// Drops keys that were asked for and then not read as anything: they are refused elsewhere.
+    pub(super) fn forget_unread(&mut self) {
+        self.keys.retain(|key| !key.kinds.is_empty());
+        for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {
+            match kind {
+                Kind::Table(table) => table.forget_unread(),
+                Kind::Array { item, .. } => {
+                    if let Some(table) = item.table_mut() {
+                        table.forget_unread();
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn without_defaults(mut self) -> Self {
+        self.keys = self.keys.into_iter().map(KeySpec::without_defaults).collect();
+        self
+    }
+}
+
+impl KeySpec {
+    /// The same for comparisons that leave defaults out.
+    pub(super) fn without_defaults(mut self) -> Self {
+        self.default = None;
+        for kind in &mut self.kinds {
+            match kind {
+                Kind::Table(table) => *table = std::mem::take(table).without_defaults(),
+                Kind::Array { item, .. } => **item = std::mem::take(&mut **item).without_defaults(),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// A key of this name of which nothing is known yet.
+    pub(super) fn new(name: &str, is_required: bool) -> Self {
+        Self { name: name.to_owned(), is_required, ..Self::default() }
+    }
+
+    /// The table that it may be.
+    pub fn table(&self) -> Option<&TableSpec> {
+        self.kinds.iter().find_map(|kind| match kind {
+            Kind::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    /// The items of the array that it may be.
+    pub fn item(&self) -> Option<&KeySpec> {
+        self.kinds.iter().find_map(|kind| match kind {
+            Kind::Array { item, .. } => Some(&**item),
+            _ => None,
+        })
+    }
+
+    fn table_mut(&mut self) -> Option<&mut TableSpec> {
+        self.kinds.iter_mut().find_map(|kind| match kind {
+            Kind::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    fn item_mut(&mut self) -> Option<&mut Self> {
+        self.kinds.iter_mut().find_map(|kind| match kind {
+            Kind::Array { item, .. } => Some(&mut **item),
+            _ => None,
+        })
+    }
+
+    /// Adds a type; one table and one array is all that a key has.
+    pub(super) fn add(&mut self, kind: Kind) {
+        let is_there = match kind {
+            Kind::Table(_) => self.table().is_some(),
+            Kind::Array { .. } => self.item().is_some(),
+            _ => self.kinds.contains(&kind),
+        };
+        if !is_there {
+            self.kinds.push(kind);
+        }
+    }
+}

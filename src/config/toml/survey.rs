@@ -1,0 +1,190 @@
+//! Writes down what readers ask for while they read a table of which nothing is known.
+//!
+//! A reader that is given [`TableReader::surveyed`](super::reader::TableReader::surveyed) finds every
+//! key written, each with some value that its limit allows. Where it branches, by a word, by a type or
+//! by which key is written, the survey answers as it was told, and notes that there was a question:
+//! [`explore`](super::explore) then asks for the other answers.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use super::limit::Limit;
+use super::spec::{KeySpec, Kind, Range, TableSpec};
+use serde_json::Value as Json;
+
+/// One reading of a table of which nothing is known.
+#[derive(Debug, Default)]
+pub struct Survey {
+    answers: BTreeMap<String, usize>,
+    questions: RefCell<Vec<Question>>,
+    found: RefCell<TableSpec>,
+}
+
+/// Where a reader branches.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// Unique in the file.
+    pub id: String,
+    /// The path of the table that it is asked in.
+    pub table: String,
+    /// The key that it is asked of, seen from the table; none for [`Matter::WhichKey`].
+    pub key: String,
+    /// What is asked.
+    pub matter: Matter,
+    /// The answers; a reading without an answer takes the first.
+    pub answers: Vec<Option<String>>,
+}
+
+/// What a [`Question`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matter {
+    /// Which of a few words a key holds.
+    Word,
+    /// As [`Matter::Word`]; other text is possible and what follows may all be different.
+    WordOrText,
+    /// Which of a few keys is written.
+    WhichKey,
+    /// Which type a value has.
+    Type,
+}
+
+/// A place in a surveyed file: a table, a value or an array's item.
+#[derive(Clone, Debug)]
+pub(super) struct Asked<'s> {
+    survey: &'s Survey,
+    path: String,
+}
+
+impl Survey {
+    /// Of a reading that answers questions thus, by their ids, and all others with the first answer.
+    pub(super) fn answering(answers: BTreeMap<String, usize>) -> Self {
+        Self { answers, ..Self::default() }
+    }
+
+    /// What was asked for, and where the reader branched.
+    pub(super) fn into_parts(self) -> (TableSpec, Vec<Question>) {
+        (self.found.into_inner(), self.questions.into_inner())
+    }
+
+    /// The top level of the file.
+    pub(super) fn root(&self) -> Asked<'_> {
+        Asked { survey: self, path: String::new() }
+    }
+
+    fn answer(&self, question: Question) -> usize {
+        let answer = self.answers.get(&question.id).copied().unwrap_or(0);
+        let mut questions = self.questions.borrow_mut();
+        if !questions.iter().any(|known| known.id == question.id) {
+            questions.push(question);
+        }
+        answer
+    }
+}
+
+impl<'s> Asked<'s> {
+    /// A key of this table.
+    pub fn key(&self, name: &str, is_required: bool) -> Self {
+        let mut found = self.survey.found.borrow_mut();
+        if let Some(table) = found.table_mut(&self.path) {
+            match table.key_mut(name) {
+                Some(key) => key.is_required |= is_required,
+                None => table.keys.push(KeySpec::new(name, is_required)),
+            }
+        }
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { survey: self.survey, path: format!("{}{dot}{name}", self.path) }
+    }
+
+    /// The items of this array.
+    pub fn item(&self) -> Self {
+        Self { survey: self.survey, path: format!("{}[]", self.path) }
+    }
+
+    /// A type that this value may have.
+    pub fn may_be(&self, kind: Kind) {
+        self.change(|key| key.add(kind));
+    }
+
+    /// What is taken if this value is left out.
+    pub fn defaults_to(&self, default: Json) {
+        self.change(|key| key.default = Some(default));
+    }
+
+    /// What this value sets.
+    pub fn means(&self, meaning: &str) {
+        self.change(|key| key.meaning = Some(meaning.to_owned()));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut KeySpec)) {
+        if let Some(key) = self.survey.found.borrow_mut().at_mut(&self.path) {
+            change(key);
+        }
+    }
+
+    /// A number that `limit` allows.
+    pub fn number(&self, limit: &Limit<f64>) -> f64 {
+        self.may_be(Kind::Number(range(limit)));
+        *limit.range.start()
+    }
+
+    /// A whole number that `limit` allows.
+    pub fn integer(&self, limit: &Limit<i128>) -> i128 {
+        self.may_be(Kind::Integer(range(limit)));
+        *limit.range.start()
+    }
+
+    /// The place of one of `words`.
+    pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>) -> usize {
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        self.may_be(Kind::Words(words.clone()));
+        self.ask(Matter::Word, "", words.into_iter().map(Some).collect())
+    }
+
+    /// The place of one of `words`; their number for other text.
+    pub fn word_or_text(&self, words: &[&str], expected: &str, pattern: &str) -> usize {
+        let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let answers = owned.iter().cloned().map(Some).chain([None]).collect();
+        self.may_be(Kind::Words(owned));
+        let (expected, pattern) = (expected.to_owned(), Some(pattern.to_owned()));
+        self.may_be(Kind::Text { expected, pattern });
+        self.ask(Matter::WordOrText, "", answers)
+    }
+
+    /// Which of `keys` is written in this table.
+    pub fn which_key(&self, keys: &[&str]) -> usize {
+        let question = Question {
+            id: format!("{}?{}", self.path, keys.join("|")),
+            table: self.path.clone(),
+            key: String::new(),
+            matter: Matter::WhichKey,
+            answers: keys.iter().map(|key| Some((*key).to_owned())).collect(),
+        };
+        self.survey.answer(question)
+    }
+
+    /// Whether this value is of the type called `name`.
+    pub fn is_of_type(&self, name: &str) -> bool {
+        self.ask(Matter::Type, name, vec![None, Some(name.to_owned())]) == 1
+    }
+
+    fn ask(&self, matter: Matter, detail: &str, answers: Vec<Option<String>>) -> usize {
+        let (table, key) = self.path.rsplit_once('.').unwrap_or(("", &self.path));
+        self.survey.answer(Question {
+            id: format!("{}#{detail}", self.path),
+            table: table.to_owned(),
+            key: key.to_owned(),
+            matter,
+            answers,
+        })
+    }
+}
+
+fn range<T: Copy + PartialOrd + Display>(limit: &Limit<T>) -> Range<T> {
+    Range {
+        least: *limit.range.start(),
+        most: *limit.range.end(),
+        unit: limit.unit,
+        origin: limit.origin.clone(),
+    }
+}
