@@ -22,6 +22,11 @@ pub fn print(text: impl Display) -> Result<(), CliError> {
     verdict(out.write_all(text.to_string().as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Where questions are asked: standard error, so that an answer on standard output stays alone.
+pub fn questions() -> impl Write {
+    io::stderr()
+}
+
 /// Says a line on standard error.
 pub fn say(line: impl Display) {
     // In one piece, so that lines of two threads do not mix.

@@ -50,8 +50,9 @@ impl Cmd {
                 let help = "name at least one with --device; `menura profiles` lists them";
                 return Err(input(format!("error: a rig has at least one device\n  help: {help}")));
             }
-            let asked = ask::ask(&mut std::io::stdin().lock(), &mut std::io::stderr(), self.scene)
-                .map_err(|error| CliError::failed("cannot read the answers", &error))?;
+            let asked =
+                ask::ask(&mut std::io::stdin().lock(), &mut console::questions(), self.scene)
+                    .map_err(|error| CliError::failed("cannot read the answers", &error))?;
             (self.devices, self.links, self.scene) = (asked.devices, asked.links, asked.scene);
         }
         let text = self.text()?;

@@ -23,6 +23,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 NOT_TOML = "it is not TOML at all"
 BY_ARGUMENT = "the fault is in an argument --set, not in the file"
 BETWEEN_KEYS = "two values do not go together"
+BETWEEN_TABLES = "two devices claim one link"
 FILE = "a file that it names is missing or wrong"
 DATE = "editors give dates to a validator as text"
 ADDRESS = "the address can be written, but nobody can receive at it"
@@ -32,6 +33,7 @@ EXCEPTIONS = {
     "feed-ground": BETWEEN_KEYS,
     "gnss-almanac": FILE,
     "link-nowhere": ADDRESS,
+    "link-taken": BETWEEN_TABLES,
     "profile-not-found": FILE,
     "set-key": BY_ARGUMENT,
     "set-value": BY_ARGUMENT,
