@@ -12,6 +12,8 @@ mod doctor;
 pub mod inspect;
 mod new;
 mod out_file;
+#[cfg(feature = "packaging")]
+mod packaging;
 mod probe;
 mod profiles;
 mod record;
@@ -68,6 +70,10 @@ enum Verb {
     Validate(validate::Cmd),
     /// Show what on this host keeps packets from leaving on time, and what to change
     Doctor(doctor::Cmd),
+    /// Write completions for shells and man pages
+    #[cfg(feature = "packaging")]
+    #[command(hide = true)]
+    Packaging(packaging::Cmd),
 }
 
 /// Why a command did not do what it was asked.
@@ -158,6 +164,8 @@ impl Cli {
             Verb::Schema(cmd) => cmd.run(),
             Verb::Validate(cmd) => cmd.run(),
             Verb::Doctor(cmd) => cmd.run(),
+            #[cfg(feature = "packaging")]
+            Verb::Packaging(cmd) => cmd.run(),
         };
         outcome.map_or_else(|error| ExitCode::from(error.tell()), |()| ExitCode::SUCCESS)
     }

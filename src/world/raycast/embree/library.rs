@@ -23,6 +23,12 @@ const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
 /// Why Embree cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EmbreeError {
+    /// This Menura loads no libraries at all.
+    #[error(
+        "a statically linked Menura cannot load Embree; build it from source, or take the .deb, \
+         which are dynamically linked"
+    )]
+    Static,
     /// No library could be loaded.
     #[error(
         "no Embree 4 can be loaded\n{}\ninstall Debian's or Ubuntu's libembree4-4, or let \
@@ -264,6 +270,9 @@ pub fn embree() -> Result<&'static Embree, EmbreeError> {
 
 impl Embree {
     fn load(names: &[PathBuf]) -> Result<Self, EmbreeError> {
+        if cfg!(target_feature = "crt-static") {
+            return Err(EmbreeError::Static);
+        }
         let mut tried = Vec::new();
         for name in names {
             // SAFETY: runs the library's initialisers, which is what the user asked for by naming
