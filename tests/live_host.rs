@@ -39,6 +39,7 @@ fn finished(rig: &Path) -> Output {
 
 impl Run {
     /// Its devices, so many of them, send when this returns.
+    #[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
     fn start(rig: &Path, devices: usize) -> Self {
         let menura = menura(rig, "120s").stderr(Stdio::null()).spawn().unwrap();
         let run = Self { menura };
@@ -128,6 +129,6 @@ fn a_serial_device_takes_little_memory() {
     let of = |devices| Run::start(&rig(folder.path(), devices), devices).stack_bytes();
     let (one, nine) = (of(1), of(9));
     assert!(one > 0, "no stacks found");
-    let each_kib = nine.saturating_sub(one) / 8 >> 10;
+    let each_kib = (nine.saturating_sub(one) / 8) >> 10;
     assert!(each_kib <= 256, "{each_kib} KiB of stack a device");
 }

@@ -289,7 +289,7 @@ impl Part {
 fn in_message(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 42) => 0x4b,
-        (item_keys::NMEA_PROTVER, version) => version / 10 << 4 | version % 10,
+        (item_keys::NMEA_PROTVER, version) => ((version / 10) << 4) | (version % 10),
         (_, value) => value,
     }
 }

@@ -75,7 +75,8 @@ impl Gnss {
             accuracy_m: self.store.get(key::SVIN_ACC_LIMIT) as f64 * 1e-4,
         };
         let (h, v) = (s.horizontal_accuracy_m(), s.vertical_accuracy_m());
-        let fix = matches!(s.fix, Fix::ThreeD(_)).then(|| (s.position.to_ecef(), h.hypot(v)));
+        let fix =
+            matches!(s.fix, Fix::ThreeD(_)).then(|| (s.position.to_ecef(), libm::hypot(h, v)));
         self.survey.step(at, &demand, fix);
     }
 

@@ -9,7 +9,8 @@ const M8N: &str = "ublox-m8n";
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
 /// Settings that act: name, value that is not the factory's, what must be set first.
-const ACTING: &[(&str, u64, &[(&str, u64)])] = &[
+type Acting = (&'static str, u64, &'static [(&'static str, u64)]);
+const ACTING: &[Acting] = &[
     ("RATE-MEAS", 200, &[]),
     ("RATE-NAV", 2, &[]),
     ("RATE-TIMEREF", 0, &[("RATE-MEAS", 143)]),
