@@ -232,7 +232,7 @@ impl<'f> TableReader<'f> {
             return vec![keys[asked.which_key(keys)]];
         }
         let is_written = |key: &&str| self.entries.iter().any(|entry| entry.key == **key);
-        keys.iter().copied().filter(|key| is_written(&key)).collect()
+        keys.iter().copied().filter(|key| is_written(key)).collect()
     }
 
     /// Removes a key that is not allowed here and says where it stands, so that more can be told
