@@ -26,6 +26,16 @@ fn stderr(output: &Output) -> String {
 const LIGHT: [&str; 4] =
     ["--set", "world.scene=room", "--set", "device.roof-lidar.settings.beam.shape=\"ray\""];
 
+/// Serial links of the default rig in `folder`: of two runs at once, the second would be refused those
+/// of the first.
+fn own_links(folder: &Path) -> Vec<String> {
+    let link = |device: &str| {
+        let path = folder.join(device);
+        ["--set".to_owned(), format!("device.{device}.link.pty=\"{}\"", path.display())]
+    };
+    ["front-scanner", "imu", "gnss"].into_iter().flat_map(link).collect()
+}
+
 #[test]
 fn help_is_as_committed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
@@ -90,6 +100,7 @@ fn a_run_reports_what_it_did() {
         .args(["run", "--duration", "400ms", "--seed", "5", "--report"])
         .arg(&report)
         .args(LIGHT)
+        .args(own_links(folder.path()))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -111,10 +122,12 @@ fn a_run_reports_what_it_did() {
 fn an_interrupt_ends_a_run_with_its_summary() {
     let robot = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     robot.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let to = format!("device.roof-lidar.link.udp.to={}", robot.local_addr().unwrap());
     let child = menura()
         .arg("run")
         .args(LIGHT)
+        .args(own_links(folder.path()))
         .args(["--set", &to])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

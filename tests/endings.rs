@@ -94,7 +94,7 @@ fn idle_scanners(bench_of: &Path) -> String {
     format!(
         "[[device]]\nname = \"scanner\"\nprofile = \"sick-lms291-s05-x1.27\"\n\
          link = {{ pty = \"{}\" }}\n\
-         [[device]]\nname = \"network\"\nprofile = \"sick-lms111-1.40\"\n\
+         [[device]]\nname = \"network\"\nprofile = \"sick-lms111\"\n\
          link = {{ tcp = [\"127.0.0.1:0\"] }}\n",
         bench_of.join("scanner").display()
     )
