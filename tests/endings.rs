@@ -293,9 +293,25 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("{what} has not come about");
 }
 
+/// What a process that was told to end has left. One that goes on all the same is killed.
+fn finish(mut child: Child) -> Output {
+    for _ in 0..3000 {
+        if child.try_wait().unwrap().is_some() {
+            return child.wait_with_output().unwrap();
+        }
+        pause();
+    }
+    child.kill().unwrap();
+    panic!("it goes on: {:?}", child.wait_with_output());
+}
+
+// `env` sees to it that a signal is heard or ignored whatever started the tests has done about it.
+
 #[test]
 fn every_signal_that_ends_a_run_ends_it_in_order() {
-    for (name, before) in [("-HUP", ""), ("-TERM", ""), ("-INT", ""), ("-TERM", "trap '' HUP; ")] {
+    let (heard, ignored) = ("--default-signal=HUP", "--ignore-signal=HUP");
+    for (name, hangups) in [("-HUP", heard), ("-TERM", heard), ("-INT", heard), ("-TERM", ignored)]
+    {
         let (port, devices) = heard_lidar();
         let bench = Bench::new("");
         let scanners = idle_scanners(bench.0.path());
@@ -303,9 +319,8 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
         let fault = "[[fault]]\ndevice = \"lidar\"\nname = \"hole\"\nkind = \"packet-loss\"\nprobability = 0.5\nstart_s = 0.0\n";
         fs::write(bench.rig(), format!("{rig}{devices}{scanners}{fault}")).unwrap();
         let files = ["report.json", "timing.json", "faults.csv"].map(|name| bench.path(name));
-        // By a shell, as that can have a signal ignored.
-        let child = Command::new("sh")
-            .args(["-c", &format!("{before}exec \"$@\""), "sh", env!("CARGO_BIN_EXE_menura")])
+        let child = Command::new("env")
+            .args([hangups, env!("CARGO_BIN_EXE_menura")])
             .args(["run", &bench.rig(), "--report", &files[0], "--certificate", &files[1]])
             .args(["--fault-log", &files[2]])
             .stdout(Stdio::piped())
@@ -318,7 +333,7 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
             port.recv(&mut [0; 2048]).unwrap();
         }
         assert!(fs::read_link(bench.path("scanner")).is_ok());
-        if !before.is_empty() {
+        if hangups == ignored {
             // Whoever started it wants it to outlive the terminal.
             signal(&child, "-HUP");
             for _ in 0..200 {
@@ -329,7 +344,7 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
             signal(&child, "-HUP");
         }
         signal(&child, name);
-        let output = child.wait_with_output().unwrap();
+        let output = finish(child);
         assert_eq!(output.status.code(), Some(0), "{name}: {:?}", output.status);
         assert!(stdout(&output).contains("lidar: "), "{name}: {}", stdout(&output));
         assert!(fs::symlink_metadata(bench.path("scanner")).is_err(), "{name}: a stale link");
@@ -350,7 +365,9 @@ fn stopped_recording(
     holds: impl Fn(&Path) -> bool,
 ) -> (ExitStatus, String) {
     let out = bench.path("out");
-    let child = menura(&["record", &bench.rig(), "--duration", duration, "--out", &out])
+    let child = Command::new("env")
+        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_menura")])
+        .args(["record", &bench.rig(), "--duration", duration, "--out", &out])
         .args(["--set", "engine.truth_rate_hz=10000"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -358,7 +375,7 @@ fn stopped_recording(
         .unwrap();
     wait_until("the recording", || holds(Path::new(&out)));
     signal(&child, name);
-    let output = child.wait_with_output().unwrap();
+    let output = finish(child);
     (output.status, stderr(&output))
 }
 
@@ -423,8 +440,13 @@ fn a_device_that_sends_nothing_fails_the_run_and_every_requirement() {
     }
     // And at the end: misses first.
     assert!(told.contains("error: lost has sent nothing: all of its "), "{told}");
-    let first = stdout(&ended).lines().next().unwrap().to_owned();
-    assert!(first.starts_with("lost: ") && first.contains("packets REFUSED: "), "{first}");
+    // On a busy machine, the other device may have missed something too.
+    let shown = stdout(&ended);
+    let mut first = shown.lines().take_while(|line| !line.starts_with("ran "));
+    assert!(
+        first.any(|line| line.starts_with("lost: ") && line.contains("packets REFUSED: ")),
+        "{shown}"
+    );
     let report = bench.json("report.json");
     assert_eq!(report["devices"][0].get("refused_because"), None);
     let reasons = report["devices"][1]["refused_because"].as_array().unwrap();
@@ -435,14 +457,14 @@ fn a_device_that_sends_nothing_fails_the_run_and_every_requirement() {
 
     let certificate = bench.path("timing.json");
     let page = bench.path("timing.html");
-    let required = "late<=999,dropped=0,refused<=9999,unstamped<=9999,lost:packets<=9999,max<1h";
+    let required = "late<=999,dropped=0,refused<=9999,unstamped<=9999,lost:packets<=9999,max<3600s";
     let ended = output(&[
         "run",
         &bench.rig(),
         "--duration",
         "300ms",
         "--require",
-        &required.replace("1h", "3600s"),
+        required,
         "--certificate",
         &certificate,
         "--certificate",
