@@ -1,5 +1,5 @@
 //! Lists the profiles that become part of the program: every `.toml` in `firmware-profiles/` but the
-//! examples, which explain the keys.
+//! examples, which explain the keys. For a static binary, it also makes a library that the linker misses.
 
 use std::env;
 use std::fmt::Write as _;
@@ -21,5 +21,11 @@ fn main() {
         writeln!(list, "({shown:?}, include_str!({:?})),", folder.join(&name)).unwrap();
     }
     list += "];\n";
-    fs::write(Path::new(&env::var("OUT_DIR").unwrap()).join("embedded_profiles.rs"), list).unwrap();
+    let out = env::var("OUT_DIR").unwrap();
+    fs::write(Path::new(&out).join("embedded_profiles.rs"), list).unwrap();
+    if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
+        // `libloading` asks for libdl, which musl has within its libc: an archive of nothing will do.
+        fs::write(Path::new(&out).join("libdl.a"), "!<arch>\n").unwrap();
+        println!("cargo::rustc-link-search=native={out}");
+    }
 }

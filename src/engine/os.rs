@@ -12,8 +12,8 @@ use rustix::mm::MlockAllFlags;
 use rustix::process::{Pid, Resource, getrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use thread_priority::{
-    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
-    set_thread_priority_and_policy, thread_native_id,
+    RealtimeThreadSchedulePolicy, ThreadId, ThreadPriority, ThreadPriorityValue,
+    ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 
 use crate::config::rig::SchedulerChoice;
@@ -97,8 +97,11 @@ fn deadline(core: Option<usize>) -> Grant {
         flags: thread_priority::DeadlineFlags::default(),
     };
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Deadline);
-    // The kernel knows this thread by 0; its other name for threads is not pthread's.
-    let answer = set_thread_priority_and_policy(0, priority, policy).map_err(|error| match core {
+    // The kernel knows this thread by 0; its other name for threads is not pthread's, which is a
+    // number in one C library and a pointer in another.
+    let this_thread = 0 as ThreadId;
+    let answer = set_thread_priority_and_policy(this_thread, priority, policy);
+    let answer = answer.map_err(|error| match core {
         Some(_) => "Linux reserves no share for a thread that is kept to one core: leave \
                     `send_core` out, or keep the \"fifo\" that it has now"
             .to_owned(),
