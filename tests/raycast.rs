@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
+use menura::world::materials;
 use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use menura::world::scene::{Instance, Material, Mesh, Scene, Texture};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn cast(scene: &Arc<Scene>, stencil: &Stencil, pulses: &[Pulse]) -> Vec<Hit> {
 }
 
 fn plain() -> Material {
-    Material { name: "plain".into(), reflectance: 0.5, reflectance_map: None, opacity_mask: None }
+    materials::plain("plain", 0.5)
 }
 
 fn mesh(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Mesh {

@@ -14,6 +14,8 @@ const ENCLOSED_M: f64 = 1.0;
 const MAX_PLACES: usize = 32;
 /// Larger grounds are taken for their boxes: their height field would take longer than the scene.
 const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
+/// So many surfaces are named.
+const MAX_SURFACES: usize = 20;
 /// Smaller shares of a way are not worth a word.
 const LEAST_SHARE: f64 = 0.001;
 
@@ -33,6 +35,7 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
             lines.extend(survey::hints(extents).into_iter().map(warning));
         }
     }
+    lines.extend(surfaces("scene", scene));
     lines.push(format!("robot: {}", motion(trajectory)));
     let ground = Ground::of(scene);
     if let Some(way) = survey::way(trajectory, &ground) {
@@ -51,8 +54,20 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     lines.extend(inside(rig, world).map(warning));
     for object in objects {
         lines.push(format!("{}: {}", object.name, motion(&object.trajectory)));
+        lines.extend(surfaces(&object.name, object.body()));
     }
     lines
+}
+
+/// The surfaces of `what` that do more than scatter light diffusely; `None` if there are none.
+fn surfaces(what: &str, scene: &Scene) -> Option<String> {
+    let finished = scene.finished_materials();
+    let told = finished.iter().take(MAX_SURFACES);
+    let mut words: Vec<String> = told.map(|m| format!("{} ({})", m.name, m.finish)).collect();
+    if finished.len() > MAX_SURFACES {
+        words.push(format!("and {} more", finished.len() - MAX_SURFACES));
+    }
+    (!words.is_empty()).then(|| format!("{what}: surfaces that are not matt: {}", words.join("; ")))
 }
 
 fn warning(text: String) -> String {

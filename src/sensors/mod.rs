@@ -15,6 +15,7 @@ pub(crate) mod multi_echo;
 pub mod noise;
 pub mod optics_fault;
 pub mod pattern;
+pub mod surfaces;
 
 use std::sync::Arc;
 

@@ -4,6 +4,8 @@
 //! that is placed a million times is one mesh. Loaders are in [`super::loaders`], built-in scenes in
 //! [`super::builtin`].
 
+use std::fmt;
+
 use glam::{DAffine3, DVec3};
 
 /// Index of a material in [`Scene::materials`].
@@ -53,12 +55,96 @@ pub struct Instance {
 pub struct Material {
     /// As in the material file.
     pub name: String,
-    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1.
+    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1; of a pane its dirt's, of clear
+    /// water none.
     pub reflectance: f32,
+    /// What the surface does besides.
+    pub finish: Finish,
     /// Multiplied with `reflectance`; nearest texel.
     pub reflectance_map: Option<Texture>,
     /// A ray passes through texels whose value is 0.5 or less.
     pub opacity_mask: Option<Texture>,
+}
+
+/// What a surface does with light besides scattering it diffusely. Its equations are in
+/// `sensors/surfaces`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Finish {
+    /// Nothing: a Lambertian surface.
+    #[default]
+    Matt,
+    /// Sends light back to where it came from: sheeting of signs, licence plates, safety vests.
+    Retro {
+        /// Light sent back at normal incidence, as a multiple of what a white diffuser sends: pi times the
+        /// coefficient of retroreflection in cd/lx/m².
+        gain: f32,
+    },
+    /// Has a highlight: lacquer, plastic, smooth metal.
+    Glossy {
+        /// Height of the highlight at normal incidence, as a multiple of what a white diffuser sends back.
+        peak: f32,
+        /// Exponent of the highlight's fall with the angle from the mirrored direction; the larger, the
+        /// narrower.
+        exponent: f32,
+    },
+    /// Is a mirror.
+    Mirror {
+        /// Share of the light that is mirrored, 0..=1.
+        share: f32,
+    },
+    /// Lets light through: a window. Its diffuse reflectance is the dirt's.
+    Glass {
+        /// Refractive index.
+        index: f32,
+        /// Share of the light that the glass itself passes, 0..=1; 1 if it is clear.
+        clear: f32,
+        /// Faces of glass that the surface stands for: two for a pane, one if both sides are modelled.
+        faces: u8,
+    },
+    /// Is water: mirrors, and shows its bottom.
+    Water {
+        /// `None` if the water is too deep for its bottom to be seen.
+        bottom: Option<Bottom>,
+    },
+    /// Is wet: its texture is filled with water.
+    Wet {
+        /// Share of the texture's depth that is filled, 0..=1.
+        film: f32,
+    },
+}
+
+impl fmt::Display for Finish {
+    /// What the surface is, in words that stand after a material's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Matt => f.write_str("matt"),
+            Self::Retro { gain } => write!(f, "retro-reflecting, {gain} times white"),
+            Self::Glossy { peak, exponent } => {
+                write!(
+                    f,
+                    "glossy, up to {peak:.2} more than its diffuse part, exponent {exponent:.0}"
+                )
+            }
+            Self::Mirror { share } => write!(f, "a mirror of {:.0} %", 100.0 * share),
+            Self::Glass { clear: 1.0, faces: 2, .. } => f.write_str("a clear pane"),
+            Self::Glass { clear, faces: 2, .. } => {
+                write!(f, "a pane that passes {:.0} %", 100.0 * clear)
+            }
+            Self::Glass { .. } => f.write_str("the face of a glass body"),
+            Self::Water { bottom: None } => f.write_str("deep water"),
+            Self::Water { bottom: Some(bottom) } => write!(f, "water, {} m deep", bottom.depth_m),
+            Self::Wet { film } => write!(f, "wet, its texture {:.0} % full", 100.0 * film),
+        }
+    }
+}
+
+/// The bottom of shallow water.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bottom {
+    /// Below the surface, metres.
+    pub depth_m: f32,
+    /// Diffuse reflectance, 0..=1.
+    pub reflectance: f32,
 }
 
 /// A one-channel image, values 0..=1.
@@ -84,6 +170,30 @@ impl Texture {
 }
 
 impl Scene {
+    /// Whether a material does more than scatter light diffusely.
+    pub fn has_finishes(&self) -> bool {
+        self.materials.iter().any(|material| material.finish != Finish::Matt)
+    }
+
+    /// The visible materials that do more than scatter light diffusely, each name once, in the order of
+    /// names.
+    pub fn finished_materials(&self) -> Vec<&Material> {
+        let mut is_used = vec![false; self.materials.len()];
+        let mut is_seen = vec![false; self.meshes.len()];
+        for instance in &self.instances {
+            if !std::mem::replace(&mut is_seen[instance.mesh as usize], true) {
+                let mesh = &self.meshes[instance.mesh as usize];
+                mesh.triangle_materials.iter().for_each(|&id| is_used[id as usize] = true);
+            }
+        }
+        let used = self.materials.iter().zip(is_used).filter(|(_, is_used)| *is_used);
+        let mut finished: Vec<&Material> =
+            used.map(|(material, _)| material).filter(|m| m.finish != Finish::Matt).collect();
+        finished.sort_by(|a, b| a.name.cmp(&b.name));
+        finished.dedup_by(|a, b| a.name == b.name);
+        finished
+    }
+
     /// Number of visible triangles, counting every instance.
     pub fn instanced_triangles(&self) -> u64 {
         self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()

@@ -10,7 +10,8 @@ use super::oddity::{Oddity, Warnings};
 use super::resolve::Resolver;
 use super::texture::{self, Channel};
 use super::{MAX_COORDINATE_M, MAX_INSTANCES, MAX_STORED, MAX_TEXELS, spectrum};
-use crate::world::scene::{Instance, Material, MaterialId, Mesh, Scene, Texture};
+use crate::world::materials;
+use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, Texture};
 
 /// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
@@ -149,6 +150,42 @@ impl<'a> Assembly<'a> {
         });
         self.reflectances.insert(path.to_owned(), reflectance);
         reflectance
+    }
+
+    /// `value`, or the nearest that is possible with a warning, or `None` with one if it is not a number.
+    pub fn within(
+        &mut self,
+        key: &'static str,
+        value: f32,
+        allowed: (std::ops::RangeInclusive<f32>, &'static str),
+        place: &Place,
+    ) -> Option<f32> {
+        let (range, words) = allowed;
+        if range.contains(&value) {
+            return Some(value);
+        }
+        let taken = value.is_finite().then(|| value.clamp(*range.start(), *range.end()));
+        let instead = taken.map_or("left out".to_owned(), |taken| format!("taken as {taken}"));
+        self.warn(place, Oddity::Property { key, got: value.to_string(), allowed: words, instead });
+        taken
+    }
+
+    /// Gives `material` the finish that its name says, if that is a special one. `is_measured` says that its
+    /// reflectance comes from a spectrum. A texture on glass is taken for a picture of it.
+    pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
+        let named = materials::by_name(&material.name);
+        match named.finish {
+            Finish::Matt => {}
+            Finish::Glass { .. } if is_textured => {}
+            Finish::Glossy { .. } if material.finish != Finish::Matt => {}
+            // Their colour in the file is what is seen in them.
+            Finish::Glass { .. } | Finish::Water { .. } | Finish::Mirror { .. } if !is_measured => {
+                material.finish = named.finish;
+                material.reflectance = named.reflectance;
+                material.reflectance_map = None;
+            }
+            finish => material.finish = finish,
+        }
     }
 
     /// Adds a material.

@@ -6,6 +6,9 @@
 //!   decoded from sRGB. A material that has neither, but a known name, gets the
 //!   [table's](crate::world::materials) value; a primitive without material gets the default grey.
 //! - Alpha: `MASK` is cut at the material's cutoff, `BLEND` at one half, `OPAQUE` has none.
+//! - Gloss, mirrors and glass come from metallicity, roughness, `KHR_materials_transmission`, `KHR_materials_ior`
+//!   and the thickness of `KHR_materials_volume`, by factors alone; where nothing is transmitted, a name such
+//!   as `window` or `road sign` says what the surface is.
 //! - `KHR_texture_transform` is applied. Textures repeat, whatever their sampler says.
 //! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
@@ -13,6 +16,7 @@
 //! first: short headers, positions and images that refer to nothing, empty or overlong accessors,
 //! loops and joins in the node tree.
 
+mod finish;
 mod images;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +40,7 @@ use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of};
 use super::texture::Image;
 use crate::world::materials;
-use crate::world::scene::{MaterialId, Mesh, Scene, Texture};
+use crate::world::scene::{self, Finish, MaterialId, Mesh, Scene, Texture};
 
 /// Reads the glTF file `bytes`, called `file`: text, or binary by its first four bytes.
 ///
@@ -528,17 +532,20 @@ impl<'a> Loader<'a> {
         let red = taken;
         // White without texture is the default, so the file gives no reflectance.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
-        let mut out = match materials::typical(name) {
-            Some(typical) if unsaid => materials::plain(name, typical.reflectance_905nm),
-            _ => materials::plain(name, red),
+        let base_reflectance = match materials::typical(name) {
+            Some(typical) if unsaid => typical.reflectance_905nm,
+            _ => red,
         };
+        let mut out = self.finished(material, name, base_reflectance, &place);
         // The least alpha that is opaque.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        let mut invisible = solid_from.is_some_and(|from| alpha < from);
+        // What blends in may be glass, whose alpha is that of its picture.
+        let lets_through = matches!(out.finish, Finish::Glass { .. } | Finish::Water { .. });
+        let mut invisible = !lets_through && solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;
         if let Some(info) = info {
             let source = info.texture().source().index();
@@ -553,6 +560,43 @@ impl<'a> Loader<'a> {
         }
         let id = self.assembly.add_material(out);
         Look { id, invisible, texture }
+    }
+
+    /// The material without textures: its finish by the parameters of the file, or by its name if they say
+    /// nothing of transmission.
+    fn finished(
+        &mut self,
+        material: &Material<'a>,
+        name: &str,
+        base: f32,
+        place: &Place,
+    ) -> scene::Material {
+        let pbr = material.pbr_metallic_roughness();
+        let mut share =
+            |key, value| self.assembly.within(key, value, (0.0..=1.0, "within 0 to 1"), place);
+        let metallic = share("metallicFactor", pbr.metallic_factor()).unwrap_or(1.0);
+        let roughness = share("roughnessFactor", pbr.roughness_factor()).unwrap_or(1.0);
+        let transmission = material.transmission().map_or(0.0, |t| t.transmission_factor());
+        let transmission = share("transmissionFactor", transmission).unwrap_or(0.0);
+        let index = material.ior().unwrap_or(materials::GLASS_INDEX);
+        let allowed = (1.0..=5.0, "a refractive index of 1 to 5");
+        let index = self.assembly.within("ior", index, allowed, place);
+        // A texture would say where it is how rough; the factors alone do not.
+        let is_mapped = pbr.metallic_roughness_texture().is_some();
+        let surface = finish::Surface {
+            base,
+            metallic: if is_mapped { 0.0 } else { metallic },
+            roughness: if is_mapped { 1.0 } else { roughness },
+            index: index.unwrap_or(materials::GLASS_INDEX),
+            transmission,
+            has_volume: material.volume().is_some_and(|v| v.thickness_factor() > 0.0),
+        };
+        let (reflectance, finish) = surface.look();
+        let mut out = scene::Material { finish, ..materials::plain(name, reflectance) };
+        if transmission == 0.0 {
+            Assembly::finish_by_name(&mut out, pbr.base_color_texture().is_some(), false);
+        }
+        out
     }
 }
 

@@ -3,10 +3,12 @@
 //! | suffix | format | up axis | materials |
 //! |---|---|---|---|
 //! | `.json` | MAVS scene, see [`mavs`] | z | of its `.obj` meshes |
-//! | `.obj` | Wavefront OBJ with MTL, see [`obj`] | z | `Kd`, `map_Kd`, `map_d`, `Kd spectral` |
-//! | `.gltf`, `.glb` | glTF 2.0, see [`gltf`] | y, turned to z | base colour, alpha |
+//! | `.obj` | Wavefront OBJ with MTL, see [`obj`] | z | `Kd`, `map_Kd`, `map_d`, `Kd spectral`, `Ks`, `Ns`, `d`, `Tr`, `Ni`, `illum` |
+//! | `.gltf`, `.glb` | glTF 2.0, see [`gltf`] | y, turned to z | base colour, alpha, metallic-roughness, transmission |
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
+//!
+//! `docs/MATERIALS.md` says what becomes of each; where a file says nothing, the name does.
 //!
 //! Files are in metres and lie in World as they are, unless the rig turns, scales or moves them
 //! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats everything is also

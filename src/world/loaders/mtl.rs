@@ -3,6 +3,8 @@
 //! `tobj` could read them, but it refuses `Kd spectral`, panics at a `Kd` with fewer than three
 //! numbers, and loses the line that names a texture.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::assemble::Assembly;
@@ -11,7 +13,7 @@ use super::oddity::Oddity;
 use super::resolve::{Resolver, folder_of, named};
 use super::texture::Channel;
 use crate::world::materials;
-use crate::world::scene::Material;
+use crate::world::scene::{Finish, Material};
 
 /// The properties of one material that a lidar needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +30,21 @@ pub(super) struct Statement {
     opacity_map: Option<(String, Place)>,
     /// The first option of a map, none of which is supported.
     option: Option<(String, Place)>,
+    /// What follows each of [`PROPERTIES`] that the material has, and where.
+    properties: BTreeMap<&'static str, (String, Place)>,
     /// The material file itself.
     file: PathBuf,
 }
+
+/// Statements that say what a surface does besides scattering light diffusely: the highlight's colour and
+/// exponent, how opaque the material is or how transparent, its refractive index, and how it is lit.
+const PROPERTIES: [&str; 6] = ["Ks", "Ns", "d", "Tr", "Ni", "illum"];
+
+/// `Ks` up to this is written for every surface, dull or not, by programs that know no better; it counts
+/// beside an `illum` that asks for reflections only.
+const USUAL_HIGHLIGHT: f32 = 0.5;
+/// From this on a material is opaque.
+const OPAQUE: f32 = 0.99;
 
 /// The materials of a file, in its order. Statements that a lidar does not need are skipped.
 pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> {
@@ -53,6 +67,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
                 diffuse_map: None,
                 opacity_map: None,
                 option: None,
+                properties: BTreeMap::new(),
                 file: file.to_owned(),
             });
             continue;
@@ -76,7 +91,11 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
                 material.opacity_map =
                     Some((texture_name(rest, keyword, &place, &mut material.option)?, place));
             }
-            _ => {}
+            _ => {
+                if let Some(property) = PROPERTIES.into_iter().find(|name| *name == keyword) {
+                    material.properties.insert(property, (rest.to_owned(), place));
+                }
+            }
         }
     }
     Ok(materials)
@@ -120,7 +139,80 @@ impl Statement {
             let odd = |path| Oddity::NoMask { path };
             material.opacity_mask = assembly.texture_if_there(&path, Channel::First, place, odd);
         }
+        self.finish(&mut material, spectral.is_some(), assembly);
         material
+    }
+
+    /// Sets what the surface does besides scattering light diffusely. Numbers that do not matter are not
+    /// read, because programs write impossible ones.
+    fn finish(&self, material: &mut Material, is_measured: bool, assembly: &mut Assembly) {
+        let light = self.number("illum", 0.0..=10.0, "a whole number from 0 to 10", assembly);
+        let light = light.map(|light| light as u8);
+        let is_textured = self.diffuse_map.is_some();
+        let opacity = self.opacity(assembly);
+        let is_glass = opacity.is_none() && matches!(light, Some(4 | 6 | 7 | 9)) && !is_textured;
+        material.finish = Finish::Matt;
+        if is_glass || opacity.is_some_and(|opacity| opacity < OPAQUE) {
+            let index = self.number("Ni", 1.0..=5.0, "a refractive index of 1 to 5", assembly);
+            let index = index.unwrap_or(materials::GLASS_INDEX);
+            let clear = 1.0 - opacity.unwrap_or(0.0);
+            material.finish = Finish::Glass { index, clear, faces: 2 };
+            material.reflectance =
+                opacity.map_or(materials::DIRT, |opacity| opacity * material.reflectance);
+            return;
+        }
+        let counts_from = match light {
+            Some(0 | 1) => f32::INFINITY,
+            None | Some(2) => USUAL_HIGHLIGHT,
+            Some(_) => 0.0,
+        };
+        let highlight = self.number("Ks", 0.0..=1.0, "a colour of numbers from 0 to 1", assembly);
+        if let Some(highlight) = highlight.filter(|&highlight| highlight > counts_from)
+            && !is_measured
+        {
+            let exponent = self.number("Ns", 0.0..=10_000.0, "a number from 0 to 10000", assembly);
+            let peak = highlight.min(1.0 - material.reflectance);
+            material.finish = Finish::Glossy { peak, exponent: exponent.unwrap_or_default() };
+        }
+        Assembly::finish_by_name(material, is_textured, is_measured);
+    }
+
+    /// How opaque the material is, if it says so. A map of opacity says it texel by texel.
+    fn opacity(&self, assembly: &mut Assembly) -> Option<f32> {
+        let dissolve = self.number("d", 0.0..=1.0, "a number from 0 to 1", assembly);
+        let clear = self.number("Tr", 0.0..=1.0, "a number from 0 to 1", assembly);
+        if self.opacity_map.is_some() {
+            return None;
+        }
+        if dissolve == Some(0.0) {
+            if let Some((_, place)) = self.properties.get("d") {
+                assembly.warn(place, Oddity::Dissolved);
+            }
+            return None;
+        }
+        // Programs that take `Tr` for `d` write 1 for what is opaque.
+        dissolve.or(clear.filter(|&clear| clear < 1.0).map(|clear| 1.0 - clear))
+    }
+
+    /// The first number of a property; `None` after a warning if it has none.
+    fn number(
+        &self,
+        property: &'static str,
+        range: RangeInclusive<f32>,
+        allowed: &'static str,
+        assembly: &mut Assembly,
+    ) -> Option<f32> {
+        let (text, place) = self.properties.get(property)?;
+        let word = text.split_whitespace().find(|&word| word != "-halo").unwrap_or_default();
+        match word.parse::<f32>() {
+            Ok(value) => assembly.within(property, value, (range, allowed), place),
+            Err(_) => {
+                let (got, instead) = (format!("`{text}`"), "left out".to_owned());
+                let odd = Oddity::Property { key: property, got, allowed, instead };
+                assembly.warn(place, odd);
+                None
+            }
+        }
     }
 }
 
@@ -254,6 +346,99 @@ mod tests {
         assert_eq!(reflectance("newmtl grass"), 0.5);
         assert_eq!(reflectance("newmtl stuff"), materials::DEFAULT_REFLECTANCE);
         assert!(assembly.finish(Path::new("x"), true).is_err(), "no triangles");
+    }
+
+    fn finished(text: &str) -> (f32, Finish, Vec<String>) {
+        let files = Memory::default().with("a/b/k.spec", "0.9 0.1\n1.0 0.1");
+        let mut assembly = Assembly::new(&files);
+        let material = parsed(text).unwrap()[0].load(&mut assembly, None);
+        (material.reflectance, material.finish, assembly.warnings())
+    }
+
+    #[test]
+    fn highlights_are_those_that_somebody_meant() {
+        let finish = |text: &str| finished(&format!("newmtl m\nKd 0.4 0 0\nNs 60\n{text}")).1;
+        let glossy = |peak| Finish::Glossy { peak, exponent: 60.0 };
+        // As half of all files have it for soil and leaves.
+        assert_eq!(finish("Ks 0.5 0.5 0.5\nillum 2"), Finish::Matt);
+        assert_eq!(finish("Ks 0.55 0 0\nillum 2"), glossy(0.55));
+        assert_eq!(finish("Ks 0.9 0 0"), glossy(0.6));
+        assert_eq!(finish("Ks 0.9 0 0\nillum 1"), Finish::Matt);
+        assert_eq!(finish("Ks 0.25 0 0\nillum 3"), glossy(0.25));
+        assert_eq!(finish("Ks 0.9 0 0\nKd spectral k.spec"), Finish::Matt, "it is measured");
+    }
+
+    #[test]
+    fn what_is_transparent_is_glass() {
+        let look = |text: &str| {
+            let (reflectance, finish, warnings) =
+                finished(&format!("newmtl m\nKd 0.4 0 0\n{text}"));
+            assert!(warnings.is_empty(), "{text}: {warnings:?}");
+            (reflectance, finish)
+        };
+        let glass = |index, clear| Finish::Glass { index, clear, faces: 2 };
+        assert_eq!(look("d 0.25"), (0.1, glass(1.5, 0.75)));
+        assert_eq!(look("Tr 0.75\nNi 1.6"), (0.1, glass(1.6, 0.75)));
+        assert_eq!(look("d -halo 0.25\nTr 1.0"), (0.1, glass(1.5, 0.75)));
+        assert_eq!(look("illum 4"), (0.02, glass(1.5, 1.0)));
+        assert_eq!(look("illum 9\nd 0.5"), (0.2, glass(1.5, 0.5)));
+        for opaque in ["d 1.0", "Tr 0", "Tr 1.000000", "d 0.995", "d 1\nTr 1\nillum 4\nNi -1.5"] {
+            assert_eq!(look(opaque), (0.4, Finish::Matt), "{opaque}");
+        }
+    }
+
+    #[test]
+    fn names_say_what_the_file_does_not() {
+        let look = |text: &str| {
+            let (reflectance, finish, _) = finished(text);
+            (reflectance, finish)
+        };
+        // What programs write for everything says nothing.
+        let usual = "Kd 0.8 0.8 0.8\nKs 0.5 0.5 0.5\nNs 250\nNi 1.45\nd 1.0\nillum 2";
+        let named = |name: &str| look(&format!("newmtl {name}\n{usual}"));
+        assert_eq!(named("shop_window"), (materials::DIRT, materials::PANE));
+        assert_eq!(named("road_sign"), (0.8, Finish::Retro { gain: 785.0 }));
+        assert_eq!(named("pond"), (0.0, Finish::Water { bottom: None }));
+        assert_eq!(named("wet_asphalt"), (0.8, Finish::Wet { film: materials::WET_FILM }));
+        assert_eq!(named("window_frame"), (0.8, Finish::Matt));
+        // A measured spectrum of water stays, and a picture of a window is a wall.
+        let (reflectance, finish) = look("newmtl water\nKd spectral k.spec");
+        assert_eq!((reflectance, finish), (0.1, Finish::Water { bottom: None }));
+        assert_eq!(look("newmtl window\nmap_Kd facade.png\nKd 0.5 0 0").1, Finish::Matt);
+    }
+
+    #[test]
+    fn impossible_numbers_are_told_and_put_up_with() {
+        let text = "newmtl m\nKd 0.4 0 0\nKs shiny\nNs -3\nd 1.5\nTr x\nillum 12\n";
+        let (_, finish, warnings) = finished(text);
+        assert_eq!(finish, Finish::Matt);
+        assert_eq!(
+            warnings,
+            [
+                "a/b/m.mtl:7: `illum` of 12 is not a whole number from 0 to 10 and is taken as 10 (the \
+              first of 4)"
+            ]
+        );
+        let (_, finish, warnings) = finished("newmtl m\nKd 0.4 0 0\nKs 0.9\nNs -3");
+        assert_eq!(finish, Finish::Glossy { peak: 0.6, exponent: 0.0 });
+        assert_eq!(
+            warnings,
+            ["a/b/m.mtl:4: `Ns` of -3 is not a number from 0 to 10000 and is taken as 0"]
+        );
+        let (_, _, warnings) = finished("newmtl m\nKs shiny 0 0");
+        assert_eq!(
+            warnings,
+            [
+                "a/b/m.mtl:2: `Ks` of `shiny 0 0` is not a colour of numbers from 0 to 1 and is left \
+              out"
+            ]
+        );
+        let (_, finish, warnings) = finished("newmtl m\nd 0");
+        assert_eq!(finish, Finish::Matt);
+        assert_eq!(
+            warnings,
+            ["a/b/m.mtl:2: a dissolve of 0 would make the material invisible: it is opaque"]
+        );
     }
 
     /// Other programs draw with such materials, so they are no reason to refuse a scene.

@@ -22,6 +22,21 @@ pub enum Oddity {
         /// The nearest that is possible.
         taken: f32,
     },
+    /// A number of a material that says nothing possible.
+    #[error("`{key}` of {got} is not {allowed} and is {instead}")]
+    Property {
+        /// Its name in the file.
+        key: &'static str,
+        /// As in the file.
+        got: String,
+        /// What it may be.
+        allowed: &'static str,
+        /// What is done about it.
+        instead: String,
+    },
+    /// A material that nobody would see.
+    #[error("a dissolve of 0 would make the material invisible: it is opaque")]
+    Dissolved,
     /// A spectrum with the same fault.
     #[error(
         "a reflectance of {value} at {} micrometres is not within 0 to 1 and is taken as {taken}",

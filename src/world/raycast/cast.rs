@@ -15,12 +15,16 @@ use fearless_simd::{Level, Simd, dispatch};
 use super::bundle::Spot;
 use super::bvh::BvhCaster;
 use super::walk::Walker;
-use super::{Hit, Pulse, RayCaster, Stencil, surface};
+use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes, surface};
 
 impl RayCaster for BvhCaster {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         assert_eq!(hits.len(), pulses.len() * stencil.len(), "one hit for every ray");
         dispatch!(fastest(), simd => cast(simd, self, stencil, pulses, hits));
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        finishes::of(&self.scene)
     }
 }
 
@@ -82,7 +86,8 @@ mod tests {
     use glam::{DAffine3, DQuat, DVec3};
 
     use super::*;
-    use crate::world::scene::{Instance, Material, Mesh, Scene};
+    use crate::world::materials;
+    use crate::world::scene::{Instance, Mesh, Scene};
 
     /// Blades and sheets in three tilted instances, and a fan of pulses.
     fn fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
@@ -111,12 +116,7 @@ mod tests {
             ),
         });
         let scene = Scene {
-            materials: vec![Material {
-                name: "plain".into(),
-                reflectance: 0.5,
-                reflectance_map: None,
-                opacity_mask: None,
-            }],
+            materials: vec![materials::plain("plain", 0.5)],
             instances: instances.collect(),
             meshes: vec![mesh],
             ground: vec![],

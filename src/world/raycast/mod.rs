@@ -8,6 +8,7 @@ mod bundle;
 mod bvh;
 mod cast;
 pub mod embree;
+mod finishes;
 mod leaf;
 mod memory;
 mod moving;
@@ -19,6 +20,7 @@ mod walk;
 use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
+pub use finishes::Finishes;
 pub use moving::MovingCaster;
 
 use crate::time::SimTime;
@@ -120,6 +122,12 @@ pub trait RayCaster: Send + Sync {
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
         let _ = fired; // a scene where nothing moves
         self.cast(stencil, pulses, hits);
+    }
+
+    /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that
+    /// range, incidence and reflectance of a hit say everything.
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        None
     }
 }
 

@@ -19,10 +19,11 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Hit, Pulse, RayCaster, Stencil};
+use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
 use crate::world::moving::MovingObject;
+use crate::world::scene::Material;
 
 /// Interval between the poses that are interpolated, nanoseconds.
 const SLICE_NS: u64 = 1_000_000;
@@ -57,6 +58,44 @@ impl RayCaster for MovingCaster {
         for (index, object) in (0..).zip(self.objects.iter()) {
             call.cast_into(object, self.first_instance + index, hits);
         }
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        let have_some = self.still.finishes().is_some()
+            || self.objects.iter().any(|object| object.caster.finishes().is_some());
+        have_some.then_some(self)
+    }
+}
+
+impl MovingCaster {
+    /// The object that was hit; `None` for a hit on the static scene.
+    fn object(&self, hit: &Hit) -> Option<&MovingObject> {
+        self.objects.get(hit.instance.checked_sub(self.first_instance)? as usize)
+    }
+}
+
+impl Finishes for MovingCaster {
+    fn material(&self, hit: &Hit) -> Option<&Material> {
+        let finishes = match self.object(hit) {
+            Some(object) => object.caster.finishes(),
+            None => self.still.finishes(),
+        };
+        finishes?.material(hit)
+    }
+
+    fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3> {
+        let Some(object) = self.object(hit) else {
+            return self.still.finishes()?.normal(pulse, hit, fired);
+        };
+        let slice = fired.0 / SLICE_NS;
+        let [before, after] =
+            [slice, slice + 1].map(|slice| object.pose(SimTime(slice * SLICE_NS)));
+        let pose = before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64);
+        // The hit does not say which part of the body it is on, so that the ray is cast again.
+        let pulse = in_body(pulse, &pose, pulse.max_range_m);
+        let on_body = finishes::first_hit(object.caster.as_ref(), pulse);
+        let normal = object.caster.finishes()?.normal(&pulse, &on_body, fired)?;
+        Some(pose.direction(normal))
     }
 }
 

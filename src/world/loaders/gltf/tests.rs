@@ -280,3 +280,47 @@ fn damaged_files_do_not_panic() {
         let _ = parse(&bytes, Path::new("s.glb"), &files);
     }
 }
+
+/// The triangle with one material.
+fn with_material(material: &str) -> Scene {
+    let mesh = r#""meshes": [{ "primitives": [
+        { "attributes": { "POSITION": 0, "TEXCOORD_0": 1 }, "indices": 2, "material": 0 } ] }]"#;
+    load(&format!(r#"{{ {mesh}, "materials": [{material}] }}"#)).unwrap()
+}
+
+#[test]
+fn parameters_and_names_say_how_a_surface_shines() {
+    let look = |material: &str| {
+        let scene = with_material(material);
+        (scene.materials[0].reflectance, scene.materials[0].finish)
+    };
+    let red = r#""baseColorFactor": [0.6, 0, 0, 1]"#;
+    assert_eq!(look(&format!(r#"{{ "pbrMetallicRoughness": {{ {red} }} }}"#)), (0.6, Finish::Matt));
+    let (reflectance, finish) = look(&format!(
+        r#"{{ "pbrMetallicRoughness": {{ {red}, "metallicFactor": 0, "roughnessFactor": 0.5 }} }}"#
+    ));
+    assert_eq!(reflectance, 0.6);
+    assert!(matches!(finish, Finish::Glossy { exponent: 7.5, .. }), "{finish:?}");
+    let glass = r#"{ "extensions": {
+        "KHR_materials_transmission": { "transmissionFactor": 1 },
+        "KHR_materials_ior": { "ior": 1.6 },
+        "KHR_materials_volume": { "thicknessFactor": 0.01 } },
+        "pbrMetallicRoughness": { "roughnessFactor": 0, "metallicFactor": 0 } }"#;
+    assert_eq!(look(glass), (0.0, Finish::Glass { index: 1.6, clear: 1.0, faces: 1 }));
+    // A window that is blended in, as programs without transmission have it.
+    let blended = r#"{ "name": "Window", "alphaMode": "BLEND",
+        "pbrMetallicRoughness": { "baseColorFactor": [0.6, 0.6, 0.7, 0.2] } }"#;
+    assert_eq!(look(blended), (materials::DIRT, materials::PANE));
+    let sign =
+        r#"{ "name": "stop sign", "pbrMetallicRoughness": { "baseColorFactor": [0.6, 0, 0, 1] } }"#;
+    assert_eq!(look(sign), (0.6, Finish::Retro { gain: 785.0 }));
+}
+
+#[test]
+fn impossible_parameters_are_taken_as_the_nearest() {
+    let material = with_material(
+        r#"{ "extensions": { "KHR_materials_ior": { "ior": 0.5 } },
+            "pbrMetallicRoughness": { "metallicFactor": 7, "roughnessFactor": -1 } }"#,
+    );
+    assert_eq!(material.materials[0].finish, Finish::Mirror { share: 1.0 });
+}

@@ -18,7 +18,7 @@ use library::{BuiltScene, NOTHING, RayHits, StopsRay, embree};
 pub use library::{EmbreeError, LIBRARY_VARIABLE, Version};
 
 use super::surface::texture_coordinates;
-use super::{Hit, Pulse, RayCaster, Stencil};
+use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::{Instance, MaterialId, Scene};
 
 /// How many rays one call of Embree traces.
@@ -172,6 +172,10 @@ impl RayCaster for EmbreeCaster {
                 });
             }
         }
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        finishes::of(&self.built.scene)
     }
 }
 

@@ -1,0 +1,181 @@
+//! Surfaces that do more than scatter light diffusely: from the hits of rays to all places from which
+//! light comes back.
+//!
+//! A ray that meets glass goes on behind it, and its energy is that of two passages. A ray that meets a
+//! mirror, glass or water goes on in the mirrored direction; light that comes back the same way seems to
+//! come from straight on, so that its place is as far as the whole path: a mirror image. One reflection
+//! of a path is followed, and up to [`MAX_PASSAGES`] panes. Light that goes out by the mirror and returns
+//! by the direct way, or the other way round, comes from outside the receiver's field of view and is left
+//! out.
+
+mod optics;
+
+use glam::DVec3;
+
+pub use optics::wet_reflectance;
+
+use crate::time::SimTime;
+use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
+
+/// The largest number of surfaces behind which a ray is followed. Through a room with double glazing on
+/// both sides it passes four.
+const MAX_PASSAGES: usize = 8;
+/// Light is followed while this share of it can return. Twice mirrored by a window, a retro-reflector is
+/// still seen.
+const LEAST_ENERGY: f32 = 1e-5;
+/// A ray goes on at this distance from the surface that it met, so that it does not meet it again, metres
+/// and share of the range. The second is twice the error of a hit.
+const CLEARANCE_M: f64 = 1e-4;
+const CLEARANCE: f64 = 4e-6;
+
+/// A place from which light of a ray comes back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Glimpse {
+    /// Index of the ray in the hits of the call.
+    ray: u32,
+    /// Length of the light's path, one way, metres.
+    pub range_m: f32,
+    /// Strength of what comes back: the reflectance of a diffuse surface that would send as much if the
+    /// whole ray met it at normal incidence. Retro-reflectors exceed 1.
+    pub reflectance: f32,
+    /// Index of the instance, as [`Hit::instance`].
+    pub instance: u32,
+}
+
+/// The places from which the light of many pulses comes back; kept for its buffers.
+#[derive(Clone, Debug, Default)]
+pub struct Glimpses {
+    /// Sorted by ray.
+    seen: Vec<Glimpse>,
+    going: Vec<Going>,
+    pulses: Vec<Pulse>,
+    fired: Vec<SimTime>,
+    hits: Vec<Hit>,
+}
+
+/// Light on its way.
+#[derive(Clone, Copy, Debug)]
+struct Going {
+    ray: u32,
+    pulse: Pulse,
+    fired: SimTime,
+    /// Length of its path so far, metres.
+    path_m: f32,
+    /// Share of it that would return from here.
+    energy: f32,
+    is_mirrored: bool,
+}
+
+impl Glimpses {
+    /// Follows the light of `pulses`, fired at `fired`, whose rays have met `hits`.
+    pub fn follow(
+        &mut self,
+        caster: &dyn RayCaster,
+        finishes: &dyn Finishes,
+        stencil: &Stencil,
+        (pulses, fired): (&[Pulse], &[SimTime]),
+        hits: &[Hit],
+    ) {
+        self.seen.clear();
+        self.going.clear();
+        for (ray, hit) in hits.iter().enumerate() {
+            let pulse = ray / stencil.len();
+            let going = Going {
+                ray: ray as u32,
+                pulse: along(&pulses[pulse], stencil.offsets()[ray % stencil.len()]),
+                fired: fired[pulse],
+                path_m: 0.0,
+                energy: 1.0,
+                is_mirrored: false,
+            };
+            self.meet(finishes, &going, hit);
+        }
+        for _ in 0..MAX_PASSAGES {
+            if self.going.is_empty() {
+                break;
+            }
+            let going = std::mem::take(&mut self.going);
+            self.pulses.clear();
+            self.pulses.extend(going.iter().map(|going| going.pulse));
+            self.fired.clear();
+            self.fired.extend(going.iter().map(|going| going.fired));
+            let mut hits = std::mem::take(&mut self.hits);
+            // Old contents do not matter: casters write every hit.
+            hits.resize(going.len(), Hit::MISS);
+            caster.cast_at(&Stencil::single(), &self.pulses, &self.fired, &mut hits);
+            for (going, hit) in going.iter().zip(&hits) {
+                self.meet(finishes, going, hit);
+            }
+            self.hits = hits;
+        }
+        // Stable: from near to far along each path.
+        self.seen.sort_by_key(|glimpse| glimpse.ray);
+    }
+
+    /// Where light of the pulse at `index` comes back from; it has `rays` rays.
+    pub fn of_pulse(&self, index: usize, rays: usize) -> &[Glimpse] {
+        let before = |ray: usize| self.seen.partition_point(|g| (g.ray as usize) < ray);
+        &self.seen[before(index * rays)..before((index + 1) * rays)]
+    }
+
+    /// Notes what comes back from a hit and where the rest of the light goes.
+    fn meet(&mut self, finishes: &dyn Finishes, going: &Going, hit: &Hit) {
+        if hit.range_m == f32::INFINITY {
+            return;
+        }
+        let path_m = going.path_m + hit.range_m;
+        let mut see = |range_m: f32, reflectance: f32| {
+            if reflectance > 0.0 {
+                let reflectance = going.energy * reflectance;
+                let glimpse =
+                    Glimpse { ray: going.ray, range_m, reflectance, instance: hit.instance };
+                self.seen.push(glimpse);
+            }
+        };
+        let Some(material) = finishes.material(hit) else {
+            see(path_m, hit.reflectance * hit.cos_incidence);
+            return;
+        };
+        see(path_m, optics::returned(material, hit.reflectance, hit.cos_incidence));
+        let onward = optics::onward(material, hit.reflectance, hit.cos_incidence);
+        if let Some((deeper_m, reflectance)) = onward.from_below {
+            see(path_m + deeper_m, reflectance);
+        }
+        let mirrored = if going.is_mirrored { 0.0 } else { onward.mirrored };
+        let left = |share: f32| Some(going.energy * share * share).filter(|&e| e >= LEAST_ENERGY);
+        let (mirrored, passed) = (left(mirrored), left(onward.passed));
+        if mirrored.is_none() && passed.is_none() {
+            return;
+        }
+        let Some(normal) = finishes.normal(&going.pulse, hit, going.fired) else { return };
+        let pulse = &going.pulse;
+        let place = pulse.origin + pulse.direction * f64::from(hit.range_m);
+        let clearance = normal * (CLEARANCE_M + CLEARANCE * f64::from(path_m));
+        let max_range_m = pulse.max_range_m - hit.range_m;
+        let mut go = |origin: DVec3, direction: DVec3, energy: f32, is_mirrored: bool| {
+            let pulse = Pulse { origin, direction, max_range_m, ..*pulse };
+            self.going.push(Going { pulse, path_m, energy, is_mirrored, ..*going });
+        };
+        if let Some(energy) = passed {
+            go(place - clearance, pulse.direction, energy, going.is_mirrored);
+        }
+        if let Some(energy) = mirrored {
+            let direction = pulse.direction - 2.0 * pulse.direction.dot(normal) * normal;
+            go(place + clearance, direction, energy, true);
+        }
+    }
+}
+
+/// The ray of `pulse` at `offset`, as a pulse of its own.
+fn along(pulse: &Pulse, [u, v]: [f32; 2]) -> Pulse {
+    let aside = pulse.half_axis_u * f64::from(u) + pulse.half_axis_v * f64::from(v);
+    Pulse {
+        direction: (pulse.direction + aside).normalize(),
+        half_axis_u: DVec3::ZERO,
+        half_axis_v: DVec3::ZERO,
+        ..*pulse
+    }
+}
+
+#[cfg(test)]
+mod tests;

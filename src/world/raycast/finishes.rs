@@ -1,0 +1,46 @@
+//! What a hit alone does not tell of its surface. Hits stay small and casting them fast, because most
+//! scenes have nothing but matt surfaces.
+
+use glam::DVec3;
+
+use super::{Hit, Pulse, RayCaster};
+use crate::time::SimTime;
+use crate::world::scene::{Material, Scene};
+
+/// The surfaces of a scene some of which do more than scatter light diffusely; see
+/// [`RayCaster::finishes`].
+pub trait Finishes {
+    /// The material that a ray hit; `None` for one that is matt.
+    fn material(&self, hit: &Hit) -> Option<&Material>;
+
+    /// The unit normal of the surface that the ray along the middle of `pulse`, fired at `fired`, hit;
+    /// in World, and on the side that the ray came from. `None` if the surface has none.
+    fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
+}
+
+impl Finishes for Scene {
+    fn material(&self, hit: &Hit) -> Option<&Material> {
+        self.materials.get(hit.material as usize)
+    }
+
+    fn normal(&self, pulse: &Pulse, hit: &Hit, _fired: SimTime) -> Option<DVec3> {
+        let instance = self.instances.get(hit.instance as usize)?;
+        let [a, b, c] = self.meshes[instance.mesh as usize].corners(hit.triangle);
+        // Normals are transformed by the inverse transpose.
+        let world_from_normal = instance.world_from_mesh.matrix3.inverse().transpose();
+        let normal = (world_from_normal * (b - a).cross(c - a)).try_normalize()?;
+        Some(if normal.dot(pulse.direction) > 0.0 { -normal } else { normal })
+    }
+}
+
+/// The finishes of a scene, if it has any.
+pub(super) fn of(scene: &Scene) -> Option<&dyn Finishes> {
+    scene.has_finishes().then_some(scene as &dyn Finishes)
+}
+
+/// The first hit of the ray along the middle of `pulse`.
+pub(super) fn first_hit(caster: &dyn RayCaster, pulse: Pulse) -> Hit {
+    let mut hit = [Hit::MISS];
+    caster.cast(&super::Stencil::single(), &[pulse], &mut hit);
+    hit[0]
+}
