@@ -219,6 +219,11 @@ fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
     let SceneSource::RootStep(forest) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!((forest.trees, forest.tree_triangles, forest.plants), (163, 3_450_000, 10));
     assert_eq!(forest.seed, 7);
+    // Nor is its grass that of the meadow.
+    let sets = [set("world.scene=meadow-wall"), set("world.parameters.wire_spacing_m=0.3")];
+    let rig = Rig::default_rig(&sets, catalogue()).unwrap();
+    let SceneSource::MeadowWall(meadow) = rig.world.scene else { panic!("{:?}", rig.world) };
+    assert_eq!((meadow.seed, meadow.grass_blades, meadow.wire_spacing_m), (7, 60_000, 0.3));
     // A parameter that was set as well is checked as ever.
     let both = [set("world.scene=room"), set("world.parameters.trees=3")];
     let faults = Rig::default_rig(&both, catalogue()).map(drop).unwrap_err();

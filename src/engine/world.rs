@@ -160,6 +160,10 @@ fn scene_name(source: &SceneSource) -> String {
         SceneSource::Courtyard(_) => "courtyard".into(),
         SceneSource::Room(_) => "room".into(),
         SceneSource::RootStep(_) => "root-step".into(),
+        SceneSource::Rods(_) => "rods".into(),
+        SceneSource::MeadowWall(_) => "meadow-wall".into(),
+        SceneSource::GrassStand(_) => "grass-stand".into(),
+        SceneSource::Shrub(_) => "shrub".into(),
         SceneSource::File { path, .. } => path.display().to_string(),
     }
 }

@@ -141,11 +141,18 @@ impl Draft {
         let _ = writeln!(out, "\n[world]\n# A built-in scene, see `menura scenes`, or a file.");
         let _ = writeln!(out, "scene = {scene}");
         let (trajectory, follows) = match scenes::builtin(&self.scene) {
-            None => ("{ kind = \"still\", position_m = [0.0, 0.0, 0.0], yaw_deg = 0.0 }", false),
-            Some(scene) if scene.parameters.iter().any(|p| p.name == "size_m") => {
-                ("{ kind = \"circle\", radius_m = 5.0, speed_m_s = 1.0 }", false)
+            None => {
+                let still = "{ kind = \"still\", position_m = [0.0, 0.0, 0.0], yaw_deg = 0.0 }";
+                (still.to_owned(), false)
             }
-            Some(_) => ("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }", true),
+            Some(scene) => {
+                let (radius_m, speed_m_s) =
+                    (scene.lap_radius_m, if scene.is_flat { 1.0 } else { 2.0 });
+                let lap = format!(
+                    "{{ kind = \"circle\", radius_m = {radius_m:.1}, speed_m_s = {speed_m_s:.1} }}"
+                );
+                (lap, !scene.is_flat)
+            }
         };
         if let Some(scene) = scenes::builtin(&self.scene) {
             let _ = writeln!(out, "[world.parameters]");

@@ -12,8 +12,11 @@ pub mod placement;
 mod read;
 mod response_read;
 pub mod responses;
+mod scene_help;
+mod scene_read;
 pub mod scenes;
 pub mod schedule;
+mod thin_scenes;
 mod trajectory_read;
 mod wire_fault_read;
 mod world_read;
@@ -34,6 +37,9 @@ use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
 pub use read::spec;
+pub use thin_scenes::{
+    GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
+};
 
 /// A checked rig.
 #[derive(Clone, Debug)]
@@ -148,6 +154,14 @@ pub enum SceneSource {
     Room(RoomParameters),
     /// The paper's forest floor.
     RootStep(RootStepParameters),
+    /// Rows of rods before walls.
+    Rods(RodsParameters),
+    /// Grass and a fence before walls.
+    MeadowWall(MeadowWallParameters),
+    /// The paper's stand of cylinders.
+    GrassStand(GrassStandParameters),
+    /// A potted shrub.
+    Shrub(ShrubParameters),
     /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
     File {
         /// The file.

@@ -3,6 +3,12 @@
 //! Kept here, left of [`crate::world`], so that a rig is checked against the same numbers that
 //! `menura scenes` prints and the scenes are built with.
 
+pub use super::scene_help::ParameterHelp;
+
+use super::scene_help::LARGEST_WHOLE;
+use super::thin_scenes::{
+    GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
+};
 use crate::config::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
 
 /// A scene that needs no file.
@@ -14,39 +20,10 @@ pub struct BuiltinScene {
     pub summary: &'static str,
     /// What a rig may write in `world.parameters`.
     pub parameters: &'static [ParameterHelp],
-}
-
-/// One parameter of a built-in scene.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ParameterHelp {
-    /// The key.
-    pub name: &'static str,
-    /// Its default, as written in a rig, or in words.
-    pub default: &'static str,
-    /// Smallest allowed value (of each number, if it is a list).
-    pub min: f64,
-    /// Largest allowed value (of each number, if it is a list).
-    pub max: f64,
-    /// What it sets, with its unit.
-    pub meaning: &'static str,
-}
-
-/// The limit of what a TOML integer can hold, which is no limit worth telling.
-const LARGEST_WHOLE: f64 = i64::MAX as f64;
-
-impl ParameterHelp {
-    /// The limits in words, such as `0 to 2000`.
-    pub fn allowed(&self) -> String {
-        if self.max >= LARGEST_WHOLE {
-            return format!("{} or more", self.min);
-        }
-        format!("{} to {}", self.min, self.max)
-    }
-
-    /// Whether `value` lies within the limits; NaN does not.
-    pub fn allows(&self, value: f64) -> bool {
-        (self.min..=self.max).contains(&value)
-    }
+    /// A robot may circle the origin at this distance with the default parameters, metres.
+    pub lap_radius_m: f64,
+    /// Whether the ground is z = 0 everywhere.
+    pub is_flat: bool,
 }
 
 /// Every built-in scene, in the order `menura scenes` lists them.
@@ -57,12 +34,16 @@ pub const BUILTIN: &[BuiltinScene] = &[
                   al. 2018: for drivers and perception code that should meet grass, leaves and \
                   partial hits, and for load tests up to 191 million triangles.",
         parameters: CourtyardParameters::HELP,
+        lap_radius_m: 20.0,
+        is_flat: false,
     },
     BuiltinScene {
         name: "room",
         summary: "An empty box with known planes: for checking ranges and angles to the \
                   millimetre.",
         parameters: RoomParameters::HELP,
+        lap_radius_m: 5.0,
+        is_flat: true,
     },
     BuiltinScene {
         name: "root-step",
@@ -70,6 +51,42 @@ pub const BUILTIN: &[BuiltinScene] = &[
                   second scene of Goodin et al. 2018: 604 million triangles in 24,564 instances, \
                   one mesh of 22 million. Loads within 4 GB; make it smaller for other machines.",
         parameters: RootStepParameters::HELP,
+        lap_radius_m: 20.0,
+        is_flat: false,
+    },
+    BuiltinScene {
+        name: "rods",
+        summary: "A square of upright rods before walls, so that many beams meet a rod and the wall \
+                  behind it: for two returns of one pulse and for mixed pixels. One side of nine \
+                  rods is the test that Goodin et al. 2018 repeat with an LMS 291.",
+        parameters: RodsParameters::HELP,
+        lap_radius_m: 2.0,
+        is_flat: true,
+    },
+    BuiltinScene {
+        name: "meadow-wall",
+        summary: "Grass, and a fence of posts with a net of wires, before walls all around: for \
+                  drivers and perception code that should meet beams which thin things split.",
+        parameters: MeadowWallParameters::HELP,
+        lap_radius_m: 2.0,
+        is_flat: true,
+    },
+    BuiltinScene {
+        name: "grass-stand",
+        summary: "A stand of upright stems in random places on bare ground, east of the origin: the \
+                  stand of cylinders with which Goodin et al. 2018 test ranges in grass.",
+        parameters: GrassStandParameters::HELP,
+        lap_radius_m: 2.0,
+        is_flat: true,
+    },
+    BuiltinScene {
+        name: "shrub",
+        summary: "A potted shrub at the origin, of one stem and a hull of leaves, on bare ground: \
+                  for the spread of ranges in foliage that Durst et al. 2011 and Goodin et al. 2018 \
+                  show.",
+        parameters: ShrubParameters::HELP,
+        lap_radius_m: 8.0,
+        is_flat: true,
     },
 ];
 
@@ -257,7 +274,7 @@ mod tests {
                 ("root-step", "step_height_m") => vec![forest.step_height_m],
                 ("room", "size_m") => room.size_m.to_vec(),
                 ("room", "reflectance") => vec![room.reflectance],
-                other => panic!("{other:?} is not checked here"),
+                (scene, name) => crate::config::rig::thin_scenes::tests::used(scene, name),
             }
         };
         for scene in BUILTIN {

@@ -4,16 +4,22 @@ use super::parts::{dotted, extension_pattern, has_extension, seed_limit};
 
 use crate::config::rig::object_read::objects;
 use crate::config::rig::placement::{ScenePlacement, UpAxis};
-use crate::config::rig::scenes::{self, ParameterHelp};
-use crate::config::rig::{
-    CourtyardParameters, RoomParameters, RootStepParameters, SceneSource, WorldConfig,
-};
+use crate::config::rig::scene_read::{built_in, finish_parameters};
+use crate::config::rig::scenes::BUILTIN;
+use crate::config::rig::{SceneSource, WorldConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
 /// Scenes that are part of the program.
-const BUILT_IN: [&str; 3] =
-    [scenes::BUILTIN[0].name, scenes::BUILTIN[1].name, scenes::BUILTIN[2].name];
+const BUILT_IN: [&str; BUILTIN.len()] = {
+    let mut names = [""; BUILTIN.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = BUILTIN[index].name;
+        index += 1;
+    }
+    names
+};
 
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
@@ -35,11 +41,10 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     if BUILT_IN.contains(&scene.value.as_str()) {
         written.refuse(&scene);
     }
-    let source = match scene.value.as_str() {
-        "courtyard" => SceneSource::Courtyard(courtyard(&scene, &parameters, rig_seed)?),
-        "room" => SceneSource::Room(room(&scene, &parameters)?),
-        "root-step" => SceneSource::RootStep(root_step(&scene, &parameters, rig_seed)?),
-        _ => scene_file(&scene, &parameters, &written, rig_seed, &expected)?,
+    let source = if BUILT_IN.contains(&scene.value.as_str()) {
+        built_in(&scene, &parameters, rig_seed)?
+    } else {
+        scene_file(&scene, &parameters, &written, rig_seed, &expected)?
     };
     Some((WorldConfig { scene: source, objects: objects? }, scene.place))
 }
@@ -123,112 +128,4 @@ impl<'f> Placed<'f> {
             field.fault(place.fault(format!("`{key}` is for scene files"), label));
         }
     }
-}
-
-/// Refuses parameters the scene does not have. When `--set` chose the scene, those that the file
-/// has for another scene are left out instead: one key is enough to run a rig in another scene.
-fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
-    if scene.place.is_override() {
-        table.drop_unknown(|place| !place.is_override());
-    }
-    table.finish();
-}
-
-/// A parameter of a built-in scene, with what `menura scenes` prints of it.
-fn parameter<'f>(
-    table: &mut TableReader<'f>,
-    parameters: &[ParameterHelp],
-    name: &'static str,
-) -> Field<'f> {
-    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
-    let field = table.optional(name).meaning(help.meaning);
-    if let Ok(default) = serde_json::from_str::<serde_json::Value>(help.default) {
-        field.defaults_to(default);
-    }
-    field
-}
-
-/// The limit that `menura scenes` prints for a parameter.
-fn parameter_limit(parameters: &[ParameterHelp], name: &str, unit: &'static str) -> Limit<f64> {
-    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
-    Limit::new(help.min..=help.max, unit, "the scene, see `menura scenes`")
-}
-
-/// The same for whole numbers.
-fn whole_limit(parameters: &[ParameterHelp], name: &str, unit: &'static str) -> Limit<i128> {
-    let help = parameters.iter().find(|help| help.name == name).expect("a listed parameter");
-    let range = help.min as i128..=help.max as i128;
-    Limit::new(range, unit, "the scene, see `menura scenes`")
-}
-
-fn courtyard(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<CourtyardParameters> {
-    let mut all = CourtyardParameters { seed: rig_seed, ..CourtyardParameters::default() };
-    if parameters.is_written() {
-        let help = CourtyardParameters::HELP;
-        let mut table = parameters.table("the parameters of the courtyard")?;
-        let seed = parameter(&mut table, help, "seed").integer(&seed_limit());
-        let blades = whole_limit(help, "grass_blades", "blades");
-        let grass_blades = parameter(&mut table, help, "grass_blades").integer(&blades);
-        let trees =
-            parameter(&mut table, help, "trees").integer(&whole_limit(help, "trees", "trees"));
-        let triangles = whole_limit(help, "tree_triangles", "triangles");
-        let tree_triangles = parameter(&mut table, help, "tree_triangles").integer(&triangles);
-        let relief = parameter_limit(help, "ground_relief_m", "m");
-        let ground_relief_m = parameter(&mut table, help, "ground_relief_m").number(&relief);
-        finish_parameters(table, scene);
-        all.seed = seed.unwrap_or(all.seed);
-        all.grass_blades = grass_blades.unwrap_or(all.grass_blades);
-        all.trees = trees.unwrap_or(all.trees);
-        all.tree_triangles = tree_triangles.unwrap_or(all.tree_triangles);
-        all.ground_relief_m = ground_relief_m.unwrap_or(all.ground_relief_m);
-    }
-    Some(all)
-}
-
-fn room(scene: &Text, parameters: &Field<'_>) -> Option<RoomParameters> {
-    let mut all = RoomParameters::default();
-    if parameters.is_written() {
-        let help = RoomParameters::HELP;
-        let mut table = parameters.table("the parameters of the room")?;
-        let size = parameter_limit(help, "size_m", "m");
-        let size_m = parameter(&mut table, help, "size_m").numbers::<3>(&size);
-        let share = parameter_limit(help, "reflectance", "");
-        let reflectance = parameter(&mut table, help, "reflectance").number(&share);
-        finish_parameters(table, scene);
-        all.size_m = size_m.unwrap_or(all.size_m);
-        all.reflectance = reflectance.unwrap_or(all.reflectance);
-    }
-    Some(all)
-}
-
-fn root_step(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<RootStepParameters> {
-    let mut all = RootStepParameters { seed: rig_seed, ..RootStepParameters::default() };
-    if parameters.is_written() {
-        let help = RootStepParameters::HELP;
-        let mut table = parameters.table("the parameters of the forest floor")?;
-        if scene.place.is_override() {
-            // What the file says of trees is meant for its own scene.
-            table.drop_unknown(|place| !place.is_override());
-        }
-        let seed = parameter(&mut table, help, "seed").integer(&seed_limit());
-        let mut whole =
-            |name, unit| parameter(&mut table, help, name).integer(&whole_limit(help, name, unit));
-        let ground_triangles = whole("ground_triangles", "triangles");
-        let trees = whole("trees", "trees");
-        let tree_triangles = whole("tree_triangles", "triangles");
-        let plants = whole("plants", "plants");
-        let mut metres =
-            |name| parameter(&mut table, help, name).number(&parameter_limit(help, name, "m"));
-        let ground_relief_m = metres("ground_relief_m");
-        let step_height_m = metres("step_height_m");
-        table.finish();
-        all.seed = seed.unwrap_or(all.seed);
-        all.ground_triangles = ground_triangles.unwrap_or(all.ground_triangles);
-        all.trees = trees.unwrap_or(all.trees);
-        all.tree_triangles = tree_triangles.unwrap_or(all.tree_triangles);
-        all.plants = plants.unwrap_or(all.plants);
-        all.ground_relief_m = ground_relief_m.unwrap_or(all.ground_relief_m);
-        all.step_height_m = step_height_m.unwrap_or(all.step_height_m);
-    }
-    Some(all)
 }

@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::{DAffine3, DVec3};
 
+use super::solids::loft;
 use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
@@ -41,28 +42,12 @@ struct Body {
 }
 
 impl Body {
-    /// The surface between two convex rings with the same number of points, closed at both ends.
-    fn loft(&mut self, low: &[DVec3], high: &[DVec3]) {
-        let base = self.mesh.positions.len() as u32;
-        let count = low.len() as u32;
-        self.mesh.positions.extend(low.iter().chain(high).map(|p| p.as_vec3().to_array()));
-        for k in 0..count {
-            let (a, b) = (base + k, base + (k + 1) % count);
-            self.mesh.triangles.extend([[a, b, b + count], [a, b + count, a + count]]);
-        }
-        for k in 1..count - 1 {
-            self.mesh.triangles.push([base, base + k + 1, base + k]);
-            let top = base + count;
-            self.mesh.triangles.push([top, top + k, top + k + 1]);
-        }
-    }
-
     fn block(&mut self, low: [f64; 3], high: [f64; 3]) {
         let ring = |z: f64| {
             [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
                 .map(|[x, y]| DVec3::new(x, y, z))
         };
-        self.loft(&ring(low[2]), &ring(high[2]));
+        loft(&mut self.mesh, &ring(low[2]), &ring(high[2]));
     }
 
     /// A round column; it leans if `head` is not above `foot`.
@@ -75,7 +60,7 @@ impl Body {
                 })
                 .collect()
         };
-        self.loft(&ring(foot), &ring(head));
+        loft(&mut self.mesh, &ring(foot), &ring(head));
     }
 
     /// `slenderness` is length over height, so that wheels come out round.
@@ -86,9 +71,9 @@ impl Body {
         };
         let hull =
             [[-0.49, 0.15], [0.49, 0.15], [0.5, 0.40], [0.47, 0.52], [0.2, 0.60], [-0.5, 0.62]];
-        self.loft(&side(&hull, -0.5), &side(&hull, 0.5));
+        loft(&mut self.mesh, &side(&hull, -0.5), &side(&hull, 0.5));
         let cabin = [[-0.42, 0.6], [0.22, 0.58], [0.05, 1.0], [-0.32, 1.0]];
-        self.loft(&side(&cabin, -0.43), &side(&cabin, 0.43));
+        loft(&mut self.mesh, &side(&cabin, -0.43), &side(&cabin, 0.43));
         let radius = 0.21;
         for x in [-0.31, 0.31] {
             for [inner, outer] in [[-0.36, -0.499], [0.36, 0.499]] {
@@ -100,7 +85,7 @@ impl Body {
                         })
                         .collect()
                 };
-                self.loft(&ring(inner), &ring(outer));
+                loft(&mut self.mesh, &ring(inner), &ring(outer));
             }
         }
     }

@@ -2,12 +2,17 @@
 
 pub mod bodies;
 pub mod courtyard;
+pub(crate) mod grass_stand;
+pub mod meadow_wall;
+pub mod rods;
 pub mod room;
 pub(crate) mod root_step;
+pub(crate) mod shrub;
 
 mod grass;
 mod heights;
 mod planting;
+mod solids;
 mod tree;
 
 pub use crate::config::rig::scenes::{BUILTIN, BuiltinScene, ParameterHelp};

@@ -68,6 +68,10 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
         SceneSource::Courtyard(parameters) => Ok(builtin::courtyard::build(parameters)),
         SceneSource::Room(parameters) => Ok(builtin::room::build(parameters)),
         SceneSource::RootStep(parameters) => Ok(builtin::root_step::build(parameters)),
+        SceneSource::Rods(parameters) => Ok(builtin::rods::build(parameters)),
+        SceneSource::MeadowWall(parameters) => Ok(builtin::meadow_wall::build(parameters)),
+        SceneSource::GrassStand(parameters) => Ok(builtin::grass_stand::build(parameters)),
+        SceneSource::Shrub(parameters) => Ok(builtin::shrub::build(parameters)),
         SceneSource::File { path, seed, placement } => {
             place(load_file(path, *seed, &Disk)?, &placement.world_from_loaded(path), path)
         }

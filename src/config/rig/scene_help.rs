@@ -1,0 +1,34 @@
+//! What is said of a parameter of a built-in scene.
+
+/// One parameter of a built-in scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterHelp {
+    /// The key.
+    pub name: &'static str,
+    /// Its default, as written in a rig, or in words.
+    pub default: &'static str,
+    /// Smallest allowed value (of each number, if it is a list).
+    pub min: f64,
+    /// Largest allowed value (of each number, if it is a list).
+    pub max: f64,
+    /// What it sets, with its unit.
+    pub meaning: &'static str,
+}
+
+/// The limit of what a TOML integer can hold, which is no limit worth telling.
+pub(super) const LARGEST_WHOLE: f64 = i64::MAX as f64;
+
+impl ParameterHelp {
+    /// The limits in words, such as `0 to 2000`.
+    pub fn allowed(&self) -> String {
+        if self.max >= LARGEST_WHOLE {
+            return format!("{} or more", self.min);
+        }
+        format!("{} to {}", self.min, self.max)
+    }
+
+    /// Whether `value` lies within the limits; NaN does not.
+    pub fn allows(&self, value: f64) -> bool {
+        (self.min..=self.max).contains(&value)
+    }
+}

@@ -1,0 +1,149 @@
+//! Plain solids and planes of which scenes are built.
+
+use std::f64::consts::TAU;
+
+use glam::{DVec2, DVec3};
+
+use crate::world::scene::{MaterialId, Mesh};
+
+/// Sides of the prisms that stand for rods, posts, stems and pots.
+pub(super) const ROUND_SIDES: u32 = 16;
+
+/// Adds the surface between two convex rings with the same number of points, counter-clockwise as
+/// seen from the high ring's side, closed at both ends. Triangles get no material.
+pub(super) fn loft(mesh: &mut Mesh, low: &[DVec3], high: &[DVec3]) {
+    let base = mesh.positions.len() as u32;
+    let count = low.len() as u32;
+    mesh.positions.extend(low.iter().chain(high).map(|p| p.as_vec3().to_array()));
+    for k in 0..count {
+        let (a, b) = (base + k, base + (k + 1) % count);
+        mesh.triangles.extend([[a, b, b + count], [a, b + count, a + count]]);
+    }
+    for k in 1..count - 1 {
+        mesh.triangles.push([base, base + k + 1, base + k]);
+        let top = base + count;
+        mesh.triangles.push([top, top + k, top + k + 1]);
+    }
+}
+
+/// A regular prism that stands for a cylinder: its edges lie on the cylinder, the first one in the
+/// direction of x; from z = 0 up along z.
+pub(super) fn prism(
+    name: &str,
+    sides: u32,
+    diameter_m: f64,
+    length_m: f64,
+    material: MaterialId,
+) -> Mesh {
+    let mut mesh = Mesh { name: name.into(), ..Mesh::default() };
+    let ring = |z: f64| -> Vec<DVec3> {
+        (0..sides)
+            .map(|k| {
+                let (sin, cos) = libm::sincos(f64::from(k) / f64::from(sides) * TAU);
+                DVec3::new(diameter_m / 2.0 * cos, diameter_m / 2.0 * sin, z)
+            })
+            .collect()
+    };
+    loft(&mut mesh, &ring(0.0), &ring(length_m));
+    mesh.triangle_materials = vec![material; mesh.triangles.len()];
+    mesh
+}
+
+/// The floor z = 0 within `half_m` of the origin along x and y; it faces up.
+pub(super) fn floor(half_m: f64, material: MaterialId) -> Mesh {
+    let mut mesh = Mesh { name: "floor".into(), ..Mesh::default() };
+    let h = half_m;
+    add_quad(&mut mesh, [[-h, -h], [h, -h], [h, h], [-h, h]].map(|[x, y]| DVec3::new(x, y, 0.0)));
+    mesh.triangle_materials = vec![material; 2];
+    mesh
+}
+
+/// The first `sides` walls of a square around the origin, from the east counter-clockwise, each
+/// `distance_m` away, `width_m` wide and `height_m` high; they face the origin.
+pub(super) fn walls(
+    sides: u32,
+    distance_m: f64,
+    width_m: f64,
+    height_m: f64,
+    material: MaterialId,
+) -> Mesh {
+    let mut mesh = Mesh { name: "walls".into(), ..Mesh::default() };
+    for side in 0..sides {
+        let corner = |across: f64, z: f64| on_side(side, distance_m, across).extend(z);
+        let half = width_m / 2.0;
+        add_quad(
+            &mut mesh,
+            [
+                corner(half, 0.0),
+                corner(-half, 0.0),
+                corner(-half, height_m),
+                corner(half, height_m),
+            ],
+        );
+    }
+    mesh.triangle_materials = vec![material; mesh.triangles.len()];
+    mesh
+}
+
+/// The place `out_m` from the origin and `across_m` to the left of its middle on a side of a square:
+/// 0 is the east, the others follow counter-clockwise. World x and y.
+pub(super) fn on_side(side: u32, out_m: f64, across_m: f64) -> DVec2 {
+    let [x, y] = match side % 4 {
+        0 => [out_m, across_m],
+        1 => [-across_m, out_m],
+        2 => [-out_m, -across_m],
+        _ => [across_m, -out_m],
+    };
+    DVec2::new(x, y)
+}
+
+/// Adds a quadrangle, counter-clockwise as seen from its front. Triangles get no material.
+fn add_quad(mesh: &mut Mesh, corners: [DVec3; 4]) {
+    let base = mesh.positions.len() as u32;
+    mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
+    mesh.triangles.extend([[base, base + 1, base + 2], [base, base + 2, base + 3]]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six times the volume that a closed mesh encloses; positive if it faces outward.
+    fn six_volumes(mesh: &Mesh) -> f64 {
+        let corners = (0..mesh.triangles.len() as u32).map(|index| mesh.corners(index));
+        corners.map(|[a, b, c]| a.dot(b.cross(c))).sum()
+    }
+
+    #[test]
+    fn a_prism_is_closed_faces_outward_and_has_its_edges_on_the_cylinder() {
+        let mesh = prism("rod", 16, 0.04, 3.0, 2);
+        assert_eq!(mesh.triangles.len(), 32 + 28);
+        assert_eq!(mesh.triangle_materials, vec![2; 60]);
+        for &[x, y, z] in &mesh.positions {
+            assert!((libm::hypotf(x, y) - 0.02).abs() < 1e-8 && (z == 0.0 || z == 3.0));
+        }
+        assert_eq!((mesh.positions[0][0], mesh.positions[0][1]), (0.02, 0.0));
+        // The area of a regular polygon of 16 sides.
+        let area = 8.0 * 0.02 * 0.02 * libm::sin(TAU / 16.0);
+        assert!((six_volumes(&mesh) / 6.0 - area * 3.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn walls_and_floor_face_the_middle() {
+        for sides in 1..=4 {
+            let mesh = walls(sides, 5.0, 4.0, 2.0, 0);
+            assert_eq!(mesh.triangles.len() as u32, 2 * sides);
+            for index in 0..mesh.triangles.len() as u32 {
+                let [a, b, c] = mesh.corners(index);
+                let normal = (b - a).cross(c - a);
+                assert_eq!(normal.length() / 2.0, 4.0, "half of 4 m by 2 m");
+                assert!(normal.dot(DVec3::Z - a) > 0.0);
+                let out = a.truncate().abs().max_element();
+                assert_eq!(out, 5.0);
+            }
+        }
+        let floor = floor(3.0, 0);
+        let [a, b, c] = floor.corners(0);
+        assert_eq!((b - a).cross(c - a), DVec3::Z * 36.0);
+    }
+}
