@@ -1,0 +1,436 @@
+//! One value of a file, to be read as something.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use super::diagnostic::{Diagnostic, Diagnostics, Place};
+use super::limit::{Limit, limit_note};
+use super::nearest::nearest;
+use super::spec::{KeySpec, Kind};
+use super::survey::Asked;
+use super::tree::{Faults, Node, Value};
+
+/// A string and where it was written.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The string.
+    pub value: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// One value to be read as something.
+#[derive(Clone, Debug)]
+pub struct Field<'f> {
+    pub(super) name: String,
+    pub(super) node: Option<Node>,
+    pub(super) example: Option<&'static str>,
+    pub(super) missing: Option<(Place, String)>,
+    pub(super) faults: &'f Faults,
+    pub(super) asked: Option<Asked<'f>>,
+}
+
+impl<'f> Field<'f> {
+    pub(super) fn surveyed(
+        asked: Asked<'f>,
+        name: &str,
+        place: &Place,
+        faults: &'f Faults,
+    ) -> Self {
+        // It is written, whatever it is.
+        let node = Node { value: Value::Boolean(true), place: place.clone() };
+        let (name, node) = (name.to_owned(), Some(node));
+        Self { name, node, example: None, missing: None, faults, asked: Some(asked) }
+    }
+
+    /// What the value sets, for those who describe the format.
+    #[must_use]
+    pub fn meaning(self, meaning: &str) -> Self {
+        if let Some(asked) = &self.asked {
+            asked.means(meaning);
+        }
+        self
+    }
+
+    /// How to write a table that stands here, for when it is missing.
+    #[must_use]
+    pub fn such_as(mut self, example: &'static str) -> Self {
+        self.example = Some(example);
+        self
+    }
+
+    /// Whether the key was written.
+    pub fn is_written(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Where the value stands, if it was written.
+    pub fn place(&self) -> Option<Place> {
+        self.node.as_ref().map(|node| node.place.clone())
+    }
+
+    /// A finite number within `limit`; whole ones count.
+    pub fn number(&self, limit: &Limit<f64>) -> Option<f64> {
+        if let Some(asked) = &self.asked {
+            return Some(asked.number(limit));
+        }
+        let expected = format!("a number, {}", limit.allowed());
+        let node = self.some(&expected, &limit.note())?;
+        let number = match node.value {
+            Value::Integer(i) => i as f64,
+            Value::Float(x) if x.is_finite() => x,
+            Value::Float(_) => {
+                return self.wrong_type(&node, "a finite number", &expected, &limit.note());
+            }
+            _ => return self.wrong_type(&node, "a number", &expected, &limit.note()),
+        };
+        self.within(&node, number, limit)
+    }
+
+    /// A whole number within `limit`.
+    pub fn integer<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            return T::try_from(asked.integer(limit)).ok();
+        }
+        let expected = format!("a whole number, {}", limit.allowed());
+        let node = self.some(&expected, &limit.note())?;
+        let Value::Integer(number) = node.value else {
+            return self.wrong_type(&node, "a whole number", &expected, &limit.note());
+        };
+        T::try_from(self.within(&node, number, limit)?).ok()
+    }
+
+    /// As [`Field::integer`], for a number that should be one of `allowed`; the caller judges that.
+    pub fn integer_among<T: TryFrom<i128>>(
+        &self,
+        limit: &Limit<i128>,
+        allowed: &[i128],
+    ) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::OneOf(allowed.to_vec()));
+            return T::try_from(*allowed.first()?).ok();
+        }
+        self.integer(limit)
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self) -> Option<bool> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Boolean);
+            return Some(false);
+        }
+        let node = self.some("true or false", "")?;
+        match node.value {
+            Value::Boolean(b) => Some(b),
+            _ => self.wrong_type(&node, "true or false", "true or false, without quotes", ""),
+        }
+    }
+
+    /// A string; `expected` says what it should hold.
+    pub fn text(&self, expected: &str) -> Option<Text> {
+        self.text_like(expected, None)
+    }
+
+    /// A string; `expected` says what it should hold, and so does a regular expression to those who
+    /// describe the format. The caller judges it.
+    pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {
+        if let Some(asked) = &self.asked {
+            let pattern = pattern.map(str::to_owned);
+            asked.may_be(Kind::Text { expected: expected.to_owned(), pattern });
+            return self.sample("x");
+        }
+        let node = self.some(expected, "")?;
+        match node.value {
+            Value::String(value) => Some(Text { value, place: node.place }),
+            _ => self.wrong_type(&node, "a string", expected, ""),
+        }
+    }
+
+    /// One of a few words, or other text that `expected` and a regular expression describe; the
+    /// caller knows what each means. `example` is some other text.
+    pub fn word_or_text(
+        &self,
+        words: &[&str],
+        expected: &str,
+        pattern: &str,
+        example: &str,
+    ) -> Option<Text> {
+        if let Some(asked) = &self.asked {
+            let answer = asked.word_or_text(words, expected, pattern);
+            return self.sample(words.get(answer).copied().unwrap_or(example));
+        }
+        self.text(expected)
+    }
+
+    /// Some text of a value that is not known.
+    fn sample(&self, text: &str) -> Option<Text> {
+        self.place().map(|place| Text { value: text.to_owned(), place })
+    }
+
+    /// A number, or a word that stands for none; `origin` says who allows the word.
+    pub fn number_or_word(
+        &self,
+        limit: &Limit<f64>,
+        word: &str,
+        origin: &str,
+    ) -> Option<Option<f64>> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Words(vec![word.to_owned()]));
+            return Some(Some(asked.number(limit)));
+        }
+        let node = self.some(&format!("a number or \"{word}\""), "")?;
+        match node.value {
+            Value::String(_) => self.choice(&[(word, None)], &format!("{origin}; else a number")),
+            _ => self.number(limit).map(Some),
+        }
+    }
+
+    /// One of a few words; `origin` says who allows them.
+    pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
+        if let Some(asked) = &self.asked {
+            let answer = asked.word(words.iter().map(|(word, _)| *word));
+            return words.get(answer).map(|(_, value)| value.clone());
+        }
+        let list: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let expected = list.join(", ");
+        let note = limit_note(origin);
+        let node = self.some(&expected, &note)?;
+        let Value::String(written) = &node.value else {
+            return self.wrong_type(&node, "a string", &expected, &note);
+        };
+        let found = words.iter().find(|(word, _)| word == written);
+        if found.is_none() {
+            let near = nearest(written, words.iter().map(|(word, _)| *word));
+            let mut fault = node
+                .place
+                .fault(
+                    format!("`{}` cannot be \"{written}\"", self.name),
+                    format!("allowed: {expected}"),
+                )
+                .note(note);
+            if let Some(near) = near {
+                fault = fault.help(format!("did you mean \"{near}\"?"));
+            }
+            self.fault(fault);
+        }
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// Refuses a word that has another name today; whether it was written.
+    pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
+        let Some(node) = &self.node else { return false };
+        if !matches!(&node.value, Value::String(written) if written == old) {
+            return false;
+        }
+        let title = format!("\"{old}\" is now called \"{new}\"");
+        self.fault(node.place.fault(title, format!("write {} = \"{new}\"", self.name)));
+        true
+    }
+
+    /// A date with time and offset.
+    pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
+        let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Datetime { expected: expected.to_owned() });
+            return None;
+        }
+        let node = self.some(expected, "")?;
+        match node.value {
+            Value::Datetime(d) => Some((d, node.place)),
+            _ => self.wrong_type(&node, "a date and time", &format!("{expected}, no quotes"), ""),
+        }
+    }
+
+    /// `N` numbers, each within `limit`.
+    pub fn numbers<const N: usize>(&self, limit: &Limit<f64>) -> Option<[f64; N]> {
+        let expected = format!("{N} numbers, each {}", limit.allowed());
+        if self.asked.is_some() {
+            let (items, _) = self.array_of(N..=N, &expected)?;
+            let numbers: Option<Vec<f64>> = items.iter().map(|item| item.number(limit)).collect();
+            return numbers?.try_into().ok();
+        }
+        let (items, place) = self.items(&expected, &limit.note())?;
+        let count = items.len();
+        let numbers: Vec<_> = items.into_iter().map(|item| item.number(limit)).collect();
+        if count != N {
+            let title = format!("`{}` must have {N} numbers", self.name);
+            let text = format!("this has {count}; allowed: {expected}");
+            self.fault(place.fault(title, text).note(limit.note()));
+            return None;
+        }
+        let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+        numbers?.try_into().ok()
+    }
+
+    /// An array's items, each to be read on its own, and where the array stands.
+    pub fn array(&self, expected: &str) -> Option<(Vec<Field<'f>>, Place)> {
+        self.items(expected, "")
+    }
+
+    /// As [`Field::array`], of no more items than `count`; `origin` says who sets that limit. Nothing is
+    /// read of an array that is longer.
+    pub fn array_up_to(
+        &self,
+        count: RangeInclusive<usize>,
+        origin: &str,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        if let Some(Node { value: Value::Array(items), place }) = &self.node
+            && items.len() > *count.end()
+        {
+            let title = format!("{} of [[{}]] are too many", items.len(), self.name);
+            let fault = place.fault(title, format!("allowed: at most {}", count.end()));
+            self.fault(fault.note(limit_note(origin)));
+            return None;
+        }
+        self.array_of(count, expected)
+    }
+
+    /// As [`Field::array`], for an array that should have so many items; the caller counts them.
+    pub fn array_of(
+        &self,
+        count: RangeInclusive<usize>,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        match &self.asked {
+            Some(asked) => self.surveyed_items(asked, count, expected),
+            None => self.array(expected),
+        }
+    }
+
+    /// An array of strings; `expected` says of what.
+    pub fn strings(&self, expected: &str) -> Option<Vec<String>> {
+        let (items, _) = self.items(&format!("an array of strings, {expected}"), "")?;
+        let texts: Vec<_> = items.iter().map(|item| item.text(expected)).collect();
+        texts.into_iter().map(|text| text.map(|text| text.value)).collect()
+    }
+
+    /// A value that may be of several types.
+    pub fn any(&self, expected: &str) -> Option<Node> {
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Any { expected: expected.to_owned() });
+        }
+        self.some(expected, "")
+    }
+
+    /// What a file named by this value holds, or its faults; those without a place get this one.
+    pub(crate) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(faults) => {
+                self.faults.borrow_mut().append(faults.placed(&text.place, "named here"));
+                None
+            }
+        }
+    }
+
+    /// Called `name` in messages from here on.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        Self { name: name.to_string(), ..self.clone() }
+    }
+
+    /// Whether the value is a string.
+    pub fn is_text(&self) -> bool {
+        if let Some(asked) = &self.asked {
+            return asked.is_of_type("string");
+        }
+        matches!(self.node, Some(Node { value: Value::String(_), .. }))
+    }
+
+    /// Whether the value is an array.
+    pub fn is_array(&self) -> bool {
+        if let Some(asked) = &self.asked {
+            return asked.is_of_type("array");
+        }
+        matches!(self.node, Some(Node { value: Value::Array(_), .. }))
+    }
+
+    /// Tells a fault.
+    pub fn fault(&self, fault: Diagnostic) {
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// The value, or the fault that it is missing.
+    pub(super) fn some(&self, expected: &str, note: &str) -> Option<Node> {
+        if self.node.is_none()
+            && let Some((place, what)) = &self.missing
+        {
+            let label = format!("{what} needs `{}`: {expected}", self.name);
+            let fault = place.fault(format!("`{}` is missing", self.name), label).note(note);
+            self.fault(fault);
+        }
+        self.node.clone()
+    }
+
+    /// As few items as may be, but one.
+    fn surveyed_items(
+        &self,
+        asked: &Asked<'f>,
+        count: RangeInclusive<usize>,
+        expected: &str,
+    ) -> Option<(Vec<Field<'f>>, Place)> {
+        asked.may_be(Kind::Array {
+            expected: expected.to_owned(),
+            least: *count.start(),
+            most: Some(*count.end()).filter(|most| *most < usize::MAX),
+            item: Box::new(KeySpec::default()),
+        });
+        let place = self.place()?;
+        let name = |index| format!("{}[{index}]", self.name);
+        let item = |index| Field::surveyed(asked.item(), &name(index), &place, self.faults);
+        Some(((0..(*count.start()).max(1)).map(item).collect(), place.clone()))
+    }
+
+    fn items(&self, expected: &str, note: &str) -> Option<(Vec<Field<'f>>, Place)> {
+        if let Some(asked) = &self.asked {
+            return self.surveyed_items(asked, 0..=usize::MAX, expected);
+        }
+        let node = self.some(expected, note)?;
+        let Value::Array(items) = node.value else {
+            return self.wrong_type(&node, "an array", expected, note);
+        };
+        let field = |(index, item)| Field {
+            name: format!("{}[{index}]", self.name),
+            node: Some(item),
+            example: None,
+            missing: None,
+            faults: self.faults,
+            asked: None,
+        };
+        Some((items.into_iter().enumerate().map(field).collect(), node.place))
+    }
+
+    fn within<T: PartialOrd + Display>(
+        &self,
+        node: &Node,
+        number: T,
+        limit: &Limit<T>,
+    ) -> Option<T> {
+        if limit.range.contains(&number) {
+            return Some(number);
+        }
+        let fault = node
+            .place
+            .fault(
+                format!("`{}` is out of range", self.name),
+                format!("allowed: {}", limit.allowed()),
+            )
+            .note(limit.note());
+        self.fault(fault);
+        None
+    }
+
+    pub(super) fn wrong_type<T>(
+        &self,
+        node: &Node,
+        must: &str,
+        expected: &str,
+        note: &str,
+    ) -> Option<T> {
+        let label = format!("{}; allowed: {expected}", node.found());
+        let fault = node.place.fault(format!("`{}` must be {must}", self.name), label).note(note);
+        self.fault(fault);
+        None
+    }
+}

@@ -1,0 +1,136 @@
+//! A tree of TOML values that remembers where each was written.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::diagnostic::{Diagnostics, Place, SourceFile};
+
+/// Collects faults while a file is read.
+pub type Faults = RefCell<Diagnostics>;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where.
+    pub place: Place,
+}
+
+/// A TOML value.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// `"text"`
+    String(String),
+    /// `12`; wider than TOML's own so that every `u64` seed fits.
+    Integer(i128),
+    /// `1.5`
+    Float(f64),
+    /// `true`
+    Boolean(bool),
+    /// `2026-06-01T12:00:00Z`
+    Datetime(toml::value::Datetime),
+    /// `[1, 2]` or `[[table]]`
+    Array(Vec<Node>),
+    /// `{ a = 1 }` or `[table]`
+    Table(Vec<Entry>),
+}
+
+/// `key = value`
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_place: Place,
+    /// The value.
+    pub node: Node,
+}
+
+/// Parses a whole file; `None` when it is not TOML, told to `faults`.
+pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    let mut sink = faults.borrow_mut();
+    for error in &errors {
+        let place = Place::new(source, error.span().unwrap_or(0..0));
+        let mut lines = error.message().lines();
+        let first = lines.next().unwrap_or_default();
+        let rest = lines.collect::<Vec<_>>().join("; ");
+        sink.push(place.fault(format!("not valid TOML: {first}"), rest));
+    }
+    drop(sink);
+    if !errors.is_empty() {
+        return None;
+    }
+    let mut root = node(source, 0, &Spanned::new(0..0, DeValue::Table(table.into_inner())), faults);
+    // What a file lacks is told at its beginning.
+    root.place.span = 0..0;
+    Some(root)
+}
+
+/// Parses one value that stands at `offset` in `source` up to its end; `None` when it is not TOML.
+pub fn parse_value(source: &Arc<SourceFile>, offset: usize, faults: &Faults) -> Option<Node> {
+    let (value, errors) = DeValue::parse_recoverable(&source.text[offset..]);
+    errors.is_empty().then(|| node(source, offset, &value, faults))
+}
+
+fn node(
+    source: &Arc<SourceFile>,
+    offset: usize,
+    value: &Spanned<DeValue<'_>>,
+    faults: &Faults,
+) -> Node {
+    let place_of =
+        |span: std::ops::Range<usize>| Place::new(source, span.start + offset..span.end + offset);
+    let place = place_of(value.span());
+    let too_large = || {
+        let text = "whole numbers have at most 38 digits here";
+        faults.borrow_mut().push(place.fault("this number is too large", text));
+    };
+    let value = match value.get_ref() {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Integer(i) => {
+            Value::Integer(i128::from_str_radix(i.as_str(), i.radix()).unwrap_or_else(|_| {
+                too_large();
+                0
+            }))
+        }
+        // TOML's floats are Rust's, underscores already removed.
+        DeValue::Float(f) => Value::Float(f.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Datetime(d) => Value::Datetime(*d),
+        DeValue::Array(items) => {
+            Value::Array(items.iter().map(|item| node(source, offset, item, faults)).collect())
+        }
+        DeValue::Table(table) => Value::Table(
+            table
+                .iter()
+                .map(|(key, value)| Entry {
+                    key: key.get_ref().to_string(),
+                    key_place: place_of(key.span()),
+                    node: node(source, offset, value, faults),
+                })
+                .collect(),
+        ),
+    };
+    Node { value, place }
+}
+
+impl Node {
+    /// What a message calls it.
+    pub(super) fn found(&self) -> String {
+        match &self.value {
+            Value::String(_) => "this is a string".into(),
+            Value::Integer(_) => "this is a whole number".into(),
+            Value::Float(x) if !x.is_finite() => "this is not a finite number".into(),
+            Value::Float(_) => "this is a number with a fraction".into(),
+            Value::Boolean(_) => "this is a boolean".into(),
+            Value::Datetime(_) => "this is a date or time".into(),
+            Value::Array(_) => "this is an array".into(),
+            Value::Table(_) => "this is a table".into(),
+        }
+    }
+}
