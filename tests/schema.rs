@@ -1,12 +1,13 @@
 //! What `menura schema` prints is what the readers take, and what `menura new` writes they accept.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use menura::cli::schema;
 use menura::config::rig::{self, Rig};
-use menura::config::toml::spec::{KeySpec, Kind, TableSpec};
+use menura::config::toml::spec::{Discriminator, KeySpec, Kind, TableSpec};
 use menura::devices::family::catalogue;
 
 fn project() -> &'static Path {
@@ -104,6 +105,153 @@ fn the_schema_is_json_and_says_what_depends_on_the_profile() {
     for profile in catalogue().profiles() {
         let condition = format!("{{\"profile\":{{\"const\":\"{}\"}}}}", profile.name);
         assert!(text.contains(&condition), "{}", profile.name);
+    }
+}
+
+/// What is true of the keys of a table at once, given what it says; nothing of keys that it may not have.
+fn keys_of(table: &toml::Table, spec: &TableSpec) -> BTreeMap<String, Option<Vec<KeySpec>>> {
+    let mut keys: BTreeMap<_, _> =
+        spec.keys.iter().map(|key| (key.name.clone(), Some(vec![key.clone()]))).collect();
+    for variants in &spec.variants {
+        let Discriminator::WordOf(path) = &variants.by else {
+            panic!("of a profile: {variants:?}")
+        };
+        let mut steps = path.split('.');
+        let first = steps.next().and_then(|step| table.get(step));
+        let word = steps.fold(first, |value, step| value?.get(step));
+        let word = word.and_then(toml::Value::as_str);
+        let cases = variants.cases.iter().filter(|case| case.word.as_deref() == word);
+        if word.is_some() && cases.clone().next().is_none() {
+            // Of a word that is none of them nothing is true.
+            keys.entry(path.split('.').next().unwrap_or_default().to_owned()).insert_entry(None);
+        }
+        for (name, key) in cases.flat_map(|case| &case.keys) {
+            let known = keys.entry(name.clone()).or_insert_with(|| Some(Vec::new()));
+            match key {
+                Some(key) => known.iter_mut().for_each(|known| known.push(key.clone())),
+                None => *known = None,
+            }
+        }
+    }
+    keys
+}
+
+/// What of a table the schema does not allow.
+fn refused(table: &toml::Table, spec: &TableSpec, path: &str) -> Vec<String> {
+    let keys = keys_of(table, spec);
+    let mut faults = Vec::new();
+    for (name, value) in table {
+        match keys.get(name).and_then(Option::as_ref) {
+            Some(all) => {
+                // One that depends on others says nothing but what those have in common.
+                let full = all.iter().filter(|key| !key.depends);
+                faults.extend(
+                    full.flat_map(|key| refused_value(value, key, &format!("{path}{name}"))),
+                );
+            }
+            None => faults.push(format!("{path}{name} is unknown")),
+        }
+    }
+    for (name, all) in &keys {
+        let is_required = all.iter().flatten().any(|key| key.is_required);
+        if is_required && !table.contains_key(name) {
+            faults.push(format!("{path}{name} is missing"));
+        }
+    }
+    faults
+}
+
+fn refused_value(value: &toml::Value, key: &KeySpec, path: &str) -> Vec<String> {
+    let number = value.as_float().or(value.as_integer().map(|number| number as f64));
+    let within = |kind: &Kind| match (kind, value) {
+        (Kind::Table(spec), toml::Value::Table(table)) => refused(table, spec, &format!("{path}.")),
+        (Kind::Array { least, most, item, .. }, toml::Value::Array(items)) => {
+            let count = items.len();
+            let mut faults: Vec<_> =
+                items.iter().flat_map(|value| refused_value(value, item, path)).collect();
+            if count < *least || most.is_some_and(|most| count > most) {
+                faults.push(format!("{path} has {count} items"));
+            }
+            faults
+        }
+        _ => {
+            let fits = match kind {
+                Kind::Number(range) => {
+                    number.is_some_and(|x| (range.least..=range.most).contains(&x))
+                }
+                Kind::Integer(range) => value
+                    .as_integer()
+                    .is_some_and(|x| (range.least..=range.most).contains(&i128::from(x))),
+                Kind::OneOf(list) => value.as_integer().is_some_and(|x| list.contains(&x.into())),
+                Kind::Boolean => value.is_bool(),
+                Kind::Text { .. } => value.is_str(),
+                Kind::Words(words) => value.as_str().is_some_and(|x| words.iter().any(|w| w == x)),
+                Kind::Datetime { .. } => value.is_datetime(),
+                Kind::Any { .. } => true,
+                Kind::Array { .. } | Kind::Table(_) => false,
+            };
+            if fits { Vec::new() } else { vec![format!("{path} is {value}")] }
+        }
+    };
+    let mut all = key.kinds.iter().map(within);
+    let Some(first) = all.next() else { return vec![format!("nothing is known of {path}")] };
+    all.fold(first, |best, other| if other.len() < best.len() { other } else { best })
+}
+
+#[test]
+fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() {
+    let spec = catalogue().profile_spec();
+    for profile in catalogue().profiles() {
+        let table: toml::Table = profile.source.text.parse().unwrap();
+        let faults = refused(&table, &spec, "");
+        assert!(faults.is_empty(), "{}: {faults:#?}", profile.name);
+        // A profile is complete, so all that the schema says nothing of would be missed.
+        for name in table.keys() {
+            let mut without = table.clone();
+            without.remove(name);
+            let is_told = refused(&without, &spec, "").iter().any(|f| f.starts_with(&**name));
+            assert!(is_told, "{} without {name}", profile.name);
+        }
+    }
+    let schema: serde_json::Value = serde_json::from_str(&schema::profile_schema()).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    for family in catalogue().families() {
+        let condition = format!("{{\"driver\":{{\"const\":\"{}\"}}}}", family.key());
+        assert!(schema.to_string().contains(&condition), "{}", family.key());
+    }
+}
+
+/// Each is wrong for its product and right for another, or out of another key's sight.
+#[test]
+fn the_schema_of_profiles_goes_by_driver_generation_and_dialect() {
+    let spec = catalogue().profile_spec();
+    for (name, place, line, fault) in [
+        (
+            "velodyne-hdl64e-s1",
+            "packet",
+            "threshold_types = \"codes\"",
+            "threshold_types is unknown",
+        ),
+        ("velodyne-hdl64e-s2", "packet", "start_phase = 1", "packet.start_phase is unknown"),
+        ("velodyne-hdl64e-s2", "status", "form_packets = 1", "status.form_packets is unknown"),
+        ("velodyne-vlp16-3.0", "packet", "generation = \"s2\"", "packet.generation is unknown"),
+        ("garmin-18x-lvc", "settings", "messages = []", "settings.messages is unknown"),
+        ("wheeltec-n100", "", "answers = {}", "answers is unknown"),
+        ("sick-lms111", "scan", "mirror_hz = 75", "scan.mirror_hz is unknown"),
+        ("ublox-m8n", "settings", "mask_deg = 90", "settings.mask_deg is 90"),
+        ("velodyne-hdl64e-s1", "packet", "generation = \"s4\"", "packet is unknown"),
+        ("xsens-mti30", "answers", "period = 3", "answers.period is 3"),
+    ] {
+        let profile = catalogue().profile(name).unwrap();
+        let mut table: toml::Table = profile.source.text.parse().unwrap();
+        let (key, value) = line.parse::<toml::Table>().unwrap().into_iter().next().unwrap();
+        let within = match place {
+            "" => &mut table,
+            place => table[place].as_table_mut().unwrap(),
+        };
+        within.insert(key, value);
+        let faults = refused(&table, &spec, "");
+        assert!(faults.iter().any(|told| told.contains(fault)), "{name}, {line}: {faults:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `menura schema`: every key of a rig, for editors and for people.
+//! `menura schema`: every key of a rig, for editors and for people, and every key of a profile.
 
 mod json;
 mod markdown;
@@ -15,18 +15,30 @@ pub struct Cmd {
     /// Print a page for people instead of a JSON Schema
     #[arg(long)]
     markdown: bool,
+    /// Print the JSON Schema of firmware profiles
+    #[arg(long, conflicts_with = "markdown")]
+    profiles: bool,
 }
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        console::print(if self.markdown { page() } else { schema() })
+        console::print(match self {
+            Self { markdown: true, .. } => page(),
+            Self { profiles: true, .. } => profile_schema(),
+            Self { .. } => schema(),
+        })
     }
 }
 
 /// The JSON Schema of rigs, draft 7.
 pub fn schema() -> String {
-    json::schema(&rig::spec(catalogue()))
+    json::schema("Menura rig", "rig", &rig::spec(catalogue()))
+}
+
+/// The JSON Schema of firmware profiles, draft 7.
+pub fn profile_schema() -> String {
+    json::schema("Menura firmware profile", "profile", &catalogue().profile_spec())
 }
 
 /// The page of every key of a rig, `docs/RIG-KEYS.md`.
@@ -36,5 +48,5 @@ pub fn page() -> String {
 
 /// Keys without a sentence, and sentences without a key.
 pub fn sentence_faults() -> Vec<String> {
-    sentences::faults(&rig::spec(catalogue()))
+    sentences::faults(&[&rig::spec(catalogue()), &catalogue().profile_spec()])
 }

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""The JSON Schema that Menura prints, as other programs read it.
+"""The JSON Schemas that Menura prints, of rigs and of firmware profiles, as other programs read them.
 
 - PyPI's `jsonschema` accepts every good rig, those of `menura new` among them, and refuses every rig of
   tests/bad-rigs whose fault is one of keys, types, words or limits. EXCEPTIONS lists the other faults.
-- `taplo` (the linter behind the TOML extensions of editors) accepts the examples and refuses a wrong rig.
+- It accepts every firmware profile, and refuses each of them that lacks a key, has an unknown one or one of another
+  family, or a number beyond all limits, and every profile of tests/bad-rigs with such a fault.
+- `taplo` (the linter behind the TOML extensions of editors) accepts the examples and the profiles, and
+  refuses a wrong rig and a wrong profile.
 """
 
 import argparse
@@ -45,8 +48,14 @@ EXCEPTIONS = {
     "syntax-unclosed-string": NOT_TOML,
     "waypoints-few": BETWEEN_KEYS,
 }
+# As EXCEPTIONS, of profiles.
+PROFILE_EXCEPTIONS = {
+    "profile-timing-rate": BETWEEN_KEYS,
+    "profile-without-source": BETWEEN_KEYS,
+}
 # Its paths are given on the command line.
 INCOMPLETE = "meadow.toml"
+PROFILES = sorted(PROJECT.glob("firmware-profiles/*.toml"))
 EXAMPLES = sorted(path for path in PROJECT.glob("examples/*.toml") if path.name != INCOMPLETE)
 
 
@@ -102,8 +111,8 @@ def check_bad_rigs(validator):
     refused = 0
     for path in sorted((PROJECT / "tests/bad-rigs").glob("*.toml")):
         text = path.read_text()
-        if "\nsummary = " in text:
-            continue  # a profile
+        if is_profile(text):
+            continue
         try:
             faults = faults_of(validator, text)
         except tomllib.TOMLDecodeError:
@@ -127,40 +136,135 @@ def check_bad_rigs(validator):
     return fine
 
 
-def check_taplo(taplo, schema):
+def is_profile(text):
+    return "\nsummary = " in "\n" + text
+
+
+def places(value, path=()):
+    """Every table of a profile, with the way to it."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, inner in value.items():
+            yield from places(inner, (*path, key))
+
+
+def wrong_profiles(profile):
+    """Copies of a profile, each with one fault and what it is."""
+    for path, table in places(profile):
+        def changed(change, path=path):
+            copy = json.loads(json.dumps(of_toml(profile)))
+            inner = copy
+            for key in path:
+                inner = inner[key]
+            change(inner)
+            return copy
+
+        # Which systems have signals is free, and these tables may be left out.
+        where = ".".join(path)
+        yield f"{where} with an unknown key", changed(lambda inner: inner.update(colour=3))
+        for key, value in table.items():
+            is_free = where == "nmea.signals" or key in ("chrono", "imu") or where.startswith("settings.accuracy.errors")
+            if not is_free:
+                yield f"{where} without {key}", changed(lambda inner, key=key: inner.pop(key))
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield f"{where} with {key} = 1e30", changed(lambda inner, key=key: inner.update({key: 1e30}))
+                yield f"{where} with {key} as text", changed(lambda inner, key=key: inner.update({key: "much"}))
+            if isinstance(value, bool):
+                yield f"{where} with {key} = 1", changed(lambda inner, key=key: inner.update({key: 1}))
+
+
+def check_profiles(validator):
+    profiles = {path.name: path.read_text() for path in PROFILES}
+    wrong = 0
+    refused = 0
+    for name, text in profiles.items():
+        for fault in faults_of(validator, text)[:3]:
+            print(f"{name}: {'.'.join(map(str, fault.path))}: {fault.message[:300]}")
+            wrong += 1
+        for what, bad in wrong_profiles(tomllib.loads(text)):
+            if validator.is_valid(bad):
+                print(f"{name}, {what}: accepted")
+                wrong += 1
+            refused += 1
+    families = {}
+    for text in profiles.values():
+        profile = of_toml(tomllib.loads(text))
+        families.setdefault(profile["driver"], profile)
+    for driver in families:
+        for other, profile in families.items():
+            # All IMUs but their [answers] and messages are alike.
+            if other != driver and ("gyro" in profile) != ("gyro" in families[driver]):
+                refused += 1
+                if validator.is_valid({**profile, "driver": driver}):
+                    print(f"a profile of {other} is accepted as {driver}")
+                    wrong += 1
+    print(f"{len(profiles)} profiles of {len(families)} families, {refused} wrong ones, {wrong} faults")
+    return wrong == 0 and len(profiles) > 25 and len(families) > 8 and refused > 1000
+
+
+def check_bad_profiles(validator):
+    fine = True
+    refused = 0
+    for path in sorted((PROJECT / "tests/bad-rigs").glob("*.toml")):
+        text = path.read_text()
+        if not is_profile(text):
+            continue
+        faults = faults_of(validator, text)
+        is_exception = path.stem in PROFILE_EXCEPTIONS
+        if bool(faults) == is_exception:
+            print(f"{path.name}: {'refused, although it is listed' if faults else 'accepted'}")
+            fine = False
+        refused += bool(faults)
+    print(f"{refused} bad profiles refused, {len(PROFILE_EXCEPTIONS)} beyond a schema")
+    return fine and refused > 5
+
+
+def check_taplo(taplo, schema, good_files, wrong_text):
+    """Of a schema, good files and a text whose fault is the key `colour`."""
     def lint(*files):
         command = [taplo, "lint", "--no-auto-config", "--schema", schema.as_uri(), *files]
         return subprocess.run(command, capture_output=True, text=True)
 
-    good = lint(*map(str, EXAMPLES))
+    good = lint(*map(str, good_files))
     if good.returncode != 0:
         print(good.stderr)
     wrong = schema.with_name("wrong.toml")
-    text = (PROJECT / "examples/full-bench.toml").read_text()
-    wrong.write_text(text.replace("rate_hz = 100 }", "rate_hz = 100, colour = 3 }"))
+    wrong.write_text(wrong_text)
     bad = lint(str(wrong))
     if bad.returncode == 0 or "colour" not in bad.stderr:
-        print("taplo accepts an unknown setting", bad.stderr)
-    print("taplo reads the schema")
+        print("taplo accepts an unknown key", bad.stderr)
+    print(f"taplo reads {schema.name}")
     return good.returncode == 0 and bad.returncode != 0 and "colour" in bad.stderr
+
+
+def printed_schema(menura, path, *arguments):
+    """The schema that Menura prints, written to a file, and its validator."""
+    text = subprocess.run([menura, "schema", *arguments], check=True, capture_output=True, text=True).stdout
+    path.write_text(text)
+    schema = json.loads(text)
+    jsonschema.Draft7Validator.check_schema(schema)
+    return path, jsonschema.Draft7Validator(schema)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", required=True)
     menura = pathlib.Path(parser.parse_args().menura).resolve()
-    text = subprocess.run([menura, "schema"], check=True, capture_output=True, text=True).stdout
-    schema = json.loads(text)
-    jsonschema.Draft7Validator.check_schema(schema)
-    validator = jsonschema.Draft7Validator(schema)
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "rig.schema.json"
-        path.write_text(text)
+        rig_path, rigs = printed_schema(menura, pathlib.Path(folder) / "rig.schema.json")
+        profile_path, profiles = printed_schema(menura, pathlib.Path(folder) / "profile.schema.json", "--profiles")
         taplo = pathlib.Path(sys.executable).parent / "taplo"
+        bench = (PROJECT / "examples/full-bench.toml").read_text()
+        wrong_rig = bench.replace("rate_hz = 100 }", "rate_hz = 100, colour = 3 }")
+        phone = (PROJECT / "firmware-profiles/phone-imu.toml").read_text()
+        wrong_profile = phone.replace("[gyro]\n", "[gyro]\ncolour = 3\n")
         checks = [
-            check_good_rigs(validator, menura),
-            check_bad_rigs(validator),
-            check_taplo(taplo, path),
+            check_good_rigs(rigs, menura),
+            check_bad_rigs(rigs),
+            check_taplo(taplo, rig_path, EXAMPLES, wrong_rig),
+            check_profiles(profiles),
+            check_bad_profiles(profiles),
+            check_taplo(taplo, profile_path, PROFILES, wrong_profile),
         ]
     sys.exit(0 if all(checks) else 1)
 

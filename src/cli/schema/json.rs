@@ -14,13 +14,13 @@ use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, V
 /// Shorter parts are not worth a name of their own, bytes.
 const SHORTEST_SHARED: usize = 400;
 
-/// The schema of rigs, whose keys are `spec`.
-pub fn schema(spec: &TableSpec) -> String {
+/// The schema of files called `title`, whose keys are `spec`. `name` is that of parts that have none.
+pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     let mut whole = object(spec, "", &Sentences::new());
-    let definitions = Shared::take_from(&mut whole);
+    let definitions = Shared::take_from(&mut whole, name);
     let mut all = Map::new();
     all.insert("$schema".into(), "http://json-schema.org/draft-07/schema#".into());
-    all.insert("title".into(), "Menura rig".into());
+    all.insert("title".into(), title.into());
     all.extend(whole.as_object_mut().map(std::mem::take).unwrap_or_default());
     all.insert("definitions".into(), Json::Object(definitions));
     format!("{:#}\n", Json::Object(all))
@@ -35,11 +35,7 @@ fn object(spec: &TableSpec, path: &str, sentences: &Sentences) -> Json {
         .map(|key| (key.name.clone(), value(key, &joined(path, &key.name), sentences)))
         .collect();
     all.insert("properties".into(), properties.into());
-    let required: Vec<_> =
-        spec.keys.iter().filter(|key| key.is_required).map(|key| key.name.clone()).collect();
-    if !required.is_empty() {
-        all.insert("required".into(), required.into());
-    }
+    all.extend(required(spec));
     all.insert("additionalProperties".into(), false.into());
     let conditions: Vec<Json> =
         spec.variants.iter().flat_map(|of| conditions(of, spec, path, sentences)).collect();
@@ -47,6 +43,13 @@ fn object(spec: &TableSpec, path: &str, sentences: &Sentences) -> Json {
         all.insert("allOf".into(), conditions.into());
     }
     all.into()
+}
+
+/// The entry for keys that must be there, if there are any.
+fn required(spec: &TableSpec) -> Option<(String, Json)> {
+    let required: Vec<_> =
+        spec.keys.iter().filter(|key| key.is_required).map(|key| key.name.clone()).collect();
+    (!required.is_empty()).then(|| ("required".into(), required.into()))
 }
 
 fn conditions(
@@ -70,22 +73,36 @@ fn conditions(
                 (Discriminator::WordOf(key), Some(word)) if is_default(key, word) => {
                     json!({ "properties": { key: { "const": word } } })
                 }
-                (Discriminator::WordOf(key), Some(word)) => {
-                    json!({ "properties": { key: { "const": word } }, "required": [key] })
-                }
+                (Discriminator::WordOf(key), Some(word)) => holds(key, json!({ "const": word })),
                 (Discriminator::WordOf(key), None) => {
-                    let other = json!({ "type": "string", "not": { "enum": words } });
-                    json!({ "properties": { key: other }, "required": [key] })
+                    holds(key, json!({ "type": "string", "not": { "enum": words } }))
                 }
             };
             json!({ "if": is_so, "then": consequence(case, path, sentences) })
         })
         .collect();
+    if let Discriminator::WordOf(path) = &variants.by
+        && path.contains('.')
+    {
+        // The word lies in a table of which the schema says here what all cases have in common.
+        all.push(
+            path.rsplit('.').fold(
+                json!({ "enum": words }),
+                |value, key| json!({ "properties": { key: value } }),
+            ),
+        );
+    }
     if variants.by == Discriminator::WhichKey {
         let one: Vec<Json> = words.iter().map(|word| json!({ "required": [word] })).collect();
         all.push(json!({ "anyOf": one }));
     }
     all
+}
+
+/// That the key at a path is there, and what its value is.
+fn holds(path: &str, value: Json) -> Json {
+    path.rsplit('.')
+        .fold(value, |value, key| json!({ "properties": { key: value }, "required": [key] }))
 }
 
 fn consequence(case: &Case, path: &str, sentences: &Sentences) -> Json {
@@ -124,6 +141,7 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
                 .map(|key| (key.name.clone(), value(key, &joined(path, &key.name), sentences)))
                 .collect();
             all.insert("properties".into(), properties.into());
+            all.extend(required(table));
         }
         return all.into();
     }
@@ -240,10 +258,10 @@ struct Shared {
 
 impl Shared {
     /// Puts references in the place of all large parts that occur again.
-    fn take_from(whole: &mut Json) -> Map<String, Json> {
+    fn take_from(whole: &mut Json, name: &str) -> Map<String, Json> {
         let mut shared = Self::default();
         shared.count(whole);
-        shared.replace(whole, "rig", true);
+        shared.replace(whole, name, true);
         shared.definitions
     }
 

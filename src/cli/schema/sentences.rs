@@ -40,11 +40,11 @@ impl Sentences {
     }
 }
 
-/// Keys of `spec` without a sentence, and sentences without a key.
-pub fn faults(spec: &TableSpec) -> Vec<String> {
+/// Keys of `specs` without a sentence, and sentences without a key.
+pub fn faults(specs: &[&TableSpec]) -> Vec<String> {
     let sentences = Sentences::new();
     let mut missing = BTreeSet::new();
-    table(spec, "", &sentences, &mut missing);
+    specs.iter().for_each(|spec| table(spec, "", &sentences, &mut missing));
     let missing = missing.into_iter().map(|path| format!("no sentence says what `{path}` sets"));
     let used = sentences.used.borrow();
     let unused = sentences.by_path.keys().filter(|path| !used.contains(*path));

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::{DeviceFaultKind, FamilyReader, Profile, read};
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::config::toml::reader::nearest;
+use crate::config::toml::spec::TableSpec;
 
 // `EMBEDDED`: file name and text of each profile in `firmware-profiles/`, in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/embedded_profiles.rs"));
@@ -29,6 +30,11 @@ impl Catalogue {
     /// Every family.
     pub fn families(&self) -> &[&'static dyn FamilyReader] {
         &self.families
+    }
+
+    /// What a profile may say; its `driver` key decides.
+    pub fn profile_spec(&self) -> TableSpec {
+        read::spec(&self.families)
     }
 
     /// All faults that some device can have within, each once.

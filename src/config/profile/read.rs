@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::{FamilyReader, Profile};
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::config::toml::explore::explore;
 use crate::config::toml::reader::{Faults, TableReader, parse_toml};
+use crate::config::toml::spec::TableSpec;
 
 /// Where limits come from that no product sets.
 pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
@@ -27,6 +29,15 @@ pub fn parse(
     }
 }
 
+/// What a profile may say, as this reader asks for it.
+pub fn spec(families: &[&'static dyn FamilyReader]) -> TableSpec {
+    let source = SourceFile::new("", "", "");
+    explore(|survey| {
+        let faults = Faults::default();
+        profile(TableReader::surveyed(survey, &faults), &source, families);
+    })
+}
+
 fn profile(
     mut root: TableReader<'_>,
     source: &Arc<SourceFile>,
@@ -36,7 +47,7 @@ fn profile(
         families.iter().map(|family| (family.key(), *family)).collect();
     let file = &source.name;
     let summary = root.required("summary").text("one line for `menura profiles`");
-    let family = root.required("driver").choice(&words, PROFILES);
+    let family = root.required("driver").choice_of_kind(&words, PROFILES);
     let unsure = root.required("unsure").strings("what no two sources confirm");
     let sources = root.required("source").table("[source]").and_then(sources);
     // Without a known family the rest cannot be judged.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
-use super::survey::{Matter, Question, Survey};
+use super::survey::{Matter, Question, Reach, Survey};
 
 /// What `read` takes.
 pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
@@ -20,23 +20,27 @@ fn visit(
     answers: &BTreeMap<String, usize>,
     known: &BTreeSet<String>,
 ) -> TableSpec {
-    let survey = Survey::answering(answers.clone());
-    read(&survey);
-    let (mut first, mut questions) = survey.into_parts();
-    first.forget_unread();
+    let (first, mut questions) = reading(read, answers);
     questions.retain(|question| !known.contains(&question.id));
     let mut all = known.clone();
     all.extend(questions.iter().map(|question| question.id.clone()));
-    // What an open question changes is explored for each of its answers, so what lies in its table
-    // comes before it.
-    questions.sort_by_key(|question| (question.is_open(), Reverse(question.table.len())));
+    questions.iter_mut().for_each(|question| question.widen(read, answers, &first));
+    // What changes a table as a whole is explored for each answer, so what lies in that table comes
+    // before it.
+    questions.sort_by_key(|question| (question.reach, Reverse(question.table.len())));
+    let mut outer = known.clone();
+    let of_all = questions.iter().filter(|question| question.reach == Reach::All);
+    outer.extend(of_all.map(|question| question.id.clone()));
     let mut spec = first.clone();
     for question in &questions {
         let mut below = all.clone();
-        if question.is_open() {
-            below.retain(|id| !id.starts_with(&question.table) || *id == question.id);
+        let is_within = |id: &String| id.starts_with(&question.table) && *id != question.id;
+        match question.reach {
+            Reach::Keys => {}
+            Reach::Tables => below.retain(|id| !is_within(id) || outer.contains(id)),
+            Reach::All => below.retain(|id| !is_within(id)),
         }
-        let base = if question.is_open() { spec.clone() } else { first.clone() };
+        let base = if question.reach == Reach::Keys { first.clone() } else { spec.clone() };
         let tables = std::iter::once(base).chain((1..question.answers.len()).map(|answer| {
             let mut answers = answers.clone();
             answers.insert(question.id.clone(), answer);
@@ -57,9 +61,50 @@ fn visit(
     spec
 }
 
+/// One reading with these answers: what was read, and which questions it asked.
+fn reading(
+    read: &dyn Fn(&Survey),
+    answers: &BTreeMap<String, usize>,
+) -> (TableSpec, Vec<Question>) {
+    let survey = Survey::answering(answers.clone());
+    read(&survey);
+    let (mut found, questions) = survey.into_parts();
+    found.forget_unread();
+    (found, questions)
+}
+
 impl Question {
-    fn is_open(&self) -> bool {
-        self.matter == Matter::WordOrText
+    /// Moves a word up to the table that holds all that it changes; `first` is what was read with the
+    /// first answer. A word in an array stays: which item's would be meant?
+    fn widen(
+        &mut self,
+        read: &dyn Fn(&Survey),
+        answers: &BTreeMap<String, usize>,
+        first: &TableSpec,
+    ) {
+        if self.matter != Matter::Word || self.reach != Reach::Keys {
+            return;
+        }
+        let with = |answer| {
+            let mut answers = answers.clone();
+            answers.insert(self.id.clone(), answer);
+            reading(read, &answers).0
+        };
+        let others: Vec<TableSpec> = (1..self.answers.len()).map(with).collect();
+        let is_all_within =
+            |table: &str| others.iter().all(|other| other.without(table) == first.without(table));
+        let (mut table, mut key) = (self.table.clone(), self.key.clone());
+        while !is_all_within(&table) {
+            let (above, last) = table.rsplit_once('.').unwrap_or(("", &table));
+            if last.ends_with("[]") {
+                return;
+            }
+            key = format!("{last}.{key}");
+            table = above.to_owned();
+        }
+        if table != self.table {
+            (self.table, self.key, self.reach) = (table, key, Reach::Tables);
+        }
     }
 }
 
@@ -90,7 +135,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
     // A choice that only changes defaults, as that of a unit without errors, makes no variants.
     let same = |some: Option<&KeySpec>, other: Option<&KeySpec>| {
         let plain = |key: Option<&KeySpec>| key.cloned().map(KeySpec::without_defaults);
-        some == other || (!question.is_open() && plain(some) == plain(other))
+        some == other || (question.reach == Reach::Keys && plain(some) == plain(other))
     };
     let differs = |name: &String| {
         cases.windows(2).any(|pair| !same(pair[0].1.key(name), pair[1].1.key(name)))
@@ -135,6 +180,11 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
 
 /// What is true of a key in all cases.
 fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
+    if let [Some(first), others @ ..] = specs
+        && others.iter().all(|other| *other == Some(first))
+    {
+        return (*first).clone();
+    }
     let there: Vec<&KeySpec> = specs.iter().copied().flatten().collect();
     let mut all =
         KeySpec::new(name, specs.iter().all(|key| key.is_some_and(|key| key.is_required)));
@@ -150,7 +200,7 @@ fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
         }
         let keys = names.into_iter().map(|name| {
             let of_tables: Vec<_> = tables.iter().map(|table| table.key(name)).collect();
-            KeySpec { is_required: false, ..common(name, &of_tables) }
+            common(name, &of_tables)
         });
         all.kinds.push(Kind::Table(TableSpec { keys: keys.collect(), variants: Vec::new() }));
     }
@@ -213,6 +263,58 @@ mod tests {
             ]
         );
         assert!(!spec.key("speed").unwrap().depends);
+    }
+
+    /// A word in one table may decide about another, and what lies there depends on words of its own.
+    #[test]
+    fn what_a_word_changes_in_other_tables_is_told_where_both_are() {
+        let spec = spec_of(|mut root| {
+            let mut packet = root.required("packet").table("packet").unwrap();
+            let words = [("old", 0), ("new", 1)];
+            let generation = packet.required("generation").choice(&words, "");
+            let mut status = root.required("status").table("status").unwrap();
+            if generation == Some(0) {
+                let _ = status.required("form").boolean();
+                return;
+            }
+            let mut clock = root.required("clock").table("clock").unwrap();
+            if clock.required("source").choice(&[("own", false), ("gps", true)], "") == Some(true) {
+                let _ = clock.required("baud").number(&metres());
+            }
+        });
+        assert_eq!(spec.variants.len(), 1);
+        assert_eq!(spec.variants[0].by, Discriminator::WordOf("packet.generation".into()));
+        let [old, new] = &spec.variants[0].cases[..] else { panic!("{spec:?}") };
+        let of = |case: &Case, name: &str| -> Option<KeySpec> {
+            case.keys.iter().find(|(key, _)| key == name)?.1.clone()
+        };
+        assert!(of(old, "status").unwrap().table().unwrap().key("form").is_some());
+        assert!(of(new, "status").unwrap().table().unwrap().key("form").is_none());
+        assert!(of(old, "clock").is_none());
+        let clock = of(new, "clock").unwrap();
+        assert_eq!(
+            cases(clock.table().unwrap(), 0),
+            [(Some("own"), vec![]), (Some("gps"), vec!["baud"])]
+        );
+        assert!(spec.key("packet").unwrap().table().unwrap().key("generation").is_some());
+    }
+
+    /// A word of a kind decides about its whole table, and other words below it are its own.
+    #[test]
+    fn a_word_of_a_kind_is_explored_with_what_depends_on_other_words() {
+        let spec = spec_of(|mut root| {
+            let kind = root.required("driver").choice_of_kind(&[("a", 0), ("b", 1)], "");
+            let mut receiver = root.required("receiver").table("receiver").unwrap();
+            let words = [("plain", false), ("full", true)];
+            let dialect = receiver.required("dialect").choice(&words, "");
+            let mut settings = root.required("settings").table("settings").unwrap();
+            if kind == Some(1) && dialect == Some(true) {
+                let _ = settings.required("messages").boolean();
+            }
+        });
+        let by: Vec<_> = spec.variants.iter().map(|variants| &variants.by).collect();
+        let word = |path: &str| Discriminator::WordOf(path.into());
+        assert_eq!(by, [&word("receiver.dialect"), &word("driver")]);
     }
 
     /// Two choices of which key is written, one behind the other, do not disturb one another.

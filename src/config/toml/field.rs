@@ -100,17 +100,33 @@ impl<'f> Field<'f> {
         T::try_from(self.within(&node, number, limit)?).ok()
     }
 
-    /// As [`Field::integer`], for a number that should be one of `allowed`; the caller judges that.
+    /// As [`Field::number`], of a number that limits others of the file: those who describe the format
+    /// take it for its highest.
+    pub fn number_that_limits(&self, limit: &Limit<f64>) -> Option<f64> {
+        self.number(limit)
+            .map(|number| if self.asked.is_some() { *limit.range.end() } else { number })
+    }
+
+    /// As [`Field::number_that_limits`], of a whole number.
+    pub fn integer_that_limits<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
+        let number = self.integer::<T>(limit);
+        if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
+    }
+
+    /// As [`Field::integer`], for a number that should be one of `allowed`, or any if there are
+    /// none; the caller judges that.
     pub fn integer_among<T: TryFrom<i128>>(
         &self,
         limit: &Limit<i128>,
         allowed: &[i128],
     ) -> Option<T> {
-        if let Some(asked) = &self.asked {
-            asked.may_be(Kind::OneOf(allowed.to_vec()));
-            return T::try_from(*allowed.first()?).ok();
+        match (&self.asked, allowed.first()) {
+            (Some(asked), Some(first)) => {
+                asked.may_be(Kind::OneOf(allowed.to_vec()));
+                T::try_from(*first).ok()
+            }
+            _ => self.integer(limit),
         }
-        self.integer(limit)
     }
 
     /// `true` or `false`.
@@ -187,12 +203,20 @@ impl<'f> Field<'f> {
 
     /// One of a few words; `origin` says who allows them.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
+        self.one_of(words, origin, false)
+    }
+
+    /// As [`Field::choice`], of a word on which the whole rest of its table depends.
+    pub fn choice_of_kind<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
+        self.one_of(words, origin, true)
+    }
+
+    fn one_of<T: Clone>(&self, words: &[(&str, T)], origin: &str, is_kind: bool) -> Option<T> {
         if let Some(asked) = &self.asked {
-            let answer = asked.word(words.iter().map(|(word, _)| *word));
+            let answer = asked.word(words.iter().map(|(word, _)| *word), is_kind);
             return words.get(answer).map(|(_, value)| value.clone());
         }
-        let list: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        let expected = list.join(", ");
+        let expected = quoted(words);
         let note = limit_note(origin);
         let node = self.some(&expected, &note)?;
         let Value::String(written) = &node.value else {
@@ -214,6 +238,33 @@ impl<'f> Field<'f> {
             self.fault(fault);
         }
         found.map(|(_, value)| value.clone())
+    }
+
+    /// An array of a few words, each at most once; `origin` says who allows them. Those who describe the
+    /// format see all of them written.
+    pub fn choices<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<Vec<T>> {
+        let expected = format!("an array of {}", quoted(words));
+        if let Some(asked) = &self.asked {
+            let words_only = words.iter().map(|(word, _)| (*word).to_owned()).collect();
+            let item = KeySpec { kinds: vec![Kind::Words(words_only)], ..KeySpec::default() };
+            asked.may_be(Kind::Array { expected, least: 0, most: None, item: Box::new(item) });
+            return Some(words.iter().map(|(_, value)| value.clone()).collect());
+        }
+        let (items, _) = self.array(&expected)?;
+        let places: Vec<_> =
+            words.iter().enumerate().map(|(index, (word, _))| (*word, index)).collect();
+        let mut found: Vec<Option<usize>> = Vec::new();
+        for item in items {
+            let index = item.choice(&places, origin);
+            if index.is_some()
+                && found.contains(&index)
+                && let Some(place) = item.place()
+            {
+                item.fault(place.fault("this is in the list already", "again here"));
+            }
+            found.push(index);
+        }
+        found.into_iter().map(|index| Some(words[index?].1.clone())).collect()
     }
 
     /// Refuses a word that has another name today; whether it was written.
@@ -433,4 +484,9 @@ impl<'f> Field<'f> {
         self.fault(fault);
         None
     }
+}
+
+/// `"a", "b"`
+fn quoted<T>(words: &[(&str, T)]) -> String {
+    words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }

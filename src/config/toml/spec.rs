@@ -101,7 +101,7 @@ pub struct Variants {
 /// What other keys depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
-    /// The word that this key holds.
+    /// The word that this key holds; a dot leads into a table, `packet.generation`.
     WordOf(String),
     /// Which one of several keys is written; exactly one must be.
     WhichKey,
@@ -165,6 +165,15 @@ impl TableSpec {
                 _ => {}
             }
         }
+    }
+
+    /// What is left of it without the table at a path; defaults do not count.
+    pub(super) fn without(&self, path: &str) -> Self {
+        let mut rest = self.clone().without_defaults();
+        if let Some(table) = rest.table_mut(path) {
+            *table = Self::default();
+        }
+        rest
     }
 
     fn without_defaults(mut self) -> Self {

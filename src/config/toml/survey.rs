@@ -34,15 +34,26 @@ pub(super) struct Question {
     pub matter: Matter,
     /// The answers; a reading without an answer takes the first.
     pub answers: Vec<Option<String>>,
+    /// How much it changes.
+    pub reach: Reach,
+}
+
+/// How much the answer to a [`Question`] changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// Some keys of its table.
+    Keys,
+    /// Keys of other tables as well: its table is the one that holds them all.
+    Tables,
+    /// Whatever follows in its table.
+    All,
 }
 
 /// What a [`Question`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matter {
-    /// Which of a few words a key holds.
+    /// Which of a few words a key holds; with the answer `None`, that it holds other text.
     Word,
-    /// As [`Matter::Word`]; other text is possible and what follows may all be different.
-    WordOrText,
     /// Which of a few keys is written.
     WhichKey,
     /// Which type a value has.
@@ -134,11 +145,12 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// The place of one of `words`.
-    pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>) -> usize {
+    /// The place of one of `words`; the whole table may depend on one that is of a kind.
+    pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));
-        self.ask(Matter::Word, "", words.into_iter().map(Some).collect())
+        let reach = if is_kind { Reach::All } else { Reach::Keys };
+        self.ask(Matter::Word, "", words.into_iter().map(Some).collect(), reach)
     }
 
     /// The place of one of `words`; their number for other text.
@@ -148,7 +160,7 @@ impl<'s> Asked<'s> {
         self.may_be(Kind::Words(owned));
         let (expected, pattern) = (expected.to_owned(), Some(pattern.to_owned()));
         self.may_be(Kind::Text { expected, pattern });
-        self.ask(Matter::WordOrText, "", answers)
+        self.ask(Matter::Word, "", answers, Reach::All)
     }
 
     /// Which of `keys` is written in this table.
@@ -159,16 +171,23 @@ impl<'s> Asked<'s> {
             key: String::new(),
             matter: Matter::WhichKey,
             answers: keys.iter().map(|key| Some((*key).to_owned())).collect(),
+            reach: Reach::Keys,
         };
         self.survey.answer(question)
     }
 
     /// Whether this value is of the type called `name`.
     pub fn is_of_type(&self, name: &str) -> bool {
-        self.ask(Matter::Type, name, vec![None, Some(name.to_owned())]) == 1
+        self.ask(Matter::Type, name, vec![None, Some(name.to_owned())], Reach::Keys) == 1
     }
 
-    fn ask(&self, matter: Matter, detail: &str, answers: Vec<Option<String>>) -> usize {
+    fn ask(
+        &self,
+        matter: Matter,
+        detail: &str,
+        answers: Vec<Option<String>>,
+        reach: Reach,
+    ) -> usize {
         let (table, key) = self.path.rsplit_once('.').unwrap_or(("", &self.path));
         self.survey.answer(Question {
             id: format!("{}#{detail}", self.path),
@@ -176,6 +195,7 @@ impl<'s> Asked<'s> {
             key: key.to_owned(),
             matter,
             answers,
+            reach,
         })
     }
 }

@@ -66,7 +66,7 @@ fn hardware(table: TableReader<'_>) -> (Option<GnssDialect>, Option<Hardware>) {
     let mut all = Hardware::default();
     let rate = Limit::new(0.1..=50.0, "Hz", PROFILES);
     keys.read("max_rate_hz", &mut all.min_period_ns, |field| {
-        field.number(&rate).map(|hz| whole_ms(1e9 / hz))
+        field.number_that_limits(&rate).map(|hz| whole_ms(1e9 / hz))
     });
     let buffer = Limit::new(256..=65_536, "bytes", PROFILES);
     keys.integer("tx_buffer_bytes", &buffer, &mut all.tx_buffer_bytes);
@@ -113,7 +113,7 @@ fn lines(field: &Field<'_>) -> Option<Vec<String>> {
 
 fn nmea(mut table: TableReader<'_>) -> Option<NmeaFormat> {
     let version = table.required("version").choice(&NmeaVersion::WORDS, PROFILES);
-    let order = list(&table.required("order"), &SentenceKind::WORDS, PROFILES);
+    let order = table.required("order").choices(&SentenceKind::WORDS, PROFILES);
     let digits = Limit::new(0..=7, "digits", PROFILES);
     let position_decimals = table.required("position_decimals").integer(&digits);
     let altitude_decimals = table.required("altitude_decimals").integer(&digits);
@@ -148,7 +148,7 @@ fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>>
             continue;
         }
         let expected = "one or two of NMEA's signal numbers, each at most one character";
-        let (items, place) = field.array(expected)?;
+        let (items, place) = field.array_of(1..=2, expected)?;
         let numbers: Option<Vec<String>> = items.iter().map(line).collect();
         let numbers = numbers?;
         if !(1..=2).contains(&numbers.len()) || numbers.iter().any(|number| number.len() > 1) {
@@ -163,28 +163,6 @@ fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>>
     }
     table.finish();
     (!all.is_empty()).then_some(all)
-}
-
-/// An array of words, each at most once.
-fn list<T: Copy + PartialEq>(
-    field: &Field<'_>,
-    words: &[(&str, T)],
-    origin: &str,
-) -> Option<Vec<T>> {
-    let names: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-    let (items, _) = field.array(&format!("an array of {}", names.join(", ")))?;
-    let mut all = Vec::new();
-    for item in items {
-        let place = item.place();
-        let value = item.choice(words, origin)?;
-        if all.contains(&value)
-            && let Some(place) = place
-        {
-            item.fault(place.fault("this is in the list already", "again here"));
-        }
-        all.push(value);
-    }
-    Some(all)
 }
 
 /// What settings may name.
@@ -252,7 +230,7 @@ fn baud(field: &Field<'_>) -> Option<u32> {
 fn sentences(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<SentenceKind>> {
     let words: Vec<_> =
         SentenceKind::WORDS.into_iter().filter(|(_, kind)| nmea.order.contains(kind)).collect();
-    let chosen = list(field, &words, "the profile, [nmea] order")?;
+    let chosen = field.choices(&words, "the profile, [nmea] order")?;
     // Whatever their order in the list, they leave in the receiver's.
     Some(nmea.order.iter().copied().filter(|kind| chosen.contains(kind)).collect())
 }
@@ -263,7 +241,7 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
         .filter(|(_, system)| nmea.signals.iter().any(|(known, _)| known == system))
         .collect();
     let place = field.place();
-    let chosen = list(field, &words, "the profile, [nmea] signals")?;
+    let chosen = field.choices(&words, "the profile, [nmea] signals")?;
     if chosen.is_empty() {
         field.fault(place?.fault("a receiver receives at least one system", "none is here"));
         return None;
@@ -289,7 +267,7 @@ fn ublox_only(keys: &mut Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) {
         .map(|(name, _)| (*name, *name))
         .collect();
     keys.read("messages", &mut all.messages, |field| {
-        let names = list(field, &words, "the receiver's messages Menura has")?;
+        let names = field.choices(&words, "the receiver's messages Menura has")?;
         Some(names.into_iter().map(str::to_string).collect())
     });
     let field = keys.field("high_precision");

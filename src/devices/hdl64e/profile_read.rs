@@ -14,7 +14,7 @@ use crate::devices::hdl64e::profile::{
 use crate::devices::hdl64e::serial_settings as serial;
 use crate::devices::spinning::clock_settings;
 use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
-use crate::devices::spinning::profile_read as spinning;
+use crate::devices::spinning::profile_read::{self as spinning, Column};
 use crate::devices::spinning::return_mode::ReturnMode;
 use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
@@ -93,12 +93,10 @@ fn return_modes(
     table: TableReader<'_>,
     generation: Option<Hdl64eGeneration>,
 ) -> Option<Vec<ReturnMode>> {
-    spinning::return_modes(table, |mode| {
-        let title = "this generation has no dual return";
-        let is_refused =
-            mode == ReturnMode::Dual && generation.is_some_and(|g| g != Hdl64eGeneration::S3);
-        is_refused.then_some((title, "only generation \"s3\" packs two returns"))
-    })
+    let has_dual = generation.is_none_or(|generation| generation == Hdl64eGeneration::S3);
+    let origin =
+        if has_dual { PROFILES } else { "the HDL-64E: only generation \"s3\" packs two returns" };
+    spinning::return_modes(table, has_dual, origin)
 }
 
 fn read_packet(
@@ -245,10 +243,8 @@ fn status(mut table: TableReader<'_>, generation: Hdl64eGeneration) -> Option<Hd
 }
 
 fn warnings(field: &Field<'_>) -> Option<u8> {
-    let (items, _) = field.array("an array of warning words, empty for none")?;
-    let bits: Vec<_> =
-        items.into_iter().map(|item| item.choice(WARNINGS, "the warning byte")).collect();
-    bits.into_iter().try_fold(0, |all, bit| Some(all | bit?))
+    let bits = field.choices(WARNINGS, "the warning byte")?;
+    Some(bits.into_iter().fold(0, |all, bit| all | bit))
 }
 
 /// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
@@ -271,74 +267,41 @@ fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
     bytes
 }
 
-/// The twelve numbers of a calibration row: name, lowest, highest, unit.
-const ROW: [(&str, f64, f64, &str); 12] = [
-    ("id", 0.0, 63.0, ""),
-    ("vert_deg", -90.0, 90.0, "degrees"),
-    ("rot_deg", -180.0, 180.0, "degrees"),
-    ("dist_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
-    ("x_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
-    ("y_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
-    ("voff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
-    ("hoff_cm", -100.0 * MAX_LENGTH_M, 100.0 * MAX_LENGTH_M, "cm"),
-    ("focal_m", 0.0, MAX_LENGTH_M, "m"),
-    ("slope", -MAX_SLOPE, MAX_SLOPE, ""),
-    ("min", 0.0, 255.0, ""),
-    ("max", 0.0, 255.0, ""),
-];
-
 fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {
     let reading = table.required("reading").choice(&CalibrationReading::WORDS, PROFILES);
     let two_point_correction = table.required("two_point_correction").boolean();
-    let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
-    let expected = format!("an array of {LASERS} {row_text}");
-    let rows = table.required("lasers").array(&expected);
-    let mut lasers = Vec::new();
-    if let Some((rows, place)) = rows {
-        if rows.len() != LASERS {
-            let label = format!("this has {}", rows.len());
-            table.fault(place.fault(format!("`lasers` must have {LASERS} rows"), label));
-        }
-        for (index, row) in rows.into_iter().enumerate() {
-            lasers.push(laser(row, index, &row_text));
-        }
-    }
+    let degrees = |name, most: f64| Column::number(name, -most..=most, "degrees", "geometry");
+    let most_cm = 100.0 * MAX_LENGTH_M;
+    let length = |name| Column::number(name, -most_cm..=most_cm, "cm", RECORD);
+    let columns = [
+        Column::whole("id", 63, "the HDL-64E: 64 lasers"),
+        degrees("vert_deg", 90.0),
+        degrees("rot_deg", 180.0),
+        length("dist_cm"),
+        length("x_cm"),
+        length("y_cm"),
+        length("voff_cm"),
+        length("hoff_cm"),
+        Column::number("focal_m", 0.0..=MAX_LENGTH_M, "m", RECORD),
+        Column::number("slope", -MAX_SLOPE..=MAX_SLOPE, "", RECORD),
+        Column::whole("min", 255, ONE_BYTE),
+        Column::whole("max", 255, ONE_BYTE),
+    ];
+    let field = table.required("lasers");
+    let backwards = |row: &[f64; 12]| {
+        let [.., min, max] = *row;
+        let title = "`min` must not be more than `max`";
+        (min > max).then(|| (title, format!("min is {min}, max is {max}")))
+    };
+    let many = LASERS.to_string();
+    let rows = spinning::lasers(&field, &[LASERS], &many, &columns, backwards);
     table.finish();
-    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
-    let lasers = lasers.filter(|lasers| lasers.len() == LASERS)?;
+    let lasers: Vec<_> = rows?.into_iter().map(laser).collect();
     Some((LaserTable { two_point_correction: two_point_correction?, lasers }, reading?))
 }
 
-fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibration> {
-    let (items, place) = row.array(expected)?;
-    if items.len() != ROW.len() {
-        let label = format!("this has {}; allowed: {expected}", items.len());
-        row.fault(place.fault(format!("laser {index} must have {} numbers", ROW.len()), label));
-        return None;
-    }
-    let number = |(item, (name, low, high, unit)): (Field<'_>, (&str, f64, f64, &'static str))| {
-        let item = item.named(name);
-        match name {
-            "id" => item.integer(&Limit::new(0..=63, unit, "the HDL-64E: 64 lasers")).map(u8::into),
-            "min" | "max" => item.integer(&Limit::new(0..=255, unit, ONE_BYTE)).map(u8::into),
-            "vert_deg" | "rot_deg" => item.number(&Limit::new(low..=high, unit, "geometry")),
-            _ => item.number(&Limit::new(low..=high, unit, RECORD)),
-        }
-    };
-    let numbers: Vec<Option<f64>> = items.into_iter().zip(ROW).map(number).collect();
-    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
-    let x: [f64; ROW.len()] = numbers?.try_into().ok()?;
-    if x[0] != index as f64 {
-        let label = format!("its id is {}; allowed: {index} in this row", x[0]);
-        row.fault(place.fault("lasers must stand in the order of their ids", label));
-        return None;
-    }
-    if x[10] > x[11] {
-        let label = format!("min is {}, max is {}", x[10], x[11]);
-        row.fault(place.fault("`min` must not be more than `max`", label));
-        return None;
-    }
-    Some(LaserCalibration {
+fn laser(x: [f64; 12]) -> LaserCalibration {
+    LaserCalibration {
         vertical_rad: x[1].to_radians(),
         rotational_rad: x[2].to_radians(),
         distance_m: x[3] / 100.0,
@@ -350,13 +313,13 @@ fn laser(row: Field<'_>, index: usize, expected: &str) -> Option<LaserCalibratio
         focal_slope: x[9],
         min_intensity: x[10] as u8,
         max_intensity: x[11] as u8,
-    })
+    }
 }
 
 /// `count` times in microseconds, the first 0 and none before the one it follows; nanoseconds out.
 fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
     let expected = format!("{count} times in us, the first 0, none less than the one before");
-    let (items, place) = field.array(&expected)?;
+    let (items, place) = field.array_of(count..=count, &expected)?;
     let length = items.len();
     let times: Vec<_> = items.iter().map(|item| item.number(limit).map(to_ns)).collect();
     let times: Option<Vec<u64>> = times.into_iter().collect();

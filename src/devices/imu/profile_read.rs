@@ -49,7 +49,7 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
     let expected = "baud rates, the factory's first";
     let baud = Limit::new(1200..=4_000_000, "baud", "UARTs");
     let field = table.required("baud_rates");
-    let rates = field.array(expected).and_then(|(items, place)| {
+    let rates = field.array_of(1..=usize::MAX, expected).and_then(|(items, place)| {
         if items.is_empty() {
             field.fault(place.fault("a serial line has a rate", format!("allowed: {expected}")));
             return None;
@@ -86,7 +86,7 @@ struct Output {
 fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
     let rate = Limit::new(1..=10_000, "Hz", PROFILES);
     let sample_field = table.required("sample_rate_hz");
-    let sample_rate_hz = sample_field.integer::<u32>(&rate);
+    let sample_rate_hz = sample_field.integer_that_limits::<u32>(&rate);
     if let (Some(rate), Some(place)) = (sample_rate_hz, sample_field.place())
         && !1_000_000_000u32.is_multiple_of(rate)
     {
@@ -94,15 +94,15 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
         table.fault(place.fault("samples would not fall on whole nanoseconds", label));
     }
     let most = Limit::new(1..=i128::from(sample_rate_hz.unwrap_or(10_000)), "Hz", "sample_rate_hz");
-    let max_rate_hz = table.required("max_rate_hz").integer::<u32>(&most);
-    let rate_hz = output_rate(&table.required("rate_hz"), sample_rate_hz, max_rate_hz, PROFILES);
+    let max_rate_hz = table.required("max_rate_hz").integer_that_limits::<u32>(&most);
+    let rate_field = table.required("rate_hz");
+    let rate_hz = rate_field.integer(&rate_limit(max_rate_hz, PROFILES));
+    let rate_hz = output_rate(&rate_field, rate_hz, sample_rate_hz, max_rate_hz, PROFILES);
     let decimation = table.required("decimation").choice(&Decimation::WORDS, PROFILES);
     let known = MESSAGES.iter().find(|(p, _)| *p == protocol).map_or(&[][..], |(_, list)| list);
     let words: Vec<(&str, String)> = known.iter().map(|m| (*m, (*m).to_owned())).collect();
     let field = table.required("messages");
-    let messages = field.array("names of messages").and_then(|(items, _)| {
-        items.iter().map(|item| item.choice(&words, "the protocol")).collect::<Option<Vec<_>>>()
-    });
+    let messages = field.choices(&words, "the protocol");
     let unit = Limit::new(0.01..=100.0, "gauss", PROFILES);
     let magnetic_unit_gauss = table.required("magnetic_unit_gauss").number(&unit);
     let is_streaming = table.required("streaming").boolean();
@@ -123,22 +123,15 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
 /// A rate that divides the sample rate.
 fn output_rate(
     field: &Field<'_>,
+    rate: Option<u32>,
     sample_rate_hz: Option<u32>,
     max_rate_hz: Option<u32>,
     origin: &str,
 ) -> Option<u32> {
-    let most = i128::from(max_rate_hz.unwrap_or(10_000));
-    let divisors: Vec<i128> = (1..=most)
-        .filter(|rate| sample_rate_hz.is_none_or(|samples| i128::from(samples) % rate == 0))
-        .collect();
-    let limit = Limit::new(1..=most, "Hz", origin);
-    let rate: u32 = field.integer_among(&limit, &divisors)?;
-    let samples = sample_rate_hz?;
+    let (rate, samples) = (rate?, sample_rate_hz?);
     if !samples.is_multiple_of(rate) {
-        let allowed: Vec<String> = (1..=max_rate_hz?)
-            .filter(|rate| samples.is_multiple_of(*rate))
-            .map(|rate| rate.to_string())
-            .collect();
+        let allowed: Vec<String> =
+            divisors(samples, max_rate_hz?).map(|rate| rate.to_string()).collect();
         let fault = field.place()?.fault(
             format!("the unit cannot send {rate} times a second"),
             format!("allowed: {} Hz", allowed.join(", ")),
@@ -149,6 +142,15 @@ fn output_rate(
         return None;
     }
     Some(rate)
+}
+
+fn rate_limit(max_rate_hz: Option<u32>, origin: &str) -> Limit<i128> {
+    Limit::new(1..=i128::from(max_rate_hz.unwrap_or(10_000)), "Hz", origin)
+}
+
+/// Rates of no more than `most` that divide that of the samples.
+fn divisors(samples: u32, most: u32) -> impl Iterator<Item = u32> {
+    (1..=most).filter(move |rate| samples.is_multiple_of(*rate))
 }
 
 /// Reads what a profile says besides its name and sources.
@@ -200,9 +202,12 @@ pub(super) fn settings(
     let origin = format!("{}, [output]", profile.file);
     let rate = table.optional("rate_hz");
     if rate.is_written() {
-        let (samples, most) = (Some(driver.sample_rate_hz), Some(driver.max_rate_hz));
+        let (samples, most) = (driver.sample_rate_hz, driver.max_rate_hz);
         rate.defaults_to(all.rate_hz);
-        all.rate_hz = output_rate(&rate, samples, most, &origin).unwrap_or(all.rate_hz);
+        let of_unit: Vec<i128> = divisors(samples, most).map(i128::from).collect();
+        let rate_hz = rate.integer_among(&rate_limit(Some(most), &origin), &of_unit);
+        all.rate_hz =
+            output_rate(&rate, rate_hz, Some(samples), Some(most), &origin).unwrap_or(all.rate_hz);
     }
     let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
     let baud = table.optional("baud_rate");

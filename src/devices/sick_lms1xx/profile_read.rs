@@ -159,7 +159,7 @@ fn scan(mut table: TableReader<'_>) -> Option<Scan> {
 /// `[[frequency_hz, resolution_deg], ...]`
 fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     let expected = "pairs [frequency_hz, resolution_deg], the factory's first";
-    let (items, place) = field.array(expected)?;
+    let (items, place) = field.array_of(1..=usize::MAX, expected)?;
     let limit = Limit::new(0.05..=200.0, "", PROFILES);
     let modes: Vec<_> = items
         .iter()

@@ -165,7 +165,7 @@ fn phase_limit() -> Limit<f64> {
 
 fn variants(table: &mut TableReader<'_>) -> Option<Vec<Variant>> {
     let expected = "an array of [angle in degrees, resolution in degrees], the factory's first";
-    let (items, place) = table.required("variants").array(expected)?;
+    let (items, place) = table.required("variants").array_of(1..=usize::MAX, expected)?;
     let angle = Limit::new(0.25..=180.0, "degrees", "the LMS 2xx: half a turn of the mirror");
     let mut variants = Vec::new();
     for item in &items {
@@ -261,7 +261,8 @@ fn seconds_limit() -> Limit<f64> {
 }
 
 fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
-    let (items, place) = field.array("an array of rates, the factory's first")?;
+    let (items, place) =
+        field.array_of(1..=usize::MAX, "an array of rates, the factory's first")?;
     let rates: Vec<_> = items.iter().map(|item| rate(item, &LineRate::ALL, PROTOCOL)).collect();
     if rates.is_empty() {
         field.fault(place.fault("a line has a rate", "allowed: one or more, the factory's first"));
@@ -320,7 +321,8 @@ fn configuration(mut table: TableReader<'_>) -> Option<StoredConfiguration> {
 }
 
 fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
-    let (items, place) = field.array("an array of values of block D, the factory's first")?;
+    let expected = "an array of values of block D, the factory's first";
+    let (items, place) = field.array_of(1..=usize::MAX, expected)?;
     let known: Vec<_> = (0..=0xff)
         .filter_map(|code| Some((code.into(), MeasuringMode::from_code(code)?)))
         .collect();

@@ -3,7 +3,7 @@
 use crate::config::profile::GpsInputRefusal;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::toml::reader::{Limit, TableReader};
 
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
@@ -82,7 +82,10 @@ fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
     keys.number("drift_s_per_day", &day, &mut clock.drift_s_per_day);
     let baud = Limit::new(300..=921_600, "baud", PROFILES);
     keys.integer("gps_baud", &baud, &mut clock.gps_baud);
-    keys.read("sentences", &mut clock.sentences, sentences);
+    let origin = "the units' manuals, GPS input";
+    keys.read("sentences", &mut clock.sentences, |field| {
+        field.choices(&TimeSentence::WORDS, origin)
+    });
     keys.boolean("needs_valid", &mut clock.needs_valid);
     let seconds = Limit::new(0..=65_535, "s", "the unit's configuration page, PPS qualifier");
     keys.integer("pps_lock_s", &seconds, &mut clock.pps_lock_s);
@@ -98,13 +101,4 @@ fn read(mut keys: Keys<'_>, clock: &mut ClockSettings) -> Option<()> {
         keys.integer("power_up_us", &since, &mut clock.power_up_us);
     }
     keys.finish()
-}
-
-fn sentences(field: &Field<'_>) -> Option<Vec<TimeSentence>> {
-    let (items, _) = field.array("an array of \"GPRMC\", \"GPGGA\"")?;
-    let words: Vec<_> = items
-        .iter()
-        .map(|item| item.choice(&TimeSentence::WORDS, "the units' manuals, GPS input"))
-        .collect();
-    words.into_iter().collect()
 }

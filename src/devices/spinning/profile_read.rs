@@ -1,5 +1,7 @@
 //! Reads what profiles and rigs say of every spinning lidar.
 
+use std::ops::RangeInclusive;
+
 use super::motor_settings::RotationRates;
 use super::return_mode::ReturnMode;
 use crate::config::profile::Profile;
@@ -43,32 +45,118 @@ pub(crate) fn rotation(
     keys.finish()
 }
 
-/// Reads `modes` of `[returns]`. `refusal` says why a product has no such mode: title and label.
+/// Reads `modes` of `[returns]`, the factory's first; `origin` says who allows them.
 pub(crate) fn return_modes(
     mut table: TableReader<'_>,
-    refusal: impl Fn(ReturnMode) -> Option<(&'static str, &'static str)>,
+    has_dual: bool,
+    origin: &str,
 ) -> Option<Vec<ReturnMode>> {
-    let expected = "an array of \"strongest\", \"last\", \"dual\", the factory's first";
-    let (items, place) = table.required("modes").array(expected)?;
-    if items.is_empty() {
-        let label = format!("allowed: {expected}");
+    let words: Vec<_> = ReturnMode::WORDS
+        .into_iter()
+        .filter(|(_, mode)| has_dual || *mode != ReturnMode::Dual)
+        .collect();
+    let field = table.required("modes");
+    let modes = field.choices(&words, origin);
+    if modes.as_ref().is_some_and(Vec::is_empty)
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: one or more, the factory's first";
         table.fault(place.fault("a firmware has at least one return mode", label));
     }
-    let mut modes = Vec::new();
-    for item in items {
-        let Some(mode) = item.choice(&ReturnMode::WORDS, PROFILES) else { continue };
-        if let Some(place) = item.place() {
-            if modes.contains(&mode) {
-                table.fault(place.fault("a return mode is there twice", "again here"));
-            }
-            if let Some((title, label)) = refusal(mode) {
-                table.fault(place.fault(title, label));
-            }
-        }
-        modes.push(mode);
-    }
     table.finish();
-    (!modes.is_empty()).then_some(modes)
+    modes.filter(|modes| !modes.is_empty())
+}
+
+/// One number of a laser's row.
+pub(crate) struct Column {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// What it may be.
+    pub limit: Numbers,
+}
+
+/// Whole numbers of a byte, or any.
+pub(crate) enum Numbers {
+    Whole(Limit<i128>),
+    Any(Limit<f64>),
+}
+
+impl Column {
+    /// A whole number from 0 to `most`.
+    pub fn whole(name: &'static str, most: u8, origin: &'static str) -> Self {
+        Self { name, limit: Numbers::Whole(Limit::new(0..=most.into(), "", origin)) }
+    }
+
+    /// A number in `range`.
+    pub fn number(
+        name: &'static str,
+        range: RangeInclusive<f64>,
+        unit: &'static str,
+        origin: &'static str,
+    ) -> Self {
+        Self { name, limit: Numbers::Any(Limit::new(range, unit, origin)) }
+    }
+}
+
+/// Reads an array of rows, each a laser's in the order of their numbers, which are the first column.
+/// `counts` says how many there may be, and `many` the same in words; `refusal` says what is wrong with
+/// numbers that do not go together: title and label.
+pub(crate) fn lasers<const N: usize>(
+    field: &Field<'_>,
+    counts: &[usize],
+    many: &str,
+    columns: &[Column; N],
+    refusal: impl Fn(&[f64; N]) -> Option<(&'static str, String)>,
+) -> Option<Vec<[f64; N]>> {
+    let row_text = format!("rows [{}]", columns.each_ref().map(|column| column.name).join(", "));
+    let expected = format!("an array of {many} {row_text}");
+    let least = counts.iter().copied().min().unwrap_or_default();
+    let most = counts.iter().copied().max().unwrap_or(usize::MAX);
+    let (rows, place) = field.array_of(least..=most, &expected)?;
+    if !counts.contains(&rows.len()) {
+        let label = format!("this has {}; allowed: {many}", rows.len());
+        field.fault(place.fault("no model has this number of lasers", label));
+    }
+    let laser = |(index, row): (usize, &Field<'_>)| {
+        let numbers = laser(row, index, columns, &row_text)?;
+        if let (Some((title, label)), Some(place)) = (refusal(&numbers), row.place()) {
+            row.fault(place.fault(title, label));
+        }
+        Some(numbers)
+    };
+    let lasers: Vec<_> = rows.iter().enumerate().map(laser).collect();
+    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
+    lasers.filter(|lasers| counts.contains(&lasers.len()))
+}
+
+fn laser<const N: usize>(
+    row: &Field<'_>,
+    index: usize,
+    columns: &[Column; N],
+    expected: &str,
+) -> Option<[f64; N]> {
+    let (items, place) = row.array_of(N..=N, expected)?;
+    if items.len() != N {
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        row.fault(place.fault(format!("laser {index} must have {N} numbers"), label));
+        return None;
+    }
+    let number = |(item, column): (Field<'_>, &Column)| {
+        let item = item.named(column.name);
+        match &column.limit {
+            Numbers::Whole(limit) => item.integer::<u8>(limit).map(f64::from),
+            Numbers::Any(limit) => item.number(limit),
+        }
+    };
+    let numbers: Vec<Option<f64>> = items.into_iter().zip(columns).map(number).collect();
+    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
+    let numbers: [f64; N] = numbers?.try_into().ok()?;
+    if numbers[0] != index as f64 {
+        let label = format!("its id is {}; allowed: {index} in this row", numbers[0]);
+        row.fault(place.fault("lasers must stand in the order of their ids", label));
+        return None;
+    }
+    Some(numbers)
 }
 
 /// Reads `dark_intensity`: lowest and highest.

@@ -123,9 +123,9 @@ fn imu(mut table: TableReader<'_>) -> Option<PositionImu> {
 
 fn axes(field: &Field<'_>) -> Option<[[Axis; 3]; 3]> {
     let expected = "three rows [gyro, first accelerometer, second accelerometer] of directions";
-    let (rows, place) = field.array(expected)?;
+    let (rows, place) = field.array_of(3..=3, expected)?;
     let row = |row: &Field<'_>| -> Option<[Axis; 3]> {
-        let (items, _) = row.array(expected)?;
+        let (items, _) = row.array_of(3..=3, expected)?;
         let words: Vec<_> =
             items.iter().map(|item| item.choice(&Axis::WORDS, "directions of the base")).collect();
         words.into_iter().collect::<Option<Vec<_>>>()?.try_into().ok()

@@ -5,10 +5,10 @@ use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::config::toml::reader::{Limit, TableReader};
 use crate::devices::spinning::clock_settings;
 use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
-use crate::devices::spinning::profile_read as spinning;
+use crate::devices::spinning::profile_read::{self as spinning, Column};
 use crate::devices::velodyne::position_settings;
 use crate::devices::velodyne::profile::{
     VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
@@ -34,7 +34,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<VelodyneProfile> {
     let web = root.required("web").table("[web]").and_then(web::profile);
     let thermal = root.required("thermal").table("[thermal]").and_then(web::thermal);
     let modes = root.required("returns").table("[returns]");
-    let modes = modes.and_then(|table| spinning::return_modes(table, |_| None));
+    let modes = modes.and_then(|table| spinning::return_modes(table, true, PROFILES));
     let table = root.required("packet").table("[packet]");
     let has_packet =
         table.and_then(|table| read_packet(Keys::of_profile(table), &mut packet, &mut all));
@@ -119,61 +119,31 @@ fn read_packet(
     keys.finish()
 }
 
-/// The numbers of a laser's row: name, lowest, highest, unit.
-const ROW: [(&str, f64, f64, &str); 5] = [
-    ("id", 0.0, 127.0, ""),
-    ("elevation_deg", -90.0, 90.0, "degrees"),
-    ("azimuth_offset_deg", -180.0, 180.0, "degrees"),
-    ("vertical_offset_mm", -500.0, 500.0, "mm"),
-    ("firing_offset_us", 0.0, 1000.0, "us"),
-];
-
 /// The time of a sequence and its lasers.
 fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
     let period = Limit::new(1.0..=1000.0, "us", PROFILES);
     let sequence_us = table.required("sequence_us").number(&period);
-    let row_text = format!("rows [{}]", ROW.map(|column| column.0).join(", "));
-    let expected = format!("an array of 16, 32 or 128 {row_text}");
-    let (rows, place) = table.required("rows").array(&expected)?;
-    if !LASERS.contains(&rows.len()) {
-        let label = format!("this has {}; allowed: {expected}", rows.len());
-        table.fault(place.fault("no model has so many lasers", label));
-    }
-    let lasers: Vec<_> =
-        rows.iter().enumerate().map(|(index, row)| laser(row, index, &row_text)).collect();
+    let columns = [
+        Column::whole("id", 127, PROFILES),
+        Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
+        Column::number("azimuth_offset_deg", -180.0..=180.0, "degrees", PROFILES),
+        Column::number("vertical_offset_mm", -500.0..=500.0, "mm", PROFILES),
+        Column::number("firing_offset_us", 0.0..=1000.0, "us", PROFILES),
+    ];
+    let field = table.required("rows");
+    let rows = spinning::lasers(&field, &LASERS, "16, 32 or 128", &columns, |_| None);
     table.finish();
-    let lasers: Option<Vec<_>> = lasers.into_iter().collect();
-    let lasers = lasers.filter(|lasers| LASERS.contains(&lasers.len()))?;
+    let lasers = rows?.into_iter().map(laser).collect();
     let sequence_ns = (sequence_us? * 1000.0).round() as u64;
     Some((sequence_ns, lasers))
 }
 
-fn laser(row: &Field<'_>, index: usize, expected: &str) -> Option<VelodyneLaser> {
-    let (items, place) = row.array(expected)?;
-    if items.len() != ROW.len() {
-        let label = format!("this has {}; allowed: {expected}", items.len());
-        row.fault(place.fault(format!("laser {index} must have {} numbers", ROW.len()), label));
-        return None;
-    }
-    let numbers: Vec<_> = items
-        .into_iter()
-        .zip(ROW)
-        .map(|(item, (name, low, high, unit))| {
-            item.named(name).number(&Limit::new(low..=high, unit, PROFILES))
-        })
-        .collect();
-    let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
-    let [id, elevation_deg, azimuth_offset_deg, vertical_offset_mm, firing_offset_us] =
-        numbers?.try_into().ok()?;
-    if id != index as f64 {
-        let label = format!("its id is {id}; allowed: {index} in this row");
-        row.fault(place.fault("lasers must stand in the order of their ids", label));
-        return None;
-    }
-    Some(VelodyneLaser {
+fn laser(row: [f64; 5]) -> VelodyneLaser {
+    let [_, elevation_deg, azimuth_offset_deg, vertical_offset_mm, firing_offset_us] = row;
+    VelodyneLaser {
         elevation_rad: elevation_deg.to_radians(),
         azimuth_offset_rad: azimuth_offset_deg.to_radians(),
         vertical_offset_m: vertical_offset_mm / 1000.0,
         firing_offset_ns: (firing_offset_us * 1000.0).round() as u32,
-    })
+    }
 }
