@@ -1,5 +1,8 @@
 //! A receiver under a sky that the world hides: beside a wall, beside a tree, and past them.
 
+mod common;
+
+use common::sky::{Sides, is_hidden};
 use menura::devices::family::catalogue;
 use std::path::Path;
 
@@ -26,7 +29,7 @@ v 20 -3 0\nv 40 -3 0\nv 40 -3 30\nv 20 -3 30\n\
 v 20 -4 0\nv 40 -4 0\nv 40 -4 30\nv 20 -4 30\n\
 f 1 2 3 4\nf 5 6 7 8\nf 1 5 8 4\nf 2 6 7 3\nf 4 3 7 8\n";
 /// The same as a box: least and greatest x, y, z.
-const WALL_M: [[f64; 2]; 3] = [[20.0, 40.0], [-4.0, -3.0], [0.0, 30.0]];
+const WALL_M: Sides = [[20.0, 40.0], [-4.0, -3.0], [0.0, 30.0]];
 /// Half of the angle of the rays towards a satellite.
 const SPREAD_DEG: f64 = 2.0;
 
@@ -110,32 +113,10 @@ fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
     heard
 }
 
-/// Whether the wall stands before a satellite seen from `x_m` on the way, by plane geometry; none
-/// where a ray of the bundle may pass an edge.
+/// Whether the wall stands before a satellite seen from `x_m` on the way; none at its edges.
 fn is_behind_the_wall(x_m: f64, elevation_rad: f64, azimuth_rad: f64) -> Option<bool> {
-    let from = [x_m, 0.0, ANTENNA_M];
-    let is_behind = |elevation: f64, azimuth: f64| {
-        let (sin_e, cos_e) = libm::sincos(elevation);
-        let (sin_a, cos_a) = libm::sincos(azimuth);
-        let towards = [cos_e * sin_a, cos_e * cos_a, sin_e];
-        // Between which distances the line is within the box, axis by axis.
-        let (mut enters, mut leaves) = (0.0_f64, f64::INFINITY);
-        for axis in 0..3 {
-            let ends = WALL_M[axis].map(|end| (end - from[axis]) / towards[axis]);
-            enters = enters.max(ends[0].min(ends[1]));
-            leaves = leaves.min(ends[0].max(ends[1]));
-        }
-        enters < leaves
-    };
-    let centre = is_behind(elevation_rad, azimuth_rad);
-    let spread = (SPREAD_DEG + 0.5).to_radians();
-    let is_clear = (0..96).all(|i| {
-        let (sin, cos) = libm::sincos(f64::from(i) * std::f64::consts::TAU / 32.0);
-        let aside = spread * f64::from(i / 32 + 1) / 3.0;
-        let azimuth = azimuth_rad + aside * cos / libm::cos(elevation_rad).max(0.05);
-        is_behind(elevation_rad + aside * sin, azimuth) == centre
-    });
-    is_clear.then_some(centre)
+    let spread_rad = (SPREAD_DEG + 0.5).to_radians();
+    is_hidden(&WALL_M, [x_m, 0.0, ANTENNA_M], [elevation_rad, azimuth_rad], spread_rad)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 pub mod faulty;
 pub mod scanner;
+pub mod sky;
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;

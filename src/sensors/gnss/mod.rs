@@ -41,7 +41,8 @@ pub struct SkyView {
     pub position: Geodetic,
     /// Velocity of the antenna, east, north, up, m/s, averaged over the collection window.
     pub velocity_enu_m_s: DVec3,
-    /// Those above the horizon, hidden or not.
+    /// Those above the horizon, hidden or not, as the world hides them at the epoch: what moves is
+    /// where it is then, whatever the window.
     pub satellites: Vec<SatelliteView>,
 }
 
@@ -155,7 +156,8 @@ impl SkySensor {
             });
         }
         hits.resize(pulses.len() * self.stencil.len(), Hit::MISS);
-        around.caster.cast(&self.stencil, pulses, hits);
+        let looked_at = vec![at; pulses.len()];
+        around.caster.cast_at(&self.stencil, pulses, &looked_at, hits);
         for (satellite, hits) in satellites.iter_mut().zip(hits.chunks(self.stencil.len())) {
             let open = hits.iter().filter(|hit| hit.range_m.is_infinite()).count();
             satellite.open_share = open as f64 / self.stencil.len() as f64;
