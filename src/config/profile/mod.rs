@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod family;
+pub(crate) mod lag;
 pub mod lidar;
 pub mod network;
 mod product;

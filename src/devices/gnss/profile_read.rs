@@ -6,6 +6,7 @@ use super::profile::{
     GnssDialect, GnssIdentity, GnssProfile, GnssSettings, NmeaFormat, NmeaVersion, PulseSettings,
     SentenceKind, UBX_OUTPUTS,
 };
+use crate::config::profile::lag;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::gnss::almanac::Almanac;
@@ -194,7 +195,7 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     receiver.geoid_separation_m = separation_m.or(receiver.geoid_separation_m);
     keys.time_ns("window_ms", &up_to(10_000.0, "ms"), 1e6, &mut receiver.window_ns);
     keys.time_ns("latency_ms", &up_to(1000.0, "ms"), 1e6, &mut all.latency_ns);
-    keys.time_ns("lag_ms", &up_to(10_000.0, "ms"), 1e6, &mut all.lag_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     let speed = Limit::new(0.0..=10.0, "m/s", RECEIVER);
     keys.number("min_course_speed_m_s", &speed, &mut all.min_course_speed_m_s);
     keys.time_ns("coast_s", &up_to(86_400.0, "s"), 1e9, &mut receiver.coast_ns);

@@ -1,9 +1,9 @@
 //! Reads the profile of an HDL-64E, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader, Value};
 use crate::devices::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
@@ -107,7 +107,7 @@ fn read_packet(
     let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
     let marks = &mut defaults.timestamp_marks;
     keys.choice("timestamp_marks", &TimestampMarks::WORDS, PROFILES, marks);
-    spinning::lag(&mut keys, &mut defaults.lag_ns);
+    lag::read(&mut keys, &mut defaults.lag_ns);
     keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
     // Only the S1 has an order to phase and group, only the others tell thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
@@ -364,7 +364,7 @@ pub(crate) fn settings(
     });
     let (words, origin) = (&CalibrationReading::WORDS, "the drivers that Menura knows");
     keys.choice("calibration_reading", words, origin, &mut all.calibration_reading);
-    spinning::lag(&mut keys, &mut all.lag_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     motor::settings(&mut keys, &mut all.motor);
     if let Some(clock) = &mut all.clock {
         clock_settings::settings(&mut keys, clock);

@@ -88,6 +88,8 @@ fn settings(driver: &ImuProfile) -> Rows {
         ),
         ("baud_rate", d.baud_rate.to_string()),
         ("streaming", d.is_streaming.to_string()),
+        ("window_ms", shortest(d.model.window_ns as f64 / 1e6)),
+        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("earth_rate", d.model.earth_rate.to_string()),
         ("magnetic_field_gauss", "world-model, or [north, east, down]".to_string()),
         ("errors", "profile, allowed profile, none".to_string()),

@@ -78,6 +78,8 @@ pub struct Unit {
     pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
+    /// Messages about samples that the lag still holds back, with the instants of the samples.
+    held: VecDeque<(SimTime, Vec<u8>)>,
 }
 
 impl Unit {
@@ -88,7 +90,24 @@ impl Unit {
 
     /// Sends a message about `sample`.
     pub fn report(&mut self, sample: &Sample, bytes: Vec<u8>) {
-        self.port.send(SimTime(sample.truth.at.0 + self.profile.output_delay_ns), bytes);
+        self.held.push_back((sample.truth.at, bytes));
+        self.release(sample.truth.at);
+    }
+
+    /// Hands over to the port what the lag holds back no longer at `now`. Until then answers overtake
+    /// it.
+    fn release(&mut self, now: SimTime) {
+        let known_by = now.0.checked_sub(self.settings.lag_ns);
+        let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
+        while let Some((at, bytes)) = self.held.pop_front_if(is_due) {
+            let leaves_after_ns = self.settings.lag_ns + self.profile.output_delay_ns;
+            self.port.send(SimTime(at.0 + leaves_after_ns), bytes);
+        }
+    }
+
+    /// Forgets messages that the lag holds back: the unit starts anew.
+    pub fn forget_held(&mut self) {
+        self.held.clear();
     }
 
     /// What the unit's clock shows at a sample, nanoseconds since power-on.
@@ -109,8 +128,9 @@ impl Unit {
         f64::from(self.profile.sample_rate_hz).recip()
     }
 
-    /// Starts the unit's clock anew.
+    /// Starts the unit's clock anew; what was not sent never is.
     pub fn restart(&mut self, at: SimTime) {
+        self.forget_held();
         self.on_since = at;
     }
 
@@ -162,6 +182,7 @@ impl Imu {
             port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
+            held: VecDeque::new(),
         };
         let protocol: Box<dyn Protocol> = match profile.dialect.clone() {
             Dialect::FdiLink => Box::new(fdilink::FdiLinkUnit::new(&unit)),
@@ -192,6 +213,7 @@ impl Imu {
     /// Hands over the samples that are due.
     fn process_due_samples(&mut self) {
         while let Some(sample) = self.samples.pop_front_if(|s| s.truth.at <= self.now) {
+            self.unit.release(sample.truth.at);
             self.protocol.on_time(sample.truth.at, &mut self.unit);
             self.protocol.on_sample(&sample, &mut self.unit);
         }
@@ -226,6 +248,7 @@ impl Device for Imu {
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         self.process_due_samples();
+        self.unit.release(self.now);
         self.protocol.on_time(self.now, &mut self.unit);
     }
 

@@ -147,6 +147,8 @@ pub struct ImuSettings {
     pub model: ImuModel,
     /// Of its clock.
     pub clock: ClockErrors,
+    /// How much later than [`ImuProfile::output_delay_ns`] messages about samples leave, nanoseconds.
+    pub lag_ns: u64,
     /// Whether it sends its messages from power-on, or waits until the host says so.
     pub is_streaming: bool,
 }

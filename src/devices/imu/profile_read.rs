@@ -4,8 +4,8 @@ use super::answers;
 use super::profile::{
     ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol, ImuSettings, MESSAGES,
 };
-use crate::config::profile::Profile;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{Profile, lag};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
@@ -42,6 +42,7 @@ struct Line {
     transmit_buffer_bytes: usize,
     reply_delay_ns: u64,
     output_delay_ns: u64,
+    lag_ns: u64,
     boot_ns: u64,
 }
 
@@ -62,18 +63,21 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
     let mut delay = |key| table.required(key).number(&ms).map(|ms| (ms * 1e6).round() as u64);
     let (reply_delay_ns, output_delay_ns, boot_ns) =
         (delay("reply_delay_ms"), delay("output_delay_ms"), delay("boot_ms"));
+    let lag_ns = lag::of_profile(&mut table);
     table.finish();
     Some(Line {
         baud_rates: rates?,
         transmit_buffer_bytes: transmit_buffer_bytes?,
         reply_delay_ns: reply_delay_ns?,
         output_delay_ns: output_delay_ns?,
+        lag_ns: lag_ns?,
         boot_ns: boot_ns?,
     })
 }
 
 struct Output {
     sample_rate_hz: u32,
+    window_ns: u64,
     rate_hz: u32,
     max_rate_hz: u32,
     decimation: Decimation,
@@ -93,6 +97,7 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
         let label = "allowed: rates whose period is a whole number of nanoseconds";
         table.fault(place.fault("samples would not fall on whole nanoseconds", label));
     }
+    let window_ms = table.required("window_ms").number(&window_limit());
     let most = Limit::new(1..=i128::from(sample_rate_hz.unwrap_or(10_000)), "Hz", "sample_rate_hz");
     let max_rate_hz = table.required("max_rate_hz").integer_that_limits::<u32>(&most);
     let rate_field = table.required("rate_hz");
@@ -110,6 +115,7 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
     table.finish();
     Some(Output {
         sample_rate_hz: sample_rate_hz?,
+        window_ns: (window_ms? * 1e6).round() as u64,
         rate_hz: rate_hz?,
         max_rate_hz: max_rate_hz?,
         decimation: decimation?,
@@ -118,6 +124,11 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
         is_streaming: is_streaming?,
         earth_rate: earth_rate?,
     })
+}
+
+/// Each sample is worked out from an instant a millisecond.
+fn window_limit() -> Limit<f64> {
+    Limit::new(0.0..=100.0, "ms", "Menura: the truth is evaluated every millisecond of it")
 }
 
 /// A rate that divides the sample rate.
@@ -180,7 +191,12 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
         defaults: ImuSettings {
             rate_hz: output.rate_hz,
             baud_rate: *line.baud_rates.first()?,
-            model: ImuModel { earth_rate: output.earth_rate, ..complete.map(|()| physics)? },
+            model: ImuModel {
+                window_ns: output.window_ns,
+                earth_rate: output.earth_rate,
+                ..complete.map(|()| physics)?
+            },
+            lag_ns: line.lag_ns,
             clock: clock_errors,
             is_streaming: output.is_streaming,
         },
@@ -229,6 +245,8 @@ pub(super) fn settings(
     let field = table.optional("magnetic_field_gauss");
     all.model.magnetic_field = magnetic_field(&field).unwrap_or(all.model.magnetic_field);
     let mut keys = Keys::of_rig(table);
+    keys.time_ns("window_ms", &window_limit(), 1e6, &mut all.model.window_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     model(&mut keys, &mut all.model);
     keys.table("clock", "clock", &mut all.clock, clock);
     keys.finish()?;

@@ -423,3 +423,33 @@ proptest! {
         }
     }
 }
+
+/// A lag holds back messages about samples; answers to commands overtake them, and after a reset none of
+/// the old ones leave.
+#[test]
+fn answers_overtake_what_a_lag_holds_back() {
+    const LAG_MS: u64 = 300;
+    let mut bench = Bench::new("vectornav-vn100", |_, settings| {
+        settings.lag_ns = LAG_MS * 1_000_000;
+    });
+    bench.run(LAG_MS - 1);
+    assert_eq!(bench.sent, [], "what was sampled first is still held back");
+    bench.run(200);
+    let streamed = bench.sent.len();
+    assert!(streamed > 4, "{streamed}");
+    let asked = bench.now;
+    bench.say(b"$VNRRG,01*XX\r\n");
+    bench.run(20);
+    let answer = bench.sent.iter().find(|sent| match &sent.output {
+        Output::Bytes(bytes) => bytes.starts_with(b"$VNRRG,01,"),
+        _ => false,
+    });
+    let waited_ms = (answer.expect("an answer").due.0 - asked.0) / 1_000_000;
+    // Its own delay, and a message that is on the line.
+    assert!(waited_ms < 15, "{waited_ms}");
+    let reset = bench.now;
+    bench.say(b"$VNRST*XX\r\n");
+    bench.run(200);
+    let left_after = bench.sent.iter().filter(|sent| sent.due.0 > reset.0 + 20_000_000).count();
+    assert_eq!(left_after, 0);
+}

@@ -84,6 +84,7 @@ fn settings_rows(driver: &SickLms1xxProfile) -> Rows {
         ("clock", format!("{}, allowed since-power-on, utc", d.clock.word())),
         ("start_up_s", seconds(d.start_up_ns)),
         ("uptime_s", seconds(d.uptime_ns)),
+        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("serial_number", d.serial_number.to_string()),
         ("location_name", d.location_name.clone()),
         ("scale_factor", format!("{} mm, allowed 1, 2", d.scale_factor)),

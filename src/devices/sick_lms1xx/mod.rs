@@ -136,7 +136,13 @@ impl SickLms1xx {
             noise,
             clocks: Clocks { uptime_ns, clock: settings.clock, epoch },
             phase,
-            mirror: Mirror::new(profile, mode, SimTime(settings.start_up_ns), turned as u64),
+            mirror: Mirror::new(
+                profile,
+                settings.lag_ns,
+                mode,
+                SimTime(settings.start_up_ns),
+                turned as u64,
+            ),
             clients: Vec::new(),
             mode,
             output_range: settings.output_range,
@@ -279,7 +285,12 @@ impl SickLms1xx {
         }
         self.phase = Phase::Measuring;
         let next = self.mirror.first_from(at);
-        self.mirror = Mirror::new(&self.profile, self.mode, at, next);
+        self.mirror = self.mirror_from(at, next);
+    }
+
+    /// The mirror in the present scan mode, at its zero index at `since`.
+    fn mirror_from(&self, since: SimTime, first: u64) -> Mirror {
+        Mirror::new(&self.profile, self.settings.lag_ns, self.mode, since, first)
     }
 
     /// Enters a phase in which there are no scans.
@@ -319,7 +330,7 @@ impl SickLms1xx {
         }
         // Numbers go on from the next revolution, in whatever mode it is.
         let next = self.mirror.first_from(now);
-        self.mirror = Mirror::new(&self.profile, mode, now, next);
+        self.mirror = self.mirror_from(now, next);
     }
 
     /// Forgets what was asked for and not given out; asking begins with the next revolution.

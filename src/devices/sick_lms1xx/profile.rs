@@ -164,6 +164,8 @@ pub struct SickLms1xxSettings {
     pub start_up_ns: u64,
     /// How long one that runs already does so, nanoseconds.
     pub uptime_ns: u64,
+    /// How much later than [`SickLms1xxProfile::transmission_delay_ns`] a telegram leaves, nanoseconds.
+    pub lag_ns: u64,
     /// `SerialNumber`.
     pub serial_number: u32,
     /// Millimetres of a distance count.

@@ -1,8 +1,8 @@
 //! Reads the profile of an LMS1xx or LMS5xx, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -50,6 +50,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms1xxProfile> {
         clock: ScannerClock::SincePowerOn,
         start_up_ns: 0,
         uptime_ns: 60_000_000_000,
+        lag_ns: scan.lag_ns,
         serial_number: identity.serial_number,
         scale_factor: scan.scale_factor,
         beam,
@@ -118,6 +119,7 @@ struct Scan {
     modes: Vec<ScanMode>,
     zero_index: i32,
     transmission_delay_ns: u64,
+    lag_ns: u64,
     scale_factor: u8,
 }
 
@@ -145,6 +147,7 @@ fn scan(mut table: TableReader<'_>) -> Option<Scan> {
     }
     let delay_limit = Limit::new(0.0..=1000.0, "ms", PROFILES);
     let delay = table.required("transmission_delay_ms").number(&delay_limit);
+    let lag_ns = lag::of_profile(&mut table);
     let scale_factor = table.required("scale_factor").integer(&scale_limit());
     table.finish();
     Some(Scan {
@@ -152,6 +155,7 @@ fn scan(mut table: TableReader<'_>) -> Option<Scan> {
         modes: modes?,
         zero_index: zero_index?,
         transmission_delay_ns: (delay? * 1e6).round() as u64,
+        lag_ns: lag_ns?,
         scale_factor: scale_factor?,
     })
 }
@@ -282,6 +286,7 @@ pub(crate) fn settings(
     keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
     let uptime_limit = Limit::new(0.0..=1e9, "s", "Menura: thirty years");
     keys.time_ns("uptime_s", &uptime_limit, 1e9, &mut all.uptime_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     keys.integer("serial_number", &four_bytes(), &mut all.serial_number);
     keys.read("location_name", &mut all.location_name, text);
     keys.integer("scale_factor", &scale_limit(), &mut all.scale_factor);

@@ -18,20 +18,28 @@ pub struct Mirror {
     mode: ScanMode,
     field: [i32; 2],
     zero_index: i32,
-    transmission_delay_ns: u64,
+    /// From the last direction until the telegram leaves.
+    leaves_after_ns: u64,
     /// When revolution `first` is at the zero index.
     since: SimTime,
     first: u64,
 }
 
 impl Mirror {
-    /// A mirror that is at its zero index at `since`, at the start of revolution `first`.
-    pub fn new(profile: &SickLms1xxProfile, mode: ScanMode, since: SimTime, first: u64) -> Self {
+    /// A mirror that is at its zero index at `since`, at the start of revolution `first`; telegrams leave
+    /// `lag_ns` later than the profile says.
+    pub fn new(
+        profile: &SickLms1xxProfile,
+        lag_ns: u64,
+        mode: ScanMode,
+        since: SimTime,
+        first: u64,
+    ) -> Self {
         Self {
             mode,
             field: profile.field,
             zero_index: profile.zero_index,
-            transmission_delay_ns: profile.transmission_delay_ns,
+            leaves_after_ns: profile.transmission_delay_ns + lag_ns,
             since,
             first,
         }
@@ -52,7 +60,7 @@ impl Mirror {
     /// When a telegram with revolution `number` leaves.
     pub fn transmission(&self, number: u64) -> SimTime {
         let last = self.direction_of(self.field[1]);
-        SimTime(self.zero(number).0 + self.offset_ns(last) + self.transmission_delay_ns)
+        SimTime(self.zero(number).0 + self.offset_ns(last) + self.leaves_after_ns)
     }
 
     /// The revolution whose zero index is the first at `at` or later.

@@ -82,6 +82,11 @@ impl Capture {
         mirror.start(self.end_revolution())
     }
 
+    /// When its telegram may leave at the earliest.
+    pub fn leaves(&self, mirror: &Mirror) -> SimTime {
+        mirror.known_at(self.ends(mirror))
+    }
+
     /// The shift of a partial scan, quarters of a degree.
     pub fn quarter(&self) -> u8 {
         if self.pattern.is_partial { self.pattern.quarter(self.first_revolution) } else { 0 }

@@ -98,6 +98,7 @@ fn settings_rows(driver: &SickLms2xxProfile) -> Rows {
         ("address", format!("{}, allowed 0 to 127", d.address)),
         ("start_up_s", format!("{}; 0 for a scanner that was on before", seconds(d.start_up_ns))),
         ("restart_s", seconds(d.restart_ns)),
+        ("lag_ms", shortest(d.lag_ns as f64 / 1e6)),
         ("mirror_phase_deg", shortest(d.mirror_phase_rad.to_degrees())),
         ("error_level", "ok, allowed ok, info, warning, error, fatal".to_string()),
         ("errors", "[], pairs [type, number]".to_string()),

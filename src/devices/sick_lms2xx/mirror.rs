@@ -30,6 +30,8 @@ pub struct Mirror {
     stalls: Vec<Timed<MotorStall>>,
     /// From let go to full speed.
     spin_up_ns: u64,
+    /// From a scan's end until its telegram may leave.
+    lag_ns: u64,
 }
 
 /// When a mirror that is held will turn again; `None` if it never will.
@@ -60,6 +62,7 @@ impl Mirror {
             first_ns,
             stalls: Vec::new(),
             spin_up_ns: profile.motor.spin_up_ns,
+            lag_ns: settings.lag_ns,
         }
     }
 
@@ -95,6 +98,16 @@ impl Mirror {
     fn window_between(&self, stall: &Timed<MotorStall>, from: SimTime, to: SimTime) -> Option<u64> {
         let from = SimTime(from.0.saturating_sub(self.spin_up_ns));
         stall.schedule.window_between(from, to)
+    }
+
+    /// When the telegram of a scan that ends at `end` may leave.
+    pub fn known_at(&self, end: SimTime) -> SimTime {
+        SimTime(end.0 + self.lag_ns)
+    }
+
+    /// The latest end of a scan whose telegram may leave at `at`.
+    pub fn known_by(&self, at: SimTime) -> SimTime {
+        SimTime(at.0.saturating_sub(self.lag_ns))
     }
 
     /// When revolution `number` starts.

@@ -228,7 +228,7 @@ impl SickLms2xx {
                 Some((*at, Event::TaskDue))
             }
             Some(Task::Measure { capture, .. }) => {
-                capture.is_measured().then(|| (capture.ends(&self.mirror), Event::TaskDue))
+                capture.is_measured().then(|| (capture.leaves(&self.mirror), Event::TaskDue))
             }
             None => self.hearing.next_at().map(|at| (at, Event::CommandTaken)),
         };

@@ -160,6 +160,8 @@ pub struct SickLms2xxSettings {
     pub start_up_ns: u64,
     /// From a reset to the power-on telegram, nanoseconds.
     pub restart_ns: u64,
+    /// From a scan's end until its telegram may leave, nanoseconds.
+    pub lag_ns: u64,
     /// Where the mirror is at the first instant, radians counter-clockwise from the right.
     pub mirror_phase_rad: f64,
     /// Type and number of each error that the scanner tells.

@@ -1,8 +1,8 @@
 //! Reads the profile of an LMS 2xx, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
@@ -44,6 +44,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         address: 0,
         start_up_ns: 0,
         restart_ns: line.restart_ns,
+        lag_ns: line.lag_ns,
         mirror_phase_rad: scan.mirror_phase_rad,
         errors: Vec::new(),
         error_level: 0,
@@ -225,6 +226,7 @@ struct Line {
     rates: Vec<LineRate>,
     timing: ReplyTiming,
     restart_ns: u64,
+    lag_ns: u64,
     spoilt_telegram: SpoiltTelegram,
     transmission_start: TransmissionStart,
 }
@@ -238,6 +240,7 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
     let byte_gap =
         table.required("byte_gap_ms").number(&Limit::new(1.0..=10_000.0, "ms", PROFILES));
     let restart = table.required("restart_s").number(&seconds_limit());
+    let lag_ns = lag::of_profile(&mut table);
     let spoilt = table.required("spoilt_telegram").choice(&SpoiltTelegram::WORDS, PROFILES);
     let start = table.required("transmission_start").choice(&TransmissionStart::WORDS, PROFILES);
     table.finish();
@@ -251,6 +254,7 @@ fn line(mut table: TableReader<'_>) -> Option<Line> {
             byte_gap_ns: ns(byte_gap?),
         },
         restart_ns: ns(restart? * 1000.0),
+        lag_ns: lag_ns?,
         spoilt_telegram: spoilt?,
         transmission_start: start?,
     })
@@ -390,6 +394,7 @@ pub(crate) fn settings(
     keys.integer("address", &address, &mut all.address);
     keys.time_ns("start_up_s", &seconds_limit(), 1e9, &mut all.start_up_ns);
     keys.time_ns("restart_s", &seconds_limit(), 1e9, &mut all.restart_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     keys.degrees("mirror_phase_deg", &phase_limit(), &mut all.mirror_phase_rad);
     keys.read("errors", &mut all.errors, errors);
     keys.choice("error_level", &ERROR_LEVELS, PROTOCOL, &mut all.error_level);

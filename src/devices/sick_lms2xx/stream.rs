@@ -96,7 +96,7 @@ impl Stream {
     /// measured.
     pub fn next_due(&self, mirror: &Mirror, line_free: SimTime) -> Option<SimTime> {
         let capture = self.planned.front().filter(|capture| capture.is_measured())?;
-        Some(capture.ends(mirror).max(match self.transmission_start {
+        Some(capture.leaves(mirror).max(match self.transmission_start {
             TransmissionStart::ScanEnd => SimTime::ZERO,
             TransmissionStart::LineFree => line_free,
         }))
@@ -110,7 +110,7 @@ impl Stream {
     /// Goes on after an answer to the host kept the line busy until `line_free`: what should have
     /// been sent meanwhile is left out.
     pub fn resume(&mut self, mirror: &Mirror, line_free: SimTime) {
-        self.planned.retain(|capture| capture.ends(mirror) >= line_free);
+        self.planned.retain(|capture| capture.leaves(mirror) >= line_free);
         let soonest = mirror.first_from(line_free).div_ceil(self.pattern.revolutions_per_scan());
         let next = self.planned.front().map_or(self.next_scan, Capture::scan);
         if next > soonest + 1 {
@@ -119,7 +119,8 @@ impl Stream {
         }
         self.line_free = line_free;
         for capture in &self.planned {
-            self.line_free = SimTime(capture.ends(mirror).max(self.line_free).0 + self.telegram_ns);
+            self.line_free =
+                SimTime(capture.leaves(mirror).max(self.line_free).0 + self.telegram_ns);
         }
     }
 
@@ -140,9 +141,9 @@ impl Stream {
             let capture = self.next_capture(mirror);
             match mirror.held_between(capture.begins(mirror), capture.ends(mirror)) {
                 None => {
-                    let ends = capture.ends(mirror);
                     self.next_scan = capture.scan() + self.scans_per_telegram();
-                    self.line_free = SimTime(ends.max(self.line_free).0 + self.telegram_ns);
+                    self.line_free =
+                        SimTime(capture.leaves(mirror).max(self.line_free).0 + self.telegram_ns);
                     self.planned.push_back(capture);
                     return true;
                 }
@@ -163,13 +164,14 @@ impl Stream {
     fn next_capture(&self, mirror: &Mirror) -> Capture {
         let per_scan = self.pattern.revolutions_per_scan();
         let revolutions = self.pattern.revolutions();
-        let after = mirror.first_from(self.line_free);
+        let known_by = mirror.known_by(self.line_free);
+        let after = mirror.first_from(known_by);
         let scan = match self.transmission_start {
             TransmissionStart::ScanEnd => {
                 after.saturating_sub(revolutions).div_ceil(per_scan).max(self.next_scan)
             }
             TransmissionStart::LineFree => {
-                let ended = if mirror.start(after) > self.line_free { after - 1 } else { after };
+                let ended = if mirror.start(after) > known_by { after - 1 } else { after };
                 (ended.saturating_sub(revolutions) / per_scan).max(self.next_scan)
             }
         };

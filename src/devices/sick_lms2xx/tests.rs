@@ -1,5 +1,5 @@
 use crate::devices::family::catalogue;
-use crate::devices::sick_lms2xx::profile::SickLms2xxProfile;
+use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, TransmissionStart};
 use proptest::prelude::*;
 
 use super::*;
@@ -210,8 +210,7 @@ fn a_slow_line_skips_scans_and_measures_only_what_it_sends() {
 #[test]
 fn when_the_line_is_free_the_newest_scan_goes_at_once() {
     let mut bench = Bench::with_profile("sick-lms291-s05-x1.27", |profile| {
-        profile.transmission_start =
-            crate::devices::sick_lms2xx::profile::TransmissionStart::LineFree;
+        profile.transmission_start = TransmissionStart::LineFree;
         profile.defaults.rate = LineRate::Baud38400;
         profile.defaults.power_on_mode = PowerOnMode::Continuous;
     });
@@ -581,5 +580,41 @@ fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
         assert!(!dues.is_empty() && dues.iter().all(|(due, _)| *due < 120 * MS));
         let Body::Status(held) = bench.ask(&Command::Status) else { panic!() };
         assert_eq!(held.motor_revolutions, 0);
+    }
+}
+
+/// A lag holds back scans, asked for or streamed, on a line that is idle or busy; answers and which scans
+/// are sent stay as they are.
+#[test]
+fn a_lag_holds_back_scans_and_no_answers() {
+    const LAG: u64 = 35 * MS;
+    let sent = |start, rate, lag_ns| {
+        let mut bench = Bench::with_profile("sick-lms291-s05-x1.27", |profile| {
+            profile.transmission_start = start;
+            profile.defaults.rate = rate;
+            profile.defaults.lag_ns = lag_ns;
+        });
+        bench.run_ms(10);
+        bench.say(&Command::RequestScan { selector: vec![1] });
+        bench.run_ms(1500);
+        let asked = bench.replies();
+        bench.say(&Command::Switch(Mode::Continuous));
+        bench.run_ms(2000);
+        (asked, bench.replies())
+    };
+    for start in [TransmissionStart::ScanEnd, TransmissionStart::LineFree] {
+        for rate in [LineRate::Baud9600, LineRate::Baud500000] {
+            let (plain, late) = (sent(start, rate, 0), sent(start, rate, LAG));
+            // ACK, then the scan.
+            assert_eq!((plain.0.len(), late.0.len()), (2, 2));
+            assert_eq!(late.0[0], plain.0[0]);
+            assert_eq!((late.0[1].0 - plain.0[1].0, &late.0[1].1), (LAG, &plain.0[1].1));
+            // ACK and answer, then scans.
+            assert_eq!(late.1[..2], plain.1[..2], "{start:?} {rate:?}");
+            assert!(late.1.len() >= 4, "{start:?} {rate:?}");
+            for (plain, late) in plain.1[2..].iter().zip(&late.1[2..]) {
+                assert_eq!((late.0 - plain.0, &late.1), (LAG, &plain.1), "{start:?} {rate:?}");
+            }
+        }
     }
 }

@@ -210,12 +210,6 @@ pub(crate) fn start_azimuth(keys: &mut Keys<'_>, azimuth_rad: &mut f64) {
     keys.degrees("start_azimuth_deg", &Limit::new(0.0..=359.99, "degrees", origin), azimuth_rad);
 }
 
-/// Reads `lag_ms`, the extra delay from a packet's end to its leaving.
-pub(crate) fn lag(keys: &mut Keys<'_>, lag_ns: &mut u64) {
-    let origin = "Menura: packets are held in memory until they are due";
-    keys.time_ns("lag_ms", &Limit::new(0.0..=1000.0, "ms", origin), 1e6, lag_ns);
-}
-
 /// Reads `beam` and `noise` of a rig; `reach` limits the beam's ranges, metres.
 pub(crate) fn optics(
     keys: &mut Keys<'_>,

@@ -1,9 +1,9 @@
 //! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
 
 use crate::config::profile::Profile;
-use crate::config::profile::lidar;
 use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::devices::spinning::clock_settings;
@@ -81,7 +81,7 @@ pub(crate) fn settings(
         field.numbers::<2>(&degrees).map(|view| view.map(|degree| degree as u16))
     });
     keys.number("azimuth_jitter_centideg", &jitter(), &mut all.azimuth_jitter_centideg);
-    spinning::lag(&mut keys, &mut all.lag_ns);
+    lag::read(&mut keys, &mut all.lag_ns);
     motor::settings(&mut keys, &mut all.motor);
     clock_settings::settings(&mut keys, &mut all.clock);
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
@@ -115,7 +115,7 @@ fn read_packet(
     keys.number("azimuth_jitter_centideg", &jitter(), &mut defaults.azimuth_jitter_centideg);
     let flag = Limit::new(0..=0xffff, "", "the wire format: two bytes");
     keys.integer("filler_flag", &flag, &mut packet.filler_flag);
-    spinning::lag(&mut keys, &mut defaults.lag_ns);
+    lag::read(&mut keys, &mut defaults.lag_ns);
     keys.finish()
 }
 

@@ -44,7 +44,15 @@ use errors::{Circumstances, Reading, Triad};
 /// function of time; over 0.1 ms the difference quotient has a relative error of 1e-8.
 const HALF_STEP_NS: u64 = 100_000;
 
+/// Longest time between the instants whose mean is a sample with a collection time.
+const WINDOW_STEP_NS: u64 = 1_000_000;
+/// Least number of instants of a collection time.
+const WINDOW_SAMPLES: u64 = 8;
+
 /// The true values of all inertial quantities. Sensor axes: forward, left, up.
+///
+/// A sample of an IMU with a collection time has its means over that time as force, rate and field; all
+/// else is that of its instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InertialTruth {
     /// The instant of the sample.
@@ -70,6 +78,7 @@ pub struct InertialTruth {
 /// The physics of an IMU. Answers a [`Subject::Series`] with [`Outcome::Inertial`].
 #[derive(Debug)]
 pub struct ImuSensor {
+    window_ns: u64,
     earth_rate: bool,
     field: MagneticField,
     date: jiff::civil::Date,
@@ -81,14 +90,20 @@ impl ImuSensor {
     /// An IMU with these settings; `date` selects the Earth's magnetic field.
     pub fn new(settings: &ImuModel, date: jiff::civil::Date) -> Self {
         let field = settings.magnetic_field;
-        Self { earth_rate: settings.earth_rate, field, date, world_model: OnceLock::new() }
+        Self {
+            window_ns: settings.window_ns,
+            earth_rate: settings.earth_rate,
+            field,
+            date,
+            world_model: OnceLock::new(),
+        }
     }
 
     /// An IMU without magnetometer on an Earth that does not rotate.
     pub fn of_motion_alone() -> Self {
         let field = MagneticField::Stated([0.0; 3]);
         let date = jiff::civil::Date::constant(2000, 1, 1);
-        Self { earth_rate: false, field, date, world_model: OnceLock::new() }
+        Self { window_ns: 0, earth_rate: false, field, date, world_model: OnceLock::new() }
     }
 
     /// The magnetic field in World, gauss.
@@ -100,6 +115,31 @@ impl ImuSensor {
                 .get_or_init(|| world_magnetic_field_gauss(&origin.origin(), self.date)),
         };
         DVec3::new(ned.y, ned.x, -ned.z)
+    }
+
+    /// What is measured at `at`: the true values, specific force, rate and field as means over the
+    /// collection time that ends at `at`.
+    ///
+    /// The means are sums over the middles of equal parts of that time, of a millisecond or less; before
+    /// the first instant nothing moves.
+    fn collected(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
+        let mut truth = self.truth(at, surroundings);
+        if self.window_ns == 0 {
+            return truth;
+        }
+        let parts = self.window_ns.div_ceil(WINDOW_STEP_NS).max(WINDOW_SAMPLES);
+        let [mut force, mut rate, mut field] = [DVec3::ZERO; 3];
+        for part in 0..parts {
+            let back_ns = self.window_ns * (2 * part + 1) / (2 * parts);
+            let then = self.truth(SimTime(at.0.saturating_sub(back_ns)), surroundings);
+            force += then.specific_force_m_s2;
+            rate += then.angular_rate_rad_s;
+            field += then.magnetic_field_gauss;
+        }
+        truth.specific_force_m_s2 = force / parts as f64;
+        truth.angular_rate_rad_s = rate / parts as f64;
+        truth.magnetic_field_gauss = field / parts as f64;
+        truth
     }
 
     /// The true values at `at`.
@@ -153,7 +193,7 @@ impl Sensor for ImuSensor {
             Subject::Sweep(_) => (0, 0),
         };
         let instants = (0..u64::from(count)).map(|i| SimTime(request.start.0 + i * period_ns));
-        let truths = instants.map(|at| self.truth(at, surroundings)).collect();
+        let truths = instants.map(|at| self.collected(at, surroundings)).collect();
         Measurement::new(request, Outcome::Inertial(truths))
     }
 }

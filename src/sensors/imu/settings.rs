@@ -17,6 +17,9 @@ pub struct ImuModel {
     pub attitude: AttitudeErrors,
     /// Errors of the position and velocity that an IMU with navigation computes.
     pub navigation: NavigationErrors,
+    /// Collection time: a sample of acceleration, rate and field is the mean of the truth over this time
+    /// before its instant; 0 for the truth at the instant.
+    pub window_ns: u64,
     /// Whether the gyro measures the Earth's rotation and the accelerometer the Coriolis force.
     pub earth_rate: bool,
     /// Source of the magnetic field around the robot.

@@ -180,6 +180,7 @@ impl XbusUnit {
             }
             mid::RESET => {
                 Self::say(unit, now, ack, []);
+                unit.forget_held();
                 self.state = State::Booting(SimTime(now.0 + unit.profile.boot_ns));
             }
             mid::SET_NO_ROTATION | mid::RESET_ORIENTATION => {
