@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use menura::config::profile::lidar::BeamShape;
-use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource};
+use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource, StreetParameters};
 use menura::sensors::beam;
-use menura::world::builtin::{courtyard, room};
+use menura::sensors::surfaces::Glimpses;
+use menura::time::SimTime;
+use menura::world::builtin::{courtyard, room, street};
 use menura::world::loaders::load;
 use menura::world::materials;
 use menura::world::raycast::embree::{EmbreeCaster, EmbreeSettings, Packets};
@@ -182,8 +184,43 @@ fn courtyard() {
 #[test]
 #[ignore = "needs Embree"]
 fn room() {
-    let scene = room::build(&RoomParameters { size_m: [60.0, 60.0, 10.0], reflectance: 0.5 });
+    let scene = room::build(&RoomParameters::default());
     agree("room", &scene, &turn(DVec3::new(3.3, -7.1, 2.0), 0.5, 120.0));
+}
+
+/// Light that goes on behind panes and off water is followed alike through both.
+#[test]
+#[ignore = "needs Embree"]
+fn light_beyond_the_first_hit() {
+    let scene = street::build(&StreetParameters { wetness: 0.5, ..Default::default() });
+    let pulses = turn(DVec3::new(0.5, 0.3, 1.2), 0.5, 120.0);
+    agree("street", &scene, &pulses);
+    let scene = Arc::new(scene);
+    let (stencil, _) = spot();
+    let fired = vec![SimTime::ZERO; pulses.len()];
+    let seen = |caster: &dyn RayCaster| -> Vec<Vec<(f32, f32)>> {
+        let mut hits = vec![Hit::MISS; pulses.len() * stencil.len()];
+        caster.cast(&stencil, &pulses, &mut hits);
+        let finishes = caster.finishes().expect("a window");
+        let mut glimpses = Glimpses::default();
+        glimpses.follow(caster, finishes, &stencil, (&pulses, &fired), &hits);
+        let of = |pulse| glimpses.of_pulse(pulse, stencil.len()).iter();
+        (0..pulses.len()).map(|p| of(p).map(|g| (g.range_m, g.reflectance)).collect()).collect()
+    };
+    let theirs = EmbreeCaster::new(scene.clone(), EmbreeSettings::default()).unwrap();
+    let (a, b) = (seen(&BvhCaster::new(scene).unwrap()), seen(&theirs));
+    let is_alike = |(a, b): &(&(f32, f32), &(f32, f32))| {
+        (a.0 - b.0).abs() <= 1e-4 * a.0 && (a.1 - b.1).abs() <= 1e-2 * a.1 + 1e-6
+    };
+    let differ = a
+        .iter()
+        .zip(&b)
+        .filter(|(a, b)| a.len() != b.len() || !a.iter().zip(b.iter()).all(|pair| is_alike(&pair)));
+    let differ = differ.count();
+    let further = a.iter().filter(|places| places.len() > stencil.len()).count();
+    say(&format!("street: {further} of {} pulses see further, {differ} differ\n", a.len()));
+    // Rays along an edge go on on either side of it.
+    assert!(further > 200 && differ * 200 <= a.len(), "{further} {differ} of {}", a.len());
 }
 
 fn plain(name: &str) -> Material {
@@ -211,7 +248,11 @@ fn leaves() -> Scene {
         triangles: vec![[0, 1, 2], [0, 2, 3]],
         triangle_materials: vec![1, 1],
     };
-    let mut scene = room::build(&RoomParameters { size_m: [40.0, 40.0, 8.0], reflectance: 0.4 });
+    let mut scene = room::build(&RoomParameters {
+        size_m: [40.0, 40.0, 8.0],
+        reflectance: 0.4,
+        puddle_radius_m: 0.0,
+    });
     scene.materials.push(leaf);
     scene.meshes.push(card);
     let mut state = 5_u64;
@@ -310,8 +351,9 @@ fn a_simulators_meadow() {
 #[ignore = "needs Embree"]
 fn a_difference_is_found() {
     let sizes = [[40.0, 40.0, 8.0], [40.002, 40.0, 8.0]];
-    let [a, b] =
-        sizes.map(|size_m| Arc::new(room::build(&RoomParameters { size_m, reflectance: 0.4 })));
+    let [a, b] = sizes.map(|size_m| {
+        Arc::new(room::build(&RoomParameters { size_m, reflectance: 0.4, puddle_radius_m: 0.0 }))
+    });
     let pulses = turn(DVec3::new(0.0, 0.0, 2.0), 5.0, 100.0);
     let mut ours = vec![Hit::MISS; pulses.len()];
     let mut theirs = ours.clone();

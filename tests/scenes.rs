@@ -284,7 +284,11 @@ fn courtyard_sizes() {
 
 #[test]
 fn room_by_its_parameters() {
-    let source = SceneSource::Room(RoomParameters { size_m: [4.0, 6.0, 3.0], reflectance: 0.25 });
+    let source = SceneSource::Room(RoomParameters {
+        size_m: [4.0, 6.0, 3.0],
+        reflectance: 0.25,
+        puddle_radius_m: 0.0,
+    });
     let scene = load(&source).unwrap();
     assert_eq!(scene.instanced_triangles(), 12);
     assert_eq!(bounds(&scene, 1), (DVec3::new(-2.0, -3.0, 0.0), DVec3::new(2.0, 3.0, 3.0)));

@@ -164,6 +164,7 @@ fn scene_name(source: &SceneSource) -> String {
         SceneSource::MeadowWall(_) => "meadow-wall".into(),
         SceneSource::GrassStand(_) => "grass-stand".into(),
         SceneSource::Shrub(_) => "shrub".into(),
+        SceneSource::Street(_) => "street".into(),
         SceneSource::File { path, .. } => path.display().to_string(),
     }
 }

@@ -16,6 +16,7 @@ mod scene_help;
 mod scene_read;
 pub mod scenes;
 pub mod schedule;
+mod street;
 mod thin_scenes;
 mod trajectory_read;
 mod wire_fault_read;
@@ -37,6 +38,7 @@ use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
 pub use read::spec;
+pub use street::StreetParameters;
 pub use thin_scenes::{
     GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
 };
@@ -162,6 +164,8 @@ pub enum SceneSource {
     GrassStand(GrassStandParameters),
     /// A potted shrub.
     Shrub(ShrubParameters),
+    /// A street with what is not matt.
+    Street(StreetParameters),
     /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
     File {
         /// The file.
@@ -195,6 +199,8 @@ pub struct RoomParameters {
     pub size_m: [f64; 3],
     /// Reflectance of all surfaces.
     pub reflectance: f64,
+    /// Of the puddle around the middle of the floor, metres; 0 for none.
+    pub puddle_radius_m: f64,
 }
 
 /// What the forest floor takes.

@@ -4,7 +4,7 @@ use super::parts::seed_limit;
 use crate::config::rig::scenes::ParameterHelp;
 use crate::config::rig::{
     CourtyardParameters, GrassStandParameters, MeadowWallParameters, RodsParameters,
-    RoomParameters, RootStepParameters, SceneSource, ShrubParameters,
+    RoomParameters, RootStepParameters, SceneSource, ShrubParameters, StreetParameters,
 };
 use crate::config::toml::reader::{Field, Limit, TableReader, Text};
 
@@ -20,6 +20,7 @@ pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<S
         "meadow-wall" => SceneSource::MeadowWall(asked.meadow_wall()?),
         "grass-stand" => SceneSource::GrassStand(asked.grass_stand()?),
         "shrub" => SceneSource::Shrub(asked.shrub()?),
+        "street" => SceneSource::Street(asked.street()?),
         other => unreachable!("{other} is listed and not read"),
     })
 }
@@ -84,6 +85,7 @@ impl<'f> Asked<'_, 'f> {
             let mut table = self.table("the parameters of the room", RoomParameters::HELP)?;
             table.numbers("size_m", "m", &mut all.size_m);
             table.number("reflectance", "", &mut all.reflectance);
+            table.number("puddle_radius_m", "m", &mut all.puddle_radius_m);
             table.finish();
         }
         Some(all)
@@ -176,6 +178,20 @@ impl<'f> Asked<'_, 'f> {
             table.number("bare_stem_m", "m", &mut all.bare_stem_m);
             table.number("leaf_reflectance", "", &mut all.leaf_reflectance);
             table.number("stem_reflectance", "", &mut all.stem_reflectance);
+            table.finish();
+        }
+        Some(all)
+    }
+
+    fn street(&self) -> Option<StreetParameters> {
+        let mut all = StreetParameters::default();
+        if self.parameters.is_written() {
+            let what = "the parameters of the street";
+            let mut table = self.own_table(what, StreetParameters::HELP)?;
+            table.number("length_m", "m", &mut all.length_m);
+            table.number("sign_distance_m", "m", &mut all.sign_distance_m);
+            table.number("puddle_radius_m", "m", &mut all.puddle_radius_m);
+            table.number("wetness", "", &mut all.wetness);
             table.finish();
         }
         Some(all)

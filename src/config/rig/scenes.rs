@@ -6,6 +6,7 @@
 pub use super::scene_help::ParameterHelp;
 
 use super::scene_help::LARGEST_WHOLE;
+use super::street::StreetParameters;
 use super::thin_scenes::{
     GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
 };
@@ -86,6 +87,15 @@ pub const BUILTIN: &[BuiltinScene] = &[
                   show.",
         parameters: ShrubParameters::HELP,
         lap_radius_m: 8.0,
+        is_flat: true,
+    },
+    BuiltinScene {
+        name: "street",
+        summary: "A street with what is not matt, at known places: a road sign and a licence plate that \
+                  retro-reflect, the paint of a parked car, a shop window with a room behind it, a puddle \
+                  in which the car is mirrored, and wet asphalt if asked for.",
+        parameters: StreetParameters::HELP,
+        lap_radius_m: 2.0,
         is_flat: true,
     },
 ];
@@ -241,12 +251,19 @@ impl RoomParameters {
             max: 1.0,
             meaning: "diffuse reflectance of floor, walls and ceiling",
         },
+        ParameterHelp {
+            name: "puddle_radius_m",
+            default: "0.0",
+            min: 0.0,
+            max: 500.0,
+            meaning: "radius of a puddle around the middle of the floor, metres; 0 for none",
+        },
     ];
 }
 
 impl Default for RoomParameters {
     fn default() -> Self {
-        Self { size_m: [60.0, 60.0, 10.0], reflectance: 0.5 }
+        Self { size_m: [60.0, 60.0, 10.0], reflectance: 0.5, puddle_radius_m: 0.0 }
     }
 }
 
@@ -260,6 +277,7 @@ mod tests {
         let courtyard = CourtyardParameters::default();
         let room = RoomParameters::default();
         let forest = RootStepParameters::default();
+        let street = StreetParameters::default();
         let used = |scene: &str, name: &str| -> Vec<f64> {
             match (scene, name) {
                 ("courtyard", "grass_blades") => vec![courtyard.grass_blades as f64],
@@ -274,6 +292,11 @@ mod tests {
                 ("root-step", "step_height_m") => vec![forest.step_height_m],
                 ("room", "size_m") => room.size_m.to_vec(),
                 ("room", "reflectance") => vec![room.reflectance],
+                ("room", "puddle_radius_m") => vec![room.puddle_radius_m],
+                ("street", "length_m") => vec![street.length_m],
+                ("street", "sign_distance_m") => vec![street.sign_distance_m],
+                ("street", "puddle_radius_m") => vec![street.puddle_radius_m],
+                ("street", "wetness") => vec![street.wetness],
                 (scene, name) => crate::config::rig::thin_scenes::tests::used(scene, name),
             }
         };

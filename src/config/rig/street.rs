@@ -1,6 +1,6 @@
 //! Parameters of the built-in `street`.
 
-use super::scenes::ParameterHelp;
+use super::scene_help::ParameterHelp;
 
 /// What the street takes.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,7 @@ pub mod rods;
 pub mod room;
 pub(crate) mod root_step;
 pub(crate) mod shrub;
+pub mod street;
 
 mod grass;
 mod heights;

@@ -1,7 +1,8 @@
 //! The built-in `room`: a closed box of known planes.
 
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
 
+use super::solids::{PUDDLE_Z_M, puddle};
 use crate::config::rig::RoomParameters;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
@@ -35,23 +36,28 @@ pub fn build(parameters: &RoomParameters) -> Scene {
         &[[4, 7, 6, 5], [0, 4, 5, 1], [1, 5, 6, 2], [2, 6, 7, 3], [3, 7, 4, 0]],
     );
     let instance = |mesh| Instance { mesh, world_from_mesh: DAffine3::IDENTITY };
-    Scene {
+    let mut scene = Scene {
         meshes: vec![floor, shell],
         materials: vec![materials::plain("room", parameters.reflectance as f32)],
         instances: vec![instance(0), instance(1)],
         ground: vec![instance(0)],
+    };
+    if parameters.puddle_radius_m > 0.0 {
+        scene.meshes.push(puddle(DVec3::Z * PUDDLE_Z_M, parameters.puddle_radius_m, 1));
+        scene.materials.push(materials::by_name("puddle"));
+        scene.instances.push(instance(2));
     }
+    scene
 }
 
 #[cfg(test)]
 mod tests {
-    use glam::DVec3;
-
     use super::*;
 
     #[test]
     fn all_planes_face_the_middle() {
-        let parameters = RoomParameters { size_m: [8.0, 6.0, 3.0], reflectance: 0.7 };
+        let parameters =
+            RoomParameters { size_m: [8.0, 6.0, 3.0], reflectance: 0.7, puddle_radius_m: 0.0 };
         let scene = build(&parameters);
         assert_eq!(scene.instanced_triangles(), 12);
         let middle = DVec3::new(0.0, 0.0, 1.5);
@@ -68,5 +74,10 @@ mod tests {
         assert_eq!(scene.materials[0].reflectance, 0.7);
         assert_eq!((scene.ground.len(), scene.ground[0].mesh), (1, 0));
         assert!(scene.meshes[0].triangles.iter().flatten().all(|&v| v < 4), "the floor is z = 0");
+        assert!(!scene.has_finishes());
+        let wet = build(&RoomParameters { puddle_radius_m: 2.0, ..parameters });
+        let [low, high] = wet.meshes[2].bounds();
+        assert!((high - low - DVec3::new(4.0, 4.0, 0.0)).length() < 1e-6 && low.z > 0.001);
+        assert_eq!(wet.finished_materials()[0].name, "puddle");
     }
 }

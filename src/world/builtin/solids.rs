@@ -6,6 +6,9 @@ use glam::{DVec2, DVec3};
 
 use crate::world::scene::{MaterialId, Mesh};
 
+/// The surface of puddles above the floor, metres.
+pub(super) const PUDDLE_Z_M: f64 = 0.002;
+
 /// Sides of the prisms that stand for rods, posts, stems and pots.
 pub(super) const ROUND_SIDES: u32 = 16;
 
@@ -58,6 +61,21 @@ pub(super) fn floor(half_m: f64, material: MaterialId) -> Mesh {
     mesh
 }
 
+/// The surface of a round puddle, a regular polygon of 64 sides around `middle`; it faces up.
+pub(super) fn puddle(middle: DVec3, radius_m: f64, material: MaterialId) -> Mesh {
+    const SIDES: u32 = 64;
+    let mut mesh = Mesh { name: "puddle".into(), ..Mesh::default() };
+    mesh.positions.push(middle.as_vec3().to_array());
+    for k in 0..SIDES {
+        let (sin, cos) = libm::sincos(f64::from(k) / f64::from(SIDES) * TAU);
+        let edge = middle + DVec3::new(cos, sin, 0.0) * radius_m;
+        mesh.positions.push(edge.as_vec3().to_array());
+        mesh.triangles.push([0, 1 + k, 1 + (k + 1) % SIDES]);
+    }
+    mesh.triangle_materials = vec![material; mesh.triangles.len()];
+    mesh
+}
+
 /// The first `sides` walls of a square around the origin, from the east counter-clockwise, each
 /// `distance_m` away, `width_m` wide and `height_m` high; they face the origin.
 pub(super) fn walls(
@@ -98,7 +116,7 @@ pub(super) fn on_side(side: u32, out_m: f64, across_m: f64) -> DVec2 {
 }
 
 /// Adds a quadrangle, counter-clockwise as seen from its front. Triangles get no material.
-fn add_quad(mesh: &mut Mesh, corners: [DVec3; 4]) {
+pub(super) fn add_quad(mesh: &mut Mesh, corners: [DVec3; 4]) {
     let base = mesh.positions.len() as u32;
     mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));
     mesh.triangles.extend([[base, base + 1, base + 2], [base, base + 2, base + 3]]);

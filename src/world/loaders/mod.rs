@@ -72,6 +72,7 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
         SceneSource::MeadowWall(parameters) => Ok(builtin::meadow_wall::build(parameters)),
         SceneSource::GrassStand(parameters) => Ok(builtin::grass_stand::build(parameters)),
         SceneSource::Shrub(parameters) => Ok(builtin::shrub::build(parameters)),
+        SceneSource::Street(parameters) => Ok(builtin::street::build(parameters)),
         SceneSource::File { path, seed, placement } => {
             place(load_file(path, *seed, &Disk)?, &placement.world_from_loaded(path), path)
         }
