@@ -83,7 +83,7 @@ fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measuremen
             Subject::Sweep(sweep) => sweep.firings.len(),
             Subject::Instant | Subject::Series { .. } => 0,
         };
-        let seen = |range_m: f32| Some(Return { range_m, intensity: 0.37 });
+        let seen = |range_m: f32| Some(Return { range_m, intensity: 0.37, signal: 1.0 });
         let returns = |pulse: usize| {
             let near_m = 2.0 + ((request.index as usize * 31 + pulse * 17) % 5000) as f32 * 0.011;
             match empty.is_some_and(|every| pulse.is_multiple_of(every)) {

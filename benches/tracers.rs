@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use glam::DVec3;
-use menura::config::profile::lidar::BeamShape;
+use menura::config::profile::lidar::{BeamSettings, BeamShape};
 use menura::config::rig::objects::ObjectShape;
 use menura::config::rig::{CourtyardParameters, RobotConfig, SceneSource, TrajectoryConfig};
 use menura::engine::clock::Stopwatch;
@@ -188,10 +188,21 @@ impl Sensor {
         packets
     }
 
+    /// Nine rays a pulse in a spot that is lit evenly.
+    fn beam(&self) -> BeamSettings {
+        let [divergence_horizontal_rad, divergence_vertical_rad] = self.divergence_rad;
+        BeamSettings {
+            shape: self.shape,
+            rays: 9,
+            divergence_horizontal_rad,
+            divergence_vertical_rad,
+            ..BeamSettings::default()
+        }
+    }
+
     /// Laser by laser, from `first_column` on.
     fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Packet {
-        let half_axis = |rad: f64| libm::tan(rad / 2.0) * std::f64::consts::FRAC_1_SQRT_2;
-        let [across, along] = self.divergence_rad.map(half_axis);
+        let [across, along] = beam::half_axes_m(&self.beam());
         let pulse = |elevation_deg: f64, column: u32| {
             let turned = self.first_deg + self.step_deg * f64::from(first_column + column);
             // Clockwise, as these turn.
@@ -201,7 +212,7 @@ impl Sensor {
             let left = DVec3::new(-sin_a, cos_a, 0.0);
             let (half_axis_u, half_axis_v) = (left * across, direction.cross(left) * along);
             let max_range_m = self.max_range_m;
-            Pulse { origin, direction, half_axis_u, half_axis_v, max_range_m }
+            Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m }
         };
         let columns = || 0..self.columns_per_packet;
         let lasers = self.elevations_deg.iter();
@@ -440,7 +451,7 @@ fn measure_scene<'a>(
 }
 
 fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], seconds: f64) {
-    let stencil = beam::stencil(sensor.shape);
+    let stencil = beam::Spot::new(&sensor.beam(), 9).stencil;
     let packets = sensor.packets(ground);
     // Warm caches and pages are every tracer's.
     for entry in entries.iter_mut() {

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
-use menura::config::profile::lidar::BeamShape;
+use menura::config::profile::lidar::{BeamSettings, BeamShape};
 use menura::config::rig::{CourtyardParameters, RoomParameters, SceneSource, StreetParameters};
 use menura::sensors::beam;
 use menura::sensors::surfaces::Glimpses;
@@ -30,7 +30,10 @@ fn say(text: &str) {
 
 /// Nine rays in a round spot of the HDL-64E's divergence, about: 2 mrad.
 fn spot() -> (Stencil, f64) {
-    (beam::stencil(BeamShape::Circular), (2e-3_f64 / 2.0) / std::f64::consts::SQRT_2)
+    let (shape, divergence_horizontal_rad) = (BeamShape::Circular, 2e-3);
+    let settings =
+        BeamSettings { shape, rays: 9, divergence_horizontal_rad, ..BeamSettings::default() };
+    (beam::Spot::new(&settings, 9).stencil, beam::half_axes_m(&settings)[0])
 }
 
 /// A turn of 64 lasers about `origin`, every `step_deg`; the lasers look from 2 degrees up to 24.8
@@ -52,6 +55,7 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
                 direction,
                 half_axis_u: left * half_axis_m,
                 half_axis_v: direction.cross(left) * half_axis_m,
+                start_m: 0.0,
                 max_range_m,
             });
         }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::profile::lidar::{BeamSettings, BeamShape, NoiseSettings};
+use menura::config::profile::lidar::{BeamSettings, NoiseSettings};
 use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::frames::Transform;
-use menura::sensors::beam::EchoSelection;
 use menura::sensors::lidar::{Lidar, Scratch};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::pattern::LaserGeometry;
+use menura::sensors::receiver::{EchoSelection, ReceiverSetting};
 use menura::sensors::{
     FiringSlot, MeasurementRequest, Outcome, RotorMotion, Sensor, Subject, Sweep,
 };
@@ -43,20 +43,12 @@ fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
 /// range of each firing; infinite beyond 100 m.
 fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
     let beam = BeamSettings {
-        shape: BeamShape::Ray,
-        divergence_horizontal_rad: 0.0,
-        divergence_vertical_rad: 0.0,
         signal_cutoff_m: 0.75,
         min_range_m: 0.5,
         max_range_m: 100.0,
-        detection_threshold: 0.0,
+        ..BeamSettings::default()
     };
-    let noise = NoiseSettings {
-        range_std_m: 0.0,
-        azimuth_std_rad: 0.0,
-        elevation_std_rad: 0.0,
-        intensity_std: 0.0,
-    };
+    let noise = NoiseSettings::default();
     let lasers = vec![LaserGeometry::default()];
     let seed = NoiseSource::new(0, "a");
     let lidar = Lidar::new(lasers, &beam, &noise, seed);
@@ -68,6 +60,7 @@ fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
         number: 0,
         rotor: RotorMotion::even(0.0, TAU / TURN_S),
         selection: EchoSelection::First,
+        receiver: ReceiverSetting::default(),
         firings: firings.clone(),
     };
     let request =
@@ -366,6 +359,7 @@ fn what_is_cast_together_does_not_matter() {
                 direction,
                 half_axis_u: direction.any_orthonormal_vector() * 1e-3,
                 half_axis_v: glam::DVec3::Z * 1e-3,
+                start_m: 0.0,
                 max_range_m: 100.0,
             }
         })

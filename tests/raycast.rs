@@ -90,6 +90,7 @@ fn pulse(origin: DVec3, direction: DVec3, half_rad: f64, max_range_m: f32) -> Pu
         direction,
         half_axis_u: u * half_rad,
         half_axis_v: v * half_rad * 0.5,
+        start_m: 0.0,
         max_range_m,
     }
 }
@@ -101,7 +102,8 @@ fn agree(scene: &Scene, stencil: &Stencil, pulses: &[Pulse], hits: &[Hit]) {
             let ray = pulse.direction
                 + pulse.half_axis_u * f64::from(a)
                 + pulse.half_axis_v * f64::from(b);
-            let expected = all_hits(scene, pulse.origin, ray);
+            let start = pulse.origin + ray.normalize() * f64::from(pulse.start_m);
+            let expected = all_hits(scene, start, ray);
             let max = f64::from(pulse.max_range_m);
             let close = |r: f64| (r - f64::from(hit.range_m)).abs() < 1e-5 * (1.0 + r);
             if hit.range_m.is_finite() {
@@ -185,7 +187,11 @@ proptest! {
         let pulses: Vec<Pulse> = targets
             .into_iter()
             .filter(|(t, _)| (*t - origin).length() > 1e-3)
-            .map(|(t, half)| pulse(origin, t - origin, half, 25.0))
+            // Wide ones begin some way along the beam.
+            .map(|(t, half)| Pulse {
+                start_m: if half > 0.02 { 60.0 * half as f32 } else { 0.0 },
+                ..pulse(origin, t - origin, half, 25.0)
+            })
             .collect();
         for stencil in [Stencil::single(), nine()] {
             let hits = cast(&scene, &stencil, &pulses);
@@ -383,6 +389,7 @@ fn a_ray_passes_a_transparent_texel_and_goes_on() {
         direction: DVec3::X,
         half_axis_u: DVec3::Y * 0.1,
         half_axis_v: DVec3::Z * 0.1,
+        start_m: 0.0,
         max_range_m: 50.0,
     };
     let hits = cast(&scene, &stencil, &[split]);

@@ -161,7 +161,7 @@ noise = { azimuth_std_deg = 0.01 }
     assert_eq!(settings.beam.divergence_horizontal_rad, 0.003);
     assert_eq!((settings.beam.divergence_vertical_rad, settings.beam.max_range_m), (0.0015, 60.0));
     // What the rig does not say stays the profile's.
-    assert_eq!((settings.beam.min_range_m, settings.noise.range_std_m), (0.9, 0.02));
+    assert_eq!((settings.beam.min_range_m, settings.noise.range_std_m), (0.9, 0.015));
     assert_eq!(settings.noise.azimuth_std_rad, 0.01_f64.to_radians());
 }
 

@@ -152,7 +152,7 @@ unit = "mm"
 measuring_mode = 6
 mirror_phase_deg = 120
 beam = { shape = "ray" }
-noise = { range_std_m = 0.0, intensity_std = 0.0 }
+noise = { none = true }
 [[device]]
 name = "upright"
 profile = "sick-lms291-s05-x1.27"
@@ -164,7 +164,7 @@ power_on_mode = "continuous"
 unit = "mm"
 measuring_mode = 6
 beam = { shape = "ray" }
-noise = { range_std_m = 0.0, intensity_std = 0.0 }
+noise = { none = true }
 "#;
 
 /// Metres from inside the room to its surface.

@@ -40,18 +40,52 @@ pub(super) fn beam_rows(beam: &BeamSettings) -> Rows {
                 mrad(beam.divergence_vertical_rad)
             ),
         ),
+        ("spot", format!("{}, {} rays, allowed mavs, printed, even", beam.spot.word(), beam.rays)),
+        ("exit_width_mm", shortest(beam.exit_width_m * 1e3)),
+        ("echoes", format!("{}, allowed waveform, window, window-mean, ray", beam.echoes.word())),
         ("signal_cutoff_m", shortest(beam.signal_cutoff_m)),
         ("min_range_m", shortest(beam.min_range_m)),
         ("max_range_m", shortest(beam.max_range_m)),
-        ("detection_threshold", shortest(beam.detection_threshold)),
+        (
+            "sees",
+            format!(
+                "reflectance {} at {} m; 10 % to {:.0} m, 80 % to {:.0} m",
+                shortest(beam.sees.reflectance),
+                shortest(beam.sees.at_m),
+                beam.reach_m(0.1),
+                beam.reach_m(0.8)
+            ),
+        ),
+        (
+            "paper",
+            match beam.papers.len() {
+                0 => "none".to_owned(),
+                _ => {
+                    beam.papers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+                }
+            },
+        ),
     ]
 }
 
 pub(super) fn noise_rows(noise: &NoiseSettings) -> Rows {
     vec![
+        ("signal_to_noise", shortest(noise.signal_to_noise)),
         ("range_std_m", shortest(noise.range_std_m)),
+        ("weak_range_std_m", shortest(noise.weak_range_std_m)),
+        ("weak_range_power", shortest(noise.weak_range_power)),
+        ("scan_range_std_m", shortest(noise.scan_range_std_m)),
+        ("scan_s", shortest(noise.scan_s)),
+        ("laser_range_std_m", shortest(noise.laser_range_std_m)),
+        ("walk_m", shortest(noise.walk_m)),
+        ("saturation", shortest(noise.saturation)),
+        ("saturation_shift_m", shortest(noise.saturation_shift_m)),
+        ("warm_up_drift_m", shortest(noise.warm_up_drift_m)),
+        ("warm_up_s", shortest(noise.warm_up_s)),
         ("azimuth_std_deg", shortest(noise.azimuth_std_rad.to_degrees())),
+        ("laser_azimuth_std_deg", shortest(noise.laser_azimuth_std_rad.to_degrees())),
         ("elevation_std_deg", shortest(noise.elevation_std_rad.to_degrees())),
+        ("laser_elevation_std_deg", shortest(noise.laser_elevation_std_rad.to_degrees())),
         ("intensity_std", shortest(noise.intensity_std)),
     ]
 }

@@ -1,63 +1,108 @@
-//! From a pulse's rays to a receiver's returns.
+//! The rays of a pulse: where they lie in the spot and what share of its energy each carries.
 //!
-//! Stencils and the intensity law are those of Goodin et al. 2018, "Unmanned Ground Vehicle
-//! Simulation with the Virtual Autonomous Navigation Environment" and its lidar companion
-//! (Electronics 7(9) 154): nine rays a pulse, `a = tan(divergence / 2) / sqrt(2)` at 1 m, and
-//! `I = rho cos(theta)` for each ray.
+//! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154),
+//! section 3.2.1, print a centre and eight points on a circle of `sqrt(2) t / 4`; the source of their
+//! simulator MAVS casts a cross and a diagonal cross of `0.7 t`, twice as wide. An evenly lit disc has a mean
+//! square offset of `t² / 4` along each axis and an evenly lit rectangle one of `t² / 3`, which the points and
+//! shares of `even` have exactly.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_PI_8, SQRT_2, TAU};
 
-use super::{Echoes, PulseReturns, Return};
-use crate::config::profile::lidar::{BeamSettings, BeamShape};
-use crate::world::raycast::{Hit, MAX_RAYS, Stencil};
+use crate::config::profile::lidar::{BeamSettings, BeamShape, SpotRule};
+use crate::world::raycast::Stencil;
 
-/// Which of a pulse's echoes a receiver reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EchoSelection {
-    /// The echo with the least range.
-    First,
-    /// The echo with the most energy; the nearest of several equal ones.
-    Strongest,
-    /// The echo with the greatest range.
-    Last,
-    /// The strongest echo as first return, the last as second.
-    StrongestAndLast,
-    /// The last echo as second return. The first return is the strongest echo, or the second
-    /// strongest if the last is the strongest and there is another.
-    OtherAndLast,
+/// The rays of a pulse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// Their offsets in half-axes.
+    pub stencil: Stencil,
+    /// The share of the pulse's energy of each; they sum to 1.
+    pub weights: Vec<f32>,
 }
 
-impl EchoSelection {
-    /// Whether two echoes are reported.
-    fn is_dual(self) -> bool {
-        matches!(self, Self::StrongestAndLast | Self::OtherAndLast)
+impl Spot {
+    /// The spot that `beam` describes, with `rays` in place of its own number of them if that is less.
+    pub fn new(beam: &BeamSettings, rays: u8) -> Self {
+        let rays = rays.min(beam.rays);
+        if beam.shape == BeamShape::Ray || rays == 1 {
+            return Self::of(vec![([0.0, 0.0], 1.0)]);
+        }
+        let is_rectangle = beam.shape == BeamShape::Rectangular;
+        Self::of(match (beam.spot, rays) {
+            (SpotRule::Mavs, _) if is_rectangle => grid([0.7, 1.0, 1.0]),
+            (SpotRule::Mavs, _) => crosses(0.7, [1.0; 3]),
+            (SpotRule::Printed, _) => {
+                ring(8, SQRT_2 / 4.0, 0.0).chain([([0.0, 0.0], 1.0)]).collect()
+            }
+            // Gauss-Legendre points, three and four a side; Abramowitz & Stegun 25.4.30.
+            (SpotRule::Even, 16) if is_rectangle => {
+                let (near, far) = ((0.339_981_04, 0.652_145_15), (0.861_136_3, 0.347_854_85));
+                let side = [(-far.0, far.1), (-near.0, near.1), near, far];
+                let all = side.into_iter().flat_map(|(x, a)| side.map(|(y, b)| ([x, y], a * b)));
+                all.collect()
+            }
+            (SpotRule::Even, 9) if is_rectangle => grid([0.774_596_7, 1.6, 0.625]),
+            // A cross whose arms are as long as the spot's mean square offset asks.
+            (SpotRule::Even, 5) => {
+                let square = if is_rectangle { 1.0 / 3.0 } else { 0.25 };
+                let arm = (2.5f64 * square).sqrt();
+                ring(4, arm, 0.0).chain([([0.0, 0.0], 1.0)]).collect()
+            }
+            // Two rings at the nodes of the radius' Gauss rule.
+            (SpotRule::Even, 16) => {
+                let (inner, outer) = (0.459_700_84, 0.888_073_83);
+                ring(8, inner, 0.0).chain(ring(8, outer, FRAC_PI_8)).collect()
+            }
+            // The disc of Abramowitz & Stegun 25.4.61, exact to the fifth degree.
+            (SpotRule::Even, _) => crosses(1.0, [4.0, 1.0, 4.0]),
+        })
+    }
+
+    /// Of offsets with energies, which need not sum to 1. The centre comes first: those who see one point of
+    /// the spot see that.
+    fn of(mut rays: Vec<([f64; 2], f64)>) -> Self {
+        rays.sort_by_key(|(offset, _)| *offset != [0.0, 0.0]);
+        let sum: f64 = rays.iter().map(|(_, energy)| energy).sum();
+        let offsets = rays.iter().map(|(offset, _)| offset.map(|x| x as f32)).collect();
+        Self {
+            stencil: Stencil::new(offsets).expect("at most sixteen finite rays"),
+            weights: rays.iter().map(|(_, energy)| (energy / sum) as f32).collect(),
+        }
     }
 }
 
-/// The stencil of a spot shape, in half-axes.
-pub fn stencil(shape: BeamShape) -> Stencil {
-    const CENTRE: [f32; 2] = [0.0, 0.0];
-    const ON_AXES: [[f32; 2]; 4] = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
-    let corners = |a: f32| [[a, a], [a, -a], [-a, a], [-a, -a]];
-    let mut offsets = vec![CENTRE];
-    match shape {
-        BeamShape::Ray => {}
-        BeamShape::Rectangular => {
-            offsets.extend(corners(1.0));
-            offsets.extend(ON_AXES);
-        }
-        BeamShape::Circular | BeamShape::Elliptical => {
-            offsets.extend(ON_AXES);
-            offsets.extend(corners(0.5));
-        }
-    }
-    Stencil::new(offsets).expect("nine finite rays")
+/// Equal rays on a circle, the first turned by `from_rad`.
+fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2], f64)> {
+    (0..rays).map(move |ray| {
+        let (sin, cos) = libm::sincos(from_rad + TAU * f64::from(ray) / f64::from(rays));
+        ([radius * cos, radius * sin], 1.0)
+    })
 }
 
-/// The spot's half-axes at 1 m, across (horizontal) and along (vertical), metres. A circular spot
-/// takes the horizontal divergence for both.
+/// A centre, a cross and a diagonal cross of half its width, with the energy of a ray of each.
+fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)> {
+    let half = arm / 2.0;
+    let on_axes = [[arm, 0.0], [-arm, 0.0], [0.0, arm], [0.0, -arm]];
+    let corners = [[half, half], [half, -half], [-half, half], [-half, -half]];
+    let all = [([0.0, 0.0], centre)].into_iter();
+    all.chain(on_axes.map(|p| (p, cross))).chain(corners.map(|p| (p, diagonal))).collect()
+}
+
+/// Three by three rays; the energies of the centre and of a corner where an edge's middle has 1.
+fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
+    let side = [-reach, 0.0, reach];
+    let energy = |x: f64, y: f64| match (x == 0.0, y == 0.0) {
+        (true, true) => centre,
+        (false, false) => corner,
+        _ => 1.0,
+    };
+    side.into_iter().flat_map(|x| side.map(|y| ([x, y], energy(x, y)))).collect()
+}
+
+/// The spot's half-axes at 1 m, across (horizontal) and along (vertical), metres: `tan(divergence / 2)`. A
+/// circular spot takes the horizontal divergence for both.
 pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
-    let half_axis = |divergence: f64| libm::tan(divergence / 2.0) * FRAC_1_SQRT_2;
+    let half_axis = |divergence: f64| libm::tan(divergence / 2.0);
     let horizontal = half_axis(beam.divergence_horizontal_rad);
     match beam.shape {
         BeamShape::Ray => [0.0, 0.0],
@@ -68,239 +113,95 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Forms a pulse's echoes and picks those that `selection` reports.
-///
-/// Hits are grouped from near to far. Every hit within the signal cutoff behind an echo's nearest
-/// hit belongs to that echo. The echo's range is the mean of its hits' ranges; its intensity is
-/// the sum of their `rho cos(theta)` divided by the number of rays in the stencil. Echoes below
-/// the detection threshold or outside the range limits are not reported, but their surfaces
-/// still block the light behind them.
-///
-/// `light` is the share of the light that passes the window out and back, 1 if it is clean;
-/// intensities are multiplied by it. The detection threshold holds for an echo from the greatest
-/// range. Nearer echoes arrive stronger by the inverse square of the distance, so a dirty window
-/// hides them later.
-pub fn returns(
-    hits: &[Hit],
-    beam: &BeamSettings,
-    light: f32,
-    selection: EchoSelection,
-) -> PulseReturns {
-    let cutoff = beam.signal_cutoff_m as f32;
-    let (mut nearest, mut farthest, mut found) = (f32::INFINITY, 0.0f32, 0usize);
-    for hit in hits {
-        if hit.range_m != f32::INFINITY {
-            nearest = nearest.min(hit.range_m);
-            farthest = farthest.max(hit.range_m);
-            found += 1;
-        }
-    }
-    if found == 0 {
-        return PulseReturns::default();
-    }
-    if farthest - nearest > cutoff {
-        return several_echoes(hits, beam, light, selection);
-    }
-    // Most pulses meet one surface: no need to sort.
-    let (mut behind, mut energy) = (0.0f32, 0.0f32);
-    for hit in hits {
-        if hit.range_m != f32::INFINITY {
-            behind += hit.range_m - nearest;
-            energy += hit.reflectance * hit.cos_incidence;
-        }
-    }
-    let echo = Return {
-        range_m: nearest + behind / found as f32,
-        intensity: light * energy / hits.len() as f32,
-    };
-    let seen = is_seen(&echo, beam, light).then_some(echo);
-    PulseReturns { first: seen, second: if selection.is_dual() { seen } else { None } }
-}
-
-/// Whether the receiver detects an echo through a window that passes `light`.
-fn is_seen(echo: &Return, beam: &BeamSettings, light: f32) -> bool {
-    let share_of_range = f64::from(echo.range_m) / beam.max_range_m;
-    let least = f64::from(light).max((share_of_range * share_of_range).min(1.0));
-    light > 0.0
-        && f64::from(echo.intensity) >= beam.detection_threshold * least
-        && f64::from(echo.range_m) >= beam.min_range_m
-        && f64::from(echo.range_m) <= beam.max_range_m
-}
-
-/// All echoes that are detected, nearest first; formed as in [`returns`].
-pub fn echoes(hits: &[Hit], beam: &BeamSettings, light: f32) -> Echoes {
-    let mut all = Echoes::default();
-    each_echo(hits, beam, light, |echo| all.push(echo));
-    all
-}
-
-/// [`returns`] for hits that may form more than one echo.
-fn several_echoes(
-    hits: &[Hit],
-    beam: &BeamSettings,
-    light: f32,
-    selection: EchoSelection,
-) -> PulseReturns {
-    let mut nearest = None;
-    let mut strongest: Option<Return> = None;
-    let mut runner_up: Option<Return> = None;
-    let mut last = None;
-    each_echo(hits, beam, light, |echo| {
-        nearest = nearest.or(Some(echo));
-        if strongest.is_none_or(|s| echo.intensity > s.intensity) {
-            runner_up = strongest;
-            strongest = Some(echo);
-        } else if runner_up.is_none_or(|s| echo.intensity > s.intensity) {
-            runner_up = Some(echo);
-        }
-        last = Some(echo);
-    });
-    let (first, second) = match selection {
-        EchoSelection::First => (nearest, None),
-        EchoSelection::Strongest => (strongest, None),
-        EchoSelection::Last => (last, None),
-        EchoSelection::StrongestAndLast => (strongest, last),
-        EchoSelection::OtherAndLast if strongest == last => (runner_up.or(strongest), last),
-        EchoSelection::OtherAndLast => (strongest, last),
-    };
-    PulseReturns { first, second }
-}
-
-/// Forms echoes from near to far and calls `seen` with those that are detected.
-fn each_echo(hits: &[Hit], beam: &BeamSettings, light: f32, mut seen: impl FnMut(Return)) {
-    let mut order = [(0.0f32, 0.0f32); MAX_RAYS];
-    let mut used = 0;
-    for hit in hits {
-        if hit.range_m == f32::INFINITY {
-            continue;
-        }
-        let entry = (hit.range_m, hit.reflectance * hit.cos_incidence);
-        let mut place = used;
-        while place > 0 && order[place - 1].0 > entry.0 {
-            order[place] = order[place - 1];
-            place -= 1;
-        }
-        order[place] = entry;
-        used += 1;
-    }
-    let cutoff = beam.signal_cutoff_m as f32;
-    let rays = hits.len() as f32;
-    let mut start = 0;
-    while start < used {
-        let behind = order[start..used].iter().take_while(|e| e.0 - order[start].0 <= cutoff);
-        let (count, ranges, energy) = behind.fold((0usize, 0.0f32, 0.0f32), |sum, entry| {
-            (sum.0 + 1, sum.1 + (entry.0 - order[start].0), sum.2 + entry.1)
-        });
-        let echo = Return {
-            range_m: order[start].0 + ranges / count as f32,
-            intensity: light * energy / rays,
-        };
-        start += count;
-        if is_seen(&echo, beam, light) {
-            seen(echo);
-        }
-    }
+/// How far behind the exit window the rays would meet, metres: a beam leaves as wide as `exit_width_m`.
+pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
+    let [across, _] = half_axes_m(beam);
+    if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn settings() -> BeamSettings {
+    fn settings(shape: BeamShape, spot: SpotRule, rays: u8) -> BeamSettings {
         BeamSettings {
-            shape: BeamShape::Rectangular,
+            shape,
+            spot,
+            rays,
             divergence_horizontal_rad: 2e-3,
             divergence_vertical_rad: 1e-3,
-            signal_cutoff_m: 1.0,
-            min_range_m: 0.9,
-            max_range_m: 100.0,
-            detection_threshold: 0.0,
+            ..BeamSettings::default()
         }
     }
 
-    fn hit(range_m: f32, reflectance: f32) -> Hit {
-        Hit { range_m, reflectance, cos_incidence: 0.5, ..Hit::MISS }
+    /// The mean over the rays of `x^m y^n`.
+    fn moment(spot: &Spot, m: i32, n: i32) -> f64 {
+        let rays = spot.stencil.offsets().iter().zip(&spot.weights);
+        rays.map(|([x, y], w)| f64::from(*w) * f64::from(*x).powi(m) * f64::from(*y).powi(n)).sum()
     }
 
     #[test]
-    fn stencils_have_the_papers_rays() {
-        assert_eq!(stencil(BeamShape::Ray).len(), 1);
-        for shape in [BeamShape::Rectangular, BeamShape::Circular, BeamShape::Elliptical] {
-            let stencil = stencil(shape);
-            assert_eq!(stencil.len(), 9);
-            let sum = stencil.offsets().iter().fold([0.0, 0.0], |s, o| [s[0] + o[0], s[1] + o[1]]);
-            assert_eq!(sum, [0.0, 0.0]);
+    fn spots_are_as_wide_as_their_rule_says() {
+        use BeamShape::{Circular, Elliptical, Rectangular};
+        use SpotRule::{Even, Mavs, Printed};
+        for (shape, rule, rays, square) in [
+            (Circular, Printed, 9, 8.0 / 9.0 / 16.0),
+            (Circular, Mavs, 9, (2.0 + 1.0) * 0.49 / 9.0),
+            (Rectangular, Mavs, 9, 6.0 * 0.49 / 9.0),
+            (Circular, Even, 5, 0.25),
+            (Circular, Even, 9, 0.25),
+            (Elliptical, Even, 16, 0.25),
+            (Rectangular, Even, 5, 1.0 / 3.0),
+            (Rectangular, Even, 9, 1.0 / 3.0),
+            (Rectangular, Even, 16, 1.0 / 3.0),
+        ] {
+            let spot = Spot::new(&settings(shape, rule, rays), 16);
+            assert_eq!(spot.stencil.len(), usize::from(rays));
+            let about = |m, n, expected: f64| {
+                let is = moment(&spot, m, n);
+                assert!(
+                    (is - expected).abs() < 1e-6,
+                    "{shape:?} {rule:?} {rays}: x^{m} y^{n} {is}"
+                );
+            };
+            about(0, 0, 1.0);
+            about(1, 0, 0.0);
+            about(0, 1, 0.0);
+            about(1, 1, 0.0);
+            about(2, 0, square);
+            about(0, 2, square);
+            if rule == Even && rays > 5 {
+                // Means over a unit disc and over a square.
+                let rectangle = shape == Rectangular;
+                about(4, 0, if rectangle { 0.2 } else { 0.125 });
+                about(2, 2, if rectangle { 1.0 / 9.0 } else { 1.0 / 24.0 });
+            }
         }
+        assert_eq!(Spot::new(&settings(BeamShape::Ray, Even, 9), 16).weights, [1.0]);
+    }
+
+    #[test]
+    fn fewer_rays_keep_the_centre_and_the_width() {
+        let whole = settings(BeamShape::Circular, SpotRule::Even, 9);
+        let five = Spot::new(&whole, 5);
+        assert_eq!(five.stencil.len(), 5);
+        assert_eq!(five.stencil.offsets()[0], [0.0, 0.0]);
+        assert!((moment(&five, 2, 0) - 0.25).abs() < 1e-6);
+        assert_eq!(Spot::new(&whole, 1).weights, [1.0]);
     }
 
     #[test]
     fn half_axes_follow_the_divergence() {
-        let [h, v] = half_axes_m(&settings());
-        assert!((h - 0.707_107e-3).abs() < 1e-8 && (v - 0.353_553e-3).abs() < 1e-8);
-        let circular = BeamSettings { shape: BeamShape::Circular, ..settings() };
+        let [h, v] = half_axes_m(&settings(BeamShape::Rectangular, SpotRule::Even, 9));
+        assert!((h - 1e-3).abs() < 1e-8 && (v - 0.5e-3).abs() < 1e-8);
+        let circular = settings(BeamShape::Circular, SpotRule::Even, 9);
         assert_eq!(half_axes_m(&circular), [h, h]);
-    }
-
-    #[test]
-    fn hits_within_the_cutoff_are_one_echo() {
-        let hits = [hit(10.0, 0.4), hit(10.8, 0.4), Hit::MISS, hit(20.0, 0.8)];
-        let dual = returns(&hits, &settings(), 1.0, EchoSelection::StrongestAndLast);
-        let (strongest, last) = (dual.first.unwrap(), dual.second.unwrap());
-        // Two rays of 0.4 and one of 0.8, all at cos 0.5, are equally bright: the nearer wins.
-        assert!((strongest.range_m - 10.4).abs() < 1e-5);
-        assert!((strongest.intensity - 0.1).abs() < 1e-6);
-        assert!((last.range_m - 20.0).abs() < 1e-5 && (last.intensity - 0.1).abs() < 1e-6);
-    }
-
-    #[test]
-    fn strongest_counts_the_energy_of_the_whole_echo() {
-        let hits = [hit(5.0, 0.9), hit(9.0, 0.4), hit(9.1, 0.4), hit(9.2, 0.4)];
-        let one = |selection| returns(&hits, &settings(), 1.0, selection).first.unwrap().range_m;
-        assert!((one(EchoSelection::First) - 5.0).abs() < 1e-5);
-        assert!((one(EchoSelection::Strongest) - 9.1).abs() < 1e-5);
-        assert!((one(EchoSelection::Last) - 9.1).abs() < 1e-5);
-    }
-
-    #[test]
-    fn a_dirty_window_dims_and_loses_what_is_far() {
-        let beam = BeamSettings { detection_threshold: 0.01, ..settings() };
-        let seen = |range_m, light| {
-            returns(&[hit(range_m, 0.08)], &beam, light, EchoSelection::Strongest).first
+        // SICK prints 15 mrad and 8 mm for the LMS1xx: an apex 0.53 m behind the window.
+        let lms1xx = BeamSettings {
+            divergence_horizontal_rad: 15e-3,
+            exit_width_m: 8e-3,
+            ..settings(BeamShape::Circular, SpotRule::Even, 9)
         };
-        // 0.08 at cos 0.5 is 0.04, four times the threshold.
-        assert_eq!(seen(90.0, 1.0).unwrap().intensity, 0.04);
-        // A tenth of the light is 0.004: enough up to sqrt(0.4) of 100 m.
-        let dim = seen(63.0, 0.1).unwrap();
-        assert!((dim.intensity - 0.004).abs() < 1e-7 && dim.range_m == 63.0);
-        assert_eq!(seen(63.5, 0.1), None);
-        assert_eq!(seen(2.0, 0.0), None, "nothing comes through");
-        // What a clean window loses is not found by a dirty one.
-        let faint = [hit(2.0, 0.019)];
-        assert_eq!(returns(&faint, &beam, 1.0, EchoSelection::Strongest).first, None);
-        assert_eq!(returns(&faint, &beam, 0.5, EchoSelection::Strongest).first, None);
-    }
-
-    #[test]
-    fn of_several_echoes_the_farther_is_lost_first() {
-        let beam = BeamSettings { detection_threshold: 0.01, ..settings() };
-        let hits = [hit(10.0, 0.1), hit(90.0, 0.1)];
-        let dual = |light| returns(&hits, &beam, light, EchoSelection::StrongestAndLast);
-        let range = |echo: Option<Return>| echo.map(|echo| echo.range_m);
-        assert_eq!(range(dual(1.0).second), Some(90.0));
-        assert_eq!(range(dual(0.2).second), Some(10.0), "the last that is seen is another");
-        assert_eq!(echoes(&hits, &beam, 0.2).as_slice().len(), 1);
-    }
-
-    #[test]
-    fn what_cannot_be_seen_is_left_out() {
-        let hits = [hit(0.5, 0.9), hit(50.0, 0.02), hit(150.0, 0.9)];
-        let dim = BeamSettings { detection_threshold: 0.01, ..settings() };
-        assert_eq!(
-            returns(&hits, &dim, 1.0, EchoSelection::StrongestAndLast),
-            PulseReturns::default()
-        );
-        let seen = returns(&hits, &settings(), 1.0, EchoSelection::StrongestAndLast);
-        assert_eq!(seen.first, seen.second);
-        assert_eq!(seen.first.unwrap().range_m, 50.0);
+        assert!((apex_behind_m(&lms1xx) - 0.533).abs() < 1e-3);
     }
 }

@@ -1,21 +1,34 @@
 //! A spinning lidar on a moving robot: the pulses of a packet in, returns out.
 
+use std::cell::RefCell;
+
 use glam::DMat3;
 
+use super::beam::{self, Spot};
 use super::fault::FaultEffect;
 use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
+use super::receiver::{self, Backscatter, EchoSelection, Errors, Receiver, Reception};
 use super::{
-    Echoes, FiringSlot, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
-    Surroundings, Sweep, beam,
+    Echoes, FiringSlot, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, PulseReturns, Return,
+    Subject, Surroundings, Sweep,
 };
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::rig::faults::Timed;
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
-use crate::world::raycast::{Hit, Pulse, Stencil};
+use crate::world::raycast::{Hit, Pulse};
+
+/// Draws for the range and intensity of each echo that is reported.
+const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
+    [Quantity::FirstRange, Quantity::FirstIntensity],
+    [Quantity::SecondRange, Quantity::SecondIntensity],
+    [Quantity::ThirdRange, Quantity::ThirdIntensity],
+    [Quantity::FourthRange, Quantity::FourthIntensity],
+    [Quantity::FifthRange, Quantity::FifthIntensity],
+];
 
 /// The physics of one spinning lidar. Shared by all threads that measure for it.
 #[derive(Clone, Debug)]
@@ -24,10 +37,13 @@ pub struct Lidar {
     /// Sine and cosine of each laser's elevation.
     elevations: Vec<(f64, f64)>,
     /// With all rays and with fewer, by [`Thinning`].
-    stencils: [Stencil; 3],
+    spots: [Spot; 3],
     half_axes_m: [f64; 2],
+    apex_behind_m: f64,
     beam: BeamSettings,
-    errors: NoiseSettings,
+    receiver: Receiver,
+    settings: NoiseSettings,
+    errors: Errors,
     noise: NoiseSource,
     faults: Vec<Timed<LidarFault>>,
 }
@@ -44,6 +60,8 @@ pub struct Scratch {
     /// Firing time of each of `pulses`.
     fired: Vec<SimTime>,
     hits: Vec<Hit>,
+    scatter: Vec<Backscatter>,
+    receiver: RefCell<receiver::Buffers>,
     thinning: Thinning,
     is_thinned: bool,
     watch: Watch,
@@ -97,7 +115,7 @@ pub enum Thinning {
     /// All rays.
     #[default]
     None,
-    /// The middle ray and the four nearest to the stencil's beginning: five of nine.
+    /// Five.
     Half,
     /// The middle ray.
     Single,
@@ -106,31 +124,39 @@ pub enum Thinning {
 impl Thinning {
     const ALL: [Self; 3] = [Self::None, Self::Half, Self::Single];
 
-    fn of(self, whole: &Stencil) -> Stencil {
-        let rays = match self {
-            Self::None => whole.len(),
-            Self::Half => whole.len().min(5),
+    fn rays(self) -> u8 {
+        match self {
+            Self::None => u8::MAX,
+            Self::Half => 5,
             Self::Single => 1,
-        };
-        Stencil::new(whole.offsets()[..rays].to_vec()).expect("a part of a stencil")
+        }
     }
 }
 
 impl Lidar {
     /// A lidar with `lasers`, to which [`FiringSlot::laser`] refers.
     pub fn new(
-        lasers: Vec<LaserGeometry>,
+        mut lasers: Vec<LaserGeometry>,
         beam: &BeamSettings,
-        errors: &NoiseSettings,
+        settings: &NoiseSettings,
         noise: NoiseSource,
     ) -> Self {
+        for (index, laser) in lasers.iter_mut().enumerate() {
+            let bias = |std, quantity| receiver::laser_bias(std, &noise, index, quantity);
+            laser.azimuth_offset_rad +=
+                bias(settings.laser_azimuth_std_rad, Quantity::LaserAzimuth);
+            laser.elevation_rad += bias(settings.laser_elevation_std_rad, Quantity::LaserElevation);
+        }
         Self {
             elevations: lasers.iter().map(|laser| libm::sincos(laser.elevation_rad)).collect(),
-            lasers,
-            stencils: Thinning::ALL.map(|thinning| thinning.of(&beam::stencil(beam.shape))),
+            spots: Thinning::ALL.map(|thinning| Spot::new(beam, thinning.rays())),
             half_axes_m: beam::half_axes_m(beam),
+            apex_behind_m: beam::apex_behind_m(beam),
+            receiver: Receiver::new(beam, settings.signal_to_noise),
+            errors: Errors::new(settings, beam.threshold(), lasers.len(), noise),
+            lasers,
             beam: beam.clone(),
-            errors: errors.clone(),
+            settings: settings.clone(),
             noise,
             faults: Vec::new(),
         }
@@ -150,8 +176,7 @@ impl Lidar {
     /// between, which are some milliseconds apart at most (motion during the scan, Elmquist et al.
     /// 2021).
     ///
-    /// `receive` makes the receiver's report from a firing's hits, the share of light that passes
-    /// the window out and back, and the firing's index.
+    /// `receive` makes the receiver's report from the light of a firing that comes back.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -159,7 +184,7 @@ impl Lidar {
         noise: &RequestNoise,
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
-        receive: impl Fn(&[Hit], f32, usize) -> T,
+        receive: impl Fn(&[Backscatter], &Reception<'_>) -> T,
     ) -> (Vec<T>, Vec<FaultEffect>)
     where
         T: Clone + Default + Received,
@@ -182,21 +207,39 @@ impl Lidar {
             scratch.pulses.push(pulse);
             scratch.fired.push(SimTime(start.0 + u64::from(firing.offset_ns)));
         }
-        let stencil = &self.stencils[scratch.thinning as usize];
-        scratch.is_thinned = stencil.len() < self.stencils[0].len();
+        let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
+        scratch.is_thinned = stencil.len() < self.spots[0].stencil.len();
         // Old contents do not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * stencil.len(), Hit::MISS);
         surroundings.caster.cast_at(stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
 
         let mut received = vec![T::default(); sweep.firings.len()];
         let mut seen = 0;
+        let common_m = self.errors.common_m(start);
         let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
         let hits = scratch.hits.chunks_exact(stencil.len());
         for (&index, hits) in scratch.order.iter().zip(hits) {
-            received[index as usize] =
-                faults.receive(index as usize, |light| receive(hits, light, index as usize));
+            let firing = index as usize;
+            scratch.scatter.clear();
+            scratch.scatter.extend(hits.iter().zip(weights).filter_map(|(hit, weight)| {
+                let reflectance = weight * hit.reflectance * hit.cos_incidence;
+                let range_m = hit.range_m;
+                (range_m != f32::INFINITY).then_some(Backscatter { range_m, reflectance })
+            }));
+            received[firing] = faults.receive(firing, |light| {
+                let reception = Reception {
+                    setting: sweep.receiver,
+                    light,
+                    noise,
+                    firing,
+                    laser: usize::from(sweep.firings[firing].laser),
+                    common_m,
+                    buffers: &scratch.receiver,
+                };
+                receive(&scratch.scatter, &reception)
+            });
             if scratch.watch.objects != 0 {
-                seen |= self.watched(&scratch.watch, hits, &received[index as usize]);
+                seen |= self.watched(&scratch.watch, hits, &received[firing]);
             }
         }
         scratch.seen = seen;
@@ -205,8 +248,8 @@ impl Lidar {
 
     /// The watched objects that were hit at a range where the receiver reports a return.
     fn watched(&self, watch: &Watch, hits: &[Hit], received: &impl Received) -> u64 {
-        // A return's range is the mean of the hits within the cutoff, plus an error.
-        let within_m = (self.beam.signal_cutoff_m + 5.0 * self.errors.range_std_m) as f32;
+        // An echo lies among the hits that form it, but for its error.
+        let within_m = (self.beam.signal_cutoff_m + self.errors.likely_m()) as f32;
         let objects = hits.iter().filter(|hit| hit.range_m.is_finite()).map(|hit| {
             let object = hit.instance.wrapping_sub(watch.first_instance);
             let bit = 1u64.checked_shl(object).unwrap_or(0) & watch.objects;
@@ -220,25 +263,20 @@ impl Lidar {
         self.noise.request(sweep.number)
     }
 
-    /// Beam and receiver settings.
-    pub(super) fn beam(&self) -> &BeamSettings {
-        &self.beam
+    /// All echoes of the light that comes back; each has errors of its own.
+    pub(super) fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
+        let mut all = Echoes::default();
+        let heard = self.receiver.echoes(scatter, reception);
+        for (echo, errors) in heard.as_slice().iter().zip(ERRORS) {
+            all.push(self.measured(*echo, reception, errors));
+        }
+        all
     }
 
-    /// Adds errors of range and intensity to an echo.
-    pub(super) fn with_error(
-        &self,
-        echo: Return,
-        index: usize,
-        noise: &RequestNoise,
-        [range, intensity]: [Quantity; 2],
-    ) -> Return {
-        let range_error = error(self.errors.range_std_m, noise, index, range) as f32;
-        let intensity_error = error(self.errors.intensity_std, noise, index, intensity) as f32;
-        Return {
-            range_m: echo.range_m + range_error,
-            intensity: (echo.intensity + intensity_error).clamp(0.0, 1.0),
-        }
+    /// `echo` with its errors.
+    fn measured(&self, echo: Return, reception: &Reception<'_>, errors: [Quantity; 2]) -> Return {
+        let Reception { laser, firing, common_m, noise, .. } = *reception;
+        self.errors.apply(echo, laser, firing, common_m, noise, errors)
     }
 
     fn pulse(
@@ -250,10 +288,10 @@ impl Lidar {
         noise: &RequestNoise,
     ) -> Pulse {
         let geometry = &self.lasers[laser];
-        let azimuth_error = error(self.errors.azimuth_std_rad, noise, index, Quantity::Azimuth);
+        let azimuth_error = error(self.settings.azimuth_std_rad, noise, index, Quantity::Azimuth);
         let azimuth_rad = rotor_azimuth_rad + geometry.azimuth_offset_rad + azimuth_error;
         let elevation_error =
-            error(self.errors.elevation_std_rad, noise, index, Quantity::Elevation);
+            error(self.settings.elevation_std_rad, noise, index, Quantity::Elevation);
         let elevation = if elevation_error == 0.0 {
             self.elevations[laser]
         } else {
@@ -262,7 +300,8 @@ impl Lidar {
         let beam = geometry.beam(libm::sincos(azimuth_rad), elevation);
         let turn = DMat3::from_quat(pose.rotation);
         Pulse {
-            origin: turn * beam.exit + pose.translation,
+            origin: turn * (beam.exit - beam.direction * self.apex_behind_m) + pose.translation,
+            start_m: self.apex_behind_m as f32,
             direction: turn * beam.direction,
             half_axis_u: turn * (beam.left * self.half_axes_m[0]),
             half_axis_v: turn * (beam.up * self.half_axes_m[1]),
@@ -270,15 +309,19 @@ impl Lidar {
         }
     }
 
-    /// Adds range and intensity errors. Two reports of one echo carry the same error.
-    fn with_errors(&self, seen: PulseReturns, index: usize, noise: &RequestNoise) -> PulseReturns {
-        const FIRST: [Quantity; 2] = [Quantity::FirstRange, Quantity::FirstIntensity];
-        const SECOND: [Quantity; 2] = [Quantity::SecondRange, Quantity::SecondIntensity];
-        let first = seen.first.map(|echo| self.with_error(echo, index, noise, FIRST));
+    /// What is reported of the light that comes back. Two reports of one echo carry the same error.
+    fn returns(
+        &self,
+        scatter: &[Backscatter],
+        selection: EchoSelection,
+        reception: &Reception<'_>,
+    ) -> PulseReturns {
+        let seen = self.receiver.returns(scatter, selection, reception);
+        let first = seen.first.map(|echo| self.measured(echo, reception, ERRORS[0]));
         let second = if seen.second == seen.first {
             first
         } else {
-            seen.second.map(|echo| self.with_error(echo, index, noise, SECOND))
+            seen.second.map(|echo| self.measured(echo, reception, ERRORS[1]))
         };
         PulseReturns { first, second }
     }
@@ -295,9 +338,8 @@ impl super::Sensor for Lidar {
             Subject::Instant | Subject::Series { .. } => Default::default(),
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
-                let receive = |hits: &[Hit], light: f32, index: usize| {
-                    let seen = beam::returns(hits, &self.beam, light, sweep.selection);
-                    self.with_errors(seen, index, &noise)
+                let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
+                    self.returns(scatter, sweep.selection, reception)
                 };
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }

@@ -15,13 +15,14 @@ pub(crate) mod multi_echo;
 pub mod noise;
 pub mod optics_fault;
 pub mod pattern;
+pub mod receiver;
 pub mod surfaces;
 
 use std::sync::Arc;
 
-use self::beam::EchoSelection;
 use self::fault::FaultEffect;
 use self::lidar::Scratch;
+use self::receiver::{EchoSelection, ReceiverSetting};
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::RayCaster;
@@ -158,6 +159,8 @@ pub struct Sweep {
     pub rotor: RotorMotion,
     /// Which echoes the receiver reports; ignored by receivers that report all.
     pub selection: EchoSelection,
+    /// What the device has set its receiver to.
+    pub receiver: ReceiverSetting,
     /// The pulses, in the order in which the device wants the returns.
     pub firings: Arc<[FiringSlot]>,
 }
@@ -228,9 +231,11 @@ impl Sweep {
 pub struct Return {
     /// Distance along the beam from the laser's exit point.
     pub range_m: f32,
-    /// Share of full scale, 0..=1: diffuse reflectance times the cosine of incidence, averaged over
-    /// the spot.
+    /// Reflectance of the diffuse surface that, met by the whole pulse at normal incidence, sends back as
+    /// much: 1 is white, retro-reflectors are above.
     pub intensity: f32,
+    /// Strength of the echo at the receiver; the unit is what a white surface at 1 m sends back.
+    pub signal: f32,
 }
 
 /// The returns of one pulse. With single return, `second` is `None`. With dual return, `first` is

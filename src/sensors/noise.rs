@@ -61,6 +61,16 @@ pub enum Quantity {
     FifthRange,
     /// Intensity of a pulse's fifth echo.
     FifthIntensity,
+    /// Noise of an echo's signal, which decides whether it is detected.
+    Detection,
+    /// Error of all ranges of a scan.
+    ScanRange,
+    /// Bias of a laser's ranges.
+    LaserRange,
+    /// Bias of a laser's azimuth.
+    LaserAzimuth,
+    /// Bias of a laser's elevation.
+    LaserElevation,
     /// White noise of a sample.
     White = 64,
     /// Step of a bias instability (Gauss-Markov).
@@ -108,7 +118,13 @@ impl RequestNoise {
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
         // Each draw has a counter range of its own: the distribution nearly always consumes one
         // number, and a few more in its tails.
-        let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        self.standard_normal_of(firing, quantity, 0)
+    }
+
+    /// As [`RequestNoise::standard_normal`], for a quantity of which the firing has several.
+    pub fn standard_normal_of(&self, firing: usize, quantity: Quantity, place: u32) -> f64 {
+        let counter = (firing as u64) << 8 | quantity as u64 | u64::from(place) << 48;
+        let start = mix(self.key, counter);
         StandardNormal.sample(&mut SplitMix64::from_seed(start.to_le_bytes()))
     }
 

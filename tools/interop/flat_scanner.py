@@ -22,7 +22,7 @@ ROOM_SIZE_M = (12.0, 8.0, 5.0)
 ROBOT_M, ROBOT_YAW_DEG = (1.0, -0.5), 20.0
 MOUNT_M, MOUNT_YAW_DEG = (0.4, 0.1, 2.5), -35.0
 # Single rays and no noise.
-EXACT = 'beam = { shape = "ray" }, noise = { range_std_m = 0.0, intensity_std = 0.0 }'
+EXACT = 'beam = { shape = "ray" }, noise = { none = true }'
 
 RIG = """\
 seed = 5

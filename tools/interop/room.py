@@ -42,7 +42,7 @@ link = {{ udp = {{ {link} }} }}
 [device.settings]
 rotation_rate_rpm = {rpm}
 return_mode = "{return_mode}"
-noise = {{ range_std_m = 0.0, azimuth_std_deg = 0.0, elevation_std_deg = 0.0, intensity_std = 0.0 }}
+noise = {{ none = true }}
 {clock}
 {settings}
 """

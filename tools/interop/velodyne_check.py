@@ -28,7 +28,7 @@ SETTINGS = """\
 start_azimuth_deg = 0.0
 timestamp_marks = "first-firing"
 lag_ms = 0.0
-beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, detection_threshold = 0.0 }
+beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, sees = { reflectance = 0.0 } }
 """
 
 

@@ -29,7 +29,7 @@ from traffic import Traffic
 
 SETTINGS = """\
 start_azimuth_deg = 0.0
-beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, detection_threshold = 0.0 }
+beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, sees = { reflectance = 0.0 } }
 """
 
 

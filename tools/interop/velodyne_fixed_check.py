@@ -27,7 +27,7 @@ from traffic import START_UTC, Traffic
 
 SETTINGS = """\
 azimuth_jitter_centideg = 0.0
-beam = { shape = "ray", min_range_m = 0.1, detection_threshold = 0.0 }
+beam = { shape = "ray", min_range_m = 0.1, sees = { reflectance = 0.0 } }
 """
 
 

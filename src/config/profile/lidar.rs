@@ -12,12 +12,42 @@ words!(BeamShape:
 pub enum BeamShape {
     /// One centre ray.
     Ray,
-    /// Nine rays, Goodin et al. 2018.
+    /// One half-axis.
     Circular,
-    /// Nine rays, two half-axes.
+    /// Two half-axes.
     Elliptical,
-    /// Nine rays: centre, corners, edge middles.
+    /// Two half-widths.
     Rectangular,
+}
+
+words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
+
+/// Where in a spot its rays are, and what share of the energy each has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpotRule {
+    /// As the source of MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
+    Mavs,
+    /// As Goodin et al. 2018 prints them: a centre and a circle of sqrt(2) / 4 tan(divergence / 2), equal
+    /// shares.
+    Printed,
+    /// With the mean square offset of a spot that is lit evenly.
+    Even,
+}
+
+words!(EchoRule:
+    "waveform" => Waveform, "window" => Window, "window-mean" => WindowMean, "ray" => Ray);
+
+/// How the light that comes back becomes echoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoRule {
+    /// Maxima of the sum of pulses.
+    Waveform,
+    /// All light within `signal_cutoff_m` behind the nearest is one echo, at its mean weighted by energy.
+    Window,
+    /// The same, at the mean of the hits' ranges: the first return of Goodin et al. 2018.
+    WindowMean,
+    /// Every ray is an echo of its own: the strongest and last return of Goodin et al. 2018.
+    Ray,
 }
 
 /// Optics of a lidar.
@@ -25,18 +55,51 @@ pub enum BeamShape {
 pub struct BeamSettings {
     /// Spot shape.
     pub shape: BeamShape,
+    /// Where in the spot the rays are.
+    pub spot: SpotRule,
+    /// Rays of a pulse: 1, 5, 9 or 16.
+    pub rays: u8,
     /// Full divergence angle across (horizontal), radians.
     pub divergence_horizontal_rad: f64,
     /// Full divergence angle along (vertical), radians.
     pub divergence_vertical_rad: f64,
-    /// Echoes nearer to one another than this are one, metres.
+    /// Width of the beam across where it leaves the device, metres. Its height there is in proportion to the
+    /// divergences.
+    pub exit_width_m: f64,
+    /// How echoes are formed.
+    pub echoes: EchoRule,
+    /// The pulse's width at half height as a distance, metres: c times its duration over two. Echoes nearer to
+    /// one another than this are one.
     pub signal_cutoff_m: f64,
     /// Nothing nearer is reported, metres.
     pub min_range_m: f64,
     /// Nothing farther is reported, metres.
     pub max_range_m: f64,
-    /// `reflectance * cos(incidence)` below which an echo is not detected, 0..1.
-    pub detection_threshold: f64,
+    /// A target of the data sheet that is just detected.
+    pub sees: Target,
+    /// Parameter sets of papers, by name.
+    pub papers: Vec<(String, BeamSettings)>,
+}
+
+/// A diffuse surface that the whole pulse meets at normal incidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Of light that falls on it, 0..=1; 0 if the receiver detects everything.
+    pub reflectance: f64,
+    /// Its distance, metres.
+    pub at_m: f64,
+}
+
+impl BeamSettings {
+    /// The least signal that is detected. The unit is what a white surface at 1 m sends back.
+    pub fn threshold(&self) -> f64 {
+        self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
+    }
+
+    /// How far a surface of `reflectance` is detected in clear air, metres: where half of the pulses return.
+    pub fn reach_m(&self, reflectance: f64) -> f64 {
+        (reflectance / self.threshold()).sqrt().min(self.max_range_m)
+    }
 }
 
 impl Default for BeamSettings {
@@ -44,25 +107,57 @@ impl Default for BeamSettings {
     fn default() -> Self {
         Self {
             shape: BeamShape::Ray,
+            spot: SpotRule::Even,
+            rays: 1,
             divergence_horizontal_rad: 0.0,
             divergence_vertical_rad: 0.0,
+            exit_width_m: 0.0,
+            echoes: EchoRule::Waveform,
             signal_cutoff_m: 0.0,
             min_range_m: 0.0,
             max_range_m: f64::INFINITY,
-            detection_threshold: 0.0,
+            sees: Target { reflectance: 0.0, at_m: 1.0 },
+            papers: Vec::new(),
         }
     }
 }
 
-/// Gaussian errors of a lidar, standard deviations.
+/// Errors of a lidar. Standard deviations are those of normal distributions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoiseSettings {
-    /// On range, metres.
+    /// The detection threshold over the noise of the signal; 0 if the signal has no noise.
+    pub signal_to_noise: f64,
+    /// On the range of a strong signal, metres.
     pub range_std_m: f64,
+    /// What the threshold's signal adds to the range's error, metres.
+    pub weak_range_std_m: f64,
+    /// The power of threshold over signal with which the square of `weak_range_std_m` falls: 1 or 2.
+    pub weak_range_power: f64,
+    /// On all ranges of an interval of `scan_s` alike, metres.
+    pub scan_range_std_m: f64,
+    /// How long that error stays the same, seconds: a revolution, say.
+    pub scan_s: f64,
+    /// On all ranges of a laser alike, metres.
+    pub laser_range_std_m: f64,
+    /// What the threshold's signal adds to every range, metres: the rest of walk error that the device does not
+    /// correct.
+    pub walk_m: f64,
+    /// The signal over the threshold from which the receiver is saturated; 0 if it never is.
+    pub saturation: f64,
+    /// By how much ranges of saturated echoes are short at the most, metres.
+    pub saturation_shift_m: f64,
+    /// How far ranges drift while the device warms up, metres.
+    pub warm_up_drift_m: f64,
+    /// Time constant of that drift, seconds.
+    pub warm_up_s: f64,
     /// On the beam's azimuth, radians.
     pub azimuth_std_rad: f64,
+    /// On the azimuth of a laser, radians.
+    pub laser_azimuth_std_rad: f64,
     /// On the beam's elevation, radians.
     pub elevation_std_rad: f64,
+    /// On the elevation of a laser, radians.
+    pub laser_elevation_std_rad: f64,
     /// On intensity, of full scale.
     pub intensity_std: f64,
 }
@@ -75,6 +170,7 @@ pub(crate) fn profile_optics(
     let mut optics = (BeamSettings::default(), NoiseSettings::default());
     let table = root.required("beam").table("[beam]");
     let has_beam = table.and_then(|table| beam(Keys::of_profile(table), reach, &mut optics.0));
+    papers(root, reach, &mut optics.0);
     let table = root.required("noise").table("[noise]");
     let has_noise = table.and_then(|table| noise(Keys::of_profile(table), &mut optics.1));
     has_beam.and(has_noise).map(|()| optics)
@@ -88,30 +184,103 @@ pub(crate) fn rig_beam(
     all: &mut BeamSettings,
 ) {
     let field = keys.field("beam").such_as(example);
-    keys.table_in(&field, "a beam", all, |keys, all| beam(keys, reach, all));
+    keys.table_in(&field, "a beam", all, |mut keys, all| {
+        paper(&mut keys, all);
+        beam(keys, reach, all)
+    });
 }
 
 /// Reads `noise` of a rig's settings.
 pub(crate) fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSettings) {
     let field = keys.field("noise").such_as(example);
-    keys.table_in(&field, "noise", all, noise);
+    keys.table_in(&field, "noise", all, |mut keys, all| {
+        let mut none = false;
+        keys.boolean("none", &mut none);
+        if none {
+            *all = NoiseSettings { weak_range_power: all.weak_range_power, ..Default::default() };
+        }
+        noise(keys, all)
+    });
+}
+
+/// How many rays a pulse may have.
+const RAYS: [u8; 4] = [1, 5, 9, 16];
+
+/// The papers whose beams are in `[papers.NAME.beam]` of a profile.
+const PAPERS: [&str; 2] = ["goodin-2018", "mavs"];
+
+/// Reads `[papers]`: what a paper does not say is as the product has it.
+fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
+    let field = root.optional("papers");
+    if !field.is_written() {
+        return;
+    }
+    let Some(mut table) = field.table("[papers]") else { return };
+    for name in PAPERS {
+        let field = table.optional(name);
+        if !field.is_written() {
+            continue;
+        }
+        let Some(mut paper) = field.table("what a paper has") else { continue };
+        let mut set = all.clone();
+        let table = paper.required("beam").table("a paper's beam");
+        if table.and_then(|table| beam(Keys::of_rig(table), reach, &mut set)).is_some() {
+            all.papers.push((name.to_owned(), set));
+        }
+        paper.finish();
+    }
+    table.finish();
+}
+
+/// Takes the set of a paper that a rig names in place of the product's.
+fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
+    let papers = std::mem::take(&mut all.papers);
+    let product = ("product", &*all);
+    let named = papers.iter().map(|(name, set)| (name.as_str(), set));
+    let sets: Vec<_> = std::iter::once(product).chain(named).collect();
+    let field = keys.table.optional("paper");
+    field.defaults_to("product");
+    let chosen =
+        if field.is_written() { field.choice(&sets, "[papers] of the profile") } else { None };
+    if let Some(set) = chosen.cloned() {
+        *all = set;
+    }
+    all.papers = papers;
 }
 
 fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Option<()> {
+    const MODELS: &str = "Menura's beam models";
+    if let Some(place) = keys.table.take_unlisted("detection_threshold") {
+        let label =
+            "a target that is just detected; the signal falls with the square of the distance";
+        let fault = place.fault("`detection_threshold` is now called `sees`", label);
+        keys.table.fault(fault.help("write such as sees = { reflectance = 0.1, at_m = 50.0 }"));
+    }
     let shape = keys.field("shape");
-    keys.put(shape.choice(&BeamShape::WORDS, "Menura's beam models"), &mut all.shape);
+    keys.put(shape.choice(&BeamShape::WORDS, MODELS), &mut all.shape);
+    keys.choice("spot", &SpotRule::WORDS, MODELS, &mut all.spot);
+    let rays = keys.field("rays");
+    let count = Limit::new(1..=16, "rays", MODELS);
+    keys.put(rays.integer_among(&count, &RAYS.map(i128::from)), &mut all.rays);
+    if !RAYS.contains(&all.rays)
+        && let Some(place) = rays.place()
+    {
+        keys.table.fault(place.fault("a pulse has 1, 5, 9 or 16 rays", MODELS));
+    }
     let divergence = keys.field("divergence_mrad");
     let mut axes_rad = [all.divergence_horizontal_rad, all.divergence_vertical_rad];
     keys.put(divergence_rad(&divergence), &mut axes_rad);
     [all.divergence_horizontal_rad, all.divergence_vertical_rad] = axes_rad;
+    let width = Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's");
+    keys.scaled("exit_width_mm", &width, 1e-3, &mut all.exit_width_m);
+    keys.choice("echoes", &EchoRule::WORDS, "Menura's receiver models", &mut all.echoes);
     let cutoff = Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
     keys.number("signal_cutoff_m", &cutoff, &mut all.signal_cutoff_m);
     let min = keys.field("min_range_m");
     keys.put(min.number(reach), &mut all.min_range_m);
     let max = keys.field("max_range_m");
     keys.put(max.number(reach), &mut all.max_range_m);
-    let threshold = Limit::new(0.0..=1.0, "", "the quantity itself: reflectance times cosine");
-    keys.number("detection_threshold", &threshold, &mut all.detection_threshold);
+    keys.table("sees", "a target of the data sheet", &mut all.sees, sees);
 
     if all.min_range_m >= all.max_range_m
         && let Some(place) = max.place().or(min.place())
@@ -126,6 +295,21 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
     {
         keys.table.fault(two_divergences(&place));
     }
+    if all.spot != SpotRule::Even
+        && matches!(all.rays, 5 | 16)
+        && let Some(place) = rays.place()
+    {
+        let title = format!("the spot \"{}\" has 1 or 9 rays", all.spot.word());
+        keys.table.fault(place.fault(title, "5 and 16 go with spot = \"even\""));
+    }
+    keys.finish()
+}
+
+fn sees(mut keys: Keys<'_>, all: &mut Target) -> Option<()> {
+    let share = Limit::new(0.0..=1.0, "", "reflectance: a share of the light");
+    keys.number("reflectance", &share, &mut all.reflectance);
+    let distance = Limit::new(0.1..=1000.0, "m", "Menura: no data sheet of such a lidar says more");
+    keys.number("at_m", &distance, &mut all.at_m);
     keys.finish()
 }
 
@@ -147,12 +331,30 @@ fn divergence_rad(field: &Field<'_>) -> Option<[f64; 2]> {
 }
 
 fn noise(mut keys: Keys<'_>, all: &mut NoiseSettings) -> Option<()> {
-    let range = Limit::new(0.0..=10.0, "m", "Menura's error model");
-    let angle = Limit::new(0.0..=10.0, "degrees", "Menura's error model");
-    let part = Limit::new(0.0..=1.0, "of full scale", "Menura's error model");
+    const MODEL: &str = "Menura's error model";
+    let range = Limit::new(0.0..=10.0, "m", MODEL);
+    let angle = Limit::new(0.0..=10.0, "degrees", MODEL);
+    let part = Limit::new(0.0..=1.0, "of full scale", MODEL);
+    let shift = Limit::new(-10.0..=10.0, "m", MODEL);
+    let ratio = Limit::new(0.0..=1e6, "", MODEL);
+    let power = Limit::new(1.0..=2.0, "", "1 for noise of light, 2 for noise of the receiver");
+    let time = Limit::new(0.0..=1e6, "s", MODEL);
+    keys.number("signal_to_noise", &ratio, &mut all.signal_to_noise);
     keys.number("range_std_m", &range, &mut all.range_std_m);
+    keys.number("weak_range_std_m", &range, &mut all.weak_range_std_m);
+    keys.number("weak_range_power", &power, &mut all.weak_range_power);
+    keys.number("scan_range_std_m", &range, &mut all.scan_range_std_m);
+    keys.number("scan_s", &time, &mut all.scan_s);
+    keys.number("laser_range_std_m", &range, &mut all.laser_range_std_m);
+    keys.number("walk_m", &range, &mut all.walk_m);
+    keys.number("saturation", &ratio, &mut all.saturation);
+    keys.number("saturation_shift_m", &range, &mut all.saturation_shift_m);
+    keys.number("warm_up_drift_m", &shift, &mut all.warm_up_drift_m);
+    keys.number("warm_up_s", &time, &mut all.warm_up_s);
     keys.degrees("azimuth_std_deg", &angle, &mut all.azimuth_std_rad);
+    keys.degrees("laser_azimuth_std_deg", &angle, &mut all.laser_azimuth_std_rad);
     keys.degrees("elevation_std_deg", &angle, &mut all.elevation_std_rad);
+    keys.degrees("laser_elevation_std_deg", &angle, &mut all.laser_elevation_std_rad);
     keys.number("intensity_std", &part, &mut all.intensity_std);
     keys.finish()
 }

@@ -12,7 +12,7 @@ use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::spinning::stream::{self, Undone};
 use crate::devices::spinning::view::View;
 use crate::sensors::Sweep;
-use crate::sensors::beam::EchoSelection;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
@@ -124,6 +124,7 @@ impl Planner {
                 ReturnMode::Last => EchoSelection::Last,
                 ReturnMode::Dual => EchoSelection::StrongestAndLast,
             },
+            receiver: ReceiverSetting::default(),
             firings: match is_lit {
                 true => self.schedule(plan.place.is_dual).firings_of(plan.place.index),
                 false => Arc::default(), // nothing comes back of what is not fired

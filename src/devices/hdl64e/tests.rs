@@ -40,7 +40,7 @@ impl Run {
             let horizon = SimTime((self.now + self.ahead_ms) * MS);
             while let Some(request) = self.unit.poll_request(horizon) {
                 let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
-                let echo = Return { range_m: 20.0, intensity: 0.5 };
+                let echo = Return { range_m: 20.0, intensity: 0.5, signal: 1.0 };
                 let seen = PulseReturns { first: Some(echo), second: Some(echo) };
                 let outcome = Outcome::Returns(vec![seen; sweep.firings.len()]);
                 self.unit.handle_measurement(&Measurement::new(request, outcome));

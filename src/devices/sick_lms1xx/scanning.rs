@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::devices::sick_lms1xx::profile::{ScanMode, SickLms1xxProfile, TURN};
-use crate::sensors::beam::EchoSelection;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 
@@ -125,6 +125,7 @@ impl Mirror {
                 -TAU * f64::from(self.mode.frequency_centihz) / 100.0,
             ),
             selection: EchoSelection::First,
+            receiver: ReceiverSetting::default(),
             firings,
         };
         let start = SimTime(self.zero(number).0 + first_ns);

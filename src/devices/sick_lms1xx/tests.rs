@@ -70,8 +70,8 @@ impl Bench {
     fn measure(&mut self, request: MeasurementRequest) {
         let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
         let mut echoes = Echoes::default();
-        echoes.push(Return { range_m: self.range_m, intensity: 0.5 });
-        echoes.push(Return { range_m: self.range_m + 3.0, intensity: 0.25 });
+        echoes.push(Return { range_m: self.range_m, intensity: 0.5, signal: 1.0 });
+        echoes.push(Return { range_m: self.range_m + 3.0, intensity: 0.25, signal: 0.5 });
         let echoes = vec![echoes; sweep.firings.len()];
         self.unit.handle_measurement(&Measurement::new(request, Outcome::Echoes(echoes)));
         self.collect();

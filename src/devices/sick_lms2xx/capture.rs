@@ -2,7 +2,8 @@
 
 use super::mirror::{Mirror, Pattern};
 use crate::sensors::fault::FaultEffect;
-use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
+use crate::sensors::receiver::ReceiverSetting;
+use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
 /// The revolutions of one telegram: which are asked for, which are measured, and what came of it.
@@ -23,7 +24,19 @@ pub struct Capture {
 struct Sample {
     range_m: f64,
     intensity: f64,
+    signal: f64,
     echoes: u32,
+}
+
+/// What a telegram says of one place: means over its scans.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Metres.
+    pub range_m: f64,
+    /// As [`crate::sensors::Return::intensity`].
+    pub intensity: f64,
+    /// As [`crate::sensors::Return::signal`].
+    pub signal: f64,
 }
 
 /// Where a request's answer belongs.
@@ -97,6 +110,7 @@ impl Capture {
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
+        receiver: ReceiverSetting,
         index: u64,
         horizon: SimTime,
     ) -> Option<Option<MeasurementRequest>> {
@@ -104,7 +118,7 @@ impl Capture {
             return None;
         }
         let number = self.first_revolution + self.requested;
-        let request = mirror.request(index, number, &self.pattern);
+        let request = mirror.request(index, number, &self.pattern, receiver);
         if request.start >= horizon {
             return Some(None);
         }
@@ -127,21 +141,16 @@ impl Capture {
         }
     }
 
-    /// Takes the measurement of its next revolution with its returns; echoes for which `is_seen` does
-    /// not hold are left out.
-    pub fn add(
-        &mut self,
-        measurement: &Measurement,
-        returns: &[PulseReturns],
-        is_seen: impl Fn(&Return) -> bool,
-    ) {
+    /// Takes the measurement of its next revolution with its returns.
+    pub fn add(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         self.fault_effects.extend(&measurement.fault_effects);
         let number = self.first_revolution + self.received;
         for (place, returns) in self.pattern.places(number).zip(returns) {
-            let Some(echo) = returns.first.filter(&is_seen) else { continue };
+            let Some(echo) = returns.first else { continue };
             let Some(sample) = self.samples.get_mut(place) else { continue };
             sample.range_m += f64::from(echo.range_m);
             sample.intensity += f64::from(echo.intensity);
+            sample.signal += f64::from(echo.signal);
             sample.echoes += 1;
         }
         self.received += 1;
@@ -157,15 +166,18 @@ impl Capture {
         self.received == self.pattern.revolutions()
     }
 
-    /// Range in metres and intensity at each place, from right to left, means over the telegram's
-    /// scans.
-    pub fn values(&self) -> impl Iterator<Item = Option<(f64, f64)>> {
+    /// What was seen at each place, from right to left.
+    pub fn values(&self) -> impl Iterator<Item = Option<Seen>> {
         // Partial scans that start at a fraction of a degree are one shorter.
         let count = self.pattern.places(self.first_revolution).count();
         let count = if self.pattern.is_partial { count } else { self.samples.len() };
         self.samples[..count].iter().map(|sample| {
             let echoes = f64::from(sample.echoes);
-            (sample.echoes > 0).then(|| (sample.range_m / echoes, sample.intensity / echoes))
+            (sample.echoes > 0).then(|| Seen {
+                range_m: sample.range_m / echoes,
+                intensity: sample.intensity / echoes,
+                signal: sample.signal / echoes,
+            })
         })
     }
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use crate::config::rig::faults::Timed;
 use crate::devices::motor_stall::MotorStall;
 use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
-use crate::sensors::beam::EchoSelection;
 use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
@@ -126,8 +126,14 @@ impl Mirror {
         number
     }
 
-    /// What revolution `number` of `pattern` measures.
-    pub fn request(&self, index: u64, number: u64, pattern: &Pattern) -> MeasurementRequest {
+    /// What revolution `number` of `pattern` measures with this setting of the receiver.
+    pub fn request(
+        &self,
+        index: u64,
+        number: u64,
+        pattern: &Pattern,
+        receiver: ReceiverSetting,
+    ) -> MeasurementRequest {
         let angles = pattern.angles(number);
         let step = pattern.step();
         let first_ns = self.turning_ns(angles.start, TURN);
@@ -147,6 +153,7 @@ impl Mirror {
                 -TAU * self.millihertz as f64 / 1000.0,
             ),
             selection: EchoSelection::First,
+            receiver,
             firings,
         };
         let start = SimTime(self.start(number).0 + first_ns);

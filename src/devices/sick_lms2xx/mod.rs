@@ -47,6 +47,7 @@ use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::command::{Command, Mode, Subrange};
@@ -201,7 +202,11 @@ impl SickLms2xx {
     }
 
     fn encoder(&self) -> Encoder<'_> {
-        Encoder { profile: &self.profile, configuration: &self.stored.configuration }
+        Encoder {
+            profile: &self.profile,
+            configuration: &self.stored.configuration,
+            threshold: self.settings.beam.threshold(),
+        }
     }
 
     /// Does what falls due until `until`, in its order.
@@ -379,16 +384,30 @@ impl SickLms2xx {
         text[20] = 0;
         text
     }
+
+    /// What the configuration sets the receiver to: the sensitivity by its range for 10 % reflectance,
+    /// beside the standard one's, and the blanked zone.
+    fn receiver_setting(&self) -> ReceiverSetting {
+        let configuration = &self.stored.configuration;
+        let sensitivity = usize::from(configuration.sensitivity()).min(3);
+        let ranges_m = &self.profile.sensitivity_range_m;
+        let share = ranges_m[0] / ranges_m[sensitivity];
+        ReceiverSetting {
+            threshold_factor: (share * share) as f32,
+            blanked_m: f32::from(configuration.blanking_cm()) * 0.01,
+        }
+    }
 }
 
 impl Device for SickLms2xx {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next_request;
+        let receiver = self.receiver_setting();
         let request = match (&mut self.task, &mut self.stream) {
             (Some(Task::Measure { capture, .. }), _) => {
-                capture.poll_request(&self.mirror, index, horizon).flatten()
+                capture.poll_request(&self.mirror, receiver, index, horizon).flatten()
             }
-            (_, Some(stream)) => stream.poll_request(&self.mirror, index, horizon),
+            (_, Some(stream)) => stream.poll_request(&self.mirror, receiver, index, horizon),
             (_, None) => None,
         };
         self.next_request += u64::from(request.is_some());
@@ -398,17 +417,16 @@ impl Device for SickLms2xx {
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let Outcome::Returns(returns) = &measurement.outcome else { return };
         let index = measurement.request.index;
-        let encoder = Encoder { profile: &self.profile, configuration: &self.stored.configuration };
         let mut is_too_late = false;
         if let Some(Task::Measure { capture, .. }) = &mut self.task {
             match capture.belongs(index) {
-                Belongs::Here => capture.add(measurement, returns, |echo| encoder.is_seen(echo)),
+                Belongs::Here => capture.add(measurement, returns),
                 Belongs::Before => {}
                 Belongs::TooLate => is_too_late = true,
             }
         }
         if let Some(stream) = &mut self.stream {
-            stream.take(measurement, returns, |echo| encoder.is_seen(echo));
+            stream.take(measurement, returns);
         }
         if is_too_late && let Some(Task::Measure { capture, format }) = self.task.take() {
             self.look(self.clock, capture.pattern().clone(), format);

@@ -93,9 +93,11 @@ pub struct SickLms2xxProfile {
     /// Farthest range at which a target of 10 % reflectance is seen, for each sensitivity of
     /// block B, metres.
     pub sensitivity_range_m: [f64; 4],
+    /// An echo that exceeds the detection threshold by this factor dazzles the receiver; 0 if none does.
+    pub dazzling_signal: f64,
     /// The reflectivity byte of a white, square target.
     pub reflectivity_full_scale: u8,
-    /// Remission and amplitude of a white, square target.
+    /// Remission of a white, square target, and the amplitude of an echo that dazzles.
     pub remission_full_scale: u16,
     /// When it answers.
     pub timing: ReplyTiming,

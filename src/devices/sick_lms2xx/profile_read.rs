@@ -70,6 +70,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         has_reflectivity,
         measuring_modes: stored.measuring_modes,
         sensitivity_range_m: stored.sensitivity_range_m,
+        dazzling_signal: stored.dazzling_signal,
         reflectivity_full_scale,
         remission_full_scale,
         timing: line.timing,
@@ -299,6 +300,7 @@ struct StoredConfiguration {
     measuring_modes: Vec<MeasuringMode>,
     unit: RangeUnit,
     sensitivity_range_m: [f64; 4],
+    dazzling_signal: f64,
     scan_index_counts: ScanIndexCounts,
     password: [u8; 8],
 }
@@ -311,6 +313,8 @@ fn configuration(mut table: TableReader<'_>) -> Option<StoredConfiguration> {
     let unit = table.required("unit").choice(&RangeUnit::WORDS, PROTOCOL);
     let range = Limit::new(0.1..=1000.0, "m", PROFILES);
     let sensitivity_range_m = table.required("sensitivity_range_m").numbers::<4>(&range);
+    let factor = Limit::new(0.0..=1e9, "times the threshold", PROFILES);
+    let dazzling_signal = table.required("dazzling_signal").number(&factor);
     let counts = table.required("scan_index_counts").choice(&ScanIndexCounts::WORDS, PROFILES);
     let password = password(&table.required("password"));
     table.finish();
@@ -319,6 +323,7 @@ fn configuration(mut table: TableReader<'_>) -> Option<StoredConfiguration> {
         measuring_modes: modes?,
         unit: unit?,
         sensitivity_range_m: sensitivity_range_m?,
+        dazzling_signal: dazzling_signal?,
         scan_index_counts: counts?,
         password: password?,
     })

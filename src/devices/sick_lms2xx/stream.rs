@@ -10,7 +10,8 @@ use super::capture::{Belongs, Capture};
 use super::mirror::{Mirror, Pattern};
 use super::telegrams::Format;
 use crate::devices::sick_lms2xx::profile::TransmissionStart;
-use crate::sensors::{Measurement, MeasurementRequest, PulseReturns, Return};
+use crate::sensors::receiver::ReceiverSetting;
+use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
 /// A stream of scans.
@@ -61,13 +62,14 @@ impl Stream {
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
+        receiver: ReceiverSetting,
         index: u64,
         horizon: SimTime,
     ) -> Option<MeasurementRequest> {
         loop {
             // All before the last have been asked for.
             if let Some(capture) = self.planned.back_mut()
-                && let Some(request) = capture.poll_request(mirror, index, horizon)
+                && let Some(request) = capture.poll_request(mirror, receiver, index, horizon)
             {
                 return request;
             }
@@ -77,18 +79,13 @@ impl Stream {
         }
     }
 
-    /// Takes a measurement with its returns; echoes for which `is_seen` does not hold are left out.
-    pub fn take(
-        &mut self,
-        measurement: &Measurement,
-        returns: &[PulseReturns],
-        is_seen: impl Fn(&Return) -> bool,
-    ) {
+    /// Takes a measurement with its returns.
+    pub fn take(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         let index = measurement.request.index;
         self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);
         let wanted = |capture: &&mut Capture| capture.belongs(index) == Belongs::Here;
         if let Some(capture) = self.planned.iter_mut().find(wanted) {
-            capture.add(measurement, returns, is_seen);
+            capture.add(measurement, returns);
         }
     }
 

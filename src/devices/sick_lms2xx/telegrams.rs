@@ -1,9 +1,8 @@
 //! Measured values as telegrams say them.
 
-use super::capture::Capture;
+use super::capture::{Capture, Seen};
 use super::mirror::Pattern;
 use crate::devices::sick_lms2xx::profile::{ScanIndexCounts, SickLms2xxProfile};
-use crate::sensors::Return;
 use crate::wire::sick_lms2xx::SpecialValue;
 use crate::wire::sick_lms2xx::command::Subrange;
 use crate::wire::sick_lms2xx::configuration::Configuration;
@@ -69,6 +68,8 @@ pub struct Encoder<'a> {
     pub profile: &'a SickLms2xxProfile,
     /// What is set.
     pub configuration: &'a Configuration,
+    /// The least signal that the receiver detects at standard sensitivity.
+    pub threshold: f64,
 }
 
 impl Encoder<'_> {
@@ -82,16 +83,6 @@ impl Encoder<'_> {
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 
-    /// Whether the receiver notices an echo: it is strong enough for its distance, by the inverse
-    /// square, and not within the blanked zone.
-    pub fn is_seen(&self, echo: &Return) -> bool {
-        let sensitivity = usize::from(self.configuration.sensitivity()).min(3);
-        let range_of_tenth = self.profile.sensitivity_range_m[sensitivity];
-        let share = f64::from(echo.range_m) / range_of_tenth;
-        let blanked_m = f64::from(self.configuration.blanking_cm()) * 0.01;
-        f64::from(echo.intensity) >= 0.1 * share * share && f64::from(echo.range_m) >= blanked_m
-    }
-
     /// The telegram for a capture, and how many of its values are ranges. `telegrams` counts those
     /// sent before.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
@@ -103,8 +94,8 @@ impl Encoder<'_> {
             telegram: telegrams as u8,
         });
         let all: Vec<_> = capture.values().collect();
-        let values = |some: &[Option<(f64, f64)>]| self.values(some, capture);
-        let seen = |some: &[Option<(f64, f64)>]| some.iter().flatten().count() as u32;
+        let values = |some: &[Option<Seen>]| self.values(some, capture);
+        let seen = |some: &[Option<Seen>]| some.iter().flatten().count() as u32;
         match format {
             Format::Scan => (Body::Scan { values: values(&all), indices }, seen(&all)),
             Format::Mean { scans } => {
@@ -143,7 +134,7 @@ impl Encoder<'_> {
         reply.emit().len() + crate::wire::sick_lms2xx::frame::OVERHEAD
     }
 
-    fn values(&self, some: &[Option<(f64, f64)>], capture: &Capture) -> Values {
+    fn values(&self, some: &[Option<Seen>], capture: &Capture) -> Values {
         Values {
             quarters: capture.quarter(),
             is_partial: capture.pattern().is_partial,
@@ -152,18 +143,35 @@ impl Encoder<'_> {
         }
     }
 
-    fn value(&self, sample: Option<(f64, f64)>) -> u16 {
+    /// What a telegram says of a place.
+    pub fn value(&self, sample: Option<Seen>) -> u16 {
         let mode = self.mode();
-        let nothing = mode.value(Range::Special(SpecialValue::AboveMaximum), 0);
-        let Some((range_m, intensity)) = sample else {
-            return if mode.is_amplitude() { 0 } else { nothing };
+        let special = |value| mode.value(Range::Special(value), 0);
+        let Some(seen) = sample else {
+            return if mode.is_amplitude() { 0 } else { special(SpecialValue::AboveMaximum) };
         };
         if mode.is_amplitude() {
-            return self.strength(intensity);
+            return self.amplitude(seen.signal);
+        }
+        if self.is_dazzled(&seen) {
+            return special(SpecialValue::Dazzled);
         }
         let levels = f64::from(mode.reflectivity_levels() - 1);
-        let level = (intensity.clamp(0.0, 1.0) * levels).round() as u16;
-        mode.value(Range::Units(self.units(range_m)), level)
+        let level = (seen.intensity.clamp(0.0, 1.0) * levels).round() as u16;
+        mode.value(Range::Units(self.units(seen.range_m)), level)
+    }
+
+    /// Whether an echo is so strong that the receiver says so in place of a range.
+    fn is_dazzled(&self, seen: &Seen) -> bool {
+        let dazzles = self.profile.dazzling_signal;
+        dazzles > 0.0 && seen.signal >= dazzles * self.threshold
+    }
+
+    /// An echo's amplitude: logarithmic from the detection threshold to what dazzles.
+    pub fn amplitude(&self, signal: f64) -> u16 {
+        let over = (signal / self.threshold).max(1.0);
+        let share = libm::log(over) / libm::log(self.profile.dazzling_signal.max(10.0));
+        (share.min(1.0) * f64::from(self.profile.remission_full_scale)).round() as u16
     }
 
     /// Whole units, with all sixteen bits.
@@ -171,21 +179,27 @@ impl Encoder<'_> {
         (range_m / self.unit().metres()).round().clamp(0.0, f64::from(u16::MAX)) as u16
     }
 
-    fn strength(&self, intensity: f64) -> u16 {
-        (intensity.clamp(0.0, 1.0) * f64::from(self.profile.remission_full_scale)).round() as u16
-    }
-
-    fn reflectivity(&self, sample: &Option<(f64, f64)>) -> u8 {
-        let intensity = sample.map_or(0.0, |(_, intensity)| intensity.clamp(0.0, 1.0));
+    fn reflectivity(&self, sample: &Option<Seen>) -> u8 {
+        let intensity = sample.map_or(0.0, |seen| seen.intensity.clamp(0.0, 1.0));
         (intensity * f64::from(self.profile.reflectivity_full_scale)).round() as u8
     }
 
-    fn remission(&self, part: Subrange, all: &[Option<(f64, f64)>]) -> RemissionPart {
+    fn remission(&self, part: Subrange, all: &[Option<Seen>]) -> RemissionPart {
         // This telegram has all sixteen bits for the range.
-        let nothing = 0xfff0 | SpecialValue::AboveMaximum as u16;
-        let pair = |sample: &Option<(f64, f64)>| match sample {
-            Some((range_m, intensity)) => [self.units(*range_m), self.strength(*intensity)],
-            None => [nothing, 0],
+        let special = |value: SpecialValue| 0xfff0 | value as u16;
+        let full = f64::from(self.profile.remission_full_scale);
+        let pair = |sample: &Option<Seen>| match sample {
+            Some(seen) => {
+                let remission = (seen.intensity.clamp(0.0, 1.0) * full).round() as u16;
+                let is_dazzled = self.is_dazzled(seen);
+                let range = if is_dazzled {
+                    special(SpecialValue::Dazzled)
+                } else {
+                    self.units(seen.range_m)
+                };
+                [range, remission]
+            }
+            None => [special(SpecialValue::AboveMaximum), 0],
         };
         let values: Vec<_> = part.of(all).iter().map(pair).collect();
         let count = values.len() as u16;

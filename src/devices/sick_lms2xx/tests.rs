@@ -2,6 +2,8 @@ use crate::devices::family::catalogue;
 use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, TransmissionStart};
 use proptest::prelude::*;
 
+use super::capture::Seen;
+use super::telegrams::Encoder;
 use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
@@ -104,7 +106,7 @@ fn returns(request: &MeasurementRequest) -> Vec<PulseReturns> {
     let seen = |offset_ns: u32| {
         let from_right = std::f64::consts::FRAC_PI_2 - sweep.azimuth_at(offset_ns.into());
         let range_m = truth_m(from_right.to_degrees() * 100.0) as f32;
-        PulseReturns { first: Some(Return { range_m, intensity: 1.0 }), second: None }
+        PulseReturns { first: Some(Return { range_m, intensity: 1.0, signal: 1e-3 }), second: None }
     };
     sweep.firings.iter().map(|firing| seen(firing.offset_ns)).collect()
 }
@@ -365,14 +367,36 @@ fn indices_count_revolutions_and_telegrams() {
 }
 
 #[test]
-fn weak_and_blanked_echoes_are_not_seen() {
+fn sensitivity_and_blanking_set_the_receiver() {
+    let mut bench = Bench::new("sick-lms291-s05-x1.27", |_| {});
+    let mut setting = |block: &[u8]| {
+        bench.unit.stored.configuration = Configuration::default().overlaid(block);
+        bench.unit.receiver_setting()
+    };
+    let standard = setting(&[100, 0]);
+    assert_eq!((standard.threshold_factor, standard.blanked_m), (1.0, 1.0));
+    // 25 m and 42 m in place of 30 m for 10 %.
+    let [medium, high] = [1, 3].map(|code| setting(&[0, 0, code, code]).threshold_factor);
+    assert!((medium - 1.44).abs() < 1e-6 && (high - 0.510_204).abs() < 1e-6, "{medium} {high}");
+}
+
+#[test]
+fn an_echo_that_dazzles_has_no_range_and_amplitudes_fall_with_distance() {
     let bench = Bench::new("sick-lms291-s05-x1.27", |_| {});
-    let configuration = Configuration::default().overlaid(&[100, 0]);
-    let encoder = Encoder { profile: &bench.unit.profile, configuration: &configuration };
-    let seen = |range_m, intensity| encoder.is_seen(&Return { range_m, intensity });
-    assert!(seen(29.9, 0.1) && !seen(30.1, 0.1));
-    assert!(!seen(80.0, 0.7) && seen(80.0, 0.72));
-    assert!(!seen(0.9, 1.0) && seen(1.1, 1.0));
+    let configuration = Configuration::default();
+    let encoder = Encoder {
+        profile: &bench.unit.profile,
+        configuration: &configuration,
+        threshold: bench.unit.settings.beam.threshold(),
+    };
+    let reading = |signal| {
+        let seen = Seen { range_m: 4.0, intensity: 0.5, signal };
+        encoder.value(Some(seen))
+    };
+    assert_ne!(reading(100.0), 0x1ffe);
+    assert_eq!(reading(112.0), 0x1ffe, "a million times what a tenth at 30 m gives");
+    let [far, near] = [2e-4, 0.1].map(|signal| encoder.amplitude(signal));
+    assert!(0 < far && far < near && near < 10_000, "{far} {near}");
 }
 
 #[test]

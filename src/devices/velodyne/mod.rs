@@ -193,9 +193,20 @@ impl Velodyne {
         if !(1.0..65_536.0).contains(&counts) {
             return dark();
         }
+        Point { distance: counts as u16, intensity: self.intensity(echo.intensity.into()) }
+    }
+
+    /// The byte for a reflectance: linear for diffuse targets, then logarithmic for retro-reflectors up to 255.
+    fn intensity(&self, reflectance: f64) -> u8 {
         let full = f64::from(self.packet.diffuse_full_scale);
-        let intensity = f64::from(echo.intensity) * full + 0.5;
-        Point { distance: counts as u16, intensity: intensity as u8 }
+        let share = if reflectance <= 1.0 {
+            reflectance * full
+        } else {
+            let gain = libm::log(reflectance) / libm::log(self.packet.retro_full_gain);
+            full + gain * (255.0 - full)
+        };
+        // A cast ends at 0 and 255.
+        (share + 0.5) as u8
     }
 
     /// Writes a packet but for its timestamp; how many of its points have a return.

@@ -11,7 +11,7 @@ use crate::devices::spinning::program::Program;
 use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::spinning::stream::{self, Undone};
 use crate::devices::velodyne::profile::VelodyneLaser;
-use crate::sensors::beam::EchoSelection;
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, Sweep};
 use crate::time::SimTime;
 
@@ -185,6 +185,7 @@ impl Planner {
                 ReturnMode::Last => EchoSelection::Last,
                 ReturnMode::Dual => EchoSelection::OtherAndLast,
             },
+            receiver: ReceiverSetting::default(),
             firings: if !self.is_lit(program, first) {
                 Arc::default() // nothing comes back of what is not fired
             } else if plan.starts.others.is_empty() {

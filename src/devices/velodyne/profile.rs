@@ -66,8 +66,10 @@ pub struct VelodynePacket {
     pub product_id: u8,
     /// Of one count of distance, metres.
     pub distance_unit_m: f64,
-    /// Intensity of a white diffuse target; retroreflectors are above it.
+    /// Intensity of a white diffuse target; retro-reflectors are above it.
     pub diffuse_full_scale: u8,
+    /// How many times as much as a white diffuse target a retro-reflector sends back whose intensity is 255.
+    pub retro_full_gain: f64,
     /// Lowest and highest intensity of a point without a return; all between are equally likely.
     pub dark_intensity: [u8; 2],
     /// Added to the time of the first firing to make the timestamp, nanoseconds.

@@ -109,6 +109,8 @@ fn read_packet(
         field.number(&unit).map(|mm| mm / 1000.0)
     });
     keys.integer("diffuse_full_scale", &byte, &mut packet.diffuse_full_scale);
+    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
+    keys.number("retro_full_gain", &gain, &mut packet.retro_full_gain);
     keys.read("dark_intensity", &mut packet.dark_intensity, spinning::dark_intensity);
     let offset = Limit::new(0.0..=100.0, "us", PROFILES);
     keys.time_ns("timestamp_offset_us", &offset, 1e3, &mut packet.timestamp_offset_ns);

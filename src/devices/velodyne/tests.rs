@@ -47,7 +47,7 @@ fn packet(
 }
 
 fn echo(range_m: f32, intensity: f32) -> Option<Return> {
-    Some(Return { range_m, intensity })
+    Some(Return { range_m, intensity, signal: 1.0 })
 }
 
 /// 12.346 m (and a bit, as half a count of 4 mm is not exact in f32) at an intensity of 77, at 123.45 degrees, of one laser: the notes' common input.

@@ -152,6 +152,7 @@ impl SkySensor {
                 direction,
                 half_axis_u,
                 half_axis_v: direction.cross(half_axis_u),
+                start_m: 0.0,
                 max_range_m: MAX_RANGE_M,
             });
         }

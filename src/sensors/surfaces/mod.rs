@@ -169,8 +169,11 @@ impl Glimpses {
 /// The ray of `pulse` at `offset`, as a pulse of its own.
 fn along(pulse: &Pulse, [u, v]: [f32; 2]) -> Pulse {
     let aside = pulse.half_axis_u * f64::from(u) + pulse.half_axis_v * f64::from(v);
+    let direction = (pulse.direction + aside).normalize();
     Pulse {
-        direction: (pulse.direction + aside).normalize(),
+        origin: pulse.origin + direction * f64::from(pulse.start_m),
+        start_m: 0.0,
+        direction,
         half_axis_u: DVec3::ZERO,
         half_axis_v: DVec3::ZERO,
         ..*pulse

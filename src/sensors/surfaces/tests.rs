@@ -62,7 +62,7 @@ fn pulse(origin: DVec3, direction: DVec3) -> Pulse {
     let direction = direction.normalize();
     let half_axis_u = direction.any_orthonormal_vector() * 1e-3;
     let half_axis_v = direction.cross(half_axis_u);
-    Pulse { origin, direction, half_axis_u, half_axis_v, max_range_m: 100.0 }
+    Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m: 100.0 }
 }
 
 /// What a ray in `direction` from a metre above the origin brings back: ranges and strengths.

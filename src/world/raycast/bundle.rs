@@ -209,6 +209,7 @@ impl Bundle {
         let mut from_x = [0.0f32; MAX_LANES + MAX_RAYS];
         let mut from_y = [0.0f32; MAX_LANES + MAX_RAYS];
         let mut from_z = [0.0f32; MAX_LANES + MAX_RAYS];
+        let mut begin = [0.0f32; MAX_LANES + MAX_RAYS];
         let mut range = [f32::NEG_INFINITY; MAX_LANES + MAX_RAYS];
         let mut ray = [0u16; MAX_LANES + MAX_RAYS];
         for (index, pulse) in pulses.iter().enumerate() {
@@ -239,6 +240,7 @@ impl Bundle {
             from_y[lane..lane + MAX_RAYS].fill(from.y);
             from_z[lane..lane + MAX_RAYS].fill(from.z);
             range[lane..lane + MAX_RAYS].fill(pulse.max_range_m);
+            begin[lane..lane + MAX_RAYS].fill(pulse.start_m);
         }
         // Lanes without a ray repeat the last one, which does not widen the bundle.
         range[self.lanes..].fill(f32::NEG_INFINITY);
@@ -265,9 +267,10 @@ impl Bundle {
                 self.stretch[lane] = stretch;
                 self.shift_x[lane] = shift_x;
                 self.shift_y[lane] = shift_y;
-                self.start[lane] = from_z;
-                self.depth[lane] = from_z + range[lane] / stretch;
-                start[k] = min(start[k], from_z);
+                let begins = from_z + begin[lane] / stretch;
+                self.start[lane] = begins;
+                self.depth[lane] = begins + range[lane] / stretch;
+                start[k] = min(start[k], begins);
                 shift[0][k] = max(shift[0][k], shift_x.abs());
                 shift[1][k] = max(shift[1][k], shift_y.abs());
             }

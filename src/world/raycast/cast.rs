@@ -131,6 +131,7 @@ mod tests {
                 direction: along,
                 half_axis_u,
                 half_axis_v: along.cross(half_axis_u),
+                start_m: 0.0,
                 max_range_m: 60.0,
             }
         });

@@ -31,8 +31,11 @@ pub const MAX_RAYS: usize = 16;
 /// One laser shot, in World.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulse {
-    /// Start of all its rays, metres.
+    /// Where all its rays meet, metres.
     pub origin: DVec3,
+    /// Distance from `origin` at which the rays begin, metres; ranges count from there. Not 0 for beams that leave
+    /// with some width.
+    pub start_m: f32,
     /// Unit vector of the beam's centre.
     pub direction: DVec3,
     /// The spot's first half-axis at 1 m: perpendicular to `direction`, metres.

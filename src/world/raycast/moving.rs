@@ -141,7 +141,9 @@ impl<'a> Call<'a> {
             spread_m: spread.sqrt(),
             axis,
             half_angle_rad: libm::acos(narrowest.max(-1.0)) + spot_m,
-            farthest_m: f64::from(pulses.iter().map(|p| p.max_range_m).fold(0.0, f32::max)),
+            farthest_m: f64::from(
+                pulses.iter().map(|p| p.start_m + p.max_range_m).fold(0.0, f32::max),
+            ),
             spot_m,
         })
     }
@@ -211,7 +213,7 @@ impl<'a> Call<'a> {
     fn pulse_meets(&self, pulse: &Pulse, centre: DVec3, radius: f64) -> bool {
         let away = centre - pulse.origin;
         let along = away.dot(pulse.direction);
-        if along < -radius || along > f64::from(pulse.max_range_m) + radius {
+        if along < -radius || along > f64::from(pulse.start_m + pulse.max_range_m) + radius {
             return false;
         }
         let aside = away.length_squared() - along * along;
@@ -229,6 +231,7 @@ fn in_body(pulse: &Pulse, world_from_body: &Transform<World, Body>, farthest_m: 
         direction: turn(pulse.direction),
         half_axis_u: turn(pulse.half_axis_u),
         half_axis_v: turn(pulse.half_axis_v),
+        start_m: pulse.start_m,
         max_range_m: pulse.max_range_m.min(farthest_m),
     }
 }

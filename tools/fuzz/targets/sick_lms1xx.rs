@@ -84,7 +84,7 @@ fn step(device: &mut dyn Device, now: u64) {
     while let Some(request) = device.poll_request(SimTime(now)) {
         let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
         let mut echoes = Echoes::default();
-        echoes.push(Return { range_m: asked as f32, intensity: 0.5 });
+        echoes.push(Return { range_m: asked as f32, intensity: 0.5, signal: 1.0 });
         let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
         device.handle_measurement(&Measurement::new(request, outcome));
         asked += 1;

@@ -207,7 +207,9 @@ impl Built {
                     + pulse.half_axis_u * f64::from(a)
                     + pulse.half_axis_v * f64::from(b);
                 let length = direction.length();
-                (Ray { origin: pulse.origin, direction, length }, pulse.max_range_m)
+                let begins = f64::from(pulse.start_m) / length;
+                let origin = pulse.origin + direction * begins;
+                (Ray { origin, direction, length }, pulse.max_range_m)
             })
         });
         let mut last: Option<Surface> = None;

@@ -1,0 +1,237 @@
+//! What a receiver makes of the light of a pulse that comes back.
+//!
+//! The signal of a place is its reflectance over the square of its distance; the data sheet's range for a
+//! reflectance gives the one constant that decides what is detected. `docs/PHYSICS.md` has the equations
+//! with their sources.
+
+mod errors;
+mod selection;
+mod waveform;
+
+pub(super) use self::errors::{Errors, laser_bias};
+pub use self::selection::EchoSelection;
+
+use std::cell::RefCell;
+
+use self::selection::Candidates;
+use self::waveform::{Arrival, Peak};
+use super::noise::{Quantity, RequestNoise};
+use super::{Echoes, PulseReturns, Return};
+use crate::config::profile::lidar::{BeamSettings, EchoRule};
+
+/// Light that comes back to the receiver from one place along the beam.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Backscatter {
+    /// Distance of the place, metres; of mirrored light the whole path, one way.
+    pub range_m: f32,
+    /// Reflectance of the diffuse surface that would send back as much if it met the whole pulse at normal
+    /// incidence in clear air: the share of the pulse's energy that falls on the place times the
+    /// reflectance, the cosine of incidence and the transmissions out and back. Retro-reflectors
+    /// exceed 1.
+    pub reflectance: f32,
+}
+
+/// What a device has set its receiver to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverSetting {
+    /// The detection threshold as a multiple of the data sheet's.
+    pub threshold_factor: f32,
+    /// Nothing nearer is reported, metres.
+    pub blanked_m: f32,
+}
+
+impl Default for ReceiverSetting {
+    /// As the data sheet has it.
+    fn default() -> Self {
+        Self { threshold_factor: 1.0, blanked_m: 0.0 }
+    }
+}
+
+/// The circumstances of one firing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reception<'a> {
+    /// The device's setting.
+    pub setting: ReceiverSetting,
+    /// Share of the light that passes the window out and back, 0..=1.
+    pub light: f32,
+    /// The request's draws.
+    pub noise: &'a RequestNoise,
+    /// The firing's index in its request.
+    pub firing: usize,
+    /// The laser that fired.
+    pub laser: usize,
+    /// What all ranges are off by at that time, metres: [`Errors::common_m`].
+    pub common_m: f32,
+    /// For the work.
+    pub buffers: &'a RefCell<Buffers>,
+}
+
+/// The receiver of one lidar.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    rule: EchoRule,
+    width_m: f32,
+    min_range_m: f32,
+    max_range_m: f32,
+    /// Least signal that is detected; the unit is what a white surface at 1 m sends back.
+    threshold: f32,
+    /// The threshold over the standard deviation of the signal's noise; 0 without noise.
+    signal_to_noise: f32,
+}
+
+/// Nearer places count as if they were here, metres: what a receiver gets does not grow without end.
+const NEAREST_M: f32 = 0.1;
+
+/// A signal so many standard deviations from the threshold needs no draw.
+const CERTAIN: f32 = 6.0;
+
+/// Reusable buffers of one thread.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    arrivals: Vec<Arrival>,
+    waveform: waveform::Buffers,
+}
+
+impl Receiver {
+    /// The receiver that `beam` describes, with the signal over noise at the threshold.
+    pub fn new(beam: &BeamSettings, signal_to_noise: f64) -> Self {
+        Self {
+            rule: beam.echoes,
+            // A pulse of no length has an echo for each place; a millimetre is as good.
+            width_m: (beam.signal_cutoff_m as f32).max(1e-3),
+            min_range_m: beam.min_range_m as f32,
+            max_range_m: beam.max_range_m as f32,
+            threshold: beam.threshold() as f32,
+            signal_to_noise: signal_to_noise as f32,
+        }
+    }
+
+    /// The returns that `selection` reports of the light that comes back, which is in any order.
+    pub fn returns(
+        &self,
+        scatter: &[Backscatter],
+        selection: EchoSelection,
+        reception: &Reception<'_>,
+    ) -> PulseReturns {
+        let mut candidates = Candidates::default();
+        let mut heard = 0;
+        self.each_peak(scatter, reception.buffers, |peak| {
+            if let Some(echo) = self.detect(peak, heard, reception) {
+                candidates.take(echo);
+            }
+            heard += 1;
+        });
+        candidates.select(selection)
+    }
+
+    /// All echoes that are detected, nearest first.
+    pub fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
+        let mut all = Echoes::default();
+        let mut heard = 0;
+        self.each_peak(scatter, reception.buffers, |peak| {
+            if let Some(echo) = self.detect(peak, heard, reception) {
+                all.push(echo);
+            }
+            heard += 1;
+        });
+        all
+    }
+
+    /// The echo of `peak`, the pulse's `place`th, if the receiver detects it.
+    fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
+        let Reception { setting, light, noise, firing, .. } = *reception;
+        let signal = peak.signal * light;
+        let is_within = peak.range_m >= self.min_range_m.max(setting.blanked_m)
+            && peak.range_m <= self.max_range_m;
+        if !is_within || signal <= 0.0 {
+            return None;
+        }
+        let threshold = self.threshold * setting.threshold_factor;
+        if self.signal_to_noise > 0.0 && threshold > 0.0 {
+            let above = (signal / threshold - 1.0) * self.signal_to_noise;
+            let noise = if above.abs() < CERTAIN {
+                noise.standard_normal_of(firing, Quantity::Detection, place) as f32
+            } else {
+                0.0
+            };
+            if above + noise < 0.0 {
+                return None;
+            }
+        } else if signal < threshold {
+            return None;
+        }
+        let intensity = signal * peak.range_m * peak.range_m;
+        Some(Return { range_m: peak.range_m, intensity, signal })
+    }
+
+    /// Calls `seen` with the echoes of a pulse, nearest first, however weak.
+    fn each_peak(
+        &self,
+        scatter: &[Backscatter],
+        buffers: &RefCell<Buffers>,
+        mut seen: impl FnMut(Peak),
+    ) {
+        // Most pulses meet one surface: their light needs no order.
+        let (mut nearest_m, mut farthest_m) = (f32::INFINITY, 0.0f32);
+        for light in scatter {
+            nearest_m = nearest_m.min(light.range_m);
+            farthest_m = farthest_m.max(light.range_m);
+        }
+        if nearest_m == f32::INFINITY {
+            return;
+        }
+        let Buffers { arrivals, waveform } = &mut *buffers.borrow_mut();
+        arrivals.clear();
+        arrivals.extend(scatter.iter().map(|light| {
+            let range_m = light.range_m.max(NEAREST_M);
+            let signal = light.reflectance / (range_m * range_m);
+            Arrival { range_m: light.range_m, signal }
+        }));
+        let span_m = farthest_m - nearest_m;
+        if self.rule == EchoRule::Waveform && span_m <= 0.5 * self.width_m {
+            let peak = waveform::single_peak(arrivals, nearest_m, span_m, self.width_m);
+            peak.into_iter().for_each(seen);
+            return;
+        }
+        arrivals.sort_unstable_by(|a, b| {
+            a.range_m.total_cmp(&b.range_m).then(a.signal.total_cmp(&b.signal))
+        });
+        match self.rule {
+            EchoRule::Waveform => waveform::peaks(arrivals, self.width_m, waveform, seen),
+            EchoRule::Ray => {
+                let peaks = arrivals.iter().filter(|arrival| arrival.signal > 0.0);
+                peaks.for_each(|&Arrival { range_m, signal }| seen(Peak { range_m, signal }));
+            }
+            EchoRule::Window => windows(arrivals, self.width_m, |arrival| arrival.signal, seen),
+            EchoRule::WindowMean => windows(arrivals, self.width_m, |_| 1.0, seen),
+        }
+    }
+}
+
+/// Groups from near to far: all within `cutoff_m` behind the nearest of a group belong to it. Ranges are
+/// means with `weight`, signals are sums.
+fn windows(
+    arrivals: &[Arrival],
+    cutoff_m: f32,
+    weight: impl Fn(&Arrival) -> f32,
+    mut seen: impl FnMut(Peak),
+) {
+    let mut rest = arrivals;
+    while let Some(first) = rest.first() {
+        let count = rest.iter().take_while(|a| a.range_m - first.range_m <= cutoff_m).count();
+        let (group, farther) = rest.split_at(count);
+        let (mut moment, mut weights, mut signal) = (0.0f32, 0.0f32, 0.0f32);
+        for arrival in group {
+            moment += weight(arrival) * (arrival.range_m - first.range_m);
+            weights += weight(arrival);
+            signal += arrival.signal;
+        }
+        if signal > 0.0 {
+            seen(Peak { range_m: first.range_m + moment / weights, signal });
+        }
+        rest = farther;
+    }
+}
+
+#[cfg(test)]
+mod tests;
