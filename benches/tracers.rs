@@ -10,6 +10,12 @@
 //! reflectance out. Pulses come a packet at a time and laser by laser, as sensors ask for them,
 //! from eight places on the courtyard's lane. Embree runs as a simulator would have it, not
 //! closing edges between triangles (`--robust` has it close them, as `caster = "embree"` does).
+//!
+//! A second table has the whole pipeline of the products that fire so: casting, the receiver (poses, echoes,
+//! noise) and packing, each a pulse, with the profile's receiver and with a plain one by turns.
+
+#[path = "tracers/pipeline.rs"]
+mod pipeline;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -429,7 +435,9 @@ fn measure_scene<'a>(
         .iter()
         .map(|&count| (format!("{count} moving"), with_cars(&menura, count)))
         .collect();
+    let mut names = Vec::new();
     for sensor in sensors {
+        names.push(sensor.name);
         let mut entries = Vec::new();
         for threads in [1, 2] {
             let mut add = |name: &str, caster| {
@@ -448,6 +456,7 @@ fn measure_scene<'a>(
         }
         measure_sensor(sensor, &ground, &mut entries, options.seconds);
     }
+    pipeline::measure(&*menura, &ground, &names, options.seconds);
 }
 
 fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], seconds: f64) {
