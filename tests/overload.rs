@@ -11,18 +11,38 @@ use menura::engine::stats::{DeviceFigures, simulated_s};
 use menura::time::SimTime;
 use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
-/// Takes two microseconds for a ray: with nine rays a VLP-16's packets, 384 pulses every 1.3 ms, take
-/// five times as long as there is, with one ray less.
-struct Slow;
+/// Takes two microseconds for a ray, besides what it takes to cast it: with nine rays a VLP-16's
+/// packets, 384 pulses every 1.3 ms, take five times as long as there is.
+struct Slow(Box<dyn RayCaster>);
+
+impl Slow {
+    fn wait(stencil: &Stencil, pulses: &[Pulse]) {
+        std::thread::park_timeout(Duration::from_micros(2) * (stencil.len() * pulses.len()) as u32);
+    }
+}
 
 impl RayCaster for Slow {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
-        hits.fill(Hit::MISS);
-        std::thread::park_timeout(Duration::from_micros(2) * (stencil.len() * pulses.len()) as u32);
+        self.0.cast(stencil, pulses, hits);
+        Self::wait(stencil, pulses);
     }
 
-    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], _: &[SimTime], hits: &mut [Hit]) {
-        self.cast(stencil, pulses, hits);
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], at: &[SimTime], hits: &mut [Hit]) {
+        self.0.cast_at(stencil, pulses, at, hits);
+        Self::wait(stencil, pulses);
+    }
+}
+
+/// Hits nothing.
+struct Nothing;
+
+impl RayCaster for Nothing {
+    fn cast(&self, _: &Stencil, _: &[Pulse], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
+    }
+
+    fn cast_at(&self, _: &Stencil, _: &[Pulse], _: &[SimTime], hits: &mut [Hit]) {
+        hits.fill(Hit::MISS);
     }
 }
 
@@ -32,17 +52,34 @@ const DURATION: Duration = Duration::from_millis(300);
 const PACKETS: u64 = 227 + 43;
 
 fn overloaded(late: &str) -> DeviceFigures {
-    run_with(Box::new(Slow), late, 1)
+    run_with(Box::new(Slow(Box::new(Nothing))), late, 1)
 }
 
 fn run_with(caster: Box<dyn RayCaster>, late: &str, workers: usize) -> DeviceFigures {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let text = format!(
+    let still = r#"{ kind = "still" }"#;
+    let text = lidar_in("room", still, late, workers, &receiver);
+    let (rig, mut world) = common::load(&text);
+    world.caster = caster;
+    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+    run.run(Some(DURATION), &AtomicBool::new(false), |_| {});
+    run.figures(DURATION).remove(0)
+}
+
+/// A rig with one VLP-16 that sends to `receiver`.
+fn lidar_in(
+    scene: &str,
+    trajectory: &str,
+    late: &str,
+    workers: usize,
+    receiver: &UdpSocket,
+) -> String {
+    format!(
         r#"
 [world]
-scene = "room"
+scene = "{scene}"
 [robot]
-trajectory = {{ kind = "still" }}
+trajectory = {trajectory}
 [engine]
 workers = {workers}
 late = "{late}"
@@ -53,12 +90,34 @@ profile = "velodyne-vlp16-3.0"
 link = {{ udp = {{ to = "{}" }} }}
 "#,
         receiver.local_addr().unwrap()
-    );
-    let (rig, mut world) = common::load(&text);
-    world.caster = caster;
-    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
-    run.run(Some(DURATION), &AtomicBool::new(false), |_| {});
-    run.figures(DURATION).remove(0)
+    )
+}
+
+/// The same where users drive: grass, leaves and a robot that turns, whose rays hit and whose packets
+/// hold returns.
+#[test]
+fn each_policy_does_the_same_in_the_courtyard() {
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let circle = r#"{ kind = "circle", radius_m = 20.0, speed_m_s = 2.0 }"#;
+    let text = |late| lidar_in("courtyard", circle, late, 1, &receiver);
+    let (_, mut world) = common::load(&text("late"));
+    world.caster = Box::new(Slow(world.caster));
+    for late in ["late", "drop", "thin"] {
+        let rig = common::rig(&text(late), &[]);
+        let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+        run.run(Some(DURATION), &AtomicBool::new(false), |_| {});
+        let figures = run.figures(DURATION).remove(0);
+        assert_eq!(figures.packets + figures.dropped, PACKETS, "{late}: {figures:?}");
+        assert!(figures.points > 0, "{late}: {figures:?}");
+        assert_eq!(figures.dropped > 0, late == "drop", "{late}: {figures:?}");
+        assert_eq!(figures.thinned > 0, late == "thin", "{late}: {figures:?}");
+        if late == "drop" {
+            assert_eq!((figures.sent_late, figures.misses), (0, figures.dropped), "{figures:?}");
+        } else {
+            assert_eq!(figures.misses, figures.sent_late, "{late}: {figures:?}");
+        }
+        assert!(late != "late" || figures.sent_late > 0, "{figures:?}");
+    }
 }
 
 #[test]
@@ -158,7 +217,7 @@ link = {{ tcp = "127.0.0.1:0" }}
         receiver.local_addr().unwrap(),
     );
     let (rig, mut world) = common::load(&text);
-    world.caster = Box::new(Slow);
+    world.caster = Box::new(Slow(Box::new(Nothing)));
     let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
     run.run(Some(Duration::from_secs(1)), &AtomicBool::new(false), |_| {});
     let took = run.took();

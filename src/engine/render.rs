@@ -188,7 +188,7 @@ impl<'scope> Renderer<'scope> {
         let board = Arc::new(Board::new(pace, clock, devices.len()));
         // Never long: what is in flight is limited.
         let (answer_queue, answers) = unbounded::<Answer>();
-        let trades = std::iter::repeat_n(Trade::Rays, workers).chain([Trade::Errands]);
+        let trades = std::iter::repeat_n(Trade::Rays, workers).chain([Trade::NoRays]);
         for trade in trades {
             let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
             scope.spawn(move || workers::work(world, &board, trade, &answer_queue, stats));

@@ -67,7 +67,7 @@ pub struct WorkQueue<T> {
     lanes: Vec<Lane<T>>,
     waiting: usize,
     /// What casts no rays, of all devices.
-    errands: DueQueue<T>,
+    rayless: DueQueue<T>,
 }
 
 /// What one device waits for.
@@ -96,7 +96,7 @@ impl<T> WorkQueue<T> {
         let lane =
             || Lane { waiting: VecDeque::new(), spent_ns: 0, turnaround: Turnaround::default() };
         let lanes = (0..devices).map(|_| lane()).collect();
-        Self { pace, lanes, waiting: 0, errands: DueQueue::default() }
+        Self { pace, lanes, waiting: 0, rayless: DueQueue::default() }
     }
 
     /// Takes a request that casts rays; those of a device come in the order of their times.
@@ -106,13 +106,13 @@ impl<T> WorkQueue<T> {
     }
 
     /// Takes one that casts none, or next to none.
-    pub fn push_errand(&mut self, request: Waiting<T>) {
-        self.errands.push(request.needed, request.item);
+    pub fn push_rayless(&mut self, request: Waiting<T>) {
+        self.rayless.push(request.needed, request.item);
     }
 
-    /// The errand that is needed first.
-    pub fn next_errand(&mut self) -> Option<Choice<T>> {
-        let (_, item) = self.errands.pop_until(SimTime(u64::MAX))?;
+    /// The request without rays whose answer is needed first.
+    pub fn next_rayless(&mut self) -> Option<Choice<T>> {
+        let (_, item) = self.rayless.pop_until(SimTime(u64::MAX))?;
         Some(Choice::Measure(item, Thinning::None))
     }
 

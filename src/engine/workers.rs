@@ -55,14 +55,14 @@ pub enum Trade {
     /// Those that cast rays.
     Rays,
     /// The others: they never wait for a thread that casts.
-    Errands,
+    NoRays,
 }
 
 /// Where jobs wait, and where threads ask for the next one.
 pub struct Board {
     state: Mutex<BoardState>,
     has_rays: Condvar,
-    has_errands: Condvar,
+    has_rayless: Condvar,
     /// `None` where nothing is ever late.
     clock: Option<MonotonicClock>,
 }
@@ -79,7 +79,7 @@ impl Board {
     pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
         let queue = WorkQueue::new(pace, devices);
         let state = Mutex::new(BoardState { queue, idle: 0, is_closed: false });
-        Self { state, has_rays: Condvar::new(), has_errands: Condvar::new(), clock }
+        Self { state, has_rays: Condvar::new(), has_rayless: Condvar::new(), clock }
     }
 
     /// The present instant, nanoseconds since the first and negative before it; 0 where nothing is ever
@@ -102,8 +102,8 @@ impl Board {
                 self.has_rays.notify_one();
             }
         } else {
-            state.queue.push_errand(Waiting { device, start, needed, item: job });
-            self.has_errands.notify_one();
+            state.queue.push_rayless(Waiting { device, start, needed, item: job });
+            self.has_rayless.notify_one();
         }
         true
     }
@@ -119,7 +119,7 @@ impl Board {
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.has_rays.notify_all();
-        self.has_errands.notify_all();
+        self.has_rayless.notify_all();
     }
 
     /// The next job of a trade with the instant at which it was chosen, when there is one; `None` when
@@ -133,7 +133,7 @@ impl Board {
             let now_ns = self.now_ns();
             let (choice, more) = match trade {
                 Trade::Rays => (state.queue.next(now_ns), &self.has_rays),
-                Trade::Errands => (state.queue.next_errand(), &self.has_errands),
+                Trade::NoRays => (state.queue.next_rayless(), &self.has_rayless),
             };
             if let Some(choice) = choice {
                 return Some((now_ns, choice));

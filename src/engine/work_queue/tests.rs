@@ -217,11 +217,11 @@ fn what_casts_no_rays_is_not_in_a_lane() {
         Waiting { device: DeviceId(0), start: needed, needed, item }
     };
     queue.push(waiting(1, "sweep"));
-    queue.push_errand(waiting(3, "later"));
-    queue.push_errand(waiting(2, "soon"));
+    queue.push_rayless(waiting(3, "later"));
+    queue.push_rayless(waiting(2, "soon"));
     // However late it is: it costs nothing, and what of it leaves in time is decided one by one.
-    let errands: Vec<_> = std::iter::from_fn(|| queue.next_errand()).collect();
-    assert_eq!(errands, ["soon", "later"].map(|item| Choice::Measure(item, Thinning::None)));
+    let rayless: Vec<_> = std::iter::from_fn(|| queue.next_rayless()).collect();
+    assert_eq!(rayless, ["soon", "later"].map(|item| Choice::Measure(item, Thinning::None)));
     assert_eq!(queue.next(2 * MS as i64), Some(Choice::GiveUp("sweep")));
     assert_eq!(queue.next(2 * MS as i64), None);
 }

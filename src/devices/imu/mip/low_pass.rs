@@ -57,24 +57,18 @@ pub fn by_descriptor(
     base_rate_hz: u32,
 ) -> Result<Vec<Field>, u8> {
     let (&[function, descriptor], value) = data.split_first_chunk().ok_or(reply::BAD_PARAMETER)?;
-    let wanted = match (function, value) {
-        (function::WRITE, [on @ (0 | 1), manual @ (0 | 1), high, low, _]) => {
-            let corner_hz = f32::from(u16::from_be_bytes([*high, *low]));
-            Some(LowPass { is_on: *on == 1, is_manual: *manual == 1, corner_hz })
-        }
-        (function::WRITE, _) => return Err(reply::BAD_PARAMETER),
+    let wanted = wanted(function, value, |corner| match *corner {
+        [high, low, _] => Some(f32::from(u16::from_be_bytes([high, low]))),
         _ => None,
-    };
+    })?;
     let found = obey(function, descriptor, wanted, settings, base_rate_hz)?;
-    Ok(found
-        .map(|low_pass| {
-            let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz) as u16;
-            let [high, low] = corner.to_be_bytes();
-            let flags = [low_pass.is_on.into(), low_pass.is_manual.into()];
-            Field::new(0x8b, [descriptor, flags[0], flags[1], high, low, 0])
-        })
-        .into_iter()
-        .collect())
+    let answer = found.map(|low_pass| {
+        let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz) as u16;
+        let [high, low] = corner.to_be_bytes();
+        let flags = [low_pass.is_on.into(), low_pass.is_manual.into()];
+        Field::new(0x8b, [descriptor, flags[0], flags[1], high, low, 0])
+    });
+    Ok(answer.into_iter().collect())
 }
 
 /// The newer command: `function, descriptor set, descriptor, on, manual, corner as a float`.
@@ -93,24 +87,32 @@ pub fn by_set(
     if !names_all && descriptor_set != set::SENSOR_DATA {
         return Err(reply::BAD_PARAMETER);
     }
-    let wanted = match (function, value) {
-        (function::WRITE, [on @ (0 | 1), manual @ (0 | 1), a, b, c, d]) => {
-            let corner_hz = f32::from_be_bytes([*a, *b, *c, *d]);
-            Some(LowPass { is_on: *on == 1, is_manual: *manual == 1, corner_hz })
-        }
-        (function::WRITE, _) => return Err(reply::BAD_PARAMETER),
-        _ => None,
-    };
+    let wanted =
+        wanted(function, value, |corner| Some(f32::from_be_bytes(corner.try_into().ok()?)))?;
     let found = obey(function, descriptor, wanted, settings, base_rate_hz)?;
-    Ok(found
-        .map(|low_pass| {
-            let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz);
-            let flags =
-                [descriptor_set, descriptor, low_pass.is_on.into(), low_pass.is_manual.into()];
-            Field::new(0xd4, [&flags[..], &corner.to_be_bytes()].concat())
-        })
-        .into_iter()
-        .collect())
+    let answer = found.map(|low_pass| {
+        let corner = effective_hz(&low_pass, descriptor, stream, base_rate_hz);
+        let flags = [descriptor_set, descriptor, low_pass.is_on.into(), low_pass.is_manual.into()];
+        Field::new(0xd4, [&flags[..], &corner.to_be_bytes()].concat())
+    });
+    Ok(answer.into_iter().collect())
+}
+
+/// The setting that a command writes: two switches, and the corner in the command's own form; nothing
+/// for a command that writes none.
+fn wanted(
+    function: u8,
+    value: &[u8],
+    corner_hz: impl Fn(&[u8]) -> Option<f32>,
+) -> Result<Option<LowPass>, u8> {
+    match value {
+        _ if function != function::WRITE => Ok(None),
+        [on @ (0 | 1), manual @ (0 | 1), corner @ ..] => {
+            let corner_hz = corner_hz(corner).ok_or(reply::BAD_PARAMETER)?;
+            Ok(Some(LowPass { is_on: *on == 1, is_manual: *manual == 1, corner_hz }))
+        }
+        _ => Err(reply::BAD_PARAMETER),
+    }
 }
 
 /// Settings are in force, saved, and the factory's. A reading gives the setting.
