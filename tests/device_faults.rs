@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Point};
 
@@ -157,15 +156,13 @@ fn a_run_shows_the_same_as_the_recording() {
     let rig = rig(LIDAR, &[("device.lidar.link.udp.to", &to)]);
     let files = recorded(&rig, DURATION);
     let expected: Vec<_> = packets(&files["lidar.pcap"], DATA_PACKET_LEN);
-    let world = common::world(&rig);
-    let mut run = RealTimeRun::new(&rig, &world).unwrap();
-    let (received, log) = live_with_log(&mut run, &rig, DURATION, &receiver);
+    let (received, log, figures) = live_with_log(&rig, DURATION, &receiver);
     assert_eq!(received.len(), expected.len());
     assert!(received.iter().eq(expected.iter().map(|(_, bytes)| bytes)));
     assert_eq!(log, files["faults.csv"], "and so does its log");
     let rows = log_rows(&files["faults.csv"]);
     let touched: BTreeSet<_> = rows.iter().filter_map(|row| row.packet).collect();
-    assert_eq!(run.figures(DURATION)[0].faulted, touched.len() as u64);
+    assert_eq!(figures[0].faulted, touched.len() as u64);
 }
 
 /// A lidar that hears a receiver, which has a fix at once.

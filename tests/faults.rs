@@ -7,7 +7,6 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use menura::config::rig::Rig;
-use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DATA_PACKET_LEN;
 
 use common::faulty::{self, live_with_log, log_rows};
@@ -145,11 +144,8 @@ fn a_run_is_disturbed_as_the_recording_is() {
     let rig = rig(&[("device.lidar.link.udp.to", &to)]);
     let expected: Vec<_> =
         packets(&recorded(&rig)["lidar.pcap"]).into_iter().map(|(_, bytes)| bytes).collect();
-    let world = common::world(&rig);
-    let mut run = RealTimeRun::new(&rig, &world).unwrap();
-    let (received, log) = live_with_log(&mut run, &rig, DURATION, &receiver);
+    let (received, log, figures) = live_with_log(&rig, DURATION, &receiver);
     assert!(received == expected, "{} packets instead of {}", received.len(), expected.len());
-    let figures = run.figures(DURATION);
     let rows = log_rows(&log);
     let of_lidar = rows.iter().filter(|row| row.fault != "bad-cable");
     let touched: BTreeSet<_> =

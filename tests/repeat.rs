@@ -77,46 +77,97 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
     }
 }
 
-/// What `menura run` sends to `listener`, and how many packets it says it sent and dropped in all.
-fn live(rig: &Rig, duration: Duration, listener: &UdpSocket) -> (Vec<Vec<u8>>, u64, u64) {
-    let world = common::world(rig);
-    let run = RealTimeRun::new(rig, &world).unwrap_or_else(|e| panic!("{e}"));
-    let received = common::live(&run, duration, listener);
-    let figures = run.figures(duration);
-    (received, figures.iter().map(|f| f.packets).sum(), figures.iter().map(|f| f.dropped).sum())
+/// A live run of the rig with these keys, heard by the second device's receiver.
+struct Live {
+    received: Vec<Vec<u8>>,
+    /// As the run counts them, of all devices.
+    sent: u64,
+    dropped: u64,
 }
 
-fn listener() -> (UdpSocket, String) {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = format!("\"{}\"", socket.local_addr().unwrap());
-    (socket, address)
+fn live(keys: &[(&str, &str)], duration: Duration) -> Live {
+    common::until_whole(|| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = format!("\"{}\"", socket.local_addr().unwrap());
+        let rig = rig(&[keys, &[("device.second.link.udp.to", &address)]].concat());
+        let world = common::world(&rig);
+        let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+        let heard = common::live(&run, duration, &socket);
+        let figures = run.figures(duration);
+        let sent = figures.iter().map(|f| f.packets).sum();
+        let dropped = figures.iter().map(|f| f.dropped).sum();
+        let told = Live { received: heard.told, sent, dropped };
+        common::Heard { told, dropped: heard.dropped }
+    })
 }
 
 #[test]
 fn a_live_run_sends_the_recorded_bytes() {
-    let (socket, address) = listener();
-    let rig = rig(&[("device.second.link.udp.to", &address)]);
     let duration = Duration::from_millis(50);
-    let (received, sent, dropped) = live(&rig, duration, &socket);
-    let [first, second] = recorded(&rig, duration).map(|pcap| payloads(&pcap));
+    let Live { received, sent, dropped } = live(&[], duration);
+    let [first, second] = recorded(&rig(&[]), duration).map(|pcap| payloads(&pcap));
     assert_eq!((sent, dropped), ((first.len() + second.len()) as u64, 0));
     assert_eq!(received.len(), second.len());
     assert!(received == second, "live bytes differ from recorded ones");
 }
 
+/// Sends what `sent` says to `socket`, which is read only then.
+fn heard(socket: &UdpSocket, sent: impl Iterator<Item = u32>) -> common::Heard<Vec<u32>> {
+    let (sender, to) = (UdpSocket::bind("127.0.0.1:0").unwrap(), socket.local_addr().unwrap());
+    for number in sent {
+        sender.send_to(&number.to_le_bytes(), to).unwrap();
+    }
+    let dropped = common::dropped_at(to.port());
+    socket.set_nonblocking(true).unwrap();
+    let mut buffer = [0; 4];
+    let told =
+        std::iter::from_fn(|| socket.recv(&mut buffer).ok().map(|_| u32::from_le_bytes(buffer)));
+    common::Heard { told: told.collect(), dropped }
+}
+
+/// More than a socket holds by default, and less than one that was made roomy.
+const MANY: u32 = 2000;
+
+#[test]
+fn what_this_machine_drops_is_heard_again() {
+    let mut attempts = 0;
+    let told = common::until_whole(|| {
+        attempts += 1;
+        let socket = if attempts == 1 {
+            UdpSocket::bind("127.0.0.1:0").unwrap()
+        } else {
+            common::roomy_socket()
+        };
+        heard(&socket, 0..if attempts == 1 { MANY } else { 100 })
+    });
+    assert_eq!((attempts, told.len()), (2, 100));
+}
+
+#[test]
+fn what_the_sender_loses_is_not_heard_again() {
+    let mut attempts = 0;
+    let told = common::until_whole(|| {
+        attempts += 1;
+        heard(&common::roomy_socket(), (0..100).filter(|number| *number != 40))
+    });
+    assert_eq!((attempts, told.len()), (1, 99));
+    assert!(!told.contains(&40));
+}
+
+#[test]
+#[should_panic(expected = "dropped datagrams at the test's own socket in each attempt")]
+fn a_machine_that_always_drops_says_nothing_of_the_sender() {
+    common::until_whole(|| heard(&UdpSocket::bind("127.0.0.1:0").unwrap(), 0..MANY));
+}
+
 #[test]
 fn a_rig_too_heavy_for_its_workers_drops_and_counts_but_keeps_its_phase() {
     // One thread cannot cast 2.3 million pulses of nine rays in a second.
-    let (socket, address) = listener();
-    let rig = rig(&[
-        ("device.second.link.udp.to", &address),
-        ("engine.workers", "1"),
-        ("engine.late", "\"drop\""),
-        ("engine.render_ahead_ms", "5"),
-    ]);
+    let keys =
+        [("engine.workers", "1"), ("engine.late", "\"drop\""), ("engine.render_ahead_ms", "5")];
     let duration = Duration::from_millis(400);
-    let (received, sent, dropped) = live(&rig, duration, &socket);
-    let all = recorded(&rig, duration).map(|pcap| payloads(&pcap));
+    let Live { received, sent, dropped } = live(&keys, duration);
+    let all = recorded(&rig(&keys), duration).map(|pcap| payloads(&pcap));
     assert!(dropped > 0, "nothing was dropped");
     assert_eq!(sent + dropped, (all[0].len() + all[1].len()) as u64);
     // What did arrive is, in order, some of what a fast machine would have sent.

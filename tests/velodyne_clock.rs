@@ -304,19 +304,20 @@ fn the_bytes_do_not_depend_on_workers() {
 
 #[test]
 fn a_live_run_hears_the_cable_as_a_recording_does() {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-    let address = format!("\"{}\"", socket.local_addr().unwrap());
-    let rig = rig(&[
-        ("device.vlp16.link.udp.to", &address),
+    let keys = [
         ("device.vlp16.settings.clock.pps_lock_s", "0"),
         ("device.gps.settings.pulse.after_fix_s", "0.0"),
-    ]);
+    ];
     let duration = Duration::from_millis(1500);
-    let world = common::world(&rig);
-    let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
-    let live = common::live(&run, duration, &socket);
-    let [recorded] = recorded(&rig, duration, ["vlp16"]);
+    let live = common::until_whole(|| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = format!("\"{}\"", socket.local_addr().unwrap());
+        let rig = rig(&[&keys[..], &[("device.vlp16.link.udp.to", &address)]].concat());
+        let world = common::world(&rig);
+        let run = RealTimeRun::new(&rig, &world).unwrap_or_else(|e| panic!("{e}"));
+        common::live(&run, duration, &socket)
+    });
+    let [recorded] = recorded(&rig(&keys), duration, ["vlp16"]);
     let recorded: Vec<_> = recorded.into_iter().map(|(_, payload)| payload).collect();
     let data = |payload: &Vec<u8>| payload.len() == DATA_PACKET_LEN;
     let recorded: Vec<_> = recorded.into_iter().filter(data).collect();

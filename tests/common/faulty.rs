@@ -6,25 +6,31 @@ use std::time::Duration;
 use menura::config::rig::Rig;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::run::RealTimeRun;
+use menura::engine::stats::DeviceFigures;
 
 /// Stamp (nanoseconds) and payload of each packet of `len` bytes in a capture.
 pub fn packets(pcap: &[u8], len: usize) -> Vec<(u64, Vec<u8>)> {
     super::frames(pcap).into_iter().filter(|(_, payload)| payload.len() == len).collect()
 }
 
-/// A run that logs its faults: the datagrams that `socket` receives of it, and the log.
+/// A live run that logs its faults: the datagrams that `socket` receives of it, the log, and the run's
+/// figures. A run of which this machine loses something is made again.
 pub fn live_with_log(
-    run: &mut RealTimeRun,
     rig: &Rig,
     duration: Duration,
     socket: &UdpSocket,
-) -> (Vec<Vec<u8>>, Vec<u8>) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.csv");
-    let file = std::fs::File::create(&path).unwrap();
-    run.log_faults(FaultLog::new(rig, Box::new(file)).unwrap());
-    let received = super::live(run, duration, socket);
-    (received, std::fs::read(&path).unwrap())
+) -> (Vec<Vec<u8>>, Vec<u8>, Vec<DeviceFigures>) {
+    let world = super::world(rig);
+    super::until_whole(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.csv");
+        let file = std::fs::File::create(&path).unwrap();
+        let mut run = RealTimeRun::new(rig, &world).unwrap();
+        run.log_faults(FaultLog::new(rig, Box::new(file)).unwrap());
+        let heard = super::live(&run, duration, socket);
+        let told = (heard.told, std::fs::read(&path).unwrap(), run.figures(duration));
+        super::Heard { told, dropped: heard.dropped }
+    })
 }
 
 /// A row of `faults.csv`.

@@ -128,15 +128,42 @@ pub fn dropped_at(port: u16) -> u64 {
     table.lines().skip(1).filter_map(of).sum::<u64>()
 }
 
-/// The datagrams that `socket` receives of a run.
+/// What came of an attempt to hear a sender.
+pub struct Heard<T> {
+    /// What is to be judged.
+    pub told: T,
+    /// Datagrams that this machine has dropped at the receiver's socket.
+    pub dropped: u64,
+}
+
+/// Attempts that this machine may spoil.
+const ATTEMPTS: usize = 5;
+
+/// What was told by the first attempt at which this machine has dropped nothing. What is missing then
+/// is the sender's loss, and no attempt follows.
 ///
 /// # Panics
-/// This machine has dropped some of them: nothing can be said of the run.
-pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Vec<Vec<u8>> {
+/// This machine has spoilt every attempt: nothing can be said of the sender.
+pub fn until_whole<T>(mut attempt: impl FnMut() -> Heard<T>) -> T {
+    let mut spoilt = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let heard = attempt();
+        if heard.dropped == 0 {
+            return heard.told;
+        }
+        spoilt.push(heard.dropped);
+    }
+    panic!("this machine dropped datagrams at the test's own socket in each attempt: {spoilt:?}");
+}
+
+/// The datagrams that `socket` receives of a run.
+pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Heard<Vec<Vec<u8>>> {
+    let port = socket.local_addr().unwrap().port();
+    let before = dropped_at(port);
     let is_over = AtomicBool::new(false);
     socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     make_roomy(socket);
-    let received = std::thread::scope(|scope| {
+    let told = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
             loop {
@@ -151,10 +178,5 @@ pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Vec<Ve
         is_over.store(true, Ordering::Relaxed);
         reader.join().unwrap()
     });
-    let dropped = dropped_at(socket.local_addr().unwrap().port());
-    assert_eq!(
-        dropped, 0,
-        "this machine dropped datagrams at the test's own socket, which is too slow"
-    );
-    received
+    Heard { told, dropped: dropped_at(port) - before }
 }
