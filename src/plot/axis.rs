@@ -87,7 +87,8 @@ impl Axis {
     }
 }
 
-fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, String)> {
+/// Round numbers from one end to the other, about as many as there is room for.
+pub(super) fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, String)> {
     let (least, most) = (start.min(end), start.max(end));
     let rough = (most - least) / room.max(1) as f64;
     let power = libm::pow(10.0, libm::floor(libm::log10(rough)));

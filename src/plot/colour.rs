@@ -34,34 +34,45 @@ pub(crate) const PALETTE: [Colour; 8] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColourScale(&'static [[u8; 3]]);
 
-/// Near is warm, far is cold.
+/// Near is red, far is blue, as viewers of lidars have it: Turbo (Mikhailov 2019) from its red to its
+/// blue, without the dark ends.
 pub(crate) const RANGE: ColourScale = ColourScale(&[
-    [200, 30, 30],
-    [235, 110, 20],
-    [220, 170, 0],
-    [110, 170, 40],
-    [20, 150, 120],
-    [30, 120, 200],
-    [70, 70, 190],
-    [90, 40, 130],
+    [208, 47, 5],
+    [239, 88, 17],
+    [254, 144, 41],
+    [247, 193, 58],
+    [215, 229, 53],
+    [167, 252, 58],
+    [101, 253, 105],
+    [37, 236, 167],
+    [28, 205, 216],
+    [59, 160, 253],
+    [71, 113, 233],
+    [63, 62, 156],
 ]);
-/// Weak is pale, strong is dark.
+/// Weak is dark, strong is bright: Plasma (Smith and van der Walt 2015), without its brightest end.
 pub(crate) const INTENSITY: ColourScale = ColourScale(&[
-    [246, 200, 140],
-    [240, 150, 70],
-    [220, 80, 60],
-    [165, 35, 95],
-    [95, 20, 105],
-    [35, 10, 60],
+    [13, 8, 135],
+    [72, 3, 159],
+    [117, 1, 168],
+    [160, 26, 156],
+    [193, 59, 130],
+    [220, 93, 103],
+    [240, 128, 78],
+    [252, 169, 52],
+    [251, 215, 36],
 ]);
-/// Low is violet, high is ochre.
+/// Low is violet, high is yellow: Viridis (Smith and van der Walt 2015), without its brightest end.
 pub(crate) const HEIGHT: ColourScale = ColourScale(&[
-    [85, 60, 150],
-    [55, 95, 165],
-    [30, 135, 150],
-    [50, 155, 90],
-    [130, 165, 30],
-    [215, 150, 0],
+    [68, 1, 84],
+    [71, 42, 122],
+    [61, 78, 138],
+    [46, 110, 142],
+    [35, 138, 141],
+    [34, 167, 133],
+    [74, 193, 109],
+    [142, 214, 69],
+    [223, 227, 24],
 ]);
 
 impl ColourScale {
@@ -87,6 +98,33 @@ impl ColourScale {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn along(scale: ColourScale) -> Vec<[f64; 3]> {
+        (0..=48).map(|n| scale.at(f64::from(n) / 48.0).0.map(f64::from)).collect()
+    }
+
+    #[test]
+    fn near_is_warm_far_is_cold_and_the_hue_goes_one_way() {
+        let colours = along(RANGE);
+        let (near, far) = (colours[0], colours[48]);
+        assert!(near[0] > 3.0 * near[1] && near[0] > 3.0 * near[2], "{near:?}");
+        assert!(far[2] > 2.0 * far[0] && far[2] > 2.0 * far[1], "{far:?}");
+        // Red, yellow, green, blue: warmth falls from end to end.
+        let warmth = |[red, _, blue]: [f64; 3]| red - blue;
+        let quarters: Vec<f64> = colours.iter().step_by(12).map(|c| warmth(*c)).collect();
+        assert!(quarters[0] > 100.0 && quarters[4] < -50.0, "{quarters:?}");
+        assert!(quarters[1] > quarters[2] && quarters[2] > quarters[3], "{quarters:?}");
+    }
+
+    #[test]
+    fn strong_and_high_are_brighter_all_along() {
+        let brightness = |[red, green, blue]: [f64; 3]| 0.299 * red + 0.587 * green + 0.114 * blue;
+        for scale in [INTENSITY, HEIGHT] {
+            let along: Vec<f64> = along(scale).into_iter().map(brightness).collect();
+            assert!(along.windows(2).all(|pair| pair[1] > pair[0] - 0.5), "{along:?}");
+            assert!(along[48] > along[0] + 100.0, "{along:?}");
+        }
+    }
 
     #[test]
     fn a_scale_runs_from_end_to_end() {

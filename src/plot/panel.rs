@@ -1,6 +1,6 @@
 //! A panel: two axes and what is drawn between them.
 
-use super::axis::Axis;
+use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
@@ -12,6 +12,8 @@ const BOTTOM: f64 = 46.0;
 /// Room for a bar of colours, its numbers and its name.
 const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
+/// About as many numbers stand beside it.
+const BAR_TICKS: usize = 8;
 /// A number of an axis needs so much, pixels.
 const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
@@ -33,6 +35,15 @@ pub(crate) struct ColourBar {
     pub(crate) colours: ColourScale,
     /// Places from 0 to 1 with their numbers.
     pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl ColourBar {
+    /// From `low` to `high` in equal steps, with round numbers.
+    pub(crate) fn linear(name: &'static str, colours: ColourScale, low: f64, high: f64) -> Self {
+        let place = |(value, number): (f64, String)| ((value - low) / (high - low), number);
+        let ticks = linear_ticks(low, high, BAR_TICKS).into_iter().map(place).collect();
+        Self { name, colours, ticks }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -46,9 +46,7 @@ impl Drawing<'_> {
     fn view_from_above(&self) -> Panel {
         let reach = reach_m(&self.cloud);
         let (low, high) = heights_m(&self.cloud);
-        let at = |share: f64| (share, format!("{:.1}", low + (high - low) * share));
-        let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(at).to_vec();
-        let bar = ColourBar { name: "height above the sensor, m", colours: HEIGHT, ticks };
+        let bar = ColourBar::linear("height above the sensor, m", HEIGHT, low, high);
         let mut panel = Panel::new(
             "From above",
             Axis::linear("to the left, m", reach, -reach),
@@ -74,14 +72,10 @@ impl Drawing<'_> {
             .map(|range_m: f64| (ranges.share(range_m), format!("{range_m}")))
             .filter(|(share, _)| (0.0..=1.0).contains(share));
         let by_range = ColourBar { name: "range, m", colours: RANGE, ticks: range_ticks.collect() };
-        let intensities = [0.0, 64.0, 128.0, 192.0, 255.0];
-        let by_intensity = ColourBar {
-            name: "intensity",
-            colours: INTENSITY,
-            ticks: intensities.map(|value: f64| (value / 255.0, format!("{value}"))).to_vec(),
-        };
+        let strongest = strong(&self.cloud);
+        let by_intensity = ColourBar::linear("intensity, 0 to 255", INTENSITY, 0.0, strongest);
         let range = |point: &CloudPoint| ranges.share(point.position_m.length());
-        let intensity = |point: &CloudPoint| point.intensity / 255.0;
+        let intensity = |point: &CloudPoint| point.intensity / strongest;
         let view =
             |title: &str, facing: Facing, bar: &ColourBar, share: &dyn Fn(&CloudPoint) -> f64| {
                 self.seat_view(title, facing, elevations, bar.clone(), share)
@@ -157,6 +151,13 @@ fn heights_m(cloud: &[CloudPoint]) -> (f64, f64) {
     let low = quantile(cloud, 0.02, |p| p.position_m.z);
     let high = quantile(cloud, 0.98, |p| p.position_m.z);
     (low, high.max(low + 0.5))
+}
+
+/// The intensity that gets the last colour: few are stronger, and a dark scene is not all one colour.
+fn strong(cloud: &[CloudPoint]) -> f64 {
+    const ROUND: [f64; 6] = [10.0, 25.0, 50.0, 100.0, 150.0, 200.0];
+    let most = quantile(cloud, 0.98, |p| p.intensity);
+    ROUND.into_iter().find(|round| *round >= most).unwrap_or(255.0)
 }
 
 fn quantile(cloud: &[CloudPoint], share: f64, of: impl Fn(&CloudPoint) -> f64) -> f64 {
@@ -244,6 +245,22 @@ mod tests {
         assert_eq!(reach_m(&cloud(&[[12.0, -17.0, 0.0]])), 20.0);
         assert_eq!(reach_m(&cloud(&[])), 2.5);
         assert_eq!(reach_m(&cloud(&[[900.0, 0.0, 0.0]])), 200.0);
+    }
+
+    #[test]
+    fn colours_cover_what_is_there() {
+        let mut dark = cloud(&[[1.0, 0.0, 0.0]; 100]);
+        dark.iter_mut().for_each(|point| point.intensity = 31.0);
+        assert_eq!(strong(&dark), 50.0);
+        // A few reflectors do not make the rest dark.
+        dark[7].intensity = 255.0;
+        assert_eq!(strong(&dark), 50.0);
+        dark.iter_mut().for_each(|point| point.intensity = 230.0);
+        assert_eq!(strong(&dark), 255.0);
+        let bar = ColourBar::linear("", HEIGHT, -1.5, 3.6);
+        let numbers: Vec<&str> = bar.ticks.iter().map(|(_, number)| &**number).collect();
+        assert_eq!(numbers, ["-1", "0", "1", "2", "3"]);
+        assert!((bar.ticks[1].0 - 1.5 / 5.1).abs() < 1e-9);
     }
 
     #[test]
