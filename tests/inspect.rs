@@ -501,14 +501,11 @@ fn a_serial_recording_of_another_product_is_refused() {
         .iter()
         .map(|profile| profile.name.as_str())
         .collect();
-    for (bytes, own, title) in
-        [(ubx, &["ublox", "garmin"][..], "NMEA and UBX"), (lms, &["sick-lms2"][..], "SICK LMS 2xx")]
-    {
+    for (bytes, own, title) in [(ubx, "ublox", "UBX"), (lms, "sick-lms2", "SICK LMS 2xx")] {
         std::fs::write(&file, &bytes).unwrap();
         let file = file.to_str().unwrap();
         for name in &names {
-            let is_own = own.iter().any(|own| name.starts_with(own))
-                || *name == "phone-gnss" && own.len() == 2;
+            let is_own = name.starts_with(own);
             let args = [file, "--profile", name, "--packets", "1"];
             if is_own {
                 report(&args);
@@ -530,4 +527,97 @@ fn a_serial_recording_of_another_product_is_refused() {
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success());
     assert!(warning.contains("0 % of the first bytes are frames such as xsens-mti30"), "{warning}");
+}
+
+/// The profiles of a family that refuse a recording, each with its message.
+fn refusals(bytes: &[u8], family: &str) -> Vec<(String, String)> {
+    let (_folder, file) = scratch("serial.bin");
+    std::fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let profiles = menura::devices::family::catalogue().profiles().iter();
+    let of_family = profiles.filter(|profile| profile.family.key() == family);
+    let refusal = |name: &str| {
+        let args = [file, "--profile", name, "--packets", "1"];
+        let output = menura(&args);
+        if output.status.success() {
+            return None;
+        }
+        let talk = refused(&args);
+        assert_eq!(talk.matches("is no recording of").count(), 1, "{talk}");
+        report(&[&args[..], &["--anyway"]].concat());
+        Some((name.to_owned(), talk))
+    };
+    of_family.filter_map(|profile| refusal(&profile.name)).collect()
+}
+
+fn names(refusals: &[(String, String)]) -> Vec<&str> {
+    refusals.iter().map(|(name, _)| &**name).collect()
+}
+
+const UBLOX: [&str; 3] = ["ublox-m8n", "ublox-zed-f9p-hpg1.11", "ublox-zed-f9p-hpg1.32"];
+
+#[test]
+fn receivers_are_told_apart_by_sentences_talkers_and_messages() {
+    let sentence = |body: &str| {
+        let sum = body.bytes().fold(0, |sum, byte| sum ^ byte);
+        format!("${body}*{sum:02X}\r\n").into_bytes()
+    };
+    let gps = sentence("GPGSV,1,1,00").repeat(9);
+    assert_eq!(refusals(&gps, "gnss"), []);
+
+    let garmin = [gps.clone(), sentence("PGRMT,GPS 18x-LVC,R,R,R,R,0,35,R")].concat();
+    let told = refusals(&garmin, "gnss");
+    assert_eq!(names(&told), [&["phone-gnss"][..], &UBLOX].concat());
+    assert!(told[1].1.contains("PGRMT is a sentence of Garmin's receivers"), "{}", told[1].1);
+
+    let ubx = [&gps[..], b"\xb5\x62\x05\x01\x02\x00\x06\x08\x16\x3f"].concat();
+    let told = refusals(&ubx, "gnss");
+    assert_eq!(names(&told), ["garmin-18x-lvc", "phone-gnss"]);
+    assert!(told[0].1.contains("ACK-ACK is a UBX message"), "{}", told[0].1);
+
+    let told = refusals(&[gps, sentence("GNGSA,A,1,,,,,,,,,,,,,,,")].concat(), "gnss");
+    assert_eq!(names(&told), ["garmin-18x-lvc"]);
+    assert!(told[0].1.contains("GNGSA is a sentence of a receiver of other systems"), "{told:?}");
+}
+
+#[test]
+fn models_of_the_lms_2xx_are_told_apart_by_type_scans_and_status() {
+    use menura::wire::sick_lms2xx::frame::emit;
+    let scan = |count: u16| {
+        let mut payload = vec![0xb0];
+        payload.extend(count.to_le_bytes());
+        payload.extend(std::iter::repeat_n([200, 0], count.into()).flatten());
+        payload.push(0x10);
+        emit(0x80, &payload).repeat(3)
+    };
+    let type_text = |code: u8, text: &str| {
+        let mut payload = vec![code];
+        payload.extend(text.as_bytes());
+        payload.resize(21, b' ');
+        payload.extend([0, 0x10]);
+        emit(0x80, &payload)
+    };
+    let family = |bytes: &[u8]| refusals(bytes, "sick-lms2xx");
+    let (s14, lms211) = ("sick-lms291-s14", "sick-lms211");
+    let wide = ["sick-lms200-v2.30", "sick-lms221", "sick-lms291-s05-x1.27"];
+
+    // 180 degrees: neither the LMS211 nor the S14. 100 degrees: all but the S14. 90 degrees: that one.
+    let told = family(&scan(361));
+    assert_eq!(names(&told), [lms211, s14]);
+    assert!(told[1].1.contains("a scan of it has 361 values; this model's have 181"), "{told:?}");
+    assert_eq!(names(&family(&scan(401))), [s14]);
+    // 181 values are 180 degrees by 1 or 90 by 0.5.
+    assert_eq!(names(&family(&scan(181))), [lms211]);
+
+    for code in [0x90, 0xba] {
+        // Another software of the same model fits.
+        let told = family(&[scan(181), type_text(code, "LMS291;S05;X01.30")].concat());
+        assert_eq!(names(&told), ["sick-lms200-v2.30", lms211, "sick-lms221", s14], "{code:#x}");
+        assert!(told[3].1.contains("its type is LMS291;S05;X01.30, not LMS291;S14"), "{told:?}");
+    }
+    // The angle that a scanner says it was switched to.
+    let switched = emit(0x80, &[0xbb, 1, 90, 0, 50, 0, 0x10]);
+    let told = family(&switched.repeat(2));
+    assert_eq!(names(&told), [&wide[..1], &[lms211], &wide[1..]].concat());
+    assert!(told[0].1.contains("it scans 90 degrees at 0.5; this model has 180"), "{told:?}");
 }

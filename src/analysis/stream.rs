@@ -176,13 +176,18 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     let own = decoder.likelihood(head);
     let (best, likeliest) = likeliest_decoder(head);
     let percent = |share: f64| (100.0 * share).round();
-    if best >= TELLING_SHARE && own < best / 2.0 {
-        let why = format!(
+    let is_other_family = best >= TELLING_SHARE && own < best / 2.0;
+    let why = if is_other_family {
+        Some(format!(
             "{} % of the first bytes are frames of {}, {} % such as {name} sends",
             percent(best),
             likeliest.title(),
             percent(own),
-        );
+        ))
+    } else {
+        decoder.misfit(head)
+    };
+    if let Some(why) = why {
         return match anyway {
             true => Ok(Rated { decoder, doubt: Some(why) }),
             false => Err(ReportError::OtherProduct(why)),

@@ -70,6 +70,12 @@ pub trait StreamDecoder {
         0.0
     }
 
+    /// Why a stream with these first bytes, which is of the family, cannot be of the profile that the
+    /// decoder was made for; `None` if it can be, or if the profile is not known.
+    fn misfit(&mut self, _head: &[u8]) -> Option<String> {
+        None
+    }
+
     /// Whose bytes these are, in the title of a plot.
     fn title(&self) -> &'static str;
 

@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::profile::{GnssDialect, GnssProfile};
 use crate::devices::decoder::{Fields, Frame as Found, Place, StreamDecoder, Totals, object_of};
+use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::framer::{Framer, Piece};
 use crate::wire::gnss_stream::{self, GnssStream};
 use crate::wire::nmea::{RawSentence, Sentence};
@@ -14,6 +16,55 @@ use crate::wire::ubx::{Frame, Message};
 pub(super) struct GnssDecoder {
     framer: Framer<GnssStream>,
     noise_bytes: u64,
+    expected: Option<Expected>,
+}
+
+/// What a profile says of a stream.
+#[derive(Clone, Copy)]
+struct Expected {
+    dialect: GnssDialect,
+    /// Whether it receives GPS and nothing else.
+    is_gps_only: bool,
+}
+
+impl GnssDecoder {
+    /// Of receivers with this firmware, or of any.
+    pub(super) fn new(profile: Option<&GnssProfile>) -> Self {
+        let expected = profile.map(|profile| Expected {
+            dialect: profile.dialect,
+            is_gps_only: matches!(&profile.nmea.signals[..], [(GnssSystem::Gps, _)]),
+        });
+        Self { expected, ..Self::default() }
+    }
+}
+
+impl Expected {
+    /// Why a receiver of which this is expected cannot have sent a frame.
+    fn misfit(self, frame: &gnss_stream::Frame) -> Option<String> {
+        let address = match frame {
+            gnss_stream::Frame::Ubx(frame) if !self.dialect.is_ublox() => {
+                return Some(format!("{} is a UBX message, which u-blox receivers send", frame.id));
+            }
+            gnss_stream::Frame::Line(bytes) => RawSentence::parse(bytes).ok()?.address,
+            _ => return None,
+        };
+        let whose = match &*address {
+            proprietary if proprietary.starts_with("PGRM") => match self.dialect {
+                GnssDialect::Garmin => return None,
+                _ => "a sentence of Garmin's receivers",
+            },
+            "PUBX" if self.dialect.is_ublox() => return None,
+            "PUBX" => "a sentence of u-blox receivers",
+            standard if self.is_gps_only && standard.len() == 5 => match &standard[..2] {
+                "GL" | "GN" | "GA" | "GB" | "BD" => {
+                    "a sentence of a receiver of other systems than GPS"
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(format!("{address} is {whose}"))
+    }
 }
 
 impl StreamDecoder for GnssDecoder {
@@ -40,7 +91,19 @@ impl StreamDecoder for GnssDecoder {
     }
 
     fn rewind(&mut self) {
-        *self = Self::default();
+        *self = Self { expected: self.expected, ..Self::default() };
+    }
+
+    fn misfit(&mut self, head: &[u8]) -> Option<String> {
+        let (expected, mut rest) = (self.expected?, head);
+        let found = std::iter::from_fn(|| {
+            self.framer
+                .next_piece(&mut rest)
+                .map(|piece| piece.frame.as_ref().and_then(|frame| expected.misfit(frame)))
+        });
+        let found = found.flatten().next();
+        self.rewind();
+        found
     }
 
     fn least_likelihood(&self) -> f64 {

@@ -70,7 +70,7 @@ impl Family for GnssFamily {
         format!("{rate} Hz, {} baud, {}", settings.baud, outputs.join(" "))
     }
 
-    fn stream_decoder(&self, _profile: Option<&GnssProfile>) -> Option<Box<dyn StreamDecoder>> {
-        Some(Box::new(decoder::GnssDecoder::default()))
+    fn stream_decoder(&self, profile: Option<&GnssProfile>) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::GnssDecoder::new(profile)))
     }
 }

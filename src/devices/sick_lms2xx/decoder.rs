@@ -29,6 +29,84 @@ pub(super) struct LmsDecoder {
     told: Told,
     /// Whether `told` is of the whole stream.
     is_known: bool,
+    expected: Option<Expected>,
+}
+
+/// What a profile says of a stream.
+#[derive(Clone)]
+struct Expected {
+    /// Product and variant of the type, without the software's version: `LMS291;S05`.
+    type_text: String,
+    variants: Vec<Variant>,
+    measuring_modes: Vec<MeasuringMode>,
+    has_reflectivity: bool,
+}
+
+impl Expected {
+    fn new(profile: &SickLms2xxProfile) -> Self {
+        Self {
+            type_text: model_of(&profile.type_text).to_owned(),
+            variants: profile.variants.clone(),
+            measuring_modes: profile.measuring_modes.clone(),
+            has_reflectivity: profile.has_reflectivity,
+        }
+    }
+
+    /// Why a scanner of which this is expected cannot have said this.
+    fn misfit(&self, body: &Body) -> Option<String> {
+        if let Body::Type { text } | Body::PowerOn { text } = body {
+            let told = String::from_utf8_lossy(text);
+            let told = told.trim_matches(|c: char| c == '\0' || c == ' ');
+            return (model_of(told) != self.type_text)
+                .then(|| format!("its type is {told}, not {}", self.type_text));
+        }
+        if matches!(body, Body::Reflectivity { .. }) && !self.has_reflectivity {
+            return Some("it sends reflectivity, which this model has no telegrams for".to_owned());
+        }
+        let list = |words: Vec<String>| words.join(", ");
+        if let Some(told) = variant_in(body)
+            && !self.variants.contains(&told)
+        {
+            let has = list(self.variants.iter().map(degrees).collect());
+            return Some(format!("it scans {}; this model has {has}", degrees(&told)));
+        }
+        if let Some(code) = mode_in(body)
+            && !self.measuring_modes.iter().any(|mode| mode.code() == code)
+        {
+            return Some(format!(
+                "its measuring mode is {code:#04x}, which this model does not have"
+            ));
+        }
+        let values = match body {
+            // A revolution of a finer scan has a value more or less.
+            Body::Scan { values, .. } | Body::Mean { values, .. } if !values.is_partial => values,
+            _ => return None,
+        };
+        let mut counts: Vec<usize> = self.variants.iter().map(values_in).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        let count = values.values.len();
+        // A telegram without values says nothing of the scanner.
+        (count > 0 && !counts.contains(&count)).then(|| {
+            let allowed = list(counts.iter().map(usize::to_string).collect());
+            format!("a scan of it has {count} values; this model's have {allowed}")
+        })
+    }
+}
+
+/// A type without the software's version.
+fn model_of(text: &str) -> &str {
+    text.rsplit_once(';').map_or(text, |(model, _)| model).trim_end()
+}
+
+fn degrees(variant: &Variant) -> String {
+    let resolution_deg = f64::from(variant.resolution_centideg) / 100.0;
+    format!("{} degrees at {resolution_deg}", variant.angle_deg)
+}
+
+/// How many values a whole scan has.
+fn values_in(variant: &Variant) -> usize {
+    usize::from(variant.angle_deg) * 100 / usize::from(variant.resolution_centideg) + 1
 }
 
 /// What a stream tells about how to read its scans.
@@ -57,7 +135,11 @@ impl Told {
 impl LmsDecoder {
     pub(super) fn new(profile: Option<&SickLms2xxProfile>) -> Self {
         let fixed = profile.filter(|profile| !profile.can_switch_variant);
-        Self { variant: fixed.map(|profile| profile.defaults.variant), ..Self::default() }
+        Self {
+            variant: fixed.map(|profile| profile.defaults.variant),
+            expected: profile.map(Expected::new),
+            ..Self::default()
+        }
     }
 }
 
@@ -108,7 +190,24 @@ impl StreamDecoder for LmsDecoder {
     fn rewind(&mut self) {
         let is_known = self.is_known || self.is_over;
         let told = if is_known { self.told } else { Told::default() };
-        *self = Self { variant: self.variant, told, is_known, ..Self::default() };
+        let (variant, expected) = (self.variant, self.expected.take());
+        *self = Self { variant, expected, told, is_known, ..Self::default() };
+    }
+
+    fn misfit(&mut self, head: &[u8]) -> Option<String> {
+        let (expected, mut rest) = (self.expected.take()?, head);
+        let mut found = None;
+        while let Some(piece) = self.framer.next_piece(&mut rest) {
+            if let Some(Item::Telegram { address, payload }) = piece.frame
+                && address >= FROM_SCANNER
+                && let Ok(reply) = Reply::parse(&payload)
+            {
+                found = found.or_else(|| expected.misfit(&reply.body));
+            }
+        }
+        self.expected = Some(expected);
+        self.rewind();
+        found
     }
 
     fn needs_two_passes(&self) -> bool {
