@@ -353,6 +353,28 @@ fn a_new_rig_has_the_links_and_the_scene_that_were_asked_for() {
 }
 
 #[test]
+fn links_are_given_by_the_names_of_devices_or_in_their_order() {
+    let (new, output) = New::run(&[
+        "--device",
+        "ublox-m8n",
+        "--device",
+        "compass=xsens-mti30",
+        "--device",
+        "sick-lms211",
+        "--link",
+        "compass=serial:/dev/ttyUSB0",
+        "--link",
+        "auto",
+        "--link",
+        "tcp:127.0.0.1:9000",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rig = read(&with_all_settings(&new.text()));
+    let links: Vec<_> = rig.devices.iter().map(|device| device.link.describe()).collect();
+    assert_eq!(links, ["pty /tmp/menura/gps", "serial /dev/ttyUSB0", "tcp 127.0.0.1:9000"]);
+}
+
+#[test]
 fn a_new_rig_replaces_nothing_and_is_not_written_when_something_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rig.toml");
@@ -367,6 +389,7 @@ fn a_new_rig_replaces_nothing_and_is_not_written_when_something_is_wrong() {
         &["--device", "ublox-m8n", "--link", "udp:127.0.0.1:2368"],
         &["--device", "ublox-m8n", "--scene", "nowhere.obj"],
         &["--device", "ublox-m8n", "--link", "pty:/tmp/a", "--link", "pty:/tmp/b"],
+        &["--device", "ublox-m8n", "--link", "compass=pty:/tmp/a"],
         &[],
     ] {
         let (new, output) = New::run(wrong);

@@ -29,8 +29,9 @@ pub struct Cmd {
     /// Where the bytes of a device go, as in udp:192.168.3.255:2368, pty:/tmp/scanner,
     /// serial:/dev/ttyUSB0 or tcp:127.0.0.1:2111
     ///
-    /// The first one is the first device's, and so on; the rest get an address on this computer.
-    #[arg(long = "link", value_name = "KIND:WHERE")]
+    /// As in gps=serial:/dev/ttyUSB0 it is that device's. Of the others the first one is the first
+    /// device's, and so on; the rest, and those of `auto`, get an address on this computer.
+    #[arg(long = "link", value_name = "[NAME=]KIND:WHERE")]
     links: Vec<String>,
 
     /// A built-in scene, see `menura scenes`, or the path of a scene file [default: courtyard]
@@ -71,24 +72,29 @@ impl Cmd {
 
     /// The rig.
     fn text(&self) -> Result<String, CliError> {
-        if self.links.len() > self.devices.len() {
-            let (links, devices) = (self.links.len(), self.devices.len());
-            return Err(input(format!("error: {links} links for {devices} devices")));
-        }
         let scene = self.scene.as_deref().unwrap_or("courtyard");
         let mut draft = Draft { scene: self.scene_as_written(scene)?, devices: Vec::new() };
-        for (index, device) in self.devices.iter().enumerate() {
+        let mut links = Links::of(&self.links);
+        for device in &self.devices {
             let (name, profile) = match device.split_once('=') {
                 Some((name, profile)) => (Some(name), profile),
                 None => (None, &**device),
             };
             let profile = catalogue().profile(profile)?;
             let name = name.map_or_else(|| draft.free_name(&profile), str::to_owned);
-            let link = match self.links.get(index) {
+            let link = match links.take(&name) {
                 Some(link) => draft::link_of(link).map_err(input)?,
                 None => draft.free_link(&name, &profile),
             };
             draft.devices.push(DraftDevice { name, profile, link });
+        }
+        if let Some((name, link)) = links.left().next() {
+            let known: Vec<_> = draft.devices.iter().map(|device| &*device.name).collect();
+            let whose = name.map_or("no device is left for it".to_owned(), |name| {
+                format!("there is no device `{name}`")
+            });
+            let help = format!("the devices are {}", known.join(", "));
+            return Err(input(format!("error: of the link `{link}` {whose}\n  help: {help}")));
         }
         Ok(draft.text())
     }
@@ -109,6 +115,33 @@ impl Cmd {
         }
         let path = std::path::absolute(scene).map_err(|error| CliError::failed(scene, &error))?;
         Ok(path.display().to_string())
+    }
+}
+
+/// The links that were given, and whose they are.
+struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
+
+impl<'a> Links<'a> {
+    fn of(given: &'a [String]) -> Self {
+        // A path may hold `=`, the kind before it does not.
+        let named = |link: &'a String| match link.split_once('=') {
+            Some((name, link)) if !name.contains(':') => (Some(name), link),
+            _ => (None, &**link),
+        };
+        Self(given.iter().map(named).collect())
+    }
+
+    /// The link of a device; `None` if it gets one on this computer.
+    fn take(&mut self, device: &str) -> Option<&'a str> {
+        let own = self.0.iter().position(|(name, _)| *name == Some(device));
+        let place = own.or_else(|| self.0.iter().position(|(name, _)| name.is_none()))?;
+        let (_, link) = self.0.remove(place);
+        (link != ask::AUTO).then_some(link)
+    }
+
+    /// Those that no device has taken.
+    fn left(&self) -> impl Iterator<Item = &(Option<&'a str>, &'a str)> {
+        self.0.iter()
     }
 }
 

@@ -2,8 +2,13 @@
 
 use std::io::{self, BufRead, Write};
 
+use super::draft;
+use crate::config::profile::Interface;
 use crate::config::rig::scenes::BUILTIN;
 use crate::devices::family::catalogue;
+
+/// The `--link` of a device that gets an address on this computer.
+pub const AUTO: &str = "auto";
 
 /// What was answered, as the flags of `menura new`.
 #[derive(Debug, PartialEq)]
@@ -29,7 +34,7 @@ pub fn ask(
     for (index, profile) in profiles.iter().enumerate() {
         writeln!(output, "{:>3}  {:<32} {}", index + 1, profile.name, profile.summary)?;
     }
-    let devices = loop {
+    let devices: Vec<String> = loop {
         let line = question(input, output, "Devices, by number or name, separated by blanks: ")?;
         let found: Vec<Result<&str, &str>> = line
             .split([' ', ','])
@@ -51,6 +56,8 @@ pub fn ask(
             break found.into_iter().flatten().map(str::to_owned).collect();
         }
     };
+    let links = devices.iter().map(|device| link(input, output, device));
+    let links = links.collect::<io::Result<Vec<String>>>()?;
     let scene = match scene {
         Some(scene) => Some(scene),
         None => {
@@ -59,7 +66,30 @@ pub fn ask(
             Some(question(input, output, &text)?).filter(|scene| !scene.is_empty())
         }
     };
-    Ok(Answers { devices, links: Vec::new(), scene })
+    Ok(Answers { devices, links, scene })
+}
+
+/// Asks where the bytes of a device go, which is given as `--device`.
+fn link(input: &mut impl BufRead, output: &mut impl Write, device: &str) -> io::Result<String> {
+    let profile = device.split_once('=').map_or(device, |(_, profile)| profile);
+    let interface = catalogue().by_name(profile).map(|profile| profile.product.interface);
+    let ways: &[&str] = match interface {
+        Some(Interface::Datagrams) => &["udp:ADDRESS:PORT"],
+        Some(Interface::Server) => &["tcp:ADDRESS:PORT"],
+        Some(Interface::Line) | None => &["serial:PORT", "pty:PATH", "tcp:ADDRESS:PORT"],
+    };
+    let text = format!("Link of {device}: {} [one on this computer]: ", ways.join(", "));
+    loop {
+        let answer = question(input, output, &text)?;
+        if answer.is_empty() {
+            return Ok(AUTO.to_owned());
+        }
+        let kind = |text: &str| text.split_once(':').map(|(kind, _)| kind.to_owned());
+        if draft::link_of(&answer).is_ok() && ways.iter().any(|way| kind(way) == kind(&answer)) {
+            return Ok(answer);
+        }
+        writeln!(output, "`{answer}` is no link of this device.")?;
+    }
 }
 
 fn question(input: &mut impl BufRead, output: &mut impl Write, text: &str) -> io::Result<String> {
@@ -85,14 +115,29 @@ mod tests {
     #[test]
     fn devices_are_numbers_or_names_and_a_wrong_one_is_asked_for_again() {
         let first = &catalogue().profiles()[0].name;
-        let (answers, output) = answered("9999\n1 roof=velodyne-vlp16-3.0\n\n");
+        let (answers, output) = answered("9999\n1 roof=velodyne-vlp16-3.0\n\n\n\n");
         let answers = answers.unwrap();
+        assert_eq!(answers.links, [AUTO, AUTO]);
         assert_eq!(answers.devices, [first.as_str(), "roof=velodyne-vlp16-3.0"]);
         assert_eq!(answers.scene, None);
         assert!(output.contains("There is no device `9999`."), "{output}");
         for profile in catalogue().profiles() {
             assert!(output.contains(&profile.name) && output.contains(&profile.summary));
         }
+    }
+
+    #[test]
+    fn each_device_is_asked_for_its_link_and_a_wrong_one_is_asked_for_again() {
+        let devices = "gps=ublox-m8n velodyne-vlp16-3.0 sick-lms111\n";
+        let links = "udp:10.0.0.1:5\nserial:/dev/ttyUSB0\n\ncarrier-pigeon\ntcp:10.0.0.2:2111\n";
+        let (answers, output) = answered(&[devices, links, "room\n"].concat());
+        let answers = answers.unwrap();
+        assert_eq!(answers.links, ["serial:/dev/ttyUSB0", AUTO, "tcp:10.0.0.2:2111"]);
+        assert_eq!(answers.scene.as_deref(), Some("room"));
+        assert!(output.contains("`udp:10.0.0.1:5` is no link of this device."), "{output}");
+        assert!(output.contains("`carrier-pigeon` is no link of this device."), "{output}");
+        assert_eq!(output.matches("Link of gps=ublox-m8n: serial:PORT, pty:PATH").count(), 2);
+        assert!(output.contains("Link of velodyne-vlp16-3.0: udp:ADDRESS:PORT ["), "{output}");
     }
 
     #[test]
