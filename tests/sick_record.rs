@@ -215,3 +215,66 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
         assert!(worst_m > 0.0003, "rounding alone gives more than {worst_m}");
     }
 }
+
+/// A row of rods 25 m ahead and a wall at 40 m, for a scanner with all its rays and its own noise.
+fn behind_rods(rod_reflectance: f64) -> Vec<(f64, Option<f64>)> {
+    let text = format!(
+        r#"
+seed = 4
+[world]
+scene = "rods"
+[world.parameters]
+sides = 1
+rods = 200
+diameter_m = 0.03
+middle_diameter_m = 0.03
+spacing_m = 0.15
+row_distance_m = 25.0
+wall_behind_m = 15.0
+wall_width_m = 80.0
+wall_reflectance = 0.9
+rod_reflectance = {rod_reflectance}
+[robot]
+trajectory = {{ kind = "still" }}
+[[device]]
+name = "fast"
+profile = "sick-lms291-s05-x1.27"
+mount = {{ translation_m = [0.0, 0.0, 1.5] }}
+link = {{ pty = "fast" }}
+settings = {{ rate_baud = 500000, power_on_mode = "continuous", unit = "cm" }}
+"#
+    );
+    let (rig, world) = common::load(&text);
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    record(&rig, &world, Duration::from_secs(1), folder.path(), &stop, |_| {}).unwrap();
+    let bytes = std::fs::read(folder.path().join("fast.bin")).unwrap();
+    let mut all = Vec::new();
+    for reply in replies(&bytes) {
+        let Body::Scan { values, .. } = &reply.body else { panic!("{reply:?}") };
+        for (place, value) in values.values.iter().enumerate() {
+            let heading_rad = (place as f64 * 0.5 - 90.0).to_radians();
+            // The row is 30 m long.
+            if heading_rad.abs() < 0.45 {
+                let range_cm = value & 0x1fff;
+                let wall_m = 40.0 / libm::cos(heading_rad);
+                all.push((wall_m, (range_cm < 0x1ff7).then(|| f64::from(range_cm) / 100.0)));
+            }
+        }
+    }
+    assert!(all.len() > 1000, "{}", all.len());
+    all
+}
+
+#[test]
+fn a_weak_echo_does_not_hide_the_wall_behind_it() {
+    // A rod of one half sends back enough to be seen at 25 m.
+    let bright = behind_rods(0.5);
+    let on_rods = bright.iter().filter(|(_, range)| range.is_some_and(|m| m < 30.0)).count();
+    assert!(on_rods * 4 > bright.len(), "{on_rods} of {}", bright.len());
+    // A dark one does not; the beams are the same, and the wall takes the rest of each.
+    for (wall_m, range_m) in behind_rods(0.05) {
+        let range_m = range_m.expect("a direction was lost");
+        assert!((range_m - wall_m).abs() < 0.2, "{range_m} {wall_m}");
+    }
+}
