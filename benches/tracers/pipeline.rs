@@ -108,6 +108,7 @@ impl Case {
             trajectory: &self.trajectory,
             origin: &self.origin,
             body_from_sensor: self.mount,
+            weather: None,
         };
         for _ in 0..PACKETS {
             let start = processor_time();

@@ -28,6 +28,7 @@ mod stop;
 mod summary;
 mod twin;
 mod validate;
+mod weather_summary;
 mod world_summary;
 
 use std::process::ExitCode;

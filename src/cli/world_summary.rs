@@ -1,5 +1,6 @@
 //! What `menura check` says of a world: the scene's size, the ways through it, and what looks wrong.
 
+use super::weather_summary;
 use crate::config::rig::{DeviceConfig, Rig, SceneSource};
 use crate::engine::LoadedWorld;
 use crate::time::SimTime;
@@ -56,6 +57,7 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
         lines.push(format!("{}: {}", object.name, motion(&object.trajectory)));
         lines.extend(surfaces(&object.name, object.body()));
     }
+    lines.extend(weather_summary::lines(&rig.world.weather, &rig.world.objects));
     lines
 }
 

@@ -9,6 +9,7 @@ use crate::config::rig::{CasterChoice, Rig, SceneSource};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
 use crate::sensors::Surroundings;
 use crate::sensors::lidar::Watch;
+use crate::sensors::weather::Weather;
 use crate::world::ground::{GroundHeight, Terrain};
 use crate::world::loaders;
 use crate::world::moving::{Bodies, MovingObject};
@@ -29,6 +30,8 @@ pub struct LiveWorld {
     pub watch: Watch,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,
+    /// What is in the air; `None` if it is clear.
+    pub weather: Option<Weather>,
     /// What was loaded, for people.
     pub summary: WorldSummary,
 }
@@ -122,7 +125,10 @@ impl LiveWorld {
             first_instance: scene.instances.len() as u32,
             objects: watched.fold(0, |mask, (index, _)| mask | 1 << index),
         };
-        Ok(Self { caster, trajectory, objects, watch, origin, summary })
+        let is_clear = rig.world.weather.is_clear();
+        let weather =
+            (!is_clear).then(|| Weather::new(&rig.world.weather, rig.seed, objects.clone()));
+        Ok(Self { caster, trajectory, objects, watch, origin, weather, summary })
     }
 
     /// What a sensor at `body_from_sensor` finds itself in.
@@ -132,6 +138,7 @@ impl LiveWorld {
             trajectory: &self.trajectory,
             origin: &self.origin,
             body_from_sensor: *body_from_sensor,
+            weather: self.weather.as_ref(),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::receiver::{self, Backscatter, EchoSelection, Errors, Receiver, Reception};
+use super::weather::{AirOptics, AirScratch, Flight, Stop};
 use super::{
     Echoes, FiringSlot, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, PulseReturns, Return,
     Subject, Surroundings, Sweep,
@@ -40,6 +41,7 @@ pub struct Lidar {
     spots: [Spot; 3],
     half_axes_m: [f64; 2],
     apex_behind_m: f64,
+    air_optics: AirOptics,
     beam: BeamSettings,
     receiver: Receiver,
     settings: NoiseSettings,
@@ -61,6 +63,9 @@ pub struct Scratch {
     fired: Vec<SimTime>,
     hits: Vec<Hit>,
     scatter: Vec<Backscatter>,
+    /// The ends of a pulse's rays.
+    stops: Vec<Stop>,
+    air: AirScratch,
     receiver: RefCell<receiver::Buffers>,
     thinning: Thinning,
     is_thinned: bool,
@@ -152,6 +157,7 @@ impl Lidar {
             spots: Thinning::ALL.map(|thinning| Spot::new(beam, thinning.rays())),
             half_axes_m: beam::half_axes_m(beam),
             apex_behind_m: beam::apex_behind_m(beam),
+            air_optics: AirOptics::of(beam),
             receiver: Receiver::new(beam, settings.signal_to_noise),
             errors: Errors::new(settings, beam.threshold(), lasers.len(), noise),
             lasers,
@@ -217,8 +223,13 @@ impl Lidar {
         let mut seen = 0;
         let common_m = self.errors.common_m(start);
         let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
+        let air = surroundings.weather.map(|weather| {
+            let end = SimTime(start.0 + u64::from(span_ns));
+            weather.wet(surroundings.caster, &mut scratch.hits);
+            weather.around(&self.air_optics, start, end, &mut scratch.air)
+        });
         let hits = scratch.hits.chunks_exact(stencil.len());
-        for (&index, hits) in scratch.order.iter().zip(hits) {
+        for (place, (&index, hits)) in scratch.order.iter().zip(hits).enumerate() {
             let firing = index as usize;
             scratch.scatter.clear();
             scratch.scatter.extend(hits.iter().zip(weights).filter_map(|(hit, weight)| {
@@ -226,6 +237,22 @@ impl Lidar {
                 let range_m = hit.range_m;
                 (range_m != f32::INFINITY).then_some(Backscatter { range_m, reflectance })
             }));
+            if let Some(air) = &air {
+                let pulse = &scratch.pulses[place];
+                scratch.stops.clear();
+                let stop =
+                    |(hit, share): (&Hit, &f32)| Stop { range_m: hit.range_m, share: *share };
+                scratch.stops.extend(hits.iter().zip(weights).map(stop));
+                let flight = Flight {
+                    origin: pulse.origin + pulse.direction * f64::from(pulse.start_m),
+                    direction: pulse.direction,
+                    at: scratch.fired[place],
+                    noise,
+                    firing,
+                    stops: &scratch.stops,
+                };
+                air.act(&flight, &mut scratch.air, &mut scratch.scatter);
+            }
             received[firing] = faults.receive(firing, |light| {
                 let reception = Reception {
                     setting: sweep.receiver,

@@ -17,12 +17,14 @@ pub mod optics_fault;
 pub mod pattern;
 pub mod receiver;
 pub mod surfaces;
+pub mod weather;
 
 use std::sync::Arc;
 
 use self::fault::FaultEffect;
 use self::lidar::Scratch;
 use self::receiver::{EchoSelection, ReceiverSetting};
+use self::weather::Weather;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::RayCaster;
@@ -72,6 +74,8 @@ pub struct Surroundings<'a> {
     pub origin: &'a GeoOrigin,
     /// The sensor's mount on the robot.
     pub body_from_sensor: Transform<Body, SensorFrame>,
+    /// What is in the air; `None` if it is clear.
+    pub weather: Option<&'a Weather>,
 }
 
 impl Surroundings<'_> {

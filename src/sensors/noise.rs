@@ -85,6 +85,16 @@ pub enum Quantity {
     Misalignment,
     /// Jitter of a sample's timestamp.
     ClockJitter,
+    /// Drops of rain in a pulse's way.
+    RainDrops = 128,
+    /// Flakes of snow in a pulse's way.
+    SnowFlakes,
+    /// The range error of a law of rain.
+    RainRange,
+    /// Whether dust answers in a target's place.
+    DustReturn,
+    /// Place and velocity of a sphere of dust.
+    DustSphere,
 }
 
 /// The random numbers of one device.
@@ -131,6 +141,12 @@ impl RequestNoise {
     /// A generator for an unknown number of draws. The request must not be used for other draws.
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
+    }
+
+    /// A generator for an unknown number of draws of one kind.
+    pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
+        let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
+        SplitMix64::from_seed(start.to_le_bytes())
     }
 
     /// An integer in `low..=high`, uniform to within 2^-56.

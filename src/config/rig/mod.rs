@@ -19,6 +19,8 @@ pub mod schedule;
 mod street;
 mod thin_scenes;
 mod trajectory_read;
+pub mod weather;
+mod weather_read;
 mod wire_fault_read;
 mod world_read;
 
@@ -32,6 +34,7 @@ use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::placement::ScenePlacement;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
+use crate::config::rig::weather::WeatherConfig;
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::config::toml::overrides::Override;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
@@ -145,6 +148,8 @@ pub struct WorldConfig {
     pub scene: SceneSource,
     /// What moves in it, in the rig's order.
     pub objects: Vec<ObjectConfig>,
+    /// What is in the air.
+    pub weather: WeatherConfig,
 }
 
 /// A built-in scene with its parameters, or a file.

@@ -87,3 +87,21 @@ pub(crate) fn device_named<'d>(
     }
     found
 }
+
+/// The place of `text` among `names`; told if it is none of them.
+pub(crate) fn place_of(
+    field: &Field<'_>,
+    text: &Text,
+    what: &str,
+    names: &[&str],
+) -> Option<usize> {
+    let found = names.iter().position(|name| *name == text.value);
+    if found.is_none() {
+        let near = nearest(&text.value, names.iter().copied());
+        let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let all = if names.is_empty() { "none".into() } else { names.join(", ") };
+        let title = format!("there is no {what} \"{}\"", text.value);
+        field.fault(text.place.fault(title, format!("{mean}there are: {all}")));
+    }
+    found
+}

@@ -1,6 +1,6 @@
 //! Reads `[[stimulus]]` and `[[response]]`.
 
-use super::parts::{device_named, file_name, socket};
+use super::parts::{device_named, file_name, place_of, socket};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::config::profile::Interface;
@@ -12,7 +12,7 @@ use crate::config::rig::responses::{
     ResponseConfig, ResponseSource, StimulusCause, StimulusConfig,
 };
 use crate::config::rig::schedule::schedule;
-use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
+use crate::config::toml::reader::{Field, Limit, TableReader, Text};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
@@ -105,19 +105,6 @@ fn tables<T>(
         })
         .collect();
     read.into_iter().collect()
-}
-
-/// The place of `text` among `names`; told if it is none of them.
-fn place_of(field: &Field<'_>, text: &Text, what: &str, names: &[&str]) -> Option<usize> {
-    let found = names.iter().position(|name| *name == text.value);
-    if found.is_none() {
-        let near = nearest(&text.value, names.iter().copied());
-        let mean = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-        let all = if names.is_empty() { "none".into() } else { names.join(", ") };
-        let title = format!("there is no {what} \"{}\"", text.value);
-        field.fault(text.place.fault(title, format!("{mean}there are: {all}")));
-    }
-    found
 }
 
 /// Exactly one of `words` must be a key of `table`.

@@ -6,6 +6,7 @@ use crate::config::rig::object_read::objects;
 use crate::config::rig::placement::{ScenePlacement, UpAxis};
 use crate::config::rig::scene_read::{built_in, finish_parameters};
 use crate::config::rig::scenes::BUILTIN;
+use crate::config::rig::weather_read::weather;
 use crate::config::rig::{SceneSource, WorldConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
@@ -35,6 +36,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let scene = table.required("scene").word_or_text(&BUILT_IN, &expected, &pattern, "?.obj");
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
     let objects = objects(&table.optional("object"));
+    let weather = weather(&table.optional("weather"), objects.as_deref());
     let written = Placed::of(&mut table);
     table.finish();
     let scene = scene?;
@@ -46,7 +48,8 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     } else {
         scene_file(&scene, &parameters, &written, rig_seed, &expected)?
     };
-    Some((WorldConfig { scene: source, objects: objects? }, scene.place))
+    let world = WorldConfig { scene: source, objects: objects?, weather: weather? };
+    Some((world, scene.place))
 }
 
 fn scene_file(

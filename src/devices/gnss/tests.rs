@@ -84,6 +84,7 @@ impl Bench {
                     trajectory: &self.trajectory,
                     origin: &self.origin,
                     body_from_sensor: Transform::IDENTITY,
+                    weather: None,
                 };
                 let measurement = self.sensor.measure(request, &surroundings, &mut scratch);
                 self.device.handle_measurement(&measurement);

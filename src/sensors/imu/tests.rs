@@ -29,6 +29,7 @@ fn truth_of(
         trajectory: &trajectory,
         origin: &origin,
         body_from_sensor,
+        weather: None,
     };
     let sensor = ImuSensor::new(settings, jiff::civil::date(2026, 6, 1));
     sensor.truth(SimTime::from_secs_f64(at_s), &surroundings)
@@ -142,6 +143,7 @@ fn a_series_holds_its_instants() {
         trajectory: &trajectory,
         origin: &origin,
         body_from_sensor: Transform::IDENTITY,
+        weather: None,
     };
     let sensor = ImuSensor::new(&settings(), jiff::civil::date(2026, 6, 1));
     let subject = Subject::Series { count: 4, period_ns: 2_500_000 };

@@ -222,6 +222,7 @@ impl Bench {
             trajectory: &motion,
             origin: &self.origin,
             body_from_sensor: Transform::from_rpy(mount, 0.0, 0.0, 0.0),
+            weather: None,
         };
         let total_s = manner.still_s + manner.duration_s;
         let mut scratch = Scratch::default();

@@ -1,0 +1,83 @@
+//! Dust in the way of a pulse.
+
+use super::Flight;
+use super::plumes::Cloud;
+use crate::sensors::receiver::Backscatter;
+
+/// MAVS's dust always answers beyond this optical depth.
+const MAVS_OPAQUE_DEPTH: f64 = 0.7;
+
+/// A pulse's way through a sphere of dust.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// Where it enters, metres from the sensor; 0 if the sensor is within.
+    pub enter_m: f64,
+    /// Where it leaves, metres.
+    pub leave_m: f64,
+    /// Extinction coefficient between, one way, 1/m.
+    pub extinction_per_m: f64,
+    /// Backscatter coefficient between, 1/(m sr).
+    pub backscatter_per_m_sr: f64,
+    /// Distance from the sphere's middle over its radius, 0..1.
+    pub miss: f64,
+    /// Share of light that MAVS takes to be lost through the sphere's middle.
+    pub mavs_loss: f64,
+}
+
+/// Finds the spheres that the middle of a pulse crosses before its farthest surface, in no order.
+pub(super) fn cross(clouds: &[Cloud], flight: &Flight<'_>, crossings: &mut Vec<Crossing>) {
+    let (origin, direction) = (flight.origin, flight.direction);
+    let farthest = flight.stops.iter().fold(0.0f32, |farthest, stop| farthest.max(stop.range_m));
+    let farthest = f64::from(farthest);
+    for cloud in clouds.iter().filter(|cloud| cloud.is_near(origin, direction)) {
+        for sphere in &cloud.spheres {
+            let to = sphere.centre - origin;
+            let along = to.dot(direction);
+            let square = to.length_squared() - along * along;
+            let radius_square = sphere.radius_m * sphere.radius_m;
+            if square >= radius_square {
+                continue;
+            }
+            let half = (radius_square - square).sqrt();
+            let (enter, leave) = ((along - half).max(0.0), along + half);
+            if leave <= 0.0 || enter >= farthest {
+                continue;
+            }
+            crossings.push(Crossing {
+                enter_m: enter,
+                leave_m: leave,
+                extinction_per_m: sphere.extinction_per_m,
+                backscatter_per_m_sr: sphere.backscatter_per_m_sr,
+                miss: (square.max(0.0) / radius_square).sqrt(),
+                mavs_loss: sphere.mavs_loss,
+            });
+        }
+    }
+}
+
+/// Optical depth of dust up to a distance, one way.
+pub(super) fn depth_to(range_m: f64, crossings: &[Crossing]) -> f64 {
+    let depth = |crossing: &Crossing| {
+        let way = (range_m.min(crossing.leave_m) - crossing.enter_m).max(0.0);
+        crossing.extinction_per_m * way
+    };
+    crossings.iter().map(depth).sum()
+}
+
+/// What MAVS returns of a pulse in dust, if it returns the dust: its optical depth over 0.7 is the chance. `chance`
+/// is uniform in 0..1.
+pub(super) fn mavs_return(
+    crossings: &[Crossing],
+    target_m: f32,
+    chance: impl FnOnce() -> f64,
+) -> Option<Backscatter> {
+    let before = || crossings.iter().filter(|crossing| crossing.enter_m < f64::from(target_m));
+    let nearest = before().min_by(|a, b| a.enter_m.total_cmp(&b.enter_m))?;
+    let passed: f64 = before().map(|c| 1.0 - (1.0 - c.miss) * c.mavs_loss).product();
+    let depth = -libm::log(passed);
+    let is_dust = depth > MAVS_OPAQUE_DEPTH || chance() < depth / MAVS_OPAQUE_DEPTH;
+    is_dust.then(|| Backscatter {
+        range_m: nearest.enter_m as f32,
+        reflectance: ((1.0 - passed) * nearest.miss) as f32,
+    })
+}

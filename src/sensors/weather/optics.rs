@@ -1,0 +1,70 @@
+//! What weather needs to know of a lidar.
+
+use crate::config::profile::lidar::{BeamSettings, BeamShape};
+
+/// A lidar as the air sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AirOptics {
+    /// The pulse's width at half height as a distance, metres.
+    pub width_m: f64,
+    /// The least signal that is detected; the unit is what a white surface at 1 m sends back.
+    pub threshold: f64,
+    /// Nothing farther is reported, metres.
+    pub max_range_m: f64,
+    /// Full divergence across and along, radians.
+    pub divergence_rad: [f64; 2],
+    /// Size of the beam where it leaves the device, across and along, metres.
+    pub exit_m: [f64; 2],
+}
+
+/// No beam is narrower, metres: a diffraction limit that keeps shares finite.
+const NARROWEST_M: f64 = 1e-3;
+
+impl AirOptics {
+    /// Of a lidar's settings.
+    pub fn of(beam: &BeamSettings) -> Self {
+        let along = match beam.shape {
+            BeamShape::Circular => beam.divergence_horizontal_rad,
+            _ => beam.divergence_vertical_rad,
+        };
+        let divergence_rad = [beam.divergence_horizontal_rad, along];
+        Self {
+            width_m: beam.signal_cutoff_m,
+            threshold: beam.threshold(),
+            max_range_m: beam.max_range_m,
+            divergence_rad,
+            exit_m: [0, 1].map(|axis| match divergence_rad[0] {
+                0.0 => beam.exit_width_m,
+                across => beam.exit_width_m * divergence_rad[axis] / across,
+            }),
+        }
+    }
+
+    /// Width and height of the beam at a distance, metres.
+    pub(super) fn size_m(&self, range_m: f64) -> [f64; 2] {
+        [0, 1]
+            .map(|axis| (self.exit_m[axis] + self.divergence_rad[axis] * range_m).max(NARROWEST_M))
+    }
+}
+
+/// How much of its own beam a receiver sees near to it: nothing, then more, then all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Overlap {
+    /// Nothing is seen up to here, metres.
+    pub begins_m: f64,
+    /// Everything is seen from here on, metres.
+    pub complete_m: f64,
+}
+
+impl Overlap {
+    /// Share that is seen at a distance, 0..=1.
+    pub fn at(&self, range_m: f64) -> f64 {
+        if range_m >= self.complete_m {
+            return 1.0;
+        }
+        if range_m <= self.begins_m {
+            return 0.0;
+        }
+        (range_m - self.begins_m) / (self.complete_m - self.begins_m)
+    }
+}

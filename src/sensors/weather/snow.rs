@@ -1,0 +1,23 @@
+//! Snow: its flakes, and what they take from light.
+
+use super::particles::Particles;
+use crate::config::rig::weather::SnowConfig;
+
+/// Larger flakes are not drawn, mm (Hahner et al. 2022).
+const MOST_MM: f64 = 20.0;
+/// Smaller flakes are not drawn, mm.
+const LEAST_MM: f64 = 0.05;
+
+/// The flakes of a snowfall. Sekhon and Srivastava 1970 count them by the diameter of the drop that each
+/// would melt to, `N(D) = 2500 R^-0.94 exp(-2.29 R^-0.45 D)`; a flake of density d is thicker than its drop
+/// by `d^(-1/3)`.
+pub(super) fn flakes(snow: &SnowConfig) -> Particles {
+    let thicker = 1.0 / libm::cbrt(snow.density_g_cm3);
+    Particles {
+        n0_per_m3_mm: 2500.0 * libm::pow(snow.rate_mm_h, -0.94) / thicker,
+        slope_per_mm: 2.29 * libm::pow(snow.rate_mm_h, -0.45) / thicker,
+        least_mm: LEAST_MM,
+        most_mm: MOST_MM,
+        reflectance: snow.reflectance,
+    }
+}

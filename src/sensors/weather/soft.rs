@@ -1,0 +1,143 @@
+//! Soft echoes: light that a medium sends back from all along the beam, as samples between which the
+//! receiver's pulse leaves no gap.
+
+use std::f64::consts::PI;
+
+use super::fog::Medium;
+use super::optics::{AirOptics, Overlap};
+use crate::sensors::receiver::Backscatter;
+
+/// A sample stands for a stretch of the beam no longer than this share of the pulse's width at half height. Pulses
+/// at half a width from one another add up to a constant, so no ripple is left; near the sensor, where
+/// the signal changes over less than a width, stretches are shorter still.
+const LONGEST: f64 = 0.5;
+/// Near to the sensor: this share of the width.
+const SHORTEST: f64 = 0.25;
+/// Between: this share of the distance.
+const OF_DISTANCE: f64 = 0.125;
+/// A medium's signal below this share of the detection threshold is left out.
+pub(super) const LEAST_SHARE: f64 = 0.05;
+/// Where a medium's signal is below this share of the threshold, what is farther away is left alone by it.
+const QUIET_SHARE: f64 = 0.1;
+/// Stretches are no shorter than those of a pulse of this width, metres, whatever the lidar's.
+const THINNEST_PULSE_M: f64 = 0.1;
+/// No soft echo is computed beyond this distance, metres, whatever the lidar's range.
+const FARTHEST_M: f64 = 500.0;
+/// Parts of a stretch whose sum is taken for its integral.
+const PARTS: usize = 16;
+
+/// A stretch of the beam.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// Its ends, metres.
+    pub from_m: f64,
+    /// See `from_m`.
+    pub to_m: f64,
+    /// Where its light comes from on average, metres.
+    pub range_m: f64,
+    /// What the uniform medium of the air sends back from it.
+    pub uniform: Backscatter,
+    /// The reflectance that a backscatter coefficient of 1/(m sr) has here in clear air.
+    pub per_coefficient: f64,
+    /// Share of light that the uniform medium lets pass to the stretch and back.
+    pub passed: f64,
+}
+
+/// The beam of a lidar in stretches, with the soft echo of the air's uniform medium.
+#[derive(Clone, Debug)]
+pub(super) struct SoftEcho {
+    /// From the sensor on.
+    pub stretches: Vec<Stretch>,
+    /// So many of them have a uniform medium that counts.
+    pub uniform: usize,
+    /// Beyond this distance the uniform medium's echo disturbs nothing, metres.
+    pub quiet_m: f64,
+    /// The echo of the uniform medium with nothing else near, as light from one place.
+    pub alone: Option<Backscatter>,
+    /// The least reflectance over squared distance of a sample that counts, for each metre of its stretch.
+    pub least_per_m: f64,
+}
+
+impl SoftEcho {
+    /// In air of `medium`, with all that dims light in `extinction_per_m`.
+    pub fn new(
+        medium: Medium,
+        extinction_per_m: f64,
+        optics: &AirOptics,
+        overlap: Overlap,
+    ) -> Self {
+        let width_m = optics.width_m.max(THINNEST_PULSE_M);
+        let least_per_m = LEAST_SHARE * optics.threshold / width_m;
+        let end_m = optics.max_range_m.min(FARTHEST_M);
+        let mut stretches = Vec::new();
+        let mut from_m = overlap.begins_m;
+        while from_m < end_m {
+            let length = (OF_DISTANCE * from_m).clamp(SHORTEST * width_m, LONGEST * width_m);
+            let to_m = from_m + length;
+            stretches.push(stretch(from_m, to_m, medium, extinction_per_m, overlap));
+            from_m = to_m;
+        }
+        let density = |s: &Stretch| {
+            f64::from(s.uniform.reflectance) / (s.range_m * s.range_m) / (s.to_m - s.from_m)
+        };
+        let is_there = medium.backscatter_per_m_sr > 0.0;
+        let louder_than = |least: f64| {
+            let last = stretches.iter().rposition(|s| density(s) > least);
+            last.filter(|_| is_there).map_or(0, |last| last + 1)
+        };
+        let uniform = louder_than(least_per_m);
+        let loud = louder_than(QUIET_SHARE * optics.threshold / width_m);
+        let quiet_m = match loud {
+            0 => 0.0,
+            loud => stretches[loud - 1].to_m + 2.0 * width_m,
+        };
+        let alone = highest(&stretches[..uniform], optics.width_m.max(THINNEST_PULSE_M));
+        Self { stretches, uniform, quiet_m, alone, least_per_m }
+    }
+}
+
+fn stretch(
+    from_m: f64,
+    to_m: f64,
+    medium: Medium,
+    extinction_per_m: f64,
+    overlap: Overlap,
+) -> Stretch {
+    let length = (to_m - from_m) / PARTS as f64;
+    let (mut signal, mut moment) = (0.0, 0.0);
+    for part in 0..PARTS {
+        let r = from_m + (part as f64 + 0.5) * length;
+        let seen = overlap.at(r) / (r * r) * length;
+        signal += seen;
+        moment += seen * r;
+    }
+    let range_m = if signal > 0.0 { moment / signal } else { 0.5 * (from_m + to_m) };
+    let per_coefficient = PI * signal * range_m * range_m;
+    let passed = libm::exp(-2.0 * extinction_per_m * range_m);
+    let reflectance = per_coefficient * medium.backscatter_per_m_sr * passed;
+    let uniform = Backscatter { range_m: range_m as f32, reflectance: reflectance as f32 };
+    Stretch { from_m, to_m, range_m, uniform, per_coefficient, passed }
+}
+
+/// The maximum of the sum of pulses from `stretches`, as light from one place.
+fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
+    let (first, last) = (stretches.first()?, stretches.last()?);
+    let steps = 2000;
+    let step = (last.to_m.min(first.from_m + 10.0 * width_m) - first.from_m) / f64::from(steps);
+    let at = |x: f64| -> f64 { stretches.iter().map(|s| signal(&s.uniform, x, width_m)).sum() };
+    let samples = (0..steps).map(|i| first.from_m + step * f64::from(i)).map(|x| (x, at(x)));
+    let (range_m, signal) = samples.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let reflectance = (signal * range_m * range_m) as f32;
+    Some(Backscatter { range_m: range_m as f32, reflectance })
+}
+
+/// What light from one place adds to the receiver's signal at `x_m`: the squared sine of the pulse.
+pub(super) fn signal(light: &Backscatter, x_m: f64, width_m: f64) -> f64 {
+    let range = f64::from(light.range_m);
+    let off = (x_m - range).abs();
+    if off >= width_m {
+        return 0.0;
+    }
+    let cos = libm::cos(0.5 * PI * off / width_m);
+    f64::from(light.reflectance) / (range * range) * cos * cos
+}
