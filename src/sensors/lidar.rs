@@ -10,6 +10,7 @@ use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::receiver::{self, Backscatter, EchoSelection, Errors, Receiver, Reception};
+use super::surfaces::Glimpses;
 use super::weather::{AirOptics, AirScratch, Flight, Stop};
 use super::{
     Echoes, FiringSlot, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, PulseReturns, Return,
@@ -62,6 +63,7 @@ pub struct Scratch {
     /// Firing time of each of `pulses`.
     fired: Vec<SimTime>,
     hits: Vec<Hit>,
+    glimpses: Glimpses,
     scatter: Vec<Backscatter>,
     /// The ends of a pulse's rays.
     stops: Vec<Stop>,
@@ -218,6 +220,15 @@ impl Lidar {
         // Old contents do not matter: casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * stencil.len(), Hit::MISS);
         surroundings.caster.cast_at(stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
+        if let Some(weather) = surroundings.weather {
+            weather.wet(surroundings.caster, &mut scratch.hits);
+        }
+        let finishes = surroundings.caster.finishes();
+        if let Some(finishes) = finishes {
+            let pulses = (&scratch.pulses[..], &scratch.fired[..]);
+            let (caster, hits) = (surroundings.caster, &scratch.hits);
+            scratch.glimpses.follow(caster, finishes, stencil, pulses, hits);
+        }
 
         let mut received = vec![T::default(); sweep.firings.len()];
         let mut seen = 0;
@@ -225,18 +236,26 @@ impl Lidar {
         let faults = SweepFaults::of(&self.faults, start, sweep, &self.lasers);
         let air = surroundings.weather.map(|weather| {
             let end = SimTime(start.0 + u64::from(span_ns));
-            weather.wet(surroundings.caster, &mut scratch.hits);
             weather.around(&self.air_optics, start, end, &mut scratch.air)
         });
         let hits = scratch.hits.chunks_exact(stencil.len());
         for (place, (&index, hits)) in scratch.order.iter().zip(hits).enumerate() {
             let firing = index as usize;
+            let glimpses = finishes.map(|_| scratch.glimpses.of_pulse(place, stencil.len()));
             scratch.scatter.clear();
-            scratch.scatter.extend(hits.iter().zip(weights).filter_map(|(hit, weight)| {
-                let reflectance = weight * hit.reflectance * hit.cos_incidence;
-                let range_m = hit.range_m;
-                (range_m != f32::INFINITY).then_some(Backscatter { range_m, reflectance })
-            }));
+            match glimpses {
+                None => {
+                    scratch.scatter.extend(hits.iter().zip(weights).filter_map(|(hit, weight)| {
+                        let reflectance = weight * hit.reflectance * hit.cos_incidence;
+                        let range_m = hit.range_m;
+                        (range_m != f32::INFINITY).then_some(Backscatter { range_m, reflectance })
+                    }))
+                }
+                Some(glimpses) => scratch.scatter.extend(glimpses.iter().map(|glimpse| {
+                    let reflectance = weights[glimpse.ray_of(stencil.len())] * glimpse.reflectance;
+                    Backscatter { range_m: glimpse.range_m, reflectance }
+                })),
+            }
             if let Some(air) = &air {
                 let pulse = &scratch.pulses[place];
                 scratch.stops.clear();
@@ -266,21 +285,38 @@ impl Lidar {
                 receive(&scratch.scatter, &reception)
             });
             if scratch.watch.objects != 0 {
-                seen |= self.watched(&scratch.watch, hits, &received[firing]);
+                let watch = &scratch.watch;
+                let received = &received[firing];
+                seen |= match glimpses {
+                    None => {
+                        let met = hits.iter().filter(|hit| hit.range_m.is_finite());
+                        self.watched(watch, met.map(|h| (h.instance, h.range_m)), received)
+                    }
+                    Some(glimpses) => {
+                        let met = glimpses.iter().map(|g| (g.instance, g.range_m));
+                        self.watched(watch, met, received)
+                    }
+                };
             }
         }
         scratch.seen = seen;
         (received, faults.fault_effects())
     }
 
-    /// The watched objects that were hit at a range where the receiver reports a return.
-    fn watched(&self, watch: &Watch, hits: &[Hit], received: &impl Received) -> u64 {
+    /// The watched objects that were met, each an instance at a range, where the receiver reports a
+    /// return.
+    fn watched(
+        &self,
+        watch: &Watch,
+        met: impl Iterator<Item = (u32, f32)>,
+        received: &impl Received,
+    ) -> u64 {
         // An echo lies among the hits that form it, but for its error.
         let within_m = (self.beam.signal_cutoff_m + self.errors.likely_m()) as f32;
-        let objects = hits.iter().filter(|hit| hit.range_m.is_finite()).map(|hit| {
-            let object = hit.instance.wrapping_sub(watch.first_instance);
+        let objects = met.map(|(instance, range_m)| {
+            let object = instance.wrapping_sub(watch.first_instance);
             let bit = 1u64.checked_shl(object).unwrap_or(0) & watch.objects;
-            if bit != 0 && received.has_return_near(hit.range_m, within_m) { bit } else { 0 }
+            if bit != 0 && received.has_return_near(range_m, within_m) { bit } else { 0 }
         });
         objects.fold(0, |seen, object| seen | object)
     }

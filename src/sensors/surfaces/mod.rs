@@ -66,6 +66,13 @@ struct Going {
     is_mirrored: bool,
 }
 
+impl Glimpse {
+    /// Index of the ray among the `rays` of its pulse.
+    pub fn ray_of(&self, rays: usize) -> usize {
+        self.ray as usize % rays
+    }
+}
+
 impl Glimpses {
     /// Follows the light of `pulses`, fired at `fired`, whose rays have met `hits`.
     pub fn follow(

@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::{Hit, Pulse, RayCaster};
 use crate::time::SimTime;
-use crate::world::scene::{Material, Scene};
+use crate::world::scene::{Finish, Material, Scene};
 
 /// The surfaces of a scene some of which do more than scatter light diffusely; see
 /// [`RayCaster::finishes`].
@@ -20,7 +20,8 @@ pub trait Finishes {
 
 impl Finishes for Scene {
     fn material(&self, hit: &Hit) -> Option<&Material> {
-        self.materials.get(hit.material as usize)
+        let material = self.materials.get(hit.material as usize)?;
+        (material.finish != Finish::Matt).then_some(material)
     }
 
     fn normal(&self, pulse: &Pulse, hit: &Hit, _fired: SimTime) -> Option<DVec3> {
