@@ -10,7 +10,7 @@
 //!
 //! Facades, kerbs and pavements are on both sides of the road.
 
-use glam::{DAffine3, DVec3};
+use glam::{DAffine3, DVec2, DVec3};
 
 use super::solids::{self, PUDDLE_Z_M, add_quad};
 use crate::config::rig::StreetParameters;
@@ -37,6 +37,8 @@ const SIGN_SIZE_M: f64 = 0.6;
 const PLATE_M: [f64; 3] = [9.99, 2.6, 0.5];
 /// Width and height of the plate as those of the European Union, metres.
 const PLATE_SIZE_M: [f64; 2] = [0.52, 0.11];
+/// Long rectangles are cut into pieces, because depths on long thin triangles are less exact, metres.
+const PIECE_M: f64 = 10.0;
 /// Low and high corner of the parked car, metres.
 const CAR_M: [[f64; 3]; 2] = [[10.0, 1.7, 0.2], [14.2, 3.5, 1.5]];
 
@@ -135,6 +137,14 @@ pub fn build(parameters: &StreetParameters) -> Scene {
     scene
 }
 
+/// The line between two points in pieces of at most [`PIECE_M`].
+fn pieces(from: [f64; 2], to: [f64; 2]) -> impl Iterator<Item = [[f64; 2]; 2]> {
+    let (from, to) = (DVec2::from(from), DVec2::from(to));
+    let count = (from.distance(to) / PIECE_M).ceil().max(1.0) as u32;
+    let at = move |k: u32| from.lerp(to, f64::from(k) / f64::from(count)).to_array();
+    (0..count).map(move |k| [at(k), at(k + 1)])
+}
+
 /// A mesh under construction, in World.
 struct Part {
     mesh: Mesh,
@@ -153,18 +163,20 @@ impl Part {
     /// A level rectangle from its south-western to its north-eastern corner.
     fn level(&mut self, low: [f64; 2], high: [f64; 2], z: f64, material: MaterialId) {
         let [[west, south], [east, north]] = [low, high];
-        let corners = [[west, south, z], [east, south, z], [east, north, z], [west, north, z]];
-        self.quad(corners, material);
+        for [from, to] in pieces([west, south], [east, south]) {
+            let (back, front) = ([from[0], north, z], [to[0], north, z]);
+            self.quad([[from[0], south, z], [to[0], south, z], front, back], material);
+        }
     }
 
     /// An upright rectangle above the line between two points.
     fn upright(&mut self, from: [f64; 2], to: [f64; 2], z: [f64; 2], material: MaterialId) {
         let corner = |[x, y]: [f64; 2], z: f64| [x, y, z];
         let [low, high] = z;
-        self.quad(
-            [corner(from, low), corner(to, low), corner(to, high), corner(from, high)],
-            material,
-        );
+        for [from, to] in pieces(from, to) {
+            let upper = [corner(to, high), corner(from, high)];
+            self.quad([corner(from, low), corner(to, low), upper[0], upper[1]], material);
+        }
     }
 
     /// A box from its low to its high corner.
