@@ -2,8 +2,8 @@
 scanner on it must see, and how to run Menura beside a driver.
 
 A scan is a tuple whose last part are its ranges in metres. Drivers wait some tens of milliseconds for
-an answer, so a run that fails while this machine gave its processes no processor is made again. Needs
-only the standard library.
+an answer, so a run that fails while this machine gave its processes no processor is made again. Cases
+with a `place` are in other scenes, on a robot that moves, with a scanner as it is delivered: `flat_split.py`.
 """
 
 import argparse
@@ -27,10 +27,11 @@ EXACT = 'beam = { shape = "ray" }, noise = { none = true }'
 RIG = """\
 seed = 5
 [world]
-scene = "room"
-parameters = {{ size_m = {room}, reflectance = 0.9 }}
+{world}
 [robot]
-trajectory = {{ kind = "still", position_m = [{robot[0]}, {robot[1]}, 0.0], yaw_deg = {yaw} }}
+trajectory = {{ {trajectory} }}
+[engine]
+truth_rate_hz = 1000.0
 [[device]]
 name = "scanner"
 profile = "{profile}"
@@ -78,13 +79,25 @@ def check_all(description, cases, conversation, compare, off_by):
     return 1 if failures else 0
 
 
+# Where a scanner is: the room, a robot that stands in it, and the mount. `flat_split.where` gives others.
+IN_THE_ROOM = {
+    "world": f'scene = "room"\nparameters = {{ size_m = {list(ROOM_SIZE_M)}, reflectance = 0.9 }}',
+    "trajectory": f'kind = "still", position_m = [{ROBOT_M[0]}, {ROBOT_M[1]}, 0.0], yaw_deg = {ROBOT_YAW_DEG}',
+    "mount": list(MOUNT_M),
+}
+
+
+def rig_of(profile, link, settings, where):
+    """The text of a rig with one scanner."""
+    return RIG.format(profile=profile, mount_yaw=MOUNT_YAW_DEG, link=link, settings=settings, **where)
+
+
 @contextlib.contextmanager
-def menura_runs(menura, profile, link, settings, is_ready):
+def menura_runs(menura, profile, link, settings, is_ready, where=None):
     """Runs Menura with one scanner, from when `is_ready()` until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="menura-scanner-") as folder:
         rig = Path(folder) / "rig.toml"
-        rig.write_text(RIG.format(room=list(ROOM_SIZE_M), robot=ROBOT_M, yaw=ROBOT_YAW_DEG, profile=profile,
-                                  mount=list(MOUNT_M), mount_yaw=MOUNT_YAW_DEG, link=link, settings=settings))
+        rig.write_text(rig_of(profile, link, settings, where or IN_THE_ROOM))
         with open(Path(folder) / "log", "w+") as log:
             running = subprocess.Popen([menura, "run", str(rig)], stdout=log, stderr=log)
 
@@ -166,12 +179,14 @@ def self_test(case, scans, compare, off_m):
     def with_ranges(change):
         return [(*rest, change(list(ranges))) for *rest, ranges in scans]
 
-    def one_off(ranges):
-        ranges[len(ranges) // 3] += off_m
+    def some_off(ranges):
+        # Where beams are split, a few values may be off.
+        for index in range(7, len(ranges), 20) if case.place else [len(ranges) // 3]:
+            ranges[index] += off_m
         return ranges
 
     spoilt = {
-        "one value off": with_ranges(one_off),
+        "values off": with_ranges(some_off),
         "turned round": with_ranges(lambda ranges: ranges[::-1]),
         "shifted by one value": with_ranges(lambda ranges: ranges[1:] + ranges[-1:]),
         "a value missing": with_ranges(lambda ranges: ranges[1:]),

@@ -24,11 +24,10 @@ start_utc = {start_utc}
 origin = {{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }}
 
 [world]
-scene = "room"
-parameters = {{ size_m = {room} }}
+{world}
 
 [robot]
-trajectory = {{ kind = "circle", center_m = [1.0, -2.0, 0.0], radius_m = 5.0, speed_m_s = 4.0 }}
+trajectory = {{ kind = "circle", {circle}, speed_m_s = 4.0 }}
 
 [engine]
 truth_rate_hz = 1000.0
@@ -42,18 +41,24 @@ link = {{ udp = {{ {link} }} }}
 [device.settings]
 rotation_rate_rpm = {rpm}
 return_mode = "{return_mode}"
-noise = {{ none = true }}
 {clock}
 {settings}
 """
 
 
-def rig(profile, return_mode, port, settings, source=None):
+# The room, where the robot goes in it, and a sensor without errors.
+WORLD = f'scene = "room"\nparameters = {{ size_m = {list(SIZE_M)} }}'
+CIRCLE = "center_m = [1.0, -2.0, 0.0], radius_m = 5.0"
+NO_ERRORS = "noise = { none = true }\n"
+
+
+def rig(profile, return_mode, port, settings, source=None, world=WORLD, circle=CIRCLE):
     """The rig's text: the lidar sends to `port` of the loopback, from the address `source` (any
-    when left out); `settings` are further lines of the device's settings."""
+    when left out); `settings` are further lines of the device's settings. `world` and `circle` are for
+    other places than the room."""
     link = f'to = "127.0.0.1:{port}"' + (f', from = "{source}"' if source else "")
     return RIG.format(
-        start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), room=list(SIZE_M), device=DEVICE,
+        start_utc=START_UTC.strftime("%Y-%m-%dT%H:%M:%SZ"), world=world, circle=circle, device=DEVICE,
         profile=profile, mount=list(MOUNT_M), yaw=MOUNT_YAW_DEG, link=link, rpm=ROTATION_RATE_RPM,
         return_mode=return_mode, settings=settings,
         # The S1 tells no time. The clocks of the others count from power-up unless they are set.

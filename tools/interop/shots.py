@@ -24,19 +24,24 @@ class Shots:
     # Where the beam leaves the sensor, and its unit direction; (packets, 12, 32, 3).
     exit_point: np.ndarray
     direction: np.ndarray
+    # Which laser fired.
+    laser: np.ndarray
 
 
 def of_fixed_optics(profile, packets, dual):
-    """A model whose optics are the same in every unit: 16 or 32 lasers."""
+    """A model whose optics are the same in every unit: 16, 32 or 128 lasers. Of the last, the four blocks that
+    fill up a packet of dual return hold no shots, whatever stands here."""
     with open(room.PROFILES / f"{profile}.toml", "rb") as file:
         lasers = tomllib.load(file)["lasers"]
     table = np.array(sorted(lasers["rows"]), float)
     count, cycle_us = len(table), lasers["sequence_us"]
-    a_block = 32 // count
-    block, slot = np.arange(12)[:, None] // (2 if dual else 1), np.arange(32)[None, :]
-    sequence = block * a_block + slot // count
-    _, elevation, azimuth_offset, up_mm, fired_us = table[slot % count].transpose(2, 0, 1)
-    start_us = np.arange(packets)[:, None, None] * cycle_us * a_block * (6 if dual else 12)
+    copies, quarters, a_block = (2 if dual else 1), max(1, count // 32), max(1, 32 // count)
+    block, slot = np.arange(12)[:, None] // copies, np.arange(32)[None, :]
+    sequence = block // quarters * a_block + slot // count
+    laser = (block % quarters * 32 + slot) % count
+    _, elevation, azimuth_offset, up_mm, fired_us = table[laser].transpose(2, 0, 1)
+    sequences = 12 // (copies * quarters) * a_block
+    start_us = np.arange(packets)[:, None, None] * cycle_us * sequences
     time_us = start_us + sequence * cycle_us + fired_us
     azimuth = np.radians((ROTOR.centideg(time_us) / 100) + azimuth_offset)
     elevation = np.broadcast_to(np.radians(elevation), time_us.shape)
@@ -46,7 +51,8 @@ def of_fixed_optics(profile, packets, dual):
     exit_point[..., 2] = up_mm / 1000
     in_sequence_us = np.broadcast_to(fired_us, time_us.shape)
     in_block_us = in_sequence_us + slot // count * cycle_us
-    return Shots(time_us, in_block_us, in_sequence_us, exit_point, direction)
+    return Shots(time_us, in_block_us, in_sequence_us, exit_point, direction,
+                 np.broadcast_to(laser, time_us.shape))
 
 
 def of_hdl64e(profile, blocks, dual, calibration):
@@ -61,4 +67,5 @@ def of_hdl64e(profile, blocks, dual, calibration):
     laser = (bank[:, :, None] + np.arange(32)).ravel()
     exit_point, direction = calibration.ray(laser, np.radians(ROTOR.centideg(time_us) / 100).ravel())
     shape = (*time_us.shape, 3)
-    return Shots(time_us, in_block_us, in_block_us, exit_point.reshape(shape), direction.reshape(shape))
+    return Shots(time_us, in_block_us, in_block_us, exit_point.reshape(shape), direction.reshape(shape),
+                 laser.reshape(time_us.shape))

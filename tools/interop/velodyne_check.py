@@ -24,7 +24,7 @@ from hdl64e import FAR_POINT_M, LOWER, STEP_M, UPPER
 from room import PROFILES, ROTATION_RATE_RPM
 from traffic import START_UTC, Traffic
 
-SETTINGS = """\
+SETTINGS = room.NO_ERRORS + """\
 start_azimuth_deg = 0.0
 timestamp_marks = "first-firing"
 lag_ms = 0.0

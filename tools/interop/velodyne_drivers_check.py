@@ -7,6 +7,9 @@ back, and the drivers keep the order of the packets, so of each point laser, fir
 known beforehand, from the profile's tables and the robot's path. What a driver leaves out by design
 is known too (`DRIVERS`) and taken into account; nothing else may be off.
 
+Further cases have sensors as they are delivered, with nine rays a pulse and the profile's own errors, among rods
+and in a meadow with a fence (`split_beams.py`): both returns of a pulse must come where two echoes are.
+
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura or a driver did not run.
 """
 
@@ -24,11 +27,14 @@ import yaml
 import hdl64e
 import room
 import shots
+import split_beams
+from echoes import Optics
 from receiving import DropCounter, Judged, Losses, free_ports
+from split_beams import MEADOW_WALL, RODS, Comparison, Place, Read
 from traffic import Traffic
 
-SETTINGS = """\
-start_azimuth_deg = 0.0
+START = "start_azimuth_deg = 0.0\n"
+SETTINGS = room.NO_ERRORS + START + """\
 beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, sees = { reflectance = 0.0 } }
 """
 
@@ -42,10 +48,17 @@ class Case:
     return_mode: str = "strongest"
     # The port it sends from; PCL's filter asks for 443 unless told otherwise.
     source_port: int = 2368
+    # Where the sensor is as it is delivered and beams are split; None for the room.
+    place: Place | None = None
 
     @property
     def name(self):
-        return f"{self.driver} {self.profile} {self.return_mode}"
+        words = [self.driver, self.profile, self.return_mode]
+        return " ".join(words + [self.place.scene] if self.place else words)
+
+    @property
+    def is_dual(self):
+        return self.return_mode == "dual"
 
     @property
     def is_hdl64e(self):
@@ -63,6 +76,13 @@ CASES = [
     Case("mrpt-VLP16", "velodyne-vlp16-3.0", "dual"),
     Case("mrpt-HDL32", "velodyne-hdl32e-2.2"),
     Case("mrpt-HDL64", "velodyne-hdl64e-s2"),
+    Case("pcl-hdl", "velodyne-hdl32e-2.2", "dual", place=RODS),
+    Case("pcl-hdl", "velodyne-hdl64e-s2", source_port=443, place=MEADOW_WALL),
+    Case("pcl-vlp", "velodyne-vlp16-3.0", "dual", place=RODS),
+    Case("pcl-vlp", "velodyne-vlp16-3.0", "dual", place=MEADOW_WALL),
+    Case("mrpt-VLP16", "velodyne-vlp16-3.0", "dual", place=RODS),
+    Case("mrpt-VLP16", "velodyne-vlp16-3.0", "dual", place=MEADOW_WALL),
+    Case("mrpt-HDL64", "velodyne-hdl64e-s2", place=RODS),
 ]
 
 
@@ -98,6 +118,8 @@ class Rules:
     slots: int = 32
     # Whether it knows dual return, and so takes two equal returns for one.
     knows_dual: bool = True
+    # Whether the two returns of a shot follow one another, or the shots of the one block those of the other.
+    pairs_shots: bool = False
     # Hundredths of a degree that its azimuth may be off: the block's half, and its own rounding.
     azimuth_centideg: float = 0.5
     # What it leaves out of an HDL-64E's table; the unit that it reads has none of that.
@@ -109,7 +131,7 @@ class Rules:
 DRIVERS = {
     "pcl-hdl": Rules("block", knows_dual=False, right_forward_up=True),
     # Half of the packet's first step for the second sequence, cut to whole hundredths.
-    "pcl-vlp": Rules("sequence", azimuth_centideg=2.0, right_forward_up=True),
+    "pcl-vlp": Rules("sequence", azimuth_centideg=2.0, right_forward_up=True, pairs_shots=True),
     # The median step of the packet, rounded twice, and a table of sines with 35999 steps to a turn.
     "mrpt-VLP16": Rules(None, slots=16, azimuth_centideg=2.5),
     "mrpt-HDL32": Rules(None, slots=16, azimuth_centideg=2.5),
@@ -166,32 +188,41 @@ def judge_driver(live, _sent, losses):
 def check(case, arguments, folder):
     """How much fails in a case."""
     folder.mkdir()
-    dual = case.return_mode == "dual"
     rules = DRIVERS[case.driver]
-    settings, corrections, table = SETTINGS, None, None
+    settings, corrections, table = START if case.place else SETTINGS, None, None
     if case.is_hdl64e:
         corrections, rig_table, table = calibrations(arguments.menura, case.profile, rules, folder)
         settings += f'calibration = "{rig_table}"\n'
     else:
         settings += "azimuth_jitter_centideg = 0.0\n"
     driver = Driver(case, arguments.programs, folder, corrections)
+    where = {"world": case.place.world, "circle": case.place.circle} if case.place else {}
+    source = f"127.0.0.1:{case.source_port}"
     traffic = Traffic(arguments.menura, arguments.seconds, folder / "run", lambda port: room.rig(
-        case.profile, case.return_mode, port, settings, f"127.0.0.1:{case.source_port}"), driver, judge_driver)
+        case.profile, case.return_mode, port, settings, source, **where), driver, judge_driver)
     points, said = traffic.live
     blocks = hdl64e.blocks_of(traffic.recorded)
-    fired = (shots.of_hdl64e(case.profile, blocks, dual, table) if case.is_hdl64e
-             else shots.of_fixed_optics(case.profile, len(blocks), dual))
+    fired = (shots.of_hdl64e(case.profile, blocks, case.is_dual, table) if case.is_hdl64e
+             else shots.of_fixed_optics(case.profile, len(blocks), case.is_dual))
     truth = room.Truth(folder / "run" / "out" / "truth.csv")
     order = order_of_points(case, rules, blocks)
     print(f"{case.name}: {len(blocks)} packets, {len(points)} points", end="")
     if len(points) != len(order):
         print(f"\n  FAILED {len(points)} points, not {len(order)}")
         return 1
-    failures, told = compare(case, rules, blocks, fired, truth, order, points)
+    if case.place:
+        wanted = Wanted(case, fired, truth, order, table)
+
+        def run(cloud):
+            return wanted.compare(rules, blocks, cloud)
+    else:
+        def run(cloud):
+            return compare(case, rules, blocks, fired, truth, order, cloud)
+    failures, told = run(points)
     print(f"; {', '.join(told)}")
     for line in failures:
         print(f"  FAILED {line}")
-    missed = self_test(lambda cloud: compare(case, rules, blocks, fired, truth, order, cloud)[0], points)
+    missed = self_test(lambda cloud: run(cloud)[0], points)
     if missed:
         print(f"  FAILED {missed} spoilt clouds went unnoticed")
     return len(failures) + missed
@@ -220,23 +251,31 @@ def calibrations(menura, profile, rules, folder):
 
 
 def order_of_points(case, rules, blocks):
-    """Which shot each point is made of, as indices into flattened (packets, 12, 32): all shots that the
-    driver reads before the last turn of the rotor begins, which ends no sweep yet."""
+    """Which shot each point is made of, as indices into flattened (packets, 12, 32): all shots with a return that
+    the driver reads before the last turn of the rotor begins, which ends no sweep yet."""
     index = np.arange(blocks.size * 32).reshape(*blocks.shape, 32)
+    distance = blocks["shot"]["distance"]
+    is_point = distance > 0
+    if case.is_dual and rules.knows_dual:
+        # Of two equal returns the second one is left out.
+        is_point[:, 1::2] &= distance[:, 1::2] != distance[:, ::2]
     azimuth = blocks["azimuth"].astype(int)
-    one_of_two = case.return_mode == "dual" and rules.knows_dual
-    index = index[:, ::2 if one_of_two else 1, :rules.slots]
     if case.driver.startswith("mrpt"):
         # It looks at the first azimuth of each packet.
         begins = np.flatnonzero(np.diff(azimuth[:, 0]) < 0) + 1
-        return index[:begins[-1]].ravel()
+        index, is_point = index[:begins[-1], :, :rules.slots], is_point[:begins[-1], :, :rules.slots]
+        return index[is_point]
+    azimuth = np.broadcast_to(azimuth[..., None], index.shape)
     if case.driver == "pcl-vlp":
-        first = azimuth[:, ::2 if one_of_two else 1]
+        first = azimuth[:, ::2 if case.is_dual else 1, 0]
         step = np.diff(first[:, :2], axis=1) % 36000 / 2
-        azimuth = np.stack([first, first + step], -1)
-        azimuth = np.where(azimuth > 36000, azimuth - 36000, azimuth).astype(int)
+        later = azimuth + step[..., None] * (np.arange(32) >= 16)
+        azimuth = np.where(later > 36000, later - 36000, later).astype(int)
+    if case.is_dual and rules.pairs_shots:
+        index, is_point, azimuth = (part.reshape(len(blocks), 6, 2, 32).swapaxes(2, 3)
+                                    for part in (index, is_point, azimuth))
     begins = np.flatnonzero(np.diff(azimuth.ravel()) < 0) + 1
-    return index.reshape(azimuth.size, -1)[:begins[-1]].ravel()
+    return index.ravel()[:begins[-1]][is_point.ravel()[:begins[-1]]]
 
 
 def compare(case, rules, blocks, fired, truth, order, points):
@@ -251,18 +290,9 @@ def compare(case, rules, blocks, fired, truth, order, points):
         if bad:
             failures.append(f"{what}: {bad} of {len(error)} beyond the limit")
 
-    place = points[:, [1, 0, 2]] * [1, -1, 1] if rules.right_forward_up else points[:, :3]
-    time_us = fired.time_us.ravel()[order]
-    exit_point = fired.exit_point.reshape(-1, 3)[order]
-    direction = fired.direction.reshape(-1, 3)[order]
+    place, time_us, exit_point, direction = places(case, rules, fired, order, points)
     walls = room.Room(room.SIZE_M)
-    as_given = walls.off_the_walls(room.in_world(truth, time_us * 1e-6, place))
-    if rules.ignores:
-        ignored_us = (fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us).ravel()[order]
-        place = turned(place, np.radians(shots.ROTOR.centideg_a_us * ignored_us / 100))
-    if not case.is_hdl64e:
-        # That lasers leave the sensor at different heights no driver knows without a table.
-        place = place + exit_point
+    as_given = walls.off_the_walls(room.in_world(truth, time_us * 1e-6, as_told(rules, points)))
     position, rotation = truth.pose(time_us * 1e-6)
     aim = room.rotate(rotation, room.mounted(direction))
     start = position + room.rotate(rotation, room.mounted(exit_point) + room.MOUNT_M)
@@ -281,6 +311,82 @@ def compare(case, rules, blocks, fired, truth, order, points):
     within("intensity", points[:, 3] - blocks["shot"]["intensity"].ravel()[order], 0)
     told.append(f"as given {1e3 * as_given.max():.0f} mm off the walls")
     return failures, told
+
+
+def as_told(rules, points):
+    """The driver's points in the sensor's frame."""
+    return points[:, [1, 0, 2]] * [1, -1, 1] if rules.right_forward_up else points[:, :3]
+
+
+def places(case, rules, fired, order, points):
+    """Where the points are, with what the driver leaves out put in again, and their shots' times (us), exit points
+    and directions."""
+    place = as_told(rules, points)
+    exit_point = fired.exit_point.reshape(-1, 3)[order]
+    if rules.ignores:
+        ignored_us = (fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us).ravel()[order]
+        place = turned(place, np.radians(shots.ROTOR.centideg_a_us * ignored_us / 100))
+    if not case.is_hdl64e:
+        # That lasers leave the sensor at different heights no driver knows without a table.
+        place = place + exit_point
+    return place, fired.time_us.ravel()[order], exit_point, fired.direction.reshape(-1, 3)[order]
+
+
+class Wanted:
+    """What a driver must make of split beams."""
+
+    # Pulses that are compared: casting takes its time.
+    PULSES = 4000
+
+    def __init__(self, case, fired, truth, order, table):
+        self.case, self.fired, self.order = case, fired, order
+        # What the driver adds to each distance.
+        self.more_m = table.distance[fired.laser.ravel()[order]] if table else 0.0
+        self.optics = Optics(case.profile)
+        # Both returns of a dual pair are of one pulse: the earlier block's.
+        block, slot = np.divmod(order, 32)
+        self.column = 1 - block % 2 if case.is_dual else np.zeros(len(order), int)
+        self.pulse = (block - block % 2 if case.is_dual else block) * 32 + slot
+        # Those that the driver reads before the last turn.
+        read = np.arange(self.pulse.max() + 1)
+        slots = read % 32 < DRIVERS[case.driver].slots
+        read = read[slots & (read // 32 % (2 if case.is_dual else 1) == 0)]
+        self.pulses = read[::max(1, len(read) // self.PULSES) | 1]
+        flat = [part.reshape(-1, *part.shape[3:])[self.pulses]
+                for part in (fired.time_us, fired.exit_point, fired.direction)]
+        world = split_beams.world_of(case.place, self.optics)
+        self.echoes = split_beams.expected(world, self.optics, truth, *flat)
+
+    def compare(self, rules, blocks, points):
+        """Everything that is wrong with the points, and what is to be told."""
+        place, _, exit_point, direction = places(self.case, rules, self.fired, self.order, points)
+        offset = place - exit_point
+        range_m = np.linalg.norm(offset, axis=1)
+        aside = np.linalg.norm(offset - range_m[:, None] * direction, axis=1)
+        limit = range_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + 3e-5
+        columns = 2 if self.case.is_dual else 1
+        read = Read(*(np.full((len(self.pulses), columns), np.nan) for _ in range(2)))
+        row = np.full(self.pulse.max() + 1, -1)
+        row[self.pulses] = np.arange(len(self.pulses))
+        # The later block's return is the strongest; of two equal ones only the other was told.
+        for column in range(columns)[::-1]:
+            some = np.flatnonzero((self.column == column) & (row[self.pulse] >= 0))
+            for to in range(column + 1):
+                read.range_m[row[self.pulse[some]], to] = range_m[some]
+                read.intensity[row[self.pulse[some]], to] = points[some, 3]
+        if self.case.is_hdl64e:
+            # Its raw intensities mean something with its table only, which these drivers do not use for them.
+            read.intensity = None
+        laser = self.fired.laser.ravel()[self.pulses]
+        step_m = hdl64e.STEP_M
+        done = Comparison(self.optics, self.case.return_mode, laser, step_m).run(self.echoes, read)
+        done.expect("points beside their rays", np.all(aside <= limit), f"{np.count_nonzero(aside > limit)}")
+        same = points[:, 3] == blocks["shot"]["intensity"].ravel()[self.order]
+        done.expect("intensities as sent", np.all(same), f"{np.count_nonzero(~same)} are not")
+        sent_m = blocks["shot"]["distance"].ravel()[self.order] * step_m + self.more_m
+        off = np.abs(range_m - sent_m) >= 5e-4
+        done.expect("distances as sent", not np.any(off), f"{np.count_nonzero(off)} are not")
+        return done.failures, done.told
 
 
 def self_test(compare_points, points):

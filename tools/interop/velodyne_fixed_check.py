@@ -25,7 +25,7 @@ import room
 from room import PROFILES, ROTATION_RATE_RPM
 from traffic import START_UTC, Traffic
 
-SETTINGS = """\
+SETTINGS = room.NO_ERRORS + """\
 azimuth_jitter_centideg = 0.0
 beam = { shape = "ray", min_range_m = 0.1, sees = { reflectance = 0.0 } }
 """
@@ -117,8 +117,8 @@ def decode(case, payloads):
     return np.concatenate(parts)
 
 
-def profile_of(case):
-    with open(PROFILES / f"{case.profile}.toml", "rb") as file:
+def profile_of(name):
+    with open(PROFILES / f"{name}.toml", "rb") as file:
         return tomllib.load(file)
 
 
@@ -131,21 +131,21 @@ def firings_a_packet(case):
 
 
 def lasers_of(case):
-    return len(profile_of(case)["lasers"]["rows"])
+    return len(profile_of(case.profile)["lasers"]["rows"])
 
 
 def off_the_walls(case, points, truth):
     """How far each point lies from the nearest plane of the room, and how far it may, metres."""
     error = room.Room(room.SIZE_M).off_the_walls(room.in_world(truth, points[:, 4], points[:, :3]))
     range_m = np.linalg.norm(points[:, :3], axis=1)
-    unit_m = profile_of(case)["packet"]["distance_unit_mm"] / 1000
+    unit_m = profile_of(case.profile)["packet"]["distance_unit_mm"] / 1000
     moved_m, turned_rad = truth.interpolation_error()
     # Half a count; half a hundredth of a degree in the block's azimuth, and as much again where the
     # decoder reads the rotor's rate from such azimuths; a microsecond of the stamp at 4 m/s.
     limit = unit_m / 2 + range_m * (np.radians(0.01) + turned_rad) + moved_m + 1e-4
     if lasers_of(case) == 128:
         # The decoder counts one maintenance slot more than the manual in the second half.
-        slot_s = profile_of(case)["lasers"]["sequence_us"] * 1e-6 / 20
+        slot_s = profile_of(case.profile)["lasers"]["sequence_us"] * 1e-6 / 20
         limit += range_m * np.radians(ROTATION_RATE_RPM * 6 * slot_s)
     return error, limit
 

@@ -1,0 +1,151 @@
+"""Scanners with one plane whose beams are split: a robot that drives a circle within the built-in scenes `rods` or
+`meadow-wall`, and what its scanner, as it is delivered, must see there.
+
+A driver does not say when a scan was taken. The robot's way is known, so the time is found from the scan itself, by
+its ranges to the walls: to a revolution of the mirror where scans are taken from a clock's start on, else to a common
+phase. That uses one number for all scans; everything else of some thousand ranges is compared.
+"""
+
+import math
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import flat_scanner
+import room
+import split_beams
+from echoes import Optics
+from split_beams import Comparison, Read
+
+# Below the top of the fence, and between two of its level wires.
+MOUNT_M = (0.4, 0.1, 1.2)
+SPEED_M_S = 0.25
+# How long runs may take until the last scan.
+LONGEST_S = 60.0
+# Ranges that are this near to a wall are taken for the wall's when the time is looked for.
+NEAR_M = 0.06
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When a scanner's values are taken: `after_s` (n,) after a multiple of `period_s` and a phase."""
+
+    period_s: float
+    after_s: np.ndarray
+    # How many periods lie between one scan and the next, all from a multiple of the period on; None if the phase and
+    # that is to be found.
+    step: int | None = None
+
+
+def where(place):
+    """Where the scanner is in a place, for `flat_scanner`; None in none."""
+    return place and {
+        "world": place.world,
+        "trajectory": f'kind = "circle", {place.circle}, speed_m_s = {SPEED_M_S}',
+        "mount": list(MOUNT_M),
+    }
+
+
+class Bench:
+    """The scanner of a run: where it was when, and what it had before it. `link` is any of its rig's."""
+
+    def __init__(self, menura, place, profile, link, angles_rad, timing):
+        self.place, self.angles_rad, self.timing = place, angles_rad, timing
+        self.optics = Optics(profile)
+        with tempfile.TemporaryDirectory(prefix="menura-scanner-") as folder:
+            rig = Path(folder) / "rig.toml"
+            rig.write_text(flat_scanner.rig_of(profile, link, "", where(place)))
+            out = Path(folder) / "out"
+            subprocess.run([menura, "record", rig, "--duration", f"{LONGEST_S}s", "--out", out], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+            self.truth = room.Truth(out / "truth.csv")
+        # When scans began that were compared last, and what was wanted of them.
+        self.began, self.wanted = None, None
+        # Walls all around; the scanner looks straight ahead.
+        self.half_m = {"rods": 9.0, "meadow-wall": 12.0}[place.scene]
+
+    def pose(self, time_s):
+        """The scanner's place (n, 3) and its heading (n,)."""
+        position, rotation = self.truth.pose(time_s)
+        heading = 2 * np.arctan2(rotation[:, 2], rotation[:, 3])
+        sin, cos = np.sin(heading), np.cos(heading)
+        x, y, z = MOUNT_M
+        return position + np.stack([x * cos - y * sin, x * sin + y * cos, 0 * cos + z], -1), \
+            heading + math.radians(flat_scanner.MOUNT_YAW_DEG)
+
+    def walls_m(self, time_s):
+        """The ranges to the walls of scans that begin at `time_s` (m,), (m, n)."""
+        when = (time_s[:, None] + self.timing.after_s).ravel()
+        place, heading = self.pose(when)
+        angle = heading + np.tile(self.angles_rad, len(time_s))
+        along = np.stack([np.cos(angle), np.sin(angle)], -1)
+        with np.errstate(divide="ignore"):
+            reach = np.where(along == 0, np.inf, (np.copysign(self.half_m, along) - place[:, :2]) / along)
+        return reach.min(axis=1).reshape(len(time_s), -1)
+
+    def misfit(self, ranges_m, time_s):
+        """How badly a scan fits to have begun at each time: what is near to a wall counts by its square."""
+        error = np.minimum(np.abs(self.walls_m(time_s) - ranges_m), NEAR_M)
+        return np.sum(error**2, axis=1)
+
+    def begins(self, scans_m):
+        """When the scans began, seconds; `scans_m` (scans, n)."""
+        timing, period = self.timing, self.timing.period_s
+        if timing.step is not None:
+            first = np.arange(0.0, LONGEST_S - len(scans_m) * timing.step * period - 1, period * timing.step)
+            total = sum(self.misfit(scan, first + number * timing.step * period)
+                        for number, scan in enumerate(scans_m))
+            return first[np.argmin(total)] + np.arange(len(scans_m)) * timing.step * period
+        coarse = np.arange(0.0, LONGEST_S - 1, 0.02)
+        best = []
+        for scan in scans_m:
+            about = coarse[np.argmin(self.misfit(scan, coarse))]
+            fine = np.arange(max(about - 0.04, 0), about + 0.04, 0.001)
+            best.append(fine[np.argmin(self.misfit(scan, fine))])
+        # All have one phase: the mean of the angles that their own are, then what fits them together best.
+        turn = np.exp(2j * np.pi * np.array(best) / period)
+        phase_s = np.angle(np.mean(turn)) / (2 * np.pi) * period
+        began = phase_s + np.round((np.array(best) - phase_s) / period) * period
+        later = np.arange(-0.003, 0.003, 0.0002)
+        total = sum(self.misfit(scan, begin + later) for scan, begin in zip(scans_m, began))
+        return began + later[np.argmin(total)]
+
+    def wanted_of(self, began):
+        """The echoes of all values of scans that began at these times."""
+        when = (began[:, None] + self.timing.after_s).ravel()
+        place, heading = self.pose(when)
+        angle = heading + np.tile(self.angles_rad, len(began))
+        sin, cos = np.sin(angle), np.cos(angle)
+        flat = 0 * sin
+        along, left = np.stack([cos, sin, flat], -1), np.stack([-sin, cos, flat], -1)
+        up = np.stack([flat, flat, flat + 1], -1)
+        world = split_beams.world_of(self.place, self.optics)
+        return split_beams.received(world, self.optics, place, along, left, up)
+
+    def compare(self, scans, unit_m):
+        """Everything that is wrong with scans, lists of ranges in metres."""
+        odd = [number for number, scan in enumerate(scans, 1) if len(scan) != len(self.angles_rad)]
+        if odd:
+            return [f"scans {odd} do not have {len(self.angles_rad)} values"]
+        scans_m = np.array(scans)
+        began = self.begins(scans_m)
+        if not np.array_equal(began, self.began):
+            self.began, self.wanted = began, self.wanted_of(began)
+        wanted = self.wanted
+        ranges_m = scans_m.ravel()
+        read = Read(np.where((ranges_m > 0) & (ranges_m < self.optics.max_range_m), ranges_m, np.nan)[:, None], None)
+        laser = np.zeros(len(ranges_m), int)
+        done = Comparison(self.optics, "first", laser, unit_m)
+        if self.timing.step is None:
+            # The phase is known to half a millisecond, and the scanner's place to a tenth of a millimetre: in that
+            # one of a beam's five columns of rays passes one of two edges every 20 cm for a few pulses in a thousand.
+            done.share = 0.005
+        done.run(wanted, read)
+        # A value between a rod and the wall is one whose light came from both.
+        split = np.mean(wanted.light_apart_m > 1.0)
+        done.expect("many beams are split", split > 0.05, f"{split:.1%} of them")
+        self.told = [f"{split:.1%} of beams split", *done.told]
+        return done.failures
