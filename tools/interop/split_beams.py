@@ -150,7 +150,8 @@ class Comparison:
         sure = wanted.is_sure
         count = wanted.echoes.count
         there = np.isfinite(read.range_m)
-        self.expect("nearly all pulses are sure", np.mean(sure) > 0.9, f"{np.mean(sure):.1%}")
+        # A single ray of a wide beam on a rod or a wire is near a scanner's threshold.
+        self.expect("most pulses are sure", np.mean(sure) > 0.6, f"{np.mean(sure):.1%}")
         odd = np.zeros(len(sure), bool)
         errors = []
         for column, which in enumerate(self.which):
