@@ -54,3 +54,55 @@ impl Candidates {
         PulseReturns { first, second }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Range and signal of what is selected of echoes from near to far with these signals.
+    fn selected(selection: EchoSelection, signals: &[u8]) -> [Option<(f32, f32)>; 2] {
+        let mut candidates = Candidates::default();
+        for (place, signal) in signals.iter().enumerate() {
+            let (range_m, signal) = (10.0 * (place + 1) as f32, f32::from(*signal));
+            candidates.take(Return { range_m, intensity: 0.5, signal });
+        }
+        let returns = candidates.select(selection);
+        [returns.first, returns.second].map(|echo| echo.map(|echo| (echo.range_m, echo.signal)))
+    }
+
+    /// Every order of up to three echoes of three strengths, equal ones included, against the rule in words:
+    /// the last, and the strongest of all unless that is the last, then of the others.
+    #[test]
+    fn the_other_echo_is_the_strongest_that_is_not_the_last() {
+        let mut compared = 0;
+        for count in 0..=3u32 {
+            for code in 0..3usize.pow(count) {
+                let signals: Vec<u8> =
+                    (0..count).map(|place| 1 + (code / 3usize.pow(place) % 3) as u8).collect();
+                let echo = |place: usize| (10.0 * (place + 1) as f32, f32::from(signals[place]));
+                let nearest_of = |places: usize| {
+                    let most = signals[..places].iter().max()?;
+                    signals.iter().position(|signal| signal == most)
+                };
+                let last = signals.len().checked_sub(1);
+                let strongest = nearest_of(signals.len());
+                let other = if strongest == last {
+                    last.and_then(nearest_of).or(strongest)
+                } else {
+                    strongest
+                };
+                let found = selected(EchoSelection::OtherAndLast, &signals);
+                assert_eq!(found, [other.map(echo), last.map(echo)], "{signals:?}");
+                let both = selected(EchoSelection::StrongestAndLast, &signals);
+                assert_eq!(both, [strongest.map(echo), last.map(echo)], "{signals:?}");
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, 1 + 3 + 9 + 27);
+        // In numbers: of three the middle one is the other when the last is the strongest.
+        let found = selected(EchoSelection::OtherAndLast, &[1, 2, 3]);
+        assert_eq!(found, [Some((20.0, 2.0)), Some((30.0, 3.0))]);
+        let found = selected(EchoSelection::OtherAndLast, &[2, 2, 2]);
+        assert_eq!(found, [Some((10.0, 2.0)), Some((30.0, 2.0))]);
+    }
+}

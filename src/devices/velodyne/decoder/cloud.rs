@@ -85,9 +85,9 @@ impl Cloud {
             let (up, flat) = laser.elevation;
             let height_m = laser.vertical_offset_m;
             let (sin, cos) = libm::sincos(azimuth_deg.to_radians() + laser.azimuth_offset_rad);
-            let flat_m = range_m * flat - height_m * up;
-            let position_m =
-                DVec3::new(flat_m * cos, -flat_m * sin, range_m * up + height_m * flat);
+            // The manuals add the offset to the height after projection.
+            let flat_m = range_m * flat;
+            let position_m = DVec3::new(flat_m * cos, -flat_m * sin, range_m * up + height_m);
             points.push(CloudPoint { position_m, intensity: point.intensity.into() });
         }
     }
