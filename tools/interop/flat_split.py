@@ -43,7 +43,7 @@ class Timing:
 def where(place):
     """Where the scanner is in a place, for `flat_scanner`; None in none."""
     return place and {
-        "world": place.world,
+        "world": place.world(None),
         "trajectory": f'kind = "circle", {place.circle}, speed_m_s = {SPEED_M_S}',
         "mount": list(MOUNT_M),
     }

@@ -11,23 +11,24 @@ import numpy as np
 
 @dataclass
 class Triangles:
-    """Corners (t, 3, 3), and the diffuse reflectance of each (t,)."""
+    """Corners (t, 3, 3), the diffuse reflectance of each (t,), and of retro-reflectors the gain over white (t,)."""
 
     corners: np.ndarray
     reflectance: np.ndarray
+    gain: np.ndarray
 
     @staticmethod
     def joined(parts):
         return Triangles(*(np.concatenate([vars(part)[name] for part in parts])
-                           for name in ("corners", "reflectance")))
+                           for name in ("corners", "reflectance", "gain")))
 
     def some(self, which):
-        return Triangles(self.corners[which], self.reflectance[which])
+        return Triangles(self.corners[which], self.reflectance[which], self.gain[which])
 
 
 class Hits:
     """The nearest triangle of each ray: `range_m`, infinite without, and `facing`: reflectance times cosine of
-    incidence. Both (n, k)."""
+    incidence, and what is retro-reflected. Both (n, k)."""
 
     def __init__(self, shape):
         self.range_m, self.facing = np.full(shape, np.inf), np.zeros(shape)
@@ -67,6 +68,10 @@ def test(triangles, origin, directions):
         inside = (u >= 0) & (v >= 0) & (u + v <= 1) & (range_m > 0)
         cosine = np.abs(slope) / np.linalg.norm(normal, axis=1)[:, None]
         facing = cosine * triangles.reflectance[:, None]
+    if triangles.gain.any():
+        # Sheeting works in full to 30 degrees of incidence and ends at 60.
+        incidence_deg = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+        facing = facing + triangles.gain[:, None] * np.clip((60 - incidence_deg) / 30, 0, 1)
     return np.where(inside, range_m, np.inf), np.where(inside, facing, 0.0)
 
 

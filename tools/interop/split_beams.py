@@ -26,14 +26,18 @@ class Place:
     parameters: str
     circle: str
 
-    @property
-    def world(self):
-        """`[world]` of a rig."""
+    def world(self, folder):
+        """`[world]` of a rig in `folder`."""
+        if self.scene == "signs":
+            (folder / "signs.obj").write_text(thin_scenes.signs_obj())
+            return 'scene = "signs.obj"'
         return f'scene = "{self.scene}"\nparameters = {{ {self.parameters} }}'
 
 
 RODS = Place("rods", "rods = 60", "center_m = [0.2, -0.3, 0.0], radius_m = 1.5")
 MEADOW_WALL = Place("meadow-wall", f"seed = {SEED}", "center_m = [-0.2, 0.3, 0.0], radius_m = 1.5")
+# Plates of retro-reflecting sheeting, 5 and 50 m away, and dull ones.
+SIGNS = Place("signs", "", "center_m = [0.0, 0.0, 0.0], radius_m = 1.0")
 
 _worlds = {}
 
@@ -43,8 +47,9 @@ def world_of(place, optics):
     margin_m = np.ceil(optics.margin_m(THINGS_M) / 0.03) * 0.03
     key = place.scene, margin_m
     if key not in _worlds:
-        _worlds[key] = (thin_scenes.rods(margin_m) if place.scene == "rods"
-                        else thin_scenes.meadow_wall(margin_m, SEED))
+        make = {"rods": lambda: thin_scenes.rods(margin_m), "signs": thin_scenes.signs,
+                "meadow-wall": lambda: thin_scenes.meadow_wall(margin_m, SEED)}
+        _worlds[key] = make[place.scene]()
     return _worlds[key]
 
 
@@ -127,9 +132,9 @@ class Comparison:
     FEW = 0.002
     SIGMAS = 5.5
 
-    def __init__(self, optics, return_mode, laser, step_m, full_scale=100.0):
+    def __init__(self, optics, return_mode, laser, step_m, full_scale=100.0, retro_full_gain=None):
         self.optics, self.which, self.laser = optics, WHICH[return_mode], laser
-        self.step_m, self.full_scale = step_m, full_scale
+        self.step_m, self.full_scale, self.retro_full_gain = step_m, full_scale, retro_full_gain
         # The most that a driver adds to bytes, which are not less than 0 before.
         self.added = 0.0
         # Of pulses that may be wrong for other reasons than the sensor.
@@ -199,19 +204,29 @@ class Comparison:
         self.expect("ranges spread as the profile says", abs(std - 1) <= limit, f"{std:.3f} of 1 +- {limit:.3f}")
         self.told.append(f"ranges spread by {std:.3f} of the profile's")
 
+    def byte(self, reflectance):
+        """What stands for a reflectance: white is `full_scale`; a Velodyne's scale is logarithmic above that, up to 255
+        at `retro_full_gain`."""
+        value = self.full_scale * reflectance
+        if self.retro_full_gain:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                above = np.log(reflectance) / np.log(self.retro_full_gain)
+            value = np.where(reflectance > 1, self.full_scale + (255 - self.full_scale) * above, value)
+        return np.minimum(value, 255)
+
     def intensities(self, errors, sure, read):
         dull = np.zeros(len(sure), bool)
         noise = self.optics.noise["intensity_std"] * self.full_scale
         limit = self.SIGMAS * noise + 1
         for column, (both, _, _, reflectance) in enumerate(errors):
-            wanted = self.full_scale * reflectance
+            wanted = self.byte(reflectance)
             error = read.intensity[:, column] - wanted
             # What is near nothing is cut off there.
             cut_off = (wanted < limit + self.added) & (error > 0) & (error <= limit + self.added)
             dull |= both & ~(np.abs(error) <= limit) & ~cut_off
         self.few("the intensity of the echo", dull, sure)
         both, _, _, reflectance = errors[-1]
-        wanted = self.full_scale * reflectance
+        wanted = self.byte(reflectance)
         bright = both & sure & ~dull & (wanted > limit + self.added)
         error = read.intensity[bright, -1] - wanted[bright]
         for what, of in ("reflectance", reflectance[bright]), ("range", read.range_m[bright, -1]):
@@ -220,6 +235,12 @@ class Comparison:
             slack = 0.15 + 5 * noise / np.sqrt(max(len(error) / 6, 1))
             self.expect(f"intensity over {what}", np.max(np.abs(means)) <= slack,
                         f"means are off by {np.round(means, 2).tolist()}, allowed {slack:.2f}")
+        if self.retro_full_gain and np.any(reflectance[bright] > 1):
+            retro = bright & (reflectance > 1)
+            far = np.ptp(read.range_m[retro, -1]) > 40
+            self.expect("retro-reflectors near and far", far)
+            self.told.append(f"{np.count_nonzero(retro)} retro-reflected, bytes "
+                             f"{np.min(read.intensity[retro, -1]):.0f} to {np.max(read.intensity[retro, -1]):.0f}")
 
     def pairs(self, wanted, read, there, sure):
         """The share of pulses with two returns, and what each of the two is."""

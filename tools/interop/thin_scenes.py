@@ -72,9 +72,44 @@ def meadow_wall(margin_m, seed, **changed):
     return World(Triangles.joined(large), grids)
 
 
-def of(corners, reflectance):
+# Plates that stand upright across x or y: material, axis, place, middle and half of their width, height.
+SIGNS = [
+    ("retro_sheeting_type_iii", 0, 5.0, 0.0, 1.0, 4.0),
+    ("retro_sheeting_type_i", 0, 5.0, -4.0, 1.0, 4.0),
+    ("retro_sheeting_type_iii", 0, -50.0, 0.0, 10.0, 8.0),
+    ("concrete", 1, 10.0, 0.0, 20.0, 8.0),
+    ("snow", 1, -10.0, 0.0, 20.0, 8.0),
+]
+# Reflectance, and gain over white: pi times the least coefficients of ASTM D4956 at 0.2 degrees, -4 degrees.
+SHEETING = {"retro_sheeting_type_i": (0.3, 220.0), "retro_sheeting_type_iii": (0.3, 785.0),
+            "concrete": (CONCRETE, 0.0), "snow": (0.85, 0.0)}
+
+
+def signs():
+    """Plates of retro-reflecting sheeting and of dull things."""
+    large = []
+    for material, axis, at, middle, half, height in SIGNS:
+        large.append(quad(sign_corners(axis, at, middle, half, height), *SHEETING[material]))
+    return World(Triangles.joined(large), [])
+
+
+def sign_corners(axis, at, middle, half, height):
+    across = [(middle - half, 0), (middle + half, 0), (middle + half, height), (middle - half, height)]
+    return [(at, y, z) if axis == 0 else (y, at, z) for y, z in across]
+
+
+def signs_obj():
+    """The same as a Wavefront OBJ whose materials are known by their names."""
+    lines = []
+    for number, (material, *where) in enumerate(SIGNS):
+        lines += [f"v {x} {y} {z}" for x, y, z in sign_corners(*where)]
+        lines += [f"usemtl {material}", "f " + " ".join(str(4 * number + corner) for corner in (1, 2, 3, 4))]
+    return "\n".join(lines) + "\n"
+
+
+def of(corners, reflectance, gain=0.0):
     # The product keeps reflectances in single precision.
-    return Triangles(corners, np.full(len(corners), float(np.float32(reflectance))))
+    return Triangles(corners, *(np.full(len(corners), float(np.float32(value))) for value in (reflectance, gain)))
 
 
 def on_side(side, out_m, across_m):
@@ -91,9 +126,9 @@ def wall(side, out_m, width_m, height_m, reflectance):
                 reflectance)
 
 
-def quad(corners, reflectance):
+def quad(corners, reflectance, gain=0.0):
     a, b, c, d = np.float32(corners).astype(float)
-    return of(np.array([[a, b, c], [a, c, d]]), reflectance)
+    return of(np.array([[a, b, c], [a, c, d]]), reflectance, gain)
 
 
 def prism(sides, diameter_m, length_m):

@@ -196,10 +196,9 @@ def check(case, arguments, folder):
     else:
         settings += "azimuth_jitter_centideg = 0.0\n"
     driver = Driver(case, arguments.programs, folder, corrections)
-    where = {"world": case.place.world, "circle": case.place.circle} if case.place else {}
-    source = f"127.0.0.1:{case.source_port}"
+    where = {"world": case.place.world(folder), "circle": case.place.circle} if case.place else {}
     traffic = Traffic(arguments.menura, arguments.seconds, folder / "run", lambda port: room.rig(
-        case.profile, case.return_mode, port, settings, source, **where), driver, judge_driver)
+        case.profile, case.return_mode, port, settings, f"127.0.0.1:{case.source_port}", **where), driver, judge_driver)
     points, said = traffic.live
     blocks = hdl64e.blocks_of(traffic.recorded)
     fired = (shots.of_hdl64e(case.profile, blocks, case.is_dual, table) if case.is_hdl64e
@@ -379,6 +378,7 @@ class Wanted:
             read.intensity = None
         laser = self.fired.laser.ravel()[self.pulses]
         step_m = hdl64e.STEP_M
+        # No retro-reflectors are here.
         done = Comparison(self.optics, self.case.return_mode, laser, step_m).run(self.echoes, read)
         done.expect("points beside their rays", np.all(aside <= limit), f"{np.count_nonzero(aside > limit)}")
         same = points[:, 3] == blocks["shot"]["intensity"].ravel()[self.order]

@@ -23,7 +23,7 @@ import hdl64e
 import room
 import shots
 from echoes import Optics
-from split_beams import MEADOW_WALL, RODS, Comparison, Read, expected, self_test, world_of
+from split_beams import MEADOW_WALL, RODS, SIGNS, Comparison, Read, expected, self_test, world_of
 from traffic import START_UTC, Traffic
 from velodyne_fixed_check import MODELS, profile_of
 
@@ -78,6 +78,7 @@ def cases():
             yield from (Case(profile, mode, MEADOW_WALL) for mode in modes)
     yield Case("velodyne-vls128-5.2", "dual", MEADOW_WALL)
     yield Case("velodyne-hdl64e-s3", "dual", MEADOW_WALL)
+    yield Case("velodyne-vlp16-3.0", "strongest", SIGNS)
 
 
 def main():
@@ -104,7 +105,7 @@ def check(case, arguments, folder):
     """How much fails in a case."""
     settings = HDL64E_SETTINGS if case.is_hdl64e else FIXED_SETTINGS
     traffic = Traffic(arguments.menura, SECONDS, folder, lambda port: room.rig(
-        case.profile, case.return_mode, port, settings, world=case.place.world, circle=case.place.circle))
+        case.profile, case.return_mode, port, settings, world=case.place.world(folder), circle=case.place.circle))
     failures = []
     if traffic.live != traffic.recorded:
         failures.append(f"the live bytes are not the recorded ones: {len(traffic.live)} packets live, "
@@ -130,10 +131,12 @@ def check(case, arguments, folder):
 
     mode = "dual-hdl64e" if case.is_hdl64e and case.dual else case.return_mode
     # The decoder adds what the table says to an HDL-64E's intensities.
-    full_scale = 255.0 if case.is_hdl64e else profile["packet"]["diffuse_full_scale"]
+    full_scale, retro_full_gain = 255.0, None
+    if not case.is_hdl64e:
+        full_scale, retro_full_gain = profile["packet"]["diffuse_full_scale"], profile["packet"]["retro_full_gain"]
 
     def compare(read):
-        done = Comparison(optics, mode, laser, step_m, full_scale)
+        done = Comparison(optics, mode, laser, step_m, full_scale, retro_full_gain)
         done.added = MOST_ADDED if case.is_hdl64e else 0.0
         return done.run(wanted, read)
 
