@@ -111,7 +111,9 @@ fn a_run_reports_what_it_did() {
     assert_eq!(report["scene"], "room");
     let device = &report["devices"][0];
     assert_eq!(device["packets"], 1041);
-    assert_eq!(device["points"], 1041 * 384);
+    // Of the room's floor and ceiling too little comes back where beams only graze them.
+    let points = device["points"].as_u64().unwrap();
+    assert!((1041 * 384 * 9 / 10..1041 * 384).contains(&points), "{points}");
     assert_eq!(device["nominal_rate_hz"], 2600.0);
     assert_eq!(device["send_errors"], 0);
     assert!(device["lateness_us"]["max"].as_f64().unwrap() > 0.0);

@@ -397,8 +397,8 @@ fn pulses_are_lost_near_the_threshold_as_the_model_says() {
         found.iter().map(|(shots, seen)| format!("{:.3} of {shots}", seen / shots)).collect();
     assert!(found.iter().all(|(shots, _)| *shots > 300.0), "{shares:?}");
     assert!(statistic(0) < limit, "{} over {limit}: {shares:?}", statistic(0));
-    for wrong in 1..models.len() {
-        assert!(statistic(wrong) > limit, "{:?}: {} {shares:?}", models[wrong], statistic(wrong));
+    for (wrong, model) in models.iter().enumerate().skip(1) {
+        assert!(statistic(wrong) > limit, "{model:?}: {} {shares:?}", statistic(wrong));
     }
 }
 

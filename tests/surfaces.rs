@@ -97,8 +97,8 @@ fn vlp16(world: &str, trajectory: &str) -> Vec<Shot> {
                 let after_us = 55.296 * sequence as f64 + 2.304 * laser as f64;
                 let azimuth_deg = f64::from(pair[0].azimuth_centideg) / 100.0 + 3.6e-3 * after_us;
                 let elevation_deg = if laser % 2 == 0 { laser as f64 - 15.0 } else { laser as f64 };
-                let (sin_a, cos_a) = azimuth_deg.to_radians().sin_cos();
-                let (sin_e, cos_e) = elevation_deg.to_radians().sin_cos();
+                let (sin_a, cos_a) = libm::sincos(azimuth_deg.to_radians());
+                let (sin_e, cos_e) = libm::sincos(elevation_deg.to_radians());
                 let seen = |block: usize| {
                     let point = pair[block].points[slot];
                     (point.distance > 0)
@@ -226,7 +226,7 @@ fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
         let scans = lms291(&world);
         let seen = scans.iter().flat_map(|scan| {
             (100..=150).map(|place| {
-                let along = (0.5 * (place as f64 - 90.0)).to_radians().cos();
+                let along = libm::cos((0.5 * (place as f64 - 90.0)).to_radians());
                 scan[place].map(|range_m| range_m * along)
             })
         });
@@ -256,7 +256,7 @@ fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     let to_puddle = |shot: &Shot| -> Option<f64> {
         let range_m = -SENSOR_M / shot.direction[2];
         let [x, y] = [shot.direction[0] * range_m, shot.direction[1] * range_m];
-        ((x - 8.0).hypot(y - 1.8) < 1.8 && range_m > 7.5).then_some(range_m)
+        (libm::hypot(x - 8.0, y - 1.8) < 1.8 && range_m > 7.5).then_some(range_m)
     };
     let over = |shots| -> Vec<(f64, &Shot)> {
         let shots: &Vec<Shot> = shots;

@@ -159,11 +159,12 @@ def wrong_profiles(profile):
             change(inner)
             return copy
 
-        # Which systems have signals is free, and these tables may be left out.
+        # Which systems have signals is free, these tables may be left out, and a paper's beam says what differs.
         where = ".".join(path)
         yield f"{where} with an unknown key", changed(lambda inner: inner.update(colour=3))
         for key, value in table.items():
-            is_free = where == "nmea.signals" or key in ("chrono", "imu") or where.startswith("settings.accuracy.errors")
+            is_free = where == "nmea.signals" or key in ("chrono", "imu", "papers") or where.startswith(
+                ("papers.", "settings.accuracy.errors"))
             if not is_free:
                 yield f"{where} without {key}", changed(lambda inner, key=key: inner.pop(key))
             if isinstance(value, (int, float)) and not isinstance(value, bool):

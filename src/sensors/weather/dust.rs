@@ -76,8 +76,6 @@ pub(super) fn mavs_return(
     let passed: f64 = before().map(|c| 1.0 - (1.0 - c.miss) * c.mavs_loss).product();
     let depth = -libm::log(passed);
     let is_dust = depth > MAVS_OPAQUE_DEPTH || chance() < depth / MAVS_OPAQUE_DEPTH;
-    is_dust.then(|| Backscatter {
-        range_m: nearest.enter_m as f32,
-        reflectance: ((1.0 - passed) * nearest.miss) as f32,
-    })
+    let reflectance = ((1.0 - passed) * nearest.miss) as f32;
+    is_dust.then_some(Backscatter { range_m: nearest.enter_m as f32, reflectance })
 }
