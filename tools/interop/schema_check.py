@@ -164,7 +164,7 @@ def wrong_profiles(profile):
         yield f"{where} with an unknown key", changed(lambda inner: inner.update(colour=3))
         for key, value in table.items():
             is_free = where == "nmea.signals" or key in ("chrono", "imu", "papers") or where.startswith(
-                ("papers.", "settings.accuracy.errors"))
+                ("papers", "settings.accuracy.errors"))
             if not is_free:
                 yield f"{where} without {key}", changed(lambda inner, key=key: inner.pop(key))
             if isinstance(value, (int, float)) and not isinstance(value, bool):
