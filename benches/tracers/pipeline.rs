@@ -25,12 +25,18 @@ const PRODUCTS: [(&str, &str); 3] = [
     ("hdl-32e", "velodyne-hdl32e-2.2"),
     ("vlp-16", "velodyne-vlp16-3.0"),
 ];
-/// What the profile has, and a receiver without noise, threshold or pulse shape.
+/// What the profile has, and a plain receiver: groups of hits, no threshold, the same noise for all.
 const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
     ("as the profile has it", &[]),
     (
-        "nearest window, no noise",
-        &[("beam.echoes", "window"), ("beam.sees.reflectance", "0.0"), ("noise.none", "true")],
+        "groups, constant noise",
+        &[
+            ("beam.echoes", "window"),
+            ("beam.sees.reflectance", "0.0"),
+            ("noise.none", "true"),
+            ("noise.range_std_m", "0.01"),
+            ("noise.intensity_std", "0.01"),
+        ],
     ),
 ];
 /// Packets of a device in a turn.

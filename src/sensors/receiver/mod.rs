@@ -188,7 +188,7 @@ impl Receiver {
             Arrival { range_m: light.range_m, signal }
         }));
         let span_m = farthest_m - nearest_m;
-        if self.rule == EchoRule::Waveform && span_m <= 0.5 * self.width_m {
+        if self.rule == EchoRule::Waveform && span_m <= self.width_m {
             let peak = waveform::single_peak(arrivals, nearest_m, span_m, self.width_m);
             peak.into_iter().for_each(seen);
             return;
