@@ -47,11 +47,11 @@ struct Edge {
     x_m: f64,
     place: usize,
     begins: bool,
-    /// Share of the sum that is there, with the sum's `Z`, from here to the next edge.
+    /// `S` of the pulses that overlap from here to the next edge; `re` and `im` are their `Z`.
     sum: f64,
     re: f64,
     im: f64,
-    /// Slope of the sum here, in no particular unit.
+    /// What the slope of the sum here is proportional to.
     slope: f64,
 }
 
