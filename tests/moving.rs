@@ -272,7 +272,7 @@ fn recorded(sets: &[(&str, &str)], folder: &Path) -> Vec<u8> {
     let rig = common::rig(RIG, sets);
     let world = common::world(&rig);
     let stop = AtomicBool::new(false);
-    record(&rig, &world, Duration::from_millis(100), folder, &stop, |_| {}).unwrap();
+    record(&rig, &world, Duration::from_millis(100), None, folder, &stop, |_| {}).unwrap();
     std::fs::read(folder.join("lidar.pcap")).unwrap()
 }
 

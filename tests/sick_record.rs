@@ -41,6 +41,7 @@ fn recorded(folder: &Path, workers: &str) -> [Vec<u8>; 2] {
         &rig,
         &common::world(&rig),
         Duration::from_secs(2),
+        None,
         folder,
         &AtomicBool::new(false),
         |_| {},
@@ -184,7 +185,7 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
     let (rig, world) = common::load(MOVING);
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    record(&rig, &world, Duration::from_secs(1), folder.path(), &stop, |_| {}).unwrap();
+    record(&rig, &world, Duration::from_secs(1), None, folder.path(), &stop, |_| {}).unwrap();
     let period_s = 1.0 / 75.0;
     for device in &rig.devices {
         let bytes = std::fs::read(folder.path().join(format!("{}.bin", device.name))).unwrap();
@@ -247,7 +248,7 @@ settings = {{ rate_baud = 500000, power_on_mode = "continuous", unit = "cm" }}
     let (rig, world) = common::load(&text);
     let folder = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);
-    record(&rig, &world, Duration::from_secs(1), folder.path(), &stop, |_| {}).unwrap();
+    record(&rig, &world, Duration::from_secs(1), None, folder.path(), &stop, |_| {}).unwrap();
     let bytes = std::fs::read(folder.path().join("fast.bin")).unwrap();
     let mut all = Vec::new();
     for reply in replies(&bytes) {

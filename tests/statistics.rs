@@ -463,7 +463,7 @@ fn recorded(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Ve
     let rig = rig(folder.path(), profile, panels, 45, settings);
     let world = common::world(&rig);
     let (duration, stop) = (Duration::from_secs_f64(seconds), AtomicBool::new(false));
-    record(&rig, &world, duration, folder.path(), &stop, |_| {}).unwrap();
+    record(&rig, &world, duration, None, folder.path(), &stop, |_| {}).unwrap();
     points(folder.path(), profile)
 }
 

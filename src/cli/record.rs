@@ -27,9 +27,16 @@ pub struct Cmd {
     /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
     /// truth.csv with the robot's pose; truth-<object>.csv with that of each moving object;
     /// faults.csv with the effects of each [[fault]], if there are any. A recording has no host
-    /// that could give commands.
+    /// that could give commands, but for those of a host log.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+
+    /// Repeat what hosts said in a run: the file of `menura run --host-log`
+    ///
+    /// The same rig with the same seed gives the bytes of that run again. What a device with a TCP
+    /// server answers goes to <device>-peer<connection>.bin.
+    #[arg(long, value_name = "FILE")]
+    host_log: Option<PathBuf>,
 }
 
 impl Cmd {
@@ -37,6 +44,8 @@ impl Cmd {
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
         setup::refuse_feeds(&rig)?;
+        let hosts =
+            self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
         let world = setup::load_world(&rig)?;
         setup::warn_of_hidden_sky(&rig, &world);
         let stop = stop_on_signal()?;
@@ -46,13 +55,14 @@ impl Cmd {
         .expect("a constant template");
         let total_ms = self.duration.as_millis() as u64;
         let bar = ProgressBar::new(total_ms).with_style(style);
-        let recording = record(&rig, &world, self.duration, &self.out, &stop, |at| {
-            bar.set_position(at.0 / 1_000_000);
-            if !bar.is_hidden() {
-                bar.set_message(format!("{:.2} s", at.as_secs_f64()));
-            }
-        })
-        .map_err(|error| CliError::Failed(error.to_string()))?;
+        let recording =
+            record(&rig, &world, self.duration, hosts.as_ref(), &self.out, &stop, |at| {
+                bar.set_position(at.0 / 1_000_000);
+                if !bar.is_hidden() {
+                    bar.set_message(format!("{:.2} s", at.as_secs_f64()));
+                }
+            })
+            .map_err(|error| CliError::Failed(error.to_string()))?;
         bar.finish_and_clear();
         let lines = recording.files.iter().map(|(path, count)| {
             let unit =

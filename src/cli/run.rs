@@ -20,6 +20,7 @@ use crate::engine::WorldSummary;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
 use crate::engine::faults::log::FaultLog;
 use crate::engine::feed_log::FeedLog;
+use crate::engine::host_log::HostLog;
 use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
 use crate::engine::run::RealTimeRun;
@@ -49,6 +50,10 @@ pub struct Cmd {
     /// moving object go to FILE-NAME beside it
     #[arg(long, value_name = "FILE")]
     feed_log: Option<PathBuf>,
+
+    /// Write what hosts say, and when, to this file; `menura record --host-log` repeats it
+    #[arg(long, value_name = "FILE")]
+    host_log: Option<PathBuf>,
 
     #[command(flatten)]
     certify: CertifyArgs,
@@ -96,6 +101,8 @@ impl Cmd {
         let fault_log = self.fault_log.as_ref().map(|path| open_log(path, &rig)).transpose()?;
         let feed_logs =
             self.feed_log.as_ref().map(|path| open_feed_logs(path, &rig)).transpose()?;
+        let host_log =
+            self.host_log.as_ref().map(|path| create_log("host log", path)).transpose()?;
         let mut scene_sha256 = String::new();
         let world = setup::load_world_with(&rig, |scene| {
             if certifier.is_wanted() {
@@ -117,6 +124,11 @@ impl Cmd {
         }
         for (name, log) in feed_logs.into_iter().flatten() {
             run.log_feed(&name, log);
+        }
+        if let Some(file) = host_log {
+            let log = HostLog::new(&rig, run.epoch().start(), Box::new(BufWriter::new(file)))
+                .map_err(|error| CliError::failed("cannot write the host log", &error))?;
+            run.log_hosts(log);
         }
         if certifier.is_wanted() {
             run.keep_timing();
@@ -276,6 +288,14 @@ fn beside(path: &Path, name: &str) -> PathBuf {
         }
         None => file,
     }
+}
+
+/// A file that is written while the run goes on, opened before it so that a wrong path stops it at once.
+fn create_log(what: &str, path: &Path) -> Result<File, CliError> {
+    let shown = path.display();
+    File::create(path).map_err(|error| {
+        CliError::Input(format!("error: cannot write the {what} {shown}: {error}"))
+    })
 }
 
 /// The log of faults, opened before the run so that a wrong path stops it at once.

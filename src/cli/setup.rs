@@ -1,12 +1,15 @@
 //! Loading a rig's world with something to look at while it loads.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{CliError, console};
 use crate::config::rig::{Rig, TrajectoryConfig};
-use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::engine::host_log::{self, Conversation};
 use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;
@@ -53,6 +56,18 @@ pub fn refuse_feeds(rig: &Rig) -> Result<(), CliError> {
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
+}
+
+/// A host log is not longer than this.
+const MAX_HOST_LOG_BYTES: u64 = 1 << 30;
+
+/// Reads what hosts said in a run of `rig`.
+pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
+    let wrong = |problem: &dyn Display| {
+        CliError::Input(format!("error: cannot repeat the host log {}: {problem}", path.display()))
+    };
+    let source = SourceFile::read("host log", path, MAX_HOST_LOG_BYTES).map_err(|e| wrong(&e))?;
+    host_log::read(&source.text, rig).map_err(|fault| wrong(&fault))
 }
 
 /// Loads and builds the world, with a spinner on a terminal.

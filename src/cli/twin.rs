@@ -19,7 +19,7 @@ use crate::config::rig::Rig;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::family::{catalogue, family_of};
-use crate::engine::record::{Framer, render};
+use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 
@@ -107,7 +107,9 @@ fn emulate(
     let mut frames = Framer::new(&rig.devices[0].profile).expect("a device with datagrams");
     let mut frame = Vec::new();
     let mut figures = Figures::new(decoder);
-    render(rig, &world, duration, &AtomicBool::new(false), &mut |_| {}, |_, unix_ns, _, output| {
+    let never = AtomicBool::new(false);
+    let stretch = Stretch { rig, world: &world, duration, hosts: None, stop: &never };
+    render(stretch, &mut |_| {}, |_, unix_ns, _, output| {
         frame.clear();
         let payload = output.bytes().unwrap_or_default();
         let Some(header) = frames.header(output) else { return Ok(()) };

@@ -31,6 +31,7 @@ use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
+use crate::world::actuation::Actuation;
 use std::sync::Arc;
 
 /// Every family that Menura speaks for, in the order in which messages list them.
@@ -53,7 +54,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
 pub const REACTION_NS: u64 = 20_000_000;
 
 /// What leaves a device at an instant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transmit {
     /// When. Bytes on a serial line: when the first start bit begins.
     pub due: SimTime,
@@ -83,7 +84,7 @@ impl Transmit {
 }
 
 /// What a device gives to the outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// One datagram from one of the device's ports.
     Datagram {
@@ -105,6 +106,8 @@ pub enum Output {
     Revoke(PortIndex),
     /// Datagrams that are due then or later go to another host.
     Host(HostAddress),
+    /// The robot's drive, or one of its joints, is told something. Nothing leaves by the device's link.
+    Actuate(Actuation),
 }
 
 impl Output {
@@ -114,7 +117,11 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Line(_) | Self::PulsePerSecond(_) | Self::Revoke(_) | Self::Host(_) => None,
+            Self::Line(_)
+            | Self::PulsePerSecond(_)
+            | Self::Revoke(_)
+            | Self::Host(_)
+            | Self::Actuate(_) => None,
         }
     }
 
@@ -132,7 +139,11 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Line(_) | Self::PulsePerSecond(_) | Self::Revoke(_) | Self::Host(_) => None,
+            Self::Line(_)
+            | Self::PulsePerSecond(_)
+            | Self::Revoke(_)
+            | Self::Host(_)
+            | Self::Actuate(_) => None,
         }
     }
 }

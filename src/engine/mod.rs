@@ -10,6 +10,7 @@
 //! packets to one thread that sends them at their due times; [`record`] writes the same packets to
 //! files with the clock stepped by the work itself.
 
+mod actuators;
 pub mod cables;
 pub mod certificate;
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
@@ -20,6 +21,8 @@ pub mod due_queue;
 pub mod faults;
 pub mod feed_log;
 pub mod host;
+pub mod host_events;
+pub mod host_log;
 pub mod launch;
 mod log_failures;
 pub mod os;

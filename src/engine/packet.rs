@@ -10,7 +10,7 @@
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 use crate::time::SimTime;
-use crate::world::trajectory::feed::ShownPose;
+use crate::world::trajectory::ShownPose;
 
 /// Something to send: whose it is, and what it is the first to show.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Packet {
 /// What bytes show, for those who wait for the first that do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// The latest pose of the robot's feed.
+    /// The latest pose of the robot's feed, or the latest order to its drive.
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in it.
     pub seen: Option<Seen>,

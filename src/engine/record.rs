@@ -2,6 +2,8 @@
 //!
 //! The clock is stepped by the work: each packet is stamped with its due time.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use std::time::Duration;
 use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
+use super::host_log::Conversation;
 use super::packet::Packet;
 use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
@@ -19,6 +22,7 @@ use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
 use crate::config::rig::{DeviceConfig, Rig};
 use crate::devices::{Output, Transmit};
+use crate::links::Peer;
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
 use crate::time::SimTime;
@@ -60,12 +64,14 @@ const AHEAD: Duration = Duration::from_secs(1);
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
 /// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`,
-/// `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. No host is there to send commands. `progress` is
-/// told how far the recording has come.
+/// `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. Hosts say what
+/// they do in `hosts`; what a device with a TCP server answers goes to
+/// `<device>-peer<connection>.bin`. `progress` is told how far the recording has come.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
     duration: Duration,
+    hosts: Option<&Conversation>,
     folder: &Path,
     stop: &AtomicBool,
     mut progress: impl FnMut(SimTime),
@@ -97,15 +103,22 @@ pub fn record(
 
     let past_last = SimTime(end.0 + LONGEST_PACKET_NS);
     let mut reached = SimTime::ZERO;
-    let rendered = render(rig, world, duration, stop, &mut note, |unit, unix_ns, due, output| {
+    let run = Stretch { rig, world, duration, hosts, stop };
+    let rendered = render(run, &mut note, |unit, unix_ns, due, output| {
         if due > reached {
             reached = due;
             progress(due);
             // Along with the packets, so that a recording that is stopped has the truth of what it has.
-            truths.iter_mut().try_for_each(|truth| truth.write_until(due.min(past_last), stop))?;
+            let known = world.trajectory.driven().map_or(past_last, |driven| driven.known_until());
+            let until = due.min(past_last).min(known);
+            truths.iter_mut().try_for_each(|truth| truth.write_until(until, stop))?;
         }
         recorders[unit].write(unix_ns, due, output)
     });
+    if let Some(driven) = world.trajectory.driven() {
+        let row_ns = (1e9 / rig.engine.truth_rate_hz) as u64;
+        driven.advance(SimTime(past_last.0 + row_ns + 1_000_000), world.caster.as_ref());
+    }
     let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
     // Whatever went wrong with one file, the others hold what there is.
@@ -115,7 +128,13 @@ pub fn record(
         let finished = log_outcome.and_then(|()| log.finish(log_end));
         finished.map(|rows| (log_path.clone(), rows)).map_err(RecordError::at(&log_path))
     });
-    let mut finished: Vec<_> = recorders.into_iter().map(Recorder::finish).collect();
+    let mut finished = Vec::new();
+    for recorder in recorders {
+        match recorder.finish() {
+            Ok(files) => finished.extend(files.into_iter().map(Ok)),
+            Err(error) => finished.push(Err(error)),
+        }
+    }
     finished.extend(truths.into_iter().map(Truth::finish));
     finished.extend(log);
     rendered.and(truth_written)?;
@@ -123,25 +142,38 @@ pub fn record(
     Ok(Recording { files, is_cut_short })
 }
 
+/// What is to be rendered.
+#[derive(Clone, Copy)]
+pub struct Stretch<'a> {
+    /// The bench.
+    pub rig: &'a Rig,
+    /// Its world.
+    pub world: &'a LiveWorld,
+    /// From the first instant.
+    pub duration: Duration,
+    /// What hosts say; nothing if left out.
+    pub hosts: Option<&'a Conversation>,
+    /// Set to end it sooner.
+    pub stop: &'a AtomicBool,
+}
+
 /// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
 /// first byte leaves (nanoseconds of POSIX time, and since the first instant) and what, which has bytes. Of
 /// one device, in the order of leaving. Ends at the first error of `sink`. `note` hears what the
 /// rig's faults did.
 pub fn render<E>(
-    rig: &Rig,
-    world: &LiveWorld,
-    duration: Duration,
-    stop: &AtomicBool,
+    Stretch { rig, world, duration, hosts, stop }: Stretch<'_>,
     note: &mut dyn FnMut(Row),
     mut sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    let epoch = clock::epoch_now_or(rig.start_utc);
+    let epoch = clock::epoch_now_or(rig.start_utc.or(hosts.map(|hosts| hosts.start)));
+    let mut said = hosts.map_or(&[][..], |hosts| &hosts.said);
     let end = SimTime(duration.as_nanos() as u64);
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
     let stats = RenderStats::new(rig.devices.len());
     std::thread::scope(|scope| {
         let devices = build_devices(rig, epoch);
-        let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, &stats);
+        let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, end, &stats);
         let mut outcome = Ok(());
         let mut faults = WireFaults::new(rig);
         let mut queues: Vec<_> = rig.devices.iter().map(|_| DueQueue::default()).collect();
@@ -162,12 +194,21 @@ pub fn render<E>(
         };
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
-            let all_at_end = renderer.advance_behind(end, STEP, &mut take);
-            if renderer.is_busy() {
+            // All devices come to the time of what is said, and no further, before it is heard.
+            while let Some((next, others)) = said.split_first() {
+                if renderer.slowest() < next.at.min(end) || next.at >= end {
+                    break;
+                }
+                renderer.hear(next, &mut take);
+                said = others;
+            }
+            let until = said.first().map_or(end, |next| next.at.min(end));
+            let all_at_end = renderer.advance_behind(until, STEP, &mut take) && until == end;
+            if renderer.is_measuring() {
                 // Fails only when every worker has ended, which only a panic there brings about.
                 let Ok(answer) = renderer.answers().recv() else { break };
                 renderer.collect(answer, &mut take);
-            } else if all_at_end {
+            } else if all_at_end && !renderer.is_busy() {
                 break;
             }
         }
@@ -183,9 +224,9 @@ pub fn render<E>(
 }
 
 /// Keeps what is recorded of a device's output: the rate of a line and its pulse per second leave no
-/// bytes, and no host is connected.
+/// bytes.
 fn put(queue: &mut DueQueue<Output>, Transmit { due, output, .. }: Transmit) {
-    if let Output::Datagram { .. } | Output::Bytes(_) = output {
+    if output.bytes().is_some() {
         queue.push(due, output);
     }
 }
@@ -216,7 +257,31 @@ impl Framer {
 /// One device's files.
 enum Recorder {
     Network { path: PathBuf, recorder: PcapRecorder, frames: Framer },
-    Line { path: PathBuf, recorder: SerialRecorder, writes: u64 },
+    Line { path: PathBuf, recorder: SerialRecorder, writes: u64, peers: PeerRecorders },
+}
+
+/// What goes to each of the hosts that are connected to a device's server.
+struct PeerRecorders {
+    folder: PathBuf,
+    device: String,
+    files: BTreeMap<u64, (PathBuf, SerialRecorder, u64)>,
+}
+
+impl PeerRecorders {
+    fn write(&mut self, peer: Peer, due: SimTime, bytes: &[u8]) -> Result<(), RecordError> {
+        let (path, recorder, writes) = match self.files.entry(peer.connection) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let name = format!("{}-peer{}", self.device, peer.connection);
+                let path = self.folder.join(format!("{name}.bin"));
+                let recorder =
+                    SerialRecorder::create(&self.folder, &name).map_err(RecordError::at(&path))?;
+                new.insert((path, recorder, 0))
+            }
+        };
+        *writes += 1;
+        recorder.write(due, bytes).map_err(RecordError::at(path))
+    }
 }
 
 impl Recorder {
@@ -232,7 +297,10 @@ impl Recorder {
                 let path = folder.join(format!("{}.bin", device.name));
                 let recorder =
                     SerialRecorder::create(folder, &device.name).map_err(RecordError::at(&path))?;
-                Ok(Self::Line { path, recorder, writes: 0 })
+                let files = BTreeMap::new();
+                let (folder, device) = (folder.to_owned(), device.name.clone());
+                let peers = PeerRecorders { folder, device, files };
+                Ok(Self::Line { path, recorder, writes: 0, peers })
             }
         }
     }
@@ -244,23 +312,31 @@ impl Recorder {
                 let Some(header) = frames.header(output) else { return Ok(()) };
                 recorder.write_in(&header, unix_ns, bytes).map_err(RecordError::at(path))
             }
-            Self::Line { path, recorder, writes } => {
-                *writes += 1;
-                recorder.write(due, bytes).map_err(RecordError::at(path))
-            }
+            Self::Line { path, recorder, writes, peers } => match output {
+                Output::BytesTo(peer, _) => peers.write(*peer, due, bytes),
+                _ => {
+                    *writes += 1;
+                    recorder.write(due, bytes).map_err(RecordError::at(path))
+                }
+            },
         }
     }
 
-    /// The file, and how many packets or writes it holds.
-    fn finish(self) -> Result<(PathBuf, u64), RecordError> {
+    /// The files, and how many packets or writes each holds.
+    fn finish(self) -> Result<Vec<(PathBuf, u64)>, RecordError> {
         match self {
             Self::Network { path, recorder, .. } => {
                 let packets = recorder.finish().map_err(RecordError::at(&path))?;
-                Ok((path, packets))
+                Ok(vec![(path, packets)])
             }
-            Self::Line { path, recorder, writes } => {
-                recorder.finish().map_err(RecordError::at(&path))?;
-                Ok((path, writes))
+            Self::Line { path, recorder, writes, peers } => {
+                let of_peers = peers.files.into_values();
+                let all = std::iter::once((path, recorder, writes)).chain(of_peers);
+                all.map(|(path, recorder, writes)| {
+                    recorder.finish().map_err(RecordError::at(&path))?;
+                    Ok((path, writes))
+                })
+                .collect()
             }
         }
     }

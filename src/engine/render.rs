@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, unbounded};
 
+use super::actuators::Actuators;
 use super::cables::Cables;
 use super::clock::MonotonicClock;
 use super::due_queue::DueQueue;
@@ -19,6 +20,7 @@ use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
 use crate::sensors::Sensor;
 use crate::time::SimTime;
+use crate::world::actuation::Actuation;
 
 /// Requests of a device that workers have or can choose from, per worker: enough that none waits for
 /// the scheduler, were it not to run for some milliseconds.
@@ -32,11 +34,19 @@ const BACKLOG_PER_WORKER: usize = 4;
 /// The devices of a rig, and the workers that measure for them.
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
-    cables: Cables,
+    wires: Wires<'scope>,
+    /// No host says anything from then on.
+    end: SimTime,
     board: Arc<Board>,
     answers: Receiver<Answer>,
     workers: usize,
     stats: &'scope RenderStats,
+}
+
+/// What a device gives out that does not leave by its link.
+struct Wires<'scope> {
+    cables: Cables,
+    actuators: Actuators<'scope>,
 }
 
 /// A device, and what it waits for.
@@ -58,6 +68,8 @@ struct RunningDevice {
     settled: SimTime,
     /// What a device whose hosts can change it has given out and may yet revoke.
     revocable: Option<DueQueue<(Transmit, Marks)>>,
+    /// Requests that reach beyond what is known of the robot's motion, oldest first.
+    held: VecDeque<Job>,
     /// What the next bytes will show that none before did.
     marks: Marks,
 }
@@ -73,6 +85,12 @@ enum Request {
     },
     Answered(Box<Measured>),
     GivenUp,
+}
+
+impl Request {
+    fn is_under_way(&self) -> bool {
+        matches!(self, Self::UnderWay { .. })
+    }
 }
 
 /// What a [`Renderer`] hands on.
@@ -103,6 +121,7 @@ impl RunningDevice {
             now: SimTime::ZERO,
             settled: SimTime::ZERO,
             revocable: None,
+            held: VecDeque::new(),
             marks: Marks::default(),
         }
     }
@@ -128,9 +147,18 @@ impl RunningDevice {
         })
     }
 
-    /// Before this, everything that was to be measured has been.
+    /// Before this, everything that was to be measured has been. What is held waits for a motion that
+    /// the robot's computer may still change: the device's time goes on until the answer is needed.
     fn awaited(&self) -> SimTime {
-        self.oldest_under_way().map_or(self.asked_until, |(start, _)| start)
+        let is_held = self.held.front().is_some_and(|job| {
+            let answered = self.requests.iter().take_while(|request| !request.is_under_way());
+            job.request.index == self.oldest + answered.count() as u64
+        });
+        match self.oldest_under_way() {
+            None => self.asked_until,
+            Some((_, needed)) if is_held => needed,
+            Some((start, _)) => start,
+        }
     }
 
     /// Whether so many requests wait behind one whose worker is held up that no more are given out.
@@ -141,9 +169,20 @@ impl RunningDevice {
     }
 
     /// Hands on what the device sends, but for what it may yet revoke.
-    fn hand_on(&mut self, id: DeviceId, cables: &mut Cables, out: &mut dyn FnMut(Rendered)) {
+    /// `heard` is when its host said what it answers, if it does.
+    fn hand_on(
+        &mut self,
+        id: DeviceId,
+        heard: Option<SimTime>,
+        wires: &mut Wires<'_>,
+        out: &mut dyn FnMut(Rendered),
+    ) {
         while let Some(transmit) = self.device.poll_transmit() {
-            cables.carry(id, &transmit);
+            if let Output::Actuate(actuation) = transmit.output {
+                wires.actuators.tell(transmit.due, heard.unwrap_or(transmit.due), actuation);
+                continue;
+            }
+            wires.cables.carry(id, &transmit);
             let marks = self.marks_of(&transmit);
             match (&mut self.revocable, &transmit.output) {
                 (None, _) => {
@@ -174,7 +213,8 @@ impl RunningDevice {
 impl<'scope> Renderer<'scope> {
     /// Starts `workers` threads in `scope` that cast rays, and one for what casts none; they end when
     /// the renderer is dropped. `devices` are those of `rig`. With a `clock` it is decided by the rig's
-    /// policy what becomes of that which comes too late.
+    /// policy what becomes of that which comes too late. The hosts of devices say nothing from `end` on.
+    #[expect(clippy::too_many_arguments, reason = "what a run consists of")]
     pub fn start<'env>(
         scope: &'scope std::thread::Scope<'scope, 'env>,
         workers: usize,
@@ -182,6 +222,7 @@ impl<'scope> Renderer<'scope> {
         rig: &Rig,
         devices: Vec<Built>,
         clock: Option<MonotonicClock>,
+        end: SimTime,
         stats: &'scope RenderStats,
     ) -> Self {
         let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
@@ -199,7 +240,9 @@ impl<'scope> Renderer<'scope> {
             ..RunningDevice::new(built, config.body_from_sensor)
         });
         let devices = devices.collect();
-        Self { devices, cables: Cables::of(rig, &lines), board, answers, workers, stats }
+        let actuators = Actuators::new(world, rig.engine.render_ahead_ns);
+        let wires = Wires { cables: Cables::of(rig, &lines), actuators };
+        Self { devices, wires, end, board, answers, workers, stats }
     }
 
     /// Puts up for the workers what is to be measured before `horizon`, as far as there is room for it:
@@ -207,8 +250,15 @@ impl<'scope> Renderer<'scope> {
     pub fn dispatch(&mut self, horizon: SimTime) {
         let most_in_flight = IN_FLIGHT_PER_WORKER * self.workers;
         let most_waiting = MOST_WAITING_PER_WORKER * self.workers;
+        let known = self.move_robot();
+        let horizon = horizon.min(known);
         for (index, device) in self.devices.iter_mut().enumerate() {
-            while device.in_flight < most_in_flight && !device.is_held_up(most_waiting) {
+            while let Some(job) = device.held.pop_front_if(|job| job.request.end() <= known) {
+                post(&self.board, self.stats, device, job);
+            }
+            while device.in_flight + device.held.len() < most_in_flight
+                && !device.is_held_up(most_waiting)
+            {
                 let Some(request) = device.device.poll_request(horizon) else {
                     device.asked_until = horizon;
                     break;
@@ -220,20 +270,38 @@ impl<'scope> Renderer<'scope> {
                     sensor: device.sensor.clone(),
                     body_from_sensor: device.body_from_sensor,
                 };
-                if self.board.post(job) {
-                    device.in_flight += 1;
-                    device.requests.push_back(Request::UnderWay { start, needed });
+                device.requests.push_back(Request::UnderWay { start, needed });
+                if job.request.end() <= known && device.held.is_empty() {
+                    post(&self.board, self.stats, device, job);
                 } else {
-                    self.stats.count_given_up(DeviceId(index));
-                    device.requests.push_back(Request::GivenUp);
+                    device.held.push_back(job);
                 }
             }
         }
     }
 
+    /// Lets a robot that is driven move as far as its hosts can change nothing any more; up to where its
+    /// motion is known then.
+    fn move_robot(&mut self) -> SimTime {
+        let slowest = self.slowest();
+        let held = self.devices.iter().flat_map(|device| &device.held);
+        let last_held = held.map(|job| job.request.end()).max().filter(|_| slowest >= self.end);
+        self.wires.actuators.advance(slowest, last_held)
+    }
+
+    /// Tells the robot something that a host said, which arrived at `at`, by no device.
+    pub fn actuate(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
+        self.wires.actuators.tell(at, arrived, actuation);
+    }
+
     /// Whether a worker has something to do, or an answer waits to be collected.
-    pub fn is_busy(&self) -> bool {
+    pub fn is_measuring(&self) -> bool {
         self.devices.iter().any(|device| device.in_flight > 0)
+    }
+
+    /// As [`Renderer::is_measuring`], or workers will have something to do once the robot has moved.
+    pub fn is_busy(&self) -> bool {
+        self.is_measuring() || self.devices.iter().any(|device| !device.held.is_empty())
     }
 
     /// Where the workers' answers arrive.
@@ -279,7 +347,7 @@ impl<'scope> Renderer<'scope> {
             let Measured { measurement, marks, begun_ns, .. } = *measured;
             device.marks.merge(marks);
             device.device.handle_measurement(&measurement);
-            device.hand_on(id, &mut self.cables, out);
+            device.hand_on(id, None, &mut self.wires, out);
             let request = &measurement.request;
             if request.subject.casts_rays() {
                 self.board.note_ready(id, begun_ns);
@@ -301,7 +369,7 @@ impl<'scope> Renderer<'scope> {
         let device = &mut self.devices[id.0];
         device.now = device.now.max(at);
         let result = event(device.device.as_mut(), device.now);
-        device.hand_on(id, &mut self.cables, out);
+        device.hand_on(id, Some(at), &mut self.wires, out);
         result
     }
 
@@ -326,7 +394,7 @@ impl<'scope> Renderer<'scope> {
     /// Lets the time of every device come to `now`, answered requests or not.
     pub fn advance(&mut self, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         let mut place = 0;
-        while let Some(id) = self.cables.in_order(place) {
+        while let Some(id) = self.wires.cables.in_order(place) {
             self.advance_to(id, now, out);
             place += 1;
         }
@@ -343,9 +411,9 @@ impl<'scope> Renderer<'scope> {
     ) -> bool {
         let slowest = self.slowest();
         let mut place = 0;
-        while let Some(id) = self.cables.in_order(place) {
+        while let Some(id) = self.wires.cables.in_order(place) {
             let answered = self.devices[id.0].awaited();
-            let source = self.cables.source_of(id);
+            let source = self.wires.cables.source_of(id);
             let heard = source.map_or(end, |source| self.devices[source.0].now);
             self.advance_to(id, (slowest + step).min(answered).min(heard).min(end), out);
             place += 1;
@@ -354,8 +422,8 @@ impl<'scope> Renderer<'scope> {
     }
 
     /// Lets the time of one device come to `now`, with what arrives at it by a cable until then.
-    fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
-        while let Some((at, signal)) = self.cables.next_arrival(id, now) {
+    pub(super) fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
+        while let Some((at, signal)) = self.wires.cables.next_arrival(id, now) {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);
         }
         if now > self.devices[id.0].now {
@@ -367,6 +435,18 @@ impl<'scope> Renderer<'scope> {
 impl Drop for Renderer<'_> {
     fn drop(&mut self) {
         self.board.close();
+    }
+}
+
+/// Puts up for the workers what `device` wants measured; what is hopeless is given up.
+fn post(board: &Board, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
+    let (id, index) = (job.device, job.request.index);
+    if board.post(job) {
+        device.in_flight += 1;
+    } else {
+        stats.count_given_up(id);
+        let place = (index - device.oldest) as usize;
+        device.requests[place] = Request::GivenUp;
     }
 }
 

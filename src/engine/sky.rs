@@ -32,13 +32,14 @@ pub struct HiddenSky {
 
 /// Whether any device of `rig` needs a sky, so that [`hidden`] has something to look at.
 pub fn is_asked_for(rig: &Rig) -> bool {
-    let is_fed = matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_));
-    !is_fed && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
+    let is_moved_from_outside =
+        matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_) | TrajectoryConfig::Drive(_));
+    !is_moved_from_outside && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
 }
 
 /// The receivers of `rig` that have no fix in the first seconds, however long they were on before,
 /// because the scene hides the satellites. The robot's way is looked at once a second. Where a feed
-/// will move the robot nobody knows: then there are none.
+/// or the robot's computer will move the robot nobody knows: then there are none.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
         return Vec::new();

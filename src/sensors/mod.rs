@@ -13,6 +13,7 @@ pub mod lidar;
 mod lidar_faults;
 pub(crate) mod multi_echo;
 pub mod noise;
+pub mod odometry;
 pub mod optics_fault;
 pub mod pattern;
 pub mod receiver;
@@ -29,6 +30,7 @@ use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
 use crate::world::raycast::RayCaster;
 use crate::world::trajectory::Trajectory;
+use crate::world::vehicle::WheelState;
 
 /// The physics of one sensor, shared by all threads.
 pub trait Sensor: Send + Sync {
@@ -306,4 +308,6 @@ pub enum Outcome {
     Sky(Box<gnss::SkyView>),
     /// As [`Outcome::Returns`], for a receiver that distinguishes echoes.
     Echoes(Vec<Echoes>),
+    /// One entry for each sample of a series.
+    Wheels(Vec<WheelState>),
 }

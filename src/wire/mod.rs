@@ -5,6 +5,7 @@
 
 pub mod checksum;
 pub mod cola;
+pub mod drive_order;
 pub mod ethernet;
 pub mod fdilink;
 pub mod feed;

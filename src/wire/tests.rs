@@ -129,6 +129,14 @@ fn formats() -> Vec<Format> {
             fdilink::FdiLink,
             fdilink::Frame::emit,
         ),
+        plain(
+            "drive_order",
+            vec![
+                drive_order::DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 }.encode(),
+                drive_order::DriveOrder::Reset.encode(),
+            ],
+            |bytes| drive_order::DriveOrder::decode(bytes).ok().map(|order| order.encode()),
+        ),
         plain("feed", vec![pose.encode()], |bytes| {
             feed::PoseTwist::decode(bytes).ok().map(|pose| pose.encode())
         }),

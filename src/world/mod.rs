@@ -1,5 +1,6 @@
 //! The simulated world: scenes, the robot's motion, and the ray caster.
 
+pub mod actuation;
 pub mod builtin;
 pub mod ground;
 pub mod loaders;
@@ -10,3 +11,4 @@ pub mod raycast;
 pub mod scene;
 pub mod survey;
 pub mod trajectory;
+pub mod vehicle;

@@ -72,7 +72,7 @@ pub struct Way {
 pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     let about = trajectory.describe();
     let looked_s = match trajectory.end() {
-        End::Fed => return None,
+        End::Fed | End::Driven => return None,
         End::Stands => 0.0,
         End::Endless => ENDLESS_S,
         End::Stops | End::Repeats => about.duration_s.unwrap_or(ENDLESS_S),

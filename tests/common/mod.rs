@@ -77,7 +77,8 @@ pub fn free_port() -> u16 {
 /// The files of a recording by name.
 pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    record(rig, &world(rig), duration, folder.path(), &AtomicBool::new(false), |_| {}).unwrap();
+    record(rig, &world(rig), duration, None, folder.path(), &AtomicBool::new(false), |_| {})
+        .unwrap();
     let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     files
         .map(|path| {

@@ -2,6 +2,8 @@
 
 mod cable_read;
 mod claims;
+pub mod drive;
+mod drive_read;
 mod fault_read;
 pub mod faults;
 mod link_read;
@@ -299,6 +301,8 @@ pub enum TrajectoryConfig {
     },
     /// As another simulator says while the run goes on.
     Feed(FeedConfig),
+    /// As the robot's computer drives.
+    Drive(drive::DriveConfig),
 }
 
 /// `trajectory = { kind = "feed", … }`: see [`crate::wire::feed`].

@@ -84,13 +84,16 @@ fn rig(
     };
     let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
     let robot = root.required("robot").table("[robot]").and_then(robot);
-    let is_fed =
-        matches!(&robot, Some((RobotConfig { trajectory: TrajectoryConfig::Feed(_), .. }, _)));
+    let moved_by = match &robot {
+        Some((RobotConfig { trajectory: TrajectoryConfig::Feed(_), .. }, _)) => Mover::Feed,
+        Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,
+        _ => Mover::Rig,
+    };
     let engine_field = root.optional("engine");
     let engine = if engine_field.is_written() {
-        engine_field.table("[engine]").map(|table| engine(Some(table), is_fed))
+        engine_field.table("[engine]").map(|table| engine(Some(table), moved_by))
     } else {
-        Some(engine(None, is_fed))
+        Some(engine(None, moved_by))
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
     let devices = devices(&root.required("device"), catalogue, claims);
@@ -134,8 +137,14 @@ fn claim_feeds(
     let objects =
         objects.iter().map(|object| (&object.motion.trajectory, &object.trajectory_place));
     for (trajectory, place) in robot.into_iter().chain(objects) {
-        if let TrajectoryConfig::Feed(feed) = trajectory {
-            claims.udp(feed.listen, None, place);
+        match trajectory {
+            TrajectoryConfig::Feed(feed) => claims.udp(feed.listen, None, place),
+            TrajectoryConfig::Drive(drive) => {
+                if let Some(twist) = &drive.twist {
+                    claims.udp(twist.listen, None, place);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -177,19 +186,41 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
+/// Who says where the robot goes.
+#[derive(Clone, Copy)]
+enum Mover {
+    /// The rig, from the start.
+    Rig,
+    /// Another simulator, meanwhile.
+    Feed,
+    /// The robot's computer, meanwhile.
+    Computer,
+}
+
+/// The least that is rendered ahead of what a driven robot does: inertial units measure 10 ms at once.
+const LEAST_AHEAD_DRIVEN_MS: f64 = 15.0;
+
 /// `[engine]`; every key has a default, which for rendering ahead is a short time if the robot is
-/// fed from outside. Also says where the caster is named.
-fn engine(table: Option<TableReader<'_>>, is_fed: bool) -> (EngineConfig, Option<Place>) {
+/// moved from outside. Also says where the caster is named.
+fn engine(table: Option<TableReader<'_>>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
-    if is_fed {
-        all.render_ahead_ns = 5_000_000;
-    }
+    let least_ahead_ms = match moved_by {
+        Mover::Rig => 1.0,
+        Mover::Feed => {
+            all.render_ahead_ns = 5_000_000;
+            1.0
+        }
+        Mover::Computer => {
+            all.render_ahead_ns = 20_000_000;
+            LEAST_AHEAD_DRIVEN_MS
+        }
+    };
     let Some(mut table) = table else { return (all, None) };
     let origin = "the rig format, [engine]";
     let caster = table.optional("caster");
     all.caster = caster.choice_or(&CasterChoice::WORDS, origin, all.caster);
     all.workers = table.optional("workers").integer(&Limit::new(1..=256, "threads", origin));
-    let ahead = Limit::new(1.0..=10_000.0, "ms", origin);
+    let ahead = Limit::new(least_ahead_ms..=10_000.0, "ms", origin);
     let ahead_ms = table.optional("render_ahead_ms");
     let ahead_ms = ahead_ms.number_or(&ahead, all.render_ahead_ns as f64 / 1e6);
     all.render_ahead_ns = (ahead_ms * 1e6).round() as u64;

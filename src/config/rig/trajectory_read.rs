@@ -1,5 +1,6 @@
 //! Reads `[robot]` of a rig, and the trajectories of the robot and of objects.
 
+use super::drive_read::drive;
 use super::parts::{dotted, extension_pattern, has_extension, socket};
 use super::{FeedConfig, RobotConfig, TrajectoryConfig};
 use crate::config::toml::diagnostic::Place;
@@ -61,6 +62,7 @@ enum Kind {
     Waypoints,
     File,
     Feed,
+    Drive,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -71,6 +73,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("waypoints", Kind::Waypoints),
     ("file", Kind::File),
     ("feed", Kind::Feed),
+    ("drive", Kind::Drive),
 ];
 
 /// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
@@ -85,6 +88,10 @@ pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig
         Kind::HalfSine => half_sine(t),
         Kind::Waypoints => waypoints(t),
         Kind::Feed => feed(t),
+        Kind::Drive => {
+            let (position_m, yaw_rad) = (position(t, "position_m"), angle(t, "yaw_deg"));
+            drive(t, position_m, yaw_rad).map(TrajectoryConfig::Drive)
+        }
         Kind::File => {
             let file = file(t);
             table.finish();

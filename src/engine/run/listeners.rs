@@ -10,14 +10,17 @@ use crossbeam_channel::Sender;
 use tokio::sync::oneshot;
 
 use crate::config::rig::DeviceId;
+use crate::config::rig::drive::TwistInput;
 use crate::config::rig::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::feed_log::FeedLog;
+use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
 use crate::engine::log_failures::LogFailures;
-use crate::links::http::{HttpRequest, HttpResponse, HttpServer};
+use crate::links::ByteLink;
+use crate::links::http::HttpServer;
 use crate::links::tcp_server::{ServerEvent, TcpServer};
-use crate::links::{ByteLink, Peer};
 use crate::time::SimTime;
+use crate::wire::drive_order::{DATAGRAM_LEN as ORDER_LEN, DriveOrder};
 use crate::wire::feed::DATAGRAM_LEN;
 use crate::world::trajectory::feed::Feed;
 
@@ -27,28 +30,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes taken at once.
 const PIECE: usize = 1024;
-
-/// Something that a host of a device did.
-pub struct HostEvent {
-    /// The device.
-    pub device: DeviceId,
-    /// When it was noticed.
-    pub at: SimTime,
-    /// What.
-    pub kind: HostEventKind,
-}
-
-/// What hosts do.
-pub enum HostEventKind {
-    /// Bytes on a serial line.
-    Bytes(Vec<u8>),
-    /// Bytes from a host that is connected by TCP.
-    PeerBytes(Peer, Vec<u8>),
-    /// A host has connected by TCP (`true`) or gone.
-    Peer(Peer, bool),
-    /// A request at a web interface, and where the answer goes.
-    Request(HttpRequest, oneshot::Sender<HttpResponse>),
-}
 
 /// Passes on what arrives on `line` until `over` is set; what arrives while the link is `down` is
 /// lost. A full queue makes the host wait.
@@ -69,8 +50,8 @@ pub fn listen_to_line(
                 health.is_ill = false;
                 let at = clock.now();
                 if !is_in(down, at) {
-                    let kind = HostEventKind::Bytes(buffer[..count].to_vec());
-                    tell(HostEvent { device, at, kind }, events, over);
+                    let words = Words::Bytes(buffer[..count].to_vec());
+                    tell(Said { at, to: HostTarget::Device(device), words }, events, over);
                 }
             }
             Err(error) => health.complain(&line.describe(), &error),
@@ -95,8 +76,8 @@ pub fn listen_to_web(
             return None;
         }
         let (reply, answer) = oneshot::channel();
-        let kind = HostEventKind::Request(request, reply);
-        events.try_send(HostEvent { device, at, kind }).ok().map(|()| answer)
+        let said = Said { at, to: HostTarget::Device(device), words: Words::Request(request) };
+        events.try_send(HostEvent { said, reply: Some(reply) }).ok().map(|()| answer)
     };
     if let Err(error) = server.serve(Arc::new(ask), over) {
         tracing::warn!("the web interface at {} has ended: {error}", server.address());
@@ -121,12 +102,12 @@ pub fn listen_to_server(
             continue;
         }
         let mut happened = |event: ServerEvent<'_>| {
-            let kind = match event {
-                ServerEvent::Connected(peer) => HostEventKind::Peer(peer, true),
-                ServerEvent::Disconnected(peer) => HostEventKind::Peer(peer, false),
-                ServerEvent::Bytes(peer, bytes) => HostEventKind::PeerBytes(peer, bytes.to_vec()),
+            let words = match event {
+                ServerEvent::Connected(peer) => Words::Connected(peer, true),
+                ServerEvent::Disconnected(peer) => Words::Connected(peer, false),
+                ServerEvent::Bytes(peer, bytes) => Words::PeerBytes(peer, bytes.to_vec()),
             };
-            tell(HostEvent { device, at: clock.now(), kind }, events, over);
+            tell(Said { at: clock.now(), to: HostTarget::Device(device), words }, events, over);
         };
         match server.receive(&mut buffer, PATIENCE, &mut happened) {
             Ok(()) => health.is_ill = false,
@@ -173,6 +154,53 @@ pub fn listen_to_feed(
     note(&mut log, failures, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
 }
 
+/// Passes on the orders that arrive on `socket` until `over` is set. Who says nothing for the time that
+/// the rig allows is taken to want the robot to stand.
+pub fn listen_to_orders(
+    input: &TwistInput,
+    socket: &UdpSocket,
+    clock: MonotonicClock,
+    events: &Sender<HostEvent>,
+    over: &AtomicBool,
+) {
+    let hold = Duration::from_nanos(input.hold_ns);
+    // One byte more than an order has, so that what is longer is seen to be.
+    let mut buffer = [0; ORDER_LEN + 1];
+    let mut health = Health::default();
+    let name = format!("the orders at {}", input.listen);
+    if let Err(error) = socket.set_read_timeout(Some(PATIENCE.min(hold))) {
+        health.complain(&name, &error);
+    }
+    let pass = |order| {
+        let words = Words::Order(order);
+        tell(Said { at: clock.now(), to: HostTarget::Robot, words }, events, over);
+    };
+    let mut moves_since = None;
+    while !over.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut buffer) {
+            Ok((count, sender)) => {
+                health.is_ill = false;
+                match DriveOrder::decode(&buffer[..count]) {
+                    Ok(order) => {
+                        let is_twist = matches!(order, DriveOrder::Twist { .. });
+                        moves_since = is_twist.then(|| clock.now());
+                        pass(order);
+                    }
+                    Err(refusal) => tracing::debug!("{name}: from {sender}: {refusal}"),
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => health.complain(&name, &error),
+        }
+        if moves_since.is_some_and(|since| clock.now().0 >= since.0 + input.hold_ns) {
+            tracing::warn!("{name} have stopped: the robot is told to stand");
+            moves_since = None;
+            pass(DriveOrder::Twist { forward_m_s: 0.0, turn_rad_s: 0.0 });
+        }
+    }
+}
+
 /// Writes to a log while there is one; gives up after the first error.
 fn note(
     log: &mut Option<FeedLog>,
@@ -189,7 +217,8 @@ fn is_in(schedules: &[Schedule], at: SimTime) -> bool {
     schedules.iter().any(|schedule| schedule.window_at(at).is_some())
 }
 
-fn tell(mut event: HostEvent, events: &Sender<HostEvent>, over: &AtomicBool) {
+fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
+    let mut event = HostEvent::from(said);
     while let Err(refused) = events.send_timeout(event, PATIENCE) {
         if refused.is_disconnected() || over.load(Ordering::Relaxed) {
             return;

@@ -33,12 +33,15 @@ use super::clock::MonotonicClock;
 use super::connections::{Connections, ControlLink, Link};
 use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
+use super::host_events::HostEvent;
+use super::host_log::HostLog;
 use super::log_failures::LogFailures;
 use super::os::{Grant, KeptOff};
 use super::render::Renderer;
 use super::responses::ResponseFigures;
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
 use super::{LiveWorld, SetupError, build_devices, default_workers};
+use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::{FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{DeviceId, Lead, Rig};
@@ -49,7 +52,6 @@ use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
-use listeners::HostEvent;
 use send_log::TimingLog;
 use transmission::SendContext;
 
@@ -96,8 +98,12 @@ pub struct RealTimeRun<'a> {
     epoch: Epoch,
     feeds: Vec<FeedPort>,
     answers: Answers,
+    /// Where orders to a robot without a drive base come by.
+    orders: Option<(TwistInput, UdpSocket)>,
     /// Taken by the scheduler.
     fault_log: Mutex<Option<FaultLog>>,
+    /// Taken by the scheduler.
+    host_log: Mutex<Option<HostLog>>,
     log_failures: LogFailures,
     host_start: jiff::Timestamp,
     /// All threads but the sender, which goes to the core by itself.
@@ -139,7 +145,9 @@ impl<'a> RealTimeRun<'a> {
             epoch,
             feeds: open_feeds(world)?,
             answers: Answers::open(rig)?,
+            orders: open_orders(world)?,
             fault_log: Mutex::new(None),
+            host_log: Mutex::new(None),
             log_failures: LogFailures::default(),
             host_start,
             _kept_off: rig.engine.send_core.and_then(KeptOff::core),
@@ -149,6 +157,11 @@ impl<'a> RealTimeRun<'a> {
     /// Has the truth about faults written to `log`.
     pub fn log_faults(&mut self, log: FaultLog) {
         self.fault_log = Mutex::new(Some(log));
+    }
+
+    /// Has what hosts say written to `log`.
+    pub fn log_hosts(&mut self, log: HostLog) {
+        self.host_log = Mutex::new(Some(log));
     }
 
     /// Has what comes by the feed of `name` written to `log`.
@@ -279,7 +292,7 @@ impl<'a> RealTimeRun<'a> {
             let clock = Some(self.clock);
             let (world, render) = (self.world, &self.render);
             let renderer =
-                Renderer::start(scope, self.workers, world, self.rig, devices, clock, render);
+                Renderer::start(scope, self.workers, world, self.rig, devices, clock, end, render);
             let (packets, queue) = send_queue::with_capacity(self.most_waiting(), self.clock);
             let context = SendContext {
                 clock: self.clock,
@@ -303,6 +316,12 @@ impl<'a> RealTimeRun<'a> {
                 let failures = &self.log_failures;
                 start_small(scope, LISTENER_STACK, move || {
                     listeners::listen_to_feed(&port.feed, &port.socket, log, clock, failures, over);
+                });
+            }
+            if let Some((input, socket)) = &self.orders {
+                let tell = tell.clone();
+                start_small(scope, LISTENER_STACK, move || {
+                    listeners::listen_to_orders(input, socket, clock, &tell, over);
                 });
             }
             sender::start(scope, context, self.timing(), queue, stop, on_start);
@@ -381,6 +400,20 @@ fn start_small<'scope>(
 
 fn new_timing(devices: usize) -> Vec<Mutex<TimingLog>> {
     (0..devices).map(|_| Mutex::default()).collect()
+}
+
+/// Opens the socket of a robot that is driven by datagrams.
+fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, SetupError> {
+    let driven = world.trajectory.driven();
+    let Some(input) = driven.and_then(|driven| driven.config().twist.clone()) else {
+        return Ok(None);
+    };
+    let listen = input.listen;
+    let socket = UdpSocket::bind(listen).map_err(|error| {
+        let of = "robot".to_owned();
+        SetupError::Feed { of, listen, error }
+    })?;
+    Ok(Some((input, socket)))
 }
 
 /// Opens the sockets of what is moved from outside.

@@ -7,13 +7,14 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, select};
 
 use super::answers::{Carried, DeviceResponse};
-use super::listeners::{HostEvent, HostEventKind};
 use super::send_queue::SendQueueWriter;
 use super::{LONGEST_SLEEP, RealTimeRun};
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 use crate::engine::faults::log::FaultLog;
 use crate::engine::faults::{Effect, Row, WireFaults};
+use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::host_log::HostLog;
 use crate::engine::log_failures::LogFailures;
 use crate::engine::packet::{Marks, Packet};
 use crate::engine::render::{Rendered, Renderer};
@@ -37,6 +38,7 @@ impl RealTimeRun<'_> {
         let mut outgoing = Outgoing::new(self, packets);
         let mut out = |rendered| outgoing.take(rendered);
         let mut responses = self.answers.of_devices();
+        let mut host_log = self.host_log.lock().expect("no holder panics").take();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let horizon = (now + ahead).min(end);
@@ -55,7 +57,7 @@ impl RealTimeRun<'_> {
                 }
                 recv(events) -> event => {
                     if let Ok(event) = event {
-                        self.handle(event, &mut responses, &mut renderer, &mut out);
+                        self.handle(event, &mut responses, &mut renderer, &mut host_log, &mut out);
                     }
                 }
                 default(LONGEST_SLEEP) => {}
@@ -65,48 +67,38 @@ impl RealTimeRun<'_> {
             }
         }
         renderer.finish(&mut out);
+        if let Some(Err(error)) = host_log.map(HostLog::finish) {
+            self.log_failures.note("host log", &error);
+        }
         let now = self.clock.now();
         let over = if stop.load(Ordering::Relaxed) { now } else { now.max(end) };
         let _ = self.took.set(Duration::from_nanos(over.0));
         outgoing.finish(now.min(end));
     }
 
-    /// Tells a device what one of its hosts has done.
+    /// Tells a device, or the robot, what one of its hosts has done.
     fn handle(
         &self,
-        HostEvent { device, at, kind }: HostEvent,
+        HostEvent { said, reply }: HostEvent,
         responses: &mut [DeviceResponse],
         renderer: &mut Renderer<'_>,
+        log: &mut Option<HostLog>,
         out: &mut dyn FnMut(Rendered),
     ) {
-        match kind {
-            HostEventKind::Bytes(bytes) => {
-                self.answers.look_into(responses, device, at, &bytes);
-                renderer.handle(device, at, |device, now| device.handle_input(now, &bytes), out);
-            }
-            HostEventKind::PeerBytes(peer, bytes) => {
-                self.answers.look_into(responses, device, at, &bytes);
-                let input = |device: &mut dyn crate::devices::Device, now| {
-                    device.handle_peer_input(now, peer, &bytes);
-                };
-                renderer.handle(device, at, input, out);
-            }
-            HostEventKind::Peer(peer, connected) => {
-                let event = |device: &mut dyn crate::devices::Device, now| {
-                    device.handle_peer(now, peer, connected);
-                };
-                renderer.handle(device, at, event, out);
-            }
-            HostEventKind::Request(request, reply) => {
-                let answer = renderer.handle(
-                    device,
-                    at,
-                    |device, now| device.handle_http(now, &request),
-                    out,
-                );
-                // The client may have lost its patience.
-                let _ = reply.send(answer);
-            }
+        if let (HostTarget::Device(device), Words::Bytes(bytes) | Words::PeerBytes(_, bytes)) =
+            (said.to, &said.words)
+        {
+            self.answers.look_into(responses, device, said.at, bytes);
+        }
+        let (heard, answer) = renderer.hear(&said, out);
+        if let (Some(reply), Some(answer)) = (reply, answer) {
+            // The client may have lost its patience.
+            let _ = reply.send(answer);
+        }
+        let noted = log.as_mut().map(|log| log.note(&Said { at: heard, ..said }));
+        if let Some(Err(error)) = noted {
+            self.log_failures.note("host log", &error);
+            *log = None;
         }
     }
 }

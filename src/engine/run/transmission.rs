@@ -207,7 +207,7 @@ impl<'a> Transmission<'a> {
                     }
                 }
             }
-            Output::Revoke(_) => {}
+            Output::Revoke(_) | Output::Actuate(_) => {}
         }
         self.give_back(scheduled);
     }

@@ -16,7 +16,7 @@ use std::sync::{Arc, RwLock};
 use glam::{DQuat, DVec3};
 use serde::Serialize;
 
-use super::BodyState;
+use super::{BodyState, ShownPose};
 use crate::config::rig::FeedConfig;
 use crate::frames::{Body, Transform, World, quat_about};
 use crate::time::SimTime;
@@ -202,15 +202,6 @@ pub enum FeedRefusal {
     /// A later pose arrived before it.
     #[error("a later pose has come before")]
     Outdated,
-}
-
-/// Identifies the pose that is shown, to measure latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShownPose {
-    /// Counts accepted poses.
-    pub serial: u64,
-    /// Arrival of its datagram on the run's clock.
-    pub arrived: SimTime,
 }
 
 impl Feed {

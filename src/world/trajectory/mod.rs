@@ -4,6 +4,7 @@
 //! curve over a parameter u        path.rs        line, circle, sine, spline over arc length (cubic.rs)
 //!                                 recorded.rs    splines of poses over the file's time
 //!                                 feed.rs        from another simulator, during the run
+//!                                 ../vehicle     as the robot's computer drives, during the run
 //! u over time                     progress.rs    constant rate, or to a stop at the end
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
@@ -59,6 +60,7 @@ pub use progress::Start;
 use glam::DVec3;
 
 use crate::frames::{Body, Transform, World};
+use crate::time::SimTime;
 
 /// Pose and motion of the body at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,4 +73,14 @@ pub struct BodyState {
     pub acceleration_m_s2: DVec3,
     /// Of the body relative to World, Body frame.
     pub angular_rate_rad_s: DVec3,
+}
+
+/// What from outside a firing can show: the latest pose of a feed, or the latest order to a driven
+/// robot. To measure latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownPose {
+    /// Counts accepted poses, or orders.
+    pub serial: u64,
+    /// Arrival of what brought it, on the run's clock.
+    pub arrived: SimTime,
 }

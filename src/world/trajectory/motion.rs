@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::BodyState;
 use super::error::TrajectoryError;
 use super::feed::Feed;
 use super::ground_following::{GroundProfile, Stance};
@@ -15,10 +14,12 @@ use super::path::{AngleJet, Path};
 use super::progress::{Progress, Start};
 use super::recorded::Recorded;
 use super::spline::Deviation;
+use super::{BodyState, ShownPose};
 use crate::config::rig::RobotConfig;
 use crate::frames::{Body, GeoOrigin, Transform, World, quat_from_rpy};
 use crate::time::SimTime;
 use crate::world::ground::GroundHeight;
+use crate::world::vehicle::{Driven, WheelState};
 
 /// A robot's motion from the start of the run on. It may be evaluated from any thread, within a
 /// fraction of a microsecond and without allocation.
@@ -71,6 +72,8 @@ pub enum End {
     Endless,
     /// Another simulator says.
     Fed,
+    /// The robot's computer says.
+    Driven,
 }
 
 impl fmt::Display for End {
@@ -81,6 +84,7 @@ impl fmt::Display for End {
             Self::Repeats => "repeats for ever",
             Self::Endless => "goes on for ever",
             Self::Fed => "goes where the feed says",
+            Self::Driven => "goes where the robot's computer drives it",
         })
     }
 }
@@ -92,6 +96,7 @@ enum Base {
     Path(Path),
     Recorded(Box<Recorded>),
     Feed(Arc<Feed>),
+    Driven(Arc<Driven>),
 }
 
 impl Trajectory {
@@ -147,6 +152,7 @@ impl Trajectory {
                 };
             }
             Base::Feed(feed) => return feed.state(t),
+            Base::Driven(driven) => return driven.state(t),
             Base::Path(path) => {
                 let position = path.at(u);
                 let (yaw, pitch) = path.heading(&position);
@@ -202,8 +208,30 @@ impl Trajectory {
     pub fn feed(&self) -> Option<&Arc<Feed>> {
         match &self.base {
             Base::Feed(feed) => Some(feed),
+            Base::Still { .. } | Base::Path(_) | Base::Recorded(_) | Base::Driven(_) => None,
+        }
+    }
+
+    /// The vehicle, if the robot's computer drives.
+    pub fn driven(&self) -> Option<&Arc<Driven>> {
+        match &self.base {
+            Base::Driven(driven) => Some(driven),
+            Base::Still { .. } | Base::Path(_) | Base::Recorded(_) | Base::Feed(_) => None,
+        }
+    }
+
+    /// What from outside a firing at `t` shows; `None` if nothing has come by then, or nothing can.
+    pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
+        match &self.base {
+            Base::Feed(feed) => feed.shown_at(t),
+            Base::Driven(driven) => driven.shown_at(t),
             Base::Still { .. } | Base::Path(_) | Base::Recorded(_) => None,
         }
+    }
+
+    /// What the wheels of a driven robot have done by `t`.
+    pub fn wheels(&self, t: SimTime) -> Option<WheelState> {
+        self.driven().map(|driven| driven.wheels(t))
     }
 
     /// What the motion comes to.
@@ -211,6 +239,7 @@ impl Trajectory {
         match (&self.base, self.progress) {
             (Base::Still { .. }, _) => End::Stands,
             (Base::Feed(_), _) => End::Fed,
+            (Base::Driven(_), _) => End::Driven,
             (_, Progress::Stop { .. }) => End::Stops,
             _ if self.description.closed => End::Repeats,
             _ => End::Endless,

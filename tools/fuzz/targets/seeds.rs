@@ -16,6 +16,7 @@ use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::emit;
 use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::ethernet::FrameHeader;
+use menura::wire::drive_order::DriveOrder;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::wire::velodyne::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
@@ -114,6 +115,9 @@ fn main() -> io::Result<()> {
         angular_rate_rad_s: [0.0, 0.0, 0.1],
     };
     put("feed", "pose", &pose.encode())?;
+    let twist = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 };
+    put("drive_order", "twist", &twist.encode())?;
+    put("drive_order", "reset", &DriveOrder::Reset.encode())?;
     for (target, name, text) in TEXTS {
         put(target, name, text.as_bytes())?;
     }

@@ -18,6 +18,7 @@ use crate::world::trajectory::path::{Extent, Path, PathFault, SinePath, fit_path
 use crate::world::trajectory::progress::Progress;
 use crate::world::trajectory::recorded::{FittedRecording, TimedPose, fit_recording};
 use crate::world::trajectory::spline::Deviation;
+use crate::world::vehicle::Driven;
 
 /// Fastest robot, m/s.
 const MAX_SPEED_M_S: f64 = 1000.0;
@@ -89,6 +90,10 @@ impl Trajectory {
                 let base = Base::Feed(Arc::new(Feed::new(config.clone())));
                 let name = format!("feed at {}", config.listen);
                 Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, &name))
+            }
+            TrajectoryConfig::Drive(config) => {
+                let base = Base::Driven(Arc::new(Driven::new(config.clone())));
+                Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, "driven"))
             }
             TrajectoryConfig::File { path, speed_m_s, closed } => {
                 let speed = speed_m_s.map(checked_speed).transpose()?;
@@ -245,6 +250,8 @@ impl Trajectory {
             )
         };
         let profile = match &mut self.base {
+            // The vehicle looks at the ground itself.
+            Base::Driven(_) => return Ok(()),
             Base::Feed(_) => {
                 return Err(TrajectoryError::parameter(
                     "follow_ground",
@@ -299,7 +306,7 @@ impl Trajectory {
     /// Fills in the properties that only the finished motion has.
     pub(super) fn survey(&mut self) {
         let (extent, spans) = match &self.base {
-            Base::Still { .. } | Base::Feed(_) => return,
+            Base::Still { .. } | Base::Feed(_) | Base::Driven(_) => return,
             Base::Path(path) => (path.extent(), path.spans()),
             Base::Recorded(recorded) => match self.progress {
                 Progress::Steady { .. } => (Extent::Closed(recorded.length_s()), recorded.spans()),

@@ -1,0 +1,52 @@
+//! From orders to motion: what devices and hosts tell the robot's drive and joints.
+
+use std::sync::Arc;
+
+use super::world::LiveWorld;
+use crate::time::SimTime;
+use crate::world::actuation::{Actuation, Command};
+use crate::world::vehicle::Driven;
+
+/// What the rig's devices and hosts can move.
+///
+/// An order that a device gives at T holds from T + `engine.render_ahead_ms` on: what is before that is
+/// integrated already, so that it can be measured ahead. The time is the same for every order, and so
+/// what the robot does depends on what was said and when, never on how far ahead workers were.
+pub struct Actuators<'world> {
+    world: &'world LiveWorld,
+    driven: Option<Arc<Driven>>,
+    ahead_ns: u64,
+    /// Of the latest order.
+    serial: u64,
+}
+
+impl<'world> Actuators<'world> {
+    /// Those of `world`, which are `ahead_ns` ahead of the devices.
+    pub fn new(world: &'world LiveWorld, ahead_ns: u64) -> Self {
+        let driven = world.trajectory.driven().cloned();
+        if let Some(driven) = &driven {
+            driven.restart();
+        }
+        Self { world, driven, ahead_ns, serial: 0 }
+    }
+
+    /// Takes an order that is given at `at`; what the host said came at `arrived`.
+    pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
+        self.serial += 1;
+        let at = SimTime(at.0.saturating_add(self.ahead_ns));
+        if let Some(driven) = &self.driven {
+            driven.command(Command { at, serial: self.serial, arrived, actuation });
+        }
+    }
+
+    /// Moves all as far as no order can change it that is given at `slowest` or later, or to `at_least`
+    /// if no order will come any more; up to where all motion is known.
+    pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
+        let Some(driven) = &self.driven else { return SimTime(u64::MAX) };
+        let until = SimTime(slowest.0.saturating_add(self.ahead_ns));
+        // A step more: what is asked for may end between two of them.
+        let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(1_000_000)));
+        driven.advance(until.max(at_least), self.world.caster.as_ref());
+        driven.known_until()
+    }
+}

@@ -1,0 +1,124 @@
+//! What hosts say to a run: to its devices, and to its robot.
+
+use tokio::sync::oneshot;
+
+use super::render::{Rendered, Renderer};
+use crate::config::rig::DeviceId;
+use crate::devices::Device;
+use crate::links::Peer;
+use crate::links::http::{HttpRequest, HttpResponse};
+use crate::time::SimTime;
+use crate::wire::drive_order::DriveOrder;
+use crate::world::actuation::Actuation;
+
+/// Something that a host did.
+pub struct HostEvent {
+    /// What, to whom, and when it was noticed.
+    pub said: Said,
+    /// Where the answer goes, to a request.
+    pub reply: Option<oneshot::Sender<HttpResponse>>,
+}
+
+/// What a host said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// When: the device's time, or when it was noticed if no device has heard it yet.
+    pub at: SimTime,
+    /// To whom.
+    pub to: HostTarget,
+    /// What.
+    pub words: Words,
+}
+
+/// Whom a host speaks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostTarget {
+    /// A device.
+    Device(DeviceId),
+    /// The robot itself, which has no drive base.
+    Robot,
+}
+
+/// What hosts say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Words {
+    /// Bytes on a serial line.
+    Bytes(Vec<u8>),
+    /// A host has connected by TCP (`true`) or gone.
+    Connected(Peer, bool),
+    /// Bytes from a host that is connected by TCP.
+    PeerBytes(Peer, Vec<u8>),
+    /// A request at a web interface.
+    Request(HttpRequest),
+    /// An order to the robot.
+    Order(DriveOrder),
+}
+
+impl From<Said> for HostEvent {
+    fn from(said: Said) -> Self {
+        Self { said, reply: None }
+    }
+}
+
+impl Renderer<'_> {
+    /// Lets a device, or the robot, hear what a host said, which arrived at `said.at`. Returns the time
+    /// from which on it counts as heard, and the answer to a request.
+    ///
+    /// What is heard at the returned time has the same effect in every run.
+    pub fn hear(
+        &mut self,
+        said: &Said,
+        out: &mut dyn FnMut(Rendered),
+    ) -> (SimTime, Option<HttpResponse>) {
+        let Said { at, to, words } = said;
+        let device = match (to, words) {
+            (HostTarget::Robot, Words::Order(order)) => {
+                let heard = self.slowest().max(*at);
+                self.actuate(heard, *at, actuation(order));
+                return (heard, None);
+            }
+            (HostTarget::Robot, _) => return (*at, None),
+            (HostTarget::Device(device), _) => *device,
+        };
+        // What befalls the device until then comes first, as it will when this is repeated.
+        self.advance_to(device, *at, out);
+        let mut tell = |event: &mut dyn FnMut(&mut dyn Device, SimTime)| {
+            self.handle(
+                device,
+                *at,
+                |device, now| {
+                    event(device, now);
+                    now
+                },
+                out,
+            )
+        };
+        match words {
+            Words::Bytes(bytes) => (tell(&mut |device, now| device.handle_input(now, bytes)), None),
+            Words::PeerBytes(peer, bytes) => {
+                (tell(&mut |device, now| device.handle_peer_input(now, *peer, bytes)), None)
+            }
+            Words::Connected(peer, connected) => {
+                (tell(&mut |device, now| device.handle_peer(now, *peer, *connected)), None)
+            }
+            Words::Request(request) => {
+                let mut answer = None;
+                let heard =
+                    tell(&mut |device, now| answer = Some(device.handle_http(now, request)));
+                (heard, answer)
+            }
+            Words::Order(_) => (*at, None),
+        }
+    }
+}
+
+fn actuation(order: &DriveOrder) -> Actuation {
+    match *order {
+        DriveOrder::Twist { forward_m_s, turn_rad_s } => {
+            Actuation::Twist { forward_m_s, turn_rad_s }
+        }
+        DriveOrder::Reset => Actuation::Reset,
+        DriveOrder::EmergencyStop => Actuation::EmergencyStop(true),
+        DriveOrder::Release => Actuation::EmergencyStop(false),
+    }
+}

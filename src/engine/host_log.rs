@@ -1,0 +1,240 @@
+//! What hosts said during a run, as a file that `menura record --host-log` repeats.
+//!
+//! A line is a JSON object. The first is about the run; each of the others is something that a host
+//! did, in the order in which it was heard. `docs/DRIVING.md` has the keys.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::host_events::{HostTarget, Said, Words};
+use crate::config::rig::{DeviceId, Rig};
+use crate::links::Peer;
+use crate::links::http::{HttpMethod, HttpRequest};
+use crate::time::SimTime;
+use crate::wire::drive_order::DriveOrder;
+
+/// The version described here.
+const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    menura_host_log: u32,
+    rig: String,
+    seed: u64,
+    /// The UTC of the first instant.
+    start_utc: String,
+}
+
+/// Any other line. Bytes are hexadecimal.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    t_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    /// Number and port of a TCP connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<(u64, u8)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connected: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<RequestLine>,
+    /// The datagram of an order to the robot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestLine {
+    method: String,
+    path: String,
+    body: String,
+}
+
+const METHODS: [(&str, HttpMethod); 3] =
+    [("get", HttpMethod::Get), ("post", HttpMethod::Post), ("other", HttpMethod::Other)];
+
+/// Writes the log of a run.
+pub struct HostLog {
+    sink: Box<dyn Write + Send>,
+    devices: Vec<String>,
+}
+
+impl HostLog {
+    /// A log of a run of `rig` that begins at `start`.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub fn new(
+        rig: &Rig,
+        start: jiff::Timestamp,
+        mut sink: Box<dyn Write + Send>,
+    ) -> io::Result<Self> {
+        let (rig_name, seed) = (rig.name.clone(), rig.seed);
+        let head =
+            Head { menura_host_log: VERSION, rig: rig_name, seed, start_utc: start.to_string() };
+        serde_json::to_writer(&mut sink, &head)?;
+        sink.write_all(b"\n")?;
+        let devices = rig.devices.iter().map(|device| device.name.clone()).collect();
+        Ok(Self { sink, devices })
+    }
+
+    /// Adds what was heard.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn note(&mut self, said: &Said) -> io::Result<()> {
+        let mut line = Line { t_ns: said.at.0, ..Line::default() };
+        if let HostTarget::Device(device) = said.to {
+            line.device = Some(self.devices[device.0].clone());
+        }
+        match &said.words {
+            Words::Bytes(bytes) => line.bytes = Some(hex(bytes)),
+            Words::Connected(peer, connected) => {
+                line.peer = Some((peer.connection, peer.port));
+                line.connected = Some(*connected);
+            }
+            Words::PeerBytes(peer, bytes) => {
+                line.peer = Some((peer.connection, peer.port));
+                line.bytes = Some(hex(bytes));
+            }
+            Words::Request(request) => {
+                let (method, _) = METHODS
+                    .iter()
+                    .find(|(_, method)| *method == request.method)
+                    .expect("all methods have a word");
+                let (method, path) = ((*method).to_owned(), request.path.clone());
+                line.request = Some(RequestLine { method, path, body: hex(&request.body) });
+            }
+            Words::Order(order) => line.order = Some(hex(&order.encode())),
+        }
+        serde_json::to_writer(&mut self.sink, &line)?;
+        self.sink.write_all(b"\n")
+    }
+
+    /// Writes what is still on its way.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// A log that has been read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    /// The UTC of the run's first instant.
+    pub start: jiff::Timestamp,
+    /// What hosts said, in the order of time.
+    pub said: Vec<Said>,
+}
+
+/// Why a log cannot be repeated with a rig.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("line {line}: {problem}")]
+pub struct LogFault {
+    line: usize,
+    problem: String,
+}
+
+/// Reads the log of a run of `rig`.
+///
+/// # Errors
+/// The first line that is wrong, and what is.
+pub fn read(text: &str, rig: &Rig) -> Result<Conversation, LogFault> {
+    let at = |line: usize| move |problem: String| LogFault { line: line + 1, problem };
+    let mut lines = text.lines().enumerate();
+    let first = lines.next().map_or("", |(_, text)| text);
+    let head: Head = serde_json::from_str(first)
+        .map_err(|error| at(0)(format!("not the head of a host log: {error}")))?;
+    if head.menura_host_log != VERSION {
+        let found = head.menura_host_log;
+        return Err(at(0)(format!("host log of version {found}; allowed: {VERSION}")));
+    }
+    if head.seed != rig.seed {
+        let (then, now) = (head.seed, rig.seed);
+        return Err(at(0)(format!("the run had the seed {then}, this rig has {now}")));
+    }
+    let start = head.start_utc.parse();
+    let start = start.map_err(|error| at(0)(format!("`start_utc` is no instant: {error}")))?;
+    let mut said: Vec<Said> = Vec::new();
+    for (number, text) in lines {
+        let line: Line =
+            serde_json::from_str(text).map_err(|error| at(number)(error.to_string()))?;
+        let next = line.said(rig).map_err(at(number))?;
+        if said.last().is_some_and(|last| next.at < last.at) {
+            return Err(at(number)("earlier than the line before it".to_owned()));
+        }
+        said.push(next);
+    }
+    Ok(Conversation { start, said })
+}
+
+impl Line {
+    fn said(self, rig: &Rig) -> Result<Said, String> {
+        let to = match &self.device {
+            None => HostTarget::Robot,
+            Some(name) => {
+                let place = rig.devices.iter().position(|device| device.name == *name);
+                let place = place.ok_or_else(|| format!("the rig has no device `{name}`"))?;
+                HostTarget::Device(DeviceId(place))
+            }
+        };
+        let peer = self.peer.map(|(connection, port)| Peer { connection, port });
+        let words = match (to, peer, self.connected, self.bytes, self.request, self.order) {
+            (HostTarget::Device(_), None, None, Some(bytes), None, None) => {
+                Words::Bytes(unhex(&bytes)?)
+            }
+            (HostTarget::Device(_), Some(peer), None, Some(bytes), None, None) => {
+                Words::PeerBytes(peer, unhex(&bytes)?)
+            }
+            (HostTarget::Device(_), Some(peer), Some(connected), None, None, None) => {
+                Words::Connected(peer, connected)
+            }
+            (HostTarget::Device(_), None, None, None, Some(request), None) => {
+                let (_, method) = METHODS
+                    .iter()
+                    .find(|(word, _)| *word == request.method)
+                    .ok_or("allowed methods: get, post, other")?;
+                let (method, path) = (*method, request.path);
+                Words::Request(HttpRequest { method, path, body: unhex(&request.body)? })
+            }
+            (HostTarget::Robot, None, None, None, None, Some(order)) => {
+                let order = DriveOrder::decode(&unhex(&order)?);
+                Words::Order(order.map_err(|fault| fault.to_string())?)
+            }
+            _ => {
+                return Err("allowed: `device` with `bytes`, with `peer` and `bytes` or \
+                            `connected`, or with `request`; or `order` alone"
+                    .to_owned());
+            }
+        };
+        Ok(Said { at: SimTime(self.t_ns), to, words })
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Result<Vec<u8>, String> {
+    let problem = || "bytes are written as pairs of hexadecimal digits".to_owned();
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or_else(problem)?;
+    Ok(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests;

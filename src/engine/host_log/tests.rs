@@ -1,0 +1,107 @@
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::devices::family::catalogue;
+
+const RIG: &str = r#"
+seed = 7
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0.40.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = "127.0.0.1:2368" }
+"#;
+
+fn rig() -> Rig {
+    Rig::parse("test", RIG, std::path::Path::new(""), &[], catalogue()).unwrap()
+}
+
+/// A sink whose text can be read afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn everything() -> Vec<Said> {
+    let lidar = HostTarget::Device(DeviceId(0));
+    let peer = Peer { connection: 3, port: 1 };
+    let request = HttpRequest {
+        method: HttpMethod::Post,
+        path: "/cgi/setting".to_owned(),
+        body: b"rpm=600".to_vec(),
+    };
+    let order = DriveOrder::Twist { forward_m_s: 0.1, turn_rad_s: -1.0 / 3.0 };
+    let words = [
+        (lidar, Words::Bytes(vec![0, 0x80, 0xff])),
+        (lidar, Words::Connected(peer, true)),
+        (lidar, Words::PeerBytes(peer, b"MD".to_vec())),
+        (lidar, Words::Request(request)),
+        (HostTarget::Robot, Words::Order(order)),
+        (lidar, Words::Connected(peer, false)),
+    ];
+    let at = |place: usize| SimTime(1_000_000 * (place as u64 / 2));
+    words
+        .into_iter()
+        .enumerate()
+        .map(|(place, (to, words))| Said { at: at(place), to, words })
+        .collect()
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let (rig, sink) = (rig(), Shared::default());
+    let start: jiff::Timestamp = "2026-06-01T12:00:00.000000001Z".parse().unwrap();
+    let mut log = HostLog::new(&rig, start, Box::new(sink.clone())).unwrap();
+    for said in everything() {
+        log.note(&said).unwrap();
+    }
+    log.finish().unwrap();
+    let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(read(&text, &rig), Ok(Conversation { start, said: everything() }));
+    assert_eq!(text.lines().nth(1), Some(r#"{"t_ns":0,"device":"lidar","bytes":"0080ff"}"#));
+}
+
+#[test]
+fn a_wrong_line_is_named() {
+    let head = r#"{"menura_host_log":1,"rig":"test","seed":7,"start_utc":"2026-06-01T12:00:00Z"}"#;
+    let fault = |lines: &str| read(&format!("{head}\n{lines}"), &rig()).unwrap_err().to_string();
+    let ok = r#"{"t_ns":5,"device":"lidar","bytes":"00"}"#;
+    assert_eq!(
+        fault(&format!("{ok}\n{}", r#"{"t_ns":4,"device":"lidar","bytes":"00"}"#)),
+        "line 3: earlier than the line before it"
+    );
+    assert_eq!(
+        fault(r#"{"t_ns":5,"device":"base","bytes":"00"}"#),
+        "line 2: the rig has no device `base`"
+    );
+    assert_eq!(
+        fault(r#"{"t_ns":5,"device":"lidar","bytes":"0"}"#),
+        "line 2: bytes are written as pairs of hexadecimal digits"
+    );
+    assert_eq!(
+        fault(r#"{"t_ns":5,"device":"lidar","bytes":"0é"}"#),
+        "line 2: bytes are written as pairs of hexadecimal digits"
+    );
+    assert!(fault(r#"{"t_ns":5,"device":"lidar"}"#).starts_with("line 2: allowed: `device` with"));
+    assert_eq!(fault(r#"{"t_ns":5,"order":"00"}"#), "line 2: an order has 28 bytes");
+    assert!(fault("not json").starts_with("line 2: "));
+    let of_another_seed = head.replace("7", "8");
+    assert_eq!(
+        read(&of_another_seed, &rig()).unwrap_err().to_string(),
+        "line 1: the run had the seed 8, this rig has 7"
+    );
+    assert!(read("", &rig()).unwrap_err().to_string().starts_with("line 1: not the head"));
+}

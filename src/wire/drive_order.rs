@@ -1,0 +1,145 @@
+//! Orders to a driven robot without a drive base, one datagram each: what
+//! `trajectory = { kind = "drive", twist = "ADDRESS:PORT", … }` listens to.
+//!
+//! Fixed little-endian fields without padding, as in [`super::feed`]; `docs/DRIVING.md` has the table of
+//! offsets. In Python: `struct.pack("<4sIIdd", b"MNDR", 1, 0, forward_m_s, turn_rad_s)`.
+
+use wincode::{SchemaRead, SchemaWrite};
+
+/// Bytes of a datagram.
+pub const DATAGRAM_LEN: usize = 28;
+/// The first four bytes.
+pub const MAGIC: [u8; 4] = *b"MNDR";
+/// The version described here.
+pub const VERSION: u32 = 1;
+/// Fastest, m/s.
+pub const MAX_SPEED_M_S: f64 = 100.0;
+/// Fastest turn, rad/s.
+pub const MAX_RATE_RAD_S: f64 = 100.0;
+
+/// What the robot is to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DriveOrder {
+    /// Kind 0: move like this.
+    Twist {
+        /// m/s.
+        forward_m_s: f64,
+        /// Left positive, rad/s.
+        turn_rad_s: f64,
+    },
+    /// Kind 1: be where the run began.
+    Reset,
+    /// Kind 2: brake, whatever else is ordered, until [`DriveOrder::Release`].
+    EmergencyStop,
+    /// Kind 3: the emergency is over.
+    Release,
+}
+
+#[derive(SchemaRead, SchemaWrite)]
+struct Fields {
+    magic: [u8; 4],
+    version: u32,
+    kind: u32,
+    forward_m_s: f64,
+    turn_rad_s: f64,
+}
+
+/// Why a datagram is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderFault {
+    /// Of another length.
+    #[error("an order has {DATAGRAM_LEN} bytes")]
+    Length,
+    /// Another magic or version.
+    #[error("not version {VERSION} of an order")]
+    Version,
+    /// No kind of order.
+    #[error("no such kind of order; allowed: 0 to 3")]
+    Kind,
+    /// Not finite, too fast, or not 0 where nothing is to be said.
+    #[error("a value is out of range")]
+    Value,
+}
+
+impl DriveOrder {
+    /// Reads a datagram. Kinds without values have zeros for them.
+    ///
+    /// # Errors
+    /// Why it is no order.
+    pub fn decode(datagram: &[u8]) -> Result<Self, OrderFault> {
+        if datagram.len() != DATAGRAM_LEN {
+            return Err(OrderFault::Length);
+        }
+        let read: Fields = wincode::deserialize(datagram).map_err(|_| OrderFault::Length)?;
+        if (read.magic, read.version) != (MAGIC, VERSION) {
+            return Err(OrderFault::Version);
+        }
+        let Fields { forward_m_s, turn_rad_s, .. } = read;
+        let bare = |order| {
+            let is_bare = forward_m_s.to_bits() == 0 && turn_rad_s.to_bits() == 0;
+            is_bare.then_some(order).ok_or(OrderFault::Value)
+        };
+        match read.kind {
+            // Not a number is in no range.
+            0 if forward_m_s.abs() <= MAX_SPEED_M_S && turn_rad_s.abs() <= MAX_RATE_RAD_S => {
+                Ok(Self::Twist { forward_m_s, turn_rad_s })
+            }
+            0 => Err(OrderFault::Value),
+            1 => bare(Self::Reset),
+            2 => bare(Self::EmergencyStop),
+            3 => bare(Self::Release),
+            _ => Err(OrderFault::Kind),
+        }
+    }
+
+    /// The datagram.
+    pub fn encode(&self) -> Vec<u8> {
+        let (kind, forward_m_s, turn_rad_s) = match *self {
+            Self::Twist { forward_m_s, turn_rad_s } => (0, forward_m_s, turn_rad_s),
+            Self::Reset => (1, 0.0, 0.0),
+            Self::EmergencyStop => (2, 0.0, 0.0),
+            Self::Release => (3, 0.0, 0.0),
+        };
+        let fields = Fields { magic: MAGIC, version: VERSION, kind, forward_m_s, turn_rad_s };
+        wincode::serialize(&fields).expect("plain fields fit into memory")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `struct.pack("<4sIIdd", b"MNDR", 1, 0, 0.5, -1.0)`.
+    #[test]
+    fn the_layout_is_that_of_the_table() {
+        let order = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 };
+        let mut expected = b"MNDR\x01\0\0\0\0\0\0\0".to_vec();
+        expected.extend([0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf]);
+        assert_eq!(order.encode(), expected);
+        assert_eq!(DriveOrder::decode(&expected), Ok(order));
+        for order in [DriveOrder::Reset, DriveOrder::EmergencyStop, DriveOrder::Release] {
+            assert_eq!(DriveOrder::decode(&order.encode()), Ok(order));
+        }
+    }
+
+    #[test]
+    fn what_is_no_order_is_refused() {
+        let twist = |forward_m_s, turn_rad_s| {
+            DriveOrder::decode(&DriveOrder::Twist { forward_m_s, turn_rad_s }.encode())
+        };
+        assert!(twist(MAX_SPEED_M_S, -MAX_RATE_RAD_S).is_ok());
+        assert_eq!(twist(100.1, 0.0), Err(OrderFault::Value));
+        assert_eq!(twist(0.0, f64::NAN), Err(OrderFault::Value));
+        assert_eq!(twist(f64::NEG_INFINITY, 0.0), Err(OrderFault::Value));
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = DriveOrder::Reset.encode();
+            bytes[at] = byte;
+            DriveOrder::decode(&bytes)
+        };
+        assert_eq!(changed(0, b'm'), Err(OrderFault::Version));
+        assert_eq!(changed(4, 2), Err(OrderFault::Version));
+        assert_eq!(changed(8, 4), Err(OrderFault::Kind));
+        assert_eq!(changed(20, 1), Err(OrderFault::Value));
+        assert_eq!(DriveOrder::decode(&DriveOrder::Reset.encode()[1..]), Err(OrderFault::Length));
+    }
+}
