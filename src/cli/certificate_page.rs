@@ -170,6 +170,16 @@ fn notes(device: &DeviceTiming, html: &mut String) {
     if device.lead_us > 0.0 {
         note(format!("Handed over {} before they were due.", describe_us(device.lead_us)));
     }
+    if let Some(loop_us) = device.order_to_wire_us {
+        note(format!(
+            "From the host's order to the first packet that shows the motion: p50 {}, p99 {}, \
+             p99.9 {}, max {}.",
+            describe_us(loop_us.p50),
+            describe_us(loop_us.p99),
+            describe_us(loop_us.p99_9),
+            describe_us(loop_us.max),
+        ));
+    }
     if device.by_standby > 0 {
         note(format!("{} packets were sent by the standby.", device.by_standby));
     }

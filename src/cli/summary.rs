@@ -170,9 +170,11 @@ pub fn extras(figure: &DeviceFigures) -> String {
             text.push_str(&format!(", {count} {what}"));
         }
     }
-    if let Some(latency) = figure.pose_to_wire_us {
-        let (p50, max) = (describe_us(latency.p50), describe_us(latency.max));
-        text.push_str(&format!(", pose to wire p50 {p50} max {max}"));
+    for (what, latency) in [("pose", figure.pose_to_wire_us), ("order", figure.order_to_wire_us)] {
+        if let Some(latency) = latency {
+            let (p50, max) = (describe_us(latency.p50), describe_us(latency.max));
+            text.push_str(&format!(", {what} to wire p50 {p50} max {max}"));
+        }
     }
     text
 }

@@ -37,7 +37,7 @@ pub struct DeviceStats {
     unrecorded: AtomicU64,
     thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
-    pose_to_wire_ns: Mutex<Histogram<u64>>,
+    shown_on_wire_ns: Mutex<Histogram<u64>>,
     lead_ns: AtomicU64,
 }
 
@@ -109,6 +109,10 @@ pub struct DeviceFigures {
     /// handed to the system, microseconds; none without a feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pose_to_wire_us: Option<Lateness>,
+    /// Time from the arrival of what the host told the robot's drive to the first packet that shows the
+    /// motion being handed to the system, microseconds; none if the robot is not driven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order_to_wire_us: Option<Lateness>,
 }
 
 /// Packets of one of a device's ports.
@@ -121,7 +125,7 @@ pub struct PortPackets {
 }
 
 /// Percentiles of a lateness.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Median.
     pub p50: f64,
@@ -163,7 +167,7 @@ impl Default for DeviceStats {
             ports: Vec::new(),
             unrecorded: AtomicU64::new(0),
             thinned: AtomicU64::new(0),
-            pose_to_wire_ns: Mutex::new(lateness.clone()),
+            shown_on_wire_ns: Mutex::new(lateness.clone()),
             lateness_ns: Mutex::new(lateness),
             lead_ns: AtomicU64::new(0),
         }
@@ -242,10 +246,10 @@ impl DeviceStats {
         self.thinned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a pose that was first shown by a packet handed to the system `latency` after the
-    /// pose arrived.
+    /// Counts a pose, or an order, that was first shown by a packet handed to the system `latency` after
+    /// it arrived.
     pub fn count_pose(&self, latency: Duration) {
-        record(&self.pose_to_wire_ns, latency);
+        record(&self.shown_on_wire_ns, latency);
     }
 
     /// From now on datagrams are handed to the kernel so long before they are due.
@@ -270,6 +274,10 @@ impl DeviceStats {
         let packets_of = |(name, packets): &(&'static str, AtomicU64)| PortPackets {
             name: (*name).to_owned(),
             packets: packets.load(Ordering::Relaxed),
+        };
+        let shown = {
+            let histogram = self.shown_on_wire_ns.lock().expect("no holder panics");
+            (!histogram.is_empty()).then(|| Lateness::of(&histogram))
         };
         let sent = self.sent.load(Ordering::Relaxed);
         let sent_late = self.sent_late.load(Ordering::Relaxed);
@@ -298,10 +306,8 @@ impl DeviceStats {
             behind_s: 0.0,
             lead_us: self.lead().as_nanos() as f64 / 1e3,
             lateness_us: Lateness::of(&self.lateness_ns.lock().expect("no holder panics")),
-            pose_to_wire_us: {
-                let histogram = self.pose_to_wire_ns.lock().expect("no holder panics");
-                (!histogram.is_empty()).then(|| Lateness::of(&histogram))
-            },
+            pose_to_wire_us: shown,
+            order_to_wire_us: None,
         }
     }
 }

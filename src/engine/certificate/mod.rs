@@ -13,7 +13,7 @@ use super::clock;
 use super::clock_state::ClockState;
 use super::os::Grant;
 use super::run::send_log::TimingLog;
-use super::stats::{self, DeviceFigures, PortPackets};
+use super::stats::{self, DeviceFigures, Lateness, PortPackets};
 use super::timing::ErrorFigures;
 use crate::config::rig::{EngineConfig, Lead};
 use require::{Requirement, Verdict};
@@ -170,6 +170,10 @@ pub struct DeviceTiming {
     pub departed: ErrorFigures,
     /// From handed over to the transmit timestamp.
     pub in_kernel: ErrorFigures,
+    /// From the arrival of what the host told the robot's drive to the first packet that shows the
+    /// motion being handed over; none if the robot is not driven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_to_wire_us: Option<Lateness>,
 }
 
 impl DeviceTiming {
@@ -214,6 +218,7 @@ impl DeviceTiming {
             handed: timing.handed.figures(),
             departed: timing.departed.figures(),
             in_kernel: timing.in_kernel.figures(),
+            order_to_wire_us: figures.order_to_wire_us,
         }
     }
 }

@@ -289,6 +289,7 @@ mod tests {
             handed: ErrorRecord::default().figures(),
             departed: record.figures(),
             in_kernel: ErrorRecord::default().figures(),
+            order_to_wire_us: None,
         }
     }
 

@@ -11,9 +11,9 @@ scene = "room"
 trajectory = { kind = "still" }
 [[device]]
 name = "lidar"
-profile = "velodyne-vlp16-3.0.40.0"
+profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
-link = { udp = "127.0.0.1:2368" }
+link = { udp = { to = "127.0.0.1:2368" } }
 "#;
 
 fn rig() -> Rig {

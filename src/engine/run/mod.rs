@@ -234,6 +234,7 @@ impl<'a> RealTimeRun<'a> {
 
     /// Each device's figures, were `elapsed` of the run over.
     pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
+        let is_driven = self.world.trajectory.driven().is_some();
         self.rig
             .devices
             .iter()
@@ -244,7 +245,10 @@ impl<'a> RealTimeRun<'a> {
             .map(|(index, (((device, stats), connections), &nominal_rate_hz))| {
                 let link = connections.link.describe();
                 let (name, profile) = (&device.name, &device.profile.name);
-                let figures = stats.figures(name, profile, &link, nominal_rate_hz, elapsed);
+                let mut figures = stats.figures(name, profile, &link, nominal_rate_hz, elapsed);
+                if is_driven {
+                    figures.order_to_wire_us = figures.pose_to_wire_us.take();
+                }
                 let behind_s = self.render.behind(DeviceId(index)).as_secs_f64();
                 DeviceFigures { behind_s, ..figures }
             })
