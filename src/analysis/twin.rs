@@ -282,6 +282,7 @@ mod tests {
     use crate::devices::decoder::Hints;
     use crate::devices::family::{catalogue, family_of};
     use crate::engine::LiveWorld;
+    use crate::engine::hosts::NoHosts;
     use crate::engine::record::{Framer, Stretch, render};
 
     /// The figures of an emulated unit in a room, as those of a capture of it.
@@ -299,8 +300,9 @@ mod tests {
         let mut frames = Framer::new(profile).unwrap();
         let (mut figures, mut frame) = (Figures::new(decoder), Vec::new());
         let never = AtomicBool::new(false);
-        let stretch = Stretch { rig: &rig, world: &world, duration, hosts: None, stop: &never };
-        render(stretch, &mut |_| {}, |_, unix_ns, _, output| {
+        let stretch =
+            Stretch { rig: &rig, world: &world, duration, start: rig.start_utc, stop: &never };
+        render(stretch, &mut NoHosts, &mut |_| {}, |_, unix_ns, _, output| {
             frame.clear();
             let Some(header) = frames.header(output) else { return Ok(()) };
             header.emit(output.bytes().unwrap(), &mut frame).map_err(std::io::Error::other)?;

@@ -19,6 +19,7 @@ use crate::config::rig::Rig;
 use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DatagramDecoder;
 use crate::devices::family::{catalogue, family_of};
+use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
@@ -108,8 +109,8 @@ fn emulate(
     let mut frame = Vec::new();
     let mut figures = Figures::new(decoder);
     let never = AtomicBool::new(false);
-    let stretch = Stretch { rig, world: &world, duration, hosts: None, stop: &never };
-    render(stretch, &mut |_| {}, |_, unix_ns, _, output| {
+    let stretch = Stretch { rig, world: &world, duration, start: rig.start_utc, stop: &never };
+    render(stretch, &mut NoHosts, &mut |_| {}, |_, unix_ns, _, output| {
         frame.clear();
         let payload = output.bytes().unwrap_or_default();
         let Some(header) = frames.header(output) else { return Ok(()) };

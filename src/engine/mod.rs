@@ -23,6 +23,7 @@ pub mod feed_log;
 pub mod host;
 pub mod host_events;
 pub mod host_log;
+pub mod hosts;
 pub mod launch;
 mod log_failures;
 pub mod os;

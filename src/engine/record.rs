@@ -14,13 +14,14 @@ use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
 use super::host_log::Conversation;
+use super::hosts::{Hosts, NoHosts, Repeated};
 use super::packet::Packet;
 use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
-use crate::config::rig::{DeviceConfig, Rig};
+use crate::config::rig::{DeviceConfig, DeviceId, Rig};
 use crate::devices::{Output, Transmit};
 use crate::links::Peer;
 use crate::links::pcap::PcapRecorder;
@@ -103,8 +104,14 @@ pub fn record(
 
     let past_last = SimTime(end.0 + LONGEST_PACKET_NS);
     let mut reached = SimTime::ZERO;
-    let run = Stretch { rig, world, duration, hosts, stop };
-    let rendered = render(run, &mut note, |unit, unix_ns, due, output| {
+    let start = rig.start_utc.or(hosts.map(|hosts| hosts.start));
+    let mut repeated = hosts.map(Repeated::new);
+    let hosts: &mut dyn Hosts = match &mut repeated {
+        Some(repeated) => repeated,
+        None => &mut NoHosts,
+    };
+    let run = Stretch { rig, world, duration, start, stop };
+    let rendered = render(run, hosts, &mut note, |unit, unix_ns, due, output| {
         if due > reached {
             reached = due;
             progress(due);
@@ -151,23 +158,23 @@ pub struct Stretch<'a> {
     pub world: &'a LiveWorld,
     /// From the first instant.
     pub duration: Duration,
-    /// What hosts say; nothing if left out.
-    pub hosts: Option<&'a Conversation>,
+    /// The UTC of the first instant; the host's clock if left out.
+    pub start: Option<jiff::Timestamp>,
     /// Set to end it sooner.
     pub stop: &'a AtomicBool,
 }
 
 /// Renders what [`record`] writes and hands it to `sink`: the device's place in the rig, when its
 /// first byte leaves (nanoseconds of POSIX time, and since the first instant) and what, which has bytes. Of
-/// one device, in the order of leaving. Ends at the first error of `sink`. `note` hears what the
-/// rig's faults did.
+/// one device, in the order of leaving. Ends at the first error of `sink`. `hosts` hear the same and
+/// speak; `note` hears what the rig's faults did.
 pub fn render<E>(
-    Stretch { rig, world, duration, hosts, stop }: Stretch<'_>,
+    Stretch { rig, world, duration, start, stop }: Stretch<'_>,
+    hosts: &mut dyn Hosts,
     note: &mut dyn FnMut(Row),
     mut sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    let epoch = clock::epoch_now_or(rig.start_utc.or(hosts.map(|hosts| hosts.start)));
-    let mut said = hosts.map_or(&[][..], |hosts| &hosts.said);
+    let epoch = clock::epoch_now_or(start);
     let end = SimTime(duration.as_nanos() as u64);
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
     let stats = RenderStats::new(rig.devices.len());
@@ -175,34 +182,30 @@ pub fn render<E>(
         let devices = build_devices(rig, epoch);
         let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, end, &stats);
         let mut outcome = Ok(());
-        let mut faults = WireFaults::new(rig);
-        let mut queues: Vec<_> = rig.devices.iter().map(|_| DueQueue::default()).collect();
-        let mut write = |device: usize, (due, output): (SimTime, Output)| {
-            if outcome.is_ok() {
-                outcome = sink(device, epoch.unix_ns(due), due, &output);
-            }
-        };
-        let mut take = |rendered: Rendered| {
-            let Rendered::Packet { packet, settled } = rendered else { return };
-            let Packet { device, transmit, .. } = packet;
-            let queue = &mut queues[device.0];
-            faults.apply(device, transmit, &mut |transmit| put(queue, transmit));
-            faults.rows().for_each(&mut *note);
-            while let Some(first) = queue.pop_until(settled) {
-                write(device.0, first);
-            }
+        let mut sent = Sent {
+            queues: rig.devices.iter().map(|_| DueQueue::default()).collect(),
+            faults: WireFaults::new(rig),
+            note,
+            write: |device: usize, due: SimTime, output: &Output| {
+                if outcome.is_ok() {
+                    outcome = sink(device, epoch.unix_ns(due), due, output);
+                }
+            },
         };
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
-            // All devices come to the time of what is said, and no further, before it is heard.
-            while let Some((next, others)) = said.split_first() {
-                if renderer.slowest() < next.at.min(end) || next.at >= end {
+            // All devices come to the time at which hosts speak, and no further, before they do.
+            while let Some(now) = hosts.next().filter(|next| *next < end) {
+                if renderer.slowest() < now {
                     break;
                 }
-                renderer.hear(next, &mut take);
-                said = others;
+                sent.settle_all(now, hosts);
+                for said in hosts.speak(now) {
+                    renderer.hear(&said, &mut |rendered| sent.take(rendered, hosts));
+                }
             }
-            let until = said.first().map_or(end, |next| next.at.min(end));
+            let until = hosts.next().map_or(end, |next| next.min(end));
+            let mut take = |rendered| sent.take(rendered, hosts);
             let all_at_end = renderer.advance_behind(until, STEP, &mut take) && until == end;
             if renderer.is_measuring() {
                 // Fails only when every worker has ended, which only a panic there brings about.
@@ -212,15 +215,46 @@ pub fn render<E>(
                 break;
             }
         }
-        renderer.finish(&mut take);
+        renderer.finish(&mut |rendered| sent.take(rendered, hosts));
+        let Sent { queues, faults, .. } = &mut sent;
         faults.finish(&mut |device, transmit| put(&mut queues[device.0], transmit));
-        for (device, queue) in queues.iter_mut().enumerate() {
-            while let Some(next) = queue.pop_until(SimTime(u64::MAX)) {
-                write(device, next);
-            }
-        }
+        sent.settle_all(SimTime(u64::MAX), hosts);
         outcome
     })
+}
+
+/// What devices have sent, on its way through the rig's faults to where it is written.
+struct Sent<'a, W> {
+    /// By device: what may still be followed by something that is due sooner.
+    queues: Vec<DueQueue<Output>>,
+    faults: WireFaults,
+    note: &'a mut dyn FnMut(Row),
+    write: W,
+}
+
+impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
+    fn take(&mut self, rendered: Rendered, hosts: &mut dyn Hosts) {
+        let Rendered::Packet { packet, settled } = rendered else { return };
+        let Packet { device, transmit, .. } = packet;
+        let queue = &mut self.queues[device.0];
+        self.faults.apply(device, transmit, &mut |transmit| put(queue, transmit));
+        self.faults.rows().for_each(&mut *self.note);
+        self.settle(device, settled, hosts);
+    }
+
+    /// Nothing will come from `device` that is due before `settled`.
+    fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
+        while let Some((due, output)) = self.queues[device.0].pop_until(settled) {
+            hosts.hear(device, due, &output);
+            (self.write)(device.0, due, &output);
+        }
+    }
+
+    fn settle_all(&mut self, settled: SimTime, hosts: &mut dyn Hosts) {
+        for device in 0..self.queues.len() {
+            self.settle(DeviceId(device), settled, hosts);
+        }
+    }
 }
 
 /// Keeps what is recorded of a device's output: the rate of a line and its pulse per second leave no
