@@ -299,15 +299,15 @@ fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
     let car = |k: usize| {
         let place = k as f64 / count as f64;
-        let motion = RobotConfig {
-            trajectory: TrajectoryConfig::Circle {
+        let motion = RobotConfig::new(
+            TrajectoryConfig::Circle {
                 center_m: [0.0; 3],
                 radius_m: 5.0 + 55.0 * place,
                 speed_m_s: 10.0,
                 start_angle_rad: 2.4 * k as f64,
             },
-            follow_ground: false,
-        };
+            false,
+        );
         let trajectory = Trajectory::new(&motion, &geo, None).expect("a circle");
         let body = bodies::build(ObjectShape::Car, ObjectShape::Car.default_size_m(), 0.5);
         MovingObject::of(&format!("car-{k}"), body, trajectory).expect("a small mesh")

@@ -108,6 +108,19 @@ pub fn quat_about(axis: DVec3, angle: f64) -> DQuat {
     DQuat::from_xyzw(axis.x * s, axis.y * s, axis.z * s, c)
 }
 
+/// The angular rate in the body's frame when roll and pitch are these angles and roll, pitch and yaw change
+/// with `rates`, radians and rad/s.
+pub fn body_rate_from_rpy(roll: f64, pitch: f64, rates: [f64; 3]) -> DVec3 {
+    let [roll_rate, pitch_rate, yaw_rate] = rates;
+    let (sin_r, cos_r) = libm::sincos(roll);
+    let (sin_p, cos_p) = libm::sincos(pitch);
+    DVec3::new(
+        roll_rate - yaw_rate * sin_p,
+        pitch_rate * cos_r + yaw_rate * sin_r * cos_p,
+        -pitch_rate * sin_r + yaw_rate * cos_r * cos_p,
+    )
+}
+
 /// Roll, pitch and yaw in radians, the inverse of [`quat_from_rpy`]: roll and yaw in
 /// -pi..=pi, pitch in -pi/2..=pi/2.
 pub fn rpy_from_quat(q: DQuat) -> (f64, f64, f64) {

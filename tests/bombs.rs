@@ -171,7 +171,7 @@ fn equal_bodies_are_built_once() {
                 size_m: [length_m, 1.8, 1.5],
                 reflectance: 0.5,
             },
-            motion: RobotConfig { trajectory, follow_ground: false },
+            motion: RobotConfig::new(trajectory, false),
             body_place: place.clone(),
             trajectory_place: place.clone(),
         };

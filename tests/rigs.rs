@@ -7,6 +7,7 @@ use menura::devices::imu::profile::ImuSettings;
 use std::path::{Path, PathBuf};
 
 use menura::config::profile::lidar::BeamShape;
+use menura::config::rig::drive::{DriveConfig, DriveModel, IcrVariation};
 use menura::config::rig::placement::{ScenePlacement, UpAxis};
 use menura::config::rig::{
     CourtyardParameters, LatePolicy, LinkConfig, Override, Rig, SceneSource, TrajectoryConfig,
@@ -302,4 +303,46 @@ fn a_scene_file_is_turned_scaled_and_moved() {
     // Another scene for once: what the file says of its own is left out, what is set is not.
     let other = parse(&placed, &[set("world.scene=room")]);
     assert!(matches!(other.world.scene, SceneSource::Room(_)));
+}
+
+#[test]
+fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
+    let drive = |trajectory: &str, robot: &str| {
+        let still = "trajectory = { kind = \"still\" }";
+        let text = SMALLEST
+            .replace(still, &format!("trajectory = {{ kind = \"drive\", {trajectory} }}\n{robot}"));
+        let rig = parse(&text, &[]);
+        let TrajectoryConfig::Drive(drive) = rig.robot.trajectory.clone() else {
+            panic!("{rig:?}")
+        };
+        (drive, rig.robot.footprint_m, rig.engine.render_ahead_ns)
+    };
+    let (silent, footprint_m, ahead_ns) =
+        drive("model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0", "");
+    let model = DriveModel::SkidSteer { y_icr_m: [0.45; 2], x_icr_m: 0.0, variation: None };
+    assert_eq!(silent, DriveConfig::of(model));
+    assert_eq!((footprint_m, ahead_ns), ([0.6, 0.5], 20_000_000));
+    let (paper, footprint_m, _) = drive(
+        "model = \"skid-steer\", y_icr_m = [0.4, 0.5], x_icr_m = 0.1, icr_spread = 0.1, icr_seed = 7, \
+         icr_length_m = 2, max_speed_m_s = 0.68, max_acceleration_m_s2 = 2, lag_ms = 35, slip = 0.1, \
+         body_height_m = 0.81, blocks_above_m = 0.12, drives_through = [\"straw\"], yaw_deg = 90, \
+         position_m = [1, 2, 3], suspension = { stroke_m = 0.065, stiffness_n_m = 3976.6, \
+         damping_kg_s = 75.76, mass_kg = 41 }",
+        "footprint_m = [0.67, 0.54]",
+    );
+    let variation = Some(IcrVariation { spread: 0.1, over_m: Some(2.0), seed: 7 });
+    assert_eq!(footprint_m, [0.67, 0.54]);
+    assert_eq!(paper.model, DriveModel::SkidSteer { y_icr_m: [0.4, 0.5], x_icr_m: 0.1, variation });
+    assert_eq!((paper.max_acceleration_m_s2, paper.slip), (Some(2.0), [0.1; 2]));
+    assert_eq!((paper.body.height_m, paper.body.drives_through), (0.81, vec!["straw".to_owned()]));
+    assert_eq!(paper.suspension.map(|springs| springs.mass_kg), Some(41.0));
+    assert_eq!((paper.position_m, paper.yaw_rad), ([1.0, 2.0, 3.0], std::f64::consts::FRAC_PI_2));
+    let (car, _, _) = drive(
+        "model = \"ackermann\", wheelbase_m = 0.33, track_m = 0.3, max_steering_deg = 30, max_speed_m_s = 3",
+        "",
+    );
+    assert_eq!(car.model.word(), "ackermann");
+    let (differential, _, _) =
+        drive("model = \"differential\", track_m = 0.3, max_speed_m_s = 0.5", "");
+    assert_eq!(differential.model, DriveModel::Differential { track_m: 0.3 });
 }

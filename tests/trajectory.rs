@@ -19,7 +19,7 @@ fn geo() -> GeoOrigin {
 }
 
 fn try_drive(trajectory: TrajectoryConfig) -> Result<Trajectory, TrajectoryError> {
-    Trajectory::new(&RobotConfig { trajectory, follow_ground: false }, &geo(), None)
+    Trajectory::new(&RobotConfig::new(trajectory, false), &geo(), None)
 }
 
 fn drive(trajectory: TrajectoryConfig) -> Trajectory {
@@ -27,7 +27,7 @@ fn drive(trajectory: TrajectoryConfig) -> Trajectory {
 }
 
 fn drive_on(trajectory: TrajectoryConfig, ground: &dyn GroundHeight) -> Trajectory {
-    Trajectory::new(&RobotConfig { trajectory, follow_ground: true }, &geo(), Some(ground))
+    Trajectory::new(&RobotConfig::new(trajectory, true), &geo(), Some(ground))
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -559,7 +559,7 @@ fn faults_of_parameters_name_the_key() {
         "trajectory.points_m: points_m[1] is straight above or below the point before; \
          allowed: points apart in x or y, as it faces along its path"
     );
-    let robot = RobotConfig { trajectory: circle(1.0, 1.0), follow_ground: true };
+    let robot = RobotConfig::new(circle(1.0, 1.0), true);
     assert_eq!(
         Trajectory::new(&robot, &geo(), None).unwrap_err().to_string(),
         "follow_ground: the scene has no ground; allowed: false, or a scene with ground"

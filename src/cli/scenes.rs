@@ -81,9 +81,10 @@ mod tests {
 
     #[test]
     fn every_scene_and_parameter_is_listed_with_its_default_and_limits() {
-        let text = listing();
         for scene in BUILTIN {
-            assert!(text.lines().any(|line| line == scene.name), "{}", scene.name);
+            let mut text = String::new();
+            describe(&mut text, scene);
+            assert!(listing().contains(&text) && text.lines().next() == Some(scene.name));
             for parameter in scene.parameters {
                 let row = text.lines().find(|line| {
                     line.split_whitespace().next() == Some(parameter.name)

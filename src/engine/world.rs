@@ -73,9 +73,12 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     let origin = GeoOrigin::new(rig.origin);
     let motions = rig.world.objects.iter().map(|object| &object.motion);
     let follows = motions.chain([&rig.robot]).any(|motion| motion.follow_ground);
-    let terrain = follows.then(|| Terrain::new(&scene));
-    let ground = terrain.as_ref().map(|t| t as &dyn GroundHeight);
+    let terrain = follows.then(|| Arc::new(Terrain::new(&scene)));
+    let ground = terrain.as_deref().map(|t| t as &dyn GroundHeight);
     let trajectory = Trajectory::new(&rig.robot, &origin, ground)?;
+    if let Some(terrain) = terrain.as_ref().filter(|_| rig.robot.follow_ground) {
+        trajectory.keep_ground(terrain.clone())?;
+    }
     let mut bodies = Bodies::default();
     let object = |config: &ObjectConfig| {
         bodies
@@ -117,6 +120,10 @@ impl LiveWorld {
             tracer_bytes: tracer_bytes + objects.iter().map(|o| o.memory_bytes()).sum::<usize>(),
         };
         let objects: Arc<[MovingObject]> = objects.into();
+        if let Some(driven) = trajectory.driven() {
+            let names = objects.iter().map(|object| object.name.clone()).collect();
+            driven.look_around(scene.clone(), names);
+        }
         if !objects.is_empty() {
             caster = Box::new(MovingCaster::new(caster, scene.instances.len(), objects.clone()));
         }
@@ -172,6 +179,7 @@ fn scene_name(source: &SceneSource) -> String {
         SceneSource::GrassStand(_) => "grass-stand".into(),
         SceneSource::Shrub(_) => "shrub".into(),
         SceneSource::Street(_) => "street".into(),
+        SceneSource::AndabataField(_) => "andabata-field".into(),
         SceneSource::File { path, .. } => path.display().to_string(),
     }
 }

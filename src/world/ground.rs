@@ -8,6 +8,13 @@ use super::scene::Scene;
 pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64>;
+
+    /// Height of the highest surface there that is not above `below_m`, or of the lowest one if all are: the
+    /// ground under something that is at that height itself, metres; `None` where there is none.
+    fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
+        let _ = below_m; // of grounds with one surface
+        self.height_m(x_m, y_m)
+    }
 }
 
 /// The height of a scene's [`Scene::ground`]: exact on every triangle, highest surface first.
@@ -104,6 +111,20 @@ impl Terrain {
         self.triangles.is_empty()
     }
 
+    /// Tells the heights of all surfaces at a place.
+    fn each_height(&self, x_m: f64, y_m: f64, mut tell: impl FnMut(f64)) {
+        for level in &self.levels {
+            let wanted = key(bin(x_m, level.bins_per_m), bin(y_m, level.bins_per_m));
+            let Ok(found) = level.keys.binary_search(&wanted) else { continue };
+            let members = level.starts[found] as usize..level.starts[found + 1] as usize;
+            for &triangle in &level.members[members] {
+                if let Some(height) = self.height_on(triangle, x_m, y_m) {
+                    tell(height);
+                }
+            }
+        }
+    }
+
     fn height_on(&self, triangle: u32, x: f64, y: f64) -> Option<f64> {
         let [a, b, c] = self.triangles[triangle as usize].map(|v| self.vertices[v as usize]);
         let (ab, ac) = (b - a, c - a);
@@ -119,19 +140,23 @@ impl Terrain {
 
 impl GroundHeight for Terrain {
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
-        let mut highest = None;
-        for level in &self.levels {
-            let wanted = key(bin(x_m, level.bins_per_m), bin(y_m, level.bins_per_m));
-            let Ok(found) = level.keys.binary_search(&wanted) else { continue };
-            let members = level.starts[found] as usize..level.starts[found + 1] as usize;
-            for &triangle in &level.members[members] {
-                let height = self.height_on(triangle, x_m, y_m);
-                if height > highest {
-                    highest = height;
-                }
-            }
-        }
+        let mut highest: Option<f64> = None;
+        self.each_height(x_m, y_m, |height| {
+            highest = Some(highest.map_or(height, |highest| highest.max(height)));
+        });
         highest
+    }
+
+    fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
+        let (mut under, mut over): (Option<f64>, Option<f64>) = (None, None);
+        self.each_height(x_m, y_m, |height| {
+            if height <= below_m {
+                under = Some(under.map_or(height, |under| under.max(height)));
+            } else {
+                over = Some(over.map_or(height, |over| over.min(height)));
+            }
+        });
+        under.or(over)
     }
 }
 
@@ -251,6 +276,11 @@ mod tests {
         ]));
         assert_eq!(terrain.height_m(5.5, 0.5), Some(1.5));
         assert_eq!(terrain.height_m(3.5, 0.5), Some(0.0));
+        // What is below the lifted plane, what is on it, and what is below everything.
+        for (below_m, height_m) in [(1.0, 0.0), (1.5, 1.5), (9.0, 1.5), (-1.0, 0.0)] {
+            assert_eq!(terrain.height_under_m(5.5, 0.5, below_m), Some(height_m));
+        }
+        assert_eq!(terrain.height_under_m(99.0, 0.5, 1.0), None);
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
 
     fn driven(trajectory: TrajectoryConfig) -> Trajectory {
         let geo = Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 };
-        let robot = RobotConfig { trajectory, follow_ground: false };
+        let robot = RobotConfig::new(trajectory, false);
         Trajectory::new(&robot, &GeoOrigin::new(geo), None).unwrap()
     }
 

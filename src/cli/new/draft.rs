@@ -163,7 +163,7 @@ impl Draft {
         }
         let _ = writeln!(
             out,
-            "\n[robot]\n# Kinds: still, line, circle, half-sine, waypoints, file, feed.\n\
+            "\n[robot]\n# Kinds: still, line, circle, half-sine, waypoints, file, feed, drive.\n\
              trajectory = {trajectory}\n# Height, roll and pitch follow the terrain.\n\
              follow_ground = {follows}"
         );

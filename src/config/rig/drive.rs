@@ -5,8 +5,20 @@ use std::net::SocketAddr;
 /// `trajectory = { kind = "drive", … }`: see [`crate::world::vehicle`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveConfig {
-    /// How set points become motion.
+    /// How the wheels move the body.
     pub model: DriveModel,
+    /// Highest ground speed of a tread or wheel, m/s.
+    pub max_speed_m_s: f64,
+    /// Largest acceleration of a tread or wheel, m/s²; `None` if the lag alone bounds it.
+    pub max_acceleration_m_s2: Option<f64>,
+    /// Time constant of a tread's or wheel's response, seconds, not 0.
+    pub lag_s: f64,
+    /// Share of the way of a tread or wheel that is lost over ground: left, right, 0..1.
+    pub slip: [f64; 2],
+    /// What runs into obstacles.
+    pub body: DriveBody,
+    /// Springs between wheels and body; `None` for rigid wheels.
+    pub suspension: Option<Suspension>,
     /// Where the robot stands at the first instant: x, y, z, metres.
     pub position_m: [f64; 3],
     /// Its heading then, radians.
@@ -15,18 +27,70 @@ pub struct DriveConfig {
     pub twist: Option<TwistInput>,
 }
 
-/// How set points become motion.
+/// How the wheels move the body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriveModel {
     /// Treads, or wheels that cannot be steered, on both sides.
     SkidSteer {
-        /// Lateral distance of each tread's instantaneous centre of rotation from the middle, metres.
-        y_icr_m: f64,
-        /// Highest ground speed of a tread, m/s.
-        max_speed_m_s: f64,
-        /// Time constant of a tread's response, seconds.
-        lag_s: f64,
+        /// From the body's middle to the instantaneous centre of rotation of the left and the right tread,
+        /// to its side, metres.
+        y_icr_m: [f64; 2],
+        /// Both centres are so far ahead of the body's middle, metres.
+        x_icr_m: f64,
+        /// The ground makes the centres vary; `None` if they stay.
+        variation: Option<IcrVariation>,
     },
+    /// Two driven wheels and something that slides or swivels.
+    Differential {
+        /// Between the wheels, metres.
+        track_m: f64,
+    },
+    /// Steered front wheels and driven rear wheels, as a car.
+    Ackermann {
+        /// Between the axles, metres.
+        wheelbase_m: f64,
+        /// Between left and right wheels, metres.
+        track_m: f64,
+        /// Largest angle of the wheel in the middle of the front axle, radians.
+        max_steering_rad: f64,
+        /// How fast it turns, rad/s.
+        steering_rate_rad_s: f64,
+    },
+}
+
+/// How centres of rotation vary with the ground.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IcrVariation {
+    /// Standard deviation of their distance, as a share of it.
+    pub spread: f64,
+    /// Way over which the ground changes, metres; `None` if it is the same all over.
+    pub over_m: Option<f64>,
+    /// Of the draws.
+    pub seed: u64,
+}
+
+/// The box that runs into obstacles, above the footprint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveBody {
+    /// Its top above the ground, metres.
+    pub height_m: f64,
+    /// Its bottom above the ground: what is lower is rolled over, metres.
+    pub blocks_above_m: f64,
+    /// Materials of what it drives through, by their names in the scene or in the table of materials.
+    pub drives_through: Vec<String>,
+}
+
+/// Springs and dampers between the body and its four rigid wheels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suspension {
+    /// Travel of a wheel from hanging free to its stop, metres.
+    pub stroke_m: f64,
+    /// Of one wheel, N/m.
+    pub stiffness_n_m: f64,
+    /// Of one wheel, kg/s.
+    pub damping_kg_s: f64,
+    /// Of the body on its springs, kg.
+    pub mass_kg: f64,
 }
 
 /// Where twists are taken: see [`crate::wire::twist`].
@@ -36,4 +100,60 @@ pub struct TwistInput {
     pub listen: SocketAddr,
     /// After this long without a datagram the robot is told to stand, nanoseconds.
     pub hold_ns: u64,
+}
+
+impl DriveConfig {
+    /// The lag when a rig names none, seconds: of the treads of the Andabata paper.
+    pub const USUAL_LAG_S: f64 = 0.035;
+
+    /// What a robot of this model is unless a rig says otherwise, with treads of up to 1 m/s.
+    pub fn of(model: DriveModel) -> Self {
+        Self {
+            model,
+            max_speed_m_s: 1.0,
+            max_acceleration_m_s2: None,
+            lag_s: Self::USUAL_LAG_S,
+            slip: [0.0; 2],
+            body: DriveBody::default(),
+            suspension: None,
+            position_m: [0.0; 3],
+            yaw_rad: 0.0,
+            twist: None,
+        }
+    }
+}
+
+impl DriveModel {
+    /// Its word in a rig.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::SkidSteer { .. } => "skid-steer",
+            Self::Differential { .. } => "differential",
+            Self::Ackermann { .. } => "ackermann",
+        }
+    }
+}
+
+impl Default for DriveBody {
+    fn default() -> Self {
+        let drives_through = ["grass", "leaf"].map(str::to_owned).to_vec();
+        Self { height_m: 0.5, blocks_above_m: 0.1, drives_through }
+    }
+}
+
+impl Suspension {
+    /// The fastest rate of springs and dampers that is integrated, 1/s.
+    pub const FASTEST_PER_S: f64 = 1000.0;
+
+    /// How far the springs give under the body's weight, metres.
+    pub fn static_m(&self) -> f64 {
+        // Standard acceleration of free fall, ISO 80000-3.
+        self.mass_kg * 9.80665 / (4.0 * self.stiffness_n_m)
+    }
+
+    /// The faster of the rates of heave's spring and damper, 1/s.
+    pub fn rate_per_s(&self) -> f64 {
+        let springs = (4.0 * self.stiffness_n_m / self.mass_kg).sqrt();
+        springs.max(4.0 * self.damping_kg_s / self.mass_kg)
+    }
 }

@@ -1,5 +1,6 @@
 //! A bench: the world, the robot, its devices and how they are wired.
 
+mod andabata_field;
 mod cable_read;
 mod claims;
 pub mod drive;
@@ -42,6 +43,7 @@ pub use crate::config::toml::overrides::Override;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
+pub use andabata_field::{AndabataFieldParameters, PuddleChoice};
 pub use read::spec;
 pub use street::StreetParameters;
 pub use thin_scenes::{
@@ -173,6 +175,8 @@ pub enum SceneSource {
     Shrub(ShrubParameters),
     /// A street with what is not matt.
     Street(StreetParameters),
+    /// A field to drive across.
+    AndabataField(AndabataFieldParameters),
     /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
     File {
         /// The file.
@@ -236,6 +240,18 @@ pub struct RobotConfig {
     pub trajectory: TrajectoryConfig,
     /// Take z, roll and pitch from the terrain.
     pub follow_ground: bool,
+    /// Between front and rear, and between left and right wheels, metres.
+    pub footprint_m: [f64; 2],
+}
+
+impl RobotConfig {
+    /// The footprint when a rig names none, metres.
+    pub const USUAL_FOOTPRINT_M: [f64; 2] = [0.6, 0.5];
+
+    /// Something that moves so, with the usual footprint.
+    pub fn new(trajectory: TrajectoryConfig, follow_ground: bool) -> Self {
+        Self { trajectory, follow_ground, footprint_m: Self::USUAL_FOOTPRINT_M }
+    }
 }
 
 /// Where the robot goes. Angles in radians, World frame; motion starts at the first instant.

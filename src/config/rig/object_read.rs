@@ -4,7 +4,7 @@ use super::parts::file_name;
 use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
-use super::trajectory_read::{follow_ground, trajectory};
+use super::trajectory_read::{Whose, stance, trajectory};
 use crate::config::rig::RobotConfig;
 use crate::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
 use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
@@ -58,8 +58,8 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
         .required("trajectory")
         .such_as(TRAJECTORY_EXAMPLE)
         .table("a trajectory")
-        .and_then(trajectory);
-    let follow_ground = follow_ground(&mut table, motion.as_ref());
+        .and_then(|table| trajectory(table, Whose::Object));
+    let (follow_ground, footprint_m) = stance(&mut table, motion.as_ref());
     table.finish();
     let object = || {
         let (body, body_place) = body?;
@@ -67,7 +67,7 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
         Some(ObjectConfig {
             name: name.as_ref()?.value.clone(),
             body,
-            motion: RobotConfig { trajectory, follow_ground },
+            motion: RobotConfig { trajectory, follow_ground, footprint_m },
             body_place,
             trajectory_place,
         })

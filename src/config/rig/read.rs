@@ -83,7 +83,7 @@ fn rig(
         Some(DEFAULT_ORIGIN)
     };
     let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
-    let robot = root.required("robot").table("[robot]").and_then(robot);
+    let robot = root.required("robot").table("[robot]").and_then(|table| robot(table, seed));
     let moved_by = match &robot {
         Some((RobotConfig { trajectory: TrajectoryConfig::Feed(_), .. }, _)) => Mover::Feed,
         Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,

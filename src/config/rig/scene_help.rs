@@ -11,6 +11,8 @@ pub struct ParameterHelp {
     pub min: f64,
     /// Largest allowed value (of each number, if it is a list).
     pub max: f64,
+    /// The words that it may be instead of a number; none if it is a number.
+    pub words: &'static [&'static str],
     /// What it sets, with its unit.
     pub meaning: &'static str,
 }
@@ -19,8 +21,11 @@ pub struct ParameterHelp {
 pub(super) const LARGEST_WHOLE: f64 = i64::MAX as f64;
 
 impl ParameterHelp {
-    /// The limits in words, such as `0 to 2000`.
+    /// The limits in words, such as `0 to 2000`, or the words.
     pub fn allowed(&self) -> String {
+        if !self.words.is_empty() {
+            return self.words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ");
+        }
         if self.max >= LARGEST_WHOLE {
             return format!("{} or more", self.min);
         }

@@ -3,8 +3,9 @@
 use super::parts::seed_limit;
 use crate::config::rig::scenes::ParameterHelp;
 use crate::config::rig::{
-    CourtyardParameters, GrassStandParameters, MeadowWallParameters, RodsParameters,
-    RoomParameters, RootStepParameters, SceneSource, ShrubParameters, StreetParameters,
+    AndabataFieldParameters, CourtyardParameters, GrassStandParameters, MeadowWallParameters,
+    PuddleChoice, RodsParameters, RoomParameters, RootStepParameters, SceneSource, ShrubParameters,
+    StreetParameters,
 };
 use crate::config::toml::reader::{Field, Limit, TableReader, Text};
 
@@ -21,6 +22,7 @@ pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<S
         "grass-stand" => SceneSource::GrassStand(asked.grass_stand()?),
         "shrub" => SceneSource::Shrub(asked.shrub()?),
         "street" => SceneSource::Street(asked.street()?),
+        "andabata-field" => SceneSource::AndabataField(asked.andabata_field()?),
         other => unreachable!("{other} is listed and not read"),
     })
 }
@@ -196,6 +198,24 @@ impl<'f> Asked<'_, 'f> {
         }
         Some(all)
     }
+
+    fn andabata_field(&self) -> Option<AndabataFieldParameters> {
+        let mut all = AndabataFieldParameters { seed: self.rig_seed, ..Default::default() };
+        if self.parameters.is_written() {
+            let what = "the parameters of the field";
+            let mut table = self.own_table(what, AndabataFieldParameters::HELP)?;
+            table.seed(&mut all.seed);
+            table.number("ground_relief_m", "m", &mut all.ground_relief_m);
+            table.number("ditch_depth_m", "m", &mut all.ditch_depth_m);
+            table.whole("rocks", "rocks", &mut all.rocks);
+            table.whole("trees", "trees", &mut all.trees);
+            table.whole("tree_triangles", "triangles", &mut all.tree_triangles);
+            table.whole("grass_blades", "blades", &mut all.grass_blades);
+            table.word("puddle", &PuddleChoice::WORDS, &mut all.puddle);
+            table.finish();
+        }
+        Some(all)
+    }
 }
 
 /// Where the limits of parameters come from.
@@ -242,6 +262,13 @@ impl<'f> Written<'_, 'f> {
         let (field, help) = self.field(name);
         let limit = Limit::new(help.min..=help.max, unit, SOURCE);
         *values = field.numbers(&limit).unwrap_or(*values);
+    }
+
+    fn word<T: Clone>(&mut self, name: &'static str, words: &[(&str, T)], value: &mut T) {
+        let (field, _) = self.field(name);
+        if let Some(chosen) = field.choice(words, SOURCE) {
+            *value = chosen;
+        }
     }
 
     fn finish(self) {

@@ -5,6 +5,7 @@
 
 pub use super::scene_help::ParameterHelp;
 
+use super::andabata_field::AndabataFieldParameters;
 use super::scene_help::LARGEST_WHOLE;
 use super::street::StreetParameters;
 use super::thin_scenes::{
@@ -98,6 +99,15 @@ pub const BUILTIN: &[BuiltinScene] = &[
         lap_radius_m: 2.0,
         is_flat: true,
     },
+    BuiltinScene {
+        name: "andabata-field",
+        summary: "A field of 50 x 50 m to drive across, after the one of the Andabata paper (2020): gentle \
+                  relief, three ditches of 6 x 1.2 m, a barrier, a fence, rocks, trees and high grass, and a \
+                  puddle if asked for. Start at -20, -20; goals at 20, -14, then -20, 2, then 18, 20.",
+        parameters: AndabataFieldParameters::HELP,
+        lap_radius_m: 2.0,
+        is_flat: false,
+    },
 ];
 
 /// The built-in scene called `name`.
@@ -120,6 +130,7 @@ impl CourtyardParameters {
             default: "the rig's seed",
             min: 0.0,
             max: LARGEST_WHOLE,
+            words: &[],
             meaning: "fixes every shape and place",
         },
         ParameterHelp {
@@ -127,6 +138,7 @@ impl CourtyardParameters {
             default: "200000",
             min: 0.0,
             max: 100_000_000.0,
+            words: &[],
             meaning: "blades of grass, rounded up to clumps of 100 blades (800 triangles)",
         },
         ParameterHelp {
@@ -134,6 +146,7 @@ impl CourtyardParameters {
             default: "50",
             min: 0.0,
             max: 2000.0,
+            words: &[],
             meaning: "copies of the tree, 6 to 10 m tall",
         },
         ParameterHelp {
@@ -141,6 +154,7 @@ impl CourtyardParameters {
             default: "40000",
             min: 1000.0,
             max: 5_000_000.0,
+            words: &[],
             meaning: "triangles of the tree model, rounded down to an even number",
         },
         ParameterHelp {
@@ -148,6 +162,7 @@ impl CourtyardParameters {
             default: "1.5",
             min: 0.0,
             max: 10.0,
+            words: &[],
             meaning: "how far the ground rises above or sinks below z = 0 at most, metres",
         },
     ];
@@ -173,6 +188,7 @@ impl RootStepParameters {
             default: "the rig's seed",
             min: 0.0,
             max: LARGEST_WHOLE,
+            words: &[],
             meaning: "fixes every shape and place",
         },
         ParameterHelp {
@@ -180,6 +196,7 @@ impl RootStepParameters {
             default: "22000000",
             min: 2000.0,
             max: 100_000_000.0,
+            words: &[],
             meaning: "triangles of the floor, one mesh, at most",
         },
         ParameterHelp {
@@ -187,6 +204,7 @@ impl RootStepParameters {
             default: "163",
             min: 0.0,
             max: 2000.0,
+            words: &[],
             meaning: "copies of the tree, 6 to 10 m tall, each with roots of its own in the floor",
         },
         ParameterHelp {
@@ -194,6 +212,7 @@ impl RootStepParameters {
             default: "3450000",
             min: 1000.0,
             max: 5_000_000.0,
+            words: &[],
             meaning: "triangles of the tree model, rounded down to an even number",
         },
         ParameterHelp {
@@ -201,6 +220,7 @@ impl RootStepParameters {
             default: "24400",
             min: 0.0,
             max: 1_000_000.0,
+            words: &[],
             meaning: "clumps of undergrowth (800 triangles)",
         },
         ParameterHelp {
@@ -208,6 +228,7 @@ impl RootStepParameters {
             default: "1.2",
             min: 0.0,
             max: 10.0,
+            words: &[],
             meaning: "hills rise or sink by less than this, metres",
         },
         ParameterHelp {
@@ -215,6 +236,7 @@ impl RootStepParameters {
             default: "0.35",
             min: 0.0,
             max: 2.0,
+            words: &[],
             meaning: "height of the bank, metres",
         },
     ];
@@ -242,6 +264,7 @@ impl RoomParameters {
             default: "[60.0, 60.0, 10.0]",
             min: 1.0,
             max: 1000.0,
+            words: &[],
             meaning: "lengths along x, y and z, metres; the middle of the floor is the origin",
         },
         ParameterHelp {
@@ -249,6 +272,7 @@ impl RoomParameters {
             default: "0.5",
             min: 0.0,
             max: 1.0,
+            words: &[],
             meaning: "diffuse reflectance of floor, walls and ceiling",
         },
         ParameterHelp {
@@ -256,6 +280,7 @@ impl RoomParameters {
             default: "0.0",
             min: 0.0,
             max: 500.0,
+            words: &[],
             meaning: "radius of a puddle around the middle of the floor, metres; 0 for none",
         },
     ];
@@ -270,6 +295,7 @@ impl Default for RoomParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::rig::andabata_field::tests as field;
 
     /// The printed defaults are those that are used, and lie within the printed limits.
     #[test]
@@ -297,11 +323,13 @@ mod tests {
                 ("street", "sign_distance_m") => vec![street.sign_distance_m],
                 ("street", "puddle_radius_m") => vec![street.puddle_radius_m],
                 ("street", "wetness") => vec![street.wetness],
+                ("andabata-field", name) => field::used(name).unwrap(),
                 (scene, name) => crate::config::rig::thin_scenes::tests::used(scene, name),
             }
         };
         for scene in BUILTIN {
-            for help in scene.parameters.iter().filter(|help| help.name != "seed") {
+            let is_number = |help: &&ParameterHelp| help.name != "seed" && help.words.is_empty();
+            for help in scene.parameters.iter().filter(is_number) {
                 let printed: Vec<f64> = help
                     .default
                     .trim_matches(['[', ']'])

@@ -23,6 +23,7 @@ impl StreetParameters {
             default: "120.0",
             min: 40.0,
             max: 1000.0,
+            words: &[],
             meaning: "length of the street along x, metres; its middle is the origin",
         },
         ParameterHelp {
@@ -30,6 +31,7 @@ impl StreetParameters {
             default: "20.0",
             min: 3.0,
             max: 500.0,
+            words: &[],
             meaning: "from the origin to the road sign along x, metres",
         },
         ParameterHelp {
@@ -37,6 +39,7 @@ impl StreetParameters {
             default: "1.5",
             min: 0.0,
             max: 1.9,
+            words: &[],
             meaning: "radius of the puddle at x = 8 m, y = 1.8 m, metres; 0 for none",
         },
         ParameterHelp {
@@ -44,6 +47,7 @@ impl StreetParameters {
             default: "0.0",
             min: 0.0,
             max: 1.0,
+            words: &[],
             meaning: "share of the asphalt's texture that water fills: 0 is dry, 1 soaked",
         },
     ];

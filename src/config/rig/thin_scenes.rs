@@ -103,7 +103,7 @@ const fn help(
     [min, max]: [f64; 2],
     meaning: &'static str,
 ) -> ParameterHelp {
-    ParameterHelp { name, default, min, max, meaning }
+    ParameterHelp { name, default, min, max, words: &[], meaning }
 }
 
 const SEED: ParameterHelp =

@@ -24,24 +24,25 @@ fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", "the rig format, trajectories")
 }
 
-/// Reads `[robot]`. Also says where the trajectory is named.
-pub fn robot(mut table: TableReader<'_>) -> Option<(RobotConfig, Place)> {
+/// Reads `[robot]`; `rig_seed` is the seed of what names none. Also says where the trajectory is named.
+pub fn robot(mut table: TableReader<'_>, rig_seed: u64) -> Option<(RobotConfig, Place)> {
     let trajectory = table
         .required("trajectory")
         .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }")
         .table("a trajectory")
-        .and_then(trajectory);
-    let follow_ground = follow_ground(&mut table, trajectory.as_ref());
+        .and_then(|table| trajectory(table, Whose::Robot { rig_seed }));
+    let stands = stance(&mut table, trajectory.as_ref());
     table.finish();
     let (trajectory, place) = trajectory?;
-    Some((RobotConfig { trajectory, follow_ground }, place))
+    let (follow_ground, footprint_m) = stands;
+    Some((RobotConfig { trajectory, follow_ground, footprint_m }, place))
 }
 
-/// Reads `follow_ground` of what moves as `trajectory` says.
-pub(crate) fn follow_ground(
+/// Reads `follow_ground` and `footprint_m` of what moves as `trajectory` says.
+pub(crate) fn stance(
     table: &mut TableReader<'_>,
     trajectory: Option<&(TrajectoryConfig, Place)>,
-) -> bool {
+) -> (bool, [f64; 2]) {
     let field = table.optional("follow_ground");
     let follows = field.boolean_or(false);
     if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
@@ -50,7 +51,21 @@ pub(crate) fn follow_ground(
         let label = "allowed: false; the sender of a feed says z, roll and pitch itself";
         field.fault(place.fault("a feed cannot follow the ground", label));
     }
-    follows
+    let side = Limit::new(0.05..=50.0, "m", "the rig format, [robot]");
+    let footprint = table.optional("footprint_m");
+    (follows, footprint.numbers_or(&side, RobotConfig::USUAL_FOOTPRINT_M))
+}
+
+/// Whose trajectory it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Whose {
+    /// The robot's, which may be driven; what draws and names no seed has the rig's.
+    Robot {
+        /// The rig's.
+        rig_seed: u64,
+    },
+    /// That of something else.
+    Object,
 }
 
 #[derive(Clone, Copy)]
@@ -76,9 +91,19 @@ const KINDS: &[(&str, Kind)] = &[
     ("drive", Kind::Drive),
 ];
 
+/// The kinds of what is not the robot: all but the last.
+const OF_OBJECTS: &[(&str, Kind)] = KINDS.split_at(KINDS.len() - 1).0;
+
 /// Reads a trajectory, of the robot or of an object. Also says where it, or its file, is named.
-pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig, Place)> {
-    let kind = table.required("kind").choice(KINDS, "the rig format, trajectories")?;
+pub(crate) fn trajectory(
+    mut table: TableReader<'_>,
+    whose: Whose,
+) -> Option<(TrajectoryConfig, Place)> {
+    let (kinds, origin, rig_seed) = match whose {
+        Whose::Robot { rig_seed } => (KINDS, "the rig format, trajectories", rig_seed),
+        Whose::Object => (OF_OBJECTS, "the rig format: only the robot is driven", 0),
+    };
+    let kind = table.required("kind").choice(kinds, origin)?;
     let t = &mut table;
     let place = t.place().clone();
     let read = match kind {
@@ -90,7 +115,7 @@ pub(crate) fn trajectory(mut table: TableReader<'_>) -> Option<(TrajectoryConfig
         Kind::Feed => feed(t),
         Kind::Drive => {
             let (position_m, yaw_rad) = (position(t, "position_m"), angle(t, "yaw_deg"));
-            drive(t, position_m, yaw_rad).map(TrajectoryConfig::Drive)
+            drive(t, position_m, yaw_rad, rig_seed).map(TrajectoryConfig::Drive)
         }
         Kind::File => {
             let file = file(t);

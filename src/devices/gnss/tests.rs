@@ -54,14 +54,14 @@ impl Bench {
             longitude_deg: 8.565_265,
             altitude_m: 547.6,
         });
-        let robot = crate::config::rig::RobotConfig {
-            trajectory: crate::config::rig::TrajectoryConfig::Line {
+        let robot = crate::config::rig::RobotConfig::new(
+            crate::config::rig::TrajectoryConfig::Line {
                 start_m: [0.0; 3],
                 yaw_rad: 0.0,
                 speed_m_s: 1.5,
             },
-            follow_ground: false,
-        };
+            false,
+        );
         Self {
             device: Gnss::new(driver, &settings, &sensor, noise, epoch),
             sensor,

@@ -22,7 +22,7 @@ fn truth_of(
     at_s: f64,
 ) -> InertialTruth {
     let origin = GeoOrigin::new(HERE);
-    let robot = RobotConfig { trajectory, follow_ground: false };
+    let robot = RobotConfig::new(trajectory, false);
     let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
     let surroundings = Surroundings {
         caster: &OpenSky,
@@ -136,7 +136,7 @@ fn the_air_is_as_thick_as_at_that_height_above_the_sea() {
 #[test]
 fn a_series_holds_its_instants() {
     let origin = GeoOrigin::new(HERE);
-    let robot = RobotConfig { trajectory: circle(2.0), follow_ground: false };
+    let robot = RobotConfig::new(circle(2.0), false);
     let trajectory = Trajectory::new(&robot, &origin, None).unwrap();
     let surroundings = Surroundings {
         caster: &OpenSky,

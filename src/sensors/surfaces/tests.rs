@@ -291,7 +291,7 @@ fn what_stands_behind_a_still_window_moves() {
 }
 
 fn object(name: &str, body: Scene, trajectory: TrajectoryConfig) -> MovingObject {
-    let robot = crate::config::rig::RobotConfig { trajectory, follow_ground: false };
+    let robot = crate::config::rig::RobotConfig::new(trajectory, false);
     let geo = Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 };
     let geo = GeoOrigin::new(geo);
     let motion = crate::world::trajectory::Trajectory::new(&robot, &geo, None).unwrap();

@@ -540,7 +540,7 @@ fn dust_rises_in_its_time() {
 #[test]
 fn an_object_leaves_its_dust_where_it_was() {
     let trajectory = TrajectoryConfig::Line { start_m: [0.0; 3], yaw_rad: 0.0, speed_m_s: 10.0 };
-    let motion = RobotConfig { trajectory, follow_ground: false };
+    let motion = RobotConfig::new(trajectory, false);
     let origin =
         GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
     let trajectory = Trajectory::new(&motion, &origin, None).unwrap();

@@ -214,7 +214,7 @@ impl Bench {
     /// # Errors
     /// When the course cannot be driven so.
     pub fn truth(&self, course: Course, manner: &Manner) -> Result<Truth, TrajectoryError> {
-        let robot = RobotConfig { trajectory: manner.trajectory(course), follow_ground: false };
+        let robot = RobotConfig::new(manner.trajectory(course), false);
         let start = Start { still_s: manner.still_s, ramp_s: manner.ramp_s };
         let motion = Trajectory::new(&robot, &self.origin, None)?.starting_from_rest(start);
         let around = |mount| Surroundings {

@@ -37,7 +37,7 @@ fn motion() -> Trajectory {
         amplitude_m: 2.0,
         speed_m_s: 2.0,
     };
-    let robot = RobotConfig { trajectory, follow_ground: false };
+    let robot = RobotConfig::new(trajectory, false);
     let motion = Trajectory::new(&robot, &origin, None).unwrap();
     motion.starting_from_rest(Start { still_s: 2.0, ramp_s: 1.5 })
 }

@@ -1,5 +1,6 @@
 //! Scenes that need no file; their parameters and limits are in [`crate::config::rig::scenes`].
 
+pub mod andabata_field;
 pub mod bodies;
 pub mod courtyard;
 pub(crate) mod grass_stand;

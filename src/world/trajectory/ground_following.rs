@@ -1,22 +1,18 @@
 //! Height, roll and pitch of a robot that stands on the terrain.
 //!
 //! The heights under four wheels determine a plane by least squares. Its height, roll and pitch are
-//! smoothed into quintic splines over the path. Waves shorter than the wheelbase are averaged on
+//! smoothed into quintic splines over the path. Waves shorter than the footprint are averaged on
 //! purpose: tyres and springs do the same.
 
 use super::path::{AngleJet, Extent};
 use super::spline::{BSpline, Fit, Grid};
 use crate::world::ground::GroundHeight;
 
-/// Distance between front and rear wheels, metres.
-pub const WHEELBASE_M: f64 = 0.6;
-/// Distance between left and right wheels, metres.
-pub const TRACK_M: f64 = 0.5;
-/// Distance between knots: half of the wheelbase.
-const SPACING_M: f64 = 0.5 * WHEELBASE_M;
+/// Distance between knots in lengths of the footprint.
+const SPACING: f64 = 0.5;
 /// Height queries in each span.
 const SAMPLES_PER_SPAN: usize = 3;
-/// Largest number of spans; they get longer on paths of more than 80 km.
+/// Largest number of spans; they get longer on paths of more than 130,000 footprints.
 const MAX_SPANS: usize = 1 << 18;
 /// Length for which an endless path follows the terrain.
 const REACH_M: f64 = 20_000.0;
@@ -48,8 +44,8 @@ pub struct GroundProfile {
 pub struct NoGround;
 
 impl GroundProfile {
-    /// Makes a motion follow the ground. `place` gives x, y and yaw (metres, radians) at a parameter;
-    /// `m_per_unit` is the largest distance that the robot travels in a unit of the parameter.
+    /// Makes a motion follow the ground on wheels at the corners of a `footprint_m` (length, width).
+    /// `place` gives x, y and yaw (metres, radians) at a parameter; `m_per_unit` is the largest distance that the robot travels in a unit of the parameter.
     ///
     /// Where there is no ground under all four wheels the robot is level at the last height;
     /// before the first ground, at that ground's height.
@@ -58,12 +54,13 @@ impl GroundProfile {
         extent: Extent,
         m_per_unit: f64,
         ground: &dyn GroundHeight,
+        footprint_m: [f64; 2],
     ) -> Result<Self, NoGround> {
         let stance_at = |u: f64| {
             let [x, y, yaw] = place(u);
-            stance(ground, x, y, yaw)
+            stance(ground, footprint_m, [x, y, yaw])
         };
-        let wanted = SPACING_M / m_per_unit;
+        let wanted = SPACING * footprint_m[0] / m_per_unit;
         let (length, lap_factor) = match extent {
             Extent::Unbounded => (REACH_M / m_per_unit, None),
             Extent::Open(length) => (length, None),
@@ -99,7 +96,7 @@ impl GroundProfile {
                 (step * i as f64, [s.z_m, s.roll_rad, s.pitch_rad])
             })
             .collect();
-        let cutoff = WHEELBASE_M / m_per_unit;
+        let cutoff = footprint_m[0] / m_per_unit;
         let mut spline = Fit { grid, samples: &samples, cutoff }.solve();
         if extent == Extent::Unbounded {
             spline.hold_end();
@@ -118,17 +115,22 @@ impl GroundProfile {
     }
 }
 
-/// The plane under the wheels at a position; `None` if a wheel has no ground.
-pub fn stance(ground: &dyn GroundHeight, x_m: f64, y_m: f64, yaw_rad: f64) -> Option<Stance> {
+/// The plane under wheels at the corners of a footprint (length, width) at a place (x, y, yaw); `None` if a
+/// wheel has no ground.
+pub fn stance(
+    ground: &dyn GroundHeight,
+    [length_m, width_m]: [f64; 2],
+    [x_m, y_m, yaw_rad]: [f64; 3],
+) -> Option<Stance> {
     let (sin, cos) = libm::sincos(yaw_rad);
     let wheel = |ahead: f64, left: f64| {
         ground.height_m(x_m + cos * ahead - sin * left, y_m + sin * ahead + cos * left)
     };
-    let (a, b) = (0.5 * WHEELBASE_M, 0.5 * TRACK_M);
+    let (a, b) = (0.5 * length_m, 0.5 * width_m);
     let (front_left, front_right) = (wheel(a, b)?, wheel(a, -b)?);
     let (rear_left, rear_right) = (wheel(-a, b)?, wheel(-a, -b)?);
-    let slope_ahead = (front_left + front_right - rear_left - rear_right) / (2.0 * WHEELBASE_M);
-    let slope_left = (front_left + rear_left - front_right - rear_right) / (2.0 * TRACK_M);
+    let slope_ahead = (front_left + front_right - rear_left - rear_right) / (2.0 * length_m);
+    let slope_left = (front_left + rear_left - front_right - rear_right) / (2.0 * width_m);
     // The body's x axis (cos p, 0, -sin p) and y axis (sin p sin r, cos r, cos p sin r), seen
     // along the heading, lie in the plane.
     let pitch_rad = -libm::atan(slope_ahead);
@@ -142,7 +144,14 @@ mod tests {
     use glam::DVec3;
 
     use super::*;
+    use crate::config::rig::RobotConfig;
     use crate::frames::quat_from_rpy;
+
+    const FOOTPRINT_M: [f64; 2] = RobotConfig::USUAL_FOOTPRINT_M;
+
+    fn place(u: f64) -> [f64; 3] {
+        [u, 0.0, 0.0]
+    }
 
     struct Plane;
     impl GroundHeight for Plane {
@@ -156,7 +165,7 @@ mod tests {
         let normal = DVec3::new(-0.3, 0.2, 1.0).normalize();
         for i in 0..12 {
             let yaw = f64::from(i) * 0.55;
-            let stance = stance(&Plane, 3.0, -4.0, yaw).unwrap();
+            let stance = stance(&Plane, FOOTPRINT_M, [3.0, -4.0, yaw]).unwrap();
             let up = quat_from_rpy(stance.roll_rad, stance.pitch_rad, yaw) * DVec3::Z;
             assert!((up - normal).length() < 1e-12, "{up} {normal}");
             assert!((stance.z_m - 2.7).abs() < 1e-12);
@@ -166,7 +175,7 @@ mod tests {
     #[test]
     fn beyond_the_ground_the_robot_is_level_at_the_last_height() {
         let profile =
-            GroundProfile::new(|u| [u, 0.0, 0.0], Extent::Unbounded, 1.0, &Plane).unwrap();
+            GroundProfile::new(place, Extent::Unbounded, 1.0, &Plane, FOOTPRINT_M).unwrap();
         let ([z, dz, _], _, [pitch, _]) = profile.at(20.0);
         assert!((z - 7.0).abs() < 1e-6 && (dz - 0.3).abs() < 1e-6, "{z} {dz}");
         assert!((pitch + libm::atan(0.3)).abs() < 1e-6);
@@ -188,7 +197,7 @@ mod tests {
                 None
             }
         }
-        let made = GroundProfile::new(|u| [u, 0.0, 0.0], Extent::Open(10.0), 1.0, &Void);
+        let made = GroundProfile::new(place, Extent::Open(10.0), 1.0, &Void, FOOTPRINT_M);
         assert_eq!(made.err(), Some(NoGround));
     }
 }

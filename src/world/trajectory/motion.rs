@@ -16,7 +16,7 @@ use super::recorded::Recorded;
 use super::spline::Deviation;
 use super::{BodyState, ShownPose};
 use crate::config::rig::RobotConfig;
-use crate::frames::{Body, GeoOrigin, Transform, World, quat_from_rpy};
+use crate::frames::{Body, GeoOrigin, Transform, World, body_rate_from_rpy, quat_from_rpy};
 use crate::time::SimTime;
 use crate::world::ground::GroundHeight;
 use crate::world::vehicle::{Driven, WheelState};
@@ -107,7 +107,7 @@ impl Trajectory {
         geo: &GeoOrigin,
         ground: Option<&dyn GroundHeight>,
     ) -> Result<Self, TrajectoryError> {
-        let mut made = Self::without_ground(&robot.trajectory, geo)?;
+        let mut made = Self::without_ground(robot, geo)?;
         if robot.follow_ground {
             let ground = ground.ok_or_else(|| {
                 TrajectoryError::parameter(
@@ -116,7 +116,7 @@ impl Trajectory {
                     "false, or a scene with ground",
                 )
             })?;
-            made.put_on(ground)?;
+            made.put_on(ground, robot.footprint_m)?;
         }
         made.survey();
         Ok(made)
@@ -302,13 +302,7 @@ impl Facing {
         match self {
             Self::Rotation { rotation, rate } => (*rotation, *rate),
             Self::Angles { roll, pitch, yaw } => {
-                let (sin_r, cos_r) = libm::sincos(roll[0]);
-                let (sin_p, cos_p) = libm::sincos(pitch[0]);
-                let rate = DVec3::new(
-                    roll[1] - yaw[1] * sin_p,
-                    pitch[1] * cos_r + yaw[1] * sin_r * cos_p,
-                    -pitch[1] * sin_r + yaw[1] * cos_r * cos_p,
-                );
+                let rate = body_rate_from_rpy(roll[0], pitch[0], [roll[1], pitch[1], yaw[1]]);
                 (quat_from_rpy(roll[0], pitch[0], yaw[0]), rate)
             }
         }

@@ -1,87 +1,195 @@
-//! What the vehicle did lately.
+//! What the vehicle did lately: motion in steps, with everything that is between them.
+//!
+//! Within a step each rate of change is a parabola through its values at the step's start, middle and end.
+//! Positions, angles and travel are its integrals and accelerations its derivatives, so that they agree to
+//! rounding: velocities are continuous, accelerations jump only where set points or obstacles do. A reset
+//! begins a step elsewhere, at rest; no velocity leads there.
 
 use std::collections::VecDeque;
 
-use super::{STEP_NS, WheelState};
-use crate::frames::Transform;
+use glam::DVec3;
+
+use super::drivetrain::WheelState;
+use crate::frames::{Transform, body_rate_from_rpy};
 use crate::time::SimTime;
 use crate::world::trajectory::{BodyState, ShownPose};
+
+/// A step of the integration, nanoseconds.
+pub const STEP_NS: u64 = 1_000_000;
+/// The same in seconds.
+pub(super) const STEP_S: f64 = STEP_NS as f64 * 1e-9;
 
 /// So much is kept, nanoseconds: no sensor looks back farther.
 const KEPT_NS: u64 = 60_000_000_000;
 
-/// The vehicle at the end of a step.
+/// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels
+/// (metres); or their rates.
+pub(super) type Course = [f64; 8];
+
+/// A step of the vehicle.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub(super) struct Step {
     pub at: SimTime,
-    pub body: BodyState,
-    pub wheels: WheelState,
+    /// At its start.
+    pub from: Course,
+    /// At its start, middle and end.
+    pub rates: [Course; 3],
+    pub setpoint_m_s: [f64; 2],
+    /// At its start and end.
+    pub steering_rad: [f64; 2],
+    /// Height of the terrain under each wheel at its start, World, metres; NaN where there is none.
+    pub terrain_m: [f64; 4],
     /// The order that holds.
     pub shown: Option<ShownPose>,
 }
 
-/// Samples, a step apart.
+impl Step {
+    /// A step at rest.
+    pub fn resting(at: SimTime, from: Course, terrain_m: [f64; 4]) -> Self {
+        Self {
+            at,
+            from,
+            rates: [[0.0; 8]; 3],
+            setpoint_m_s: [0.0; 2],
+            steering_rad: [0.0; 2],
+            terrain_m,
+            shown: None,
+        }
+    }
+
+    /// Values, rates and accelerations at a share of the step, 0..=1.
+    pub fn at_share(&self, share: f64) -> [Course; 3] {
+        let mut all = [[0.0; 8]; 3];
+        for (i, &from) in self.from.iter().enumerate() {
+            let [start, middle, end] = self.rates.map(|rates| rates[i]);
+            // start + b s + c s²
+            let b = 4.0 * middle - 3.0 * start - end;
+            let c = 2.0 * (start + end) - 4.0 * middle;
+            let way = share * (start + share * (0.5 * b + share * c / 3.0));
+            all[0][i] = from + STEP_S * way;
+            all[1][i] = start + share * (b + share * c);
+            all[2][i] = (b + 2.0 * share * c) / STEP_S;
+        }
+        all
+    }
+}
+
+/// Steps, one after the other. The last one is where the vehicle has come to.
 #[derive(Debug)]
-pub struct History {
-    samples: VecDeque<Sample>,
+pub(super) struct History {
+    steps: VecDeque<Step>,
 }
 
 impl History {
-    pub fn starting_with(first: Sample) -> Self {
-        Self { samples: VecDeque::from([first]) }
+    pub fn starting_with(first: Step) -> Self {
+        Self { steps: VecDeque::from([first]) }
     }
 
-    pub fn push(&mut self, sample: Sample) {
-        if self.samples.len() as u64 * STEP_NS > KEPT_NS {
-            self.samples.pop_front();
+    /// Completes the last step and begins the next.
+    pub fn push(&mut self, done: Step, next: Step) {
+        if let Some(last) = self.steps.back_mut() {
+            *last = done;
         }
-        self.samples.push_back(sample);
+        if self.steps.len() as u64 * STEP_NS > KEPT_NS {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(next);
     }
 
-    pub fn latest(&self) -> &Sample {
-        self.samples.back().expect("there is always one")
+    /// The instant up to which the motion is known.
+    pub fn known_until(&self) -> SimTime {
+        self.steps.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
-    /// The samples before and after `t`, and how far it is between them, 0 to 1.
-    fn around(&self, t: SimTime) -> (&Sample, &Sample, f64) {
-        let first = self.samples[0].at.0;
+    /// The step that holds at `t` and how much of it has passed by then, 0 to 1: the oldest one before
+    /// all that is kept, and the start of the last one after all that is known.
+    fn step_at(&self, t: SimTime) -> (&Step, f64) {
+        let first = self.steps[0].at.0;
         let since_ns = t.0.saturating_sub(first);
-        let last = self.samples.len() - 1;
-        let place = ((since_ns / STEP_NS) as usize).min(last);
-        let share = (since_ns % STEP_NS) as f64 / STEP_NS as f64;
-        let share = if place == last { 0.0 } else { share };
-        (&self.samples[place], &self.samples[(place + 1).min(last)], share)
+        let last = self.steps.len() - 1;
+        let index = since_ns / STEP_NS;
+        if index >= last as u64 {
+            return (&self.steps[last], 0.0);
+        }
+        (&self.steps[index as usize], (since_ns % STEP_NS) as f64 / STEP_NS as f64)
     }
 
+    /// Position, orientation and their rates at `t`.
     pub fn state(&self, t: SimTime) -> BodyState {
-        let (before, after, share) = self.around(t);
-        let (from, to) = (&before.body, &after.body);
-        let (a, b) = (&from.world_from_body, &to.world_from_body);
+        let (step, share) = self.step_at(t);
+        let [[x, y, z, roll, pitch, yaw, ..], rates, accelerations] = step.at_share(share);
+        let of_place = |course: &Course| DVec3::new(course[0], course[1], course[2]);
         BodyState {
-            world_from_body: Transform::new(
-                a.translation.lerp(b.translation, share),
-                a.rotation.slerp(b.rotation, share),
-            ),
-            velocity_m_s: from.velocity_m_s.lerp(to.velocity_m_s, share),
-            acceleration_m_s2: from.acceleration_m_s2.lerp(to.acceleration_m_s2, share),
-            angular_rate_rad_s: from.angular_rate_rad_s.lerp(to.angular_rate_rad_s, share),
+            world_from_body: Transform::from_rpy(DVec3::new(x, y, z), roll, pitch, yaw),
+            velocity_m_s: of_place(&rates),
+            acceleration_m_s2: of_place(&accelerations),
+            angular_rate_rad_s: body_rate_from_rpy(roll, pitch, [rates[3], rates[4], rates[5]]),
         }
     }
 
+    /// What the wheels have done by `t`.
     pub fn wheels(&self, t: SimTime) -> WheelState {
-        let (before, after, share) = self.around(t);
-        let mix = |a: f64, b: f64| a + share * (b - a);
-        let mix2 = |a: [f64; 2], b: [f64; 2]| [mix(a[0], b[0]), mix(a[1], b[1])];
-        let (from, to) = (&before.wheels, &after.wheels);
+        let (step, share) = self.step_at(t);
+        let [travel, speed, _] = step.at_share(share);
+        let [from, to] = step.steering_rad;
         WheelState {
-            travel_m: mix2(from.travel_m, to.travel_m),
-            speed_m_s: mix2(from.speed_m_s, to.speed_m_s),
-            setpoint_m_s: from.setpoint_m_s,
-            steering_rad: mix(from.steering_rad, to.steering_rad),
+            travel_m: [travel[6], travel[7]],
+            speed_m_s: [speed[6], speed[7]],
+            setpoint_m_s: step.setpoint_m_s,
+            steering_rad: from + share * (to - from),
         }
     }
 
+    /// Height of the terrain under each wheel in the step that holds at `t`.
+    pub fn terrain_m(&self, t: SimTime) -> [f64; 4] {
+        self.step_at(t).0.terrain_m
+    }
+
+    /// The order that holds at `t`.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
-        self.around(t).0.shown
+        self.step_at(t).0.shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step whose x runs with 1 + 2 s - 3 s², s the share of the step.
+    fn bent(at: SimTime, from_m: f64) -> Step {
+        let mut step = Step::resting(at, [0.0; 8], [0.0; 4]);
+        step.from[0] = from_m;
+        for (rates, share) in step.rates.iter_mut().zip([0.0, 0.5, 1.0]) {
+            rates[0] = 1.0 + 2.0 * share - 3.0 * share * share;
+        }
+        step
+    }
+
+    #[test]
+    fn within_a_step_everything_is_the_parabolas() {
+        let step = bent(SimTime::ZERO, 5.0);
+        for share in [0.0, 0.2, 0.5, 0.9, 1.0] {
+            let [value, rate, acceleration] = step.at_share(share).map(|course| course[0]);
+            let way = share + share * share - share * share * share;
+            assert!((value - 5.0 - STEP_S * way).abs() < 1e-12);
+            assert!((rate - (1.0 + 2.0 * share - 3.0 * share * share)).abs() < 1e-12);
+            assert!((acceleration - (2.0 - 6.0 * share) / STEP_S).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_minute_is_kept_and_what_is_not_known_is_held() {
+        let mut history = History::starting_with(bent(SimTime::ZERO, 0.0));
+        for ms in 1..=70_000_u64 {
+            let next = Step::resting(SimTime(ms * STEP_NS), [ms as f64; 8], [0.0; 4]);
+            history.push(bent(SimTime((ms - 1) * STEP_NS), (ms - 1) as f64), next);
+        }
+        assert_eq!(history.known_until(), SimTime(70_000 * STEP_NS));
+        assert!(history.steps.len() <= 60_002);
+        let x = |ns: u64| history.state(SimTime(ns)).world_from_body.translation.x;
+        assert_eq!(x(65_000 * STEP_NS), 65_000.0);
+        assert_eq!(x(99_000 * STEP_NS), 70_000.0);
+        assert_eq!(x(0), history.steps[0].from[0], "the oldest there is");
+        assert_eq!(history.state(SimTime(99_000 * STEP_NS)).velocity_m_s, DVec3::ZERO);
     }
 }

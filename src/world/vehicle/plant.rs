@@ -1,120 +1,376 @@
-//! The vehicle itself: set points, wheels, body.
+//! The vehicle itself, a step of a millisecond at a time.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::history::Sample;
-use super::{STEP_NS, WheelState};
-use crate::config::rig::drive::{DriveConfig, DriveModel};
+use super::drivetrain::{Drivetrain, Twist};
+use super::history::{Course, STEP_NS, STEP_S, Step};
+use super::obstacles::{Ahead, Lookout, Passable, Surroundings};
+use super::patches::Patches;
+use super::ride::{AtWheels, Ride, Riding};
+use crate::config::rig::drive::DriveConfig;
 use crate::frames::Transform;
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
-use crate::world::trajectory::{BodyState, ShownPose};
+use crate::world::ground::GroundHeight;
+use crate::world::raycast::RayCaster;
+use crate::world::trajectory::ShownPose;
 
-const STEP_S: f64 = STEP_NS as f64 * 1e-9;
+/// Half of a step, seconds.
+const HALF_S: f64 = 0.5 * STEP_S;
+/// How often the robot looks for obstacles, nanoseconds.
+const LOOK_NS: u64 = 10_000_000;
+/// How fast an obstacle stops the body: the time constant of its speed, seconds.
+const IMPACT_S: f64 = 0.01;
+/// How far ahead a look goes: until the next one, until the body stands, and a little for gathering speed.
+const AHEAD_S: f64 = LOOK_NS as f64 * 1e-9 + IMPACT_S + 0.01;
+/// What is not higher above a wheel than this is ground below it, metres: roofs and crowns are not.
+const OVERHEAD_M: f64 = 0.5;
+/// Orders that may wait; a robot's computer has a handful under way.
+const MOST_PENDING: usize = 1 << 16;
+/// The body's plane never gets steeper than this for its kinematics, as a cosine.
+const LEAST_COSINE: f64 = 0.2;
 
-/// A skid-steered robot on flat ground.
-#[derive(Debug)]
-pub struct Plant {
-    config: DriveConfig,
+/// Something that befell the vehicle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Incident {
+    Touches(Ahead),
+    IsFree,
+}
+
+/// A robot with its motors, wheels and body.
+pub(super) struct Plant {
+    drivetrain: Drivetrain,
+    patches: Patches,
+    ride: Ride,
+    lookout: Lookout,
+    ground: Option<Arc<dyn GroundHeight>>,
+    /// Where it stands at first and after a reset.
+    start: Course,
+    start_riding: Riding,
     now: SimTime,
-    position_m: DVec3,
-    yaw_rad: f64,
-    velocity_m_s: DVec3,
-    acceleration_m_s2: DVec3,
-    turn_rad_s: f64,
-    wheels: WheelState,
+    course: Course,
+    /// Rates of `course`.
+    rates: Course,
+    riding: Riding,
+    /// Under the wheels, where it was known last.
+    terrain_m: AtWheels,
+    /// Way of the wheels on average, metres.
+    way_m: f64,
+    /// Share of its motion that obstacles leave the body.
+    free: f64,
+    /// From when on an obstacle stops the body.
+    stops_at: Option<SimTime>,
+    touches: bool,
+    /// Power is cut; what is told meanwhile.
+    stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// By time, then serial number.
     pending: VecDeque<Command>,
 }
 
 impl Plant {
-    pub fn new(config: &DriveConfig) -> Self {
+    pub fn new(config: &DriveConfig, footprint_m: [f64; 2]) -> Self {
+        let suspension = config.suspension.as_ref();
+        let ride = Ride::new(footprint_m, config.body.height_m, suspension, HALF_S);
+        let [x, y, z] = config.position_m;
+        let start = [x, y, z, 0.0, 0.0, config.yaw_rad, 0.0, 0.0];
+        let start_riding = ride.settled([z; 4]);
         Self {
-            config: config.clone(),
+            drivetrain: Drivetrain::new(config),
+            patches: Patches::new(&config.model),
+            ride,
+            lookout: Lookout::new(footprint_m, &config.body),
+            ground: None,
+            start,
+            start_riding,
             now: SimTime::ZERO,
-            position_m: DVec3::from(config.position_m),
-            yaw_rad: config.yaw_rad,
-            velocity_m_s: DVec3::ZERO,
-            acceleration_m_s2: DVec3::ZERO,
-            turn_rad_s: 0.0,
-            wheels: WheelState::default(),
+            course: start,
+            rates: [0.0; 8],
+            riding: start_riding,
+            terrain_m: [z; 4],
+            way_m: 0.0,
+            free: 1.0,
+            stops_at: None,
+            touches: false,
+            stopped: None,
             shown: None,
             pending: VecDeque::new(),
         }
+    }
+
+    /// Puts the robot on `ground`, where it stands now; false if there is none under it.
+    pub fn stand_on(&mut self, ground: Arc<dyn GroundHeight>) -> bool {
+        let [x, y, z, _, _, yaw, ..] = self.start;
+        let found = self.heights(ground.as_ref(), [x, y, yaw], [z; 4]);
+        let known: Vec<f64> = found.into_iter().flatten().collect();
+        if known.is_empty() {
+            return false;
+        }
+        let mean_m = known.iter().sum::<f64>() / known.len() as f64;
+        self.start_riding = self.ride.settled(found.map(|height| height.unwrap_or(mean_m)));
+        let (roll, pitch) = angles(&self.start_riding.plane);
+        self.start = [x, y, self.start_riding.plane[0], roll, pitch, yaw, 0.0, 0.0];
+        self.ground = Some(ground);
+        self.rest();
+        true
+    }
+
+    /// At rest at the start.
+    fn rest(&mut self) {
+        self.drivetrain.reset();
+        self.course = self.start;
+        self.rates = [0.0; 8];
+        self.riding = self.start_riding;
+        self.terrain_m = self.riding.wheels_m;
+        self.way_m = 0.0;
+        self.free = 1.0;
+        self.stops_at = None;
+    }
+
+    /// As it was made, on the ground where it stands.
+    pub fn restart(&mut self) {
+        self.rest();
+        self.now = SimTime::ZERO;
+        self.touches = false;
+        self.stopped = None;
+        self.shown = None;
+        self.pending.clear();
     }
 
     pub fn now(&self) -> SimTime {
         self.now
     }
 
-    pub fn command(&mut self, command: Command) {
+    /// Takes an order; false if too many wait.
+    pub fn command(&mut self, command: Command) -> bool {
+        if self.pending.len() >= MOST_PENDING {
+            return false;
+        }
         let key = |command: &Command| (command.at, command.serial);
         let place = self.pending.partition_point(|waiting| key(waiting) <= key(&command));
         self.pending.insert(place, command);
+        true
     }
 
-    /// One step on: orders hold from the first step at or after their time.
-    pub fn step(&mut self) {
+    /// A step with the rates of now, which stands for the one to come.
+    pub fn coming_step(&self) -> Step {
+        Step {
+            rates: [self.rates; 3],
+            setpoint_m_s: self.drivetrain.setpoint_m_s(),
+            steering_rad: [self.drivetrain.steering_rad(); 2],
+            shown: self.shown,
+            ..Step::resting(self.now, self.course, self.terrain_now())
+        }
+    }
+
+    /// One step on. Orders hold from the first step that begins at their time or after it.
+    pub fn step(
+        &mut self,
+        caster: &dyn RayCaster,
+        passable: &Passable,
+        tell: &mut dyn FnMut(Incident),
+    ) -> Step {
         while let Some(command) = self.pending.pop_front_if(|first| first.at <= self.now) {
-            self.obey(&command);
+            self.obey(&command, tell);
         }
-        let DriveModel::SkidSteer { y_icr_m, lag_s, .. } = self.config.model;
-        let share = if lag_s > 0.0 { 1.0 - libm::exp(-STEP_S / lag_s) } else { 1.0 };
-        for side in 0..2 {
-            let speed = &mut self.wheels.speed_m_s[side];
-            *speed += share * (self.wheels.setpoint_m_s[side] - *speed);
-            self.wheels.travel_m[side] += *speed * STEP_S;
+        if self.now.0.is_multiple_of(LOOK_NS) {
+            self.look(caster, passable, tell);
         }
-        let [left, right] = self.wheels.speed_m_s;
-        let forward = 0.5 * (left + right);
-        self.turn_rad_s = (right - left) / (2.0 * y_icr_m);
-        self.yaw_rad += self.turn_rad_s * STEP_S;
-        let (sin, cos) = libm::sincos(self.yaw_rad);
-        let velocity = DVec3::new(cos, sin, 0.0) * forward;
-        self.acceleration_m_s2 = (velocity - self.velocity_m_s) / STEP_S;
-        self.velocity_m_s = velocity;
-        self.position_m += velocity * STEP_S;
-        self.now = SimTime(self.now.0 + STEP_NS);
-    }
-
-    fn obey(&mut self, command: &Command) {
-        let DriveModel::SkidSteer { y_icr_m, max_speed_m_s, .. } = self.config.model;
-        let setpoint = match command.actuation {
-            Actuation::Treads { left_m_s, right_m_s } => [left_m_s, right_m_s],
-            Actuation::Twist { forward_m_s, turn_rad_s } => {
-                [forward_m_s - y_icr_m * turn_rad_s, forward_m_s + y_icr_m * turn_rad_s]
-            }
-            Actuation::EmergencyStop(true) => [0.0, 0.0],
-            Actuation::Reset => {
-                let pending = std::mem::take(&mut self.pending);
-                *self = Self { now: self.now, pending, ..Self::new(&self.config) };
-                [0.0, 0.0]
-            }
-            Actuation::EmergencyStop(false)
-            | Actuation::Steering { .. }
-            | Actuation::JointRate { .. }
-            | Actuation::JointAngle { .. } => return,
-        };
-        let fastest = setpoint[0].abs().max(setpoint[1].abs());
-        let excess = (fastest / max_speed_m_s).max(1.0);
-        self.wheels.setpoint_m_s = setpoint.map(|speed| speed / excess);
-        self.shown = Some(ShownPose { serial: command.serial, arrived: command.arrived });
-    }
-
-    pub fn sample(&self) -> Sample {
-        Sample {
-            at: self.now,
-            body: BodyState {
-                world_from_body: Transform::from_rpy(self.position_m, 0.0, 0.0, self.yaw_rad),
-                velocity_m_s: self.velocity_m_s,
-                acceleration_m_s2: self.acceleration_m_s2,
-                angular_rate_rad_s: DVec3::new(0.0, 0.0, self.turn_rad_s),
-            },
-            wheels: self.wheels,
+        let at = self.now;
+        let from = self.course;
+        let terrain_m = self.terrain_now();
+        let steered_from = self.drivetrain.steering_rad();
+        let start = self.rates;
+        let [middle, end] = self.rates_after(&start);
+        self.course =
+            std::array::from_fn(|i| from[i] + STEP_S * (start[i] + 4.0 * middle[i] + end[i]) / 6.0);
+        self.rates = end;
+        let [_, _, z, roll, pitch, ..] = self.course;
+        let ahead = -libm::tan(pitch);
+        self.riding.plane = [z, ahead, libm::tan(roll) / libm::cos(pitch)];
+        self.now = SimTime(at.0 + STEP_NS);
+        Step {
+            at,
+            from,
+            rates: [start, middle, end],
+            setpoint_m_s: self.drivetrain.setpoint_m_s(),
+            steering_rad: [steered_from, self.drivetrain.steering_rad()],
+            terrain_m,
             shown: self.shown,
         }
     }
+
+    /// Rates in the middle and at the end of the step that begins with the rates `start`.
+    fn rates_after(&mut self, start: &Course) -> [Course; 2] {
+        let [x, y, _, roll, pitch, yaw, ..] = self.course;
+        let mut rates = [*start; 2];
+        let free_to = if self.stops_at.is_some_and(|at| at <= self.now) { 0.0 } else { 1.0 };
+        let keeps = libm::exp(-HALF_S / IMPACT_S);
+        let moves = rates.each_mut().map(|rates| {
+            self.drivetrain.advance(HALF_S);
+            let [left, right] = self.drivetrain.speed_m_s();
+            [rates[6], rates[7]] = [left, right];
+            self.way_m += 0.5 * (left.abs() + right.abs()) * HALF_S;
+            self.free = free_to + (self.free - free_to) * keeps;
+            let icr_scale = self.patches.icr_scale(self.way_m);
+            self.drivetrain.twist(icr_scale).scaled(self.free)
+        });
+        // The angles are those that the rates at the start lead to.
+        let tilts = [HALF_S, STEP_S].map(|dt| [roll + dt * start[3], pitch + dt * start[4]]);
+        let turns = std::array::from_fn(|half| {
+            let [roll, pitch] = tilts[half];
+            let [sin_roll, cos_roll] = sin_cos(roll);
+            let level = (cos_roll * libm::cos(pitch)).max(LEAST_COSINE);
+            (moves[half].turn_rad_s + start[4] * sin_roll) / level
+        });
+        let ([middle, end], early) = (turns, start[5]);
+        let yaws = [
+            yaw + STEP_S * (5.0 * early + 8.0 * middle - end) / 24.0,
+            yaw + STEP_S * (early + 4.0 * middle + end) / 6.0,
+        ];
+        for (half, rates) in rates.iter_mut().enumerate() {
+            [rates[0], rates[1]] = over_ground(&moves[half], tilts[half], yaws[half]);
+            rates[5] = turns[half];
+        }
+        let place = |i: usize| STEP_S * (start[i] + 4.0 * rates[0][i] + rates[1][i]) / 6.0;
+        let speed_m_s = (rates[1][0] * rates[1][0] + rates[1][1] * rates[1][1]).sqrt();
+        let to = self.wheels_at([x + place(0), y + place(1), yaws[1]], &rates[1], speed_m_s);
+        let from = self.riding.wheels_m;
+        let between: AtWheels = std::array::from_fn(|i| 0.5 * (from[i] + to[i]));
+        for (rates, wheels_m) in rates.iter_mut().zip([between, to]) {
+            self.riding = self.ride.advance(&self.riding, wheels_m);
+            rates[2] = self.riding.rates[0];
+            [rates[3], rates[4]] = angle_rates(&self.riding);
+        }
+        rates
+    }
+
+    /// Where the wheels come to when the body comes to `place` (x, y, yaw) with these rates.
+    fn wheels_at(&mut self, place: [f64; 3], rates: &Course, speed_m_s: f64) -> AtWheels {
+        let from = self.riding.wheels_m;
+        let Some(ground) = self.ground.clone() else { return from };
+        let lead_s = self.ride.lead_s();
+        let [x, y, yaw] = place;
+        let later = [x + lead_s * rates[0], y + lead_s * rates[1], yaw + lead_s * rates[5]];
+        let found = self.heights(ground.as_ref(), later, from);
+        for (known, found) in self.terrain_m.iter_mut().zip(found) {
+            *known = found.unwrap_or(*known);
+        }
+        Ride::reached(&from, &self.terrain_m, speed_m_s, STEP_S)
+    }
+
+    /// Heights of the ground under the wheels of a body at `place`, whose wheels have about these heights.
+    fn heights(
+        &self,
+        ground: &dyn GroundHeight,
+        [x, y, yaw]: [f64; 3],
+        about_m: AtWheels,
+    ) -> [Option<f64>; 4] {
+        let [sin, cos] = sin_cos(yaw);
+        std::array::from_fn(|i| {
+            let [ahead, left] = self.ride.wheel_m(i);
+            let (at_x, at_y) = (x + cos * ahead - sin * left, y + sin * ahead + cos * left);
+            ground.height_under_m(at_x, at_y, about_m[i] + OVERHEAD_M)
+        })
+    }
+
+    /// Heights of the ground right under the wheels; NaN where there is none.
+    fn terrain_now(&self) -> AtWheels {
+        let Some(ground) = &self.ground else { return self.riding.wheels_m };
+        let [x, y, _, _, _, yaw, ..] = self.course;
+        self.heights(ground.as_ref(), [x, y, yaw], self.riding.wheels_m)
+            .map(|height| height.unwrap_or(f64::NAN))
+    }
+
+    /// Looks for an obstacle in the way of what the wheels do.
+    fn look(
+        &mut self,
+        caster: &dyn RayCaster,
+        passable: &Passable,
+        tell: &mut dyn FnMut(Incident),
+    ) {
+        let twist = self.drivetrain.twist(self.patches.icr_scale(self.way_m));
+        if twist == Twist::default() {
+            return;
+        }
+        let [x, y, z, roll, pitch, yaw, ..] = self.course;
+        let pose = Transform::from_rpy(DVec3::new(x, y, z), roll, pitch, yaw);
+        let around = Surroundings { caster, ground: self.ground.as_deref(), passable };
+        let Some(ahead) = self.lookout.look(&pose, twist, AHEAD_S, self.now, &around) else {
+            self.stops_at = None;
+            if self.touches {
+                self.touches = false;
+                tell(Incident::IsFree);
+            }
+            return;
+        };
+        let in_ns = ((ahead.in_s - IMPACT_S).max(0.0) * 1e9) as u64;
+        self.stops_at = Some(SimTime(self.now.0 + in_ns));
+        if !self.touches && in_ns < LOOK_NS {
+            self.touches = true;
+            tell(Incident::Touches(ahead));
+        }
+    }
+
+    fn obey(&mut self, command: &Command, tell: &mut dyn FnMut(Incident)) {
+        match command.actuation {
+            Actuation::Treads { .. } | Actuation::Twist { .. } | Actuation::Steering { .. } => {
+                match &mut self.stopped {
+                    Some(meanwhile) => *meanwhile = Some(command.actuation),
+                    None => self.drivetrain.obey(&command.actuation),
+                }
+            }
+            Actuation::EmergencyStop(true) => {
+                self.stopped.get_or_insert(None);
+                self.drivetrain.halt();
+            }
+            Actuation::EmergencyStop(false) => {
+                if let Some(Some(meanwhile)) = self.stopped.take() {
+                    self.drivetrain.obey(&meanwhile);
+                }
+            }
+            Actuation::Reset => {
+                if std::mem::take(&mut self.touches) {
+                    tell(Incident::IsFree);
+                }
+                self.rest();
+            }
+            Actuation::JointRate { .. } | Actuation::JointAngle { .. } => return,
+        }
+        self.shown = Some(ShownPose { serial: command.serial, arrived: command.arrived });
+    }
+}
+
+fn sin_cos(angle_rad: f64) -> [f64; 2] {
+    let (sin, cos) = libm::sincos(angle_rad);
+    [sin, cos]
+}
+
+/// Roll and pitch of a body that lies in a plane.
+fn angles(plane: &[f64; 3]) -> (f64, f64) {
+    let pitch = -libm::atan(plane[1]);
+    (libm::atan(plane[2] * libm::cos(pitch)), pitch)
+}
+
+/// Rates of roll and pitch.
+fn angle_rates(riding: &Riding) -> [f64; 2] {
+    let [_, ahead, left] = riding.plane;
+    let [_, ahead_rate, left_rate] = riding.rates;
+    let pitch_rate = -ahead_rate / (1.0 + ahead * ahead);
+    let [sin_pitch, cos_pitch] = sin_cos(-libm::atan(ahead));
+    let slope = left * cos_pitch;
+    let slope_rate = left_rate * cos_pitch - left * sin_pitch * pitch_rate;
+    [slope_rate / (1.0 + slope * slope), pitch_rate]
+}
+
+/// Velocity east and north of a body that moves in the plane of its wheels, which has `[roll, pitch]`.
+fn over_ground(moves: &Twist, [roll, pitch]: [f64; 2], yaw: f64) -> [f64; 2] {
+    let ([sin_roll, cos_roll], [sin_pitch, cos_pitch]) = (sin_cos(roll), sin_cos(pitch));
+    let [sin_yaw, cos_yaw] = sin_cos(yaw);
+    let ahead = moves.forward_m_s * cos_pitch + moves.left_m_s * sin_pitch * sin_roll;
+    let left = moves.left_m_s * cos_roll;
+    [cos_yaw * ahead - sin_yaw * left, sin_yaw * ahead + cos_yaw * left]
 }

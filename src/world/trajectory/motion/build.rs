@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{Base, Description, Trajectory};
-use crate::config::rig::TrajectoryConfig;
+use crate::config::rig::{RobotConfig, TrajectoryConfig};
 use crate::frames::GeoOrigin;
 use crate::time::SimTime;
 use crate::world::ground::GroundHeight;
@@ -33,10 +33,10 @@ const ROUGH_M_S2: f64 = 20.0;
 
 impl Trajectory {
     pub(super) fn without_ground(
-        config: &TrajectoryConfig,
+        robot: &RobotConfig,
         geo: &GeoOrigin,
     ) -> Result<Self, TrajectoryError> {
-        match config {
+        match &robot.trajectory {
             TrajectoryConfig::Still { position_m, yaw_rad } => {
                 let position_m = checked_place("position_m", position_m)?;
                 let yaw_rad = checked("yaw_deg", *yaw_rad, -1e6, 1e6)?;
@@ -92,8 +92,14 @@ impl Trajectory {
                 Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, &name))
             }
             TrajectoryConfig::Drive(config) => {
-                let base = Base::Driven(Arc::new(Driven::new(config.clone())));
-                Ok(Self::bare(base, Progress::Steady { rate: 0.0 }, "driven"))
+                let base = Base::Driven(Arc::new(Driven::new(config.clone(), robot.footprint_m)));
+                let name = format!("driven, {}", config.model.word());
+                let mut made = Self::bare(base, Progress::Steady { rate: 0.0 }, &name);
+                let steepest_m_s2 = config.max_speed_m_s / config.lag_s;
+                let most_m_s2 = config.max_acceleration_m_s2.unwrap_or(steepest_m_s2);
+                made.description.max_speed_m_s = config.max_speed_m_s;
+                made.description.max_acceleration_m_s2 = most_m_s2.min(steepest_m_s2);
+                Ok(made)
             }
             TrajectoryConfig::File { path, speed_m_s, closed } => {
                 let speed = speed_m_s.map(checked_speed).transpose()?;
@@ -241,16 +247,13 @@ impl Trajectory {
     }
 
     /// Takes z, roll and pitch from the ground.
-    pub(super) fn put_on(&mut self, ground: &dyn GroundHeight) -> Result<(), TrajectoryError> {
-        let nowhere = || {
-            TrajectoryError::parameter(
-                "follow_ground",
-                "no ground anywhere along the trajectory",
-                "a trajectory over the scene's ground, or false",
-            )
-        };
+    pub(super) fn put_on(
+        &mut self,
+        ground: &dyn GroundHeight,
+        footprint_m: [f64; 2],
+    ) -> Result<(), TrajectoryError> {
         let profile = match &mut self.base {
-            // The vehicle looks at the ground itself.
+            // The vehicle looks at the ground itself, see `keep_ground`.
             Base::Driven(_) => return Ok(()),
             Base::Feed(_) => {
                 return Err(TrajectoryError::parameter(
@@ -260,8 +263,8 @@ impl Trajectory {
                 ));
             }
             Base::Still { position_m, yaw_rad, stance: stands } => {
-                *stands =
-                    stance(ground, position_m.x, position_m.y, *yaw_rad).ok_or_else(nowhere)?;
+                *stands = stance(ground, footprint_m, [position_m.x, position_m.y, *yaw_rad])
+                    .ok_or_else(nowhere)?;
                 position_m.z = stands.z_m;
                 return Ok(());
             }
@@ -271,7 +274,7 @@ impl Trajectory {
                     let (yaw, _) = path.heading(&position);
                     [position.value.x, position.value.y, yaw[0]]
                 };
-                GroundProfile::new(place, path.extent(), 1.0, ground)
+                GroundProfile::new(place, path.extent(), 1.0, ground, footprint_m)
             }
             Base::Recorded(recorded) => {
                 let place = |u: f64| {
@@ -288,7 +291,7 @@ impl Trajectory {
                     Progress::Stop { .. } => Extent::Open(length_s),
                 };
                 // Turning on the spot moves the wheels, too.
-                GroundProfile::new(place, extent, fastest.max(0.5), ground)
+                GroundProfile::new(place, extent, fastest.max(0.5), ground, footprint_m)
             }
         };
         let profile = profile.map_err(|_| nowhere())?;
@@ -301,6 +304,21 @@ impl Trajectory {
         }
         self.ground = Some(profile);
         Ok(())
+    }
+
+    /// Gives a driven robot the ground on which it drives; other motions have theirs already.
+    ///
+    /// # Errors
+    /// There is no ground where the robot stands at first.
+    pub fn keep_ground(&self, ground: Arc<dyn GroundHeight>) -> Result<(), TrajectoryError> {
+        match &self.base {
+            Base::Driven(driven) if !driven.stand_on(ground) => Err(TrajectoryError::parameter(
+                "follow_ground",
+                "no ground where the robot stands at first",
+                "a `position_m` on the scene's ground, or false",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Fills in the properties that only the finished motion has.
@@ -343,6 +361,14 @@ impl Trajectory {
             );
         }
     }
+}
+
+fn nowhere() -> TrajectoryError {
+    TrajectoryError::parameter(
+        "follow_ground",
+        "no ground anywhere along the trajectory",
+        "a trajectory over the scene's ground, or false",
+    )
 }
 
 /// A closed file must end near where it starts.
