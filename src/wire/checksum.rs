@@ -1,9 +1,12 @@
 //! Checksums of the byte formats.
 
-use crc::{CRC_8_MAXIM_DOW, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A, Crc};
+use crc::{
+    CRC_8_MAXIM_DOW, CRC_16_IBM_3740, CRC_16_KERMIT, CRC_16_UMTS, CRC_16_XMODEM, CRC_24_LTE_A, Crc,
+};
 
 const VELODYNE: Crc<u16> = Crc::<u16>::new(&CRC_16_UMTS);
 const XMODEM: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
+const IBM_3740: Crc<u16> = Crc::<u16>::new(&CRC_16_IBM_3740);
 const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
@@ -28,9 +31,26 @@ pub fn crc16_sick(bytes: &[u8]) -> u16 {
     bytes.iter().fold((0, 0), step).0
 }
 
-/// CRC-16/XMODEM: polynomial 0x1021, start 0, nothing reflected. FDILink's payloads, VectorNav.
+/// CRC-16/XMODEM: polynomial 0x1021, start 0, nothing reflected. FDILink's payloads, VectorNav,
+/// RoboClaw.
 pub fn crc16_xmodem(bytes: &[u8]) -> u16 {
     XMODEM.checksum(bytes)
+}
+
+/// CRC-16/IBM-3740: polynomial 0x1021, start 0xffff, nothing reflected. Clearpath's Horizon.
+pub fn crc16_ibm_3740(bytes: &[u8]) -> u16 {
+    IBM_3740.checksum(bytes)
+}
+
+/// The CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor
+/// 0x3fff, over the low seven bits of each byte. No catalogue has it.
+pub fn crc14_kangaroo(bytes: &[u8]) -> u16 {
+    let step = |crc: u16, byte: &u8| {
+        (0..7).fold(crc ^ u16::from(byte & 0x7f), |crc, _| {
+            if crc & 1 == 1 { (crc >> 1) ^ 0x22f0 } else { crc >> 1 }
+        })
+    };
+    bytes.iter().fold(0x3fff, step) ^ 0x3fff
 }
 
 /// CRC-16/KERMIT: polynomial 0x1021 reflected, start 0. sbgECom.
@@ -78,6 +98,18 @@ mod tests {
     fn the_check_value_is_the_catalogues() {
         assert_eq!(crc16_umts([b"123456789".as_slice()]), 0xfee8);
         assert_eq!(crc16_umts([b"1234".as_slice(), b"".as_slice(), b"56789".as_slice()]), 0xfee8);
+    }
+
+    #[test]
+    fn horizons_check_value_is_the_catalogues() {
+        assert_eq!(crc16_ibm_3740(b"123456789"), 0x29b1);
+    }
+
+    #[test]
+    fn kangaroos_sum_is_that_of_a_recorded_answer() {
+        let answer = [0x80, 0x43, 0x06, 0x44, 0x51, 0x01, 0x30, 0x01, 0x08];
+        let crc = crc14_kangaroo(&answer);
+        assert_eq!([crc & 0x7f, crc >> 7], [0x01, 0x4e]);
     }
 
     #[test]

@@ -5,16 +5,21 @@
 
 pub mod checksum;
 pub mod cola;
+pub mod create_oi;
 pub mod drive_order;
 pub mod ethernet;
 pub mod fdilink;
 pub mod feed;
 pub mod framer;
 pub mod gnss_stream;
+pub mod horizon;
+pub mod kangaroo;
 pub mod mip;
 pub mod nmea;
 pub mod phone;
 pub mod record;
+pub mod roboclaw;
+pub mod sabertooth;
 pub mod sbg_ecom;
 pub mod sick_lms2xx;
 pub mod ubx;

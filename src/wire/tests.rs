@@ -113,6 +113,18 @@ fn formats() -> Vec<Format> {
             cola::frame::Cola { max_content: 64 },
             |frame, out| out.extend(frame.emit()),
         ),
+        framed(
+            "create_oi",
+            vec![hex("91 00 C8 FF 9C"), hex("8C 01 01 46 00"), hex("94 03 2B 2C 23")],
+            create_oi::Commands,
+            create_oi::Command::emit,
+        ),
+        framed(
+            "create_oi",
+            vec![hex("13 05 1D 02 19 0D 00 A3"), hex("13 08 23 02 2B FD E8 2C 04 B0 D0")],
+            create_oi::Stream,
+            create_oi::StreamFrame::emit,
+        ),
         plain("ethernet", vec![ethernet_frame], |bytes| {
             let (header, payload) = ethernet::FrameHeader::parse(bytes).ok()?;
             let mut out = Vec::new();
@@ -147,6 +159,24 @@ fn formats() -> Vec<Format> {
             gnss_stream::Frame::emit,
         ),
         framed(
+            "horizon",
+            vec![
+                hex("AA 0D F2 00 7B 00 00 00 00 00 02 55 00 00 4E 61"),
+                hex(
+                    "AA 18 E7 00 7C 00 00 00 00 00 88 55 02 D2 04 00 00 C9 FD FF FF F4 01 06 FF F0 \
+                     E2",
+                ),
+            ],
+            horizon::Horizon,
+            horizon::Frame::emit,
+        ),
+        framed(
+            "kangaroo",
+            vec![hex("80 43 06 44 51 01 30 01 08 01 4E"), text("1,P12345\r")],
+            kangaroo::Kangaroo,
+            kangaroo::Item::emit,
+        ),
+        framed(
             "mip",
             vec![hex("75 65 01 04 04 F1 01 00 D5 6A"), hex("75 65 0C 03 03 30 05 21 47")],
             mip::Mip,
@@ -161,6 +191,15 @@ fn formats() -> Vec<Format> {
             phone::Phone,
             phone::Sentence::emit,
         ),
+        framed(
+            "roboclaw",
+            vec![hex("80 10"), hex("80 25 00 00 05 DC FF FF FA 24 D7 E0"), hex("80 14 49 2D")],
+            roboclaw::RoboClaw,
+            roboclaw::Item::emit,
+        ),
+        framed("sabertooth", vec![hex("80 05 1F 24")], sabertooth::Sabertooth, |packet, out| {
+            packet.emit(out);
+        }),
         framed(
             "sbg_ecom",
             vec![hex(

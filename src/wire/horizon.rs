@@ -1,0 +1,286 @@
+//! Clearpath's Horizon protocol, version 0, of the Husky A200's motor controller.
+//!
+//! `AA | LEN | ~LEN | version | time (u32) | flags | type (u16) | 55 | payload | CRC16`, where LEN
+//! counts what follows `~LEN`. Numbers are least significant byte first; the CRC is
+//! CRC-16/IBM-3740 over all before it. Source: `horizon_legacy` of Clearpath's `husky_base`.
+
+use super::ParseError;
+use super::checksum::crc16_ibm_3740;
+use super::framer::{Framing, NoFrame, head, require, whole};
+use super::record::{Record, record};
+
+const HEAD: u8 = 0xaa;
+const PAYLOAD_MARK: u8 = 0x55;
+/// Bytes of a frame besides its payload.
+pub const OVERHEAD: usize = 14;
+/// The host keeps LEN in a signed byte.
+const MAX_LENGTH: u8 = 127;
+const MIN_LENGTH: u8 = OVERHEAD as u8 - 3;
+
+/// Types of frames.
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+pub mod kind {
+    pub const SET_WHEEL_SPEEDS: u16 = 0x0200;
+    pub const SET_MAX_SPEED: u16 = 0x0210;
+    pub const SET_MAX_ACCEL: u16 = 0x0211;
+    /// From here on requests, to [`DATA`].
+    pub const REQUEST: u16 = 0x4000;
+    /// From here on data; a request's type plus 4000.
+    pub const DATA: u16 = 0x8000;
+    pub const PLATFORM_INFO: u16 = 0x8001;
+    pub const SYSTEM_STATUS: u16 = 0x8004;
+    pub const POWER_STATUS: u16 = 0x8005;
+    pub const SAFETY_STATUS: u16 = 0x8010;
+    pub const WHEEL_SPEEDS: u16 = 0x8200;
+    pub const ENCODERS: u16 = 0x8800;
+}
+
+/// Codes of an acknowledgement.
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+pub mod code {
+    pub const OK: u16 = 0x00;
+    pub const BAD_CHECKSUM: u16 = 0x01;
+    pub const BAD_TYPE: u16 = 0x02;
+    pub const BAD_FORMAT: u16 = 0x04;
+    pub const RANGE: u16 = 0x08;
+    pub const FREQUENCY_TOO_HIGH: u16 = 0x20;
+    pub const TOO_MANY_SUBSCRIPTIONS: u16 = 0x40;
+}
+
+/// Bits of the safety status.
+#[allow(missing_docs, reason = "the names are those of the protocol's documents")]
+pub mod safety {
+    pub const TIMEOUT: u16 = 0x01;
+    pub const LOCKOUT: u16 = 0x02;
+    pub const EMERGENCY_STOP: u16 = 0x08;
+    pub const PAUSE: u16 = 0x10;
+    pub const NO_BATTERY: u16 = 0x20;
+    pub const CURRENT_LIMIT: u16 = 0x40;
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// 0.
+    pub version: u8,
+    /// The sender's clock; hosts send 0.
+    pub time: u32,
+    /// 0.
+    pub flags: u8,
+    /// See [`kind`].
+    pub kind: u16,
+    /// At most 116 bytes.
+    pub payload: Vec<u8>,
+    /// As it was received; see [`Frame::is_sound`].
+    pub crc: u16,
+}
+
+impl Frame {
+    /// A frame with its CRC.
+    pub fn new(time: u32, kind: u16, payload: impl Into<Vec<u8>>) -> Self {
+        let mut frame = Self { version: 0, time, flags: 0, kind, payload: payload.into(), crc: 0 };
+        frame.crc = crc16_ibm_3740(&frame.covered());
+        frame
+    }
+
+    /// Whether the CRC is right.
+    pub fn is_sound(&self) -> bool {
+        self.crc == crc16_ibm_3740(&self.covered())
+    }
+
+    /// Appends its bytes.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend(self.covered());
+        out.extend(self.crc.to_le_bytes());
+    }
+
+    fn covered(&self) -> Vec<u8> {
+        let length = (self.payload.len() + usize::from(MIN_LENGTH)) as u8;
+        let mut out = vec![HEAD, length, !length, self.version];
+        out.extend(self.time.to_le_bytes());
+        out.push(self.flags);
+        out.extend(self.kind.to_le_bytes());
+        out.push(PAYLOAD_MARK);
+        out.extend_from_slice(&self.payload);
+        out
+    }
+}
+
+/// Finds [`Frame`]s in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Horizon;
+
+impl Framing for Horizon {
+    type Frame = Frame;
+
+    fn max_len(&self) -> usize {
+        3 + usize::from(MAX_LENGTH)
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == HEAD
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
+        let [_, length, complement] = head(bytes)?;
+        require(complement == !length && (MIN_LENGTH..=MAX_LENGTH).contains(&length))?;
+        let bytes = whole(bytes, 3 + usize::from(length))?;
+        let [_, _, _, version, a, b, c, d, flags, low, high, mark] = head(bytes)?;
+        require(mark == PAYLOAD_MARK)?;
+        let (covered, crc) = bytes.split_last_chunk().ok_or(NoFrame::Incomplete)?;
+        let frame = Frame {
+            version,
+            time: u32::from_le_bytes([a, b, c, d]),
+            flags,
+            kind: u16::from_le_bytes([low, high]),
+            payload: covered[12..].to_vec(),
+            crc: u16::from_le_bytes(*crc),
+        };
+        Ok((frame, bytes.len()))
+    }
+}
+
+record! {
+    /// 0200, and 8200: speeds and accelerations of the wheels.
+    #[derive(Copy, serde::Serialize)]
+    WheelSpeeds: Le 8 {
+        /// Left and right, cm/s, forward positive.
+        speed_cm_s: [i16; 2],
+        /// Left and right, cm/s².
+        accel_cm_s2: [i16; 2],
+    }
+    /// 0210 and 0211: a limit.
+    #[derive(Copy, serde::Serialize)]
+    Limits: Le 4 {
+        /// Forward, hundredths of m/s or m/s².
+        forward: i16,
+        /// Backward, the same.
+        reverse: i16,
+    }
+    /// 8800, of two wheels.
+    #[derive(Copy, serde::Serialize)]
+    Encoders: Le 13 {
+        /// 2.
+        count: u8,
+        /// Left and right, mm.
+        travel_mm: [i32; 2],
+        /// Left and right, mm/s.
+        speed_mm_s: [i16; 2],
+    }
+    /// 8004, of a Husky.
+    #[derive(Copy, serde::Serialize)]
+    SystemStatus: Le 27 {
+        /// Since power-on, ms.
+        uptime_ms: u32,
+        /// 3.
+        voltages: u8,
+        /// Battery, left and right driver, hundredths of a volt.
+        voltage_cv: [i16; 3],
+        /// 3.
+        currents: u8,
+        /// Controller, left and right driver, hundredths of an ampere.
+        current_ca: [i16; 3],
+        /// 4.
+        temperatures: u8,
+        /// Left and right driver, left and right motor, hundredths of a degree C.
+        temperature_cc: [i16; 4],
+    }
+    /// 8005, of one battery.
+    #[derive(Copy, serde::Serialize)]
+    PowerStatus: Le 6 {
+        /// 1.
+        count: u8,
+        /// Hundredths of a percent.
+        charge: i16,
+        /// Wh.
+        capacity_wh: i16,
+        /// 80: present, 40: in use; in the low four bits 1: lead, 2: nickel-metal hydride.
+        description: u8,
+    }
+}
+
+/// 8001: who the platform is.
+pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
+    let mut out = vec![model.len() as u8];
+    out.extend_from_slice(model.as_bytes());
+    out.push(revision);
+    out.extend(serial.to_le_bytes());
+    out
+}
+
+/// The frame's payload as a `T`.
+///
+/// # Errors
+/// As [`Record::parse`].
+pub fn payload<T: Record>(frame: &Frame) -> Result<T, ParseError> {
+    T::parse(&frame.payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::framer::Framer;
+    use crate::wire::tests::hex;
+
+    fn golden(time: u32, kind: u16, payload: Vec<u8>, text: &str) {
+        let frame = Frame::new(time, kind, payload);
+        let mut out = Vec::new();
+        frame.emit(&mut out);
+        assert_eq!(out, hex(text));
+        assert_eq!(Framer::new(Horizon).frames(&hex(text)), [frame]);
+    }
+
+    #[test]
+    fn frames_are_those_of_the_makers_library() {
+        let limits = Limits { forward: 500, reverse: 500 };
+        golden(
+            0,
+            0x0211,
+            limits.to_bytes(),
+            "AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92",
+        );
+        golden(0x7b, 0x0211, vec![0, 0], "AA 0D F2 00 7B 00 00 00 00 11 02 55 00 00 45 CF");
+        golden(0, 0x4800, vec![0, 0], "AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43");
+        golden(0x7b, 0x4800, vec![0, 0], "AA 0D F2 00 7B 00 00 00 00 00 48 55 00 00 79 67");
+        let encoders = Encoders { count: 2, travel_mm: [1234, -567], speed_mm_s: [500, -250] };
+        golden(
+            0x7c,
+            kind::ENCODERS,
+            encoders.to_bytes(),
+            "AA 18 E7 00 7C 00 00 00 00 00 88 55 02 D2 04 00 00 C9 FD FF FF F4 01 06 FF F0 E2",
+        );
+        golden(0, 0x4001, vec![0, 0], "AA 0D F2 00 00 00 00 00 00 01 40 55 00 00 EE 6C");
+        golden(
+            0x7c,
+            kind::PLATFORM_INFO,
+            platform_info("A200", 1, 42),
+            "AA 15 EA 00 7C 00 00 00 00 01 80 55 04 41 32 30 30 01 2A 00 00 00 A3 F8",
+        );
+        golden(0, 0x4200, vec![0, 0], "AA 0D F2 00 00 00 00 00 00 00 42 55 00 00 D7 2B");
+        let speeds = WheelSpeeds { speed_cm_s: [50, -25], accel_cm_s2: [0, 0] };
+        golden(
+            0x7c,
+            kind::WHEEL_SPEEDS,
+            speeds.to_bytes(),
+            "AA 13 EC 00 7C 00 00 00 00 00 82 55 32 00 E7 FF 00 00 00 00 68 DF",
+        );
+        let speeds = WheelSpeeds { speed_cm_s: [50, -25], accel_cm_s2: [500, 500] };
+        golden(
+            0,
+            kind::SET_WHEEL_SPEEDS,
+            speeds.to_bytes(),
+            "AA 13 EC 00 00 00 00 00 00 00 02 55 32 00 E7 FF F4 01 F4 01 95 EE",
+        );
+        golden(0x7b, 0x0200, vec![0, 0], "AA 0D F2 00 7B 00 00 00 00 00 02 55 00 00 4E 61");
+        golden(0x7c, 0x8010, vec![0, 0], "AA 0D F2 00 7C 00 00 00 00 10 80 55 00 00 BE 49");
+        golden(0, 0x0200, vec![8, 0], "AA 0D F2 00 00 00 00 00 00 00 02 55 08 00 E2 CC");
+    }
+
+    #[test]
+    fn a_wrong_crc_is_told() {
+        let text = "AA 0D F2 00 00 00 00 00 00 00 42 55 00 00 D7 2C";
+        let [frame] = &Framer::new(Horizon).frames(&hex(text))[..] else { panic!("one frame") };
+        assert!(!frame.is_sound());
+        assert_eq!(frame.kind, 0x4200);
+    }
+}
