@@ -9,6 +9,10 @@ use menura::config::toml::diagnostic::SourceFile;
 use menura::devices::family::{catalogue, family_of};
 use menura::devices::hdl64e::profile::{Hdl64eProfile, LaserCalibration, LaserTable};
 
+/// The drivers of drive bases.
+const DRIVE_BASES: [&str; 5] =
+    ["roboclaw", "create-oi", "kangaroo", "sabertooth", "clearpath-horizon"];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("firmware-profiles")
 }
@@ -61,6 +65,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             "sick-lms2xx" => "example-sick-lms2xx.toml",
             "gnss" => "example-gnss.toml",
             "sick-lms1xx" => "example-sick-lms1xx.toml",
+            base if DRIVE_BASES.contains(&base) => "example-drive-base.toml",
             _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
@@ -187,6 +192,9 @@ fn a_described_profile_names_everything_a_user_needs() {
             "gnss" => &["rate_hz", "baud", "hdop_final", "uere", "ch-rw+airsim"],
             "sick-lms1xx" => {
                 &["50 Hz at 0.5 deg", "TCP", "2112", "power_on_stream", "output_range_deg"]
+            }
+            base if DRIVE_BASES.contains(&base) => {
+                &["baud", "counts_per_m", "max_speed_m_s", "battery_v", "reply_delay_ms"]
             }
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
         };

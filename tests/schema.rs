@@ -304,9 +304,17 @@ fn with_all_settings(text: &str) -> String {
 /// The settings that are written as defaults are those of a unit whose rig says nothing.
 #[test]
 fn a_new_rig_of_any_profile_is_accepted_and_its_comments_are_the_defaults() {
+    let (bases, others): (Vec<_>, Vec<_>) =
+        catalogue().profiles().iter().partition(|profile| profile.product.drives);
+    // One drives a robot.
+    for devices in std::iter::once(others).chain(bases.into_iter().map(|base| vec![base])) {
+        a_new_rig_is_accepted(&devices.iter().map(|profile| &*profile.name).collect::<Vec<_>>());
+    }
+}
+
+fn a_new_rig_is_accepted(names: &[&str]) {
     let mut arguments = vec!["--scene", "room"];
-    let names: Vec<&str> = catalogue().profiles().iter().map(|p| p.name.as_str()).collect();
-    for name in &names {
+    for name in names {
         arguments.extend(["--device", name]);
     }
     let (new, output) = New::run(&arguments);
@@ -314,7 +322,7 @@ fn a_new_rig_of_any_profile_is_accepted_and_its_comments_are_the_defaults() {
     let text = new.text();
     let (plain, full) = (read(&text), read(&with_all_settings(&text)));
     assert_eq!(plain.devices.len(), names.len());
-    for ((plain, full), name) in plain.devices.iter().zip(&full.devices).zip(&names) {
+    for ((plain, full), name) in plain.devices.iter().zip(&full.devices).zip(names) {
         assert_eq!(plain.profile.name, *name);
         assert_eq!(format!("{:?}", plain.settings), format!("{:?}", full.settings), "{name}");
     }

@@ -10,6 +10,7 @@
 
 pub mod decoder;
 pub mod describe;
+pub mod drive_base;
 pub mod family;
 pub mod gnss;
 pub mod hdl64e;
@@ -47,6 +48,11 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &imu::ImuFamily(imu::ImuProtocol::Phone),
     &gnss::GnssFamily,
     &sick_lms1xx::SickLms1xxFamily,
+    &drive_base::BaseFamily(drive_base::BaseProtocol::RoboClaw),
+    &drive_base::BaseFamily(drive_base::BaseProtocol::CreateOi),
+    &drive_base::BaseFamily(drive_base::BaseProtocol::Kangaroo),
+    &drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth),
+    &drive_base::BaseFamily(drive_base::BaseProtocol::Horizon),
 ];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:

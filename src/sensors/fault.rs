@@ -31,6 +31,29 @@ pub enum EffectKind {
         /// Its speed at the first firing, rounded.
         rpm: u64,
     },
+    /// A wheel's counter stood still.
+    EncoderStuck,
+    /// A wheel's counter counted the other way.
+    EncoderReversed,
+    /// The counters of two wheels were exchanged.
+    EncodersSwapped,
+    /// A wheel's counter had jumped.
+    CounterJumped {
+        /// By so many counts, either way.
+        counts: u64,
+    },
+    /// The motors' power was cut.
+    EmergencyStopped,
+    /// The main battery was nearly empty.
+    LowBattery {
+        /// Its voltage, rounded.
+        millivolts: u64,
+    },
+    /// An answer left later.
+    LateReply {
+        /// By so much.
+        by_ns: u64,
+    },
 }
 
 impl EffectKind {
@@ -43,6 +66,13 @@ impl EffectKind {
             Self::LostReturns { count } => ("lost_returns", Some(count)),
             Self::ChangedReturns { count } => ("changed_returns", Some(count)),
             Self::Stalled { rpm } => ("stalled_rpm", Some(rpm)),
+            Self::EncoderStuck => ("encoder_stuck", None),
+            Self::EncoderReversed => ("encoder_reversed", None),
+            Self::EncodersSwapped => ("encoders_swapped", None),
+            Self::CounterJumped { counts } => ("counter_jumped", Some(counts)),
+            Self::EmergencyStopped => ("emergency_stopped", None),
+            Self::LowBattery { millivolts } => ("low_battery_mv", Some(millivolts)),
+            Self::LateReply { by_ns } => ("late_by_ns", Some(by_ns)),
         }
     }
 }

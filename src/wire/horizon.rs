@@ -190,7 +190,7 @@ record! {
     PowerStatus: Le 6 {
         /// 1.
         count: u8,
-        /// Hundredths of a percent.
+        /// Percent.
         charge: i16,
         /// Wh.
         capacity_wh: i16,

@@ -64,6 +64,7 @@ impl Draft {
             Some(lidar) if lidar.lasers > 1 => "lidar",
             Some(_) => "scanner",
             None if product.has_gps_output => "gps",
+            None if product.drives => "base",
             None => "imu",
         };
         let is_free = |name: &String| self.devices.iter().all(|device| device.name != *name);
@@ -140,7 +141,9 @@ impl Draft {
         let scene = toml::Value::from(&*self.scene);
         let _ = writeln!(out, "\n[world]\n# A built-in scene, see `menura scenes`, or a file.");
         let _ = writeln!(out, "scene = {scene}");
+        let is_driven = self.devices.iter().any(|device| device.profile.product.drives);
         let (trajectory, follows) = match scenes::builtin(&self.scene) {
+            _ if is_driven => (DRIVEN.to_owned(), false),
             None => {
                 let still = "{ kind = \"still\", position_m = [0.0, 0.0, 0.0], yaw_deg = 0.0 }";
                 (still.to_owned(), false)
@@ -169,6 +172,10 @@ impl Draft {
         );
     }
 }
+
+/// The trajectory of a robot that one of its devices drives.
+const DRIVEN: &str =
+    "{ kind = \"drive\", model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0 }";
 
 fn mount_of(profile: &Profile) -> &'static str {
     match profile.product.lidar {

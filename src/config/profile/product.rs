@@ -21,6 +21,8 @@ pub struct Product {
     pub has_gps_input: bool,
     /// What faults of its optics refer to, if it is a lidar.
     pub lidar: Option<LidarTraits>,
+    /// Whether its host's commands move the robot.
+    pub drives: bool,
 }
 
 impl Product {
@@ -34,6 +36,7 @@ impl Product {
             has_gps_output: false,
             has_gps_input: false,
             lidar: None,
+            drives: false,
         }
     }
 }

@@ -5,6 +5,7 @@ mod cable_read;
 mod claims;
 pub mod drive;
 mod drive_read;
+mod driver_read;
 mod fault_read;
 pub mod faults;
 mod link_read;

@@ -96,7 +96,7 @@ fn rig(
         Some(engine(None, moved_by))
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
-    let devices = devices(&root.required("device"), catalogue, claims);
+    let devices = devices(&root.required("device"), robot.as_ref(), catalogue, claims);
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
     let named = Named {
         devices: devices.as_deref(),
@@ -283,6 +283,7 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
 
 fn devices(
     field: &Field<'_>,
+    robot: Option<&(RobotConfig, Place)>,
     catalogue: &Catalogue,
     claims: &Claims<'_>,
 ) -> Option<Vec<DeviceConfig>> {
@@ -311,6 +312,7 @@ fn devices(
             Some(Cabled { name, device: device?, cable })
         })
         .collect();
+    super::driver_read::check(&devices, robot, field);
     cable_read::connect(devices, &names, field)
 }
 

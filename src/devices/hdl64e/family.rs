@@ -41,6 +41,7 @@ impl Family for Hdl64eFamily {
             interface: Interface::Datagrams,
             ports: vec![profile.network.data_port()],
             controls: &[Control { key: "control", kind: ControlKind::SerialPort }],
+            drives: false,
             has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),
             lidar: Some(LidarTraits {

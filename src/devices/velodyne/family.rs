@@ -40,6 +40,7 @@ impl Family for VelodyneFamily {
             interface: Interface::Datagrams,
             ports: profile.ports(),
             controls: &[Control { key: "web", kind: ControlKind::Web }],
+            drives: false,
             has_gps_output: false,
             has_gps_input: true,
             lidar: Some(LidarTraits {

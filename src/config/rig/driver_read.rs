@@ -1,0 +1,37 @@
+//! Who drives the robot of a rig: a drive base among its devices, or twists that are taken; not both.
+
+use super::cable_read::Cabled;
+use super::{RobotConfig, TrajectoryConfig};
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Text};
+
+const NOTE: &str = "limit from the rig format: one drives the robot, and what it did follows from what that was told";
+
+/// Refuses a drive base on a robot that is not driven, and a second one who drives. `field` is where
+/// faults go.
+pub(super) fn check(
+    devices: &[Option<Cabled>],
+    robot: Option<&(RobotConfig, Place)>,
+    field: &Field<'_>,
+) {
+    let bases = devices.iter().flatten().filter(|entry| entry.device.profile.product.drives);
+    let names: Vec<&Text> = bases.filter_map(|entry| entry.name.as_ref()).collect();
+    let (Some(first), Some((robot, trajectory))) = (names.first(), robot) else { return };
+    let TrajectoryConfig::Drive(drive) = &robot.trajectory else {
+        let title = format!("`{}` is a drive base, and the robot is not driven", first.value);
+        let fault = first.place.fault(title, "its commands could not move the robot");
+        let label = "allowed: kind = \"drive\"";
+        field.fault(fault.related(trajectory, label).note(NOTE));
+        return;
+    };
+    if drive.twist.is_some() {
+        let title = format!("`{}` drives the robot, and so does `twist`", first.value);
+        let fault = first.place.fault(title, "remove this device, or `twist`");
+        field.fault(fault.related(trajectory, "its `twist` is here").note(NOTE));
+    }
+    for second in names.iter().skip(1) {
+        let title = format!("`{}` and `{}` both drive the robot", first.value, second.value);
+        let fault = second.place.fault(title, "again here");
+        field.fault(fault.related(&first.place, "first here").note(NOTE));
+    }
+}

@@ -1,0 +1,218 @@
+//! What can go wrong within a drive base.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+
+/// A fault within a drive base.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BaseFault {
+    /// A counter stands still while its wheel turns.
+    EncoderStuck(Sides),
+    /// A counter counts the other way.
+    EncoderReversed(Sides),
+    /// Each counter counts what the other side's wheel does.
+    EncodersSwapped,
+    /// A counter is off by so many counts from then on.
+    CounterJump {
+        /// Whose.
+        sides: Sides,
+        /// How many.
+        counts: i32,
+    },
+    /// The motors' power is cut.
+    EmergencyStop,
+    /// The main battery is nearly empty.
+    LowBattery {
+        /// Its voltage, volts.
+        battery_v: f64,
+        /// Its charge, percent.
+        charge_percent: f64,
+    },
+    /// The unit has no power, and starts anew when the fault ends.
+    PowerCycle,
+    /// All that it says leaves later.
+    LateReplies {
+        /// By so much, nanoseconds.
+        by_ns: u64,
+    },
+}
+
+/// The sides of a robot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sides {
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
+    /// Both.
+    Both,
+}
+
+words!(Sides: "left" => Left, "right" => Right, "both" => Both);
+
+impl Sides {
+    /// Whether `side` (0: left, 1: right) is among them.
+    fn has(self, side: usize) -> bool {
+        match self {
+            Self::Left => side == 0,
+            Self::Right => side == 1,
+            Self::Both => true,
+        }
+    }
+}
+
+/// The kinds of a [`BaseFault`] of bases with encoders.
+pub const FAULTS: [DeviceFaultKind; 8] = [
+    DeviceFaultKind { word: "encoder-stuck", read: stuck },
+    DeviceFaultKind { word: "encoder-reversed", read: reversed },
+    DeviceFaultKind {
+        word: "encoders-swapped",
+        read: |_, _| Some(Arc::new(BaseFault::EncodersSwapped)),
+    },
+    DeviceFaultKind { word: "counter-jump", read: jump },
+    DeviceFaultKind { word: "low-battery", read: low_battery },
+    DeviceFaultKind { word: "late-replies", read: late_replies },
+    EMERGENCY_STOP,
+    POWER_CYCLE,
+];
+
+/// The kinds of a [`BaseFault`] of a motor driver that never says anything.
+pub const FAULTS_OF_MUTE: [DeviceFaultKind; 2] = [EMERGENCY_STOP, POWER_CYCLE];
+
+const EMERGENCY_STOP: DeviceFaultKind = DeviceFaultKind {
+    word: "emergency-stop",
+    read: |_, _| Some(Arc::new(BaseFault::EmergencyStop)),
+};
+const POWER_CYCLE: DeviceFaultKind =
+    DeviceFaultKind { word: "power-cycle", read: |_, _| Some(Arc::new(BaseFault::PowerCycle)) };
+
+type Read = Option<Arc<dyn FamilyData>>;
+
+fn sides(table: &mut TableReader<'_>) -> Sides {
+    table.optional("side").choice_or(&Sides::WORDS, FORMAT, Sides::Both)
+}
+
+fn stuck(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    Some(Arc::new(BaseFault::EncoderStuck(sides(table))))
+}
+
+fn reversed(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    Some(Arc::new(BaseFault::EncoderReversed(sides(table))))
+}
+
+fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let sides = sides(table);
+    let far = Limit::new(-1_000_000_000..=1_000_000_000, "counts", FORMAT);
+    let counts = table.required("counts").integer(&far)?;
+    Some(Arc::new(BaseFault::CounterJump { sides, counts }))
+}
+
+fn low_battery(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let battery_v = table.required("battery_v").number(&Limit::new(0.0..=320.0, "V", FORMAT));
+    let charge = table.optional("charge_percent");
+    let charge_percent = charge.number_or(&Limit::new(0.0..=100.0, "%", FORMAT), 5.0);
+    Some(Arc::new(BaseFault::LowBattery { battery_v: battery_v?, charge_percent }))
+}
+
+fn late_replies(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
+    let late = Limit::new(0.001..=10_000.0, "ms", FORMAT);
+    let delay_ms = table.required("delay_ms").number(&late)?;
+    Some(Arc::new(BaseFault::LateReplies { by_ns: (delay_ms * 1e6).round() as u64 }))
+}
+
+/// Which wheel a counter counts, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Route {
+    /// 0: the left wheel, 1: the right.
+    pub wheel: usize,
+    /// 1; -1 for the other way; 0 for a counter that stands still.
+    pub sign: f64,
+}
+
+/// How a base is at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Whether it has power.
+    pub is_powered: bool,
+    /// Whether the motors' power is cut.
+    pub is_stopped: bool,
+    /// Voltage and charge of a battery that is nearly empty, V and percent.
+    pub low_battery: Option<(f64, f64)>,
+    /// By how much all that it says is late, nanoseconds.
+    pub late_ns: u64,
+    /// What the left and the right counter count.
+    pub routes: [Route; 2],
+    /// By how much counters have jumped since the last instant that was asked for.
+    pub jumps: [i64; 2],
+    /// What the faults of this instant do.
+    pub effects: Vec<FaultEffect>,
+}
+
+impl Default for Condition {
+    fn default() -> Self {
+        Self {
+            is_powered: true,
+            is_stopped: false,
+            low_battery: None,
+            late_ns: 0,
+            routes: [0, 1].map(|wheel| Route { wheel, sign: 1.0 }),
+            jumps: [0; 2],
+            effects: Vec::new(),
+        }
+    }
+}
+
+/// How a base with `faults` is at `at`; `since` is the last instant that was asked for, if there is one.
+pub fn condition(faults: &[Timed<BaseFault>], since: Option<SimTime>, at: SimTime) -> Condition {
+    let mut all = Condition::default();
+    for fault in faults {
+        if let BaseFault::CounterJump { sides, counts } = fault.kind {
+            let from = since.map_or(SimTime::ZERO, |since| SimTime(since.0 + 1));
+            let opening = fault.schedule.next_opening(from).filter(|opens| *opens <= at);
+            for side in (0..2).filter(|side| opening.is_some() && sides.has(*side)) {
+                all.jumps[side] += i64::from(counts);
+            }
+        }
+        let Some(window) = fault.schedule.window_at(at) else { continue };
+        let kind = match fault.kind {
+            BaseFault::EncoderStuck(sides) => {
+                (0..2).filter(|s| sides.has(*s)).for_each(|s| all.routes[s].sign = 0.0);
+                EffectKind::EncoderStuck
+            }
+            BaseFault::EncoderReversed(sides) => {
+                (0..2).filter(|s| sides.has(*s)).for_each(|s| all.routes[s].sign *= -1.0);
+                EffectKind::EncoderReversed
+            }
+            BaseFault::EncodersSwapped => {
+                all.routes.swap(0, 1);
+                EffectKind::EncodersSwapped
+            }
+            BaseFault::CounterJump { counts, .. } => {
+                EffectKind::CounterJumped { counts: u64::from(counts.unsigned_abs()) }
+            }
+            BaseFault::EmergencyStop => {
+                all.is_stopped = true;
+                EffectKind::EmergencyStopped
+            }
+            BaseFault::LowBattery { battery_v, charge_percent } => {
+                all.low_battery = Some((battery_v, charge_percent));
+                EffectKind::LowBattery { millivolts: (battery_v * 1e3).round() as u64 }
+            }
+            BaseFault::PowerCycle => {
+                all.is_powered = false;
+                continue;
+            }
+            BaseFault::LateReplies { by_ns } => {
+                all.late_ns += by_ns;
+                EffectKind::LateReply { by_ns }
+            }
+        };
+        all.effects.push(FaultEffect { fault: fault.fault, window, kind });
+    }
+    all
+}

@@ -1,0 +1,167 @@
+//! A channel of a Kangaroo: what it is told, and how it is.
+
+use super::text::Order;
+
+/// What an answer says in place of a number.
+pub mod error {
+    pub const NOT_STARTED: u8 = 1;
+    pub const NOT_HOMED: u8 = 2;
+    pub const CONTROL: u8 = 3;
+    pub const WRONG_MODE: u8 = 4;
+    pub const UNKNOWN: u8 = 5;
+    pub const SERIAL_TIMEOUT: u8 = 6;
+}
+
+/// A channel is busy while its speed is off by more than this share of the highest one.
+const BUSY_SHARE: f64 = 0.02;
+/// A position is reached when it is off by no more counts.
+const REACHED_COUNTS: f64 = 2.0;
+
+/// Where a channel is to go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// Nowhere.
+    Rest,
+    /// A speed, counts/s.
+    Speed(f64),
+    /// A position, counts of the encoder.
+    Position {
+        /// Where.
+        counts: f64,
+        /// No faster than this; `None` for the highest.
+        limit_counts_s: Option<f64>,
+    },
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    is_started: bool,
+    pub is_homed: bool,
+    error: Option<u8>,
+    pub goal: Goal,
+    pub counts_per_unit: f64,
+    /// The encoder's counts at position 0.
+    pub zero: f64,
+}
+
+impl Channel {
+    /// A channel that was not started.
+    pub fn new(counts_per_unit: f64) -> Self {
+        let goal = Goal::Rest;
+        Self { is_started: false, is_homed: false, error: None, goal, counts_per_unit, zero: 0.0 }
+    }
+
+    /// Enables it; errors are over.
+    pub fn start(&mut self) {
+        if !self.is_ready() {
+            self.goal = Goal::Rest;
+        }
+        self.is_started = true;
+        self.error = None;
+    }
+
+    /// Where it is becomes 0.
+    pub fn home(&mut self, position: f64) {
+        if self.is_ready() {
+            self.zero = position;
+            self.is_homed = true;
+            self.goal = Goal::Rest;
+        }
+    }
+
+    /// Disables it.
+    pub fn power_down(&mut self) {
+        self.is_started = false;
+        self.is_homed = false;
+        self.goal = Goal::Rest;
+    }
+
+    /// It stops with an error until it is started again.
+    pub fn fail(&mut self, error: u8) {
+        self.error = Some(error);
+        self.goal = Goal::Rest;
+    }
+
+    /// Nothing was heard for too long.
+    pub fn time_out(&mut self, stops: bool) {
+        self.error = Some(error::SERIAL_TIMEOUT);
+        if stops {
+            self.goal = Goal::Rest;
+        }
+    }
+
+    /// One unit is so many counts: `desired` units are `machine` lines.
+    pub fn set_units(&mut self, desired: f64, machine: f64) {
+        let counts = machine.abs() * super::COUNTS_PER_LINE / desired.abs();
+        if self.is_started && counts.is_finite() && counts > 0.0 {
+            self.counts_per_unit = counts;
+        }
+    }
+
+    /// Whether it obeys.
+    pub fn is_ready(&self) -> bool {
+        self.is_started && self.error.is_none()
+    }
+
+    /// Why it tells no number.
+    pub fn error(&self) -> Option<u8> {
+        self.error.or((!self.is_started).then_some(error::NOT_STARTED))
+    }
+
+    /// Takes an order in counts; the encoder is at `position` and turns at `speed`.
+    pub fn take(&mut self, order: &Order, position: f64, speed: f64) {
+        if let Some((counts, is_increment)) = order.position {
+            let base = match self.goal {
+                Goal::Position { counts, .. } if is_increment => counts,
+                _ if is_increment => position,
+                _ => self.zero,
+            };
+            let limit_counts_s = order.speed.map(|(limit, _)| limit.abs());
+            self.goal = Goal::Position { counts: base + counts, limit_counts_s };
+        } else if let Some((wanted, is_increment)) = order.speed {
+            let base = match self.goal {
+                Goal::Speed(set) if is_increment => set,
+                Goal::Position { .. } if is_increment => speed,
+                _ => 0.0,
+            };
+            self.goal = Goal::Speed(base + wanted);
+        }
+    }
+
+    /// The speed that leads to its goal, counts/s.
+    pub fn wanted_speed(&self, position: f64, gain_hz: f64, most: f64) -> f64 {
+        match self.goal {
+            Goal::Rest => 0.0,
+            Goal::Speed(counts_s) => counts_s,
+            Goal::Position { counts, limit_counts_s } => {
+                let most = limit_counts_s.map_or(most, |limit| limit.min(most));
+                let left = counts - position;
+                if left.abs() <= REACHED_COUNTS { 0.0 } else { (gain_hz * left).clamp(-most, most) }
+            }
+        }
+    }
+
+    /// Whether it goes to a position or holds one.
+    pub fn goes_to_position(&self) -> bool {
+        matches!(self.goal, Goal::Position { .. })
+    }
+
+    /// Set points of position (from zero) and speed of a channel at `position`.
+    pub fn set_points(&self, position: f64, gain_hz: f64) -> [f64; 2] {
+        let speed = self.wanted_speed(position + self.zero, gain_hz, f64::INFINITY);
+        match self.goal {
+            Goal::Position { counts, .. } => [counts - self.zero, speed],
+            Goal::Rest | Goal::Speed(_) => [position, speed],
+        }
+    }
+
+    /// Whether it is still on its way.
+    pub fn is_busy(&self, position: f64, speed: f64, most: f64) -> bool {
+        match self.goal {
+            Goal::Rest => speed.abs() > BUSY_SHARE * most,
+            Goal::Speed(set) => (speed - set.clamp(-most, most)).abs() > BUSY_SHARE * most,
+            Goal::Position { counts, .. } => (counts - position).abs() > REACHED_COUNTS,
+        }
+    }
+}

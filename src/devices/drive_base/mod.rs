@@ -1,0 +1,230 @@
+//! Drive bases and motor controllers on a serial line: what a robot's computer talks to in order to move.
+//!
+//! [`DriveBase`] is what all have in common: it takes the state of the wheels each millisecond, counts
+//! it ([`encoders`]), takes the host's bytes one by one when their last bit has come, and lets time and
+//! bytes act in the order of their instants. What a command does and what is answered is a
+//! [`Protocol`]:
+//!
+//! | profile's `driver` | file | odometry |
+//! |---|---|---|
+//! | `roboclaw` | [`roboclaw`] | counts of 32 bits |
+//! | `create-oi` | [`create_oi`] | counts of 16 bits, millimetres and degrees since the last answer |
+//! | `kangaroo` | [`kangaroo`] | counts or units |
+//! | `sabertooth` | [`sabertooth`] | none |
+//! | `clearpath-horizon` | [`horizon`] | millimetres |
+//!
+//! Commands become set points of the treads ([`Actuation::Treads`]); how the robot follows is the
+//! vehicle's affair. A question that is whole at T is answered from the wheels' state of the last
+//! millisecond at or before T. If that has not been measured yet the device waits for it, so that a
+//! run and a recording of what its host said have the same bytes.
+
+mod create_oi;
+pub(crate) mod decoder;
+mod describe;
+pub mod encoders;
+mod family;
+pub mod faults;
+mod horizon;
+mod kangaroo;
+mod mixer;
+pub mod profile;
+mod profile_read;
+mod protocol;
+mod roboclaw;
+mod sabertooth;
+pub mod unit;
+
+use std::collections::VecDeque;
+
+pub use self::family::BaseFamily;
+use self::faults::{BaseFault, condition};
+pub use self::profile::BaseProtocol;
+use self::profile::{BaseProfile, BaseSettings, Dialect};
+use self::unit::{Protocol, Unit};
+use super::{Device, Transmit};
+use crate::config::rig::faults::Timed;
+use crate::links::line::LineSettings;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::time::SimTime;
+use crate::world::actuation::Actuation;
+use crate::world::vehicle::WheelState;
+
+/// Between two states of the wheels.
+const PERIOD_NS: u64 = 1_000_000;
+/// The truth is asked for in series of so many.
+const SERIES: u32 = 10;
+/// The host's bytes that wait for their time on the line; more are lost.
+const INPUT_BYTES: usize = 4096;
+
+/// One unit.
+pub struct DriveBase {
+    unit: Unit,
+    protocol: Box<dyn Protocol>,
+    faults: Vec<Timed<BaseFault>>,
+    next_request: u64,
+    /// Measured, not yet due.
+    states: VecDeque<WheelState>,
+    /// States that were measured, or given up.
+    known: u64,
+    /// States that have come.
+    taken: u64,
+    /// Bytes from the host, each with the instant at which it is whole.
+    input: VecDeque<(SimTime, u8)>,
+    /// When the last of them is.
+    input_until: SimTime,
+    now: SimTime,
+}
+
+impl DriveBase {
+    /// A unit that has been on since the first instant.
+    pub fn new(
+        profile: &BaseProfile,
+        settings: &BaseSettings,
+        faults: Vec<Timed<BaseFault>>,
+    ) -> Self {
+        let unit = Unit::new(profile, settings);
+        Self {
+            protocol: protocol_of(&unit),
+            unit,
+            faults,
+            next_request: 0,
+            states: VecDeque::new(),
+            known: 0,
+            taken: 0,
+            input: VecDeque::new(),
+            input_until: SimTime::ZERO,
+            now: SimTime::ZERO,
+        }
+    }
+
+    /// Does what is due, in the order of its instants, as far as the wheels are known.
+    fn process(&mut self) {
+        loop {
+            let next_state = SimTime(self.taken * PERIOD_NS);
+            match self.next_event() {
+                Some(at) if at <= self.now && at < next_state => self.act(at),
+                _ if next_state <= self.now => {
+                    let Some(wheels) = self.states.pop_front() else { return };
+                    self.take(next_state, wheels);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// The wheels have come to `wheels` at `at`.
+    fn take(&mut self, at: SimTime, wheels: WheelState) {
+        self.taken += 1;
+        let since = at.0.checked_sub(PERIOD_NS).map(SimTime);
+        let now = condition(&self.faults, since, at);
+        let before = std::mem::replace(&mut self.unit.condition, now.clone());
+        self.unit.encoders.step(wheels, &now);
+        if before.is_stopped != now.is_stopped {
+            self.unit.tell(at, Actuation::EmergencyStop(now.is_stopped));
+            if now.is_stopped && now.is_powered {
+                self.protocol.on_stop(at, &mut self.unit);
+            }
+        }
+        match (before.is_powered, now.is_powered) {
+            (true, false) => self.unit.restart(at),
+            (false, true) => {
+                self.unit.restart(at);
+                let baud = self.unit.settings.baud_rate;
+                if self.unit.port.line().baud != baud {
+                    self.unit.port.change_rate(at, baud);
+                }
+                self.protocol = protocol_of(&self.unit);
+            }
+            _ => {}
+        }
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        let own = self.unit.next_ramp().into_iter().chain(self.protocol.next_due(&self.unit));
+        let own = own.filter(|_| self.unit.condition.is_powered);
+        own.chain(self.input.front().map(|(at, _)| *at)).min()
+    }
+
+    /// Does the first thing that is due at `at`.
+    fn act(&mut self, at: SimTime) {
+        let is_powered = self.unit.condition.is_powered;
+        if is_powered && self.unit.next_ramp().is_some_and(|next| next <= at) {
+            self.unit.step_ramps(at);
+        } else if is_powered && self.protocol.next_due(&self.unit).is_some_and(|next| next <= at) {
+            self.protocol.on_time(at, &mut self.unit);
+        } else if let Some((_, byte)) = self.input.pop_front()
+            && is_powered
+            && at >= self.unit.listens_from
+        {
+            self.protocol.on_input(at, &[byte], &mut self.unit);
+        }
+    }
+}
+
+fn protocol_of(unit: &Unit) -> Box<dyn Protocol> {
+    match unit.settings.dialect.clone() {
+        Dialect::RoboClaw(own) => Box::new(roboclaw::RoboClawUnit::new(own)),
+        Dialect::CreateOi(own) => Box::new(create_oi::CreateUnit::new(own)),
+        Dialect::Kangaroo(own) => Box::new(kangaroo::KangarooUnit::new(own)),
+        Dialect::Sabertooth(own) => Box::new(sabertooth::SabertoothUnit::new(own)),
+        Dialect::Horizon(own) => Box::new(horizon::HorizonUnit::new(own, unit)),
+    }
+}
+
+impl Device for DriveBase {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let index = self.next_request;
+        let start = SimTime(index * u64::from(SERIES) * PERIOD_NS);
+        (start < horizon).then(|| {
+            self.next_request += 1;
+            let subject = Subject::Series { count: SERIES, period_ns: PERIOD_NS };
+            MeasurementRequest { index, start, subject }
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Outcome::Wheels(states) = &measurement.outcome else { return };
+        let first = measurement.request.index * u64::from(SERIES);
+        if let Some(next) = states.first() {
+            // States that were given up are taken as the next ones.
+            while self.known < first {
+                self.known += 1;
+                self.states.push_back(*next);
+            }
+        }
+        self.known += states.len() as u64;
+        self.states.extend(states);
+        self.process();
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        let byte_ns =
+            if self.unit.settings.is_input_paced { self.unit.port.duration_ns(1) } else { 0 };
+        for byte in bytes.iter().take(INPUT_BYTES.saturating_sub(self.input.len())) {
+            self.input_until = SimTime(self.input_until.max(now).0 + byte_ns);
+            self.input.push_back((self.input_until, *byte));
+        }
+        self.process();
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        self.process();
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.unit.actuations.pop_front().or_else(|| self.unit.port.poll())
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        self.protocol.rate_hz()
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        Some(LineSettings::eight_n_one(self.unit.settings.baud_rate))
+    }
+}
+
+#[cfg(test)]
+mod tests;

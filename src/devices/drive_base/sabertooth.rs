@@ -1,0 +1,124 @@
+//! A Sabertooth by itself: it takes duties and never answers.
+//!
+//! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and
+//! ramps are taken and change nothing.
+
+use super::mixer::{Mixer, around_64, seven_bits};
+use super::profile::{SabertoothMode, SabertoothSettings};
+use super::unit::{Protocol, Unit};
+use crate::time::SimTime;
+use crate::wire::framer::Framer;
+use crate::wire::sabertooth::{Packet, Sabertooth, command};
+
+/// The rates of command 15 by its value.
+const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];
+/// One unit of command 14, nanoseconds.
+const TIMEOUT_UNIT_NS: u64 = 100_000_000;
+
+/// See the module.
+pub struct SabertoothUnit {
+    own: SabertoothSettings,
+    framer: Framer<Sabertooth>,
+    mixer: Mixer,
+    timeout_ns: u64,
+    fed_at: SimTime,
+    deaf_until: SimTime,
+}
+
+impl SabertoothUnit {
+    /// A driver that was just switched on.
+    pub fn new(own: SabertoothSettings) -> Self {
+        Self {
+            timeout_ns: own.timeout_ns,
+            own,
+            framer: Framer::new(Sabertooth),
+            mixer: Mixer::default(),
+            fed_at: SimTime::ZERO,
+            deaf_until: SimTime::ZERO,
+        }
+    }
+
+    fn on_packet(&mut self, at: SimTime, packet: Packet, unit: &mut Unit) {
+        if packet.address != self.own.address {
+            return;
+        }
+        self.fed_at = at;
+        let (value, most) = (packet.value, unit.settings.wheels.max_speed_m_s);
+        let mut motor = |index: usize, share: f64| {
+            let mut motors = [None; 2];
+            motors[index] = Some(share * most);
+            unit.drive(at, motors);
+        };
+        match packet.command {
+            command::M1_FORWARD => motor(0, seven_bits(value)),
+            command::M1_BACKWARD => motor(0, -seven_bits(value)),
+            command::M2_FORWARD => motor(1, seven_bits(value)),
+            command::M2_BACKWARD => motor(1, -seven_bits(value)),
+            command::M1_7_BIT => motor(0, around_64(value)),
+            command::M2_7_BIT => motor(1, around_64(value)),
+            command::MIXED_FORWARD => self.mixer.drive = Some(seven_bits(value)),
+            command::MIXED_BACKWARD => self.mixer.drive = Some(-seven_bits(value)),
+            command::MIXED_RIGHT => self.mixer.turn = Some(seven_bits(value)),
+            command::MIXED_LEFT => self.mixer.turn = Some(-seven_bits(value)),
+            command::MIXED_DRIVE_7_BIT => self.mixer.drive = Some(around_64(value)),
+            command::MIXED_TURN_7_BIT => self.mixer.turn = Some(around_64(value)),
+            command::SERIAL_TIMEOUT => self.timeout_ns = u64::from(value) * TIMEOUT_UNIT_NS,
+            command::BAUD_RATE => {
+                let baud = BAUD_RATES.iter().find(|(code, _)| *code == value);
+                let allowed = baud.filter(|(_, baud)| unit.profile.baud_rates.contains(baud));
+                if let Some((_, baud)) = allowed {
+                    unit.port.change_rate(at, *baud);
+                    self.deaf_until = SimTime(at.0 + self.own.restart_ns);
+                }
+            }
+            _ => {}
+        }
+        let is_mixed =
+            (command::MIXED_FORWARD..=command::MIXED_TURN_7_BIT).contains(&packet.command);
+        if let Some(shares) = self.mixer.motors().filter(|_| is_mixed) {
+            unit.drive(at, shares.map(|share| Some(share * most)));
+        }
+    }
+
+    /// A byte of simplified serial: 1 to 127 for motor 1, 128 to 255 for motor 2, 0 for both.
+    fn on_simplified(&mut self, at: SimTime, byte: u8, unit: &mut Unit) {
+        self.fed_at = at;
+        let most = unit.settings.wheels.max_speed_m_s;
+        let motors = match byte {
+            0 => [Some(0.0); 2],
+            1..=127 => [Some(around_64(byte) * most), None],
+            _ => [None, Some(((f64::from(byte) - 192.0) / 63.0).clamp(-1.0, 1.0) * most)],
+        };
+        unit.drive(at, motors);
+    }
+}
+
+impl Protocol for SabertoothUnit {
+    fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit) {
+        if at < self.deaf_until {
+            return self.framer.clear();
+        }
+        match self.own.mode {
+            SabertoothMode::Packet => {
+                for packet in self.framer.frames(bytes) {
+                    self.on_packet(at, packet, unit);
+                }
+            }
+            SabertoothMode::Simplified => {
+                bytes.iter().for_each(|byte| self.on_simplified(at, *byte, unit));
+            }
+        }
+    }
+
+    fn next_due(&self, unit: &Unit) -> Option<SimTime> {
+        let is_watched = self.timeout_ns > 0 && unit.is_driving();
+        is_watched.then_some(SimTime(self.fed_at.0 + self.timeout_ns))
+    }
+
+    fn on_time(&mut self, at: SimTime, unit: &mut Unit) {
+        unit.stop(at);
+    }
+
+    /// It knows nothing of it: what it was told last holds when power is back.
+    fn on_stop(&mut self, _at: SimTime, _unit: &mut Unit) {}
+}

@@ -1,0 +1,281 @@
+//! What the protocols of drive bases work with: motors, counters, battery, transmitter.
+
+use std::collections::VecDeque;
+
+use super::encoders::Encoders;
+use super::faults::Condition;
+use super::profile::{BaseProfile, BaseSettings};
+use crate::devices::uart::Uart;
+use crate::devices::{Output, Transmit};
+use crate::time::SimTime;
+use crate::world::actuation::Actuation;
+
+/// Between two set points of a ramp, nanoseconds.
+const RAMP_STEP_NS: u64 = 10_000_000;
+
+/// The messages and commands of a product. Instants never go back.
+pub trait Protocol: Send {
+    /// Bytes from the host, of which the last was whole at `at`.
+    fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
+
+    /// When it next does something by itself.
+    fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
+        None
+    }
+
+    /// The instant of [`Protocol::next_due`] has come; the next one is later.
+    fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
+
+    /// The motors' power is cut: the robot brakes whatever the motors are told.
+    fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
+        unit.stop(at);
+    }
+
+    /// Messages a second that nobody asks for one by one.
+    fn rate_hz(&self) -> f64 {
+        0.0
+    }
+}
+
+/// A set point on its way.
+#[derive(Clone, Copy, Debug)]
+struct Ramp {
+    since: SimTime,
+    from_m_s: f64,
+    to_m_s: f64,
+    accel_m_s2: f64,
+}
+
+impl Ramp {
+    fn at(&self, at: SimTime) -> f64 {
+        let gained = self.accel_m_s2 * (at.0 - self.since.0) as f64 * 1e-9;
+        let way = self.to_m_s - self.from_m_s;
+        if gained < way.abs() { self.from_m_s + gained.copysign(way) } else { self.to_m_s }
+    }
+}
+
+/// What protocols work with. Motors are 0 and 1 in the product's order; which side each is on, and which
+/// way it turns, is the rig's affair.
+pub struct Unit {
+    /// The firmware.
+    pub profile: BaseProfile,
+    /// What the rig made of it.
+    pub settings: BaseSettings,
+    /// The transmitter.
+    pub port: Uart,
+    pub(super) condition: Condition,
+    pub(super) encoders: Encoders,
+    pub(super) actuations: VecDeque<Transmit>,
+    /// Since when it has been on.
+    pub(super) on_since: SimTime,
+    /// It hears nothing before.
+    pub(super) listens_from: SimTime,
+    /// Counts that read as zero, by motor.
+    zero: [i64; 2],
+    setpoint_m_s: [f64; 2],
+    ramps: [Option<Ramp>; 2],
+    next_ramp: Option<SimTime>,
+}
+
+impl Unit {
+    /// A unit that was just switched on.
+    pub(super) fn new(profile: &BaseProfile, settings: &BaseSettings) -> Self {
+        Self {
+            profile: profile.clone(),
+            settings: settings.clone(),
+            port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
+            condition: Condition::default(),
+            encoders: Encoders::default(),
+            actuations: VecDeque::new(),
+            on_since: SimTime::ZERO,
+            listens_from: SimTime::ZERO,
+            zero: [0; 2],
+            setpoint_m_s: [0.0; 2],
+            ramps: [None; 2],
+            next_ramp: None,
+        }
+    }
+
+    /// Sends an answer to a command that was whole at `at`.
+    pub fn reply(&mut self, at: SimTime, bytes: Vec<u8>) {
+        self.report(SimTime(at.0 + self.settings.reply_delay_ns), bytes);
+    }
+
+    /// Sends a message at `at`.
+    pub fn report(&mut self, at: SimTime, bytes: Vec<u8>) {
+        let at = SimTime(at.0 + self.condition.late_ns);
+        self.port.send_marked(at, bytes, 0, self.condition.effects.clone());
+    }
+
+    /// 0 for the left side, 1 for the right.
+    fn side_of(&self, motor: usize) -> usize {
+        if self.settings.wheels.is_swapped { 1 - motor } else { motor }
+    }
+
+    /// 1, or -1 for a motor that turns the other way round.
+    fn sign_of(&self, motor: usize) -> f64 {
+        let wheels = &self.settings.wheels;
+        let reversed = [wheels.is_left_reversed, wheels.is_right_reversed];
+        if reversed[self.side_of(motor)] { -1.0 } else { 1.0 }
+    }
+
+    /// Sets the speeds of motors at once, m/s of their treads; `None` leaves a motor alone.
+    pub fn drive(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2]) {
+        for (motor, speed) in motors_m_s.into_iter().enumerate() {
+            let Some(speed) = speed else { continue };
+            self.ramps[motor] = None;
+            self.setpoint_m_s[motor] = self.limited(speed);
+        }
+        self.actuate(at);
+    }
+
+    /// Lets the speed of a motor go to `to_m_s` at a constant acceleration; none, or one that is no
+    /// number, goes there at once.
+    pub fn ramp(&mut self, at: SimTime, motor: usize, to_m_s: f64, accel_m_s2: f64) {
+        let to_m_s = self.limited(to_m_s);
+        if accel_m_s2.is_nan() || accel_m_s2 <= 0.0 {
+            let mut motors = [None; 2];
+            motors[motor] = Some(to_m_s);
+            return self.drive(at, motors);
+        }
+        let from_m_s = self.setpoint_m_s[motor];
+        self.ramps[motor] = Some(Ramp { since: at, from_m_s, to_m_s, accel_m_s2 });
+        self.next_ramp.get_or_insert(at);
+    }
+
+    /// Sets all speeds to zero at once.
+    pub fn stop(&mut self, at: SimTime) {
+        self.drive(at, [Some(0.0); 2]);
+    }
+
+    fn limited(&self, speed_m_s: f64) -> f64 {
+        let most = self.settings.wheels.max_speed_m_s;
+        if speed_m_s.is_nan() { 0.0 } else { speed_m_s.clamp(-most, most) }
+    }
+
+    fn actuate(&mut self, at: SimTime) {
+        let mut sides = [0.0; 2];
+        for motor in 0..2 {
+            sides[self.side_of(motor)] = self.sign_of(motor) * self.setpoint_m_s[motor];
+        }
+        let [left_m_s, right_m_s] = sides;
+        self.tell(at, Actuation::Treads { left_m_s, right_m_s });
+    }
+
+    pub(super) fn tell(&mut self, at: SimTime, actuation: Actuation) {
+        self.actuations.push_back(Transmit::new(at, Output::Actuate(actuation)));
+    }
+
+    /// When ramps have their next set point.
+    pub(super) fn next_ramp(&self) -> Option<SimTime> {
+        self.next_ramp
+    }
+
+    /// Ramps come to `at`.
+    pub(super) fn step_ramps(&mut self, at: SimTime) {
+        for motor in 0..2 {
+            let Some(ramp) = self.ramps[motor] else { continue };
+            self.setpoint_m_s[motor] = ramp.at(at);
+            if self.setpoint_m_s[motor] == ramp.to_m_s {
+                self.ramps[motor] = None;
+            }
+        }
+        let goes_on = self.ramps.iter().any(Option::is_some);
+        self.next_ramp = goes_on.then_some(SimTime(at.0 + RAMP_STEP_NS));
+        self.actuate(at);
+    }
+
+    /// Whether a motor turns or is to turn.
+    pub fn is_driving(&self) -> bool {
+        self.ramps.iter().any(Option::is_some) || self.setpoint_m_s.iter().any(|x| *x != 0.0)
+    }
+
+    /// What a motor is told, m/s.
+    pub fn setpoint_m_s(&self, motor: usize) -> f64 {
+        self.setpoint_m_s[motor]
+    }
+
+    /// What a motor's tread does by its encoder, m/s.
+    pub fn speed_m_s(&self, motor: usize) -> f64 {
+        self.sign_of(motor) * self.encoders.speed_m_s(self.side_of(motor))
+    }
+
+    /// The same in counts a second.
+    pub fn speed_counts_s(&self, motor: usize) -> f64 {
+        self.speed_m_s(motor) * self.settings.wheels.counts_per_m
+    }
+
+    /// What a motor's counter shows, before it is cut to the size of a field.
+    pub fn counts(&self, motor: usize) -> i64 {
+        self.all_counts(motor) - self.zero[motor]
+    }
+
+    /// A motor's counter shows `counts` now.
+    pub fn set_counts(&mut self, motor: usize, counts: i64) {
+        self.zero[motor] = self.all_counts(motor) - counts;
+    }
+
+    fn all_counts(&self, motor: usize) -> i64 {
+        let side = self.side_of(motor);
+        let travel_m = self.sign_of(motor) * self.encoders.travel_m(side);
+        let counts = (travel_m * self.settings.wheels.counts_per_m).floor();
+        counts as i64 + self.encoders.jumped(side)
+    }
+
+    /// Metres for so many counts.
+    pub fn metres(&self, counts: f64) -> f64 {
+        counts / self.settings.wheels.counts_per_m
+    }
+
+    /// What a motor takes, amperes.
+    pub fn current_a(&self, motor: usize) -> f64 {
+        let speed_m_s = self.encoders.true_speed_m_s(self.side_of(motor));
+        self.settings.power.motor_current_a_s_m * speed_m_s.abs()
+    }
+
+    /// What everything takes, amperes.
+    pub fn battery_current_a(&self) -> f64 {
+        self.settings.power.idle_current_a + self.current_a(0) + self.current_a(1)
+    }
+
+    /// Of the main battery, volts.
+    pub fn battery_v(&self) -> f64 {
+        self.condition.low_battery.map_or(self.settings.power.battery_v, |(battery_v, _)| battery_v)
+    }
+
+    /// Of the main battery, percent.
+    pub fn charge_percent(&self) -> f64 {
+        self.condition.low_battery.map_or(self.settings.power.charge_percent, |(_, charge)| charge)
+    }
+
+    /// Whether the main battery's voltage is too low.
+    pub fn is_battery_low(&self) -> bool {
+        self.battery_v() < self.settings.power.low_battery_v
+    }
+
+    /// Whether the motors' power is cut.
+    pub fn is_stopped(&self) -> bool {
+        self.condition.is_stopped
+    }
+
+    /// Since it was switched on, nanoseconds.
+    pub fn uptime_ns(&self, at: SimTime) -> u64 {
+        at.0.saturating_sub(self.on_since.0)
+    }
+
+    /// It starts anew at `at`: counters are zero, motors stand, and it hears nothing until it has booted.
+    pub fn restart(&mut self, at: SimTime) {
+        self.stop(at);
+        self.next_ramp = None;
+        for motor in 0..2 {
+            self.set_counts(motor, 0);
+        }
+        self.on_since = at;
+        self.listens_from = SimTime(at.0 + self.profile.boot_ns);
+    }
+
+    /// When it hears again after its last restart.
+    pub fn listens_from(&self) -> SimTime {
+        self.listens_from
+    }
+}
