@@ -78,6 +78,15 @@ const IMU_FRAMES: &[(&str, &str)] = &[
     ("phone", "$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54\r\n"),
 ];
 
+/// The place of a base among the profiles of bases, and what a host says to it, in hex.
+const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
+    (0, "roboclaw", "80 25 00 00 05 DC FF FF FA 24 D7 E0 80 4E 80 10 80 5A 80 15 80 0E 0A B9 1F"),
+    (1, "husky", "AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92 AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43"),
+    (2, "kangaroo", "80 20 02 31 00 22 44 80 24 05 31 20 02 68 0F 2B 76 80 23 03 31 20 01 46 39"),
+    (3, "sabertooth", "80 00 3F 3F 80 05 1F 24 80 0E 02 10"),
+    (4, "create", "80 83 91 00 C8 FF 9C 8E 64 94 03 2B 2C 23 07"),
+];
+
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or_else(|| io::Error::other("seeds FOLDER"))?;
     let folder = Path::new(&folder);
@@ -136,6 +145,20 @@ fn main() -> io::Result<()> {
         put(target, "golden", &bytes)?;
         put("imu_device", target, &[&[0], bytes.as_slice()].concat())?;
     }
+    for (place, name, text) in BASE_DIALOGUES {
+        let bytes: Vec<u8> =
+            text.split(' ').filter_map(|b| u8::from_str_radix(b, 16).ok()).collect();
+        put("base_frames", name, &bytes)?;
+        put("base_device", name, &[&[*place], bytes.as_slice()].concat())?;
+    }
+    put("base_frames", "text", b"1,p2450 s200\r\n1,P12345\r\n")?;
+    let told = b"\x021,start\r1,units 100 cm = 2048 lines\r1,p2450 s200\r1,getp\r2,start\r2,si-5\r";
+    put("base_device", "kangaroo-text", told)?;
+    put(
+        "profile",
+        "example-drive-base",
+        include_bytes!("../../../firmware-profiles/example-drive-base.toml"),
+    )?;
     put("profile", "example-imu", include_bytes!("../../../firmware-profiles/example-imu.toml"))?;
     put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
     let velodyne = include_bytes!("../../../firmware-profiles/example-velodyne.toml");
