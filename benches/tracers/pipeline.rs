@@ -113,6 +113,7 @@ impl Case {
             caster: &watched,
             trajectory: &self.trajectory,
             origin: &self.origin,
+            carrier: None,
             body_from_sensor: self.mount,
             weather: None,
         };

@@ -93,7 +93,12 @@ fn up_axis(rig: &Rig) -> String {
 /// Says which devices are inside something at the start of the run.
 fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     let start = world.trajectory.pose(SimTime::default());
-    let place = |device: &DeviceConfig| (start * device.body_from_sensor).translation;
+    let place = |device: &DeviceConfig| {
+        let mount = device.body_from_sensor;
+        let on = device.on.as_ref().map(|(joint, _)| world.joints.carrier(*joint));
+        let mount = on.map_or(mount, |on| on.pose(SimTime::default()) * mount);
+        (start * mount).translation
+    };
     let places: Vec<_> = rig.devices.iter().take(MAX_PLACES).map(place).collect();
     let enclosed = survey::enclosed(&world.scene, &places, ENCLOSED_M);
     let named = rig.devices.iter().zip(enclosed).filter(|(_, inside)| *inside);

@@ -48,7 +48,7 @@ pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     let built = build_devices(rig, epoch_now_or(rig.start_utc));
     let mut found = Vec::new();
     for (index, (config, built)) in rig.devices.iter().zip(&built).enumerate() {
-        let around = world.surroundings(&config.body_from_sensor);
+        let around = world.surroundings_of(DeviceId(index), &config.body_from_sensor);
         let mut outlook = |second: u64| {
             built.sensor.sky_outlook(SimTime(second * 1_000_000_000), &around, &mut scratch)
         };

@@ -189,10 +189,10 @@ pub fn work(
 }
 
 fn measure(world: &LiveWorld, job: Job, begun_ns: i64, scratch: &mut Scratch) -> Measured {
-    let Job { request, sensor, body_from_sensor, .. } = job;
+    let Job { device, request, sensor, body_from_sensor } = job;
     // Before it is measured: what comes meanwhile may be seen or not.
     let pose = world.trajectory.shown_at(request.end());
-    let surroundings = world.surroundings(&body_from_sensor);
+    let surroundings = world.surroundings_of(device, &body_from_sensor);
     let measurement = sensor.measure(request, &surroundings, scratch);
     let objects = scratch.take_seen();
     let (from, to) = (measurement.request.start, measurement.request.end());

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::SetupError;
+use crate::config::rig::faults::FaultKind;
+use crate::config::rig::joints::{Jam, JointJam};
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::responses::StimulusCause;
-use crate::config::rig::{CasterChoice, Rig, SceneSource};
+use crate::config::rig::{CasterChoice, DeviceId, Rig, SceneSource};
 use crate::frames::{Body, GeoOrigin, Sensor, Transform};
 use crate::sensors::Surroundings;
 use crate::sensors::lidar::Watch;
 use crate::sensors::weather::Weather;
 use crate::world::ground::{GroundHeight, Terrain};
+use crate::world::joints::Joints;
 use crate::world::loaders;
 use crate::world::moving::{Bodies, MovingObject};
 use crate::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings};
@@ -24,6 +27,10 @@ pub struct LiveWorld {
     pub caster: Box<dyn RayCaster>,
     /// Where the robot is.
     pub trajectory: Trajectory,
+    /// What turns or slides on the robot.
+    pub joints: Joints,
+    /// The joint that carries each device, by [`DeviceId`]; `None` for those on the body.
+    pub carriers: Vec<Option<usize>>,
     /// What else moves, in the rig's order.
     pub objects: Arc<[MovingObject]>,
     /// Which objects are looked out for.
@@ -57,6 +64,8 @@ pub struct LoadedWorld {
     pub scene: Scene,
     /// The robot's motion.
     pub trajectory: Trajectory,
+    /// What turns or slides on the robot.
+    pub joints: Joints,
     /// What else moves.
     pub objects: Vec<MovingObject>,
     /// Where World stands on Earth.
@@ -91,7 +100,19 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
             objects[object].shown.push(schedule);
         }
     }
-    Ok(LoadedWorld { scene, trajectory, objects, origin })
+    let joints = joints(rig);
+    Ok(LoadedWorld { scene, trajectory, joints, objects, origin })
+}
+
+/// The joints of `rig`, with the faults that hold them.
+fn joints(rig: &Rig) -> Joints {
+    let jams = rig.faults.iter().enumerate().filter_map(|(fault, config)| {
+        let FaultKind::Device(kind) = &config.kind else { return None };
+        let jam = *kind.get::<JointJam>()?;
+        let (joint, _) = rig.devices.get(config.device)?.on.as_ref()?;
+        Some((*joint, Jam { fault, schedule: config.schedule, jam }))
+    });
+    Joints::new(rig.joints.iter().map(|joint| &**joint), &jams.collect::<Vec<_>>())
 }
 
 impl LiveWorld {
@@ -109,7 +130,7 @@ impl LiveWorld {
 
     /// Builds what was loaded, so that rays can be cast into it.
     pub fn build(rig: &Rig, loaded: LoadedWorld) -> Result<Self, SetupError> {
-        let LoadedWorld { scene, trajectory, objects, origin } = loaded;
+        let LoadedWorld { scene, trajectory, joints, objects, origin } = loaded;
         let scene = Arc::new(scene);
         let (mut caster, tracer_bytes) = build_caster(rig.engine.caster, &scene)?;
         let summary = WorldSummary {
@@ -135,15 +156,30 @@ impl LiveWorld {
         let is_clear = rig.world.weather.is_clear();
         let weather =
             (!is_clear).then(|| Weather::new(&rig.world.weather, rig.seed, objects.clone()));
-        Ok(Self { caster, trajectory, objects, watch, origin, weather, summary })
+        let carriers =
+            rig.devices.iter().map(|device| device.on.as_ref().map(|(joint, _)| *joint)).collect();
+        Ok(Self { caster, trajectory, joints, carriers, objects, watch, origin, weather, summary })
     }
 
-    /// What a sensor at `body_from_sensor` finds itself in.
+    /// What the sensor of a device finds itself in, at `body_from_sensor` on the body or on the joint
+    /// that carries it.
+    pub fn surroundings_of(
+        &self,
+        device: DeviceId,
+        body_from_sensor: &Transform<Body, Sensor>,
+    ) -> Surroundings<'_> {
+        let joint = self.carriers.get(device.0).copied().flatten();
+        let carrier = joint.map(|joint| self.joints.carrier(joint));
+        Surroundings { carrier, ..self.surroundings(body_from_sensor) }
+    }
+
+    /// What a sensor at `body_from_sensor` on the body finds itself in.
     pub fn surroundings(&self, body_from_sensor: &Transform<Body, Sensor>) -> Surroundings<'_> {
         Surroundings {
             caster: self.caster.as_ref(),
             trajectory: &self.trajectory,
             origin: &self.origin,
+            carrier: None,
             body_from_sensor: *body_from_sensor,
             weather: self.weather.as_ref(),
         }

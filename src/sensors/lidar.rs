@@ -18,7 +18,7 @@ use super::{
 };
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::rig::faults::Timed;
-use crate::frames::{Sensor, Transform, World};
+use crate::frames::{Body, Sensor, Transform, World};
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse};
@@ -182,7 +182,8 @@ impl Lidar {
     ///
     /// The pose is evaluated at the first and the last firing and interpolated for the firings
     /// between, which are some milliseconds apart at most (motion during the scan, Elmquist et al.
-    /// 2021).
+    /// 2021). For a sensor on a joint that is the pose of the robot's body; the joint, which may turn far
+    /// in that time, is evaluated at each firing.
     ///
     /// `receive` makes the receiver's report from the light of a firing that comes back.
     pub(super) fn fire<T>(
@@ -198,8 +199,7 @@ impl Lidar {
         T: Clone + Default + Received,
     {
         let span_ns = sweep.span_ns();
-        let start_pose = surroundings.world_from_sensor(start);
-        let end_pose = surroundings.world_from_sensor(SimTime(start.0 + u64::from(span_ns)));
+        let poses = Poses::between(start, SimTime(start.0 + u64::from(span_ns)), surroundings);
 
         scratch.sort_by_laser(&sweep.firings, self.lasers.len());
         scratch.pulses.clear();
@@ -208,12 +208,13 @@ impl Lidar {
             let firing = &sweep.firings[index as usize];
             let share =
                 if span_ns == 0 { 0.0 } else { f64::from(firing.offset_ns) / f64::from(span_ns) };
-            let pose = start_pose.interpolate(&end_pose, share);
+            let at = SimTime(start.0 + u64::from(firing.offset_ns));
+            let pose = poses.at(share, at, surroundings);
             let rotor_azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
             let laser = usize::from(firing.laser);
             let pulse = self.pulse(laser, rotor_azimuth_rad, &pose, index as usize, noise);
             scratch.pulses.push(pulse);
-            scratch.fired.push(SimTime(start.0 + u64::from(firing.offset_ns)));
+            scratch.fired.push(at);
         }
         let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
         scratch.is_thinned = stencil.len() < self.spots[0].stencil.len();
@@ -408,6 +409,37 @@ impl super::Sensor for Lidar {
             }
         };
         Measurement { request, outcome: Outcome::Returns(returns), fault_effects }
+    }
+}
+
+/// Poses of a sensor from one instant to another.
+enum Poses {
+    /// Its own.
+    OfSensor([Transform<World, Sensor>; 2]),
+    /// Those of the body with the joint that carries it.
+    OfBody([Transform<World, Body>; 2]),
+}
+
+impl Poses {
+    fn between(start: SimTime, end: SimTime, surroundings: &Surroundings<'_>) -> Self {
+        let instants = [start, end];
+        match surroundings.carrier {
+            None => Self::OfSensor(instants.map(|at| surroundings.world_from_sensor(at))),
+            Some(_) => Self::OfBody(instants.map(|at| surroundings.trajectory.pose(at))),
+        }
+    }
+
+    /// The sensor's pose at `at`, which is this share of the way from start to end.
+    fn at(
+        &self,
+        share: f64,
+        at: SimTime,
+        surroundings: &Surroundings<'_>,
+    ) -> Transform<World, Sensor> {
+        match self {
+            Self::OfSensor([start, end]) => start.interpolate(end, share),
+            Self::OfBody([start, end]) => start.interpolate(end, share) * surroundings.mount_at(at),
+        }
     }
 }
 

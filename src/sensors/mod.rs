@@ -9,6 +9,7 @@ pub mod beam;
 pub(crate) mod fault;
 pub mod gnss;
 pub mod imu;
+pub mod joint;
 pub mod lidar;
 mod lidar_faults;
 pub(crate) mod multi_echo;
@@ -28,6 +29,7 @@ use self::receiver::{EchoSelection, ReceiverSetting};
 use self::weather::Weather;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
+use crate::world::joints::{Carrier, JointState, PointMotion};
 use crate::world::raycast::RayCaster;
 use crate::world::trajectory::Trajectory;
 use crate::world::vehicle::WheelState;
@@ -74,7 +76,9 @@ pub struct Surroundings<'a> {
     pub trajectory: &'a Trajectory,
     /// Position of the World frame on Earth.
     pub origin: &'a GeoOrigin,
-    /// The sensor's mount on the robot.
+    /// The joint that carries the sensor; `None` for one on the robot's body.
+    pub carrier: Option<Carrier<'a>>,
+    /// The sensor's mount on the robot's body, or on what the joint moves.
     pub body_from_sensor: Transform<Body, SensorFrame>,
     /// What is in the air; `None` if it is clear.
     pub weather: Option<&'a Weather>,
@@ -83,7 +87,21 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The sensor's pose at `at`.
     pub fn world_from_sensor(&self, at: SimTime) -> Transform<World, SensorFrame> {
-        self.trajectory.pose(at) * self.body_from_sensor
+        self.trajectory.pose(at) * self.mount_at(at)
+    }
+
+    /// The sensor's place on the robot's body at `at`: constant, but on a joint.
+    pub fn mount_at(&self, at: SimTime) -> Transform<Body, SensorFrame> {
+        match &self.carrier {
+            Some(carrier) => carrier.pose(at) * self.body_from_sensor,
+            None => self.body_from_sensor,
+        }
+    }
+
+    /// As [`Surroundings::mount_at`], and how the sensor moves on the robot's body; `None` if it does
+    /// not.
+    pub fn mount_motion(&self, at: SimTime) -> Option<PointMotion<SensorFrame>> {
+        self.carrier.map(|carrier| carrier.motion(at).of_point(self.body_from_sensor))
     }
 }
 
@@ -310,4 +328,6 @@ pub enum Outcome {
     Echoes(Vec<Echoes>),
     /// One entry for each sample of a series.
     Wheels(Vec<WheelState>),
+    /// One entry for each sample of a series: the joint that the sensor sits on.
+    Joint(Vec<JointState>),
 }

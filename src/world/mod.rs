@@ -3,6 +3,7 @@
 pub mod actuation;
 pub mod builtin;
 pub mod ground;
+pub mod joints;
 pub mod loaders;
 pub mod materials;
 pub mod moving;

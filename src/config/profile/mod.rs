@@ -16,7 +16,9 @@ use std::sync::Arc;
 pub use self::catalogue::Catalogue;
 pub use self::family::{DeviceFaultKind, FamilyData, FamilyReader, GpsInputRefusal};
 use self::network::DatagramPort;
-pub use self::product::{AngleSense, Control, ControlKind, Interface, LidarTraits, Product};
+pub use self::product::{
+    AngleSense, Control, ControlKind, Interface, JointRole, LidarTraits, Product,
+};
 use super::toml::diagnostic::SourceFile;
 
 /// One firmware of one product.

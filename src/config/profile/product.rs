@@ -19,6 +19,8 @@ pub struct Product {
     pub has_gps_output: bool,
     /// Whether it has an input for PPS and bytes of another device.
     pub has_gps_input: bool,
+    /// What it has to do with the joint that it sits on.
+    pub joint: JointRole,
     /// What faults of its optics refer to, if it is a lidar.
     pub lidar: Option<LidarTraits>,
     /// Whether its host's commands move the robot.
@@ -35,10 +37,22 @@ impl Product {
             controls: &[],
             has_gps_output: false,
             has_gps_input: false,
+            joint: JointRole::None,
             lidar: None,
             drives: false,
         }
     }
+}
+
+/// What a product has to do with the joint that it sits on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointRole {
+    /// Nothing but that it is moved.
+    None,
+    /// It tells the joint's position.
+    Tells,
+    /// It tells the joint's position, and moves the joint as its host says.
+    Commands,
 }
 
 /// How a product is connected.

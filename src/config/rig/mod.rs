@@ -8,6 +8,9 @@ mod drive_read;
 mod driver_read;
 mod fault_read;
 pub mod faults;
+mod joint_read;
+pub mod joint_table;
+pub mod joints;
 mod link_read;
 mod object_read;
 pub mod objects;
@@ -35,6 +38,7 @@ use std::sync::Arc;
 use crate::config::profile::network::HostAddress;
 use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::joints::JointConfig;
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::placement::ScenePlacement;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
@@ -68,6 +72,8 @@ pub struct Rig {
     pub world: WorldConfig,
     /// The robot's motion.
     pub robot: RobotConfig,
+    /// What turns or slides between the robot's body and devices, in the rig's order.
+    pub joints: Vec<Arc<JointConfig>>,
     /// How the engine runs.
     pub engine: EngineConfig,
     /// The devices, in the rig's order.
@@ -470,7 +476,9 @@ pub struct DeviceConfig {
     pub name: String,
     /// The firmware.
     pub profile: Arc<Profile>,
-    /// Where it sits on the robot.
+    /// The joint that carries it, with its place in the rig; `None` on the body itself.
+    pub on: Option<(usize, Arc<JointConfig>)>,
+    /// Where it sits on the robot's body, or on what the joint moves.
     pub body_from_sensor: Transform<Body, Sensor>,
     /// Where its bytes go.
     pub link: LinkConfig,

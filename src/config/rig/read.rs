@@ -12,6 +12,8 @@ use crate::config::profile::{Catalogue, FamilyData, Profile};
 use crate::config::rig::cable_read::{self, Cabled};
 use crate::config::rig::claims::Claims;
 use crate::config::rig::fault_read::faults;
+use crate::config::rig::joint_read;
+use crate::config::rig::joints::JointConfig;
 use crate::config::rig::link_read::link;
 use crate::config::rig::response_read::{Named, responses, stimuli};
 use crate::config::rig::{
@@ -96,8 +98,14 @@ fn rig(
         Some(engine(None, moved_by))
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
-    let devices = devices(&root.required("device"), robot.as_ref(), catalogue, claims);
+    let joint_field = root.optional("joint");
+    let joints = joint_read::joints(&joint_field);
+    let device_field = root.required("device");
+    let devices = devices(&device_field, robot.as_ref(), catalogue, claims, joints.as_deref());
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
+    if let (Some(joints), Some(devices), Some(faults)) = (&joints, &devices, &faults) {
+        joint_read::check_commands(joints, devices, faults, &joint_field);
+    }
     let named = Named {
         devices: devices.as_deref(),
         faults: faults.as_deref(),
@@ -117,6 +125,7 @@ fn rig(
         origin: origin?,
         world,
         robot,
+        joints: joints?,
         engine,
         devices: devices?,
         faults: faults?,
@@ -286,6 +295,7 @@ fn devices(
     robot: Option<&(RobotConfig, Place)>,
     catalogue: &Catalogue,
     claims: &Claims<'_>,
+    joints: Option<&[Arc<JointConfig>]>,
 ) -> Option<Vec<DeviceConfig>> {
     let expected = "one [[device]] or more";
     let (items, place) = field.array_up_to(1..=MAX_DEVICES, FORMAT, expected)?;
@@ -299,7 +309,7 @@ fn devices(
         .map(|item| {
             let mut table = item.named("device").table("[[device]]")?;
             let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
-            let (name, device) = device(table, &mut profiles, claims);
+            let (name, device) = device(table, &mut profiles, claims, joints);
             if let Some(name) = name.clone() {
                 if let Some(first) = names.iter().find(|first| first.value == name.value) {
                     let title = format!("two devices are named \"{}\"", name.value);
@@ -320,7 +330,9 @@ fn device(
     mut table: TableReader<'_>,
     profiles: &mut Profiles<'_>,
     claims: &Claims<'_>,
+    joints: Option<&[Arc<JointConfig>]>,
 ) -> (Option<Text>, Option<DeviceConfig>) {
+    let place = table.place().clone();
     let name = file_name(&table.required("name"), "a device's");
     let profile_field = table.required("profile");
     let names: Vec<_> =
@@ -331,10 +343,18 @@ fn device(
         .and_then(|text| profiles.find(&text, &profile_field));
     let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE);
     let mount = if mount_field.is_written() {
-        mount_field.table("a mount").and_then(mount)
+        mount_field.table("a mount").and_then(|table| mount(table, joints))
     } else {
-        Some(Transform::IDENTITY)
+        Some((Transform::IDENTITY, None))
     };
+    if let (Some(profile), Some((_, on)), Some(joints), Some(name)) =
+        (&profile, &mount, joints, &name)
+    {
+        let on = on.as_ref().map(|(_, joint)| &**joint);
+        let place = mount_field.place().unwrap_or(place);
+        let product = &profile.product;
+        joint_read::check_role(product, &name.value, on, joints, &place, &mount_field);
+    }
     let link = table
         .required("link")
         .such_as("{ udp = { to = \"127.0.0.1:2368\" } }")
@@ -351,10 +371,12 @@ fn device(
         }
     };
     let device = || {
+        let (body_from_sensor, on) = mount?;
         Some(DeviceConfig {
             name: name.as_ref()?.value.clone(),
             profile: profile?,
-            body_from_sensor: mount?,
+            on,
+            body_from_sensor,
             link: link.clone()?.0,
             controls: link?.1,
             cable_from: None,
@@ -401,12 +423,17 @@ impl Profiles<'_> {
     }
 }
 
-fn mount(mut table: TableReader<'_>) -> Option<Transform<Body, Sensor>> {
+/// Where a device sits, and the joint that carries it.
+type Mount = (Transform<Body, Sensor>, Option<(usize, Arc<JointConfig>)>);
+
+fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Option<Mount> {
+    let on = joint_read::carrier(&table.optional("on"), joints);
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
     let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
     let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
     let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
     table.finish();
     let [roll, pitch, yaw] = degrees.map(f64::to_radians);
-    Some(Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw))
+    let place = Transform::from_rpy(DVec3::from_array(translation_m), roll, pitch, yaw);
+    Some((place, on?))
 }

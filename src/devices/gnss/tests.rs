@@ -83,6 +83,7 @@ impl Bench {
                     caster: &OpenSky,
                     trajectory: &self.trajectory,
                     origin: &self.origin,
+                    carrier: None,
                     body_from_sensor: Transform::IDENTITY,
                     weather: None,
                 };

@@ -6,7 +6,8 @@ use super::profile::{Hdl64eProfile, Hdl64eSettings};
 use super::{Hdl64e, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
+    Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
@@ -44,6 +45,7 @@ impl Family for Hdl64eFamily {
             drives: false,
             has_gps_output: false,
             has_gps_input: profile.defaults.clock.is_some(),
+            joint: JointRole::None,
             lidar: Some(LidarTraits {
                 lasers: profile.defaults.calibration.lasers.len(),
                 angles: AngleSense::ClockwiseFromForward,

@@ -4,7 +4,8 @@ use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, LidarTraits, Product, Profile,
+    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
+    Profile,
 };
 use crate::config::rig::LinkConfig;
 use crate::config::toml::diagnostic::Diagnostics;
@@ -43,6 +44,7 @@ impl Family for VelodyneFamily {
             drives: false,
             has_gps_output: false,
             has_gps_input: true,
+            joint: JointRole::None,
             lidar: Some(LidarTraits {
                 lasers: profile.lasers.len(),
                 angles: AngleSense::ClockwiseFromForward,

@@ -167,17 +167,23 @@ impl SkySensor {
     }
 
     /// Position and velocity of the antenna in World, averaged over the window that ends at `at`.
-    /// The lever arm from the robot's reference point turns with the robot.
+    /// The lever arm from the robot's reference point turns with the robot, and moves with a joint.
     fn antenna(&self, at: SimTime, around: &Surroundings<'_>) -> (DVec3, DVec3) {
         let samples = if self.window_ns == 0 { 1 } else { WINDOW_SAMPLES };
         let (mut place, mut velocity) = (DVec3::ZERO, DVec3::ZERO);
         for sample in 0..samples {
             let back_ns = self.window_ns * sample / (samples - 1).max(1);
-            let state = around.trajectory.state(SimTime(at.0.saturating_sub(back_ns)));
-            let arm = around.body_from_sensor.translation;
+            let then = SimTime(at.0.saturating_sub(back_ns));
+            let state = around.trajectory.state(then);
+            let moved = around.mount_motion(then);
+            let mount = moved.map_or(around.body_from_sensor, |moved| moved.body_from_point);
+            let arm = mount.translation;
             let turn = state.world_from_body.direction(state.angular_rate_rad_s.cross(arm));
             place += state.world_from_body.point(arm);
             velocity += state.velocity_m_s + turn;
+            if let Some(moved) = moved {
+                velocity += state.world_from_body.direction(moved.velocity_m_s);
+            }
         }
         (place / samples as f64, velocity / samples as f64)
     }

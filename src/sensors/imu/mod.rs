@@ -13,6 +13,13 @@
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r))
 //! ```
 //!
+//! On a joint the mount moves: with `r'`, `r''` and the rate `w` of the mount relative to the body
+//! (`world::joints`), the Coriolis and relative terms are added, and the gyro reads `ω + w`:
+//!
+//! ```text
+//! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r) + 2 ω x r' + r'')
+//! ```
+//!
 //! `g` is WGS84's normal gravity at the robot (`earth`). If the Earth's rotation `Ω` is switched
 //! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
 //! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
@@ -144,16 +151,26 @@ impl ImuSensor {
 
     /// The true values at `at`.
     pub fn truth(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
-        let Surroundings { trajectory, origin, body_from_sensor, .. } = *surroundings;
+        let Surroundings { trajectory, origin, mut body_from_sensor, .. } = *surroundings;
         let state = trajectory.state(at);
         let body = state.world_from_body;
-        let arm = body_from_sensor.translation;
-        let rate = state.angular_rate_rad_s;
+        let mut rate = state.angular_rate_rad_s;
         let (mut acceleration, mut velocity) = (state.acceleration_m_s2, state.velocity_m_s);
+        let moved = surroundings.mount_motion(at);
+        if let Some(moved) = &moved {
+            body_from_sensor = moved.body_from_point;
+        }
+        let arm = body_from_sensor.translation;
         if arm != DVec3::ZERO {
             let change = angular_acceleration(trajectory, at);
             acceleration += body.direction(change.cross(arm) + rate.cross(rate.cross(arm)));
             velocity += body.direction(rate.cross(arm));
+        }
+        if let Some(moved) = &moved {
+            let (slide, own) = (moved.velocity_m_s, moved.acceleration_m_s2);
+            acceleration += body.direction(2.0 * rate.cross(slide) + own);
+            velocity += body.direction(slide);
+            rate += moved.angular_rate_rad_s;
         }
         let position_m = body.point(arm);
         let place = origin.geodetic_from_world(position_m);

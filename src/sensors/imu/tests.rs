@@ -28,6 +28,7 @@ fn truth_of(
         caster: &OpenSky,
         trajectory: &trajectory,
         origin: &origin,
+        carrier: None,
         body_from_sensor,
         weather: None,
     };
@@ -142,6 +143,7 @@ fn a_series_holds_its_instants() {
         caster: &OpenSky,
         trajectory: &trajectory,
         origin: &origin,
+        carrier: None,
         body_from_sensor: Transform::IDENTITY,
         weather: None,
     };

@@ -221,6 +221,7 @@ impl Bench {
             caster: &OpenSky,
             trajectory: &motion,
             origin: &self.origin,
+            carrier: None,
             body_from_sensor: Transform::from_rpy(mount, 0.0, 0.0, 0.0),
             weather: None,
         };

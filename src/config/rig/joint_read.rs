@@ -1,0 +1,486 @@
+//! Reads `[[joint]]`, and which joint a device sits on.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::joint_table::JointTable;
+use super::joints::{FORMAT, JointConfig, JointKind, JointMotion};
+use super::parts::{file_name, place_of};
+use crate::config::profile::{JointRole, Product};
+use crate::config::rig::DeviceConfig;
+use crate::config::rig::faults::{FaultConfig, FaultKind};
+use crate::config::rig::joints::JointJam;
+use crate::config::toml::diagnostic::Place;
+use crate::config::toml::reader::{Field, Limit, TableReader, Text};
+use crate::frames::{Body, Transform};
+
+/// What carries a joint or a device that names no joint.
+const BODY: &str = "body";
+/// Most joints of a rig, and most of them one behind another: each is worked out at every firing.
+const MAX_JOINTS: usize = 64;
+const MAX_DEPTH: usize = 8;
+/// Most rows of a table.
+const MAX_ROWS: usize = 10_000;
+/// The longest that a table or a swing may last, seconds.
+const LONGEST_S: f64 = 1e6;
+
+/// A joint that has been read, but for what carries it.
+struct Read {
+    name: Option<Text>,
+    parent: Option<Text>,
+    joint: Option<JointConfig>,
+}
+
+/// Reads all joints of a rig; none when the key is not written.
+pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
+    if !field.is_written() {
+        return Some(Vec::new());
+    }
+    let expected = "up to 64 of [[joint]]";
+    let (items, _) = field.array_up_to(0..=MAX_JOINTS, FORMAT, expected)?;
+    let mut names: Vec<Text> = Vec::new();
+    let read: Vec<Option<Read>> = items
+        .iter()
+        .map(|item| {
+            let read = joint(item.named("joint").table("[[joint]]")?);
+            if let Some(name) = read.name.clone() {
+                if let Some(first) = names.iter().find(|first| first.value == name.value) {
+                    let title = format!("two joints are named \"{}\"", name.value);
+                    let fault = name.place.fault(title, "again here");
+                    let fault = fault.related(&first.place, "first here");
+                    field.fault(fault.note("limit from the rig format: devices name joints"));
+                }
+                names.push(name);
+            }
+            Some(read)
+        })
+        .collect();
+    let known: Vec<&str> = read
+        .iter()
+        .map(|read| read.as_ref().and_then(|r| r.name.as_ref()).map_or("", |n| n.value.as_str()))
+        .collect();
+    let parents: Vec<Option<usize>> = read
+        .iter()
+        .map(|read| {
+            let parent = read.as_ref()?.parent.as_ref().filter(|parent| parent.value != BODY)?;
+            joint_named(field, parent, &known)
+        })
+        .collect();
+    for (place, read) in read.iter().enumerate() {
+        let Some(parent) = read.as_ref().and_then(|read| read.parent.as_ref()) else { continue };
+        let carriers = std::iter::successors(parents[place], |carrier| parents[*carrier]);
+        // As many as there can be at all: they lead into a loop of others, which is told there.
+        let depth = carriers.take(MAX_JOINTS).count();
+        if is_carried_by(place, place, &parents) {
+            let label = "one of them must have parent = \"body\"";
+            let fault = parent.place.fault("these joints carry each other in a loop", label);
+            field.fault(
+                fault.note("limit from geometry: a joint that carries itself stands nowhere"),
+            );
+        } else if (MAX_DEPTH..MAX_JOINTS).contains(&depth) {
+            let title = format!("{} joints carry this one", depth);
+            let label = format!("allowed: up to {} between a joint and the body", MAX_DEPTH - 1);
+            let fault = parent.place.fault(title, label);
+            field.fault(fault.note(format!("limit from {FORMAT}")));
+        }
+    }
+    let joints = read.into_iter().zip(parents).map(|(read, parent)| {
+        let joint = read?.joint?;
+        Some(Arc::new(JointConfig { parent, ..joint }))
+    });
+    joints.collect()
+}
+
+/// Whether `joint` is carried by `carrier`, through others or not.
+fn is_carried_by(joint: usize, carrier: usize, parents: &[Option<usize>]) -> bool {
+    let carriers = std::iter::successors(parents[joint], |above| parents[*above]);
+    carriers.take(parents.len()).any(|above| above == carrier)
+}
+
+/// The place of a joint among `names`; told if it is none of them.
+fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> {
+    let found = names.iter().position(|name| *name == text.value);
+    if found.is_none() {
+        let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+        place_of(field, text, "joint", &names);
+    }
+    found
+}
+
+/// The keys of a kind of joint, with their units.
+struct Units {
+    limits: &'static str,
+    start: &'static str,
+    rate: &'static str,
+    amplitude: &'static str,
+    rows: &'static str,
+    max_rate: &'static str,
+    max_acceleration: &'static str,
+    /// Of a position, in messages.
+    name: &'static str,
+    rate_name: &'static str,
+    acceleration_name: &'static str,
+    /// One of what is written, in what is stored.
+    scale: f64,
+    /// How far a position may be from zero, in what is written; rates by the second.
+    most: f64,
+    most_rate: f64,
+}
+
+impl Units {
+    fn of(kind: JointKind) -> Self {
+        match kind {
+            JointKind::Revolute => Self {
+                limits: "limits_deg",
+                start: "start_deg",
+                rate: "rate_deg_s",
+                amplitude: "amplitude_deg",
+                rows: "rows_s_deg",
+                max_rate: "max_rate_deg_s",
+                max_acceleration: "max_acceleration_deg_s2",
+                name: "degrees",
+                rate_name: "degrees/s",
+                acceleration_name: "degrees/s^2",
+                scale: std::f64::consts::PI / 180.0,
+                most: 1e6,
+                most_rate: 36_000.0,
+            },
+            JointKind::Prismatic => Self {
+                limits: "limits_m",
+                start: "start_m",
+                rate: "rate_m_s",
+                amplitude: "amplitude_m",
+                rows: "rows_s_m",
+                max_rate: "max_rate_m_s",
+                max_acceleration: "max_acceleration_m_s2",
+                name: "m",
+                rate_name: "m/s",
+                acceleration_name: "m/s^2",
+                scale: 1.0,
+                most: 100.0,
+                most_rate: 100.0,
+            },
+        }
+    }
+
+    fn position(&self) -> Limit<f64> {
+        Limit::new(-self.most..=self.most, self.name, FORMAT)
+    }
+
+    fn rate(&self, least: f64) -> Limit<f64> {
+        Limit::new(least..=self.most_rate, self.rate_name, FORMAT)
+    }
+}
+
+fn joint(mut table: TableReader<'_>) -> Read {
+    let name_field = table.required("name");
+    let name = file_name(&name_field, "a joint's").filter(|name| {
+        let is_body = name.value == BODY;
+        if is_body {
+            let label = "allowed: any other name; \"body\" is what carries the joints";
+            name_field.fault(name.place.fault("a joint cannot be named \"body\"", label));
+        }
+        !is_body
+    });
+    let parent = table.optional("parent").text("\"body\" or the name of another joint");
+    let reach = Limit::new(-100.0..=100.0, "m", "the rig format: joints sit on the robot");
+    let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
+    let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
+    let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
+    let axis = axis(&table.optional("axis"));
+    let kind = table.optional("kind").choice_or(&JointKind::WORDS, FORMAT, JointKind::Revolute);
+    let units = Units::of(kind);
+    let limits = limits(&table.optional(units.limits), &units);
+    let start_field = table.optional(units.start);
+    let start = start_field.number_or(&units.position(), 0.0) * units.scale;
+    let motion = table
+        .required("motion")
+        .such_as("{ kind = \"constant-rate\", rate_deg_s = 90.0 }")
+        .table("a motion")
+        .and_then(|table| motion(table, &units));
+    table.finish();
+    let joint = || {
+        let name = name.as_ref()?;
+        let (motion, motion_place) = motion?;
+        let start = match &motion {
+            JointMotion::Table(rows) => {
+                if let Some(place) = start_field.place() {
+                    let title = format!("`{}` does not go with a table", units.start);
+                    let label = "remove it: the joint starts where the first row says";
+                    start_field.fault(place.fault(title, label));
+                }
+                rows.start()
+            }
+            _ => start,
+        };
+        let [roll, pitch, yaw] = degrees.map(f64::to_radians);
+        let joint = JointConfig {
+            name: name.value.clone(),
+            parent: None,
+            parent_from_joint: Transform::<Body, Body>::from_rpy(
+                DVec3::from_array(translation_m),
+                roll,
+                pitch,
+                yaw,
+            ),
+            axis: axis?,
+            kind,
+            limits: limits.as_ref()?.as_ref().map(|(limits, _)| *limits),
+            start,
+            motion,
+            place: name.place.clone(),
+        };
+        if let Some(Some((limits, place))) = &limits {
+            stay_within(&joint, *limits, [place, &motion_place], &units, &start_field);
+        }
+        Some(joint)
+    };
+    let joint = joint();
+    Read { name, parent, joint }
+}
+
+/// The direction of a joint's axis, of length 1.
+fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
+    let part = Limit::new(-1000.0..=1000.0, "", FORMAT);
+    let axis = DVec3::from_array(field.numbers_or(&part, [0.0, 0.0, 1.0]));
+    if axis.length() < 1e-6 {
+        let place = field.place()?;
+        let label = "allowed: a direction such as [0.0, 0.0, 1.0]";
+        field.fault(place.fault("this axis has no direction", label));
+        return None;
+    }
+    Some(axis.normalize().to_array())
+}
+
+/// `Some(None)` of a joint without end stops.
+#[expect(clippy::option_option, reason = "wrong, absent, or there")]
+fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>> {
+    if !field.is_written() {
+        return Some(None);
+    }
+    let place = field.place()?;
+    let [low, high] = field.numbers::<2>(&units.position())?;
+    if low >= high {
+        let title = format!("the lower limit, {low}, is not below the upper, {high}");
+        field.fault(place.fault(title, "allowed: [lower, upper]"));
+        return None;
+    }
+    Some(Some(([low, high].map(|x| x * units.scale), place)))
+}
+
+/// Tells that a joint's motion leads beyond its limits.
+fn stay_within(
+    joint: &JointConfig,
+    [low, high]: [f64; 2],
+    [limits_place, motion_place]: [&Place; 2],
+    units: &Units,
+    field: &Field<'_>,
+) {
+    // What is written in degrees comes back with an error in its last digits.
+    let slack = 1e-9 * (high - low);
+    let written = |x: f64| (x / units.scale * 1e6).round() / 1e6;
+    let title = match (joint.reach(), &joint.motion) {
+        _ if joint.start < low - slack || joint.start > high + slack => {
+            let start = written(joint.start);
+            Some(format!("\"{}\" starts beyond its limits, at {start} {}", joint.name, units.name))
+        }
+        (Some([least, most]), _) if least >= low - slack && most <= high + slack => None,
+        (Some([least, most]), _) => Some(format!(
+            "\"{}\" moves beyond its limits, from {} to {} {}",
+            joint.name,
+            written(least),
+            written(most),
+            units.name
+        )),
+        (None, JointMotion::ConstantRate { rate }) => {
+            let end = if *rate > 0.0 { high } else { low };
+            let at_s = ((end - joint.start) / rate * 1e3).round() / 1e3;
+            Some(format!("\"{}\" reaches its limit after {at_s} s and goes on", joint.name))
+        }
+        (None, _) => Some(format!("each round of \"{}\" leads further", joint.name)),
+    };
+    let Some(title) = title else { return };
+    let label = format!("allowed: {} to {} {}", written(low), written(high), units.name);
+    let fault = motion_place.fault(title, label).related(limits_place, "its limits");
+    field.fault(fault.note("limit from the joint's end stops"));
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    ConstantRate,
+    Sine,
+    Table,
+    Commanded,
+}
+
+const KINDS: [(&str, Kind); 4] = [
+    ("constant-rate", Kind::ConstantRate),
+    ("sine", Kind::Sine),
+    ("table", Kind::Table),
+    ("commanded", Kind::Commanded),
+];
+
+/// Reads `motion`. Also says where it is written.
+fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Place)> {
+    let kind = table.required("kind").choice(&KINDS, FORMAT)?;
+    let place = table.place().clone();
+    let motion = match kind {
+        Kind::ConstantRate => {
+            let rate = table.required(units.rate).number(&units.rate(-units.most_rate));
+            rate.map(|rate| JointMotion::ConstantRate { rate: rate * units.scale })
+        }
+        Kind::Sine => {
+            let amplitude = table.required(units.amplitude).number(&units.position());
+            let period = Limit::new(0.01..=LONGEST_S, "s", FORMAT);
+            let period_s = table.required("period_s").number(&period);
+            let turn = Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way");
+            let phase_deg = table.optional("phase_deg").number_or(&turn, 0.0);
+            amplitude.zip(period_s).map(|(amplitude, period_s)| JointMotion::Sine {
+                amplitude: amplitude * units.scale,
+                period_s,
+                phase_rad: phase_deg.to_radians(),
+            })
+        }
+        Kind::Table => {
+            let repeats = table.optional("repeats").boolean_or(false);
+            rows(&table.required(units.rows), units)
+                .map(|rows| JointMotion::Table(JointTable::new(&rows, repeats)))
+        }
+        Kind::Commanded => {
+            let max_rate = table.required(units.max_rate).number(&units.rate(0.001));
+            let acceleration =
+                Limit::new(0.001..=100.0 * units.most_rate, units.acceleration_name, FORMAT);
+            let max_acceleration = table.required(units.max_acceleration).number(&acceleration);
+            max_rate.zip(max_acceleration).map(|(max_rate, max_acceleration)| {
+                JointMotion::Commanded {
+                    max_rate: max_rate * units.scale,
+                    max_acceleration: max_acceleration * units.scale,
+                }
+            })
+        }
+    };
+    table.finish();
+    Some((motion?, place))
+}
+
+/// The rows of a table, in seconds and radians or metres.
+fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
+    let expected = format!("2 to {MAX_ROWS} rows, each [seconds, {}]", units.name);
+    let (items, place) = field.array_of(2..=MAX_ROWS, &expected)?;
+    if !(2..=MAX_ROWS).contains(&items.len()) {
+        let label = format!("this has {}; allowed: {expected}", items.len());
+        field.fault(place.fault("this is not a table of positions", label));
+        return None;
+    }
+    let time = Limit::new(0.0..=LONGEST_S, "s", FORMAT);
+    let position = units.position();
+    let row_expected = format!("[seconds, {}]", units.name);
+    let row = |item: &Field<'_>| {
+        let (numbers, place) = item.array_of(2..=2, &row_expected)?;
+        let [time_field, position_field] = &numbers[..] else {
+            let label = format!("this has {}; allowed: {row_expected}", numbers.len());
+            item.fault(place.fault("a row has a time and a position", label));
+            return None;
+        };
+        let (t, p) = (time_field.number(&time), position_field.number(&position));
+        Some([t?, p? * units.scale])
+    };
+    let rows: Vec<_> = items.iter().map(row).collect();
+    let rows = rows.into_iter().collect::<Option<Vec<_>>>()?;
+    if let (Some([first_s, _]), Some(place)) = (rows.first(), items.first().and_then(Field::place))
+        && *first_s != 0.0
+    {
+        let label = "allowed: 0, the first instant of the run";
+        field.fault(place.fault(format!("the table begins at {first_s} s"), label));
+        return None;
+    }
+    for (pair, item) in rows.windows(2).zip(items.iter().skip(1)) {
+        if let (true, Some(place)) = (pair[1][0] - pair[0][0] < 1e-3, item.place()) {
+            let title = format!("{} s does not come after {} s", pair[1][0], pair[0][0]);
+            let label = "allowed: times that ascend, by 0.001 s or more";
+            field.fault(place.fault(title, label));
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+/// The joint that `on` of a mount names, by its place; `joints` is `None` if they could not be read, and
+/// then nothing is said about them. `Some(None)` is the body.
+#[expect(clippy::option_option, reason = "wrong, the body, or a joint")]
+pub(crate) fn carrier(
+    field: &Field<'_>,
+    joints: Option<&[Arc<JointConfig>]>,
+) -> Option<Option<(usize, Arc<JointConfig>)>> {
+    let text = field.text("\"body\" or the name of a joint of this rig");
+    let Some(text) = text.filter(|text| text.value != BODY) else { return Some(None) };
+    let joints = joints?;
+    let names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
+    let index = joint_named(field, &text, &names)?;
+    Some(Some((index, Arc::clone(&joints[index]))))
+}
+
+/// Tells of a device that does with joints what it cannot do: `on` is the joint it sits on, and `place`
+/// where its mount, or the device, is written.
+pub(crate) fn check_role(
+    product: &Product,
+    name: &str,
+    on: Option<&JointConfig>,
+    joints: &[Arc<JointConfig>],
+    place: &Place,
+    field: &Field<'_>,
+) {
+    if product.joint == JointRole::None || on.is_some() {
+        return;
+    }
+    let names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
+    let label = match names[..] {
+        [] => "this rig has no joint; add one as [[joint]]".to_owned(),
+        _ => format!("allowed: mount = {{ on = \"NAME\" }}; there are: {}", names.join(", ")),
+    };
+    let title = format!("\"{name}\" sits on no joint whose position it could tell");
+    field
+        .fault(place.fault(title, label).note(format!("limit from the product: {}", product.noun)));
+}
+
+/// Tells of joints that nobody commands, or several devices, and of those that two faults hold.
+pub(crate) fn check_commands(
+    joints: &[Arc<JointConfig>],
+    devices: &[DeviceConfig],
+    faults: &[FaultConfig],
+    field: &Field<'_>,
+) {
+    for (index, joint) in joints.iter().enumerate() {
+        let on_it = |device: &&DeviceConfig| device.on.as_ref().is_some_and(|on| on.0 == index);
+        let commanders = devices.iter().filter(on_it);
+        let commanders: Vec<&str> = commanders
+            .filter(|device| device.profile.product.joint == JointRole::Commands)
+            .map(|device| device.name.as_str())
+            .collect();
+        match (&commanders[..], joint.is_commanded()) {
+            ([], true) => {
+                let title = format!("nobody commands the joint \"{}\"", joint.name);
+                let label = "needs a device with mount = { on = \"NAME\" } that takes commands";
+                let fault = joint.place.fault(title, label);
+                field.fault(fault.help("see `menura profiles`: a turning head"));
+            }
+            ([_, _, ..], true) => {
+                let title = format!("several devices command the joint \"{}\"", joint.name);
+                let label = format!("allowed: one of {}", commanders.join(", "));
+                field.fault(joint.place.fault(title, label));
+            }
+            _ => {}
+        }
+        let holds = |fault: &&FaultConfig| {
+            let sits = devices.get(fault.device).is_some_and(|device| on_it(&device));
+            sits && matches!(&fault.kind, FaultKind::Device(kind) if kind.get::<JointJam>().is_some())
+        };
+        if let [first, second, ..] = &faults.iter().filter(holds).collect::<Vec<_>>()[..] {
+            let title = format!("two faults hold the joint \"{}\"", joint.name);
+            let fault = second.place.fault(title, "again here");
+            let fault = fault.related(&first.place, "first here");
+            field.fault(fault.help("a fault with `period_s` comes again and again"));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `[[joint]]`: what turns or slides between the robot's body and its devices.
+
+use super::joint_table::JointTable;
+use crate::config::rig::schedule::Schedule;
+use crate::config::toml::diagnostic::Place;
+use crate::frames::{Body, Transform};
+
+/// Who sets the limits of a joint that nothing else sets.
+pub(crate) const FORMAT: &str = "the rig format, [[joint]]";
+
+/// One joint of a rig. Positions are radians of a joint that turns and metres of one that slides; at
+/// zero the axes of what it moves are those in which its own axis is written.
+#[derive(Clone, Debug)]
+pub struct JointConfig {
+    /// Unique among the rig's joints.
+    pub name: String,
+    /// The joint that carries it, by its place in the rig; `None` for the body.
+    pub parent: Option<usize>,
+    /// Where it stands on what carries it.
+    pub parent_from_joint: Transform<Body, Body>,
+    /// The direction of its axis there, of length 1.
+    pub axis: [f64; 3],
+    /// What it does.
+    pub kind: JointKind,
+    /// The lowest and the highest position; `None` for a joint without end stops.
+    pub limits: Option<[f64; 2]>,
+    /// Its position at the first instant; the middle of a sine.
+    pub start: f64,
+    /// Who moves it, and how.
+    pub motion: JointMotion,
+    /// Where its name is written.
+    pub place: Place,
+}
+
+words!(JointKind: "revolute" => Revolute, "prismatic" => Prismatic);
+/// What a joint does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// It turns about its axis, right-handed.
+    Revolute,
+    /// It slides along its axis.
+    Prismatic,
+}
+
+/// How a joint moves, in radians or metres and seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JointMotion {
+    /// From its start at one rate, for ever.
+    ConstantRate {
+        /// Positive turns right-handed about the axis, or slides along it.
+        rate: f64,
+    },
+    /// To and fro about its start.
+    Sine {
+        /// From the middle to either end.
+        amplitude: f64,
+        /// Of a whole swing.
+        period_s: f64,
+        /// Of the sine at the first instant, radians.
+        phase_rad: f64,
+    },
+    /// Along a smooth curve through the rows of a table.
+    Table(JointTable),
+    /// As a device that sits on it says, from rest.
+    Commanded {
+        /// It never moves faster.
+        max_rate: f64,
+        /// It never speeds up or brakes harder.
+        max_acceleration: f64,
+    },
+}
+
+/// A fault of a device: the joint on which it sits is held, and let go when the window closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JointJam {
+    /// From its speed to rest, and after the window back to its speed, nanoseconds.
+    pub stops_within_ns: u64,
+}
+
+/// When and how a joint is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jam {
+    /// The fault's place in the rig.
+    pub fault: usize,
+    /// When.
+    pub schedule: Schedule,
+    /// How.
+    pub jam: JointJam,
+}
+
+impl JointConfig {
+    /// Whether a device moves it.
+    pub fn is_commanded(&self) -> bool {
+        matches!(self.motion, JointMotion::Commanded { .. })
+    }
+
+    /// The lowest and the highest position that its motion leads to, if it does not go on for ever.
+    pub fn reach(&self) -> Option<[f64; 2]> {
+        match &self.motion {
+            JointMotion::ConstantRate { rate } => (*rate == 0.0).then_some([self.start; 2]),
+            JointMotion::Sine { amplitude, .. } => {
+                Some([self.start - amplitude.abs(), self.start + amplitude.abs()])
+            }
+            JointMotion::Table(table) => table.reach(),
+            JointMotion::Commanded { .. } => self.limits,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! What turns or slides between the robot's body and its devices.
+//!
+//! ```text
+//! position over time      motion.rs     constant rate, sine, table; held by a fault
+//!                         commanded.rs  as a device says: integrated, with a history
+//! pose and motion of what a chain of joints carries     here
+//! ```
+//!
+//! # Frames
+//!
+//! A joint stands at `parent_from_joint` on what carries it: the body, or what another joint moves. What
+//! it moves has its axes at position zero, and is turned about the joint's axis, right-handed, or shifted
+//! along it.
+//!
+//! # Motion
+//!
+//! Positions, rates and accelerations are analytic functions of time, those of a joint that is commanded
+//! in pieces of a millisecond. [`Carrier::motion`] propagates them along the chain: with the origin `o` of
+//! a joint, its unit axis `u`, position `q` and what carries it turning at `w` with the change `a`,
+//!
+//! ```text
+//! turning:  w' = w + u dq                   a' = a + u ddq + w x u dq
+//! sliding:  v' = v + w x (u q) + u dq       b' = b + a x (u q) + w x (w x (u q)) + 2 w x u dq + u ddq
+//! ```
+//!
+//! all relative to the body and in its axes.
+
+mod commanded;
+mod motion;
+
+use glam::DVec3;
+
+use self::commanded::Commanded;
+use self::motion::Scheduled;
+use crate::config::rig::joints::{Jam, JointConfig, JointKind, JointMotion};
+use crate::frames::{Body, Transform, quat_about};
+use crate::time::SimTime;
+use crate::world::actuation::{Actuation, Command};
+
+/// Position and motion of a joint at an instant: radians of one that turns, metres of one that slides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointState {
+    /// Where it is.
+    pub position: f64,
+    /// Its rate, by the second.
+    pub rate: f64,
+    /// The change of its rate, by the second squared.
+    pub acceleration: f64,
+}
+
+/// The joints of a rig, in its order. May be asked from any thread.
+#[derive(Debug, Default)]
+pub struct Joints {
+    all: Vec<Joint>,
+}
+
+#[derive(Debug)]
+struct Joint {
+    parent: Option<usize>,
+    parent_from_joint: Transform<Body, Body>,
+    axis: DVec3,
+    kind: JointKind,
+    motion: Motion,
+    jam: Option<Jam>,
+}
+
+#[derive(Debug)]
+enum Motion {
+    Scheduled(Scheduled),
+    Commanded(Commanded),
+}
+
+impl Joints {
+    /// The joints of `configs`, which hold as `jams` say: each with the place of its joint.
+    pub fn new<'c>(
+        configs: impl IntoIterator<Item = &'c JointConfig>,
+        jams: &[(usize, Jam)],
+    ) -> Self {
+        let all = configs.into_iter().enumerate().map(|(index, config)| {
+            let jam = jams.iter().find(|(joint, _)| *joint == index).map(|(_, jam)| *jam);
+            let motion = match &config.motion {
+                JointMotion::Commanded { max_rate, max_acceleration } => {
+                    let most = [*max_rate, *max_acceleration];
+                    Motion::Commanded(Commanded::new(config.start, most, config.limits, jam))
+                }
+                scheduled => Motion::Scheduled(Scheduled::new(config.start, scheduled, jam)),
+            };
+            Joint {
+                parent: config.parent,
+                parent_from_joint: config.parent_from_joint,
+                axis: DVec3::from_array(config.axis),
+                kind: config.kind,
+                motion,
+                jam,
+            }
+        });
+        Self { all: all.collect() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Where a joint is at `t`. One that is commanded stays where it is known to be last.
+    pub fn state(&self, joint: usize, t: SimTime) -> JointState {
+        match &self.all[joint].motion {
+            Motion::Scheduled(scheduled) => scheduled.state(t),
+            Motion::Commanded(commanded) => commanded.state(t),
+        }
+    }
+
+    /// The fault that holds a joint at `t` and the number of its window, if one does.
+    pub fn jammed_by(&self, joint: usize, t: SimTime) -> Option<(usize, u64)> {
+        let jam = self.all[joint].jam?;
+        jam.schedule.window_at(t).map(|window| (jam.fault, window))
+    }
+
+    /// What `joint` carries.
+    pub fn carrier(&self, joint: usize) -> Carrier<'_> {
+        Carrier { joints: self, joint }
+    }
+
+    /// Takes an order for one of the joints; what is for the drive is left alone. It holds from the first
+    /// whole millisecond on that is not before `command.at`, nor before [`Joints::known_until`].
+    pub fn command(&self, command: Command) {
+        let joint = match command.actuation {
+            Actuation::JointRate { joint, .. } | Actuation::JointAngle { joint, .. } => joint,
+            _ => return,
+        };
+        if let Some(Joint { motion: Motion::Commanded(commanded), .. }) = self.all.get(joint) {
+            commanded.command(command);
+        }
+    }
+
+    /// Moves what is commanded as far as `until`, in whole milliseconds.
+    pub fn advance(&self, until: SimTime) {
+        self.commanded().for_each(|joint| joint.advance(until));
+    }
+
+    /// Up to when the motion of all joints is known.
+    pub fn known_until(&self) -> SimTime {
+        self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
+    }
+
+    fn commanded(&self) -> impl Iterator<Item = &Commanded> {
+        self.all.iter().filter_map(|joint| match &joint.motion {
+            Motion::Commanded(commanded) => Some(commanded),
+            Motion::Scheduled(_) => None,
+        })
+    }
+}
+
+/// What a joint moves, for what sits on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Carrier<'a> {
+    joints: &'a Joints,
+    joint: usize,
+}
+
+/// Pose and motion of what a joint carries, relative to the robot's body and in its axes.
+#[derive(Clone, Copy, Debug)]
+pub struct CarrierMotion {
+    /// Where it is.
+    pub body_from_carrier: Transform<Body, Body>,
+    /// Of its origin, m/s.
+    pub velocity_m_s: DVec3,
+    /// Of its origin, m/s².
+    pub acceleration_m_s2: DVec3,
+    /// rad/s
+    pub angular_rate_rad_s: DVec3,
+    /// rad/s²
+    pub angular_acceleration_rad_s2: DVec3,
+}
+
+impl CarrierMotion {
+    /// The body itself.
+    const BODY: Self = Self {
+        body_from_carrier: Transform::IDENTITY,
+        velocity_m_s: DVec3::ZERO,
+        acceleration_m_s2: DVec3::ZERO,
+        angular_rate_rad_s: DVec3::ZERO,
+        angular_acceleration_rad_s2: DVec3::ZERO,
+    };
+
+    /// The same of a point of it, whose axes are turned as `carrier_from_point` says.
+    #[must_use]
+    pub fn of_point<C>(&self, carrier_from_point: Transform<Body, C>) -> PointMotion<C> {
+        let arm = self.body_from_carrier.direction(carrier_from_point.translation);
+        let (rate, change) = (self.angular_rate_rad_s, self.angular_acceleration_rad_s2);
+        PointMotion {
+            body_from_point: self.body_from_carrier * carrier_from_point,
+            velocity_m_s: self.velocity_m_s + rate.cross(arm),
+            acceleration_m_s2: self.acceleration_m_s2
+                + change.cross(arm)
+                + rate.cross(rate.cross(arm)),
+            angular_rate_rad_s: rate,
+        }
+    }
+
+    /// What a joint moves that stands on this.
+    fn moved(&self, joint: &Joint, state: &JointState) -> Self {
+        let base = self.of_point(joint.parent_from_joint);
+        let axis = base.body_from_point.direction(joint.axis);
+        let (rate, change) = (self.angular_rate_rad_s, self.angular_acceleration_rad_s2);
+        match joint.kind {
+            JointKind::Revolute => {
+                let turn = axis * state.rate;
+                Self {
+                    body_from_carrier: base.body_from_point * joint.moved(state.position),
+                    velocity_m_s: base.velocity_m_s,
+                    acceleration_m_s2: base.acceleration_m_s2,
+                    angular_rate_rad_s: rate + turn,
+                    angular_acceleration_rad_s2: change
+                        + axis * state.acceleration
+                        + rate.cross(turn),
+                }
+            }
+            JointKind::Prismatic => {
+                let (way, slide) = (axis * state.position, axis * state.rate);
+                Self {
+                    body_from_carrier: base.body_from_point * joint.moved(state.position),
+                    velocity_m_s: base.velocity_m_s + rate.cross(way) + slide,
+                    acceleration_m_s2: base.acceleration_m_s2
+                        + change.cross(way)
+                        + rate.cross(rate.cross(way))
+                        + 2.0 * rate.cross(slide)
+                        + axis * state.acceleration,
+                    ..*self
+                }
+            }
+        }
+    }
+}
+
+/// Motion of a point that a joint carries, relative to the robot's body and in its axes.
+#[derive(Clone, Copy, Debug)]
+pub struct PointMotion<C> {
+    /// Where it is.
+    pub body_from_point: Transform<Body, C>,
+    /// m/s
+    pub velocity_m_s: DVec3,
+    /// m/s²
+    pub acceleration_m_s2: DVec3,
+    /// rad/s
+    pub angular_rate_rad_s: DVec3,
+}
+
+impl Joint {
+    /// What it moves, in its own axes.
+    fn moved(&self, position: f64) -> Transform<Body, Body> {
+        match self.kind {
+            JointKind::Revolute => Transform::new(DVec3::ZERO, quat_about(self.axis, position)),
+            JointKind::Prismatic => Transform::from_rpy(self.axis * position, 0.0, 0.0, 0.0),
+        }
+    }
+}
+
+impl Carrier<'_> {
+    /// The joint that carries it: its position and motion at `t`.
+    pub fn state(&self, t: SimTime) -> JointState {
+        self.joints.state(self.joint, t)
+    }
+
+    /// As [`Joints::jammed_by`].
+    pub fn jammed_by(&self, t: SimTime) -> Option<(usize, u64)> {
+        self.joints.jammed_by(self.joint, t)
+    }
+
+    /// Where it is at `t`.
+    pub fn pose(&self, t: SimTime) -> Transform<Body, Body> {
+        let joint = &self.joints.all[self.joint];
+        let own = joint.parent_from_joint * joint.moved(self.state(t).position);
+        match joint.parent {
+            Some(parent) => Self { joint: parent, ..*self }.pose(t) * own,
+            None => own,
+        }
+    }
+
+    /// Where it is at `t`, and how it moves.
+    pub fn motion(&self, t: SimTime) -> CarrierMotion {
+        let joint = &self.joints.all[self.joint];
+        let base = match joint.parent {
+            Some(parent) => Self { joint: parent, ..*self }.motion(t),
+            None => CarrierMotion::BODY,
+        };
+        base.moved(joint, &self.state(t))
+    }
+}
+
+#[cfg(test)]
+mod tests;
