@@ -23,7 +23,7 @@ const LAG_MS: f64 = 37.25;
 const LAG_NS: u64 = 37_250_000;
 
 /// A device of every kind whose bytes leave by code of its own, with what it needs to stream.
-const DEVICES: [(&str, &str, &str); 15] = [
+const DEVICES: [(&str, &str, &str); 16] = [
     ("vlp16", "velodyne-vlp16-3.0", ""),
     ("hdl32e", "velodyne-hdl32e-2.2", ""),
     ("hdl64e", "velodyne-hdl64e-s3", "beam = { shape = \"ray\" }"),
@@ -58,13 +58,16 @@ const DEVICES: [(&str, &str, &str); 15] = [
     ("microstrain", "microstrain-3dmgx5", "streaming = true"),
     ("sbg", "sbg-ellipse2d", ""),
     ("phone", "phone-imu", ""),
+    ("head", "menura-turning-head", ""),
 ];
 
 /// The rig with these devices of [`DEVICES`], each with a lag.
 fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
     let mut text = "seed = 3\nstart_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"courtyard\"\n\
                     parameters = { grass_blades = 0, trees = 0 }\n[robot]\n\
-                    trajectory = { kind = \"circle\", radius_m = 5.0, speed_m_s = 2.0 }\n"
+                    trajectory = { kind = \"circle\", radius_m = 5.0, speed_m_s = 2.0 }\n\
+                    [[joint]]\nname = \"head\"\n\
+                    motion = { kind = \"constant-rate\", rate_deg_s = 500.0 }\n"
         .to_owned();
     for (name, profile, settings) in DEVICES.iter().filter(|(name, ..)| names.contains(name)) {
         let link = match profile.split_once('-') {
@@ -74,10 +77,11 @@ fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
             }
             _ => format!("{{ pty = \"{name}\" }}"),
         };
+        let on = if *name == "head" { "head" } else { "body" };
         let settings = if settings.is_empty() { String::new() } else { format!(", {settings}") };
         text += &format!(
             "[[device]]\nname = \"{name}\"\nprofile = \"{profile}\"\n\
-             mount = {{ translation_m = [0.0, 0.0, 1.0] }}\nlink = {link}\n\
+             mount = {{ on = \"{on}\", translation_m = [0.0, 0.0, 1.0] }}\nlink = {link}\n\
              settings = {{ lag_ms = {lag_ms}{settings} }}\n"
         );
     }
@@ -155,6 +159,11 @@ fn a_lag_holds_back_telegrams_of_network_scanners() {
 #[test]
 fn a_lag_holds_back_epochs_of_receivers() {
     compare(&["ublox", "garmin"], Duration::from_secs(6), |plain, late| plain == late);
+}
+
+#[test]
+fn a_lag_holds_back_lines_of_joint_encoders() {
+    compare(&["head"], Duration::from_secs(1), |plain, late| plain == late);
 }
 
 #[test]

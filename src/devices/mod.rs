@@ -15,6 +15,7 @@ pub mod family;
 pub mod gnss;
 pub mod hdl64e;
 pub mod imu;
+pub mod joint_encoder;
 pub mod motor_stall;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
@@ -53,6 +54,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &drive_base::BaseFamily(drive_base::BaseProtocol::Kangaroo),
     &drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth),
     &drive_base::BaseFamily(drive_base::BaseProtocol::Horizon),
+    &joint_encoder::JointEncoderFamily,
 ];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:

@@ -27,6 +27,7 @@ impl<'world> Actuators<'world> {
         if let Some(driven) = &driven {
             driven.restart();
         }
+        world.joints.restart();
         Self { world, driven, ahead_ns, serial: 0 }
     }
 
@@ -34,19 +35,30 @@ impl<'world> Actuators<'world> {
     pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.serial += 1;
         let at = SimTime(at.0.saturating_add(self.ahead_ns));
-        if let Some(driven) = &self.driven {
-            driven.command(Command { at, serial: self.serial, arrived, actuation });
+        let command = Command { at, serial: self.serial, arrived, actuation };
+        match (actuation, &self.driven) {
+            (Actuation::JointRate { .. } | Actuation::JointAngle { .. }, _) => {
+                self.world.joints.command(command);
+            }
+            (_, Some(driven)) => driven.command(command),
+            (_, None) => {}
         }
     }
 
     /// Moves all as far as no order can change it that is given at `slowest` or later, or to `at_least`
     /// if no order will come any more; up to where all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
-        let Some(driven) = &self.driven else { return SimTime(u64::MAX) };
+        let joints = &self.world.joints;
+        if self.driven.is_none() && joints.known_until() == SimTime(u64::MAX) {
+            return SimTime(u64::MAX);
+        }
         let until = SimTime(slowest.0.saturating_add(self.ahead_ns));
         // A step more: what is asked for may end between two of them.
         let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(1_000_000)));
-        driven.advance(until.max(at_least), self.world.caster.as_ref());
-        driven.known_until()
+        let until = until.max(at_least);
+        joints.advance(until);
+        let Some(driven) = &self.driven else { return joints.known_until() };
+        driven.advance(until, self.world.caster.as_ref());
+        driven.known_until().min(joints.known_until())
     }
 }

@@ -14,6 +14,7 @@ pub mod framer;
 pub mod gnss_stream;
 pub mod horizon;
 pub mod kangaroo;
+pub mod joint_encoder;
 pub mod mip;
 pub mod nmea;
 pub mod phone;

@@ -33,15 +33,17 @@ pub enum Actuation {
     JointRate {
         /// Place in the rig's order.
         joint: usize,
-        /// Set point, rad/s.
+        /// Set point, rad/s; m/s of a joint that slides.
         rate_rad_s: f64,
     },
     /// A joint is to go to an angle.
     JointAngle {
         /// Place in the rig's order.
         joint: usize,
-        /// Set point, radians.
+        /// Set point, radians; metres of a joint that slides.
         angle_rad: f64,
+        /// It is not to move faster on its way, rad/s or m/s.
+        max_rate_rad_s: f64,
     },
     /// The robot is put back to its initial pose, at rest.
     Reset,

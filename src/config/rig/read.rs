@@ -86,7 +86,11 @@ fn rig(
     };
     let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
     let robot = root.required("robot").table("[robot]").and_then(|table| robot(table, seed));
+    let joint_field = root.optional("joint");
+    let joints = joint_read::joints(&joint_field);
+    let is_commanded = joints.iter().flatten().any(|joint| joint.is_commanded());
     let moved_by = match &robot {
+        _ if is_commanded => Mover::Computer,
         Some((RobotConfig { trajectory: TrajectoryConfig::Feed(_), .. }, _)) => Mover::Feed,
         Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,
         _ => Mover::Rig,
@@ -98,8 +102,6 @@ fn rig(
         Some(engine(None, moved_by))
     };
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
-    let joint_field = root.optional("joint");
-    let joints = joint_read::joints(&joint_field);
     let device_field = root.required("device");
     let devices = devices(&device_field, robot.as_ref(), catalogue, claims, joints.as_deref());
     let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);

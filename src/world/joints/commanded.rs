@@ -23,6 +23,7 @@ const MOST_ORDERS: usize = 10_000;
 /// which it can still stop there: a trapezoid over time. It stops before its limits by itself.
 #[derive(Debug)]
 pub(super) struct Commanded {
+    start: f64,
     plant: Mutex<Plant>,
     history: RwLock<History>,
 }
@@ -31,7 +32,8 @@ pub(super) struct Commanded {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),
-    Position(f64),
+    /// A position, and the highest rate on the way there.
+    Position(f64, f64),
 }
 
 #[derive(Debug)]
@@ -75,7 +77,16 @@ impl Commanded {
             rate: 0.0,
         };
         let history = History { first: 0, knots: [[start, 0.0]].into() };
-        Self { plant: Mutex::new(plant), history: RwLock::new(history) }
+        Self { start, plant: Mutex::new(plant), history: RwLock::new(history) }
+    }
+
+    /// As it is at the first instant, at rest.
+    pub(super) fn restart(&self) {
+        let mut plant = self.plant();
+        plant.orders.clear();
+        (plant.set_point, plant.position, plant.rate) = (SetPoint::Rate(0.0), self.start, 0.0);
+        let mut history = self.history.write().unwrap_or_else(PoisonError::into_inner);
+        *history = History { first: 0, knots: [[self.start, 0.0]].into() };
     }
 
     fn plant(&self) -> MutexGuard<'_, Plant> {
@@ -87,8 +98,10 @@ impl Commanded {
             Actuation::JointRate { rate_rad_s, .. } if rate_rad_s.is_finite() => {
                 SetPoint::Rate(rate_rad_s)
             }
-            Actuation::JointAngle { angle_rad, .. } if angle_rad.is_finite() => {
-                SetPoint::Position(angle_rad)
+            Actuation::JointAngle { angle_rad, max_rate_rad_s, .. }
+                if angle_rad.is_finite() && max_rate_rad_s.is_finite() =>
+            {
+                SetPoint::Position(angle_rad, max_rate_rad_s.abs())
             }
             _ => return,
         };
@@ -171,27 +184,24 @@ impl Plant {
                 self.rate - self.rate.clamp(-brake, brake)
             }
             None => {
-                if let SetPoint::Position(goal) = self.set_point {
-                    let goal = goal.clamp(self.limits[0], self.limits[1]);
-                    let left = goal - self.position;
-                    if left.abs() <= 0.5 * most * STEP_S && self.rate.abs() <= most {
-                        (self.position, self.rate) = (goal, 0.0);
-                        return [goal, 0.0];
+                let ([mut low, mut high], wanted) = match self.set_point {
+                    SetPoint::Rate(rate) => (self.limits, rate),
+                    SetPoint::Position(goal, at_most) => {
+                        let goal = goal.clamp(self.limits[0], self.limits[1]);
+                        let left = goal - self.position;
+                        if left.abs() <= 0.5 * most * STEP_S && self.rate.abs() <= most {
+                            (self.position, self.rate) = (goal, 0.0);
+                            return [goal, 0.0];
+                        }
+                        match left >= 0.0 {
+                            true => ([self.limits[0], goal], at_most),
+                            false => ([goal, self.limits[1]], -at_most),
+                        }
                     }
-                }
-                let wanted = match self.set_point {
-                    SetPoint::Rate(rate) => rate,
-                    SetPoint::Position(goal) if goal >= self.position => f64::INFINITY,
-                    SetPoint::Position(_) => f64::NEG_INFINITY,
                 };
+                // A limit that was passed already is the place to stop.
+                (low, high) = (low.min(self.position), high.max(self.position));
                 let wanted = wanted.clamp(-self.max_rate, self.max_rate);
-                let [low, high] = match self.set_point {
-                    SetPoint::Position(goal) if goal >= self.position => {
-                        [self.limits[0], goal.min(self.limits[1])]
-                    }
-                    SetPoint::Position(goal) => [goal.max(self.limits[0]), self.limits[1]],
-                    SetPoint::Rate(_) => self.limits,
-                };
                 let up = self.stoppable(high - self.position, self.rate);
                 let down = -self.stoppable(self.position - low, -self.rate);
                 let next = wanted.min(up).max(down);
@@ -241,7 +251,7 @@ mod tests {
     }
 
     fn angle(angle_rad: f64) -> Actuation {
-        Actuation::JointAngle { joint: 0, angle_rad }
+        Actuation::JointAngle { joint: 0, angle_rad, max_rate_rad_s: 9.0 }
     }
 
     /// Steps to `until_ms`; checks that nothing is exceeded and that rates are derivatives.
@@ -284,6 +294,17 @@ mod tests {
             let highest = (0..there_ms).map(|ms| state(ms).position.abs()).fold(0.0, f64::max);
             assert!(highest <= goal.abs() + 1e-9, "{highest} of {goal}");
         }
+    }
+
+    #[test]
+    fn it_goes_no_faster_than_it_is_told() {
+        let joint = joint(None, None);
+        let slowly = Actuation::JointAngle { joint: 0, angle_rad: 1.0, max_rate_rad_s: 0.5 };
+        joint.command(told(0, 1, slowly));
+        run(&joint, 4000);
+        let rates = (0..4000).map(|ms| joint.state(SimTime(ms * STEP_NS)).rate);
+        assert!((rates.fold(0.0, f64::max) - 0.5).abs() < 1e-9);
+        assert_eq!(joint.state(SimTime(3000 * STEP_NS)).position, 1.0);
     }
 
     #[test]

@@ -133,6 +133,11 @@ impl Joints {
         }
     }
 
+    /// Puts what is commanded back to where it is at the first instant, at rest, and forgets all orders.
+    pub fn restart(&self) {
+        self.commanded().for_each(Commanded::restart);
+    }
+
     /// Moves what is commanded as far as `until`, in whole milliseconds.
     pub fn advance(&self, until: SimTime) {
         self.commanded().for_each(|joint| joint.advance(until));

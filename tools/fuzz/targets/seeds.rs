@@ -159,6 +159,8 @@ fn main() -> io::Result<()> {
         "example-drive-base",
         include_bytes!("../../../firmware-profiles/example-drive-base.toml"),
     )?;
+    let said = b"TC+9\rPS3D00000009600092\r12340,48213\r\nINDEX,12345,96000\r\nSC\r";
+    put("joint_encoder", "commands", said)?;
     put("profile", "example-imu", include_bytes!("../../../firmware-profiles/example-imu.toml"))?;
     put("profile", "example", include_bytes!("../../../firmware-profiles/example.toml"))?;
     let velodyne = include_bytes!("../../../firmware-profiles/example-velodyne.toml");

@@ -1,0 +1,91 @@
+//! Joint encoders and turning heads as a family.
+
+use std::sync::Arc;
+
+use super::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay};
+use super::{JointEncoder, decoder, describe, faults, profile_read};
+use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::sensors::joint::JointSensor;
+
+/// `joint-encoder`
+#[derive(Debug)]
+pub struct JointEncoderFamily;
+
+impl Family for JointEncoderFamily {
+    type Profile = JointEncoderProfile;
+    type Settings = JointEncoderSettings;
+
+    fn key(&self) -> &'static str {
+        "joint-encoder"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<JointEncoderProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &JointEncoderProfile) -> Product {
+        let (noun, joint) = match profile.takes_commands {
+            true => ("a turning head", JointRole::Commands),
+            false => ("an encoder of a joint", JointRole::Tells),
+        };
+        let on_a_line = Product { joint, ..Product::on_a_line(noun) };
+        match (profile.output, profile.takes_commands) {
+            (OutputWay::Serial, _) => on_a_line,
+            (OutputWay::Udp, takes_commands) => Product {
+                interface: Interface::Datagrams,
+                ports: vec![profile.network.data_port()],
+                controls: match takes_commands {
+                    true => &[Control { key: "control", kind: ControlKind::SerialPort }],
+                    false => &[],
+                },
+                ..on_a_line
+            },
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p JointEncoderProfile) -> &'p JointEncoderSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        _file: &Profile,
+        profile: &JointEncoderProfile,
+    ) -> Option<JointEncoderSettings> {
+        profile_read::settings(table, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &faults::FAULTS
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let joint = unit.config.on.as_ref().map(|(index, joint)| (*index, &**joint));
+        let mut device = JointEncoder::new(unit.profile, unit.settings, joint, unit.noise());
+        device.set_faults(unit.faults);
+        Built { device: Box::new(device), sensor: Arc::new(JointSensor) }
+    }
+
+    fn describe(&self, profile: &JointEncoderProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, profile: &JointEncoderProfile, settings: &JointEncoderSettings) -> String {
+        let commands = if profile.takes_commands { ", takes commands" } else { "" };
+        format!("{} Hz, {} steps a turn{commands}", settings.rate_hz, settings.steps_per_turn)
+    }
+
+    fn stream_decoder(
+        &self,
+        _profile: Option<&JointEncoderProfile>,
+    ) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::JointDecoder::new()))
+    }
+}

@@ -1,0 +1,24 @@
+//! Faults of a joint and of its encoder.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::FORMAT;
+use crate::config::rig::joints::JointJam;
+use crate::config::toml::reader::{Limit, TableReader};
+
+/// The count stays what it was when the window opened, and no index mark is seen. Time goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncoderStuck;
+
+/// The kinds of faults of a unit.
+pub(super) const FAULTS: [DeviceFaultKind; 2] = [
+    DeviceFaultKind { word: "joint-jam", read: jam },
+    DeviceFaultKind { word: "encoder-stuck", read: |_, _| Some(Arc::new(EncoderStuck)) },
+];
+
+fn jam(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let longest = Limit::new(0.001..=3600.0, "s", FORMAT);
+    let stops_within_s = table.optional("stops_within_s").number_or(&longest, 0.05);
+    Some(Arc::new(JointJam { stops_within_ns: (stops_within_s * 1e9).round() as u64 }))
+}

@@ -1,0 +1,284 @@
+//! Encoders that tell a joint's position in lines of text, and turning heads that take commands too.
+//!
+//! The unit looks at the joint on which it sits a thousand times a second, counts its steps
+//! ([`counting`]), and writes a line at its rate and one at each passage of the index mark. A head whose
+//! joint is commanded carries out what its host says ([`motor`]) and answers each command. Lines leave as
+//! datagrams or on a serial line, as the profile says; the formats are [`crate::wire::joint_encoder`].
+
+mod counting;
+mod decoder;
+mod describe;
+mod family;
+mod faults;
+mod motor;
+pub mod profile;
+mod profile_read;
+
+pub use self::family::JointEncoderFamily;
+
+use std::collections::VecDeque;
+
+use self::counting::{Counter, UnitClock};
+use self::faults::EncoderStuck;
+use self::motor::Motor;
+use self::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay, SAMPLES_PER_S};
+use super::uart::Uart;
+use super::{Device, Output, Transmit};
+use crate::config::profile::network::PortIndex;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::config::rig::joints::{JointConfig, JointKind};
+use crate::links::line::LineSettings;
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
+use crate::time::SimTime;
+use crate::wire::joint_encoder::{Command, MAX_COMMAND_LEN, Message};
+use crate::world::joints::JointState;
+
+/// From a sample to the next.
+const SAMPLE_NS: u64 = 1_000_000_000 / SAMPLES_PER_S as u64;
+/// Samples that are asked for at once.
+const SERIES: u32 = 10;
+
+/// One unit.
+pub struct JointEncoder {
+    profile: JointEncoderProfile,
+    settings: JointEncoderSettings,
+    counter: Counter,
+    clock: UnitClock,
+    motor: Option<Motor>,
+    stuck: Vec<Timed<EncoderStuck>>,
+    /// What it counted when it got stuck, with the window.
+    stuck_at: Option<(usize, u64, f64)>,
+    next_request: u64,
+    /// Measured, not yet due.
+    samples: VecDeque<Sample>,
+    last: Option<(SimTime, JointState)>,
+    /// Lines that the lag still holds back, with the instants that they are about.
+    held: VecDeque<(SimTime, Vec<u8>, Vec<FaultEffect>)>,
+    port: Uart,
+    datagrams: VecDeque<Transmit>,
+    orders: VecDeque<Transmit>,
+    heard: Heard,
+    now: SimTime,
+}
+
+struct Sample {
+    at: SimTime,
+    state: JointState,
+    fault_effects: Vec<FaultEffect>,
+}
+
+/// The command that a host is writing.
+#[derive(Default)]
+struct Heard {
+    /// Up to one byte more than a command has: then it is none.
+    line: Vec<u8>,
+}
+
+impl Heard {
+    /// Takes a byte; a whole line, which may be too long to be any command.
+    fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
+        if matches!(byte, b'\r' | b'\n') {
+            // Of an end of two bytes the second ends nothing.
+            let is_line = !self.line.is_empty();
+            return is_line.then(|| std::mem::take(&mut self.line));
+        }
+        if self.line.len() <= MAX_COMMAND_LEN {
+            self.line.push(byte);
+        }
+        None
+    }
+}
+
+impl JointEncoder {
+    /// The unit that sits on `joint`, which has this place in the rig.
+    pub fn new(
+        profile: &JointEncoderProfile,
+        settings: &JointEncoderSettings,
+        joint: Option<(usize, &JointConfig)>,
+        noise: NoiseSource,
+    ) -> Self {
+        let kind = joint.map_or(JointKind::Revolute, |(_, joint)| joint.kind);
+        let counter = Counter::new(settings, kind);
+        Self {
+            profile: profile.clone(),
+            settings: settings.clone(),
+            clock: UnitClock::new(settings, noise),
+            motor: joint.and_then(|joint| Motor::of(profile, counter.clone(), joint)),
+            counter,
+            stuck: Vec::new(),
+            stuck_at: None,
+            next_request: 0,
+            samples: VecDeque::new(),
+            last: None,
+            held: VecDeque::new(),
+            port: Uart::new(settings.baud, profile.transmit_buffer_bytes),
+            datagrams: VecDeque::new(),
+            orders: VecDeque::new(),
+            heard: Heard::default(),
+            now: SimTime::ZERO,
+        }
+    }
+
+    /// Sets what will go wrong within it.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.stuck = faults.kind();
+    }
+
+    /// Looks at the samples that are due.
+    fn process_due_samples(&mut self) {
+        while let Some(sample) = self.samples.pop_front_if(|sample| sample.at <= self.now) {
+            self.release(sample.at);
+            self.look_at(sample);
+        }
+    }
+
+    fn look_at(&mut self, Sample { at, state, mut fault_effects }: Sample) {
+        let seen = self.stuck_position(at, &state);
+        if let Some((_, _, effect)) = seen {
+            fault_effects.push(effect);
+        }
+        let position = seen.map_or(state.position, |(position, ..)| position);
+        let now = (at, state);
+        let passage = self.last.filter(|_| seen.is_none()).and_then(|last| {
+            let word = &self.settings.index_word;
+            (!word.is_empty()).then(|| self.counter.passage(&last, &now)).flatten()
+        });
+        if let Some((passed, position)) = passage {
+            let position = self.clock.stamp(passed, self.counter.told(position));
+            let word = self.settings.index_word.clone();
+            self.report(at, &Message::Index { word, position }, fault_effects.clone());
+        }
+        let period_ns = 1_000_000_000 / u64::from(self.settings.rate_hz.max(1));
+        if at.0.is_multiple_of(period_ns) {
+            let position = self.clock.stamp(at, self.counter.told(position));
+            self.report(at, &Message::Position(position), fault_effects);
+        }
+        self.last = Some(now);
+        if let Some(order) = self.motor.as_mut().and_then(|motor| motor.look_at(&state)) {
+            self.orders.push_back(Transmit::new(at, Output::Actuate(order)));
+        }
+    }
+
+    /// What the unit takes for the joint's position while it is stuck, in which window, and the effect of
+    /// that.
+    fn stuck_position(
+        &mut self,
+        at: SimTime,
+        state: &JointState,
+    ) -> Option<(f64, u64, FaultEffect)> {
+        let found = self
+            .stuck
+            .iter()
+            .find_map(|fault| fault.schedule.window_at(at).map(|window| (fault.fault, window)));
+        let Some((fault, window)) = found else {
+            self.stuck_at = None;
+            return None;
+        };
+        let before = self.last.map_or(state.position, |(_, state)| state.position);
+        let (_, _, position) = match self.stuck_at {
+            Some(stuck) if (stuck.0, stuck.1) == (fault, window) => stuck,
+            _ => *self.stuck_at.insert((fault, window, before)),
+        };
+        Some((position, window, FaultEffect { fault, window, kind: EffectKind::Frozen }))
+    }
+
+    fn report(&mut self, at: SimTime, message: &Message, fault_effects: Vec<FaultEffect>) {
+        let mut bytes = Vec::new();
+        message.emit(&mut bytes);
+        self.held.push_back((at, bytes, fault_effects));
+        self.release(at);
+    }
+
+    /// Sends what the lag holds back no longer at `now`. Until then answers overtake it.
+    fn release(&mut self, now: SimTime) {
+        let lag_ns = self.settings.lag_ns;
+        let is_due = |held: &mut (SimTime, Vec<u8>, Vec<FaultEffect>)| held.0.0 + lag_ns <= now.0;
+        while let Some((at, bytes, fault_effects)) = self.held.pop_front_if(is_due) {
+            let due = SimTime(at.0 + lag_ns + self.profile.output_delay_ns);
+            match self.profile.output {
+                OutputWay::Serial => {
+                    self.port.send_marked(due, bytes, 0, fault_effects);
+                }
+                OutputWay::Udp => {
+                    let output = Output::Datagram { port: PortIndex::DATA, bytes };
+                    let transmit = Transmit { due, points: 0, output, fault_effects };
+                    self.datagrams.push_back(transmit);
+                }
+            }
+        }
+    }
+
+    /// Carries out a command that has arrived whole, and answers it.
+    fn obey(&mut self, line: &[u8]) {
+        let order = Command::parse(line)
+            .and_then(|command| self.motor.as_mut().and_then(|motor| motor.command(command)));
+        let answer = if order.is_some() { Message::Ack } else { Message::Nack };
+        let mut bytes = Vec::new();
+        answer.emit(&mut bytes);
+        self.port.send(SimTime(self.now.0 + self.profile.reply_delay_ns), bytes);
+        if let Some(order) = order {
+            self.orders.push_back(Transmit::new(self.now, Output::Actuate(order)));
+        }
+    }
+}
+
+impl Device for JointEncoder {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let index = self.next_request;
+        let start = SimTime(index * u64::from(SERIES) * SAMPLE_NS);
+        (start < horizon).then(|| {
+            self.next_request += 1;
+            let subject = Subject::Series { count: SERIES, period_ns: SAMPLE_NS };
+            MeasurementRequest { index, start, subject }
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Outcome::Joint(states) = &measurement.outcome else { return };
+        let start = measurement.request.start;
+        let samples = (0u64..).zip(states).map(|(index, state)| Sample {
+            at: SimTime(start.0 + index * SAMPLE_NS),
+            state: *state,
+            fault_effects: measurement.fault_effects.clone(),
+        });
+        self.samples.extend(samples);
+        self.process_due_samples();
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.advance(now);
+        if !self.profile.takes_commands {
+            return;
+        }
+        for byte in bytes {
+            if let Some(line) = self.heard.take(*byte) {
+                self.obey(&line);
+            }
+        }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.now = self.now.max(now);
+        self.process_due_samples();
+        self.release(self.now);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        let order = self.orders.pop_front();
+        order.or_else(|| self.datagrams.pop_front()).or_else(|| self.port.poll())
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        f64::from(self.settings.rate_hz)
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        let has_line = self.profile.output == OutputWay::Serial || self.profile.takes_commands;
+        has_line.then(|| LineSettings::eight_n_one(self.settings.baud))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What a turning head does with its host's commands.
+
+use super::counting::Counter;
+use super::profile::{JointEncoderProfile, Pass};
+use crate::config::rig::joints::{JointConfig, JointKind};
+use crate::wire::joint_encoder::Command;
+use crate::world::actuation::Actuation;
+use crate::world::joints::JointState;
+
+/// The motor of a joint, as its controller sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Motor {
+    joint: usize,
+    limits: Option<[f64; 2]>,
+    /// One of a speed character, by the second.
+    speed_unit: f64,
+    pass: Pass,
+    counter: Counter,
+    sweep: Option<Sweep>,
+}
+
+/// Passes between two ends.
+#[derive(Clone, Copy, Debug)]
+struct Sweep {
+    /// Where the first pass begins, and where it ends: positions of the joint.
+    ends: [f64; 2],
+    /// To which of them the joint is on its way.
+    towards: usize,
+    rate: f64,
+    /// Legs to the other end that are left after this one; `None` for ever.
+    legs_left: Option<u32>,
+}
+
+impl Motor {
+    /// The motor of `joint`, which has this place in the rig; `None` if nobody can command it.
+    pub(super) fn of(
+        profile: &JointEncoderProfile,
+        counter: Counter,
+        (index, joint): (usize, &JointConfig),
+    ) -> Option<Self> {
+        let is_commanded = profile.takes_commands && joint.is_commanded();
+        is_commanded.then(|| Self {
+            joint: index,
+            limits: joint.limits,
+            speed_unit: match joint.kind {
+                JointKind::Revolute => profile.speed_unit_rad_s,
+                JointKind::Prismatic => profile.speed_unit_m_s,
+            },
+            pass: profile.pass,
+            counter,
+            sweep: None,
+        })
+    }
+
+    /// Carries out a command: what the joint is told; `None` if it cannot be carried out.
+    pub(super) fn command(&mut self, command: Command) -> Option<Actuation> {
+        let speed = |speed: u8| f64::from(speed) * self.speed_unit;
+        match command {
+            Command::Stop => {
+                self.sweep = None;
+                Some(self.turn(0.0))
+            }
+            Command::Turn { forward, speed: unit } => {
+                let rate = speed(unit);
+                self.sweep = None;
+                let rises = self.counter.position(1) > self.counter.position(0);
+                Some(self.turn(if forward == rises { rate } else { -rate }))
+            }
+            Command::Sweep { from, to, speed: unit, passes } => {
+                let ends = [from, to].map(|count| self.counter.position(count.into()));
+                let is_within = |position: &f64| {
+                    self.limits.is_none_or(|[low, high]| (low..=high).contains(position))
+                };
+                if from == to || !ends.iter().all(is_within) {
+                    return None;
+                }
+                let legs = match self.pass {
+                    Pass::OneWay => u32::from(passes),
+                    Pass::ThereAndBack => 2 * u32::from(passes),
+                };
+                let sweep = Sweep {
+                    ends,
+                    towards: 0,
+                    rate: speed(unit),
+                    legs_left: (passes > 0).then_some(legs),
+                };
+                self.sweep = Some(sweep);
+                Some(self.go_to(&sweep))
+            }
+        }
+    }
+
+    /// Goes on when the joint stands where it was sent.
+    pub(super) fn look_at(&mut self, state: &JointState) -> Option<Actuation> {
+        let mut sweep = self.sweep?;
+        let goal = sweep.ends[sweep.towards];
+        let is_there = self.counter.total(state.position) == self.counter.total(goal);
+        if !is_there || state.rate != 0.0 {
+            return None;
+        }
+        if sweep.legs_left == Some(0) {
+            self.sweep = None;
+            return None;
+        }
+        sweep.legs_left = sweep.legs_left.map(|left| left - 1);
+        sweep.towards = 1 - sweep.towards;
+        self.sweep = Some(sweep);
+        Some(self.go_to(&sweep))
+    }
+
+    fn turn(&self, rate_rad_s: f64) -> Actuation {
+        Actuation::JointRate { joint: self.joint, rate_rad_s }
+    }
+
+    fn go_to(&self, sweep: &Sweep) -> Actuation {
+        Actuation::JointAngle {
+            joint: self.joint,
+            angle_rad: sweep.ends[sweep.towards],
+            max_rate_rad_s: sweep.rate,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Encoders and turning heads as data: how they count, how they talk, what their clock is worth.
+
+use crate::config::profile::network::NetworkIdentity;
+
+/// One firmware.
+#[derive(Clone, Debug)]
+pub struct JointEncoderProfile {
+    /// How its lines leave.
+    pub output: OutputWay,
+    /// Whether it has a motor that its host commands.
+    pub takes_commands: bool,
+    /// What a pass of a sweep is.
+    pub pass: Pass,
+    /// One of a speed character, rad/s of a joint that turns.
+    pub speed_unit_rad_s: f64,
+    /// One of a speed character, m/s of a joint that slides.
+    pub speed_unit_m_s: f64,
+    /// From the end of a command to the first byte of its answer, nanoseconds.
+    pub reply_delay_ns: u64,
+    /// From a sample to the first byte about it, nanoseconds.
+    pub output_delay_ns: u64,
+    /// Bytes that its serial transmitter holds.
+    pub transmit_buffer_bytes: usize,
+    /// How its datagrams look below UDP.
+    pub network: NetworkIdentity,
+    /// Values a rig may override.
+    pub defaults: JointEncoderSettings,
+}
+
+words!(OutputWay: "udp" => Udp, "serial" => Serial);
+/// How a unit's lines leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputWay {
+    /// A datagram each.
+    Udp,
+    /// On a serial line.
+    Serial,
+}
+
+words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
+/// What a pass of a sweep is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// From one end to the other; the next one leads back.
+    OneWay,
+    /// From the first end to the other, and back.
+    ThereAndBack,
+}
+
+words!(Counting: "total" => Total, "turn" => Turn);
+/// How steps are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// On and on, below zero too.
+    Total,
+    /// From 0 to the steps of a turn, then from 0 again; joints that slide count as with `Total`.
+    Turn,
+}
+
+/// What a rig may set on a unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointEncoderSettings {
+    /// Lines a second; a divisor of [`SAMPLES_PER_S`].
+    pub rate_hz: u32,
+    /// Steps of a turn of a joint that turns.
+    pub steps_per_turn: u32,
+    /// Steps of a metre of a joint that slides.
+    pub steps_per_m: u32,
+    /// The count at the joint's position zero.
+    pub zero_count: i64,
+    /// Whether the count falls while the position rises.
+    pub is_reversed: bool,
+    /// How it counts.
+    pub counting: Counting,
+    /// The count, modulo a turn, at which the index mark is passed.
+    pub index_count: i64,
+    /// What an index line begins with; empty for a unit without an index mark.
+    pub index_word: String,
+    /// Decimals of the milliseconds in a line.
+    pub time_decimals: u8,
+    /// The clock counts whole milliseconds in so many bits, then starts again.
+    pub time_bits: u32,
+    /// What the clock shows at the first instant, nanoseconds; may be negative.
+    pub clock_offset_ns: i64,
+    /// The clock runs fast by this part, in millionths.
+    pub clock_drift_ppm: f64,
+    /// Of a time in a line, standard deviation, seconds.
+    pub clock_jitter_s: f64,
+    /// How much later than [`JointEncoderProfile::output_delay_ns`] lines leave, nanoseconds.
+    pub lag_ns: u64,
+    /// Rate of its serial line.
+    pub baud: u32,
+}
+
+/// Samples a second inside: the index mark is looked for between each two.
+pub const SAMPLES_PER_S: u32 = 1000;
