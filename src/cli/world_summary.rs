@@ -52,6 +52,7 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
             lines.push(warning(text));
         }
     }
+    lines.extend(rig.joints.iter().map(|joint| format!("{}: {}", joint.name, joint.describe())));
     lines.extend(inside(rig, world).map(warning));
     for object in objects {
         lines.push(format!("{}: {}", object.name, motion(&object.trajectory)));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cli::schema::sentences::Sentences;
 use crate::cli::schema::words;
-use crate::config::profile::{Interface, Profile};
+use crate::config::profile::{Interface, JointRole, Profile};
 use crate::config::rig::{self, scenes};
 use crate::config::toml::spec::{KeySpec, TableSpec};
 use crate::devices::family::catalogue;
@@ -65,6 +65,7 @@ impl Draft {
             Some(_) => "scanner",
             None if product.has_gps_output => "gps",
             None if product.drives => "base",
+            None if product.joint != JointRole::None => "encoder",
             None => "imu",
         };
         let is_free = |name: &String| self.devices.iter().all(|device| device.name != *name);
@@ -114,6 +115,16 @@ impl Draft {
         let receiver = self.devices.iter().find(|device| device.profile.product.has_gps_output);
         for device in &self.devices {
             let _ = writeln!(out, "\n# {}", device.profile.summary);
+            let mut on = String::new();
+            if let Some(motion) = motion_of(&device.profile) {
+                let _ = writeln!(
+                    out,
+                    "[[joint]]\nname = \"{}-joint\"\ntranslation_m = [0.0, 0.0, 0.5]\n\
+                     # Kinds: constant-rate, sine, table, commanded.\nmotion = {motion}",
+                    device.name
+                );
+                on = format!("on = \"{}-joint\", ", device.name);
+            }
             let _ = writeln!(out, "[[device]]");
             let _ = writeln!(out, "name = \"{}\"", device.name);
             let _ = writeln!(out, "profile = \"{}\"", device.profile.name);
@@ -122,7 +133,7 @@ impl Draft {
             let mount = mount_of(&device.profile);
             let _ = writeln!(
                 out,
-                "mount = {{ translation_m = {mount}, roll_pitch_yaw_deg = [0, 0, 0] }}"
+                "mount = {{ {on}translation_m = {mount}, roll_pitch_yaw_deg = [0, 0, 0] }}"
             );
             let _ = writeln!(out, "link = {{ {} }}", device.link);
             if device.profile.product.has_gps_input {
@@ -177,8 +188,20 @@ impl Draft {
 const DRIVEN: &str =
     "{ kind = \"drive\", model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0 }";
 
+/// The motion of a joint for a device that sits on one.
+fn motion_of(profile: &Profile) -> Option<&'static str> {
+    match profile.product.joint {
+        JointRole::None => None,
+        JointRole::Tells => Some("{ kind = \"constant-rate\", rate_deg_s = 90.0 }"),
+        JointRole::Commands => Some(
+            "{ kind = \"commanded\", max_rate_deg_s = 120.0, max_acceleration_deg_s2 = 400.0 }",
+        ),
+    }
+}
+
 fn mount_of(profile: &Profile) -> &'static str {
     match profile.product.lidar {
+        _ if profile.product.joint != JointRole::None => "[0.0, 0.0, 0.0]",
         Some(lidar) if lidar.lasers > 1 => "[0.0, 0.0, 2.0]",
         Some(_) => "[0.5, 0.0, 0.4]",
         None if profile.product.has_gps_output => "[0.0, 0.0, 2.4]",

@@ -179,7 +179,8 @@ fn joint(mut table: TableReader<'_>) -> Read {
         let is_body = name.value == BODY;
         if is_body {
             let label = "allowed: any other name; \"body\" is what carries the joints";
-            name_field.fault(name.place.fault("a joint cannot be named \"body\"", label));
+            let fault = name.place.fault("a joint cannot be named \"body\"", label);
+            name_field.fault(fault.note(format!("limit from {FORMAT}")));
         }
         !is_body
     });
@@ -189,7 +190,10 @@ fn joint(mut table: TableReader<'_>) -> Read {
     let translation_m = table.optional("translation_m").numbers_or(&reach, [0.0; 3]);
     let degrees = table.optional("roll_pitch_yaw_deg").numbers_or(&turn, [0.0; 3]);
     let axis = axis(&table.optional("axis"));
-    let kind = table.optional("kind").choice_or(&JointKind::WORDS, FORMAT, JointKind::Revolute);
+    // The keys of its motion depend on the word, too.
+    let kind_field = table.optional("kind");
+    kind_field.defaults_to(JointKind::Revolute.word());
+    let kind = kind_field.choice_of_kind(&JointKind::WORDS, FORMAT).unwrap_or(JointKind::Revolute);
     let units = Units::of(kind);
     let limits = limits(&table.optional(units.limits), &units);
     let start_field = table.optional(units.start);
@@ -208,7 +212,8 @@ fn joint(mut table: TableReader<'_>) -> Read {
                 if let Some(place) = start_field.place() {
                     let title = format!("`{}` does not go with a table", units.start);
                     let label = "remove it: the joint starts where the first row says";
-                    start_field.fault(place.fault(title, label));
+                    let fault = place.fault(title, label);
+                    start_field.fault(fault.note(format!("limit from {FORMAT}")));
                 }
                 rows.start()
             }
@@ -247,14 +252,14 @@ fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
     if axis.length() < 1e-6 {
         let place = field.place()?;
         let label = "allowed: a direction such as [0.0, 0.0, 1.0]";
-        field.fault(place.fault("this axis has no direction", label));
+        let fault = place.fault("this axis has no direction", label);
+        field.fault(fault.note("limit from geometry: a length of 0.000001 at least"));
         return None;
     }
     Some(axis.normalize().to_array())
 }
 
 /// `Some(None)` of a joint without end stops.
-#[expect(clippy::option_option, reason = "wrong, absent, or there")]
 fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>> {
     if !field.is_written() {
         return Some(None);
@@ -263,7 +268,8 @@ fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>>
     let [low, high] = field.numbers::<2>(&units.position())?;
     if low >= high {
         let title = format!("the lower limit, {low}, is not below the upper, {high}");
-        field.fault(place.fault(title, "allowed: [lower, upper]"));
+        let fault = place.fault(title, "allowed: [lower, upper]");
+        field.fault(fault.note("limit from the joint's end stops"));
         return None;
     }
     Some(Some(([low, high].map(|x| x * units.scale), place)))
@@ -392,14 +398,15 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
         && *first_s != 0.0
     {
         let label = "allowed: 0, the first instant of the run";
-        field.fault(place.fault(format!("the table begins at {first_s} s"), label));
+        let fault = place.fault(format!("the table begins at {first_s} s"), label);
+        field.fault(fault.note(format!("limit from {FORMAT}")));
         return None;
     }
     for (pair, item) in rows.windows(2).zip(items.iter().skip(1)) {
         if let (true, Some(place)) = (pair[1][0] - pair[0][0] < 1e-3, item.place()) {
             let title = format!("{} s does not come after {} s", pair[1][0], pair[0][0]);
             let label = "allowed: times that ascend, by 0.001 s or more";
-            field.fault(place.fault(title, label));
+            field.fault(place.fault(title, label).note(format!("limit from {FORMAT}")));
             return None;
         }
     }
@@ -408,7 +415,6 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
 
 /// The joint that `on` of a mount names, by its place; `joints` is `None` if they could not be read, and
 /// then nothing is said about them. `Some(None)` is the body.
-#[expect(clippy::option_option, reason = "wrong, the body, or a joint")]
 pub(crate) fn carrier(
     field: &Field<'_>,
     joints: Option<&[Arc<JointConfig>]>,

@@ -94,6 +94,36 @@ impl JointConfig {
         matches!(self.motion, JointMotion::Commanded { .. })
     }
 
+    /// What it does, for people, in the units of a rig.
+    pub fn describe(&self) -> String {
+        let (does, unit, scale) = match self.kind {
+            JointKind::Revolute => ("turns", "degrees", 180.0 / std::f64::consts::PI),
+            JointKind::Prismatic => ("slides", "m", 1.0),
+        };
+        let told = |x: f64| (x * scale * 1e6).round() / 1e6;
+        match &self.motion {
+            JointMotion::ConstantRate { rate } => {
+                format!("{does} by {} {unit}/s for ever", told(*rate))
+            }
+            JointMotion::Sine { amplitude, period_s, .. } => format!(
+                "{does} to and fro by {} {unit} about {}, in {period_s} s",
+                told(*amplitude),
+                told(self.start)
+            ),
+            JointMotion::Table(table) => match table.reach() {
+                Some([low, high]) => {
+                    format!("{does} by a table, from {} to {} {unit}", told(low), told(high))
+                }
+                None => format!("{does} by a table, on and on"),
+            },
+            JointMotion::Commanded { max_rate, max_acceleration } => format!(
+                "{does} as a device is told, up to {} {unit}/s and {} {unit}/s^2",
+                told(*max_rate),
+                told(*max_acceleration)
+            ),
+        }
+    }
+
     /// The lowest and the highest position that its motion leads to, if it does not go on for ever.
     pub fn reach(&self) -> Option<[f64; 2]> {
         match &self.motion {
