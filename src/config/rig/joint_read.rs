@@ -467,9 +467,10 @@ pub(crate) fn check_commands(
         match (&commanders[..], joint.is_commanded()) {
             ([], true) => {
                 let title = format!("nobody commands the joint \"{}\"", joint.name);
-                let label = "needs a device with mount = { on = \"NAME\" } that takes commands";
+                let name = &joint.name;
+                let label = format!("needs mount = {{ on = \"{name}\" }} of a turning head");
                 let fault = joint.place.fault(title, label);
-                field.fault(fault.help("see `menura profiles`: a turning head"));
+                field.fault(fault.help("`menura profiles` lists them, as menura-turning-head"));
             }
             ([_, _, ..], true) => {
                 let title = format!("several devices command the joint \"{}\"", joint.name);
