@@ -14,7 +14,7 @@ pub struct EncoderStuck;
 /// The kinds of faults of a unit.
 pub(super) const FAULTS: [DeviceFaultKind; 2] = [
     DeviceFaultKind { word: "joint-jam", read: jam },
-    DeviceFaultKind { word: "encoder-stuck", read: |_, _| Some(Arc::new(EncoderStuck)) },
+    DeviceFaultKind { word: "joint-encoder-stuck", read: |_, _| Some(Arc::new(EncoderStuck)) },
 ];
 
 fn jam(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
