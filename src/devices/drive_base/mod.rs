@@ -123,6 +123,9 @@ impl DriveBase {
             self.unit.tell(at, Actuation::EmergencyStop(now.is_stopped));
             if now.is_stopped && now.is_powered {
                 self.protocol.on_stop(at, &mut self.unit);
+            } else if !now.is_stopped {
+                // The drive has forgotten what it was told; the unit has not.
+                self.unit.actuate(at);
             }
         }
         match (before.is_powered, now.is_powered) {

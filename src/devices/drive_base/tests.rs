@@ -4,6 +4,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
 use crate::devices::family::catalogue;
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 const NOTHING: [u8; 0] = [];
@@ -627,4 +628,60 @@ fn faults_of_power() {
     bench.wait(550);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     assert_eq!(bench.ask(&hex("95 02 07 23")), [0x0c, 1]);
+    // A Sabertooth goes on where it was, with what it was told.
+    let stop = timed(BaseFault::EmergencyStop, 100, 100);
+    let mut bench = Bench::with_faults(SABERTOOTH, vec![stop], |s| s.wheels.max_speed_m_s = 1.27);
+    bench.say(&hex("80 00 3F 3F"));
+    bench.wait(250);
+    let released = bench.told.iter().position(|told| *told == Actuation::EmergencyStop(false));
+    let after = bench.told.get(released.unwrap() + 1);
+    assert!(
+        matches!(after, Some(Actuation::Treads { left_m_s, .. }) if (left_m_s - 0.63).abs() < 1e-9)
+    );
+}
+
+/// What a host may say: anything, with commands among it.
+fn words() -> impl Strategy<Value = Vec<u8>> {
+    let sound = prop::sample::select(vec![
+        "80 25 00 00 05 DC FF FF FA 24 D7 E0",
+        "80 0E 0A B9 1F",
+        "80 4E",
+        "80 83 84",
+        "91 00 C8 FF 9C",
+        "94 03 2B 2C 23",
+        "80 20 02 31 00 22 44",
+        "80 24 05 31 00 02 68 0F 2A 22",
+        "80 25 05 31 40 03 21 20 12 6E",
+        "31 2C 73 74 61 72 74 0D",
+        "31 2C 70 32 34 35 30 0D",
+        "80 00 3F 3F",
+        "AA 13 EC 00 00 00 00 00 00 00 02 55 32 00 E7 FF F4 01 F4 01 95 EE",
+        "AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43",
+    ]);
+    prop_oneof![sound.prop_map(hex), prop::collection::vec(any::<u8>(), 0..40)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_host_finds_a_base_alive(
+        profile in prop::sample::select(vec![ROBOCLAW, CREATE, KANGAROO, SABERTOOTH, HUSKY]),
+        said in prop::collection::vec((words(), 0u64..400), 0..12),
+        is_paced: bool,
+    ) {
+        let faults = vec![
+            timed(BaseFault::EmergencyStop, 150, 100),
+            timed(BaseFault::PowerCycle, 400, 50),
+            timed(BaseFault::EncodersSwapped, 300, 500),
+        ];
+        let mut bench = Bench::with_faults(profile, faults, |s| s.is_input_paced = is_paced);
+        let most = bench.base.unit.settings.wheels.max_speed_m_s;
+        for (bytes, wait_ms) in said {
+            bench.say(&bytes);
+            bench.wait(wait_ms);
+            prop_assert!(bench.treads().iter().all(|speed| speed.abs() <= most));
+        }
+        prop_assert!(bench.sent.is_sorted_by_key(|(due, _)| *due));
+    }
 }

@@ -48,7 +48,7 @@ struct Ramp {
 
 impl Ramp {
     fn at(&self, at: SimTime) -> f64 {
-        let gained = self.accel_m_s2 * (at.0 - self.since.0) as f64 * 1e-9;
+        let gained = self.accel_m_s2 * at.0.saturating_sub(self.since.0) as f64 * 1e-9;
         let way = self.to_m_s - self.from_m_s;
         if gained < way.abs() { self.from_m_s + gained.copysign(way) } else { self.to_m_s }
     }
@@ -153,7 +153,8 @@ impl Unit {
         if speed_m_s.is_nan() { 0.0 } else { speed_m_s.clamp(-most, most) }
     }
 
-    fn actuate(&mut self, at: SimTime) {
+    /// Tells the treads what the motors are told.
+    pub(super) fn actuate(&mut self, at: SimTime) {
         let mut sides = [0.0; 2];
         for motor in 0..2 {
             sides[self.side_of(motor)] = self.sign_of(motor) * self.setpoint_m_s[motor];
