@@ -11,7 +11,8 @@ A client that gives up while Menura is behind real time tries again.
 
 The robot has no slip. Each client steers by what it reads; the robot is then moved again from the host log of
 the run, and the pose that the client has reckoned must be the one that truth.csv ends with. With --self-test the
-units count (or drive) 2 % more than the client believes, and every comparison must fail.
+units count (or drive) 2 % more than the client believes, or a counter is stuck for a second, and every comparison
+must fail.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
@@ -218,8 +219,10 @@ class Kangaroo:
 
 
 class Husky:
-    """Frames as horizon_legacy sends them."""
+    """Frames as horizon_legacy sends them. It tells millimetres, whatever its encoders count, so that a
+    counter that is stuck for a while is what spoils a run."""
 
+    stuck = 'kind = "encoder-stuck"\nside = "left"\nduration_s = 1.0\nstart_s = 3.0'
     profile, baud, counts_per_m, y_icr_m, most = "clearpath-husky-a200", 115200, 1000.0, 0.535, 1.0
 
     def __init__(self, port):
@@ -385,10 +388,11 @@ def yaw_of(row):
 def prepared(base, folder, spoil):
     rig = folder / "rig.toml"
     numbers = {"counts_per_m": base.counts_per_m, "max_speed_m_s": base.most}
-    if spoil:
+    stuck = getattr(base, "stuck", None) if spoil else None
+    if spoil and not stuck:
         numbers[spoil] *= SPOILT
-    rig.write_text(RIG.format(y_icr_m=base.y_icr_m, profile=base.profile, port=folder / "base", baud=base.baud,
-                              **numbers))
+    text = RIG.format(y_icr_m=base.y_icr_m, profile=base.profile, port=folder / "base", baud=base.baud, **numbers)
+    rig.write_text(text + (f'[[fault]]\ndevice = "base"\n{stuck}\n' if stuck else ""))
     return rig
 
 
