@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Ditches are 6 m long and 1.2 m wide at the top; their walls go down within 0.2 m. Rocks, trees and patches
-//! of grass stand at random places, clear of start, goals, ditches, barrier, fence and puddle. The ground
+//! of grass stand at random places, clear of start, goals, origin, ditches, barrier, fence and puddle. The ground
 //! consists of cells of 0.2 m; below the puddle it is level.
 
 use std::f64::consts::{PI, TAU};
@@ -35,6 +35,8 @@ pub const HALF_SIZE_M: f64 = 25.0;
 pub const START_M: [f64; 2] = [-20.0, -20.0];
 /// Where it may be sent, one after the other, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
+/// Around here a robot may circle, metres.
+const LAP_M: [f64; 2] = [0.0, 0.0];
 /// South-western and north-eastern corners of the ditches at the top, metres: multiples of a cell.
 pub const DITCHES_M: [[[f64; 2]; 2]; 3] =
     [[[-0.6, -20.0], [0.6, -14.0]], [[-0.6, -9.0], [0.6, -3.0]], [[-5.0, 10.0], [1.0, 11.2]]];
@@ -67,7 +69,7 @@ const PATCHES: u64 = 8;
 /// Rings and sides of a rock.
 const ROCK_RINGS: u32 = 7;
 const ROCK_SIDES: u32 = 12;
-/// Room that rocks, trees and grass leave around start and goals, metres.
+/// Room that rocks, trees and grass leave around start, goals and origin, metres.
 const CLEAR_OF_GOALS_M: f64 = 3.5;
 /// Places that are tried for a thing before it stands where it is crowded.
 const TRIES: u32 = 200;
@@ -168,7 +170,7 @@ fn outside_by(p: DVec2, [low, high]: &[[f64; 2]; 2]) -> f64 {
     (DVec2::from(*low) - p).max(p - DVec2::from(*high)).max(DVec2::ZERO).length()
 }
 
-/// Upright walls and a top: a box whose foot is `sunk_m` below the lowest ground at its corners.
+/// Adds an upright box from its low to its high corner, between two heights.
 fn block(mesh: &mut Mesh, [low, high]: [[f64; 2]; 2], z: [f64; 2]) {
     let ring = |z: f64| {
         [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
@@ -300,7 +302,7 @@ impl Room {
 
 /// Whether something of this radius leaves start, goals, ditches, barrier, fence and puddle alone.
 fn is_clear(place: DVec2, radius_m: f64) -> bool {
-    let goals = GOALS_M.iter().chain([&START_M]);
+    let goals = GOALS_M.iter().chain([&START_M, &LAP_M]);
     let built = DITCHES_M.iter().chain([&BARRIER_M, &FENCE_M, &PUDDLE_M]);
     goals.into_iter().all(|goal| place.distance(DVec2::from(*goal)) > CLEAR_OF_GOALS_M + radius_m)
         && built.into_iter().all(|corners| outside_by(place, corners) > 1.0 + radius_m)
@@ -473,7 +475,7 @@ mod tests {
                 for place in copies(&scene, name) {
                     let p = place.translation.truncate();
                     assert!(p.abs().max_element() < HALF_SIZE_M, "{name} at {p}");
-                    for goal in GOALS_M.iter().chain([&START_M]) {
+                    for goal in GOALS_M.iter().chain([&START_M, &LAP_M]) {
                         assert!(p.distance(DVec2::from(*goal)) > 3.4, "seed {seed}: {name} at {p}");
                     }
                     for corners in DITCHES_M.iter().chain([&PUDDLE_M]) {

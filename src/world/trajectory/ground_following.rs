@@ -190,6 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_robot_does_not_feel_short_waves() {
+        struct Waves;
+        impl GroundHeight for Waves {
+            fn height_m(&self, x_m: f64, _: f64) -> Option<f64> {
+                Some(0.1 * libm::sin(std::f64::consts::TAU * x_m / 3.0))
+            }
+        }
+        let highest = |footprint_m: [f64; 2]| {
+            let made = GroundProfile::new(place, Extent::Open(60.0), 1.0, &Waves, footprint_m);
+            let profile = made.unwrap();
+            let heights = (200..400).map(|u| profile.at(0.1 * f64::from(u)).0[0].abs());
+            heights.fold(0.0, f64::max)
+        };
+        let (short, long) = (highest(FOOTPRINT_M), highest([5.1, 2.6]));
+        assert!(short > 0.06 && long < 0.02, "{short} {long}");
+    }
+
+    #[test]
     fn no_ground_at_all_is_an_error() {
         struct Void;
         impl GroundHeight for Void {

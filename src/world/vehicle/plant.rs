@@ -55,8 +55,10 @@ pub(super) struct Plant {
     /// Rates of `course`.
     rates: Course,
     riding: Riding,
-    /// Under the wheels, where it was known last.
+    /// Of the ground where the wheels are to come to, where it was known last.
     terrain_m: AtWheels,
+    /// Of the ground right under the wheels; NaN where there is none.
+    under_m: AtWheels,
     /// Way of the wheels on average, metres.
     way_m: f64,
     /// Share of its motion that obstacles leave the body.
@@ -91,6 +93,7 @@ impl Plant {
             rates: [0.0; 8],
             riding: start_riding,
             terrain_m: [z; 4],
+            under_m: [z; 4],
             way_m: 0.0,
             free: 1.0,
             stops_at: None,
@@ -125,6 +128,7 @@ impl Plant {
         self.rates = [0.0; 8];
         self.riding = self.start_riding;
         self.terrain_m = self.riding.wheels_m;
+        self.under_m = self.terrain_now();
         self.way_m = 0.0;
         self.free = 1.0;
         self.stops_at = None;
@@ -162,7 +166,7 @@ impl Plant {
             setpoint_m_s: self.drivetrain.setpoint_m_s(),
             steering_rad: [self.drivetrain.steering_rad(); 2],
             shown: self.shown,
-            ..Step::resting(self.now, self.course, self.terrain_now())
+            ..Step::resting(self.now, self.course, self.under_m)
         }
     }
 
@@ -181,7 +185,7 @@ impl Plant {
         }
         let at = self.now;
         let from = self.course;
-        let terrain_m = self.terrain_now();
+        let terrain_m = self.under_m;
         let steered_from = self.drivetrain.steering_rad();
         let start = self.rates;
         let [middle, end] = self.rates_after(&start);
@@ -192,6 +196,7 @@ impl Plant {
         let ahead = -libm::tan(pitch);
         self.riding.plane = [z, ahead, libm::tan(roll) / libm::cos(pitch)];
         self.now = SimTime(at.0 + STEP_NS);
+        self.under_m = self.terrain_now();
         Step {
             at,
             from,
