@@ -310,7 +310,9 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
     let drive = |trajectory: &str, robot: &str| {
         let still = "trajectory = { kind = \"still\" }";
         let text = SMALLEST
-            .replace(still, &format!("trajectory = {{ kind = \"drive\", {trajectory} }}\n{robot}"));
+            .replace(still, &format!(
+                "trajectory = {{ kind = \"drive\", twist = \"127.0.0.1:7100\", {trajectory} }}\n{robot}"
+            ));
         let rig = parse(&text, &[]);
         let TrajectoryConfig::Drive(drive) = rig.robot.trajectory.clone() else {
             panic!("{rig:?}")
@@ -320,7 +322,9 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
     let (silent, footprint_m, ahead_ns) =
         drive("model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0", "");
     let model = DriveModel::SkidSteer { y_icr_m: [0.45; 2], x_icr_m: 0.0, variation: None };
-    assert_eq!(silent, DriveConfig::of(model));
+    let twist = silent.twist.clone();
+    assert!(twist.as_ref().is_some_and(|input| input.hold_ns == 500_000_000), "{twist:?}");
+    assert_eq!(silent, DriveConfig { twist, ..DriveConfig::of(model) });
     assert_eq!((footprint_m, ahead_ns), ([0.6, 0.5], 20_000_000));
     let (paper, footprint_m, _) = drive(
         "model = \"skid-steer\", y_icr_m = [0.4, 0.5], x_icr_m = 0.1, icr_spread = 0.1, icr_seed = 7, \

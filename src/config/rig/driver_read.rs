@@ -7,7 +7,7 @@ use crate::config::toml::reader::{Field, Text};
 
 const NOTE: &str = "limit from the rig format: one drives the robot, and what it did follows from what that was told";
 
-/// Refuses a drive base on a robot that is not driven, and a second one who drives. `field` is where
+/// Refuses a drive base on a robot that is not driven, a second one who drives, and none. `field` is where
 /// faults go.
 pub(super) fn check(
     devices: &[Option<Cabled>],
@@ -16,7 +16,17 @@ pub(super) fn check(
 ) {
     let bases = devices.iter().flatten().filter(|entry| entry.device.profile.product.drives);
     let names: Vec<&Text> = bases.filter_map(|entry| entry.name.as_ref()).collect();
-    let (Some(first), Some((robot, trajectory))) = (names.first(), robot) else { return };
+    let Some((robot, trajectory)) = robot else { return };
+    let Some(first) = names.first() else {
+        if let TrajectoryConfig::Drive(drive) = &robot.trajectory
+            && drive.twist.is_none()
+            && devices.iter().all(Option::is_some)
+        {
+            let label = "allowed: with `twist = \"ADDRESS:PORT\"` here, or with a drive base among the devices";
+            field.fault(trajectory.fault("nobody drives the robot", label).note(NOTE));
+        }
+        return;
+    };
     let TrajectoryConfig::Drive(drive) = &robot.trajectory else {
         let title = format!("`{}` is a drive base, and the robot is not driven", first.value);
         let fault = first.place.fault(title, "its commands could not move the robot");
