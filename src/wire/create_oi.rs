@@ -132,13 +132,13 @@ const GROUPS: [(u8, u8, u8); 11] = [
 ];
 
 /// The packets that `id` asks for, a packet's or a group's; none if there are no such.
-pub fn packets(id: u8) -> std::ops::RangeInclusive<u8> {
+pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     let group = GROUPS.iter().find(|(group, ..)| *group == id);
-    match group {
-        Some((_, first, last)) => *first..=*last,
-        None if packet_len(id).is_some() => id..=id,
-        None => 1..=0,
-    }
+    let range = match group {
+        Some((_, first, last)) => Some(*first..=*last),
+        None => packet_len(id).map(|_| id..=id),
+    };
+    range.into_iter().flatten()
 }
 
 /// Bytes of a packet; `None` if there is none.
