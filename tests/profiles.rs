@@ -67,6 +67,7 @@ fn the_example_explains_every_key_a_profile_uses() {
             "sick-lms1xx" => "example-sick-lms1xx.toml",
             base if DRIVE_BASES.contains(&base) => "example-drive-base.toml",
             "joint-encoder" => "example-joint-encoder.toml",
+            "hokuyo" => "example-hokuyo.toml",
             _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
@@ -198,6 +199,7 @@ fn a_described_profile_names_everything_a_user_needs() {
                 &["baud", "counts_per_m", "max_speed_m_s", "battery_v", "reply_delay_ms"]
             }
             "joint-encoder" => &["rate_hz", "steps_per_turn", "index_word", "clock", "lines"],
+            "hokuyo" => &["Hz at", "SCIP", "power_on_stream", "clock_drift_ppm", "steps"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
         };
         for word in words {

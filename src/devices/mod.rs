@@ -14,6 +14,7 @@ pub mod drive_base;
 pub mod family;
 pub mod gnss;
 pub mod hdl64e;
+pub mod hokuyo;
 pub mod imu;
 pub mod joint_encoder;
 pub mod motor_stall;
@@ -55,6 +56,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth),
     &drive_base::BaseFamily(drive_base::BaseProtocol::Horizon),
     &joint_encoder::JointEncoderFamily,
+    &hokuyo::HokuyoFamily,
 ];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
@@ -105,6 +107,8 @@ pub enum Output {
     Bytes(Vec<u8>),
     /// One telegram to one of the hosts that are connected to a device with a server.
     BytesTo(Peer, Vec<u8>),
+    /// The connection to one of these hosts is closed.
+    Disconnect(Peer),
     /// The device's serial port runs like this from now on. Due when the line is free.
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
@@ -125,7 +129,8 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Line(_)
+            Self::Disconnect(_)
+            | Self::Line(_)
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
             | Self::Host(_)
@@ -147,7 +152,8 @@ impl Output {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
                 Some(bytes)
             }
-            Self::Line(_)
+            Self::Disconnect(_)
+            | Self::Line(_)
             | Self::PulsePerSecond(_)
             | Self::Revoke(_)
             | Self::Host(_)

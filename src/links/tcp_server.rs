@@ -139,6 +139,15 @@ impl TcpServer {
         }
     }
 
+    /// Closes the connection to a client, which has then gone as if it had done so itself.
+    pub fn disconnect(&self, peer: Peer) {
+        let clients = self.clients();
+        if let Some(client) = clients.connected.iter().find(|client| client.peer == peer) {
+            // One that has gone already will be noticed all the same.
+            let _ = client.stream.shutdown(Shutdown::Both);
+        }
+    }
+
     /// Waits up to `timeout` for clients to do something and hands it to `happened`, each with at
     /// most as many bytes as `buffer` holds.
     pub fn receive(
@@ -401,6 +410,21 @@ mod tests {
         let stream = TcpStream::connect(server.addresses().nth(port).unwrap()).unwrap();
         let [Seen::Connected(peer)] = next(server)[..] else { panic!("not connected") };
         (stream, peer)
+    }
+
+    #[test]
+    fn a_client_is_sent_away() {
+        let server = server();
+        let (mut stays, staying) = connect(&server, 0);
+        let (mut goes, going) = connect(&server, 0);
+        server.disconnect(going);
+        assert_eq!(next(&server), [Seen::Disconnected(going)]);
+        assert_eq!(goes.read(&mut [0; 8]).unwrap(), 0);
+        server.disconnect(going);
+        assert!(server.send_to(staying, b"one"));
+        let mut heard = [0; 3];
+        stays.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"one");
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn dirty_window(
     let angles = profile.and_then(|profile| profile.product.lidar).map(|lidar| lidar.angles);
     let from_deg = match angles {
         Some(AngleSense::CounterClockwiseFromRight) => 90.0 - from_deg - width_deg,
+        Some(AngleSense::CounterClockwiseFromForward) => -from_deg - width_deg,
         // Of a device that is not known the sector is not used.
         Some(AngleSense::ClockwiseFromForward) | None => from_deg,
     };

@@ -22,6 +22,7 @@ pub mod record;
 pub mod roboclaw;
 pub mod sabertooth;
 pub mod sbg_ecom;
+pub mod scip;
 pub mod sick_lms2xx;
 pub mod ubx;
 pub mod vectornav;

@@ -225,6 +225,26 @@ fn formats() -> Vec<Format> {
             sbg_ecom::Frame::emit,
         ),
         framed(
+            "scip",
+            vec![
+                text("QT\n00P\n\n"),
+                text("PP\n00P\nMODL:UTM-30LX-EW;I\nDMIN:23;7\n\n"),
+                text("MD0540054401000\n99b\n0N90W\n0?X0?Y0?Z0017D`4\n\n"),
+                text("SCIP2.0\n0\n\n"),
+            ],
+            scip::message::Messages,
+            scip::message::Message::emit,
+        ),
+        plain(
+            "scip",
+            vec![text("MD0000108001000;abc\n"), text("%ST\n"), text("QTnow\n")],
+            |bytes| {
+                let line = bytes.strip_suffix(b"\n")?;
+                let request = scip::request::Request::parse(line, false).ok()?;
+                Some([request.to_bytes(), b"\n".to_vec()].concat())
+            },
+        ),
+        framed(
             "sick_lms2xx",
             vec![hex("02 00 01 00 31 15 12"), hex("02 00 06 00 20 27 01 00 B5 00 12 09")],
             sick_lms2xx::frame::Telegrams::default(),

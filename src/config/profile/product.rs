@@ -102,4 +102,6 @@ pub enum AngleSense {
     ClockwiseFromForward,
     /// Counter-clockwise seen from above, 0 is to the right and 90 degrees forward.
     CounterClockwiseFromRight,
+    /// Counter-clockwise seen from above, 0 is forward.
+    CounterClockwiseFromForward,
 }

@@ -224,6 +224,21 @@ fn main() -> io::Result<()> {
         }
         put("sick_lms1xx", &format!("start-up-{dialect}"), &pieces)?;
     }
+    let example = include_bytes!("../../../firmware-profiles/example-hokuyo.toml");
+    put("profile", "example-hokuyo", example)?;
+    let message = b"MD0540054401000\n99b\n0N90W\n0?X0?Y0?Z0017D`4\n\nQT\n00P\n\n";
+    put("scip", "messages", &[&[20], message.as_slice()].concat())?;
+    put("scip", "requests", b"\x07MD0000108001000;abc\nQT\r\nGD0000108001\n\x02000EAR00A012\x03%ST\n")?;
+    for device in [0u8, 1, 2] {
+        // A host connects and sends lines, filled up with empty ones to the length that a piece's head tells.
+        let mut pieces = vec![device, 0];
+        for line in ["BM", "GD0100010101", "TM0", "TM1", "TM2", "ME0100010101102", "QT", "DB03", "MD0100010101000", "RB", "RB"] {
+            let length = ((line.len() + 1).div_ceil(4) * 4).min(60);
+            pieces.push(1 | (length as u8 / 4) << 4);
+            pieces.extend(line.bytes().chain(std::iter::repeat(b'\n')).take(length));
+        }
+        put("hokuyo", &format!("start-up-{device}"), &pieces)?;
+    }
     let stl = [&[0; 80], [1, 0, 0, 0].as_slice(), &[0; 24], &1f32.to_le_bytes(), &[0; 22]].concat();
     put("scene_stl", "binary", &stl)?;
 

@@ -1,0 +1,50 @@
+//! The scanner's clock: milliseconds since power-on or reset, 24 bits, from a quartz that may drift.
+
+use super::profile::HokuyoSettings;
+use crate::time::SimTime;
+use crate::wire::scip::scan::TIME_PERIOD_MS;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// When it was at `offset_ns`.
+    origin: SimTime,
+    offset_ns: u64,
+    drift_ppb: i64,
+}
+
+impl Clock {
+    /// Of a unit whose power came at the first instant, or before.
+    pub fn new(settings: &HokuyoSettings) -> Self {
+        let is_running = settings.start_up_ns == 0;
+        let offset_ns = if is_running { settings.uptime_ns } else { 0 };
+        Self { origin: SimTime::ZERO, offset_ns, drift_ppb: settings.drift_ppb }
+    }
+
+    /// Begins anew.
+    pub fn reset(&mut self, at: SimTime) {
+        self.origin = at;
+        self.offset_ns = 0;
+    }
+
+    fn ns(&self, at: SimTime) -> u64 {
+        let elapsed = i128::from(at.0.saturating_sub(self.origin.0));
+        let drifted = elapsed + elapsed * i128::from(self.drift_ppb) / 1_000_000_000;
+        self.offset_ns + drifted.max(0) as u64
+    }
+
+    /// What it shows, milliseconds.
+    pub fn ms(&self, at: SimTime) -> u32 {
+        (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
+    }
+
+    /// The next multiple of `tick_ns` at `at` or later; `at` itself if there are no ticks.
+    pub fn next_tick(&self, at: SimTime, tick_ns: u64) -> SimTime {
+        match self.ns(at).checked_rem(tick_ns) {
+            None | Some(0) => at,
+            Some(past) => SimTime(at.0 + tick_ns - past),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! The messages of one of Hokuyo's scanners, as a host of it gets them.
+
+use serde_json::{Map, Value, json};
+
+use super::profile::HokuyoProfile;
+use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::wire::ParseError;
+use crate::wire::framer::Framer;
+use crate::wire::scip::message::{Line, Message, Messages, Status};
+use crate::wire::scip::request::{Name, Request};
+use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
+
+/// What scans are read with: of the profile, or as the stream's PP has told, else a UTM-30LX-EW's.
+#[derive(Clone, Copy, Debug)]
+struct Geometry {
+    per_turn: u32,
+    front: u32,
+    min_mm: u32,
+    max_mm: u32,
+}
+
+impl Default for Geometry {
+    fn default() -> Self {
+        Self { per_turn: 1440, front: 540, min_mm: 23, max_mm: 60_000 }
+    }
+}
+
+impl Geometry {
+    fn of(profile: &HokuyoProfile) -> Self {
+        Self {
+            per_turn: profile.steps.per_turn,
+            front: profile.steps.front,
+            min_mm: profile.distances.min_mm,
+            max_mm: profile.distances.max_mm,
+        }
+    }
+
+    /// Takes what PP says; all of it or nothing.
+    fn learn(&mut self, lines: &[Line]) {
+        let value = |key: &str| {
+            let texts = lines.iter().filter_map(|line| std::str::from_utf8(line.text()).ok());
+            let mut values = texts.filter_map(|text| text.strip_prefix(key)?.strip_prefix(':'));
+            values.next()?.parse::<u32>().ok()
+        };
+        if let (Some(per_turn @ 1..), Some(front), Some(min_mm), Some(max_mm)) =
+            (value("ARES"), value("AFRT"), value("DMIN"), value("DMAX"))
+        {
+            *self = Self { per_turn, front, min_mm, max_mm };
+        }
+    }
+}
+
+pub(super) struct ScipDecoder {
+    framer: Framer<Messages>,
+    framed_bytes: u64,
+    geometry: Geometry,
+    scans: u64,
+    broken_scans: u64,
+    refusals: u64,
+    first: Option<String>,
+    /// Of the first and last scan, milliseconds; wraps are counted.
+    times_ms: Option<(u64, u64)>,
+}
+
+impl StreamDecoder for ScipDecoder {
+    fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
+        loop {
+            let piece = self.framer.next_piece(input)?;
+            let (offset, length) = (piece.offset, piece.bytes.len() as u64);
+            let Some(message) = piece.frame else { continue };
+            self.framed_bytes += length;
+            let received = self.receive(message);
+            return Some(Frame {
+                offset,
+                length,
+                kind: Some(received.kind()),
+                is_telling: true,
+                content: Box::new(received),
+            });
+        }
+    }
+
+    fn end(&mut self) {
+        self.framer.end();
+    }
+
+    fn skipped_bytes(&self) -> u64 {
+        self.framer.taken() - self.framed_bytes
+    }
+
+    fn rewind(&mut self) {
+        *self = Self { geometry: self.geometry, ..Self::new(None) };
+    }
+
+    fn title(&self) -> &'static str {
+        "Hokuyo SCIP"
+    }
+
+    fn has_scans(&self) -> bool {
+        true
+    }
+
+    fn item(&self) -> &'static str {
+        "message"
+    }
+
+    fn margin(&self, place: &Place) -> String {
+        let time = place.time_s.map(|time_s| format!("{time_s:12.6} s  ")).unwrap_or_default();
+        format!("{:6}  {time}", place.number)
+    }
+
+    fn summary(&self, name: &str, totals: &Totals) -> String {
+        let mut text = format!("{name}: {} messages, {} bytes", totals.frames, totals.framed_bytes);
+        if let Some(duration_s) = totals.duration_s() {
+            text += &format!(", {duration_s:.3} s");
+        }
+        text.push('\n');
+        for (kind, count) in &totals.kinds {
+            text += &format!("  {kind}: {count}\n");
+        }
+        if let Some(first) = &self.first {
+            text += &format!("  first scan: {first}\n");
+        }
+        if let Some((first, last)) = self.times_ms {
+            text += &format!("  scanner's clock: {:.3} s\n", (last - first) as f64 / 1e3);
+        }
+        for (count, what) in [
+            (self.broken_scans, "scans that cannot be read"),
+            (self.refusals, "commands refused"),
+            (self.skipped_bytes(), "bytes outside of messages"),
+        ] {
+            if count > 0 {
+                text += &format!("  {what}: {count}\n");
+            }
+        }
+        text
+    }
+
+    fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
+        object_of(json!({
+            "format": "scip",
+            "messages": totals.frames,
+            "bytes": totals.framed_bytes,
+            "skipped_bytes": self.skipped_bytes(),
+            "names": totals.kinds,
+            "scans": self.scans,
+            "broken_scans": self.broken_scans,
+            "refusals": self.refusals,
+            "scanner_s": self.times_ms.map(|(first, last)| (last - first) as f64 / 1e3),
+            "duration_s": totals.duration_s(),
+        }))
+    }
+}
+
+impl ScipDecoder {
+    pub(super) fn new(profile: Option<&HokuyoProfile>) -> Self {
+        Self {
+            framer: Framer::new(Messages),
+            framed_bytes: 0,
+            geometry: profile.map(Geometry::of).unwrap_or_default(),
+            scans: 0,
+            broken_scans: 0,
+            refusals: 0,
+            first: None,
+            times_ms: None,
+        }
+    }
+
+    fn receive(&mut self, message: Message) -> Received {
+        let name = Request::parse(&message.echo, false).ok().map(|request| request.name);
+        if name == Some(Name::Pp) {
+            self.geometry.learn(&message.lines);
+        }
+        let scan = scan_in(&message);
+        match &scan {
+            Some(Ok(scan)) => {
+                self.scans += 1;
+                let time_ms = u64::from(scan.data.time_ms);
+                let period = u64::from(TIME_PERIOD_MS);
+                self.times_ms = Some(match self.times_ms {
+                    None => (time_ms, time_ms),
+                    // Since the last one, across the clock's wrap.
+                    Some((first, last)) => {
+                        (first, last + (time_ms + period - last % period) % period)
+                    }
+                });
+                let words = scan.words(&self.geometry);
+                self.first.get_or_insert(words);
+            }
+            Some(Err(_)) => self.broken_scans += 1,
+            None => {}
+        }
+        let is_refusal = match message.status {
+            Status::Code(code) => code[0] != b'9' && code != *b"00",
+            Status::Scip1(code) => code != b'0',
+        };
+        self.refusals += u64::from(is_refusal);
+        Received { message, name, scan, geometry: self.geometry }
+    }
+}
+
+/// A scan as it was asked for.
+struct AskedScan {
+    first: u32,
+    cluster: u32,
+    has_intensity: bool,
+    data: ScanData,
+}
+
+impl AskedScan {
+    fn first_deg(&self, geometry: &Geometry) -> f64 {
+        let from_front = f64::from(self.first) - f64::from(geometry.front);
+        from_front * 360.0 / f64::from(geometry.per_turn)
+    }
+
+    fn step_deg(&self, geometry: &Geometry) -> f64 {
+        f64::from(self.cluster) * 360.0 / f64::from(geometry.per_turn)
+    }
+
+    fn ranges_m(&self, geometry: &Geometry) -> Vec<Option<f64>> {
+        let allowed = geometry.min_mm..=geometry.max_mm;
+        let range = |step: &Step| {
+            let mm = step.first.distance;
+            allowed.contains(&mm).then(|| f64::from(mm) / 1000.0)
+        };
+        self.data.steps.iter().map(range).collect()
+    }
+
+    fn words(&self, geometry: &Geometry) -> String {
+        let (first, step) = (self.first_deg(geometry), self.step_deg(geometry));
+        let deg = |x: f64| (x * 1e4).round() / 1e4;
+        format!("{} values from {} by {} deg", self.data.steps.len(), deg(first), deg(step))
+    }
+}
+
+/// The scan in a message, if that should hold one.
+fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
+    let request = Request::parse(&message.echo, false).ok()?;
+    let command = request.name.scan()?;
+    let holds_scan = if command.is_stream { *b"99" } else { *b"00" };
+    if message.status != Status::Code(holds_scan) {
+        return None;
+    }
+    let [first, _, cluster] = match request.numbers::<3>() {
+        Ok(numbers) => numbers,
+        Err(_) => return Some(Err(ParseError::value("parameter", 0u8, "digits"))),
+    };
+    let has_intensity = command.format.has_intensity;
+    let data = ScanData::parse(command.format, &message.lines);
+    Some(data.map(|data| AskedScan { first, cluster: cluster.max(1), has_intensity, data }))
+}
+
+/// A message, and the scan in it.
+struct Received {
+    message: Message,
+    name: Option<Name>,
+    scan: Option<Result<AskedScan, ParseError>>,
+    geometry: Geometry,
+}
+
+impl Received {
+    fn kind(&self) -> String {
+        let name = self.name.map_or("not understood", Name::word);
+        match self.scan {
+            Some(_) => format!("{name} scan"),
+            None => name.to_owned(),
+        }
+    }
+
+    fn status(&self) -> String {
+        match self.message.status {
+            Status::Code(code) => String::from_utf8_lossy(&code).into_owned(),
+            Status::Scip1(code) => char::from(code).to_string(),
+        }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let lines = self.message.lines.iter();
+        lines.map(|line| String::from_utf8_lossy(line.text()).into_owned()).collect()
+    }
+}
+
+impl Content for Received {
+    fn text(&self) -> String {
+        let echo = String::from_utf8_lossy(&self.message.echo);
+        let said = match &self.scan {
+            Some(Ok(scan)) => {
+                let ranges = scan.ranges_m(&self.geometry);
+                let seen: Vec<f64> = ranges.iter().copied().flatten().collect();
+                let nearest = seen.iter().copied().fold(f64::INFINITY, f64::min);
+                let farthest = seen.iter().copied().fold(0.0, f64::max);
+                let span = match seen.len() {
+                    0 => "nothing seen".to_owned(),
+                    count => {
+                        format!("{count} of {} seen, {nearest:.3} to {farthest:.3} m", ranges.len())
+                    }
+                };
+                format!("{} ms  {span}", scan.data.time_ms)
+            }
+            Some(Err(error)) => error.to_string(),
+            None => self.texts().join("  "),
+        };
+        format!("{echo}  {}  {said}", self.status()).trim_end().to_owned()
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        let mut put = |key: &str, value: Value| object.insert(key.into(), value);
+        put("echo", json!(String::from_utf8_lossy(&self.message.echo)));
+        put("status", json!(self.status()));
+        match &self.scan {
+            Some(Ok(scan)) => {
+                put("time_ms", json!(scan.data.time_ms));
+                put("first_deg", json!(scan.first_deg(&self.geometry)));
+                put("step_deg", json!(scan.step_deg(&self.geometry)));
+                let echoes = |step: &Step| std::iter::once(step.first).chain(step.others.clone());
+                let each = |value: fn(crate::wire::scip::scan::Echo) -> u32| -> Value {
+                    let steps = scan.data.steps.iter();
+                    json!(
+                        steps
+                            .map(|step| echoes(step).map(value).collect::<Vec<_>>())
+                            .collect::<Vec<_>>()
+                    )
+                };
+                put("distances_mm", each(|echo| echo.distance));
+                if scan.has_intensity {
+                    put("intensities", each(|echo| echo.intensity));
+                }
+                put("ranges_m", json!(scan.ranges_m(&self.geometry)));
+            }
+            Some(Err(error)) => {
+                put("error", json!(error.to_string()));
+            }
+            None => {
+                put("lines", json!(self.texts()));
+            }
+        }
+        object
+    }
+
+    fn scan(&self) -> Option<Scan> {
+        let Some(Ok(scan)) = &self.scan else { return None };
+        Some(Scan {
+            ranges_m: scan.ranges_m(&self.geometry),
+            first_deg: scan.first_deg(&self.geometry),
+            step_deg: scan.step_deg(&self.geometry),
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Hokuyo's scanners as a family.
+
+use std::sync::Arc;
+
+use super::profile::{HokuyoProfile, HokuyoSettings, HostInterface};
+use super::{Hokuyo, decoder, describe, profile_read};
+use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::{AngleSense, Interface, LidarTraits, Product, Profile};
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::decoder::StreamDecoder;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::sensors::optics_fault::WINDOW_DIRTY;
+
+/// `hokuyo`
+#[derive(Debug)]
+pub struct HokuyoFamily;
+
+impl Family for HokuyoFamily {
+    type Profile = HokuyoProfile;
+    type Settings = HokuyoSettings;
+
+    fn key(&self) -> &'static str {
+        "hokuyo"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<HokuyoProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &HokuyoProfile) -> Product {
+        let angles = AngleSense::CounterClockwiseFromForward;
+        Product {
+            lidar: Some(LidarTraits { lasers: 1, angles }),
+            interface: match profile.connection.interface {
+                HostInterface::Ethernet => Interface::Server,
+                HostInterface::Serial => Interface::Line,
+            },
+            ..Product::on_a_line("a scanner with one laser")
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p HokuyoProfile) -> &'p HokuyoSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &HokuyoProfile,
+    ) -> Option<HokuyoSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[WINDOW_DIRTY, MOTOR_STALL]
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let mut device = Hokuyo::new(unit.profile, unit.settings, unit.noise());
+        device.set_faults(unit.faults);
+        let sensor = Arc::new(device.lidar());
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &HokuyoProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, profile: &HokuyoProfile, settings: &HokuyoSettings) -> String {
+        let stream = settings.power_on_stream.map_or("off", |command| command.word());
+        format!("{}, power-on stream {stream}", describe::scan_words(profile))
+    }
+
+    fn stream_decoder(&self, profile: Option<&HokuyoProfile>) -> Option<Box<dyn StreamDecoder>> {
+        Some(Box::new(decoder::ScipDecoder::new(profile)))
+    }
+}

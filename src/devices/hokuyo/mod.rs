@@ -1,0 +1,759 @@
+//! Hokuyo's scanners: UTM-30LX-EW, UTM-30LX, UST-10LX and 20LX, URG-04LX. They speak SCIP.
+//!
+//! ```text
+//! BOOTING --> STANDBY <--BM, QT--> SINGLE <--MD, QT--> STREAMING
+//!                ^  ^---TM0, TM2--> TIME ADJUSTMENT
+//!                |  ^---%SL; QT or BM--> SLEEPING --> WAKING
+//!                |
+//!             VERIFYING --> FAILED      the motor is held, or DB has it simulated
+//! ```
+//!
+//! Commands are in `commands.rs`, streams in `stream.rs`, what scans are sent as in `values.rs`, the
+//! mirror in `turning.rs`. One host is served at a time: at the end of a serial line, or the one that is
+//! connected; when it goes, the scanner stands by.
+//!
+//! Only scans that will be sent are measured, and of those only the steps that were asked for.
+//!
+//! Sources: those of [`crate::wire::scip`]. What they leave open is data of the profile.
+
+mod clock;
+mod commands;
+pub(crate) mod decoder;
+mod describe;
+mod family;
+mod hosts;
+pub mod profile;
+mod profile_read;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod turning;
+mod values;
+
+use std::collections::VecDeque;
+
+use self::clock::Clock;
+use self::commands::{Answer, DONE};
+pub use self::family::HokuyoFamily;
+use self::hosts::Host;
+use self::profile::{
+    AfterLastScan, HokuyoProfile, HokuyoSettings, HostInterface, SecondHost, StampAt,
+};
+use self::stream::Stream;
+use self::turning::Turning;
+use self::values::{Scan, Wanted, scan_data};
+use super::uart::Uart;
+use super::{Device, Output, Transmit};
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::motor_stall::MotorStall;
+use crate::links::Peer;
+use crate::links::line::LineSettings;
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::lidar::Lidar;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::LidarFault;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::receiver::ReceiverSetting;
+use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::time::SimTime;
+use crate::wire::scip::message::{Message, Status};
+use crate::wire::scip::request::{Name, Request, RequestLine};
+
+/// Bytes that wait for a serial line; a scan with intensities has 7 kB.
+const LINE_BUFFER: usize = 1 << 15;
+/// A measurement that is so late does not come any more, nanoseconds.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// Streams of more scans than this fail when `DB` simulates that.
+const SIMULATED_IN_STREAMS_OVER: u32 = 20;
+
+/// One unit.
+pub struct Hokuyo {
+    profile: HokuyoProfile,
+    settings: HokuyoSettings,
+    noise: NoiseSource,
+    clock: Clock,
+    turning: Turning,
+    phase: Phase,
+    hosts: Vec<Host>,
+    /// Of a scanner with a serial line.
+    uart: Option<Uart>,
+
+    // What commands change.
+    rpm: u32,
+    /// Until when the motor comes to its speed.
+    unstable_until: SimTime,
+    is_sensitive: bool,
+    is_scip1: bool,
+    simulation: Option<Simulation>,
+    reboot_asked: Option<SimTime>,
+    reboot_at: Option<SimTime>,
+    /// Taken when the answer has gone out.
+    next_bit_rate: Option<u32>,
+    stream: Option<Stream>,
+    single: Option<Single>,
+
+    next_request: u64,
+    /// Requests without an answer.
+    asked: VecDeque<Asked>,
+    /// Scans that are measured but not over.
+    ahead: VecDeque<Scan>,
+    now: SimTime,
+    /// What falls due before this has been done.
+    done_to: SimTime,
+    last_due: SimTime,
+    ready: VecDeque<Transmit>,
+    optics_faults: Vec<Timed<LidarFault>>,
+    stalls: Vec<Timed<MotorStall>>,
+}
+
+/// What the scanner does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It has just been switched on.
+    Booting { until: SimTime },
+    /// The motor turns, the laser is off.
+    Standby,
+    /// The laser is on.
+    Single,
+    /// Scans are sent.
+    Streaming,
+    /// The host compares clocks.
+    TimeAdjustment,
+    /// The motor stands.
+    Sleeping,
+    /// The motor comes to its speed; `laser`: and the laser goes on.
+    Waking { until: SimTime, laser: bool },
+    /// Something is wrong: it looks whether that passes, which it will if it `resumes`. `laser`: the
+    /// laser was on.
+    Verifying { until: SimTime, resumes: bool, laser: bool },
+    /// It has failed, for ever if it is not known until when.
+    Failed { until: Option<SimTime> },
+}
+
+/// A failure that `DB` has it simulate.
+#[derive(Clone, Copy, Debug)]
+struct Simulation {
+    number: u32,
+    /// Whether it has come to that.
+    has_failed: bool,
+}
+
+/// A single scan that was asked for.
+#[derive(Clone, Debug)]
+struct Single {
+    echo: Vec<u8>,
+    wanted: Wanted,
+    is_asked: bool,
+}
+
+/// A request without an answer.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    index: u64,
+    revolution: u64,
+    first_step: u32,
+}
+
+/// What happens next by itself.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    PhaseOver,
+    Held,
+    Reboots,
+    ScanOver,
+    /// The oldest request has been given up.
+    GivenUp,
+    AnswerDue,
+}
+
+impl Hokuyo {
+    /// A unit that is switched on at the first instant, or has been running before.
+    pub fn new(profile: &HokuyoProfile, settings: &HokuyoSettings, noise: NoiseSource) -> Self {
+        let is_serial = profile.connection.interface == HostInterface::Serial;
+        let mut unit = Self {
+            noise,
+            clock: Clock::new(settings),
+            turning: Turning::new(profile.steps, profile.motor.speed_rpm, SimTime::ZERO, 0),
+            phase: Phase::Booting { until: SimTime(settings.start_up_ns) },
+            hosts: if is_serial { vec![Host::new(None)] } else { Vec::new() },
+            uart: is_serial.then(|| Uart::new(settings.bit_rate, LINE_BUFFER)),
+            rpm: profile.motor.speed_rpm,
+            unstable_until: SimTime::ZERO,
+            is_sensitive: settings.is_sensitive,
+            is_scip1: profile.protocol.starts_in_scip1,
+            simulation: None,
+            reboot_asked: None,
+            reboot_at: None,
+            next_bit_rate: None,
+            stream: None,
+            single: None,
+            next_request: 0,
+            asked: VecDeque::new(),
+            ahead: VecDeque::new(),
+            now: SimTime::ZERO,
+            done_to: SimTime::ZERO,
+            last_due: SimTime::ZERO,
+            ready: VecDeque::new(),
+            optics_faults: Vec::new(),
+            stalls: Vec::new(),
+            profile: profile.clone(),
+            settings: settings.clone(),
+        };
+        if settings.start_up_ns == 0 {
+            unit.get_ready(SimTime::ZERO);
+        }
+        unit
+    }
+
+    /// What will go wrong within it, to be said before it is asked for its sensor.
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stalls = faults.kind();
+    }
+
+    /// The physics that measures for this unit: one beam in the mirror's plane.
+    pub fn lidar(&self) -> MultiEchoLidar {
+        let lidar = Lidar::new(
+            vec![LaserGeometry::default()],
+            &self.settings.beam,
+            &self.settings.noise,
+            self.noise,
+        );
+        MultiEchoLidar(lidar.with_faults(&self.optics_faults))
+    }
+
+    /// Does what falls due until `until`, in its order.
+    fn run(&mut self, until: SimTime) {
+        self.now = self.now.max(until);
+        while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.now) {
+            let at = at.max(self.done_to);
+            self.done_to = at;
+            match event {
+                Event::PhaseOver => self.end_phase(at),
+                Event::Held => self.hold(at),
+                Event::Reboots => self.boot(at),
+                Event::ScanOver => self.give_out_scan(at),
+                Event::GivenUp => self.ask_again(),
+                Event::AnswerDue => self.answer(at),
+            }
+        }
+        self.done_to = self.now;
+    }
+
+    /// What happens first; of what happens at once, in the order of [`Event`].
+    fn next_event(&self) -> Option<(SimTime, Event)> {
+        let phase = match self.phase {
+            Phase::Booting { until }
+            | Phase::Waking { until, .. }
+            | Phase::Verifying { until, .. } => Some((until, Event::PhaseOver)),
+            Phase::Failed { until } => until.map(|until| (until, Event::PhaseOver)),
+            _ => None,
+        };
+        let held = self.next_hold().map(|at| (at, Event::Held));
+        let reboot = self.reboot_at.map(|at| (at, Event::Reboots));
+        let scan = self.ahead.front().map(|scan| (self.leaves(scan.revolution), Event::ScanOver));
+        let given_up = self
+            .asked
+            .front()
+            .map(|asked| (SimTime(self.leaves(asked.revolution).0 + PATIENCE_NS), Event::GivenUp));
+        let hears = self.profile.connection.listens_while_booting
+            || !matches!(self.phase, Phase::Booting { .. });
+        let answer =
+            self.served().filter(|_| hears).and_then(|place| self.hosts[place].next_answer());
+        let answer = answer.map(|at| (at, Event::AnswerDue));
+        [phase, held, reboot, scan, given_up, answer]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(at, _)| *at)
+    }
+
+    /// The place of the host that is heard.
+    fn served(&self) -> Option<usize> {
+        match self.profile.connection.second_host {
+            SecondHost::Waits => (!self.hosts.is_empty()).then_some(0),
+            SecondHost::TakesOver => self.hosts.len().checked_sub(1),
+        }
+    }
+
+    fn is_unstable(&self, at: SimTime) -> bool {
+        at < self.unstable_until
+    }
+
+    /// When a scan may leave.
+    fn leaves(&self, revolution: u64) -> SimTime {
+        let timing = &self.profile.timing;
+        let at = self.turning.ends(revolution).0 + timing.send_delay_ns + self.settings.lag_ns;
+        self.clock.next_tick(SimTime(at), timing.send_tick_ns)
+    }
+
+    // Phases.
+
+    fn end_phase(&mut self, at: SimTime) {
+        match self.phase {
+            Phase::Booting { .. } => self.get_ready(at),
+            Phase::Waking { laser, .. } => {
+                self.phase = if laser { Phase::Single } else { Phase::Standby };
+            }
+            Phase::Verifying { resumes: true, laser, .. } => self.resume(at, laser),
+            Phase::Verifying { resumes: false, .. } => self.fail(at, self.let_go(at)),
+            _ => self.get_ready(at),
+        }
+    }
+
+    /// Stands by, or streams if the rig has it so.
+    fn get_ready(&mut self, at: SimTime) {
+        self.stand_by();
+        let Some(command) = self.settings.power_on_stream else { return };
+        let (first, last) = (self.profile.steps.first, self.profile.steps.last);
+        let line = format!("{}{first:04}{last:04}01000", command.word());
+        let bytes = line.as_bytes();
+        if let (Ok(request), Some(scan)) = (Request::parse(bytes, true), command.scan()) {
+            let wanted = Wanted { format: scan.format, steps: first..=last, cluster: 1 };
+            self.stream = Some(Stream::new(&request, wanted, 0, None));
+            self.phase = Phase::Streaming;
+            self.continue_stream(at);
+        }
+    }
+
+    /// The laser goes off, and nothing is measured any more.
+    fn stand_by(&mut self) {
+        self.forget_scans();
+        self.phase = Phase::Standby;
+    }
+
+    fn forget_scans(&mut self) {
+        self.asked.clear();
+        self.ahead.clear();
+        self.stream = None;
+        self.single = None;
+    }
+
+    /// The stream goes on with the next revolution.
+    fn continue_stream(&mut self, at: SimTime) {
+        self.asked.clear();
+        self.ahead.clear();
+        let line_free = self.uart.as_ref().map_or(SimTime::ZERO, Uart::free_at);
+        let at = at.max(self.unstable_until);
+        if let Some(stream) = &mut self.stream {
+            stream.resume(&self.turning, at, line_free);
+        }
+        if let Some(single) = &mut self.single {
+            single.is_asked = false;
+        }
+    }
+
+    /// The motor gets another speed.
+    fn turn_at(&mut self, at: SimTime, rpm: u32) {
+        let until = SimTime(at.0 + self.profile.motor.settle_ns);
+        let next = self.turning.first_from(at);
+        self.turning = Turning::new(self.profile.steps, rpm, until, next);
+        self.rpm = rpm;
+        self.unstable_until = until;
+        self.continue_stream(at);
+    }
+
+    fn boot(&mut self, at: SimTime) {
+        self.reboot_at = None;
+        self.forget_scans();
+        let closed: Vec<Peer> = self.hosts.iter().filter_map(|host| host.peer).collect();
+        for peer in &closed {
+            self.push(at, 0, Output::Disconnect(*peer), Vec::new());
+        }
+        self.hosts.retain(|host| host.peer.is_none());
+        for host in &mut self.hosts {
+            *host = Host::new(None);
+        }
+        let baud = self.settings.bit_rate;
+        if let Some(uart) = self.uart.as_mut().filter(|uart| uart.line().baud != baud) {
+            uart.change_rate(at, baud);
+        }
+        self.clock.reset(at);
+        let next = self.turning.first_from(at);
+        self.rpm = self.profile.motor.speed_rpm;
+        self.turning = Turning::new(self.profile.steps, self.rpm, at, next);
+        self.unstable_until = SimTime::ZERO;
+        self.is_sensitive = self.settings.is_sensitive;
+        self.is_scip1 = self.profile.protocol.starts_in_scip1;
+        self.simulation = None;
+        self.phase = Phase::Booting { until: SimTime(at.0 + self.profile.timing.boot_ns) };
+    }
+
+    // Failures.
+
+    /// When a fault next holds the motor, if that is to turn.
+    fn next_hold(&self) -> Option<SimTime> {
+        let turns = matches!(
+            self.phase,
+            Phase::Standby
+                | Phase::Single
+                | Phase::Streaming
+                | Phase::TimeAdjustment
+                | Phase::Waking { .. }
+        );
+        let from = self.done_to;
+        let next = |stall: &Timed<MotorStall>| match stall.is_on(from) {
+            true => Some(from),
+            false => stall.schedule.next_opening(from),
+        };
+        self.stalls.iter().filter(|_| turns).filter_map(next).min()
+    }
+
+    /// When a motor that is held at `at` turns again at its speed, if it ever does.
+    fn let_go(&self, at: SimTime) -> Option<SimTime> {
+        let closes = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_at(at)?;
+            Some(stall.schedule.window(window).1)
+        };
+        // The last to let go counts.
+        let last =
+            self.stalls.iter().filter_map(closes).reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
+        let closes = last.unwrap_or(Some(at))?;
+        Some(SimTime(closes.0.saturating_add(self.profile.motor.spin_up_ns)))
+    }
+
+    fn hold(&mut self, at: SimTime) {
+        let gives_up = SimTime(at.0 + self.profile.failure.verify_ns);
+        match self.let_go(at).filter(|turns| *turns <= gives_up) {
+            Some(until) => self.verify(at, until, true),
+            None => self.verify(at, gives_up, false),
+        }
+    }
+
+    /// Pauses until `until`.
+    fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
+        let laser = matches!(
+            self.phase,
+            Phase::Single | Phase::Streaming | Phase::Waking { laser: true, .. }
+        );
+        self.refuse_single(at);
+        self.phase = Phase::Verifying { until, resumes, laser };
+        self.say_in_stream(at, self.profile.statuses.verifying);
+        self.continue_stream(at);
+    }
+
+    fn resume(&mut self, at: SimTime, laser: bool) {
+        if self.stream.is_some() {
+            self.phase = Phase::Streaming;
+            self.say_in_stream(at, self.profile.statuses.resumed);
+            self.continue_stream(at);
+        } else {
+            self.phase = if laser { Phase::Single } else { Phase::Standby };
+        }
+    }
+
+    /// Fails; `turns`: when the motor turns again.
+    fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
+        if let Some(simulation) = &mut self.simulation {
+            simulation.has_failed = true;
+        }
+        let is_simulated = self.simulation.is_some_and(|simulation| simulation.has_failed);
+        let until = turns.filter(|_| self.profile.failure.recovers && !is_simulated);
+        self.refuse_single(at);
+        self.phase = Phase::Failed { until };
+        self.say_in_stream(at, self.profile.statuses.stopped);
+        self.forget_scans();
+    }
+
+    /// A single scan that will not come is answered.
+    fn refuse_single(&mut self, at: SimTime) {
+        let Some(single) = self.single.take() else { return };
+        let message = Message::status(&single.echo, self.profile.statuses.unstable);
+        self.say(at, 0, &message, self.stall_effects(at));
+        self.answered(at);
+    }
+
+    /// A message of the stream without a scan.
+    fn say_in_stream(&mut self, at: SimTime, code: profile::Code) {
+        let Some(stream) = &self.stream else { return };
+        let message = Message::status(&stream.echo(), code);
+        self.say(at, 0, &message, self.stall_effects(at));
+    }
+
+    /// What a motor that is held at `at` does to what the scanner says of itself.
+    fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
+        if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
+            return Vec::new();
+        }
+        let effect = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_at(at)?;
+            Some(FaultEffect { fault: stall.fault, window, kind: EffectKind::Stalled { rpm: 0 } })
+        };
+        self.stalls.iter().filter_map(effect).collect()
+    }
+
+    /// The failure that `DB` has asked for, when a stream has come so far.
+    fn fail_as_simulated(&mut self, at: SimTime) {
+        let Some(Simulation { number, .. }) = self.simulation else { return };
+        let after = self.profile.failure.simulated_after;
+        let is_due = self.stream.as_ref().is_some_and(|stream| {
+            stream.is_longer_than(SIMULATED_IN_STREAMS_OVER) && stream.sent() == after
+        });
+        let until = SimTime(at.0 + self.profile.failure.verify_ns);
+        match number {
+            3 if is_due => self.verify(at, until, true),
+            4 if is_due => self.verify(at, until, false),
+            5 if is_due => self.fail(at, None),
+            _ => {}
+        }
+    }
+
+    // Scans.
+
+    fn receiver(&self) -> ReceiverSetting {
+        let factor =
+            if self.is_sensitive { self.profile.protocol.sensitive_threshold } else { 1.0 };
+        ReceiverSetting { threshold_factor: factor as f32, ..ReceiverSetting::default() }
+    }
+
+    /// How long the stream's messages are on a serial line; 0 without.
+    fn line_ns(&self, stream: &Stream) -> u64 {
+        self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
+    }
+
+    /// The next revolution that is wanted, and which of its steps.
+    fn next_wanted(&mut self) -> Option<(u64, std::ops::RangeInclusive<u32>)> {
+        match self.phase {
+            Phase::Single => {
+                let single = self.single.as_ref().filter(|single| !single.is_asked)?;
+                let from = self.now.max(self.unstable_until);
+                Some((self.turning.first_from(from), single.wanted.measured(&self.profile)))
+            }
+            Phase::Streaming => {
+                let mut stream = self.stream.take()?;
+                let line_ns = self.line_ns(&stream);
+                let waiting = self.asked.len() + self.ahead.len();
+                let next = stream.plan(waiting, line_ns, |revolution| self.leaves(revolution));
+                let steps = stream.wanted.measured(&self.profile);
+                self.stream = Some(stream);
+                next.map(|next| (next, steps))
+            }
+            _ => None,
+        }
+    }
+
+    /// The oldest scan is over.
+    fn give_out_scan(&mut self, at: SimTime) {
+        let Some(scan) = self.ahead.pop_front() else { return };
+        let stamp_at = match self.profile.timing.stamp_at {
+            StampAt::StepZero => self.turning.time_of(scan.revolution, 0),
+            StampAt::Rear => self.turning.begins(scan.revolution),
+        };
+        let time_ms = self.clock.ms(stamp_at);
+        if let Some(single) = self.single.take() {
+            let (data, points) = scan_data(&self.profile, &single.wanted, &scan, time_ms);
+            let lines = data.lines(single.wanted.format);
+            let message = Message { echo: single.echo, status: Status::Code(DONE), lines };
+            self.say(at, points, &message, scan.fault_effects);
+            return self.answered(at);
+        }
+        // What the line has no time for is left out.
+        if self.uart.as_ref().is_some_and(|uart| uart.free_at() > at) {
+            return;
+        }
+        let Some(stream) = &mut self.stream else { return };
+        let (echo, is_last) = stream.next_echo();
+        let (data, points) = scan_data(&self.profile, &stream.wanted, &scan, time_ms);
+        let lines = data.lines(stream.wanted.format);
+        let message = Message { echo, status: Status::Code(*b"99"), lines };
+        self.say(at, points, &message, scan.fault_effects);
+        if is_last {
+            self.forget_scans();
+            self.phase = match self.profile.protocol.after_last_scan {
+                AfterLastScan::Standby => Phase::Standby,
+                AfterLastScan::SingleScan => Phase::Single,
+            };
+        } else {
+            self.fail_as_simulated(at);
+        }
+    }
+
+    /// The oldest request was given up: another revolution has to do.
+    fn ask_again(&mut self) {
+        self.asked.pop_front();
+        if let Some(single) = &mut self.single {
+            single.is_asked = false;
+        }
+    }
+
+    // Hosts.
+
+    fn answer(&mut self, at: SimTime) {
+        let Some(place) = self.served() else { return };
+        let Some(line): Option<RequestLine> = self.hosts[place].request().cloned() else { return };
+        let (at, message) = match self.obey(at, &line) {
+            Answer::WithScan => return self.hosts[place].wait_for_scan(),
+            Answer::AtTick(message) => {
+                (self.clock.next_tick(at, self.profile.timing.clock_tick_ns), message)
+            }
+            Answer::Message(message) => (at, message),
+        };
+        let tells_state = line.bytes.starts_with(Name::Ii.word().as_bytes())
+            || line.bytes.starts_with(Name::St.word().as_bytes());
+        let fault_effects = if tells_state { self.stall_effects(at) } else { Vec::new() };
+        self.say(at, 0, &message, fault_effects);
+        if let (Some(uart), Some(rate)) = (&mut self.uart, self.next_bit_rate.take()) {
+            uart.change_rate(at, rate);
+        }
+        self.answered(at);
+    }
+
+    fn answered(&mut self, at: SimTime) {
+        let reply_ns = self.profile.timing.reply_ns;
+        if let Some(place) = self.served() {
+            self.hosts[place].answered(at, reply_ns);
+        }
+    }
+
+    /// To the host that is served; a stream without one goes to nobody.
+    fn say(
+        &mut self,
+        at: SimTime,
+        points: u32,
+        message: &Message,
+        fault_effects: Vec<FaultEffect>,
+    ) {
+        let bytes = message.to_bytes();
+        if let Some(uart) = &mut self.uart {
+            uart.send_marked(at, bytes, points, fault_effects);
+            return;
+        }
+        let peer = self.served().and_then(|place| self.hosts[place].peer);
+        let output = peer.map_or_else(
+            || Output::Bytes(bytes.clone()),
+            |peer| Output::BytesTo(peer, bytes.clone()),
+        );
+        self.push(at, points, output, fault_effects);
+    }
+
+    fn push(&mut self, at: SimTime, points: u32, output: Output, fault_effects: Vec<FaultEffect>) {
+        // A scan that was measured too late leaves after what has left.
+        self.last_due = self.last_due.max(at);
+        self.ready.push_back(Transmit {
+            points,
+            fault_effects,
+            ..Transmit::new(self.last_due, output)
+        });
+    }
+
+    /// Another host is served than before, or none.
+    fn change_host(&mut self, at: SimTime) {
+        match self.phase {
+            Phase::Standby | Phase::Single | Phase::Streaming | Phase::TimeAdjustment => {
+                self.get_ready(at);
+            }
+            Phase::Waking { until, .. } => self.phase = Phase::Waking { until, laser: false },
+            Phase::Verifying { until, resumes, .. } => {
+                self.forget_scans();
+                self.phase = Phase::Verifying { until, resumes, laser: false };
+            }
+            _ => {}
+        }
+        self.reboot_asked = None;
+        let reply_ns = self.profile.timing.reply_ns;
+        if let Some(place) = self.served() {
+            self.hosts[place].begin(at, reply_ns);
+        }
+    }
+}
+
+impl Device for Hokuyo {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        let (revolution, steps) = self.next_wanted()?;
+        let first_step = *steps.start();
+        let request = self.turning.request(self.next_request, revolution, steps, self.receiver());
+        if request.start >= horizon {
+            return None;
+        }
+        self.next_request += 1;
+        self.asked.push_back(Asked { index: request.index, revolution, first_step });
+        let leaves = self.leaves(revolution);
+        if let Some(single) = &mut self.single {
+            single.is_asked = true;
+        } else if let Some(mut stream) = self.stream.take() {
+            stream.planned(self.line_ns(&stream), leaves);
+            self.stream = Some(stream);
+        }
+        Some(request)
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects } = measurement
+        else {
+            return;
+        };
+        while let Some(Asked { index, revolution, first_step }) = self.asked.front().copied() {
+            if index > request.index {
+                break;
+            }
+            if index < request.index {
+                self.ask_again();
+            } else {
+                self.asked.pop_front();
+                let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
+                self.ahead.push_back(Scan { revolution, first_step, echoes, fault_effects });
+            }
+        }
+        self.run(self.now);
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.run(now);
+        let (now, reply_ns) = (self.now, self.profile.timing.reply_ns);
+        if let Some(host) = self.hosts.iter_mut().find(|host| host.peer.is_none()) {
+            host.hear(now, bytes, reply_ns);
+        }
+        self.run(now);
+    }
+
+    fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        self.run(now);
+        let before = self.served().map(|place| self.hosts[place].peer);
+        self.hosts.retain(|host| host.peer != Some(peer));
+        if connected {
+            self.hosts.push(Host::new(Some(peer)));
+        }
+        if self.served().map(|place| self.hosts[place].peer) != before {
+            // A stream to nobody goes on to the first who comes.
+            if before.is_some() {
+                self.change_host(self.now);
+            }
+        }
+        self.run(self.now);
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.run(now);
+        let (now, reply_ns) = (self.now, self.profile.timing.reply_ns);
+        if let Some(host) = self.hosts.iter_mut().find(|host| host.peer == Some(peer)) {
+            host.hear(now, bytes, reply_ns);
+        }
+        self.run(now);
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.run(now);
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        match &mut self.uart {
+            Some(uart) => uart.poll(),
+            None => self.ready.pop_front(),
+        }
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        if self.settings.power_on_stream.is_none() {
+            return 0.0;
+        }
+        let unit = Self::new(&self.profile, &self.settings, self.noise);
+        let line_ns = unit.stream.as_ref().map_or(0, |stream| unit.line_ns(stream));
+        let turn_ns = 60e9 / f64::from(self.profile.motor.speed_rpm);
+        1e9 / (turn_ns * (line_ns as f64 / turn_ns).ceil().max(1.0))
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        let is_serial = self.uart.is_some();
+        is_serial.then(|| LineSettings::eight_n_one(self.settings.bit_rate))
+    }
+}

@@ -1,0 +1,121 @@
+//! A stream of scans: which revolutions are measured for it, and what each message repeats.
+
+use super::turning::Turning;
+use super::values::Wanted;
+use crate::time::SimTime;
+use crate::wire::scip::request::{Name, Request};
+
+/// Digits of the count at the end of the parameters.
+const COUNT: usize = 2;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    command: Name,
+    /// The request up to its count, and what stands behind.
+    head: Vec<u8>,
+    text: Vec<u8>,
+    /// What each scan holds.
+    pub wanted: Wanted,
+    /// So many revolutions are left out after each.
+    skip: u32,
+    /// Scans that were asked for; `None` for as many as come.
+    count: Option<u32>,
+    /// Scans that were sent.
+    sent: u32,
+    /// The next revolution to be measured.
+    next: u64,
+    /// When the line is free again after what was planned; of a serial line.
+    line_free: SimTime,
+}
+
+impl Stream {
+    /// As asked for. It does not begin before [`Stream::begin`].
+    pub fn new(request: &Request<'_>, wanted: Wanted, skip: u32, count: Option<u32>) -> Self {
+        let before_count = request.parameters.len().saturating_sub(COUNT);
+        let head = [request.name.word().as_bytes(), &request.parameters[..before_count]].concat();
+        Self {
+            command: request.name,
+            head,
+            text: request.text.to_vec(),
+            wanted,
+            skip,
+            count,
+            sent: 0,
+            next: 0,
+            line_free: SimTime::ZERO,
+        }
+    }
+
+    /// What asked for it.
+    pub fn command(&self) -> Name {
+        self.command
+    }
+
+    /// Begins, or goes on, with a revolution, on a line that is free from `line_free` on.
+    pub fn begin(&mut self, revolution: u64, line_free: SimTime) {
+        self.next = revolution;
+        self.line_free = line_free;
+    }
+
+    /// Scans that were sent.
+    pub fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// Whether more than so many scans were asked for.
+    pub fn is_longer_than(&self, scans: u32) -> bool {
+        self.count.is_none_or(|count| count > scans)
+    }
+
+    /// The next revolution to be measured when `waiting` scans have not been sent yet; `None` if those
+    /// are all. `leaves` says when a scan may leave, `line_ns` how long it is on the line.
+    pub fn plan(
+        &mut self,
+        waiting: usize,
+        line_ns: u64,
+        leaves: impl Fn(u64) -> SimTime,
+    ) -> Option<u64> {
+        if self.count.is_some_and(|count| u64::from(self.sent) + waiting as u64 >= count.into()) {
+            return None;
+        }
+        // A scan that would have to wait for the line is left out.
+        while line_ns > 0 && leaves(self.next) < self.line_free {
+            self.next += u64::from(self.skip) + 1;
+        }
+        Some(self.next)
+    }
+
+    /// What [`Stream::plan`] said is measured.
+    pub fn planned(&mut self, line_ns: u64, leaves: SimTime) {
+        self.line_free = SimTime(leaves.max(self.line_free).0 + line_ns);
+        self.next += u64::from(self.skip) + 1;
+    }
+
+    /// The line that the next scan repeats; `true` if that scan is the last.
+    pub fn next_echo(&mut self) -> (Vec<u8>, bool) {
+        self.sent = self.sent.saturating_add(1);
+        let left = self.count.map(|count| count.saturating_sub(self.sent));
+        (self.echo_with(left.unwrap_or(0)), left == Some(0))
+    }
+
+    /// The line that a message without a scan repeats.
+    pub fn echo(&self) -> Vec<u8> {
+        self.echo_with(self.count.map_or(0, |count| count.saturating_sub(self.sent)))
+    }
+
+    fn echo_with(&self, left: u32) -> Vec<u8> {
+        [&self.head[..], format!("{left:02}").as_bytes(), &self.text].concat()
+    }
+
+    /// Bytes of a message with one echo a step.
+    pub fn message_len(&self) -> usize {
+        let echo = self.head.len() + COUNT + self.text.len();
+        self.wanted.format.message_len(echo, self.wanted.values())
+    }
+
+    /// Goes on with the first revolution whose first step is at `at` or later.
+    pub fn resume(&mut self, turning: &Turning, at: SimTime, line_free: SimTime) {
+        self.begin(turning.first_from(at), line_free);
+    }
+}

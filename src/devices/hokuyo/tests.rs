@@ -1,0 +1,584 @@
+use std::path::Path;
+
+use super::profile::{ClusterRule, EchoChoice, EchoOrder};
+use super::values::{Scan, Wanted, scan_data};
+use super::*;
+use crate::config::rig::Rig;
+use crate::config::rig::schedule::Schedule;
+use crate::devices::family::catalogue;
+use crate::sensors::{Echoes, Return, Subject};
+use crate::wire::framer::Framer;
+use crate::wire::scip::coding::decode;
+use crate::wire::scip::message::Messages;
+use crate::wire::scip::scan::{ScanData, ScanFormat};
+
+const MS: u64 = 1_000_000;
+const PEER: Peer = Peer { connection: 1, port: 0 };
+
+/// A scanner whose every pulse meets something at 2.5 m and something at 5.5 m.
+struct Bench {
+    unit: Hokuyo,
+    /// When, to whom, and what.
+    said: Vec<(SimTime, Option<Peer>, Message)>,
+    closed: Vec<Peer>,
+    /// Start and pulses of what was measured.
+    measured: Vec<(SimTime, usize)>,
+    effects: Vec<FaultEffect>,
+}
+
+fn unit(profile: &str, settings: &str, change: impl FnOnce(&mut HokuyoProfile)) -> Hokuyo {
+    let serial = matches!(profile, "hokuyo-urg04lx" | "hokuyo-utm30lx");
+    let link = if serial { "pty = \"scanner\"" } else { "tcp = \"127.0.0.1:10940\"" };
+    let rig = format!(
+        "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+         [[device]]\nname = \"scanner\"\nprofile = \"{profile}\"\nlink = {{ {link} }}\n\
+         [device.settings]\n{settings}\n"
+    );
+    let rig =
+        Rig::parse("rig", &rig, Path::new(""), &[], catalogue()).unwrap_or_else(|f| panic!("{f}"));
+    let device = &rig.devices[0];
+    let mut profile = device.profile.data::<HokuyoProfile>().expect("a Hokuyo").clone();
+    change(&mut profile);
+    let settings = device.settings::<HokuyoSettings>().expect("a Hokuyo");
+    Hokuyo::new(&profile, settings, NoiseSource::new(1, "scanner"))
+}
+
+impl Bench {
+    fn of(unit: Hokuyo) -> Self {
+        Self {
+            unit,
+            said: Vec::new(),
+            closed: Vec::new(),
+            measured: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    fn new(profile: &str, settings: &str) -> Self {
+        Self::of(unit(profile, settings, |_| {}))
+    }
+
+    /// One with a host.
+    fn connected(profile: &str, settings: &str) -> Self {
+        let mut bench = Self::new(profile, settings);
+        bench.unit.handle_peer(SimTime::ZERO, PEER, true);
+        bench
+    }
+
+    fn run_ms(&mut self, ms: u64) {
+        for _ in 0..ms {
+            let now = SimTime(self.unit.now.0 + MS);
+            while let Some(request) = self.unit.poll_request(SimTime(now.0 + 50 * MS)) {
+                let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+                let mut echoes = Echoes::default();
+                echoes.push(Return { range_m: 2.5, intensity: 0.5, signal: 1.0 });
+                echoes.push(Return { range_m: 5.5, intensity: 0.25, signal: 0.5 });
+                let echoes = vec![echoes; sweep.firings.len()];
+                self.measured.push((request.start, echoes.len()));
+                let outcome = Outcome::Echoes(echoes);
+                self.unit.handle_measurement(&Measurement::new(request, outcome));
+            }
+            self.unit.advance(now);
+            self.collect();
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(transmit) = self.unit.poll_transmit() {
+            let (peer, bytes) = match transmit.output {
+                Output::BytesTo(peer, bytes) => (Some(peer), bytes),
+                Output::Bytes(bytes) => (None, bytes),
+                Output::Disconnect(peer) => {
+                    self.closed.push(peer);
+                    continue;
+                }
+                _ => continue,
+            };
+            let mut found = Framer::new(Messages).frames(&bytes);
+            assert_eq!(found.len(), 1, "one message at a time");
+            self.effects.extend(transmit.fault_effects);
+            self.said.push((transmit.due, peer, found.remove(0)));
+        }
+    }
+
+    fn send(&mut self, line: &str) {
+        let bytes = format!("{line}\n");
+        match self.unit.uart {
+            Some(_) => self.unit.handle_input(self.unit.now, bytes.as_bytes()),
+            None => self.unit.handle_peer_input(self.unit.now, PEER, bytes.as_bytes()),
+        }
+    }
+
+    /// The status of the answer, which comes within some milliseconds.
+    fn ask(&mut self, line: &str) -> String {
+        self.said.clear();
+        self.send(line);
+        self.run_ms(2);
+        let answer = self.said.iter().find(|(_, _, message)| message.echo == line.as_bytes());
+        status(&answer.unwrap_or_else(|| panic!("no answer to {line}")).2)
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let (_, _, message) = self.said.last().expect("an answer");
+        message.lines.iter().map(|line| String::from_utf8_lossy(line.text()).into_owned()).collect()
+    }
+
+    /// How many scans came.
+    fn scans(&self) -> usize {
+        self.said.iter().filter(|(_, _, message)| status(message) == "99").count()
+    }
+}
+
+fn status(message: &Message) -> String {
+    match message.status {
+        Status::Code(code) => String::from_utf8_lossy(&code).into_owned(),
+        Status::Scip1(code) => char::from(code).to_string(),
+    }
+}
+
+#[test]
+fn the_mirror_turns_counter_clockwise_at_the_steps_own_times() {
+    let unit = unit("hokuyo-utm30lx-ew", "", |_| {});
+    let turning = &unit.turning;
+    let request = turning.request(7, 3, 0..=1080, ReceiverSetting::default());
+    let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+    // Revolutions begin behind; step 0 is 45 degrees later.
+    assert_eq!(turning.begins(3), SimTime(75 * MS));
+    assert_eq!(request.start, SimTime(78 * MS + 125_000));
+    assert_eq!(sweep.firings.len(), 1081);
+    assert_eq!(sweep.firings[1].offset_ns, 17_361);
+    assert_eq!(sweep.firings[1080].offset_ns, 18_750_000);
+    let azimuth = |step: usize| sweep.azimuth_at(sweep.firings[step].offset_ns.into()).to_degrees();
+    // Clockwise from forward: it begins on the right.
+    for (step, degrees) in [(0, 135.0), (540, 0.0), (1080, -135.0)] {
+        assert!((azimuth(step) - degrees).abs() < 1e-4, "{step}: {}", azimuth(step));
+    }
+    assert_eq!(turning.ends(3), SimTime(96 * MS + 875_000));
+    assert_eq!(turning.first_from(SimTime(78 * MS + 125_000)), 3);
+    assert_eq!(turning.first_from(SimTime(78 * MS + 125_001)), 4);
+}
+
+#[test]
+fn the_clock_has_24_bits_and_may_drift() {
+    let wraps = "uptime_s = 16777.2159\nclock_drift_ppm = 100.0";
+    let unit = unit("hokuyo-utm30lx-ew", wraps, |_| {});
+    assert_eq!(unit.clock.ms(SimTime(0)), (1 << 24) - 1);
+    assert_eq!(unit.clock.ms(SimTime(MS / 10)), 0);
+    // 100 ppm are 1 ms in 10 s.
+    assert_eq!(unit.clock.ms(SimTime(10_000 * MS + MS / 10)), 10_001);
+    assert_eq!(unit.clock.next_tick(SimTime(0), 5 * MS).0 % 1000, 0);
+    let mut bench = Bench::of(unit);
+    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
+    bench.run_ms(5000);
+    assert_eq!(bench.ask("TM1"), "00");
+    let (before, text) = (decode(bench.texts()[0].as_bytes()).unwrap(), "RS");
+    assert!((4999..5003).contains(&before), "{before}");
+    assert_eq!(bench.ask(text), "00");
+    bench.run_ms(10);
+    assert_eq!(bench.ask("TM1"), "00");
+    assert!(decode(bench.texts()[0].as_bytes()).unwrap() < 20);
+}
+
+fn scan(echoes: &[&[(f32, f32, f32)]]) -> Scan {
+    let all = echoes.iter().map(|step| {
+        let mut echoes = Echoes::default();
+        for (range_m, intensity, signal) in *step {
+            echoes.push(Return { range_m: *range_m, intensity: *intensity, signal: *signal });
+        }
+        echoes
+    });
+    Scan { revolution: 0, first_step: 0, echoes: all.collect(), fault_effects: Vec::new() }
+}
+
+fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
+    unit("hokuyo-utm30lx-ew", "", change).profile
+}
+
+const ONE: ScanFormat = ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
+const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_echoes: true };
+
+/// The distances of each value.
+fn distances(
+    profile: &HokuyoProfile,
+    scan: &Scan,
+    format: ScanFormat,
+    last: u32,
+    cluster: u32,
+) -> Vec<Vec<u32>> {
+    let wanted = Wanted { format, steps: 0..=last, cluster };
+    let (data, _) = scan_data(profile, &wanted, scan, 0);
+    assert_eq!(data.steps.len(), wanted.values());
+    let of = |step: &crate::wire::scip::scan::Step| {
+        std::iter::once(&step.first).chain(&step.others).map(|echo| echo.distance).collect()
+    };
+    data.steps.iter().map(of).collect()
+}
+
+#[test]
+fn distances_are_millimetres_and_codes() {
+    let measured = scan(&[
+        &[(1.0004, 1.0, 1.0)],
+        &[(1.0006, 1.0, 1.0)],
+        &[],
+        &[(0.0224, 1.0, 1.0)],
+        &[(0.0226, 1.0, 1.0)],
+        &[(60.001, 1.0, 1.0)],
+    ]);
+    let plain = profile(|_| {});
+    let flat = |last, cluster| -> Vec<u32> {
+        distances(&plain, &measured, ONE, last, cluster).into_iter().flatten().collect()
+    };
+    assert_eq!(flat(5, 1), [1000, 1001, 1, 4, 23, 1]);
+    // Of a group the least distance; codes are none. The last group is shorter.
+    assert_eq!(flat(5, 4), [1000, 23]);
+    assert_eq!(flat(5, 5), [23, 1]);
+    let first = profile(|profile| profile.distances.cluster = ClusterRule::First);
+    assert_eq!(distances(&first, &measured, ONE, 5, 2), [[1000], [1], [23]]);
+    // Steps that are not measured have a code of their own.
+    let narrow = profile(|profile| profile.steps.last = 3);
+    assert_eq!(distances(&narrow, &measured, ONE, 4, 1)[4], [5]);
+}
+
+#[test]
+fn echoes_are_chosen_and_ordered_as_the_profile_says() {
+    let four: &[(f32, f32, f32)] =
+        &[(1.0, 0.1, 0.1), (2.0, 0.9, 0.4), (3.0, 0.5, 0.2), (4.0, 1.0, 0.9)];
+    let measured = scan(&[four]);
+    for (order, expected) in [
+        (EchoOrder::NearToFar, [1000, 2000, 3000]),
+        (EchoOrder::FarToNear, [3000, 2000, 1000]),
+        (EchoOrder::StrongestFirst, [2000, 3000, 1000]),
+    ] {
+        let profile = profile(|profile| profile.echoes.order = order);
+        assert_eq!(distances(&profile, &measured, ALL, 0, 1), [expected]);
+    }
+    for (single, expected) in
+        [(EchoChoice::First, 1000), (EchoChoice::Strongest, 2000), (EchoChoice::Last, 3000)]
+    {
+        let profile = profile(|profile| profile.echoes.single = single);
+        assert_eq!(distances(&profile, &measured, ONE, 0, 1), [[expected]]);
+    }
+}
+
+#[test]
+fn intensities_follow_the_stated_model() {
+    let counts = |profile: &HokuyoProfile, range_m: f32, intensity: f32| {
+        let wanted = Wanted { format: ALL, steps: 0..=0, cluster: 1 };
+        let measured = scan(&[&[(range_m, intensity, 1.0)]]);
+        scan_data(profile, &wanted, &measured, 0).0.steps[0].first.intensity
+    };
+    // A square root of light that falls with the square of distance: 4000 at 1 m, half at 2 m.
+    let plain = profile(|_| {});
+    assert_eq!(counts(&plain, 1.0, 1.0), 4000);
+    assert_eq!(counts(&plain, 2.0, 1.0), 2000);
+    assert_eq!(counts(&plain, 1.0, 0.25), 2000);
+    assert_eq!(counts(&plain, 0.03, 1.0), 65_535);
+    let flat = profile(|profile| {
+        profile.intensity.falloff = 0.0;
+        profile.intensity.power = 1.0;
+    });
+    assert_eq!(counts(&flat, 20.0, 0.5), 2000);
+}
+
+#[test]
+fn only_what_will_be_sent_is_measured() {
+    let mut bench = Bench::connected("hokuyo-utm30lx-ew", "");
+    assert_eq!(bench.ask("BM"), "00");
+    bench.run_ms(500);
+    assert_eq!(bench.measured, []);
+    bench.send("GD0100020001");
+    bench.run_ms(100);
+    assert_eq!(bench.measured.len(), 1);
+    assert_eq!(bench.measured[0].1, 101);
+    bench.measured.clear();
+    bench.said.clear();
+    bench.send("MD0000108001203");
+    bench.run_ms(1000);
+    assert_eq!((bench.scans(), bench.measured.len()), (3, 3));
+    // Every third revolution, each in the middle of its time.
+    assert_eq!(bench.measured[1].0.0 - bench.measured[0].0.0, 75 * MS);
+    let (due, to, last) = bench.said.last().unwrap();
+    assert_eq!(*to, Some(PEER));
+    let data = ScanData::parse(ONE, &last.lines).unwrap();
+    let (start, pulses) = bench.measured[2];
+    assert_eq!(pulses, 1081);
+    assert_eq!(u64::from(data.time_ms), 60_000 + start.0 / MS);
+    assert_eq!(due.0, start.0 + 18_750_000 + 1_500_000);
+    assert_eq!(bench.ask("%ST"), "00");
+    assert_eq!(bench.texts(), ["000"]);
+}
+
+#[test]
+fn measurements_that_were_given_up_are_replaced() {
+    let mut bench = Bench::connected("hokuyo-utm30lx-ew", "");
+    bench.send("MD0000108001003");
+    bench.unit.advance(SimTime(MS));
+    // Two of the first requests are never answered.
+    for _ in 0..2 {
+        assert!(bench.unit.poll_request(SimTime(u64::MAX)).is_some());
+    }
+    bench.run_ms(400);
+    let echoes: Vec<_> = bench
+        .said
+        .iter()
+        .map(|(_, _, message)| String::from_utf8_lossy(&message.echo).into_owned())
+        .collect();
+    assert_eq!(echoes[1..], ["MD0000108001002", "MD0000108001001", "MD0000108001000"]);
+    // Of a single scan nothing comes behind it that would tell.
+    assert_eq!(bench.ask("BM"), "00");
+    bench.send("GD0000108001");
+    bench.unit.advance(SimTime(bench.unit.now.0 + MS));
+    assert!(bench.unit.poll_request(SimTime(u64::MAX)).is_some());
+    assert!(bench.unit.poll_request(SimTime(u64::MAX)).is_none());
+    bench.said.clear();
+    bench.run_ms(1200);
+    let statuses: Vec<String> = bench.said.iter().map(|(_, _, message)| status(message)).collect();
+    assert_eq!(statuses, ["00"]);
+}
+
+#[test]
+fn a_slow_line_leaves_scans_out() {
+    // 2.2 kB at 19200 baud take 1.15 s, a revolution 0.1 s.
+    let mut bench = Bench::new("hokuyo-urg04lx", "");
+    bench.send("MD0044072501000");
+    bench.run_ms(12_000);
+    let scans = bench.scans();
+    assert!((9..=10).contains(&scans), "{scans}");
+    assert!(bench.measured.len() <= scans + 2, "{} for {scans}", bench.measured.len());
+    // Fast enough for each, with SS.
+    assert_eq!(bench.unit.uart.as_ref().unwrap().line().baud, 19_200);
+    bench.send("QT");
+    bench.run_ms(3000);
+    bench.said.clear();
+    bench.send("SS750000");
+    bench.run_ms(100);
+    assert_eq!(bench.unit.uart.as_ref().unwrap().line().baud, 750_000);
+    bench.said.clear();
+    bench.send("MD0044072501000");
+    bench.run_ms(2050);
+    assert!((19..=20).contains(&bench.scans()), "{}", bench.scans());
+}
+
+#[test]
+fn texts_are_those_of_the_sensor() {
+    let mut bench = Bench::connected("hokuyo-utm30lx-ew", "uptime_s = 123.455");
+    bench.unit.handle_peer_input(SimTime(0), PEER, b"VV\n");
+    bench.unit.handle_peer_input(SimTime(0), PEER, b"II\nPP\n");
+    bench.run_ms(3);
+    let bytes: Vec<u8> = bench.said.iter().flat_map(|(_, _, message)| message.to_bytes()).collect();
+    let expected = "VV\n00P\nVEND:Hokuyo Automatic Co., Ltd.;;\nPROD:UTM-30LX-EW;R\nFIRM:1.1.0 (2011-09-30);a\n\
+                    PROT:SCIP 2.2;P\nSERI:H0123456;J\n\n\
+                    II\n00P\nMODL:UTM-30LX-EW;I\nLASR:OFF;7\nSCSP:2400;i\nMESM:000 Idle;J\n\
+                    SBPS:Ethernet 100 [Mbps];<\nTIME:0N8o;~\nSTAT:Stable 000 no error.;f\n\n\
+                    PP\n00P\nMODL:UTM-30LX-EW;I\nDMIN:23;7\nDMAX:60000;J\nARES:1440;^\nAMIN:0;?\n\
+                    AMAX:1080;Z\nAFRT:540;0\nSCAN:2400;U\n\n";
+    let said = String::from_utf8(bytes).unwrap();
+    // The sum of the time's line is that of the time's characters.
+    let time = said.lines().find(|line| line.starts_with("TIME")).unwrap().to_owned();
+    assert_eq!(said.replace(&time, "TIME:0N8o;~"), expected);
+    assert_eq!(decode(time[5..9].as_bytes()), Ok(123_455));
+}
+
+fn stalls(windows: &[(u64, Option<u64>)]) -> DeviceFaults {
+    let timed = |(start_ms, duration_ms): &(u64, Option<u64>)| Timed {
+        fault: 3,
+        schedule: Schedule {
+            start: SimTime(start_ms * MS),
+            duration_ns: duration_ms.map(|ms| ms * MS),
+            period_ns: None,
+        },
+        kind: MotorStall { stops_within_ns: None },
+    };
+    windows.iter().map(timed).collect::<Vec<_>>().into()
+}
+
+/// The statuses that a stream shows that is asked for at the first instant, without repetitions.
+fn statuses_with(
+    windows: &[(u64, Option<u64>)],
+    change: impl FnOnce(&mut HokuyoProfile),
+    ms: u64,
+) -> (Bench, Vec<String>) {
+    let mut unit = unit("hokuyo-utm30lx-ew", "", change);
+    unit.set_faults(&stalls(windows));
+    let mut bench = Bench::of(unit);
+    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
+    bench.send("MD0000108001000");
+    bench.run_ms(ms);
+    let mut statuses: Vec<String> =
+        bench.said.iter().map(|(_, _, message)| status(message)).collect();
+    statuses.dedup();
+    (bench, statuses)
+}
+
+#[test]
+fn a_motor_that_is_held_shortly_pauses_the_stream() {
+    let fast = |profile: &mut HokuyoProfile| profile.motor.spin_up_ns = 200 * MS;
+    let (mut bench, statuses) = statuses_with(&[(500, Some(300))], fast, 2000);
+    assert_eq!(statuses, ["00", "99", "21", "98", "99"]);
+    let at = |wanted: &str| {
+        bench.said.iter().find(|(_, _, message)| status(message) == wanted).unwrap().0
+    };
+    assert_eq!((at("21"), at("98")), (SimTime(500 * MS), SimTime(1000 * MS)));
+    let effect = FaultEffect { fault: 3, window: 0, kind: EffectKind::Stalled { rpm: 0 } };
+    assert_eq!(bench.effects, [effect]);
+    // Nothing is measured meanwhile that is sent.
+    let gap = bench.said.windows(2).map(|pair| pair[1].0.0 - pair[0].0.0).max();
+    assert!(gap >= Some(495 * MS), "{gap:?}");
+    assert_eq!(bench.ask("QT"), "00");
+}
+
+#[test]
+fn a_motor_that_is_held_for_long_is_a_failure() {
+    let (mut bench, statuses) = statuses_with(&[(500, Some(3000))], |_| {}, 2000);
+    assert_eq!(statuses, ["00", "99", "21", "50"]);
+    for (command, code) in [("BM", "0L"), ("MD0000108001000", "0L"), ("RS", "0L"), ("QT", "00")] {
+        assert_eq!(bench.ask(command), code, "{command}");
+    }
+    assert_eq!(bench.ask("%ST"), "00");
+    assert_eq!(bench.texts(), ["900"]);
+    assert_eq!(bench.ask("II"), "00");
+    assert!(bench.texts().contains(&"STAT:Abnormal 500 motor error.".to_owned()));
+    // It turns again 3 s after it was let go.
+    bench.run_ms(5000);
+    assert_eq!(bench.ask("BM"), "00");
+    let lasting = |profile: &mut HokuyoProfile| profile.failure.recovers = false;
+    let (mut bench, _) = statuses_with(&[(500, Some(3000))], lasting, 20_000);
+    assert_eq!(bench.ask("BM"), "0L");
+    assert_eq!(bench.ask("RB"), "01");
+    assert_eq!(bench.ask("RB"), "00");
+    bench.run_ms(1010);
+    assert_eq!(bench.closed, [PEER]);
+}
+
+#[test]
+fn a_single_scan_of_a_motor_that_is_held_is_refused() {
+    let mut unit = unit("hokuyo-utm30lx-ew", "", |_| {});
+    unit.set_faults(&stalls(&[(20, None)]));
+    let mut bench = Bench::of(unit);
+    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
+    assert_eq!(bench.ask("BM"), "00");
+    bench.said.clear();
+    bench.send("GD0000108001");
+    bench.send("%ST");
+    bench.run_ms(40);
+    let said: Vec<String> = bench.said.iter().map(|(_, _, message)| status(message)).collect();
+    assert_eq!(said, ["0M", "00"]);
+    assert_eq!(bench.texts(), ["103"]);
+    bench.run_ms(2000);
+    assert_eq!(bench.ask("%ST"), "00");
+    assert_eq!(bench.texts(), ["900"]);
+}
+
+#[test]
+fn a_power_on_stream_goes_to_nobody_and_then_to_the_host() {
+    let mut bench = Bench::new("hokuyo-utm30lx-ew", "power_on_stream = \"ND\"");
+    bench.run_ms(500);
+    assert!(bench.said.len() >= 18 && bench.said.iter().all(|(_, to, _)| to.is_none()));
+    assert!((bench.unit.nominal_rate_hz() - 40.0).abs() < 1e-9);
+    bench.unit.handle_peer(bench.unit.now, PEER, true);
+    bench.said.clear();
+    bench.run_ms(200);
+    assert!(bench.said.len() >= 7 && bench.said.iter().all(|(_, to, _)| *to == Some(PEER)));
+    let data = ScanData::parse(ScanFormat { has_intensity: false, ..ALL }, &bench.said[0].2.lines)
+        .unwrap();
+    assert_eq!((data.steps[0].first.distance, data.steps[0].others[0].distance), (2500, 5500));
+    assert_eq!(bench.ask("QT"), "00");
+    bench.run_ms(200);
+    assert_eq!(bench.scans(), 0);
+    // When the host has gone it is as at power-on.
+    bench.unit.handle_peer(bench.unit.now, PEER, false);
+    bench.run_ms(200);
+    assert!(bench.scans() >= 5);
+    let slow = Bench::new("hokuyo-urg04lx", "power_on_stream = \"MD\"");
+    assert!(
+        (slow.unit.nominal_rate_hz() - 10.0 / 12.0).abs() < 0.01,
+        "{}",
+        slow.unit.nominal_rate_hz()
+    );
+}
+
+#[test]
+fn a_second_host_may_take_over() {
+    let second = Peer { connection: 2, port: 0 };
+    let take_over =
+        |profile: &mut HokuyoProfile| profile.connection.second_host = SecondHost::TakesOver;
+    let mut bench = Bench::of(unit("hokuyo-utm30lx-ew", "", take_over));
+    bench.unit.handle_peer(SimTime::ZERO, PEER, true);
+    bench.send("MD0000108001000");
+    bench.run_ms(200);
+    bench.unit.handle_peer(bench.unit.now, second, true);
+    bench.said.clear();
+    bench.unit.handle_peer_input(bench.unit.now, PEER, b"II\n");
+    bench.unit.handle_peer_input(bench.unit.now, second, b"%ST\n");
+    bench.run_ms(100);
+    let said: Vec<_> =
+        bench.said.iter().map(|(_, to, message)| (*to, message.echo.clone())).collect();
+    assert_eq!(said, [(Some(second), b"%ST".to_vec())]);
+    assert_eq!(bench.texts(), ["000"]);
+    // The first is heard again when the second has gone.
+    bench.unit.handle_peer(bench.unit.now, second, false);
+    bench.run_ms(10);
+    assert_eq!(bench.said.last().map(|(_, to, _)| *to), Some(Some(PEER)));
+}
+
+#[test]
+fn an_ust_starts_deaf_and_sends_at_its_ticks() {
+    let mut bench = Bench::connected("hokuyo-ust10lx", "start_up_s = 0.5");
+    bench.send("%ST");
+    bench.run_ms(499);
+    assert_eq!(bench.said.len(), 0);
+    bench.run_ms(5);
+    assert_eq!(bench.texts(), ["000"]);
+    bench.said.clear();
+    bench.send("MD0000108001010");
+    bench.run_ms(400);
+    assert_eq!(bench.scans(), 10);
+    let is_tick = |(due, _, message): &(SimTime, Option<Peer>, Message)| {
+        status(message) != "99" || due.0 % MS == 0
+    };
+    assert!(bench.said.iter().all(is_tick));
+    assert_eq!(bench.ask("ND0000108001000"), "0F");
+}
+
+#[test]
+fn scip1_is_left_by_one_command() {
+    let old = |profile: &mut HokuyoProfile| profile.protocol.starts_in_scip1 = true;
+    let mut bench = Bench::of(unit("hokuyo-urg04lx", "bit_rate = 750000", old));
+    assert_eq!(bench.ask("QT"), "E");
+    assert_eq!(bench.ask("SCIP2.0"), "0");
+    assert_eq!(bench.ask("QT"), "00");
+}
+
+#[test]
+fn motor_speeds_follow_cr() {
+    let mut bench = Bench::new("hokuyo-urg04lx", "bit_rate = 750000");
+    assert_eq!(bench.ask("CR10"), "00");
+    assert_eq!(bench.ask("BM"), "01");
+    bench.send("MD0044072501000");
+    bench.run_ms(1000);
+    bench.said.clear();
+    bench.run_ms(10_000);
+    // 540 rpm.
+    assert!((89..=91).contains(&bench.scans()), "{}", bench.scans());
+    assert_eq!(bench.ask("RS"), "00");
+    bench.run_ms(1000);
+    assert_eq!(bench.ask("II"), "00");
+    assert!(bench.texts().contains(&"SCSP:Initial(600[rpm])<-Default setting by user".to_owned()));
+}
+
+#[test]
+fn floods_are_bounded() {
+    for name in ["hokuyo-utm30lx-ew", "hokuyo-urg04lx"] {
+        let mut bench = Bench::connected(name, "");
+        for _ in 0..2000 {
+            bench.send("PP");
+            bench.send(&"x".repeat(1000));
+        }
+        assert!(bench.unit.ready.len() <= 64, "{name}");
+        let uart_bytes =
+            bench.unit.uart.as_ref().map_or(0, |uart| uart.waiting_bytes(bench.unit.now));
+        assert!(uart_bytes <= LINE_BUFFER, "{name}: {uart_bytes}");
+        bench.run_ms(30_000);
+        assert_eq!(bench.unit.hosts.last().and_then(Host::next_answer), None);
+    }
+}

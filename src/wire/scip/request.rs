@@ -1,0 +1,287 @@
+//! What a host sends: a command of two letters (or `%` and two), digits, and a text of its own that the
+//! scanner repeats.
+
+use super::message::is_printable;
+use super::scan::ScanFormat;
+
+/// Characters of a host's own text, its semicolon aside.
+pub const LONGEST_TEXT: usize = 16;
+/// Bytes of a line that a scanner keeps; the longest request has 35.
+pub const LONGEST_REQUEST: usize = 128;
+const STX: u8 = 0x02;
+const ETX: u8 = 0x03;
+
+/// Every command with its word.
+pub const NAMES: [(&str, Name); 26] = [
+    ("VV", Name::Vv),
+    ("PP", Name::Pp),
+    ("II", Name::Ii),
+    ("BM", Name::Bm),
+    ("QT", Name::Qt),
+    ("MD", Name::Md),
+    ("MS", Name::Ms),
+    ("ME", Name::Me),
+    ("ND", Name::Nd),
+    ("NE", Name::Ne),
+    ("GD", Name::Gd),
+    ("GS", Name::Gs),
+    ("GE", Name::Ge),
+    ("HD", Name::Hd),
+    ("HE", Name::He),
+    ("TM", Name::Tm),
+    ("SS", Name::Ss),
+    ("CR", Name::Cr),
+    ("HS", Name::Hs),
+    ("DB", Name::Db),
+    ("RS", Name::Rs),
+    ("RT", Name::Rt),
+    ("RB", Name::Rb),
+    ("%ST", Name::St),
+    ("%SL", Name::Sl),
+    ("SCIP2.0", Name::Scip2),
+];
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// Who it is.
+    Vv,
+    /// What it measures.
+    Pp,
+    /// How it is.
+    Ii,
+    /// Laser on.
+    Bm,
+    /// Laser and streams off.
+    Qt,
+    /// A stream of distances, three characters each.
+    Md,
+    /// A stream of distances, two characters each.
+    Ms,
+    /// A stream of distances and intensities.
+    Me,
+    /// A stream of distances of several echoes.
+    Nd,
+    /// A stream of distances and intensities of several echoes.
+    Ne,
+    /// One scan as of [`Name::Md`].
+    Gd,
+    /// One scan as of [`Name::Ms`].
+    Gs,
+    /// One scan as of [`Name::Me`].
+    Ge,
+    /// One scan as of [`Name::Nd`].
+    Hd,
+    /// One scan as of [`Name::Ne`].
+    He,
+    /// Time adjustment.
+    Tm,
+    /// Bit rate.
+    Ss,
+    /// Motor speed.
+    Cr,
+    /// Sensitivity.
+    Hs,
+    /// Simulated malfunction.
+    Db,
+    /// Reset.
+    Rs,
+    /// Reset but for motor and bit rate.
+    Rt,
+    /// Reboot.
+    Rb,
+    /// The state's number.
+    St,
+    /// Sleep.
+    Sl,
+    /// From SCIP 1.1 to SCIP 2.0.
+    Scip2,
+}
+
+/// How a scan is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanCommand {
+    /// Whether scans follow one another, else there is one.
+    pub is_stream: bool,
+    /// What it is sent as.
+    pub format: ScanFormat,
+}
+
+impl Name {
+    /// The command that is written so.
+    pub fn of_word(word: &str) -> Option<Self> {
+        NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+    }
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        NAMES.iter().find(|(_, name)| *name == self).map_or("", |(word, _)| word)
+    }
+
+    /// All commands.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(_, name)| *name)
+    }
+
+    /// The digits of each parameter.
+    pub fn widths(self) -> &'static [usize] {
+        match self {
+            Self::Md | Self::Ms | Self::Me | Self::Nd | Self::Ne => &[4, 4, 2, 1, 2],
+            Self::Gd | Self::Gs | Self::Ge | Self::Hd | Self::He => &[4, 4, 2],
+            Self::Tm | Self::Hs => &[1],
+            Self::Ss => &[6],
+            Self::Cr | Self::Db => &[2],
+            _ => &[],
+        }
+    }
+
+    /// The scan that is asked for, if it asks for any.
+    pub fn scan(self) -> Option<ScanCommand> {
+        let (is_stream, characters, has_intensity, has_echoes) = match self {
+            Self::Md => (true, 3, false, false),
+            Self::Ms => (true, 2, false, false),
+            Self::Me => (true, 3, true, false),
+            Self::Nd => (true, 3, false, true),
+            Self::Ne => (true, 3, true, true),
+            Self::Gd => (false, 3, false, false),
+            Self::Gs => (false, 2, false, false),
+            Self::Ge => (false, 3, true, false),
+            Self::Hd => (false, 3, false, true),
+            Self::He => (false, 3, true, true),
+            _ => return None,
+        };
+        Some(ScanCommand {
+            is_stream,
+            format: ScanFormat { characters, has_intensity, has_echoes },
+        })
+    }
+}
+
+/// A request whose parts have the right lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// The command.
+    pub name: Name,
+    /// All parameters, [`Name::widths`] long, of any characters.
+    pub parameters: &'a [u8],
+    /// The host's own text with its semicolon, or without in the older form; may be empty.
+    pub text: &'a [u8],
+}
+
+/// Why a line is no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// No such command.
+    #[error("no such command")]
+    Unknown,
+    /// Parameters are missing.
+    #[error("parameters are missing")]
+    TooShort,
+    /// There is more than parameters and no semicolon.
+    #[error("more than parameters")]
+    TooLong,
+    /// The host's own text is too long.
+    #[error("the text has more than 16 characters")]
+    LongText,
+    /// A character that cannot be printed.
+    #[error("a character that cannot be printed")]
+    BadCharacter,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a line without its end. Texts without semicolon are refused if `needs_semicolon`.
+    ///
+    /// # Errors
+    /// What is wrong with its form; parameters are not looked at.
+    pub fn parse(line: &'a [u8], needs_semicolon: bool) -> Result<Self, RequestError> {
+        if !line.iter().all(|byte| is_printable(*byte)) {
+            return Err(RequestError::BadCharacter);
+        }
+        let found = NAMES.iter().find(|(word, _)| line.starts_with(word.as_bytes()));
+        let (word, name) = found.ok_or(RequestError::Unknown)?;
+        let rest = &line[word.len()..];
+        let length: usize = name.widths().iter().sum();
+        let (parameters, text) = rest.split_at_checked(length).ok_or(RequestError::TooShort)?;
+        let (has_semicolon, characters) = match text {
+            [b';', characters @ ..] => (true, characters),
+            _ => (false, text),
+        };
+        if !has_semicolon && needs_semicolon && !text.is_empty() {
+            return Err(RequestError::TooLong);
+        }
+        if characters.len() > LONGEST_TEXT {
+            return Err(RequestError::LongText);
+        }
+        Ok(Self { name: *name, parameters, text })
+    }
+
+    /// The line.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [self.name.word().as_bytes(), self.parameters, self.text].concat()
+    }
+
+    /// The parameters as numbers; of one that is none, its place.
+    ///
+    /// # Errors
+    /// The first that has characters beside digits, counted from 0.
+    pub fn numbers<const N: usize>(&self) -> Result<[u32; N], usize> {
+        let mut rest = self.parameters;
+        let mut numbers = [0; N];
+        for (place, (number, width)) in numbers.iter_mut().zip(self.name.widths()).enumerate() {
+            let (digits, after) = rest.split_at_checked(*width).ok_or(place)?;
+            rest = after;
+            *number = digits.iter().try_fold(0, |number, byte| match byte {
+                b'0'..=b'9' => Ok(10 * number + u32::from(byte - b'0')),
+                _ => Err(place),
+            })?;
+        }
+        Ok(numbers)
+    }
+}
+
+/// The lines that a host sends, whatever pieces they come in. Memory is bounded.
+///
+/// LF and CR end a line, empty lines are none, and so CR LF is one end. Frames from STX to ETX, which
+/// Hokuyo's safety scanners are asked in, are stepped over.
+#[derive(Clone, Debug, Default)]
+pub struct RequestLines {
+    line: Vec<u8>,
+    is_too_long: bool,
+    is_in_frame: bool,
+}
+
+/// A line that a host has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestLine {
+    /// Its bytes without its end; of one that is too long the first.
+    pub bytes: Vec<u8>,
+    /// Whether it had more than [`LONGEST_REQUEST`].
+    pub is_too_long: bool,
+}
+
+impl RequestLines {
+    /// The next line. Takes bytes from the front of `input`; call it until `None`.
+    pub fn next_line(&mut self, input: &mut &[u8]) -> Option<RequestLine> {
+        while let Some((byte, rest)) = input.split_first() {
+            *input = rest;
+            match *byte {
+                ETX if self.is_in_frame => self.is_in_frame = false,
+                b'\n' | b'\r' => {
+                    self.is_in_frame = false;
+                    let is_too_long = std::mem::take(&mut self.is_too_long);
+                    if !self.line.is_empty() {
+                        return Some(RequestLine {
+                            bytes: std::mem::take(&mut self.line),
+                            is_too_long,
+                        });
+                    }
+                }
+                _ if self.is_in_frame => {}
+                STX if self.line.is_empty() => self.is_in_frame = true,
+                other if self.line.len() < LONGEST_REQUEST => self.line.push(other),
+                _ => self.is_too_long = true,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,148 @@
+//! Scans: a time stamp and a value for each step, cut into lines of 64 characters.
+
+use super::coding::{decode, encode};
+use super::message::Line;
+use crate::wire::ParseError;
+
+/// Characters of a line of data, its sum aside.
+pub const DATA_LINE: usize = 64;
+/// Characters of a time stamp.
+const TIME: usize = 4;
+/// Characters of an intensity.
+const INTENSITY: usize = 3;
+/// Stands before a further echo of the same step.
+const ALSO: u8 = b'&';
+/// Time stamps count milliseconds up to this, and on from 0.
+pub const TIME_PERIOD_MS: u32 = 1 << 24;
+
+/// What a value consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanFormat {
+    /// Of a distance, 2 or 3.
+    pub characters: usize,
+    /// Whether an intensity follows each distance.
+    pub has_intensity: bool,
+    /// Whether a step may have several echoes.
+    pub has_echoes: bool,
+}
+
+/// One echo as it is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// Millimetres, or a code below the least distance.
+    pub distance: u32,
+    /// Counts; 0 in formats without.
+    pub intensity: u32,
+}
+
+/// What is sent of one step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Of formats with one echo, that one.
+    pub first: Echo,
+    /// Further echoes.
+    pub others: Vec<Echo>,
+}
+
+/// The lines below the status of a message with a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScanData {
+    /// When the scan began, milliseconds of the scanner's clock, below [`TIME_PERIOD_MS`].
+    pub time_ms: u32,
+    /// Values in the order of measuring.
+    pub steps: Vec<Step>,
+}
+
+impl ScanFormat {
+    /// Characters of a value with one echo.
+    pub fn value_len(&self) -> usize {
+        self.characters + if self.has_intensity { INTENSITY } else { 0 }
+    }
+
+    /// Bytes of a message with so many values of one echo each, below an echo of so many bytes.
+    pub fn message_len(&self, echo: usize, values: usize) -> usize {
+        let characters = values * self.value_len();
+        echo + 1 + 4 + (TIME + 2) + characters + 2 * characters.div_ceil(DATA_LINE) + 1
+    }
+
+    fn put(&self, echo: Echo, out: &mut Vec<u8>) {
+        encode(echo.distance, self.characters, out);
+        if self.has_intensity {
+            encode(echo.intensity, INTENSITY, out);
+        }
+    }
+
+    fn take(&self, rest: &mut &[u8]) -> Result<Echo, ParseError> {
+        let need = self.value_len();
+        let (value, after) = rest.split_at_checked(need).ok_or(ParseError::Length {
+            what: "value",
+            need,
+            got: rest.len(),
+        })?;
+        *rest = after;
+        let (distance, intensity) = value.split_at(self.characters);
+        let intensity = if self.has_intensity { decode(intensity)? } else { 0 };
+        Ok(Echo { distance: decode(distance)?, intensity })
+    }
+}
+
+impl ScanData {
+    /// As lines.
+    pub fn lines(&self, format: ScanFormat) -> Vec<Line> {
+        let mut time = Vec::with_capacity(TIME);
+        encode(self.time_ms % TIME_PERIOD_MS, TIME, &mut time);
+        let mut text = Vec::with_capacity(self.steps.len() * format.value_len());
+        for step in &self.steps {
+            format.put(step.first, &mut text);
+            for other in step.others.iter().filter(|_| format.has_echoes) {
+                text.push(ALSO);
+                format.put(*other, &mut text);
+            }
+        }
+        let data = text.chunks(DATA_LINE).map(|piece| Line::Data(piece.to_vec()));
+        std::iter::once(Line::Data(time)).chain(data).collect()
+    }
+
+    /// Reads lines.
+    ///
+    /// # Errors
+    /// They are no scan of this format.
+    pub fn parse(format: ScanFormat, lines: &[Line]) -> Result<Self, ParseError> {
+        let (time, data) = match lines {
+            [Line::Data(time), data @ ..] if time.len() == TIME => (time, data),
+            [line, ..] => {
+                let got = line.text().len();
+                return Err(ParseError::Length { what: "time stamp", need: TIME, got });
+            }
+            [] => return Err(ParseError::Length { what: "time stamp", need: TIME, got: 0 }),
+        };
+        let mut text = Vec::new();
+        for (number, line) in data.iter().enumerate() {
+            let (Line::Data(piece) | Line::Info(piece)) = line;
+            let is_last = number + 1 == data.len();
+            if matches!(line, Line::Info(_))
+                || (!is_last && piece.len() != DATA_LINE)
+                || piece.len() > DATA_LINE
+            {
+                return Err(ParseError::Length {
+                    what: "data line",
+                    need: DATA_LINE,
+                    got: piece.len(),
+                });
+            }
+            text.extend_from_slice(piece);
+        }
+        let mut rest = &text[..];
+        let mut steps: Vec<Step> = Vec::new();
+        while let Some(first) = rest.first() {
+            match (*first, steps.last_mut()) {
+                (ALSO, Some(step)) if format.has_echoes => {
+                    rest = &rest[1..];
+                    step.others.push(format.take(&mut rest)?);
+                }
+                _ => steps.push(Step { first: format.take(&mut rest)?, others: Vec::new() }),
+            }
+        }
+        Ok(Self { time_ms: decode(time)?, steps })
+    }
+}

@@ -1,0 +1,118 @@
+//! Hokuyo's scanners with hosts that send anything: no panic, bounded memory, and a host that connects
+//! afterwards is answered.
+#![no_main]
+
+use menura::devices::family::catalogue;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use menura::config::rig::Rig;
+use menura::config::rig::faults::DeviceFaults;
+use menura::devices::{Device, Output, build};
+use menura::links::Peer;
+use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
+use menura::time::{Epoch, SimTime};
+use menura::wire::framer::Framer;
+use menura::wire::scip::message::Messages;
+
+const RIG: &str = r#"
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "still" }
+[[device]]
+name = "a"
+profile = "hokuyo-utm30lx-ew"
+link = { tcp = "127.0.0.1:0" }
+[[device]]
+name = "b"
+profile = "hokuyo-ust20lx"
+link = { tcp = "127.0.0.1:0" }
+settings = { power_on_stream = "ME" }
+[[device]]
+name = "c"
+profile = "hokuyo-urg04lx"
+link = { pty = "scanner" }
+settings = { bit_rate = 750000 }
+"#;
+
+static READ: LazyLock<Rig> = LazyLock::new(|| {
+    Rig::parse("rig", RIG, Path::new(""), &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
+});
+
+// A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&which, mut rest)) = bytes.split_first() else { return };
+    let config = &READ.devices[usize::from(which) % READ.devices.len()];
+    let start = "2026-06-01T12:00:00Z".parse().expect("an instant");
+    let mut device = build(config, &DeviceFaults::default(), 1, Epoch::new(start)).device;
+    let is_serial = device.line().is_some();
+    let mut now = 0u64;
+    let mut connected = [false; 4];
+    while let [head, after @ ..] = rest {
+        let host = usize::from(head >> 2 & 3);
+        let peer = Peer { connection: host as u64, port: 0 };
+        let length = usize::from(head >> 4) * 4;
+        let (piece, after) = after.split_at(length.min(after.len()));
+        rest = after;
+        match head & 3 {
+            _ if is_serial => device.handle_input(SimTime(now), piece),
+            0 => {
+                connected[host] = !connected[host];
+                device.handle_peer(SimTime(now), peer, connected[host]);
+            }
+            _ => device.handle_peer_input(SimTime(now), peer, piece),
+        }
+        now += 8_000_000 * (length as u64 + 1);
+        step(device.as_mut(), now);
+    }
+    // All go, and what has begun comes to its end: waking up, rebooting.
+    for host in (0..4).filter(|host| connected[*host]) {
+        device.handle_peer(SimTime(now), Peer { connection: host as u64, port: 0 }, false);
+    }
+    device.handle_input(SimTime(now), b"\n");
+    for _ in 0..300 {
+        now += 100_000_000;
+        step(device.as_mut(), now);
+    }
+    let peer = Peer { connection: 9, port: 0 };
+    if !is_serial {
+        device.handle_peer(SimTime(now), peer, true);
+        device.handle_peer_input(SimTime(now), peer, b"VV\n");
+    }
+    device.handle_input(SimTime(now), b"VV\n");
+    let mut told = false;
+    for _ in 0..100 {
+        now += 10_000_000;
+        device.advance(SimTime(now));
+        while let Some(transmit) = device.poll_transmit() {
+            if let Output::BytesTo(_, bytes) | Output::Bytes(bytes) = transmit.output {
+                told |= bytes.starts_with(b"VV\n00P\n");
+            }
+        }
+    }
+    assert!(told, "no answer");
+});
+
+/// Measures what is asked for, lets time pass, and reads what comes.
+fn step(device: &mut dyn Device, now: u64) {
+    let mut asked = 0;
+    while let Some(request) = device.poll_request(SimTime(now)) {
+        let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
+        let mut echoes = Echoes::default();
+        echoes.push(Return { range_m: asked as f32, intensity: 0.5, signal: 1.0 });
+        let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
+        device.handle_measurement(&Measurement::new(request, outcome));
+        asked += 1;
+        assert!(asked < 1000, "it asks for ever");
+    }
+    device.advance(SimTime(now));
+    while let Some(transmit) = device.poll_transmit() {
+        let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = transmit.output else { continue };
+        // An odd request comes back as it is, whatever characters it has.
+        let mut framer = Framer::new(Messages);
+        let is_message = framer.next_frame(&mut &bytes[..]).is_some();
+        assert!(is_message || bytes.len() < 200, "no message");
+    }
+}
