@@ -23,7 +23,7 @@ const LAG_MS: f64 = 37.25;
 const LAG_NS: u64 = 37_250_000;
 
 /// A device of every kind whose bytes leave by code of its own, with what it needs to stream.
-const DEVICES: [(&str, &str, &str); 16] = [
+const DEVICES: [(&str, &str, &str); 18] = [
     ("vlp16", "velodyne-vlp16-3.0", ""),
     ("hdl32e", "velodyne-hdl32e-2.2", ""),
     ("hdl64e", "velodyne-hdl64e-s3", "beam = { shape = \"ray\" }"),
@@ -59,6 +59,8 @@ const DEVICES: [(&str, &str, &str); 16] = [
     ("sbg", "sbg-ellipse2d", ""),
     ("phone", "phone-imu", ""),
     ("head", "menura-turning-head", ""),
+    ("utm30lx", "hokuyo-utm30lx-ew", "power_on_stream = \"NE\""),
+    ("urg04lx", "hokuyo-urg04lx", "power_on_stream = \"MS\", bit_rate = 750000"),
 ];
 
 /// The rig with these devices of [`DEVICES`], each with a lag.
@@ -72,7 +74,7 @@ fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
     for (name, profile, settings) in DEVICES.iter().filter(|(name, ..)| names.contains(name)) {
         let link = match profile.split_once('-') {
             Some(("velodyne", _)) => "{ udp = { to = \"127.0.0.1:9\" } }".to_owned(),
-            _ if profile.contains("lms111") || profile.contains("lms511") => {
+            _ if ["lms111", "lms511", "utm30lx"].iter().any(|model| profile.contains(model)) => {
                 "{ tcp = \"127.0.0.1:0\" }".to_owned()
             }
             _ => format!("{{ pty = \"{name}\" }}"),
@@ -154,6 +156,12 @@ fn a_lag_holds_back_telegrams_of_network_scanners() {
         late.transmission_us -= (LAG_NS / 1000) as u32;
         plain == late
     });
+}
+
+#[test]
+fn a_lag_holds_back_scans_of_hokuyos() {
+    let names = ["utm30lx", "urg04lx"];
+    compare(&names, Duration::from_millis(1400), |plain, late| plain == late);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::scan::ScanFormat;
 
 /// Characters of a host's own text, its semicolon aside.
 pub const LONGEST_TEXT: usize = 16;
-/// Bytes of a line that a scanner keeps; the longest request has 35.
-pub const LONGEST_REQUEST: usize = 128;
+/// Bytes of a line that a scanner keeps; the longest request has 32.
+pub const LONGEST_REQUEST: usize = 64;
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
 
