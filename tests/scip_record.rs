@@ -92,7 +92,7 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     assert_eq!(one, recorded(folder.path(), "two", "2"));
 
     let [front, rear, line] = one.map(|bytes| messages(&bytes));
-    assert_eq!((front.len(), line.len()), (15, 3));
+    assert_eq!((front.len(), line.len()), (16, 4));
     // Stamps are those of step 0, an eighth of a turn after a revolution's beginning.
     let times: Vec<u32> = front.iter().map(|message| scan(message).time_ms).collect();
     assert!(
@@ -112,8 +112,8 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     assert_eq!((dark.first(), dark.last(), dark.len()), (Some(&860), Some(&940), 81));
     // The motor of the other one is held: it verifies.
     let statuses: Vec<Status> = rear.iter().map(|message| message.status).collect();
-    assert_eq!(statuses[..7], [Status::Code(*b"99"); 7]);
-    assert_eq!(statuses[7..], [Status::Code(*b"21")]);
+    assert_eq!(statuses[..8], [Status::Code(*b"99"); 8]);
+    assert_eq!(statuses[8..], [Status::Code(*b"21")]);
 
     let faults = fs::read_to_string(folder.path().join("one/faults.csv")).unwrap();
     assert!(
@@ -127,13 +127,13 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     let lines = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 16);
+    assert_eq!(lines.len(), 17);
     assert_eq!(lines[0]["time_ms"], 60_003);
     assert_eq!(lines[0]["first_deg"], -135.0);
     assert_eq!(lines[0]["step_deg"], 0.25);
     assert_eq!(lines[0]["intensities"].as_array().map(Vec::len), Some(1081));
-    assert_eq!(lines[15]["scans"], 15);
-    assert_eq!(lines[15]["skipped_bytes"], 0);
+    assert_eq!(lines[16]["scans"], 16);
+    assert_eq!(lines[16]["skipped_bytes"], 0);
 
     let words = ["inspect", "one/line.bin", "--profile", "hokuyo-urg04lx", "--plot", "line.svg"];
     let text = menura(folder.path(), &words).output().unwrap();

@@ -117,18 +117,18 @@ def everything(case, port, _driver):
     scans.append(scan_of(part, *laser.get_dist(part.first, part.last, part.cluster)))
     wide = Asked("ME", 100, 400)
     for count, asked, stream in [
-        (10, Asked("MD"), laser.iter_dist(10)),
-        (10, Asked("ME"), laser.iter_intens(10)),
-        (5, wide, laser.iter_intens(5, wide.first, wide.last)),
-        (5, Asked("MD"), laser.iter_dist(5, skips=3)),
-        (5, part, laser.iter_dist(5, part.first, part.last, part.cluster)),
+        (10, Asked("MD"), laser.iter_dist(10, skips=CALM)),
+        (10, Asked("ME"), laser.iter_intens(10, skips=CALM)),
+        (5, wide, laser.iter_intens(5, wide.first, wide.last, skips=1)),
+        (5, Asked("MD"), laser.iter_dist(5, skips=1)),
+        (5, part, laser.iter_dist(5, part.first, part.last, part.cluster, skips=1)),
     ]:
         got = [(time_ms, values, left) for values, time_ms, left in stream]
         if [left for *_, left in got] != list(range(count))[::-1]:
             raise RuntimeError(f"{asked}: the scans that are left count {[left for *_, left in got]}")
         scans += [scan_of(asked, time_ms, values) for time_ms, values, _ in got]
     # Endless, until it is told to stop.
-    for values, time_ms, _ in laser.iter_dist():
+    for values, time_ms, _ in laser.iter_dist(skips=CALM):
         scans.append(scan_of(Asked("MD"), time_ms, values))
         if len(scans) >= case.scans:
             break
