@@ -44,8 +44,8 @@ name = "dirt"
 kind = "window-dirty"
 device = "front"
 start_s = 0.0
-from_deg = 80.0
-to_deg = 100.0
+from_deg = 79.9
+to_deg = 100.1
 transmission = 0.0
 [[fault]]
 name = "held"

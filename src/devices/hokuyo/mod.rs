@@ -8,9 +8,9 @@
 //!             VERIFYING --> FAILED      the motor is held, or DB has it simulated
 //! ```
 //!
-//! Commands are in `commands.rs`, streams in `stream.rs`, what scans are sent as in `values.rs`, the
-//! mirror in `turning.rs`. One host is served at a time: at the end of a serial line, or the one that is
-//! connected; when it goes, the scanner stands by.
+//! Commands are in `commands.rs`, streams in `stream.rs`, which scans are measured in `scanning.rs`, what
+//! they are sent as in `values.rs`, the mirror in `turning.rs`, failures in `failures.rs`. One host is served at
+//! a time: at the end of a serial line, or the one that is connected; when it goes, the scanner stands by.
 //!
 //! Only scans that will be sent are measured, and of those only the steps that were asked for.
 //!
@@ -20,10 +20,12 @@ mod clock;
 mod commands;
 pub(crate) mod decoder;
 mod describe;
+mod failures;
 mod family;
 mod hosts;
 pub mod profile;
 mod profile_read;
+mod scanning;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -33,39 +35,34 @@ mod values;
 use std::collections::VecDeque;
 
 use self::clock::Clock;
-use self::commands::{Answer, DONE};
+use self::commands::Answer;
 pub use self::family::HokuyoFamily;
 use self::hosts::Host;
-use self::profile::{
-    AfterLastScan, HokuyoProfile, HokuyoSettings, HostInterface, SecondHost, StampAt,
-};
+use self::profile::{HokuyoProfile, HokuyoSettings, HostInterface, SecondHost};
 use self::stream::Stream;
 use self::turning::Turning;
-use self::values::{Scan, Wanted, scan_data};
+use self::values::{Scan, Wanted};
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::motor_stall::MotorStall;
 use crate::links::Peer;
 use crate::links::line::LineSettings;
-use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::sensors::fault::FaultEffect;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
-use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
-use crate::wire::scip::message::{Message, Status};
+use crate::wire::scip::message::Message;
 use crate::wire::scip::request::{Name, Request, RequestLine};
 
 /// Bytes that wait for a serial line; a scan with intensities has 7 kB.
 const LINE_BUFFER: usize = 1 << 15;
 /// A measurement that is so late does not come any more, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// Streams of more scans than this fail when `DB` simulates that.
-const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 /// One unit.
 pub struct Hokuyo {
@@ -377,203 +374,6 @@ impl Hokuyo {
         self.is_scip1 = self.profile.protocol.starts_in_scip1;
         self.simulation = None;
         self.phase = Phase::Booting { until: SimTime(at.0 + self.profile.timing.boot_ns) };
-    }
-
-    // Failures.
-
-    /// When a fault next holds the motor, if that is to turn.
-    fn next_hold(&self) -> Option<SimTime> {
-        let turns = matches!(
-            self.phase,
-            Phase::Standby
-                | Phase::Single
-                | Phase::Streaming
-                | Phase::TimeAdjustment
-                | Phase::Waking { .. }
-        );
-        let from = self.done_to;
-        let next = |stall: &Timed<MotorStall>| match stall.is_on(from) {
-            true => Some(from),
-            false => stall.schedule.next_opening(from),
-        };
-        self.stalls.iter().filter(|_| turns).filter_map(next).min()
-    }
-
-    /// When a motor that is held at `at` turns again at its speed, if it ever does.
-    fn let_go(&self, at: SimTime) -> Option<SimTime> {
-        let closes = |stall: &Timed<MotorStall>| {
-            let window = stall.schedule.window_at(at)?;
-            Some(stall.schedule.window(window).1)
-        };
-        // The last to let go counts.
-        let last =
-            self.stalls.iter().filter_map(closes).reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
-        let closes = last.unwrap_or(Some(at))?;
-        Some(SimTime(closes.0.saturating_add(self.profile.motor.spin_up_ns)))
-    }
-
-    fn hold(&mut self, at: SimTime) {
-        let gives_up = SimTime(at.0 + self.profile.failure.verify_ns);
-        match self.let_go(at).filter(|turns| *turns <= gives_up) {
-            Some(until) => self.verify(at, until, true),
-            None => self.verify(at, gives_up, false),
-        }
-    }
-
-    /// Pauses until `until`.
-    fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
-        let laser = matches!(
-            self.phase,
-            Phase::Single | Phase::Streaming | Phase::Waking { laser: true, .. }
-        );
-        self.refuse_single(at);
-        self.phase = Phase::Verifying { until, resumes, laser };
-        self.say_in_stream(at, self.profile.statuses.verifying);
-        self.continue_stream(at);
-    }
-
-    fn resume(&mut self, at: SimTime, laser: bool) {
-        if self.stream.is_some() {
-            self.phase = Phase::Streaming;
-            self.say_in_stream(at, self.profile.statuses.resumed);
-            self.continue_stream(at);
-        } else {
-            self.phase = if laser { Phase::Single } else { Phase::Standby };
-        }
-    }
-
-    /// Fails; `turns`: when the motor turns again.
-    fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
-        if let Some(simulation) = &mut self.simulation {
-            simulation.has_failed = true;
-        }
-        let is_simulated = self.simulation.is_some_and(|simulation| simulation.has_failed);
-        let until = turns.filter(|_| self.profile.failure.recovers && !is_simulated);
-        self.refuse_single(at);
-        self.phase = Phase::Failed { until };
-        self.say_in_stream(at, self.profile.statuses.stopped);
-        self.forget_scans();
-    }
-
-    /// A single scan that will not come is answered.
-    fn refuse_single(&mut self, at: SimTime) {
-        let Some(single) = self.single.take() else { return };
-        let message = Message::status(&single.echo, self.profile.statuses.unstable);
-        self.say(at, 0, &message, self.stall_effects(at));
-        self.answered(at);
-    }
-
-    /// A message of the stream without a scan.
-    fn say_in_stream(&mut self, at: SimTime, code: profile::Code) {
-        let Some(stream) = &self.stream else { return };
-        let message = Message::status(&stream.echo(), code);
-        self.say(at, 0, &message, self.stall_effects(at));
-    }
-
-    /// What a motor that is held at `at` does to what the scanner says of itself.
-    fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
-        if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
-            return Vec::new();
-        }
-        let effect = |stall: &Timed<MotorStall>| {
-            let window = stall.schedule.window_at(at)?;
-            Some(FaultEffect { fault: stall.fault, window, kind: EffectKind::Stalled { rpm: 0 } })
-        };
-        self.stalls.iter().filter_map(effect).collect()
-    }
-
-    /// The failure that `DB` has asked for, when a stream has come so far.
-    fn fail_as_simulated(&mut self, at: SimTime) {
-        let Some(Simulation { number, .. }) = self.simulation else { return };
-        let after = self.profile.failure.simulated_after;
-        let is_due = self.stream.as_ref().is_some_and(|stream| {
-            stream.is_longer_than(SIMULATED_IN_STREAMS_OVER) && stream.sent() == after
-        });
-        let until = SimTime(at.0 + self.profile.failure.verify_ns);
-        match number {
-            3 if is_due => self.verify(at, until, true),
-            4 if is_due => self.verify(at, until, false),
-            5 if is_due => self.fail(at, None),
-            _ => {}
-        }
-    }
-
-    // Scans.
-
-    fn receiver(&self) -> ReceiverSetting {
-        let factor =
-            if self.is_sensitive { self.profile.protocol.sensitive_threshold } else { 1.0 };
-        ReceiverSetting { threshold_factor: factor as f32, ..ReceiverSetting::default() }
-    }
-
-    /// How long the stream's messages are on a serial line; 0 without.
-    fn line_ns(&self, stream: &Stream) -> u64 {
-        self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
-    }
-
-    /// The next revolution that is wanted, and which of its steps.
-    fn next_wanted(&mut self) -> Option<(u64, std::ops::RangeInclusive<u32>)> {
-        match self.phase {
-            Phase::Single => {
-                let single = self.single.as_ref().filter(|single| !single.is_asked)?;
-                let from = self.now.max(self.unstable_until);
-                Some((self.turning.first_from(from), single.wanted.measured(&self.profile)))
-            }
-            Phase::Streaming => {
-                let mut stream = self.stream.take()?;
-                let line_ns = self.line_ns(&stream);
-                let waiting = self.asked.len() + self.ahead.len();
-                let next = stream.plan(waiting, line_ns, |revolution| self.leaves(revolution));
-                let steps = stream.wanted.measured(&self.profile);
-                self.stream = Some(stream);
-                next.map(|next| (next, steps))
-            }
-            _ => None,
-        }
-    }
-
-    /// The oldest scan is over.
-    fn give_out_scan(&mut self, at: SimTime) {
-        let Some(scan) = self.ahead.pop_front() else { return };
-        let stamp_at = match self.profile.timing.stamp_at {
-            StampAt::StepZero => self.turning.time_of(scan.revolution, 0),
-            StampAt::Rear => self.turning.begins(scan.revolution),
-        };
-        let time_ms = self.clock.ms(stamp_at);
-        if let Some(single) = self.single.take() {
-            let (data, points) = scan_data(&self.profile, &single.wanted, &scan, time_ms);
-            let lines = data.lines(single.wanted.format);
-            let message = Message { echo: single.echo, status: Status::Code(DONE), lines };
-            self.say(at, points, &message, scan.fault_effects);
-            return self.answered(at);
-        }
-        // What the line has no time for is left out.
-        if self.uart.as_ref().is_some_and(|uart| uart.free_at() > at) {
-            return;
-        }
-        let Some(stream) = &mut self.stream else { return };
-        let (echo, is_last) = stream.next_echo();
-        let (data, points) = scan_data(&self.profile, &stream.wanted, &scan, time_ms);
-        let lines = data.lines(stream.wanted.format);
-        let message = Message { echo, status: Status::Code(*b"99"), lines };
-        self.say(at, points, &message, scan.fault_effects);
-        if is_last {
-            self.forget_scans();
-            self.phase = match self.profile.protocol.after_last_scan {
-                AfterLastScan::Standby => Phase::Standby,
-                AfterLastScan::SingleScan => Phase::Single,
-            };
-        } else {
-            self.fail_as_simulated(at);
-        }
-    }
-
-    /// The oldest request was given up: another revolution has to do.
-    fn ask_again(&mut self) {
-        self.asked.pop_front();
-        if let Some(single) = &mut self.single {
-            single.is_asked = false;
-        }
     }
 
     // Hosts.

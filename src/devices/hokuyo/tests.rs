@@ -6,10 +6,12 @@ use super::*;
 use crate::config::rig::Rig;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::family::catalogue;
+use crate::sensors::fault::EffectKind;
+use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Echoes, Return, Subject};
 use crate::wire::framer::Framer;
 use crate::wire::scip::coding::decode;
-use crate::wire::scip::message::Messages;
+use crate::wire::scip::message::{Messages, Status};
 use crate::wire::scip::scan::{ScanData, ScanFormat};
 
 const MS: u64 = 1_000_000;

@@ -1,0 +1,133 @@
+//! What happens when a fault holds the motor, or `DB` has a failure simulated.
+//!
+//! The scanner first pauses to look whether that passes, then it has failed. A stream tells either.
+
+use super::profile::Code;
+use super::{Hokuyo, Phase, Simulation};
+use crate::config::rig::faults::Timed;
+use crate::devices::motor_stall::MotorStall;
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+use crate::wire::scip::message::Message;
+
+/// Streams of more scans than this fail when `DB` simulates that.
+const SIMULATED_IN_STREAMS_OVER: u32 = 20;
+
+impl Hokuyo {
+    /// When a fault next holds the motor, if that is to turn.
+    pub(super) fn next_hold(&self) -> Option<SimTime> {
+        let turns = matches!(
+            self.phase,
+            Phase::Standby
+                | Phase::Single
+                | Phase::Streaming
+                | Phase::TimeAdjustment
+                | Phase::Waking { .. }
+        );
+        let from = self.done_to;
+        let next = |stall: &Timed<MotorStall>| match stall.is_on(from) {
+            true => Some(from),
+            false => stall.schedule.next_opening(from),
+        };
+        self.stalls.iter().filter(|_| turns).filter_map(next).min()
+    }
+
+    /// When a motor that is held at `at` turns again at its speed, if it ever does.
+    pub(super) fn let_go(&self, at: SimTime) -> Option<SimTime> {
+        let closes = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_at(at)?;
+            Some(stall.schedule.window(window).1)
+        };
+        // The last to let go counts.
+        let last =
+            self.stalls.iter().filter_map(closes).reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
+        let closes = last.unwrap_or(Some(at))?;
+        Some(SimTime(closes.0.saturating_add(self.profile.motor.spin_up_ns)))
+    }
+
+    pub(super) fn hold(&mut self, at: SimTime) {
+        let gives_up = SimTime(at.0 + self.profile.failure.verify_ns);
+        match self.let_go(at).filter(|turns| *turns <= gives_up) {
+            Some(until) => self.verify(at, until, true),
+            None => self.verify(at, gives_up, false),
+        }
+    }
+
+    /// Pauses until `until`.
+    fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
+        let laser = matches!(
+            self.phase,
+            Phase::Single | Phase::Streaming | Phase::Waking { laser: true, .. }
+        );
+        self.refuse_single(at);
+        self.phase = Phase::Verifying { until, resumes, laser };
+        self.say_in_stream(at, self.profile.statuses.verifying);
+        self.continue_stream(at);
+    }
+
+    pub(super) fn resume(&mut self, at: SimTime, laser: bool) {
+        if self.stream.is_some() {
+            self.phase = Phase::Streaming;
+            self.say_in_stream(at, self.profile.statuses.resumed);
+            self.continue_stream(at);
+        } else {
+            self.phase = if laser { Phase::Single } else { Phase::Standby };
+        }
+    }
+
+    /// Fails; `turns`: when the motor turns again.
+    pub(super) fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
+        if let Some(simulation) = &mut self.simulation {
+            simulation.has_failed = true;
+        }
+        let is_simulated = self.simulation.is_some_and(|simulation| simulation.has_failed);
+        let until = turns.filter(|_| self.profile.failure.recovers && !is_simulated);
+        self.refuse_single(at);
+        self.phase = Phase::Failed { until };
+        self.say_in_stream(at, self.profile.statuses.stopped);
+        self.forget_scans();
+    }
+
+    /// A single scan that will not come is answered.
+    fn refuse_single(&mut self, at: SimTime) {
+        let Some(single) = self.single.take() else { return };
+        let message = Message::status(&single.echo, self.profile.statuses.unstable);
+        self.say(at, 0, &message, self.stall_effects(at));
+        self.answered(at);
+    }
+
+    /// A message of the stream without a scan.
+    fn say_in_stream(&mut self, at: SimTime, code: Code) {
+        let Some(stream) = &self.stream else { return };
+        let message = Message::status(&stream.echo(), code);
+        self.say(at, 0, &message, self.stall_effects(at));
+    }
+
+    /// What a motor that is held at `at` does to what the scanner says of itself.
+    pub(super) fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
+        if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
+            return Vec::new();
+        }
+        let effect = |stall: &Timed<MotorStall>| {
+            let window = stall.schedule.window_at(at)?;
+            Some(FaultEffect { fault: stall.fault, window, kind: EffectKind::Stalled { rpm: 0 } })
+        };
+        self.stalls.iter().filter_map(effect).collect()
+    }
+
+    /// The failure that `DB` has asked for, when a stream has come so far.
+    pub(super) fn fail_as_simulated(&mut self, at: SimTime) {
+        let Some(Simulation { number, .. }) = self.simulation else { return };
+        let after = self.profile.failure.simulated_after;
+        let is_due = self.stream.as_ref().is_some_and(|stream| {
+            stream.is_longer_than(SIMULATED_IN_STREAMS_OVER) && stream.sent() == after
+        });
+        let until = SimTime(at.0 + self.profile.failure.verify_ns);
+        match number {
+            3 if is_due => self.verify(at, until, true),
+            4 if is_due => self.verify(at, until, false),
+            5 if is_due => self.fail(at, None),
+            _ => {}
+        }
+    }
+}
