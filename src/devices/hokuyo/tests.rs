@@ -378,7 +378,7 @@ fn texts_are_those_of_the_sensor() {
     // The sum of the time's line is that of the time's characters.
     let time = said.lines().find(|line| line.starts_with("TIME")).unwrap().to_owned();
     assert_eq!(said.replace(&time, "TIME:0N8o;~"), expected);
-    assert_eq!(decode(time[5..9].as_bytes()), Ok(123_455));
+    assert_eq!(decode(&time.as_bytes()[5..9]), Ok(123_455));
 }
 
 fn stalls(windows: &[(u64, Option<u64>)]) -> DeviceFaults {
