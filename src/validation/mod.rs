@@ -4,6 +4,7 @@
 //! [`EXPERIMENTS`]; the command line lists and runs what stands there.
 
 mod allan;
+mod andabata;
 mod vepd;
 
 use clap::{ArgMatches, Args, Command};
@@ -12,8 +13,11 @@ use crate::config::toml::diagnostic::Diagnostics;
 use crate::plot::Figure;
 
 /// All experiments, in the order of `menura validate --help`.
-pub const EXPERIMENTS: &[Experiment] =
-    &[Experiment::of::<allan::Allan>(), Experiment::of::<vepd::Vepd>()];
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment::of::<allan::Allan>(),
+    Experiment::of::<vepd::Vepd>(),
+    Experiment::of::<andabata::Andabata>(),
+];
 
 /// An experiment as the command line sees it.
 #[derive(Clone, Copy, Debug)]

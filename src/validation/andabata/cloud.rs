@@ -1,0 +1,143 @@
+//! Three-dimensional scans: what the turning scanner sees while the robot drives, levelled and put together.
+
+use std::collections::VecDeque;
+
+use glam::{DQuat, DVec2, DVec3};
+
+use crate::frames::quat_from_rpy;
+
+/// The scanner's optical centre above the ground, metres.
+const SCANNER_HEIGHT_M: f64 = 0.73;
+/// Points are used up to here, metres.
+const REACH_M: f64 = 12.0;
+/// The scanner's angular step, radians, and the step that looks up.
+const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
+const MIDDLE_STEP: f64 = 540.0;
+/// From one step to the next, milliseconds.
+const STEP_MS: f64 = 25.0 / 1440.0;
+/// Distances below it are codes, millimetres.
+const LEAST_MM: u32 = 23;
+/// So much of the past is kept, milliseconds.
+const KEPT_MS: f64 = 2000.0;
+
+/// A value that was known at instants.
+#[derive(Clone, Debug)]
+pub struct Track<T> {
+    samples: VecDeque<(f64, T)>,
+}
+
+impl<T> Default for Track<T> {
+    fn default() -> Self {
+        Self { samples: VecDeque::new() }
+    }
+}
+
+impl<T: Copy> Track<T> {
+    /// Adds the value at `t_ms`, which is after those before.
+    pub fn push(&mut self, t_ms: f64, value: T) {
+        while self.samples.front().is_some_and(|(first, _)| *first < t_ms - KEPT_MS) {
+            self.samples.pop_front();
+        }
+        self.samples.push_back((t_ms, value));
+    }
+
+    /// The latest instant.
+    pub fn until_ms(&self) -> f64 {
+        self.samples.back().map_or(f64::MIN, |(t_ms, _)| *t_ms)
+    }
+
+    /// The value at `t_ms` by `mix` of those before and after, which are that share apart.
+    pub fn at(&self, t_ms: f64, mix: impl Fn(T, T, f64) -> T) -> Option<T> {
+        let after = self.samples.partition_point(|(known, _)| *known <= t_ms);
+        let (from_ms, from) = *self.samples.get(after.checked_sub(1)?)?;
+        let (to_ms, to) = *self.samples.get(after)?;
+        Some(mix(from, to, (t_ms - from_ms) / (to_ms - from_ms)))
+    }
+}
+
+/// Where the robot takes itself to be, in its own level frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stance {
+    /// From where it was switched on, metres.
+    pub position_m: DVec2,
+    /// Roll, pitch, radians.
+    pub tilt_rad: [f64; 2],
+    /// From east, radians.
+    pub heading_rad: f64,
+}
+
+impl Stance {
+    /// Between two stances.
+    pub fn mix(from: Self, to: Self, share: f64) -> Self {
+        let number = |a: f64, b: f64| a + share * (b - a);
+        let turn = super::navigation::wrapped(to.heading_rad - from.heading_rad);
+        Self {
+            position_m: from.position_m.lerp(to.position_m, share),
+            tilt_rad: [0, 1].map(|axis| number(from.tilt_rad[axis], to.tilt_rad[axis])),
+            heading_rad: from.heading_rad + share * turn,
+        }
+    }
+
+    fn rotation(&self) -> DQuat {
+        quat_from_rpy(self.tilt_rad[0], self.tilt_rad[1], self.heading_rad)
+    }
+}
+
+/// A scan of the plane that turns with the head.
+#[derive(Clone, Debug)]
+pub struct PlaneScan {
+    /// Of its first step by the scanner's clock, milliseconds.
+    pub time_ms: f64,
+    /// By step, millimetres.
+    pub distances_mm: Vec<u32>,
+}
+
+/// A device's clock against the computer's.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// What the computer's clock shows more, milliseconds. A device's clock counts whole milliseconds and
+    /// its messages take their time: the least difference that was seen is nearest.
+    pub ahead_ms: f64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { ahead_ms: f64::MAX }
+    }
+}
+
+impl Clock {
+    /// A message says `time_ms`, and would have come at `arrived_ms` if its way had taken no longer than
+    /// usual.
+    pub fn see(&mut self, time_ms: f64, arrived_ms: f64) {
+        self.ahead_ms = self.ahead_ms.min(arrived_ms - time_ms);
+    }
+}
+
+/// The points of a scan, in the robot's level frame; `None` if the head's angle or the stance is not known
+/// for all of it. `head` is by the encoder's clock, `stances` by the computer's.
+pub fn points(
+    scan: &PlaneScan,
+    scanner_clock: Clock,
+    head: &Track<f64>,
+    head_clock: Clock,
+    stances: &Track<Stance>,
+) -> Option<Vec<DVec3>> {
+    let mut points = Vec::new();
+    for (step, distance_mm) in scan.distances_mm.iter().enumerate() {
+        let t_ms = scan.time_ms + scanner_clock.ahead_ms + step as f64 * STEP_MS;
+        let head_rad = head.at(t_ms - head_clock.ahead_ms, |a, b, share| a + share * (b - a))?;
+        let stance = stances.at(t_ms, Stance::mix)?;
+        let range_m = f64::from(*distance_mm) * 1e-3;
+        if *distance_mm < LEAST_MM || range_m > REACH_M {
+            continue;
+        }
+        // The scanner looks up; its left is the head's.
+        let (sin, cos) = libm::sincos((step as f64 - MIDDLE_STEP) * STEP_RAD);
+        let in_head = DVec3::new(0.0, sin, cos) * range_m;
+        let in_body =
+            DQuat::from_rotation_z(head_rad) * in_head + DVec3::new(0.0, 0.0, SCANNER_HEIGHT_M);
+        points.push(stance.rotation() * in_body + stance.position_m.extend(0.0));
+    }
+    Some(points)
+}

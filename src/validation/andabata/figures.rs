@@ -1,0 +1,95 @@
+//! C1: the vehicle's equations against what the driven robot does.
+
+use serde_json::{Value, json};
+
+use super::navigation::radius_m;
+use crate::config::rig::drive::{DriveConfig, DriveModel};
+use crate::time::SimTime;
+use crate::world::actuation::{Actuation, Command};
+use crate::world::raycast::BvhCaster;
+use crate::world::scene::Scene;
+use crate::world::vehicle::Driven;
+use std::sync::Arc;
+
+const Y_ICR_M: f64 = 0.45;
+const LIMIT_M_S: f64 = 0.68;
+const LAG_S: f64 = 0.035;
+/// Equations hold to this.
+const EXACT: f64 = 1e-9;
+
+/// What was found.
+pub(super) struct Kinematics {
+    pub text: String,
+    pub report: Value,
+    pub holds: bool,
+}
+
+/// A vehicle of the paper that was told something at its first instant, after it has settled.
+fn told(actuation: Actuation, until: SimTime) -> Driven {
+    let model = DriveModel::SkidSteer { y_icr_m: [Y_ICR_M; 2], x_icr_m: 0.0, variation: None };
+    let config = DriveConfig { max_speed_m_s: LIMIT_M_S, lag_s: LAG_S, ..DriveConfig::of(model) };
+    let driven = Driven::new(config, [0.67, 0.54]);
+    driven.command(Command { at: SimTime::ZERO, serial: 1, arrived: SimTime::ZERO, actuation });
+    let caster = BvhCaster::new(Arc::new(Scene::default())).expect("an empty scene");
+    driven.advance(until, &caster);
+    driven
+}
+
+/// The numbers of C1.
+pub(super) fn kinematics() -> Kinematics {
+    let settled = SimTime(2_000_000_000);
+    let mut worst: f64 = 0.0;
+    let mut compare = |found: f64, expected: f64| worst = worst.max((found - expected).abs());
+    // (3) to (6): set points, beyond the limit and below.
+    for (forward_m_s, turn_rad_s) in
+        [(0.3, 0.5), (0.3, 0.844), (0.3, 1.5), (-0.5, 1.0), (0.68, 0.0), (0.0, -3.0), (0.0, 1.4)]
+    {
+        let twist: (f64, f64) = (forward_m_s, turn_rad_s);
+        let excess = ((twist.0.abs() + Y_ICR_M * twist.1.abs()) / LIMIT_M_S).max(1.0);
+        let (v, w) = (twist.0 / excess, twist.1 / excess);
+        let driven = told(Actuation::Twist { forward_m_s, turn_rad_s }, settled);
+        let wheels = driven.wheels(SimTime(1_000_000));
+        compare(wheels.setpoint_m_s[0], v - Y_ICR_M * w);
+        compare(wheels.setpoint_m_s[1], v + Y_ICR_M * w);
+        // (1) and (2): the body's motion once the treads have settled.
+        let state = driven.state(SimTime(1_900_000_000));
+        compare(state.velocity_m_s.length(), v.abs());
+        compare(state.angular_rate_rad_s.z, w);
+    }
+    // At 0.3 m/s the fastest turn that needs no scaling.
+    let fastest_rad_s = (LIMIT_M_S - 0.3) / Y_ICR_M;
+    let step = told(Actuation::Treads { left_m_s: 0.3, right_m_s: 0.3 }, settled);
+    let reached = |ms: u64| step.wheels(SimTime(ms * 1_000_000)).speed_m_s[0] / 0.3;
+    let share = 1.0 - libm::exp(-1.0);
+    let lag_ms = (0..1000).find(|ms| reached(*ms) >= share).unwrap_or(u64::MAX);
+    let rings: Vec<f64> = (1..=10).map(radius_m).collect();
+    let printed = [0.730, 1.510, 2.343, 3.232, 4.183, 5.198, 6.282, 7.441, 8.678, 10.0];
+    let rings_off_m =
+        rings.iter().zip(printed).map(|(r, printed)| (r - printed).abs()).fold(0.0, f64::max);
+    let is_near = |found: f64, expected: f64, within: f64| (found - expected).abs() <= within;
+    let holds = worst <= EXACT
+        && (34..=36).contains(&lag_ms)
+        && is_near(fastest_rad_s, 0.844, 5e-4)
+        && rings_off_m <= 5.1e-4;
+    let text = format!(
+        "C1  equations (1) to (6): largest difference {worst:.1e} (allowed {EXACT:.0e})\n    \
+         fastest turn at 0.3 m/s without scaling: {fastest_rad_s:.3} rad/s (paper 0.844)\n    \
+         63.2 % of a step of the treads after {lag_ms} ms (paper 35)\n    \
+         rings of the map, equation (7): within {:.1} mm of the printed ones\n",
+        1e3 * rings_off_m
+    );
+    let report = json!({
+        "largest_difference": worst, "fastest_turn_rad_s": fastest_rad_s, "lag_ms": lag_ms,
+        "rings_m": rings, "holds": holds,
+    });
+    Kinematics { text, report, holds }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_vehicle_obeys_the_papers_equations() {
+        let found = super::kinematics();
+        assert!(found.holds, "{}", found.text);
+    }
+}

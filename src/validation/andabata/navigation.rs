@@ -1,0 +1,217 @@
+//! Where to drive: a polar map of what can be driven over, and the direction that is taken.
+//!
+//! Equations (7) to (11) of the Andabata paper (Sánchez et al. 2020). What is ours: [`Map::is_free`].
+
+use std::f64::consts::{PI, TAU};
+
+use glam::DVec2;
+
+use super::classify::Ground;
+
+/// Directions of a map.
+pub const SECTORS: usize = 32;
+/// Rings of a map.
+pub const RINGS: usize = 9;
+/// Equation (7): the growth of rings.
+const TAU_RINGS: f64 = 1.0682;
+/// The rim, metres.
+const RIM_M: f64 = 10.0;
+/// Share of points that cannot be driven over from which on a cell is red.
+const RED_SHARE: f64 = 0.15;
+/// Share of points that can be driven over above which a cell is green.
+const GREEN_SHARE: f64 = 0.85;
+/// Weights of the difference to the robot's heading and to the previous direction, equation (9).
+const K1: f64 = 0.15;
+const K2: f64 = 0.15;
+/// Weights of a direction's green cells and of its neighbours', equation (10).
+const K3: f64 = 1.0;
+const K4: f64 = 0.3;
+/// Half of the way that the robot needs, and how far ahead no red cell may lie in it, metres.
+const HALF_WAY_M: f64 = 0.65;
+const CLEAR_AHEAD_M: f64 = 3.0;
+
+/// What is known of a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cell {
+    /// No point.
+    #[default]
+    Empty,
+    /// It can be driven over.
+    Green,
+    /// It cannot.
+    Red,
+    /// One cannot say.
+    Grey,
+}
+
+/// A polar map around the robot; the first sector is centred on east, angles are counter-clockwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Map {
+    /// By sector, then ring from inside.
+    pub cells: [[Cell; RINGS]; SECTORS],
+}
+
+/// Equation (7): outer limits of rings; ring `j` is between the radii `j` and `j + 1`, metres.
+pub fn radius_m(j: usize) -> f64 {
+    let grown = |j: usize| libm::pow(TAU_RINGS, j as f64) - 1.0;
+    RIM_M * grown(j) / grown(RINGS + 1)
+}
+
+/// An angle in -π..=π.
+pub fn wrapped(angle_rad: f64) -> f64 {
+    angle_rad - TAU * libm::round(angle_rad / TAU)
+}
+
+/// The middle of a sector.
+pub fn direction_rad(sector: usize) -> f64 {
+    wrapped(sector as f64 * TAU / SECTORS as f64)
+}
+
+impl Map {
+    /// The map around `origin_m` of points on the ground, World x and y.
+    pub fn around(origin_m: DVec2, points: impl Iterator<Item = (DVec2, Ground)>) -> Self {
+        let limits: [f64; RINGS + 1] = std::array::from_fn(|j| radius_m(j + 1));
+        let mut counts = [[[0u32; 3]; RINGS]; SECTORS];
+        for (place_m, ground) in points {
+            let offset = place_m - origin_m;
+            let range_m = offset.length();
+            let ring = limits.partition_point(|limit| *limit <= range_m);
+            if !(1..=RINGS).contains(&ring) {
+                continue;
+            }
+            let turns = libm::atan2(offset.y, offset.x) / TAU;
+            let sector = libm::round(turns * SECTORS as f64).rem_euclid(SECTORS as f64) as usize;
+            counts[sector % SECTORS][ring - 1][ground as usize] += 1;
+        }
+        Self { cells: counts.map(|rings| rings.map(cell)) }
+    }
+
+    /// Green cells of a sector from inside until a red one or the rim.
+    fn green(&self, sector: usize) -> f64 {
+        let open = self.cells[sector % SECTORS].iter().take_while(|cell| **cell != Cell::Red);
+        open.filter(|cell| **cell == Cell::Green).count() as f64
+    }
+
+    /// Equation (10): how well a direction can be driven.
+    fn ease(&self, sector: usize) -> f64 {
+        let own = self.green(sector);
+        let (left, right) = (self.green(sector + 1), self.green(sector + SECTORS - 1));
+        K3 * (1.0 + own) + K4 * (left + right - (left - right).abs())
+    }
+
+    /// Whether no red cell is near the way in this direction. The paper has no such rule: with (8)
+    /// alone the direction of the goal costs nothing, blocked or not.
+    fn is_free(&self, sector: usize) -> bool {
+        let ahead = direction_rad(sector);
+        !self.cells.iter().enumerate().any(|(other, rings)| {
+            let off_rad = wrapped(direction_rad(other) - ahead);
+            let half_cell_rad = PI / SECTORS as f64;
+            let nearest_rad = (off_rad.abs() - half_cell_rad).max(0.0);
+            rings.iter().enumerate().any(|(ring, cell)| {
+                let near_m = radius_m(ring + 1);
+                *cell == Cell::Red
+                    && near_m < CLEAR_AHEAD_M
+                    && nearest_rad < 0.5 * PI
+                    && near_m * libm::sin(nearest_rad) < HALF_WAY_M
+            })
+        })
+    }
+
+    /// Equations (8) and (9): the direction to drive, when the goal is at `goal_rad`, the robot looks at
+    /// `heading_rad` and was sent at `previous_rad`; World angles. `None` if no direction is free.
+    pub fn best(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
+        let cost = |sector: usize| {
+            let off = |from_rad: f64| wrapped(direction_rad(sector) - from_rad).abs();
+            let way = off(goal_rad) + K1 * off(heading_rad) + K2 * off(previous_rad);
+            way / self.ease(sector)
+        };
+        let free = (0..SECTORS).filter(|sector| self.is_free(*sector));
+        free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
+    }
+}
+
+fn cell(counts: [u32; 3]) -> Cell {
+    let all = f64::from(counts.iter().sum::<u32>());
+    let share = |ground: Ground| f64::from(counts[ground as usize]) / all;
+    if all == 0.0 {
+        Cell::Empty
+    } else if share(Ground::Obstacle) >= RED_SHARE {
+        Cell::Red
+    } else if share(Ground::Traversable) > GREEN_SHARE {
+        Cell::Green
+    } else {
+        Cell::Grey
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_are_the_papers() {
+        let printed = [0.730, 1.510, 2.343, 3.232, 4.183, 5.198, 6.282, 7.441, 8.678, 10.0];
+        for (j, printed_m) in printed.into_iter().enumerate() {
+            assert!((radius_m(j + 1) - printed_m).abs() < 1e-3, "{j}: {}", radius_m(j + 1));
+        }
+    }
+
+    fn at(range_m: f64, angle_rad: f64) -> DVec2 {
+        let (sin, cos) = libm::sincos(angle_rad);
+        DVec2::new(cos, sin) * range_m
+    }
+
+    /// Points all around; `obstacle` says which of them cannot be driven over.
+    fn map(obstacle: impl Fn(DVec2) -> bool) -> Map {
+        let places = (0..100).flat_map(|ring| {
+            (0..360)
+                .map(move |degree| at(0.8 + 0.09 * f64::from(ring), f64::from(degree).to_radians()))
+        });
+        Map::around(
+            DVec2::ZERO,
+            places.map(|place| {
+                (place, if obstacle(place) { Ground::Obstacle } else { Ground::Traversable })
+            }),
+        )
+    }
+
+    #[test]
+    fn an_open_field_is_driven_straight_to_the_goal() {
+        let open = map(|_| false);
+        assert!(open.cells.iter().flatten().all(|cell| *cell == Cell::Green));
+        for sector in 0..SECTORS {
+            let goal = direction_rad(sector);
+            assert_eq!(open.best(goal, goal, goal), Some(goal));
+        }
+    }
+
+    #[test]
+    fn a_wall_ahead_is_driven_around() {
+        let wall = map(|place| place.x > 1.8 && place.x < 2.4 && place.y.abs() < 1.5);
+        let chosen = wall.best(0.0, 0.0, 0.0).unwrap();
+        assert!(chosen.abs() > 0.5 && chosen.abs() < 1.6, "{chosen}");
+    }
+
+    #[test]
+    fn who_is_shut_in_goes_nowhere() {
+        assert_eq!(
+            map(|place| place.length() > 1.0 && place.length() < 2.0).best(0.0, 0.0, 0.0),
+            None
+        );
+    }
+
+    #[test]
+    fn shares_make_colours() {
+        assert_eq!(cell([0, 0, 0]), Cell::Empty);
+        let [traversable, obstacle, unknown] =
+            [Ground::Traversable, Ground::Obstacle, Ground::Indefinite].map(|g| g as usize);
+        let with = |pairs: &[(usize, u32)]| {
+            let mut counts = [0; 3];
+            pairs.iter().for_each(|(ground, count)| counts[*ground] = *count);
+            cell(counts)
+        };
+        assert_eq!(with(&[(traversable, 85), (obstacle, 15)]), Cell::Red);
+        assert_eq!(with(&[(traversable, 86), (obstacle, 14)]), Cell::Green);
+        assert_eq!(with(&[(traversable, 85), (unknown, 15)]), Cell::Grey);
+    }
+}
