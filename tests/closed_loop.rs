@@ -98,7 +98,8 @@ fn drive(rig: &Rig, over: &AtomicBool) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let start = Instant::now();
     while !over.load(Ordering::Relaxed) {
-        let turn_rad_s = if start.elapsed().as_millis() / 500 % 2 == 0 { 0.7 } else { -0.2 };
+        let turn_rad_s =
+            if (start.elapsed().as_millis() / 500).is_multiple_of(2) { 0.7 } else { -0.2 };
         let order = DriveOrder::Twist { forward_m_s: 0.4, turn_rad_s };
         socket.send_to(&order.encode(), world_address).unwrap();
         std::thread::sleep(Duration::from_millis(20));

@@ -39,7 +39,7 @@ impl Motor {
         (index, joint): (usize, &JointConfig),
     ) -> Option<Self> {
         let is_commanded = profile.takes_commands && joint.is_commanded();
-        is_commanded.then(|| Self {
+        is_commanded.then_some(Self {
             joint: index,
             limits: joint.limits,
             speed_unit: match joint.kind {

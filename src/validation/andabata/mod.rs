@@ -54,6 +54,8 @@ const DECLINATION_DEG: f64 = -0.2;
 const IN_DITCH_M: f64 = 0.3;
 /// A progress bar appears after so long.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// By then the robot has driven through the puddle, or around it.
+const PAST_PUDDLE: Duration = Duration::from_secs(90);
 /// Bounds of C2: path over straight line, mean speed, share of runs that get there.
 const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
@@ -181,7 +183,7 @@ struct Watched<'a> {
     next_sample: SimTime,
     over: &'a AtomicBool,
     at: SimTime,
-    /// Ends when it is farther along than this, too.
+    /// Told how far it has come.
     progress: &'a dyn Fn(SimTime),
 }
 
@@ -323,7 +325,11 @@ impl Run for Andabata {
                     bar.set_position(done + at.0 / 1_000_000_000);
                 };
                 let seed = self.seed + u64::from(run);
-                group.push(drive(seed, puddle, self.duration, &progress)?);
+                let duration = match kind {
+                    0 => self.duration,
+                    _ => self.duration.min(PAST_PUDDLE),
+                };
+                group.push(drive(seed, puddle, duration, &progress)?);
             }
             trips.push(group);
         }

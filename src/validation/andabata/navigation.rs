@@ -1,6 +1,7 @@
 //! Where to drive: a polar map of what can be driven over, and the direction that is taken.
 //!
-//! Equations (7) to (11) of the Andabata paper (Sánchez et al. 2020). What is ours: [`Map::is_free`].
+//! Equations (7) to (11) of the Andabata paper (Sánchez et al. 2020). Two rules are ours: a direction must be
+//! free for the robot's width, and the robot does not turn back while there is a way on.
 
 use std::f64::consts::{PI, TAU};
 
@@ -29,6 +30,8 @@ const K4: f64 = 0.3;
 /// Half of the way that the robot needs, and how far ahead no red cell may lie in it, metres.
 const HALF_WAY_M: f64 = 0.65;
 const CLEAR_AHEAD_M: f64 = 3.0;
+/// From one map to the next the direction turns by no more if there is another way.
+const MOST_TURN_RAD: f64 = 0.5 * PI;
 
 /// What is known of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,14 +122,23 @@ impl Map {
 
     /// Equations (8) and (9): the direction to drive, when the goal is at `goal_rad`, the robot looks at
     /// `heading_rad` and was sent at `previous_rad`; World angles. `None` if no direction is free.
+    ///
+    /// Who goes along an obstacle does not turn back while there is a way on: this, too, is ours. With (8)
+    /// alone the robot goes to and fro in front of a ditch, for what it sees of the way behind is longer.
     pub fn best(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
         let cost = |sector: usize| {
             let off = |from_rad: f64| wrapped(direction_rad(sector) - from_rad).abs();
             let way = off(goal_rad) + K1 * off(heading_rad) + K2 * off(previous_rad);
             way / self.ease(sector)
         };
-        let free = (0..SECTORS).filter(|sector| self.is_free(*sector));
-        free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
+        let best = |most_turn_rad: f64| {
+            let near = |sector: &usize| {
+                wrapped(direction_rad(*sector) - previous_rad).abs() <= most_turn_rad
+            };
+            let free = (0..SECTORS).filter(near).filter(|sector| self.is_free(*sector));
+            free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
+        };
+        best(MOST_TURN_RAD).or_else(|| best(PI))
     }
 }
 
