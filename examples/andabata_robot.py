@@ -265,16 +265,24 @@ class Robot:
 
 
 def read_scanner(port, scans):
-    """Hands on scans with the time at which each began. A process of its own: the driver loses its place if it is
-    kept waiting for longer than a scan."""
+    """Hands on scans with the time at which each began. A process of its own, because the driver loses its place when
+    two scans have arrived at once; then it is asked again."""
+    offset = math.inf   # of the scanner's clock: the fastest scan arrived when the field of 18.75 ms was over
     while True:
+        scanner = None
         try:
-            scanner = HokuyoLX(addr=("127.0.0.1", port))
+            scanner = HokuyoLX(addr=("127.0.0.1", port), tsync=False, convert_time=False)
             for distances, stamp_ms, _ in scanner.iter_dist():
-                scans.put((stamp_ms * 1e-3, np.asarray(distances, float)))
+                offset = min(offset, time.time() - 0.0198 - stamp_ms * 1e-3)
+                scans.put((stamp_ms * 1e-3 + offset, np.asarray(distances, float)))
         except (HokuyoException, OSError, ValueError, IndexError) as fault:
             print("the scanner is asked again:", repr(fault), flush=True)
-            time.sleep(0.5)
+        finally:
+            try:
+                if scanner:
+                    scanner.close()
+            except (HokuyoException, OSError, ValueError, IndexError):
+                pass    # what is left of the stream is no answer
 
 
 def pair(text):
