@@ -80,6 +80,9 @@ struct Report<'a> {
     feeds: Vec<FeedRow<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     responses: Vec<ResponseFigures>,
+    /// How often a driven robot ran into something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contacts: Option<u64>,
 }
 
 /// What came of one feed.
@@ -159,6 +162,7 @@ impl Cmd {
             Rendering { real_time_factor: run.real_time_factor(), workers: run.workers() };
         let mut text = summary::summary(&figures, elapsed, Some(rendering), &rig.engine);
         text += &summary::feeds(&run.feeds());
+        text += &summary::contacts(run.contacts());
         text += &summary::responses(&run.responses());
         // Files first, each whatever comes of the others.
         let mut outcomes: Vec<_> =
@@ -180,6 +184,7 @@ impl Cmd {
                 real_time_rights: grants.iter().map(Right::new).collect(),
                 devices: figures.clone(),
                 responses: run.responses(),
+                contacts: run.contacts(),
                 feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
             }));
         }

@@ -197,6 +197,15 @@ pub fn feeds(feeds: &[(&str, FeedCounts)]) -> String {
     feeds.iter().map(line).collect()
 }
 
+/// What a driven robot ran into; nothing if it did not.
+pub fn contacts(contacts: Option<u64>) -> String {
+    match contacts {
+        None | Some(0) => String::new(),
+        Some(1) => "the robot ran into something once\n".to_owned(),
+        Some(times) => format!("the robot ran into something {times} times\n"),
+    }
+}
+
 /// What came of responses.
 pub fn responses(responses: &[ResponseFigures]) -> String {
     let line = |response: &ResponseFigures| {

@@ -260,6 +260,11 @@ impl<'a> RealTimeRun<'a> {
         self.feeds.iter().map(|port| (port.name.as_str(), port.feed.counts())).collect()
     }
 
+    /// How often a driven robot has run into something; `None` if it is not driven.
+    pub fn contacts(&self) -> Option<u64> {
+        self.world.trajectory.driven().map(|driven| driven.contacts())
+    }
+
     /// What could not be written of the logs that were asked for.
     pub fn log_failures(&self) -> Vec<String> {
         self.log_failures.all()
