@@ -22,7 +22,7 @@ use menura::time::{Epoch, SimTime};
 use menura::wire::cola::frame::Cola;
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::framer::Framer;
-use menura::wire::joint_encoder::{Lines, Message, Position};
+use menura::wire::joint_lines::{Lines, Message, Position};
 
 fn epoch() -> Epoch {
     Epoch::new("2026-06-01T12:00:00Z".parse().unwrap())

@@ -13,7 +13,7 @@ pub mod feed;
 pub mod framer;
 pub mod gnss_stream;
 pub mod horizon;
-pub mod joint_encoder;
+pub mod joint_lines;
 pub mod kangaroo;
 pub mod mip;
 pub mod nmea;

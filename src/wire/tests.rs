@@ -177,20 +177,16 @@ fn formats() -> Vec<Format> {
             kangaroo::Item::emit,
         ),
         framed(
-            "joint_encoder",
+            "joint_lines",
             vec![text("12340,48213\r\n"), text("INDEX,12345.25,-96000\r\n"), text("NACK\r")],
-            joint_encoder::Lines,
-            joint_encoder::Message::emit,
+            joint_lines::Lines,
+            joint_lines::Message::emit,
         ),
-        plain(
-            "joint_encoder",
-            vec![text("PS3D00000009600092"), text("TC+9"), text("SC")],
-            |bytes| {
-                let mut out = Vec::new();
-                joint_encoder::Command::parse(bytes)?.emit(&mut out);
-                Some(out)
-            },
-        ),
+        plain("joint_lines", vec![text("PS3D00000009600092"), text("TC+9"), text("SC")], |bytes| {
+            let mut out = Vec::new();
+            joint_lines::Command::parse(bytes)?.emit(&mut out);
+            Some(out)
+        }),
         framed(
             "mip",
             vec![hex("75 65 01 04 04 F1 01 00 D5 6A"), hex("75 65 0C 03 03 30 05 21 47")],

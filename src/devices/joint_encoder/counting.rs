@@ -4,7 +4,7 @@ use super::profile::{Counting, JointEncoderSettings};
 use crate::config::rig::joints::JointKind;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
-use crate::wire::joint_encoder::Position;
+use crate::wire::joint_lines::Position;
 use crate::world::joints::JointState;
 
 /// How a unit counts the steps of its joint.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
-use crate::wire::joint_encoder::{Lines, Message, Position};
+use crate::wire::joint_lines::{Lines, Message, Position};
 
 /// See the module.
 pub(super) struct JointDecoder {

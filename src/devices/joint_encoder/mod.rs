@@ -3,7 +3,7 @@
 //! The unit looks at the joint on which it sits a thousand times a second, counts its steps
 //! ([`counting`]), and writes a line at its rate and one at each passage of the index mark. A head whose
 //! joint is commanded carries out what its host says ([`motor`]) and answers each command. Lines leave as
-//! datagrams or on a serial line, as the profile says; the formats are [`crate::wire::joint_encoder`].
+//! datagrams or on a serial line, as the profile says; the formats are [`crate::wire::joint_lines`].
 
 mod counting;
 mod decoder;
@@ -32,7 +32,7 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::SimTime;
-use crate::wire::joint_encoder::{Command, MAX_COMMAND_LEN, Message};
+use crate::wire::joint_lines::{Command, MAX_COMMAND_LEN, Message};
 use crate::world::joints::JointState;
 
 /// From a sample to the next.

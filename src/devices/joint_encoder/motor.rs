@@ -3,7 +3,7 @@
 use super::counting::Counter;
 use super::profile::{JointEncoderProfile, Pass};
 use crate::config::rig::joints::{JointConfig, JointKind};
-use crate::wire::joint_encoder::Command;
+use crate::wire::joint_lines::Command;
 use crate::world::actuation::Actuation;
 use crate::world::joints::JointState;
 

@@ -8,7 +8,7 @@ use crate::config::profile::network::network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::wire::joint_encoder::{MAX_WORD_LEN, is_word};
+use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 
 /// Rates of a UART that units and hosts share.
 const BAUD_RATES: [i128; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];

@@ -8,7 +8,7 @@ use crate::config::toml::diagnostic::{Place, SourceFile};
 use crate::devices::family::catalogue;
 use crate::frames::Transform;
 use crate::wire::framer::Framer;
-use crate::wire::joint_encoder::{Lines, Position};
+use crate::wire::joint_lines::{Lines, Position};
 use crate::world::actuation::Actuation;
 
 fn profile(name: &str) -> std::sync::Arc<Profile> {

@@ -20,7 +20,7 @@ use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::gnss_stream::{Frame, GnssStream};
-use crate::wire::joint_encoder::{Lines, Message as HeadMessage};
+use crate::wire::joint_lines::{Lines, Message as HeadMessage};
 use crate::wire::kangaroo::{Item, Kangaroo};
 use crate::wire::nmea::RawSentence;
 use crate::wire::phone::{Phone, Sentence};
@@ -81,8 +81,8 @@ impl Plugs {
         Some(Self {
             scanner: named("scanner")?,
             head: named("head")?,
-            compass: named("phone-imu")?,
-            receiver: named("phone-gnss")?,
+            compass: named("compass")?,
+            receiver: named("receiver")?,
             base: named("base")?,
         })
     }

@@ -13,10 +13,8 @@ use menura::world::vehicle::WheelState;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, said)) = bytes.split_first() else { return };
-    let units: Vec<_> = catalogue().profiles()
-        .iter()
-        .filter_map(|profile| profile.data::<BaseProfile>())
-        .collect();
+    let units: Vec<_> =
+        catalogue().profiles().iter().filter_map(|profile| profile.data::<BaseProfile>()).collect();
     let driver = units[usize::from(first) % units.len()];
     let mut settings = driver.defaults.clone();
     settings.is_input_paced = first & 0x80 != 0;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use menura::wire::framer::Framer;
 use menura::wire::fdilink::FdiLink;
+use menura::wire::framer::Framer;
 
 fuzz_target!(|bytes: &[u8]| {
     let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);

@@ -4,11 +4,11 @@
 
 mod drive;
 
-use menura::devices::family::catalogue;
-use menura::devices::hdl64e::profile::Hdl64eProfile;
 use libfuzzer_sys::fuzz_target;
-use menura::devices::hdl64e::Hdl64e;
 use menura::devices::Device;
+use menura::devices::family::catalogue;
+use menura::devices::hdl64e::Hdl64e;
+use menura::devices::hdl64e::profile::Hdl64eProfile;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
 

@@ -38,7 +38,8 @@ settings = { bit_rate = 750000 }
 "#;
 
 static READ: LazyLock<Rig> = LazyLock::new(|| {
-    Rig::parse("rig", RIG, Path::new(""), &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
+    Rig::parse("rig", RIG, Path::new(""), &[], catalogue())
+        .unwrap_or_else(|faults| panic!("{faults}"))
 });
 
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.

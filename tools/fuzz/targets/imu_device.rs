@@ -2,19 +2,17 @@
 //! transmitter never holds more than its buffer.
 #![no_main]
 
-use menura::devices::imu::profile::ImuProfile;
-use menura::devices::family::catalogue;
 use libfuzzer_sys::fuzz_target;
 use menura::devices::Device;
+use menura::devices::family::catalogue;
 use menura::devices::imu::Imu;
+use menura::devices::imu::profile::ImuProfile;
 use menura::time::{Epoch, SimTime};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, said)) = bytes.split_first() else { return };
-    let units: Vec<_> = catalogue().profiles()
-        .iter()
-        .filter_map(|profile| profile.data::<ImuProfile>())
-        .collect();
+    let units: Vec<_> =
+        catalogue().profiles().iter().filter_map(|profile| profile.data::<ImuProfile>()).collect();
     let driver = units[usize::from(first) % units.len()];
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
     let mut imu = Imu::new(driver, &driver.defaults, 1, "imu", Epoch::new(start));

@@ -8,7 +8,7 @@ use menura::devices::family::catalogue;
 use menura::devices::{Output, build};
 use menura::time::{Epoch, SimTime};
 use menura::wire::framer::Framer;
-use menura::wire::joint_encoder::{Command, Lines};
+use menura::wire::joint_lines::{Command, Lines};
 use menura::world::actuation::Actuation;
 use std::sync::LazyLock;
 

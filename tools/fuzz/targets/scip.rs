@@ -17,7 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
             let Some(message) = piece.frame else { continue };
             assert_eq!(message.to_bytes(), piece.bytes);
             assert!(piece.bytes.len() <= LONGEST_MESSAGE);
-            let command = Request::parse(&message.echo, false).ok().and_then(|request| request.name.scan());
+            let command =
+                Request::parse(&message.echo, false).ok().and_then(|request| request.name.scan());
             if let Some(command) = command
                 && let Ok(scan) = ScanData::parse(command.format, &message.lines)
             {

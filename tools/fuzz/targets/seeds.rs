@@ -1,9 +1,9 @@
 //! Writes what the fuzzers start from: `seeds FOLDER` fills FOLDER/<target>/.
 
 // Never runs, but brings the functions that instrumented code calls.
-use menura::devices::hdl64e::profile::Hdl64eProfile;
-use menura::devices::family::catalogue;
 use libfuzzer_sys as _;
+use menura::devices::family::catalogue;
+use menura::devices::hdl64e::profile::Hdl64eProfile;
 
 use std::fs;
 use std::io;
@@ -15,12 +15,14 @@ use menura::links::pcap::PcapRecorder;
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::emit;
 use menura::wire::cola::scan_data::{ScanData, Trailer};
-use menura::wire::ethernet::FrameHeader;
 use menura::wire::drive_order::DriveOrder;
+use menura::wire::ethernet::FrameHeader;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
-use menura::wire::velodyne::hdl64e_status::{LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable};
-use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
+use menura::wire::velodyne::hdl64e_status::{
+    LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable,
+};
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
+use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
 
 /// Target, name, text: one of each format.
 const TEXTS: &[(&str, &str, &str)] = &[
@@ -81,7 +83,11 @@ const IMU_FRAMES: &[(&str, &str)] = &[
 /// The place of a base among the profiles of bases, and what a host says to it, in hex.
 const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (0, "roboclaw", "80 25 00 00 05 DC FF FF FA 24 D7 E0 80 4E 80 10 80 5A 80 15 80 0E 0A B9 1F"),
-    (1, "husky", "AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92 AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43"),
+    (
+        1,
+        "husky",
+        "AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92 AA 0D F2 00 00 00 00 00 00 00 48 55 00 00 7C 43",
+    ),
     (2, "kangaroo", "80 20 02 31 00 22 44 80 24 05 31 20 02 68 0F 2B 76 80 23 03 31 20 01 46 39"),
     (3, "sabertooth", "80 00 3F 3F 80 05 1F 24 80 0E 02 10"),
     (4, "create", "80 83 91 00 C8 FF 9C 8E 64 94 03 2B 2C 23 07"),
@@ -167,7 +173,11 @@ fn main() -> io::Result<()> {
     put("profile", "example-velodyne", velodyne)?;
     let example = include_bytes!("../../../firmware-profiles/example-sick-lms2xx.toml");
     put("profile", "example-sick-lms2xx", example)?;
-    put("sick_lms2xx", "installation", &pieces(&[b"\x20\x00SICK_LMS", b"\x77\0\0\0\0\x02\x06\x01"]))?;
+    put(
+        "sick_lms2xx",
+        "installation",
+        &pieces(&[b"\x20\x00SICK_LMS", b"\x77\0\0\0\0\x02\x06\x01"]),
+    )?;
     put(
         "sick_lms2xx",
         "streams",
@@ -228,11 +238,27 @@ fn main() -> io::Result<()> {
     put("profile", "example-hokuyo", example)?;
     let message = b"MD0540054401000\n99b\n0N90W\n0?X0?Y0?Z0017D`4\n\nQT\n00P\n\n";
     put("scip", "messages", &[&[20], message.as_slice()].concat())?;
-    put("scip", "requests", b"\x07MD0000108001000;abc\nQT\r\nGD0000108001\n\x02000EAR00A012\x03%ST\n")?;
+    put(
+        "scip",
+        "requests",
+        b"\x07MD0000108001000;abc\nQT\r\nGD0000108001\n\x02000EAR00A012\x03%ST\n",
+    )?;
     for device in [0u8, 1, 2] {
         // A host connects and sends lines, filled up with empty ones to the length that a piece's head tells.
         let mut pieces = vec![device, 0];
-        for line in ["BM", "GD0100010101", "TM0", "TM1", "TM2", "ME0100010101102", "QT", "DB03", "MD0100010101000", "RB", "RB"] {
+        for line in [
+            "BM",
+            "GD0100010101",
+            "TM0",
+            "TM1",
+            "TM2",
+            "ME0100010101102",
+            "QT",
+            "DB03",
+            "MD0100010101000",
+            "RB",
+            "RB",
+        ] {
             let length = ((line.len() + 1).div_ceil(4) * 4).min(60);
             pieces.push(1 | (length as u8 / 4) << 4);
             pieces.extend(line.bytes().chain(std::iter::repeat(b'\n')).take(length));

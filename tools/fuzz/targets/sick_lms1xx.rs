@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use menura::config::rig::faults::DeviceFaults;
 use menura::config::rig::Rig;
+use menura::config::rig::faults::DeviceFaults;
 use menura::devices::{Device, Output, build};
 use menura::links::Peer;
 use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
@@ -34,7 +34,8 @@ settings = { power_on_stream = "cola-b" }
 "#;
 
 static READ: LazyLock<Rig> = LazyLock::new(|| {
-    Rig::parse("rig", RIG, Path::new(""), &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
+    Rig::parse("rig", RIG, Path::new(""), &[], catalogue())
+        .unwrap_or_else(|faults| panic!("{faults}"))
 });
 
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.

@@ -2,10 +2,10 @@
 //! pieces stays alive, small, and still tells its state.
 #![no_main]
 
-use menura::devices::family::catalogue;
-use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use libfuzzer_sys::fuzz_target;
+use menura::devices::family::catalogue;
 use menura::devices::sick_lms2xx::SickLms2xx;
+use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
 use menura::devices::{Device, Output};
 use menura::sensors::noise::NoiseSource;
 use menura::sensors::{Measurement, Outcome, PulseReturns, Subject};

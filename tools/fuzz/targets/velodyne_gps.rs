@@ -2,14 +2,14 @@
 //! and what it echoes is a sentence.
 #![no_main]
 
-use menura::devices::velodyne::profile::VelodyneProfile;
 use menura::devices::family::catalogue;
+use menura::devices::velodyne::profile::VelodyneProfile;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use menura::devices::spinning::clock_settings::ClockSettings;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
+use menura::devices::spinning::clock_settings::ClockSettings;
 use menura::links::line::LineSettings;
 use menura::time::{Epoch, SimTime};
 use menura::wire::nmea::RawSentence;
@@ -18,7 +18,8 @@ static EPOCH: LazyLock<Epoch> =
     LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
 
 static CLOCKS: LazyLock<Vec<ClockSettings>> = LazyLock::new(|| {
-    let units = catalogue().profiles().iter().filter_map(|profile| profile.data::<VelodyneProfile>());
+    let units =
+        catalogue().profiles().iter().filter_map(|profile| profile.data::<VelodyneProfile>());
     units.map(|unit| unit.defaults.clock.clone()).collect()
 });
 

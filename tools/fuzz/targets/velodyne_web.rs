@@ -4,11 +4,11 @@
 
 mod drive;
 
-use menura::devices::family::catalogue;
-use menura::devices::velodyne::profile::VelodyneProfile;
 use libfuzzer_sys::fuzz_target;
 use menura::devices::Device;
+use menura::devices::family::catalogue;
 use menura::devices::velodyne::Velodyne;
+use menura::devices::velodyne::profile::VelodyneProfile;
 use menura::links::http::{HttpMethod, HttpRequest};
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
