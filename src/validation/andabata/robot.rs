@@ -106,8 +106,8 @@ pub struct UsedMap {
 pub struct Logbook {
     /// Points of each 3-D scan, before they were thinned.
     pub scan_points: Vec<usize>,
-    /// The first 3-D scan, in the robot's own level frame.
-    pub first_scan: Vec<DVec3>,
+    /// The latest 3-D scan in the robot's own level frame, and where it took itself to be at its end.
+    pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
     /// Maps, in their order.
     pub maps: Vec<UsedMap>,
     /// Fixes: World x and y.
@@ -304,9 +304,7 @@ impl Robot {
         self.assembly.from_rad = Some(self.head_rad);
         self.logbook.scan_points.push(points.len());
         self.classifying = Some((SimTime(now.0 + CLASSIFY_NS), classify(&points)));
-        if self.logbook.first_scan.is_empty() {
-            self.logbook.first_scan = points;
-        }
+        self.logbook.latest_scan = Some((self.stance.position_m, points));
     }
 
     /// Makes a map when it is time, and chooses the direction.
