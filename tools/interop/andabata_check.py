@@ -41,7 +41,7 @@ def faults(told, way, seconds):
     if told["scans"] and not 20_000 <= told["points"] / told["scans"] <= 60_000:
         found.append(f"{told['points'] / told['scans']:.0f} points a 3-D scan")
     maps = (seconds - 8) / 1.1
-    if abs(told["maps"] - maps) > 4:
+    if abs(told["maps"] - maps) > 8:
         found.append(f"{told['maps']} maps; expected about {maps:.0f}")
     if told["headings"] < 45 * (seconds - 3):
         found.append(f"{told['headings']} headings of the compass")
