@@ -33,8 +33,13 @@ ADDRESS = "the address can be written, but nobody can receive at it"
 EXCEPTIONS = {
     "beam-circular": BETWEEN_KEYS,
     "calibration-not-found": FILE,
+    "drive-base-not-driven": BETWEEN_TABLES,
+    "drive-base-twice": BETWEEN_TABLES,
+    "drive-nobody": BETWEEN_TABLES,
     "feed-ground": BETWEEN_KEYS,
     "gnss-almanac": FILE,
+    "joints-deep": BETWEEN_TABLES,
+    "joints-roles": BETWEEN_TABLES,
     "link-nowhere": ADDRESS,
     "link-taken": BETWEEN_TABLES,
     "profile-not-found": FILE,

@@ -93,7 +93,7 @@ pub struct Suspension {
     pub mass_kg: f64,
 }
 
-/// Where twists are taken: see [`crate::wire::twist`].
+/// Where twists are taken: see [`crate::wire::drive_order`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwistInput {
     /// The UDP address.
