@@ -67,7 +67,7 @@ enum Verb {
     New(new::Cmd),
     /// Print every key of a rig as a JSON Schema for editors, or as a page
     Schema(schema::Cmd),
-    /// Check simulated noise and errors against their specification
+    /// Repeat experiments, and judge what is simulated by them
     Validate(validate::Cmd),
     /// Show what on this host keeps packets from leaving on time, and what to change
     Doctor(doctor::Cmd),

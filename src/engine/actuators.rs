@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::world::LiveWorld;
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
-use crate::world::vehicle::Driven;
+use crate::world::vehicle::{Driven, STEP_NS};
 
 /// What the rig's devices and hosts can move.
 ///
@@ -54,7 +54,7 @@ impl<'world> Actuators<'world> {
         }
         let until = SimTime(slowest.0.saturating_add(self.ahead_ns));
         // A step more: what is asked for may end between two of them.
-        let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(1_000_000)));
+        let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(STEP_NS)));
         let until = until.max(at_least);
         joints.advance(until);
         let Some(driven) = &self.driven else { return joints.known_until() };

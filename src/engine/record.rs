@@ -30,6 +30,7 @@ use crate::time::SimTime;
 use crate::wire::ethernet::FrameHeader;
 use crate::world::trajectory::Trajectory;
 use crate::world::trajectory::truth::TruthWriter;
+use crate::world::vehicle::STEP_NS;
 
 /// What was written.
 #[derive(Clone, Debug)]
@@ -122,9 +123,10 @@ pub fn record(
         }
         recorders[unit].write(unix_ns, due, output)
     });
-    if let Some(driven) = world.trajectory.driven() {
+    // Nobody waits for a robot to move on after a recording that was stopped.
+    if let Some(driven) = world.trajectory.driven().filter(|_| !stop.load(Ordering::Relaxed)) {
         let row_ns = (1e9 / rig.engine.truth_rate_hz) as u64;
-        driven.advance(SimTime(past_last.0 + row_ns + 1_000_000), world.caster.as_ref());
+        driven.advance(SimTime(past_last.0 + row_ns + STEP_NS), world.caster.as_ref());
     }
     let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
