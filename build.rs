@@ -1,5 +1,6 @@
 //! Lists the profiles that become part of the program: every `.toml` in `firmware-profiles/` but the
-//! examples, which explain the keys. For a static binary, it also makes a library that the linker misses.
+//! examples, which explain the keys; and the suites of the driver test kit with their rigs, every `.toml` in
+//! `test-suites/` and `test-suites/rigs/`. For a static binary, it also makes a library that the linker misses.
 
 use std::env;
 use std::fmt::Write as _;
@@ -22,6 +23,29 @@ fn main() {
     }
     list += "];\n";
     let out = env::var("OUT_DIR").unwrap();
+    println!("cargo::rerun-if-changed=test-suites");
+    let mut suites = String::new();
+    for (constant, folder) in
+        [("EMBEDDED_SUITES", "test-suites"), ("EMBEDDED_RIGS", "test-suites/rigs")]
+    {
+        let path = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join(folder);
+        let mut names: Vec<String> = fs::read_dir(&path)
+            .unwrap()
+            .filter_map(|entry| {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                name.strip_suffix(".toml").map(str::to_owned)
+            })
+            .collect();
+        names.sort();
+        writeln!(suites, "const {constant}: &[(&str, &str, &str)] = &[").unwrap();
+        for name in names {
+            let shown = format!("{folder}/{name}.toml");
+            let file = path.join(format!("{name}.toml"));
+            writeln!(suites, "({name:?}, {shown:?}, include_str!({file:?})),").unwrap();
+        }
+        suites += "];\n";
+    }
+    fs::write(Path::new(&out).join("embedded_suites.rs"), suites).unwrap();
     fs::write(Path::new(&out).join("embedded_profiles.rs"), list).unwrap();
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
         // `libloading` asks for libdl, which musl has within its libc: an archive of nothing will do.

@@ -1,20 +1,23 @@
 //! What share of one core it takes to make packets of measurements, casting aside.
 //!
-//! `cargo bench --bench encoding` prints, for each Velodyne and return mode, the packets a second that
-//! the model sends, the time a packet takes from request to bytes, and the product of both. The
+//! `cargo bench --bench encoding` prints, for each Velodyne and return mode, for the greatest stream of an
+//! Ouster and for Hesais with two returns, the packets a second that the model sends, the time a packet takes from request to bytes, and the product of both. The
 //! measurements are there beforehand. All models take turns in each round and the quickest round
 //! counts, since other programs only ever add time. `-- NAME` picks the profiles whose names contain
 //! it.
 
 use menura::devices::family::catalogue;
 use std::hint::black_box;
+use std::path::Path;
 
 use menura::config::rig::Rig;
 use menura::config::toml::overrides::Override;
 use menura::devices::{Built, Device, Output};
 use menura::engine::build_devices;
 use menura::engine::clock::Stopwatch;
-use menura::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject};
+use menura::sensors::{
+    Echoes, Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Subject,
+};
 use menura::time::{Epoch, SimTime};
 
 const ROUNDS: u32 = 25;
@@ -41,20 +44,38 @@ impl Case {
         .map(|(key, value)| Override { key: key.into(), value: value.into() });
         // Not every model has every return mode.
         let rig = Rig::default_rig(&overrides, catalogue()).ok()?;
+        Some(Self::of(format!("{profile}, {return_mode}"), rig, false))
+    }
+
+    /// A stream of a lidar whose receiver reports all echoes.
+    fn echoes(profile: &str, title: &str, settings: &str) -> Self {
+        let text = format!(
+            "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
+             [[device]]\nname = \"lidar\"\nprofile = {profile:?}\n\
+             link = {{ udp = {{ to = \"127.0.0.1:7502\" }} }}\n\
+             settings = {{ {settings} }}\n"
+        );
+        let rig = Rig::parse("bench", &text, Path::new(""), &[], catalogue());
+        let rig = rig.unwrap_or_else(|faults| panic!("{faults}"));
+        Self::of(format!("{profile}, {title}"), rig, true)
+    }
+
+    fn of(name: String, rig: Rig, tells_echoes: bool) -> Self {
         let mut built = lidar(&rig);
-        let measurements = EMPTY.map(|empty| measurements(lidar(&rig).device.as_mut(), empty));
-        Some(Self {
-            name: format!("{profile}, {return_mode}"),
+        let measurements =
+            EMPTY.map(|empty| measurements(lidar(&rig).device.as_mut(), empty, tells_echoes));
+        Self {
+            name: name.clone(),
             measurements,
             rate_hz: built.device.nominal_rate_hz(),
             packet_ns: {
                 // Warm, and to see that it sends.
                 let request = built.device.poll_request(SimTime(1));
-                assert!(request.is_some(), "{profile} asks for nothing");
+                assert!(request.is_some(), "{name} asks for nothing");
                 [f64::INFINITY; EMPTY.len()]
             },
             rig,
-        })
+        }
     }
 
     fn run_round(&mut self) {
@@ -76,7 +97,11 @@ fn lidar(rig: &Rig) -> Built {
 }
 
 /// Answers to the first requests. Ranges differ, and second returns lie behind the first.
-fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measurement> {
+fn measurements(
+    device: &mut dyn Device,
+    empty: Option<usize>,
+    tells_echoes: bool,
+) -> Vec<Measurement> {
     let requests = std::iter::from_fn(|| next_sweep(device));
     let answer = |request: MeasurementRequest| {
         let pulses = match &request.subject {
@@ -91,10 +116,20 @@ fn measurements(device: &mut dyn Device, empty: Option<usize>) -> Vec<Measuremen
                 false => PulseReturns { first: seen(near_m), second: seen(near_m + 1.3) },
             }
         };
-        let outcome = Outcome::Returns((0..pulses).map(returns).collect());
+        let outcome = match tells_echoes {
+            true => Outcome::Echoes((0..pulses).map(|pulse| echoes(returns(pulse))).collect()),
+            false => Outcome::Returns((0..pulses).map(returns).collect()),
+        };
         Measurement::new(request, outcome)
     };
     requests.take(PACKETS).map(answer).collect()
+}
+
+/// What a receiver that reports all echoes makes of the same.
+fn echoes(returns: PulseReturns) -> Echoes {
+    let mut echoes = Echoes::default();
+    returns.first.into_iter().chain(returns.second).for_each(|echo| echoes.push(echo));
+    echoes
 }
 
 /// The next packet's request; an HDL-32E also asks for the motion of its base.
@@ -121,6 +156,22 @@ fn main() {
         .flat_map(|name| ["strongest", "dual"].map(|mode| Case::new(name, mode)))
         .flatten()
         .collect();
+    let greatest = "ouster-os1-128-3.1";
+    if greatest.contains(&wanted) {
+        let settings =
+            "lidar_mode = \"2048x10\", udp_profile_lidar = \"RNG19_RFL8_SIG16_NIR16_DUAL\"";
+        cases.push(Case::echoes(greatest, "2048x10 dual", settings));
+    }
+    for (name, mode) in [
+        ("hesai-xt32", "last-strongest"),
+        ("hesai-pandar40p", "last-strongest"),
+        ("hesai-pandar64", "last-strongest"),
+        ("hesai-qt64", "last-first"),
+    ] {
+        if name.contains(&wanted) {
+            cases.push(Case::echoes(name, mode, &format!("return_mode = {mode:?}")));
+        }
+    }
     for _ in 0..ROUNDS {
         for case in &mut cases {
             case.run_round();

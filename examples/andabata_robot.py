@@ -8,7 +8,8 @@
 It reads real products by real drivers: a Hokuyo UTM-30LX-EW (hokuyolx), a telephone's receiver
 (pynmeagps), and serial lines (pyserial), and commands a Kangaroo motor controller in text. Navigation is
 that of the robot Andabata (Sanchez et al. 2020, equations 7 to 12) with a simple classifier: a polar map
-of what can be driven over, three maps for each 3-D scan, steering by the compass at 50 Hz.
+of what can be driven over, three maps for each 3-D scan, steering by the compass at 50 Hz. What is not the
+paper's: it remembers what earlier scans showed, and heads for a point of the way around it.
 """
 import argparse
 import json
@@ -26,6 +27,7 @@ from hokuyolx.exceptions import HokuyoException
 from pynmeagps import NMEAReader
 from scipy.spatial import cKDTree
 
+from andabata_memory import Memory, is_free, waypoint
 from phone_client import parse as parse_phone
 
 SPEED_M_S, GAIN, Y_ICR_M = 0.3, 1.0, 0.45
@@ -69,21 +71,16 @@ def polar_map(origin, points, judged):
     return cells
 
 
-def best_direction(cells, goal, heading, previous):
+def best_direction(cells, goal, heading, previous, free):
+    """The direction with the least cost among those for which `free` holds."""
     directions = wrapped(np.arange(SECTORS) * 2 * np.pi / SECTORS)
     green = np.array([sum(c == GREEN for c in row[:np.argmax(np.append(row, RED) == RED)]) for row in cells])
     left, right = np.roll(green, -1), np.roll(green, 1)
     ease = 1 + green + 0.3 * (left + right - np.abs(left - right))
     way = (np.abs(wrapped(directions - goal)) + 0.15 * np.abs(wrapped(directions - heading))
            + 0.15 * np.abs(wrapped(directions - previous)))
-    # Not the paper's: nothing red may be near the next 3 m of the way.
-    free = np.ones(SECTORS, bool)
-    for s, r in zip(*np.where(cells == RED)):
-        off = np.maximum(np.abs(wrapped(directions - directions[s])) - np.pi / SECTORS, 0)
-        if LIMITS_M[r] < 3:
-            free &= (off >= np.pi / 2) | (LIMITS_M[r] * np.sin(off) >= 0.65)
-    cost = np.where(free, way / ease, np.inf)
-    return directions[np.argmin(cost)] if free.any() else None
+    cost = np.where([free(direction) for direction in directions], way / ease, np.inf)
+    return directions[np.argmin(cost)] if np.isfinite(cost).any() else None
 
 
 class Robot:
@@ -96,7 +93,7 @@ class Robot:
         self.head = []                  # (time, angle)
         self.scans = multiprocessing.Queue()
         self.target = None
-        self.blocked = False
+        self.memory = Memory()
         self.counts = {"scans": 0, "points": 0, "maps": 0, "fixes": 0, "headings": 0, "plane_scans": 0}
         self.reached = []
         self.over = threading.Event()
@@ -123,9 +120,7 @@ class Robot:
 
     def steer(self, heading):
         speed, turn = 0.0, 0.0
-        if self.goals and self.blocked:
-            turn = 0.4
-        elif self.goals and self.target is not None:
+        if self.goals and self.target is not None:
             speed, turn = SPEED_M_S, GAIN * wrapped(self.target - heading)
         for channel, tread in ((1, speed - Y_ICR_M * turn), (2, speed + Y_ICR_M * turn)):
             self.say(f"{channel},s{round(tread * COUNTS_PER_M)}\r\n")
@@ -219,6 +214,8 @@ class Robot:
                 self.counts["scans"] += 1
                 self.counts["points"] += len(points)
                 classified = classify(points) if len(points) > 100 else None
+                if classified is not None:
+                    self.memory.add(time.time(), self.position.copy(), *classified)
                 next_map = next_map or time.time() + CLASSIFY_S + MAP_S
             if classified is not None and next_map is not None and time.time() >= next_map:
                 next_map += MAP_S + DELAY_S
@@ -236,11 +233,14 @@ class Robot:
         if not self.goals:
             return
         goal = self.goals[0] - here - offset
-        cells = polar_map(here, points, judged)
+        costs = self.memory.costs(time.time())
+        point = waypoint(costs, here, here + goal)
+        toward = goal if point is None else point - here
+        toward = math.atan2(toward[1], toward[0])
         previous = heading if self.target is None else self.target
-        direction = best_direction(cells, math.atan2(goal[1], goal[0]), heading, previous)
-        self.blocked = direction is None
-        self.target = self.target if direction is None else direction
+        direction = best_direction(polar_map(here, points, judged), toward, heading, previous,
+                                   lambda direction: is_free(costs, here, direction))
+        self.target = toward if direction is None else direction
         self.counts["maps"] += 1
 
     def run(self):

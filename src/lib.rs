@@ -17,6 +17,7 @@
 //! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
 //! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
 //! | [`validation`] | experiments that compare what is simulated with what it should be | all above |
+//! | [`kit`] | the driver test kit: drivers put through what real sensors do | all above |
 //! | [`cli`] | one file a verb | all |
 //!
 //! # Words
@@ -68,6 +69,7 @@ pub mod config;
 pub mod devices;
 pub mod engine;
 pub mod frames;
+pub mod kit;
 pub mod links;
 pub mod plot;
 pub mod sensors;

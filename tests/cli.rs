@@ -37,12 +37,51 @@ fn own_links(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_scene_is_drawn_and_what_is_none_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rods.png");
+    let drawn = output(&[
+        "scenes",
+        "rods",
+        "--set",
+        "world.parameters.rods=5",
+        "--from",
+        "-0.7,-0.7,3",
+        "--width",
+        "32",
+        "--plot",
+        path.to_str().unwrap(),
+    ]);
+    assert!(drawn.status.success(), "{}", stderr(&drawn));
+    assert!(stdout(&drawn).is_empty() && stderr(&drawn).contains("drew rods to"));
+    let picture = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+    let picture = png::Decoder::new(picture).read_info().unwrap();
+    assert_eq!((picture.info().width, picture.info().height), (32, 20));
+    assert!(stdout(&output(&["scenes", "rods"])).starts_with("rods\n"));
+    for (arguments, said) in [
+        (&["rodz"][..], "no built-in scene is called `rodz`"),
+        (&["rodz", "--plot", "a.png"], "rodz"),
+        (&["rods", "--plot", "a.svg"], "the name of a picture ends in .png"),
+        (&["rods", "--plot", "a.png", "--from", "1,2"], "three numbers of metres"),
+        (
+            &["rods", "--plot", "a.png", "--from", "1,2,3", "--to", "1,2,3"],
+            "from one place towards",
+        ),
+        (&["--plot", "a.png"], "NAME|FILE"),
+    ] {
+        let refused = output(&[&["scenes"], arguments].concat());
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&refused).contains(said), "{arguments:?}: {}", stderr(&refused));
+    }
+}
+
+#[test]
 fn help_is_as_committed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help");
     let bless = std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1");
     let verbs = [
         "", "run", "record", "check", "profiles", "inspect", "replay", "probe", "scenes", "twin",
-        "validate", "doctor", "schema", "new",
+        "validate", "doctor", "schema", "new", "fault", "join", "export", "bench", "test",
     ];
     for verb in verbs {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect();

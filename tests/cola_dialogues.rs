@@ -25,7 +25,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use common::scanner::{Scanner, time_ns, wall_m};
+use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::Output;
 use menura::links::Peer;
 use menura::time::SimTime;
@@ -67,7 +67,7 @@ impl Bench {
             "2112" => 1,
             other => panic!("no port {other}"),
         };
-        let peer = Peer { connection: self.hosts, port };
+        let peer = Peer { connection: self.hosts, port, from: HOST };
         self.hosts += 1;
         self.scanner.device.handle_peer(SimTime(self.now), peer, true);
         self.speaker = Some(peer);

@@ -247,6 +247,7 @@ fn leaves() -> Scene {
     let leaf = Material { opacity_mask: Some(mask), ..plain("leaf") };
     let card = Mesh {
         name: "card".into(),
+        label: None,
         positions: vec![[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]],
         uvs: vec![[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]],
         triangles: vec![[0, 1, 2], [0, 2, 3]],

@@ -68,6 +68,8 @@ fn the_example_explains_every_key_a_profile_uses() {
             base if DRIVE_BASES.contains(&base) => "example-drive-base.toml",
             "joint-encoder" => "example-joint-encoder.toml",
             "hokuyo" => "example-hokuyo.toml",
+            "ouster" => "example-ouster.toml",
+            "hesai" => "example-hesai.toml",
             _ => "example-imu.toml",
         };
         let example = fs::read_to_string(folder().join(name)).unwrap();
@@ -200,6 +202,8 @@ fn a_described_profile_names_everything_a_user_needs() {
             }
             "joint-encoder" => &["rate_hz", "steps_per_turn", "index_word", "clock", "lines"],
             "hokuyo" => &["Hz at", "SCIP", "power_on_stream", "clock_drift_ppm", "steps"],
+            "hesai" => &["lasers", "192.168.1.201:10000", "rpm", "return_mode", "serial"],
+            "ouster" => &["beams", "169.254.1.1:7502", "lidar_mode", "1024x10", "IMU"],
             _ => &["baud", "Hz", "rate_hz", "noise_density", "messages"],
         };
         for word in words {

@@ -65,7 +65,7 @@ fn plain() -> Material {
 
 fn mesh(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Mesh {
     let triangle_materials = vec![0; triangles.len()];
-    Mesh { name: "test".into(), positions, uvs: vec![], triangles, triangle_materials }
+    Mesh { name: "test".into(), label: None, positions, uvs: vec![], triangles, triangle_materials }
 }
 
 fn nine() -> Stencil {
@@ -367,6 +367,7 @@ fn normals_turn_with_a_squeezed_instance() {
 fn a_ray_passes_a_transparent_texel_and_goes_on() {
     let card = |x: f32| Mesh {
         name: "card".into(),
+        label: None,
         positions: vec![[x, -1.0, -1.0], [x, 1.0, -1.0], [x, 1.0, 1.0], [x, -1.0, 1.0]],
         uvs: vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]],
         triangles: vec![[0, 1, 2], [0, 2, 3]],

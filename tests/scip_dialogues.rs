@@ -30,7 +30,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use common::scanner::{Scanner, time_ns, wall_m};
+use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
 use menura::links::Peer;
 use menura::links::line::{LineSettings, received};
@@ -98,7 +98,7 @@ impl Bench {
     }
 
     fn connect(&mut self) {
-        let peer = Peer { connection: self.hosts, port: 0 };
+        let peer = Peer { connection: self.hosts, port: 0, from: HOST };
         self.hosts += 1;
         self.scanner.device.handle_peer(SimTime(self.now), peer, true);
         self.speaker = Some(peer);

@@ -117,10 +117,10 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
 
     let faults = fs::read_to_string(folder.path().join("one/faults.csv")).unwrap();
     assert!(
-        faults.lines().any(|line| line.contains("rear,held,") && line.ends_with("stalled_rpm,0")),
+        faults.lines().any(|line| line.contains("rear,held,") && line.ends_with("stalled_rpm,0,")),
         "{faults}"
     );
-    assert!(faults.lines().any(|line| line.ends_with("lost_returns,81")), "{faults}");
+    assert!(faults.lines().any(|line| line.ends_with("lost_returns,81,")), "{faults}");
 
     let output = menura(folder.path(), &["inspect", "one/front.bin", "--json"]).output().unwrap();
     assert!(output.status.success());

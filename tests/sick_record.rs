@@ -8,11 +8,14 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use menura::config::rig::Rig;
+use menura::engine::LiveWorld;
 use menura::engine::record::record;
 use menura::time::SimTime;
 use menura::wire::framer::Framer;
 use menura::wire::sick_lms2xx::frame::{Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};
+use menura::world::raycast::{Hit, Pulse, Stencil};
 
 const RIG: &str = r#"
 seed = 4
@@ -217,6 +220,40 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
     }
 }
 
+/// No telegram of these streams tells that ranges have 15 bits; walls are more than 10 m away, where 13 bits end at
+/// 8.19 m.
+#[test]
+fn ranges_past_13_bits_are_read_without_a_telegram_that_tells_the_mode() {
+    let (rig, world) = common::load(MOVING);
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    record(&rig, &world, Duration::from_millis(300), None, folder.path(), &stop, |_| {}).unwrap();
+    let inspect = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+        command.args(["inspect", "--profile", "sick-lms291-s05-x1.27"]).args(arguments);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for name in ["level.bin", "upright.bin"] {
+        let text = inspect(&[name, "--packets", "1"]);
+        assert!(text.contains("0x06, guessed from the values: no telegram tells it"), "{text}");
+        let json = inspect(&[name, "--json"]);
+        let lines: Vec<serde_json::Value> =
+            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (summary, frames) = lines.split_last().unwrap();
+        assert_eq!(summary["measuring_mode_is_guessed"], true);
+        assert!(summary["scans"]["farthest_m"].as_f64().unwrap() > 10.0, "{summary}");
+        for frame in frames {
+            let all = |key: &str| frame[key].as_array().unwrap().clone();
+            for (range_m, value) in all("ranges_m").iter().zip(all("values")) {
+                let off = range_m.as_f64().unwrap() * 1000.0 - value.as_f64().unwrap();
+                assert!(off.abs() < 1e-6, "{range_m} m of {value}");
+            }
+        }
+    }
+}
+
 /// A row of rods 25 m ahead and a wall at 40 m, for a scanner with all its rays and its own noise.
 fn behind_rods(rod_reflectance: f64) -> Vec<(f64, Option<f64>)> {
     let text = format!(
@@ -278,4 +315,92 @@ fn a_weak_echo_does_not_hide_the_wall_behind_it() {
         let range_m = range_m.expect("a direction was lost");
         assert!((range_m - wall_m).abs() < 0.2, "{range_m} {wall_m}");
     }
+}
+
+/// The eight scanners of `examples/crusher.toml`, for `duration`; `settings` are added to each one's.
+fn crusher(settings: &str, duration: Duration) -> (Rig, LiveWorld, Vec<Vec<(f64, Reply)>>) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/crusher.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let text =
+        text.replace("settings = { rate_baud", &format!("settings = {{ {settings} rate_baud"));
+    let mut rig = common::rig(&text, &[]);
+    // The mast's lidar is another test's, and has most of the rays.
+    rig.devices.retain(|device| device.name != "mast-lidar");
+    let world = common::world(&rig);
+    let folder = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    record(&rig, &world, duration, None, folder.path(), &stop, |_| {}).unwrap();
+    let scans = rig.devices.iter().map(|device| {
+        let bytes = std::fs::read(folder.path().join(format!("{}.bin", device.name))).unwrap();
+        let index = folder.path().join(format!("{}.idx.csv", device.name));
+        let index = std::fs::read_to_string(index).unwrap();
+        let starts = index.lines().skip(1).map(|line| line.split(',').next().unwrap().parse());
+        starts.map(|start| start.unwrap()).zip(replies(&bytes)).collect()
+    });
+    let scans = scans.collect();
+    (rig, world, scans)
+}
+
+#[test]
+fn crushers_eight_scanners_keep_75_scans_a_second() {
+    let (rig, _, scanners) = crusher("", Duration::from_secs(1));
+    assert_eq!(scanners.len(), 8);
+    for (device, scans) in rig.devices.iter().zip(scanners) {
+        assert!((73..=75).contains(&scans.len()), "{}: {}", device.name, scans.len());
+        for pair in scans.windows(2) {
+            let apart_s = pair[1].0 - pair[0].0;
+            assert!((apart_s - 1.0 / 75.0).abs() < 2e-6, "{}: {apart_s} s apart", device.name);
+        }
+        for (_, reply) in &scans {
+            let Body::Scan { values, .. } = &reply.body else { panic!("{reply:?}") };
+            assert_eq!((values.values.len(), values.is_partial), (181, false), "{}", device.name);
+        }
+    }
+}
+
+#[test]
+fn crushers_ranges_are_those_of_the_apron() {
+    let settings =
+        "unit = \"mm\", measuring_mode = 6, beam = { shape = \"ray\" }, noise = { none = true },";
+    let (rig, world, scanners) = crusher(settings, Duration::from_millis(200));
+    let (mut compared, mut near) = (0, 0);
+    for (device, scans) in rig.devices.iter().zip(scanners) {
+        assert!(scans.len() >= 13, "{}: {}", device.name, scans.len());
+        for (end_s, reply) in scans {
+            let Body::Scan { values, .. } = &reply.body else { panic!("{reply:?}") };
+            let mut pulses = Vec::new();
+            for place in 0..181 {
+                let angle_deg = f64::from(place) * 0.5;
+                // The mirror looks to the right when its turn begins, and the scan leaves when it ends.
+                let at_s = end_s - (315.0 - angle_deg) / 360.0 / 75.0;
+                let pose = world.trajectory.pose(SimTime::from_secs_f64(at_s));
+                let pose = pose * device.body_from_sensor;
+                let (sin, cos) = libm::sincos((angle_deg - 45.0).to_radians());
+                let direction = pose.direction(glam::dvec3(cos, sin, 0.0));
+                let half_axis_u = direction.any_orthonormal_vector();
+                pulses.push(Pulse {
+                    origin: pose.translation,
+                    start_m: 0.0,
+                    direction,
+                    half_axis_u,
+                    half_axis_v: direction.cross(half_axis_u),
+                    max_range_m: 80.0,
+                });
+            }
+            let mut hits = vec![Hit::MISS; pulses.len()];
+            world.caster.cast(&Stencil::single(), &pulses, &mut hits);
+            for (value, hit) in values.values.iter().zip(hits) {
+                // A ray that grazes the ground or an edge turns a hair's breadth into metres.
+                if hit.cos_incidence < 0.1 || f64::from(hit.range_m) > 32.0 {
+                    continue;
+                }
+                compared += 1;
+                let error_m = f64::from(*value) * 1e-3 - f64::from(hit.range_m);
+                near += u32::from(error_m.abs() < 0.02);
+            }
+        }
+    }
+    assert!(compared > 5000, "{compared}");
+    // A stem of 5 mm and an edge are met or missed by a hair's breadth of the interpolated pose.
+    assert!(f64::from(near) > 0.97 * f64::from(compared), "{near} of {compared}");
 }

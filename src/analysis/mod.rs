@@ -1,8 +1,10 @@
 //! Streams read back: what arrived or was recorded, and what it says about its sender. One
 //! implementation for live streams and recordings.
 
+pub(crate) mod allan;
 pub mod capture;
 pub mod data_flow;
+pub mod fit;
 pub mod flows;
 pub mod gaps;
 pub mod probe;
@@ -10,6 +12,7 @@ pub mod report;
 pub(crate) mod rotation;
 pub(crate) mod spread;
 pub mod stream;
+pub mod truth;
 pub(crate) mod twin;
 
 use std::io;

@@ -141,6 +141,30 @@ impl<'a> RecordedStream<'a> {
         Ok(found.ok_or(count))
     }
 
+    /// Calls `see` for every frame of the stream with the time of its first byte, seconds since the
+    /// recording's start, where that is known. Ends at the first error of `see`.
+    ///
+    /// # Errors
+    /// The recording cannot be read, or what `see` says.
+    pub fn visit(
+        &mut self,
+        mut see: impl FnMut(Option<f64>, &Frame) -> Result<(), String>,
+    ) -> Result<(), ReportError> {
+        self.decoder.rewind();
+        let index = &self.index;
+        let mut refusal = None;
+        let visited = each_frame(self.path, self.decoder.as_mut(), |_, frame| {
+            see(index.time_s(frame.offset), &frame).map_err(|why| {
+                refusal = Some(why);
+                io::Error::other("refused")
+            })
+        });
+        match refusal {
+            Some(why) => Err(ReportError::Input(why)),
+            None => visited.map(|_| ()),
+        }
+    }
+
     /// Calls `see` for every frame of the stream, and counts them.
     fn each_frame(
         &mut self,

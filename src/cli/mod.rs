@@ -4,30 +4,44 @@
 //! written before it is printed. Exit codes: 0 done, 1 failed while working, 2 the input is wrong and
 //! nothing was started, 3 done and found wanting.
 
+mod access;
+mod bench;
 mod certificate_page;
 mod certify;
 mod check;
 mod console;
 mod doctor;
+mod export;
+mod fault;
+mod fit;
+mod foxglove;
 pub mod inspect;
+mod join;
 mod new;
+mod onlookers;
 mod out_file;
 #[cfg(feature = "packaging")]
 mod packaging;
+mod page;
 mod probe;
 mod profiles;
 mod record;
 mod replay;
 mod rig_args;
 mod run;
+mod run_control;
 mod scenes;
 pub mod schema;
 mod setup;
 mod status;
 mod stop;
 mod summary;
+mod test;
 mod twin;
 mod validate;
+mod validation_page;
+mod view;
+mod watch;
 mod weather_summary;
 mod world_summary;
 
@@ -51,6 +65,8 @@ enum Verb {
     Record(record::Cmd),
     /// Validate a rig and everything it names, and send nothing
     Check(check::Cmd),
+    /// Estimate how many times real time a rig runs on this machine, and what takes how much
+    Bench(bench::Cmd),
     /// List the firmware profiles, or show one with its settings and sources
     Profiles(profiles::Cmd),
     /// Print the packets of a capture, or the frames of a recorded serial line
@@ -61,6 +77,14 @@ enum Verb {
     Probe(probe::Cmd),
     /// Compare an emulated stream with a capture of a real device
     Twin(twin::Cmd),
+    /// Let faults begin and end while a rig runs, or turn their log into sections of a rig
+    Fault(fault::Cmd),
+    /// Print what each point of a recording is of, by the truth of its run
+    Join(join::Cmd),
+    /// Write the points of a recording for other programs, with labels if there is truth
+    Export(export::Cmd),
+    /// Fit error models to logs of real units at standstill
+    Fit(fit::Cmd),
     /// List the built-in scenes and their parameters
     Scenes(scenes::Cmd),
     /// Write a commented rig to begin with, for the devices that you name
@@ -69,6 +93,8 @@ enum Verb {
     Schema(schema::Cmd),
     /// Repeat experiments, and judge what is simulated by them
     Validate(validate::Cmd),
+    /// Put a driver through what real sensors do, case by case, and judge it
+    Test(test::Cmd),
     /// Show what on this host keeps packets from leaving on time, and what to change
     Doctor(doctor::Cmd),
     /// Write completions for shells and man pages
@@ -155,15 +181,21 @@ impl Cli {
             Verb::Run(cmd) => cmd.run(),
             Verb::Record(cmd) => cmd.run(),
             Verb::Check(cmd) => cmd.run(),
+            Verb::Bench(cmd) => cmd.run(),
             Verb::Profiles(cmd) => cmd.run(),
             Verb::Inspect(cmd) => cmd.run(),
             Verb::Replay(cmd) => cmd.run(),
             Verb::Probe(cmd) => cmd.run(),
             Verb::Twin(cmd) => cmd.run(),
+            Verb::Fault(cmd) => cmd.run(),
+            Verb::Join(cmd) => cmd.run(),
+            Verb::Export(cmd) => cmd.run(),
+            Verb::Fit(cmd) => cmd.run(),
             Verb::Scenes(cmd) => cmd.run(),
             Verb::New(cmd) => cmd.run(),
             Verb::Schema(cmd) => cmd.run(),
             Verb::Validate(cmd) => cmd.run(),
+            Verb::Test(cmd) => cmd.run(),
             Verb::Doctor(cmd) => cmd.run(),
             #[cfg(feature = "packaging")]
             Verb::Packaging(cmd) => cmd.run(),

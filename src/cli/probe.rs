@@ -220,9 +220,7 @@ fn percentiles(of_us: [f64; 4]) -> String {
 /// The arrivals as a page.
 fn page(report: &ProbeReport) -> String {
     let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Arrivals</title>\
-         <style>{}</style></head><body><h1>Arrivals</h1><p>{:.1} s; this host's clock: {}</p>\n",
-        certificate_page::STYLE,
+        "<h1>Arrivals</h1><p>{:.1} s; this host's clock: {}</p>\n",
         report.run_s,
         escape(&report.clock.describe()),
     );
@@ -242,7 +240,7 @@ fn page(report: &ProbeReport) -> String {
             html += &certificate_page::course(&stream.jitter.timeline);
         }
     }
-    html + "</body></html>\n"
+    super::page::page("Arrivals", "", &html)
 }
 
 fn lines(text: &str) -> String {

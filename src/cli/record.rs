@@ -31,6 +31,13 @@ pub struct Cmd {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
+    /// Write the truth of every packet, too: truth.mcap
+    ///
+    /// Poses, what inertial units and antennas would measure without errors, faults, what hosts said,
+    /// and for each return of each packet what it is of. docs/TRUTH.md has the format.
+    #[arg(long)]
+    truth: bool,
+
     /// Repeat what hosts said in a run: the file of `menura run --host-log`
     ///
     /// The same rig with the same seed gives the bytes of that run again. What a device with a TCP
@@ -43,10 +50,11 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let rig = self.rig.load()?;
-        setup::refuse_feeds(&rig)?;
+        setup::refuse_feeds(&rig, "a recording")?;
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
-        let world = setup::load_world(&rig)?;
+        let mut world = setup::load_world(&rig)?;
+        world.keeps_truth = self.truth;
         setup::warn_of_hidden_sky(&rig, &world);
         let stop = stop_on_signal()?;
         let style = ProgressStyle::with_template(
@@ -65,8 +73,11 @@ impl Cmd {
             .map_err(|error| CliError::Failed(error.to_string()))?;
         bar.finish_and_clear();
         let lines = recording.files.iter().map(|(path, count)| {
-            let unit =
-                if path.extension().is_some_and(|e| e == "csv") { "rows" } else { "packets" };
+            let unit = match path.extension().and_then(|extension| extension.to_str()) {
+                Some("csv") => "rows",
+                Some("mcap") => "messages",
+                _ => "packets",
+            };
             format!("{}  {count} {unit}\n", path.display())
         });
         let printed = console::print(lines.collect::<String>());

@@ -2,16 +2,20 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::certify::CertifyArgs;
+use super::onlookers::OnlookerArgs;
 use super::out_file::OutFile;
 use super::rig_args::RigArgs;
-use super::status::StatusView;
+use super::run_control::{ControlSocket, RunControl};
+use super::status::{Reader, StatusView};
 use super::stop::stop_on_signal;
 use super::summary::{self, Rendering};
 use super::{CliError, all, console, setup};
@@ -23,8 +27,10 @@ use crate::engine::feed_log::FeedLog;
 use crate::engine::host_log::HostLog;
 use crate::engine::os::Grant;
 use crate::engine::responses::ResponseFigures;
-use crate::engine::run::RealTimeRun;
+use crate::engine::run::{RealTimeRun, TruthOutcome};
 use crate::engine::stats::{self, DeviceFigures};
+use crate::engine::truth::log::{TruthFigures, TruthFile};
+use crate::engine::truth::stream::PoseStream;
 use crate::time::duration::parse_duration;
 use crate::world::trajectory::feed::FeedCounts;
 
@@ -42,7 +48,8 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Write the effects of each [[fault]] of the rig on each packet to this file as CSV
+    /// Write the effects of each fault on each packet to this file as CSV: of [[fault]]s of the rig, and
+    /// of those that `menura fault` begins while it runs
     #[arg(long, value_name = "FILE")]
     fault_log: Option<PathBuf>,
 
@@ -55,8 +62,45 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     host_log: Option<PathBuf>,
 
+    /// Print the status as a line of JSON a second to standard output; the summary goes to standard error
+    #[arg(long)]
+    json_status: bool,
+
+    #[command(flatten)]
+    onlookers: OnlookerArgs,
+
+    /// Write the truth of the run to this file: poses, faults, and what each return is of
+    ///
+    /// An MCAP file; docs/TRUTH.md has its format. What cannot be written in time is left out and
+    /// counted. `udp:HOST:PORT` sends poses there as JSON instead, to be plotted live; both may be
+    /// given.
+    #[arg(long, value_name = "FILE.mcap|udp:HOST:PORT")]
+    truth: Vec<TruthTarget>,
+
     #[command(flatten)]
     certify: CertifyArgs,
+}
+
+/// Where the truth goes.
+#[derive(Clone, Debug)]
+enum TruthTarget {
+    /// All of it.
+    File(PathBuf),
+    /// Poses, as datagrams.
+    Poses(SocketAddr),
+}
+
+impl FromStr for TruthTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(address) = text.strip_prefix("udp:") else {
+            return Ok(Self::File(text.into()));
+        };
+        let found =
+            address.to_socket_addrs().map_err(|error| format!("{error}; it is udp:HOST:PORT"));
+        found?.next().map(Self::Poses).ok_or_else(|| "this host has no address".to_owned())
+    }
 }
 
 /// What `--report` writes. Keys are stable.
@@ -80,9 +124,28 @@ struct Report<'a> {
     feeds: Vec<FeedRow<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     responses: Vec<ResponseFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truth: Option<TruthRow>,
     /// How often a driven robot ran into something.
     #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<u64>,
+}
+
+/// What was written of the truth.
+#[derive(Serialize)]
+struct TruthRow {
+    messages: u64,
+    message_bytes: u64,
+    file_bytes: u64,
+    dropped: u64,
+}
+
+impl TruthRow {
+    fn of(outcome: &TruthOutcome) -> Option<Self> {
+        let TruthFigures { messages, message_bytes, file_bytes } =
+            outcome.written.as_ref().ok()?.clone();
+        Some(Self { messages, message_bytes, file_bytes, dropped: outcome.dropped })
+    }
 }
 
 /// What came of one feed.
@@ -106,12 +169,19 @@ impl Cmd {
             self.feed_log.as_ref().map(|path| open_feed_logs(path, &rig)).transpose()?;
         let host_log =
             self.host_log.as_ref().map(|path| create_log("host log", path)).transpose()?;
+        let onlookers = self.onlookers.open()?;
         let mut scene_sha256 = String::new();
-        let world = setup::load_world_with(&rig, |scene| {
+        let mut world = setup::load_world_with(&rig, |scene| {
             if certifier.is_wanted() {
                 scene_sha256 = digest::of_scene(scene);
             }
         })?;
+        let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
+        if files.count() > 1 {
+            let text = "error: --truth names two files; the truth goes to one";
+            return Err(CliError::Input(text.into()));
+        }
+        world.keeps_truth = self.truth.iter().any(|t| matches!(t, TruthTarget::File(_)));
         let hashes = match certifier.is_wanted() {
             true => digest::hashes(&rig, &world.summary.scene, scene_sha256),
             false => Vec::new(),
@@ -133,20 +203,44 @@ impl Cmd {
                 .map_err(|error| CliError::failed("cannot write the host log", &error))?;
             run.log_hosts(log);
         }
+        for target in &self.truth {
+            let wrong = |error: &dyn std::fmt::Display| CliError::Input(format!("error: {error}"));
+            match target {
+                TruthTarget::File(path) => {
+                    run.log_truth(TruthFile::create(path).map_err(|error| wrong(&error))?);
+                }
+                TruthTarget::Poses(to) => {
+                    run.stream_poses(PoseStream::open(*to).map_err(|error| wrong(&error))?);
+                }
+            }
+        }
         if certifier.is_wanted() {
             run.keep_timing();
+        }
+        if onlookers.are_expected() {
+            run.open_tap();
         }
         for (device, control) in run.controls() {
             console::say(format_args!("{device}: controlled by {control}"));
         }
         let grants = std::sync::Mutex::new(Vec::new());
         let is_over = AtomicBool::new(false);
+        let reader = if self.json_status { Reader::Machine } else { Reader::People };
+        let control = RunControl::new(&rig, run.fault_desk(), self.fault_log.as_deref());
+        let socket = ControlSocket::open()
+            .map_err(|error| tracing::warn!("`menura fault` will not find this run: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .map_err(|error| CliError::failed("cannot start the status view", &error))?;
         std::thread::scope(|scope| {
-            scope.spawn(|| runtime.block_on(show_status(&run, &stop, &is_over)));
+            scope.spawn(|| runtime.block_on(show_status(&run, reader, &stop, &is_over)));
+            if onlookers.are_expected() {
+                scope.spawn(|| onlookers.serve(&run, &control, &is_over));
+            }
+            if let Ok(socket) = &socket {
+                scope.spawn(|| control.serve(socket, &is_over));
+            }
             run.run(self.duration, &stop, |granted| {
                 tell_refusals(granted);
                 grants.lock().expect("no holder panics").extend_from_slice(granted);
@@ -164,9 +258,13 @@ impl Cmd {
         text += &summary::feeds(&run.feeds());
         text += &summary::contacts(run.contacts());
         text += &summary::responses(&run.responses());
+        text += &summary::truth(run.truth());
         // Files first, each whatever comes of the others.
         let mut outcomes: Vec<_> =
             run.log_failures().into_iter().map(|text| Err(CliError::Failed(text))).collect();
+        if let Some(TruthOutcome { written: Err(error), .. }) = run.truth() {
+            outcomes.push(Err(CliError::Failed(error.clone())));
+        }
         if let Some(report) = report {
             outcomes.push(report.write_json(&Report {
                 menura: env!("CARGO_PKG_VERSION"),
@@ -185,6 +283,7 @@ impl Cmd {
                 devices: figures.clone(),
                 responses: run.responses(),
                 contacts: run.contacts(),
+                truth: run.truth().and_then(TruthRow::of),
                 feeds: run.feeds().into_iter().map(|(of, counts)| FeedRow { of, counts }).collect(),
             }));
         }
@@ -211,7 +310,11 @@ impl Cmd {
             text += &certified.text;
             verdict = certified.verdict;
         }
-        outcomes.push(console::print(text));
+        if self.json_status {
+            console::say(text.trim_end());
+        } else {
+            outcomes.push(console::print(text));
+        }
         outcomes.extend([summary::all_sent(&figures), verdict]);
         all(outcomes)
     }
@@ -242,14 +345,23 @@ pub fn tell_refusals(grants: &[Grant]) {
 }
 
 /// Shows the devices' figures until the run is over.
-async fn show_status(run: &RealTimeRun<'_>, stop: &AtomicBool, is_over: &AtomicBool) {
-    let mut view = StatusView::new();
+async fn show_status(
+    run: &RealTimeRun<'_>,
+    reader: Reader,
+    stop: &AtomicBool,
+    is_over: &AtomicBool,
+) {
+    let mut view = StatusView::new(reader);
     let mut tick = tokio::time::interval(view.check_period());
     while !is_over.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
         tick.tick().await;
         let elapsed = run.elapsed();
         if view.is_due(elapsed) {
-            view.show(&run.figures(elapsed), elapsed, run.real_time_factor());
+            let shown = view.show(&run.figures(elapsed), elapsed, run.real_time_factor());
+            if let Err(error) = shown {
+                tracing::warn!("{error}");
+                break;
+            }
         }
     }
     view.close();

@@ -1,18 +1,108 @@
-//! `menura scenes`: the built-in scenes, what each is for, and their parameters.
+//! `menura scenes`: the built-in scenes, what each is for, their parameters, and pictures of scenes.
+
+mod camera;
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
+use glam::DVec3;
+
+use self::camera::{Camera, picture};
 use super::{CliError, console};
-use crate::config::rig::scenes::{BUILTIN, BuiltinScene};
+use crate::config::rig::Rig;
+use crate::config::rig::scenes::{BUILTIN, BuiltinScene, builtin};
+use crate::config::toml::overrides::Override;
+use crate::devices::family::catalogue;
+use crate::world::loaders::{self, MAX_COORDINATE_M};
 
 /// Arguments of `menura scenes`.
 #[derive(Debug, clap::Args)]
-pub struct Cmd {}
+pub struct Cmd {
+    /// A built-in scene, or the file of one with --plot [default: all built-in ones]
+    #[arg(value_name = "NAME|FILE")]
+    scene: Option<String>,
+    /// Draw the scene
+    #[arg(long, value_name = "FILE.png", requires = "scene", value_parser = png)]
+    plot: Option<PathBuf>,
+    /// Set one key of the world of the picture, as in world.parameters.trees=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "plot")]
+    set: Vec<Override>,
+    /// Where the picture is taken from, metres [default: where the scene is well seen]
+    #[arg(long, value_name = "X,Y,Z", requires = "plot", value_parser = place,
+          allow_hyphen_values = true)]
+    from: Option<DVec3>,
+    /// What is in the picture's middle, metres [default: as --from]
+    #[arg(long, value_name = "X,Y,Z", requires = "plot", value_parser = place,
+          allow_hyphen_values = true)]
+    to: Option<DVec3>,
+    /// Width of the picture
+    #[arg(long, value_name = "PIXELS", requires = "plot", default_value_t = 640,
+          value_parser = clap::value_parser!(u32).range(16..=8192))]
+    width: u32,
+}
+
+fn png(name: &str) -> Result<PathBuf, &'static str> {
+    let path = PathBuf::from(name);
+    let is_png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
+    if is_png { Ok(path) } else { Err("the name of a picture ends in .png") }
+}
+
+fn place(text: &str) -> Result<DVec3, &'static str> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[x, y, z]) if [x, y, z].iter().all(|c| c.abs() <= MAX_COORDINATE_M) => {
+            Ok(DVec3::new(x, y, z))
+        }
+        _ => Err("write three numbers of metres, such as -10,2.5,3"),
+    }
+}
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        console::print(listing())
+        match (&self.scene, &self.plot) {
+            (Some(name), Some(path)) => self.draw(name, path),
+            (Some(name), None) => match builtin(name) {
+                Some(scene) => {
+                    let mut text = String::new();
+                    describe(&mut text, scene);
+                    console::print(text)
+                }
+                None => {
+                    let names: Vec<&str> = BUILTIN.iter().map(|scene| scene.name).collect();
+                    let text = format!(
+                        "error: no built-in scene is called `{name}`\n  There are {}. A file of a scene is \
+                         drawn with --plot.",
+                        names.join(", ")
+                    );
+                    Err(CliError::Input(text))
+                }
+            },
+            (None, _) => console::print(listing()),
+        }
+    }
+
+    fn draw(&self, name: &str, path: &std::path::Path) -> Result<(), CliError> {
+        let set = Override { key: "world.scene".into(), value: format!("{name:?}") };
+        let sets: Vec<Override> = [set].into_iter().chain(self.set.iter().cloned()).collect();
+        let rig = Rig::default_rig(&sets, catalogue())?;
+        let scene = loaders::load(&rig.world.scene)
+            .map_err(|error| CliError::Input(format!("error: {error}")))?;
+        let [from_m, to_m] = match builtin(name) {
+            Some(known) => known.view_m.map(Into::into),
+            None => camera::view_of(&scene),
+        };
+        let camera = Camera::new(self.from.unwrap_or(from_m), self.to.unwrap_or(to_m), self.width);
+        let camera = camera.ok_or_else(|| {
+            CliError::Input("error: a picture is taken from one place towards another".to_owned())
+        })?;
+        let file =
+            picture(scene, &camera).map_err(|error| CliError::Input(format!("error: {error}")))?;
+        let shown = path.display();
+        std::fs::write(path, file)
+            .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))?;
+        console::say(format_args!("drew {name} to {shown}"));
+        Ok(())
     }
 }
 
@@ -31,6 +121,7 @@ fn listing() -> String {
         "  scene = \"courtyard\"\n",
         "  parameters = { grass_blades = 200000, trees = 50 }\n",
         "\n",
+        "Pictures of all are in docs/SCENES.md; `menura scenes NAME --plot FILE.png` draws one.\n",
         "A path instead of a name loads a file: MAVS .json, .gltf, .glb, .obj, .ply, .stl.\n",
         "`up_axis`, `scale`, `rotate_deg` and `offset_m` beside it turn, scale and move the scene.\n",
     ));
@@ -93,6 +184,17 @@ mod tests {
                 let row = row.unwrap_or_else(|| panic!("{} is not listed", parameter.name));
                 assert!(row.contains(&parameter.allowed()), "{row}");
             }
+        }
+    }
+
+    #[test]
+    fn the_page_shows_every_scene() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let page = std::fs::read_to_string(docs.join("SCENES.md")).unwrap();
+        for BuiltinScene { name, .. } in BUILTIN {
+            let picture = format!("images/scenes/{name}.png");
+            assert!(page.contains(&format!("## {name}\n")) && page.contains(&picture), "{name}");
+            assert!(std::fs::read(docs.join(&picture)).unwrap().starts_with(b"\x89PNG"), "{name}");
         }
     }
 

@@ -43,16 +43,18 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     Diagnostics::from(fault).into()
 }
 
-/// Refuses a rig whose robot or object is moved from outside, which only a run can be.
-pub fn refuse_feeds(rig: &Rig) -> Result<(), CliError> {
+/// Refuses a rig whose robot or object is moved from outside, which only a run can be; `what` is asked for
+/// instead.
+pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     let objects = rig.world.objects.iter().map(|o| (&o.motion.trajectory, &o.trajectory_place));
     let all = std::iter::once((&rig.robot.trajectory, &rig.places.trajectory)).chain(objects);
     let mut faults = Diagnostics::default();
     for (trajectory, place) in all {
         if let TrajectoryConfig::Feed(_) = trajectory {
-            let fault = place.fault("a recording cannot follow a feed", "moved from outside");
-            let why = "a recording is not made in real time: nobody can send it poses";
-            faults.push(fault.note(why).help("record a way that is known: kind = \"file\""));
+            let title = format!("{what} cannot follow a feed");
+            let why = format!("{what} is not made in real time: nobody can send it poses");
+            let fault = place.fault(&title, "moved from outside").note(why);
+            faults.push(fault.help("use a way that is known: kind = \"file\""));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }

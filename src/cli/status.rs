@@ -1,28 +1,48 @@
-//! The status view: one line a device, refreshed on a terminal, plain lines once a second
-//! elsewhere.
+//! The status of a run: on a terminal a line a device, in place; for machines a line of JSON a second;
+//! nothing elsewhere.
 
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use serde::Serialize;
 
-use super::console;
-use super::summary::{extras, percentiles};
+use super::summary::extras;
+use super::{CliError, console};
 use crate::engine::stats::DeviceFigures;
+use crate::time::duration::describe_us;
 
 const TERMINAL_PERIOD: Duration = Duration::from_millis(250);
-const PLAIN_PERIOD: Duration = Duration::from_secs(1);
+const MACHINE_PERIOD: Duration = Duration::from_secs(1);
 
-/// Shows figures on standard error while a rig runs.
+/// Who reads the status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// People, on standard error if that is a terminal.
+    People,
+    /// Machines, on standard output.
+    Machine,
+}
+
+/// Shows figures while a rig runs.
 pub struct StatusView {
+    reader: Reader,
     bars: MultiProgress,
     lines: Vec<ProgressBar>,
     next: Duration,
 }
 
+/// A line for machines. Keys are stable.
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    time_s: f64,
+    real_time_factor: f64,
+    devices: &'a [DeviceFigures],
+}
+
 impl StatusView {
     /// A view that has shown nothing yet.
-    pub fn new() -> Self {
-        Self { bars: MultiProgress::new(), lines: Vec::new(), next: Duration::ZERO }
+    pub fn new(reader: Reader) -> Self {
+        Self { reader, bars: MultiProgress::new(), lines: Vec::new(), next: Duration::ZERO }
     }
 
     /// How often to ask [`StatusView::is_due`].
@@ -36,24 +56,38 @@ impl StatusView {
     }
 
     /// Shows the figures.
-    pub fn show(&mut self, figures: &[DeviceFigures], elapsed: Duration, real_time_factor: f64) {
-        if self.bars.is_hidden() {
-            for figure in figures {
-                console::say(line(figure, elapsed, real_time_factor));
-            }
-            self.next = PLAIN_PERIOD * (elapsed.as_secs() as u32 + 1);
-            return;
+    ///
+    /// # Errors
+    /// Standard output cannot be written, where machines read it.
+    pub fn show(
+        &mut self,
+        figures: &[DeviceFigures],
+        elapsed: Duration,
+        real_time_factor: f64,
+    ) -> Result<(), CliError> {
+        if self.reader == Reader::Machine {
+            self.next = MACHINE_PERIOD * (elapsed.as_secs() as u32 + 1);
+            let time_s = elapsed.as_secs_f64();
+            let line =
+                serde_json::to_string(&JsonLine { time_s, real_time_factor, devices: figures });
+            let line = line.map_err(|error| CliError::failed("cannot write the status", &error))?;
+            return console::print(format_args!("{line}\n"));
         }
-        while self.lines.len() < figures.len() {
+        self.next = elapsed + TERMINAL_PERIOD;
+        if self.bars.is_hidden() {
+            return Ok(());
+        }
+        let lines = table(figures, elapsed, real_time_factor, console::has_colours());
+        while self.lines.len() < lines.len() {
             // Cut to the terminal's width: a line that is folded would stay.
             let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
             self.lines.push(self.bars.add(ProgressBar::new_spinner().with_style(style)));
         }
-        for (bar, figure) in self.lines.iter().zip(figures) {
-            bar.set_message(line(figure, elapsed, real_time_factor));
+        for (bar, line) in self.lines.iter().zip(lines) {
+            bar.set_message(line);
             bar.tick();
         }
-        self.next = elapsed + TERMINAL_PERIOD;
+        Ok(())
     }
 
     /// Takes the view off the terminal.
@@ -64,26 +98,63 @@ impl StatusView {
     }
 }
 
-/// What matters most comes first: a narrow terminal shows no more.
-fn line(figure: &DeviceFigures, elapsed: Duration, real_time_factor: f64) -> String {
-    format!(
-        "{:6.1} s  {}: {}  {:.0}/s{}{}  x{real_time_factor:.2}{}  {} packets  {:.2} M points",
-        elapsed.as_secs_f64(),
-        figure.name,
-        standing(figure),
-        figure.rate_hz,
-        match figure.nominal_rate_hz {
+/// A head, and a line for each device. What matters most comes first: a narrow terminal shows no more.
+fn table(
+    figures: &[DeviceFigures],
+    elapsed: Duration,
+    real_time_factor: f64,
+    has_colours: bool,
+) -> Vec<String> {
+    let columns = |figure: &DeviceFigures| {
+        let late = match figure.packets {
+            0 => ["".to_owned(), "".to_owned(), "".to_owned()],
+            _ => [figure.lateness_us.p50, figure.lateness_us.p99, figure.lateness_us.max]
+                .map(describe_us),
+        };
+        let [p50, p99, max] = late;
+        let share = match figure.nominal_rate_hz {
             0.0 => String::new(),
-            nominal => format!(" ({:.1} %)", 100.0 * figure.rate_hz / nominal),
-        },
-        match figure.packets {
-            0 => String::new(),
-            _ => format!("  late {}", percentiles(&figure.lateness_us)),
-        },
-        extras(figure),
-        figure.packets,
-        figure.points as f64 / 1e6,
-    )
+            nominal => format!("{:.1} %", 100.0 * figure.rate_hz / nominal),
+        };
+        let rate = format!("{:.0}/s", figure.rate_hz);
+        let (packets, points) = (figure.packets, figure.points as f64 / 1e6);
+        let points = if figure.points == 0 { String::new() } else { format!("{points:.2}") };
+        [
+            figure.name.clone(),
+            standing(figure),
+            rate,
+            share,
+            p50,
+            p99,
+            max,
+            packets.to_string(),
+            points,
+        ]
+    };
+    let head =
+        ["device", "", "rate", "of its own", "late p50", "p99", "max", "packets", "M points"];
+    let rows: Vec<_> = figures.iter().map(columns).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| &*row[column]).chain([head[column]]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |cells: [&str; 9]| {
+        let cells =
+            cells.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
+                0 | 1 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    let first = format!("{:.1} s, x{real_time_factor:.2} of real time", elapsed.as_secs_f64());
+    let mut lines = vec![first, line(head)];
+    for (row, figure) in rows.iter().zip(figures) {
+        let text = line(std::array::from_fn(|column| &*row[column])) + &extras(figure);
+        let is_bad = figure.send_errors + figure.misses > 0;
+        lines.push(if is_bad && has_colours { format!("\x1b[31m{text}\x1b[0m") } else { text });
+    }
+    lines
 }
 
 /// Whether all is well, or what is not.
@@ -106,21 +177,29 @@ mod tests {
     use crate::engine::stats::{DeviceStats, Outcome};
 
     #[test]
-    fn what_is_wrong_comes_first() {
-        let stats = DeviceStats::default();
-        let shown = |stats: &DeviceStats| {
-            let second = Duration::from_secs(1);
-            line(&stats.figures("imu", "p", "pty", 2.0, second), second, 2.5)
-        };
-        assert!(shown(&stats).starts_with("   1.0 s  imu: nothing sent yet  0/s"));
-        stats.count(Outcome::OnTime, 0, 10, None);
-        assert!(shown(&stats).starts_with("   1.0 s  imu: on time  1/s (50.0 %)"));
+    fn columns_are_aligned_and_what_is_wrong_is_red() {
+        let (good, bad) = (DeviceStats::default(), DeviceStats::default());
+        good.count(Outcome::OnTime, 384, 10, None);
+        good.record_lateness(Duration::from_micros(12));
         for outcome in [Outcome::Late, Outcome::Dropped, Outcome::Refused(Refusal::NoRoom)] {
-            stats.count(outcome, 0, 10, None);
+            bad.count(outcome, 0, 10, None);
         }
-        stats.record_lateness(Duration::from_micros(19_578));
-        let text = shown(&stats);
-        let start = "   1.0 s  imu: 1 REFUSED, 1 LATE, 1 DROPPED  2/s (100.0 %)  late p50 19.7 ms";
-        assert!(text.starts_with(start), "{text}");
+        let second = Duration::from_secs(1);
+        let figures = [("imu", &good), ("roof-lidar", &bad)]
+            .map(|(n, s)| s.figures(n, "p", "pty", 2.0, second));
+        let lines = table(&figures, second, 2.5, true);
+        assert_eq!(lines[0], "1.0 s, x2.50 of real time");
+        assert!(lines[2].starts_with("imu         on time"), "{}", lines[2]);
+        assert!(
+            lines[3].starts_with("\x1b[31mroof-lidar  1 REFUSED, 1 LATE, 1 DROPPED  "),
+            "{}",
+            lines[3]
+        );
+        let place = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
+        assert_eq!(place(&lines[1], "rate"), place(&lines[2], "1/s"));
+        assert_eq!(place(&lines[2], "50.0 %"), place(&lines[1], "of its own"));
+        assert!(!table(&figures, second, 2.5, false).concat().contains('\x1b'));
+        let silent = DeviceStats::default().figures("gnss", "p", "pty", 2.0, second);
+        assert!(table(&[silent], second, 1.0, false)[2].starts_with("gnss    nothing sent yet"));
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::CliError;
 use crate::config::rig::{EngineConfig, LatePolicy};
 use crate::engine::responses::ResponseFigures;
+use crate::engine::run::TruthOutcome;
 use crate::engine::stats::{self, DeviceFigures, Lateness};
 use crate::time::duration::describe_us;
 use crate::world::trajectory::feed::FeedCounts;
@@ -204,6 +205,19 @@ pub fn contacts(contacts: Option<u64>) -> String {
         Some(1) => "the robot ran into something once\n".to_owned(),
         Some(times) => format!("the robot ran into something {times} times\n"),
     }
+}
+
+/// What was written of the truth; nothing if it was not asked for.
+pub fn truth(outcome: Option<&TruthOutcome>) -> String {
+    let Some(TruthOutcome { written: Ok(figures), dropped }) = outcome else {
+        return String::new();
+    };
+    let megabytes = figures.file_bytes as f64 / 1e6;
+    let left_out = match dropped {
+        0 => String::new(),
+        _ => format!("; {dropped} were left out, because writing did not keep up"),
+    };
+    format!("truth: {} messages, {megabytes:.1} MB{left_out}\n", figures.messages)
 }
 
 /// What came of responses.

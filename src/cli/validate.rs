@@ -1,17 +1,31 @@
 //! `menura validate`: the experiments of [`validation`](crate::validation).
 
+use std::path::{Path, PathBuf};
+
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::out_file::write_plot;
+use super::validation_page::{Outcome, validation_page};
 use super::{CliError, all, console};
 use crate::plot::PlotFile;
-use crate::validation::{EXPERIMENTS, Experiment, ExperimentError};
+use crate::validation::{EXPERIMENTS, Experiment, ExperimentError, Findings, Plot, Scope};
 
 /// Arguments of `menura validate`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub struct Cmd {
     #[command(subcommand)]
-    chosen: Chosen,
+    chosen: Option<Chosen>,
+    /// Run every experiment, and make a page of what all have found
+    #[arg(long, requires = "out")]
+    all: bool,
+    /// Of each experiment write NAME.json, NAME.svg and NAME.png into this folder, and index.html
+    /// with all of them
+    #[arg(long, value_name = "DIR", requires = "all")]
+    out: Option<PathBuf>,
+    /// Run the short forms, which take seconds
+    #[arg(long, requires = "all")]
+    short: bool,
 }
 
 /// Options that all experiments share.
@@ -23,6 +37,13 @@ struct Output {
     /// Draw the result
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
+    /// Write the numbers (.json) and all plots (.svg, .png) into this folder, named after the
+    /// experiment
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Run the short form, which takes seconds
+    #[arg(long)]
+    short: bool,
 }
 
 /// The experiment that was asked for, with its options.
@@ -36,24 +57,108 @@ struct Chosen {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let Chosen { experiment, options, output } = self.chosen;
-        let findings = (experiment.run)(&options)?;
-        let draw = |file| write_plot(&findings.plot, file, experiment.name);
-        let drawn = output.plot.as_ref().map_or(Ok(()), draw);
-        let printed = if output.json {
-            console::print(format_args!("{}\n", findings.report))
-        } else {
-            console::print(findings.text)
+        match (self.chosen, &self.out) {
+            (Some(chosen), _) => chosen.run(),
+            (None, Some(folder)) => run_all(folder, &Scope { short: self.short }),
+            (None, None) => {
+                let text = "error: name an experiment, or give --all --out DIR; see `menura validate --help`";
+                Err(CliError::Input(text.to_owned()))
+            }
+        }
+    }
+}
+
+impl Chosen {
+    fn run(self) -> Result<(), CliError> {
+        let Self { experiment, options, output } = self;
+        if let Some(folder) = &output.out {
+            create(folder)?;
+        }
+        let findings = (experiment.run)(&options, &Scope { short: output.short })?;
+        let drawn = match (&output.plot, findings.plots.first()) {
+            (Some(file), Some(plot)) => write_plot(&plot.figure, file, experiment.name),
+            _ => Ok(()),
         };
-        let verdict = match findings.verdict.holds {
+        let written = output.out.as_ref().map_or(Ok(()), |folder| {
+            write(experiment, &findings, folder)?;
+            console::say(format_args!("wrote {} to {}", experiment.name, folder.display()));
+            Ok(())
+        });
+        let printed = if output.json {
+            console::print(format_args!("{}\n", findings.json()))
+        } else {
+            console::print(findings.tables())
+        };
+        let verdict = findings.verdict();
+        let verdict = match verdict.holds {
             true => {
-                console::say(findings.verdict.line);
+                console::say(verdict.line);
                 Ok(())
             }
-            false => Err(CliError::Failed(findings.verdict.line)),
+            false => Err(CliError::Failed(verdict.line)),
         };
-        all([drawn, printed, verdict])
+        all([drawn, written, printed, verdict])
     }
+}
+
+/// Runs every experiment, whatever comes of the others.
+fn run_all(folder: &Path, scope: &Scope) -> Result<(), CliError> {
+    create(folder)?;
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut written = Vec::new();
+    let mut broken = Vec::new();
+    for experiment in EXPERIMENTS {
+        let outcome = (experiment.run_as_one_of_all)(scope);
+        let (holds, line) = match &outcome {
+            Ok(findings) => {
+                written.push(write(experiment, findings, folder));
+                let verdict = findings.verdict();
+                (verdict.holds, verdict.line)
+            }
+            Err(error) => (false, format!("failed: {error}")),
+        };
+        console::say(format_args!("{}: {line}", experiment.name));
+        if !holds {
+            broken.push(experiment.name);
+        }
+        outcomes.push((experiment, outcome));
+    }
+    let page = folder.join("index.html");
+    written.push(write_file(&page, validation_page(&outcomes, scope.short).as_bytes()));
+    console::say(format_args!("wrote {}", page.display()));
+    let verdict = match broken.len() {
+        0 => Ok(()),
+        _ => Err(CliError::Failed(format!("not as it should be: {}", broken.join(", ")))),
+    };
+    all(written.into_iter().chain([verdict]))
+}
+
+fn create(folder: &Path) -> Result<(), CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CliError::Input(format!("error: cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
+/// Writes the numbers and all plots of an experiment.
+fn write(experiment: &Experiment, findings: &Findings, folder: &Path) -> Result<(), CliError> {
+    let path = |stem: &str, extension: &str| {
+        let dash = if stem.is_empty() { "" } else { "-" };
+        folder.join(format!("{}{dash}{stem}.{extension}", experiment.name))
+    };
+    let numbers = path("", "json");
+    let text = serde_json::to_string_pretty(&findings.json())
+        .map_err(|error| CliError::failed(numbers.display(), &error))?;
+    write_file(&numbers, format!("{text}\n").as_bytes())?;
+    for Plot { stem, figure } in &findings.plots {
+        write_file(&path(stem, "svg"), figure.svg().as_bytes())?;
+        write_file(&path(stem, "png"), &figure.png())?;
+    }
+    Ok(())
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    std::fs::write(path, bytes)
+        .map_err(|error| CliError::failed(format!("cannot write {}", path.display()), &error))
 }
 
 impl From<ExperimentError> for CliError {
@@ -89,7 +194,7 @@ impl Subcommand for Chosen {
             // Last: clap takes the documentation of types with options for the command's.
             command.about(experiment.about).long_about(None)
         });
-        command.subcommand_required(true).arg_required_else_help(true).subcommands(subcommands)
+        command.subcommands(subcommands)
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {

@@ -5,12 +5,14 @@
 //! come from and how a report is laid out is [`crate::analysis`]'s affair.
 
 pub mod datagram;
+pub mod readings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use self::readings::{Inertial, PositionFix};
 use crate::config::profile::Profile;
 
 /// What the user knows of a recording's sender.
@@ -123,6 +125,16 @@ pub trait Content {
 
     /// The scan in it, if there is one.
     fn scan(&self) -> Option<Scan> {
+        None
+    }
+
+    /// What an inertial unit measured, if the frame says it.
+    fn inertial(&self) -> Option<Inertial> {
+        None
+    }
+
+    /// The position in it, if there is one.
+    fn fix(&self) -> Option<PositionFix> {
         None
     }
 }

@@ -14,17 +14,22 @@ pub mod drive_base;
 pub mod family;
 pub mod gnss;
 pub mod hdl64e;
+pub mod hesai;
 pub mod hokuyo;
 pub mod imu;
+mod inertial_series;
 pub mod joint_encoder;
 pub mod motor_stall;
+pub mod ouster;
 pub mod sick_lms1xx;
 pub mod sick_lms2xx;
 pub mod spinning;
+mod tcp_hosts;
 mod uart;
 pub mod velodyne;
 
 use self::family::{AnyFamily, family_of};
+use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
@@ -32,6 +37,7 @@ use crate::links::Peer;
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
+use crate::sensors::truth::SweepTruth;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
 use crate::world::actuation::Actuation;
@@ -57,6 +63,8 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &drive_base::BaseFamily(drive_base::BaseProtocol::Horizon),
     &joint_encoder::JointEncoderFamily,
     &hokuyo::HokuyoFamily,
+    &ouster::OusterFamily,
+    &hesai::HesaiFamily,
 ];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:
@@ -74,12 +82,30 @@ pub struct Transmit {
     pub output: Output,
     /// What faults within the device did to it.
     pub fault_effects: Vec<FaultEffect>,
+    /// What its returns really were, if that is asked for.
+    pub truth: PacketTruth,
+}
+
+/// The truth of a packet, on its way beside the packet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PacketTruth {
+    /// The place of the packet among those that the device gives out by its port, from 0. It is known
+    /// when the packet leaves the device, and a copy of the packet has the same.
+    pub number: u64,
+    /// The sweeps that it shows returns of; none if truth is not asked for.
+    pub sweeps: Vec<Arc<SweepTruth>>,
+}
+
+impl From<Option<&Arc<SweepTruth>>> for PacketTruth {
+    fn from(sweep: Option<&Arc<SweepTruth>>) -> Self {
+        Self { number: 0, sweeps: sweep.cloned().into_iter().collect() }
+    }
 }
 
 impl Transmit {
     /// Something without points.
     pub fn new(due: SimTime, output: Output) -> Self {
-        Self { due, points: 0, output, fault_effects: Vec::new() }
+        Self { due, points: 0, output, fault_effects: Vec::new(), truth: PacketTruth::default() }
     }
 
     /// A datagram from the first port, without points.
@@ -203,6 +229,17 @@ pub trait Device: Send {
     /// The time has come to `now`: what falls due until then is to be done, in its order. The
     /// result must not depend on how many steps lead there.
     fn advance(&mut self, _now: SimTime) {}
+
+    /// From `at` on these are the faults within it, in place of those before; until `at` both say the
+    /// same. The device's time has not come to `at`, and nothing that it asked for reaches it. The end of
+    /// a window without one may become known by this; its beginning has been told before.
+    fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
+
+    /// How long before a fault of this kind begins, or ends, the device decides what it does then,
+    /// nanoseconds: so long before it has to be told by [`Device::change_faults`].
+    fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
+        0
+    }
 
     /// What to send. Bytes come in the order of their due times, those of each port by themselves,
     /// but for what follows [`Output::Revoke`]; nothing is due before the time that the device was told

@@ -7,12 +7,18 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::Profile;
 use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
+use crate::time::SimTime;
 
 /// A rotor or mirror is held, and let go when the window closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MotorStall {
     /// From full speed to rest, nanoseconds; as the motor itself slows down when left out.
     pub stops_within_ns: Option<u64>,
+}
+
+/// The last instant before `at`.
+pub fn before(at: SimTime) -> SimTime {
+    SimTime(at.0.saturating_sub(1))
 }
 
 /// `motor-stall`.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Output, Transmit};
+use super::{Output, PacketTruth, Transmit};
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
@@ -59,6 +59,18 @@ impl Uart {
         points: u32,
         fault_effects: Vec<FaultEffect>,
     ) -> bool {
+        self.send_scan(at, bytes, points, fault_effects, PacketTruth::default())
+    }
+
+    /// As [`Uart::send_marked`], with what the returns in the bytes really were.
+    pub fn send_scan(
+        &mut self,
+        at: SimTime,
+        bytes: Vec<u8>,
+        points: u32,
+        fault_effects: Vec<FaultEffect>,
+        truth: PacketTruth,
+    ) -> bool {
         let waiting = self.waiting_bytes(at);
         if waiting > 0 && waiting + bytes.len() > self.buffer_bytes {
             self.lost += 1;
@@ -66,7 +78,12 @@ impl Uart {
         }
         let due = at.max(self.free_at);
         self.free_at = SimTime(due.0 + self.duration_ns(bytes.len()));
-        self.ready.push_back(Transmit { due, points, output: Output::Bytes(bytes), fault_effects });
+        self.ready.push_back(Transmit {
+            points,
+            fault_effects,
+            truth,
+            ..Transmit::bytes(due, bytes)
+        });
         true
     }
 

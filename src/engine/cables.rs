@@ -4,7 +4,7 @@
 //! Every signal between two devices passes [`Cables::carry`]; faults of cables act there.
 
 use super::due_queue::DueQueue;
-use crate::config::rig::faults::{FaultKind, WireFault};
+use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{CableSignal, Output, Transmit};
@@ -52,7 +52,14 @@ impl Cables {
     /// at power-on.
     pub fn of(rig: &Rig, lines: &[Option<LineSettings>]) -> Self {
         let sources: Vec<_> = rig.devices.iter().map(|config| config.cable_from).collect();
-        let losses = rig.faults.iter().filter_map(|fault| {
+        let mut cables = Self::new(&sources, lines);
+        cables.set_faults(&rig.faults);
+        cables
+    }
+
+    /// What goes wrong on them is what is among `faults`.
+    pub fn set_faults(&mut self, faults: &[FaultConfig]) {
+        let losses = faults.iter().filter_map(|fault| {
             let device = DeviceId(fault.device);
             let what = match fault.kind {
                 FaultKind::Wire(WireFault::GpsCableDown) => Lost::AllTo(device),
@@ -61,7 +68,7 @@ impl Cables {
             };
             Some(Loss { what, schedule: fault.schedule })
         });
-        Self { losses: losses.collect(), ..Self::new(&sources, lines) }
+        self.losses = losses.collect();
     }
 
     /// `sources` says for each device of the rig which other one it hears, never in a circle; `lines`

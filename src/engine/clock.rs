@@ -95,6 +95,11 @@ impl Stopwatch {
     }
 }
 
+/// The time that a processor has worked for this thread so far, nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    nanos(rustix::time::clock_gettime(ReadableClock::ThreadCPUTime))
+}
+
 /// The epoch of a run that begins now, unless the rig says when it begins.
 pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))

@@ -1,6 +1,7 @@
 //! Opens what connects a device with its hosts: its link, and its controls beside it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::refusal::Refusal;
@@ -95,6 +96,19 @@ impl Connections {
                 })
             }
         }
+    }
+
+    /// The hosts that are connected by TCP.
+    pub fn hosts(&self) -> Vec<SocketAddr> {
+        let commands = self.controls.iter().filter_map(|control| match control {
+            ControlLink::Commands(server) => Some(server),
+            ControlLink::Web(_) | ControlLink::Line(_) => None,
+        });
+        let link = match &self.link {
+            Link::Server(server) => Some(server),
+            Link::Datagrams(_) | Link::Line(_) => None,
+        };
+        link.into_iter().chain(commands).flat_map(TcpServer::connected).collect()
     }
 
     /// The server that `peer` is connected to, if it is a control.

@@ -4,6 +4,7 @@
 //! did, in the order in which it was heard. `docs/DRIVING.md` has the keys.
 
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,9 @@ struct Line {
     peer: Option<(u64, u8)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connected: Option<bool>,
+    /// Where the connection comes from. Left out where it is this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,11 +58,75 @@ struct Line {
 struct RequestLine {
     method: String,
     path: String,
+    /// Left out where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    query: String,
     body: String,
+    /// Left out where it is this machine.
+    #[serde(default = "this_machine", skip_serializing_if = "is_this_machine")]
+    from: IpAddr,
 }
 
-const METHODS: [(&str, HttpMethod); 3] =
-    [("get", HttpMethod::Get), ("post", HttpMethod::Post), ("other", HttpMethod::Other)];
+fn this_machine() -> IpAddr {
+    Ipv4Addr::LOCALHOST.into()
+}
+
+fn is_this_machine(address: &IpAddr) -> bool {
+    *address == this_machine()
+}
+
+const METHODS: [(&str, HttpMethod); 5] = [
+    ("get", HttpMethod::Get),
+    ("post", HttpMethod::Post),
+    ("put", HttpMethod::Put),
+    ("delete", HttpMethod::Delete),
+    ("other", HttpMethod::Other),
+];
+
+/// What was heard as a line of the log without its end; `devices` are the names of the rig's.
+pub fn line_of(said: &Said, devices: &[String]) -> Vec<u8> {
+    serde_json::to_vec(&Line::of(said, devices)).expect("a line is plain values")
+}
+
+impl Line {
+    fn of(said: &Said, devices: &[String]) -> Self {
+        let mut line = Self { t_ns: said.at.0, ..Self::default() };
+        if let HostTarget::Device(device) = said.to {
+            line.device = Some(devices[device.0].clone());
+        }
+        match &said.words {
+            Words::Bytes(bytes) => line.bytes = Some(hex(bytes)),
+            Words::Connected(peer, connected) => {
+                line.is_of(*peer);
+                line.connected = Some(*connected);
+            }
+            Words::PeerBytes(peer, bytes) => {
+                line.is_of(*peer);
+                line.bytes = Some(hex(bytes));
+            }
+            Words::Request(request) => {
+                let (method, _) = METHODS
+                    .iter()
+                    .find(|(_, method)| *method == request.method)
+                    .expect("all methods have a word");
+                line.request = Some(RequestLine {
+                    method: (*method).to_owned(),
+                    path: request.path.clone(),
+                    query: request.query.clone(),
+                    body: hex(&request.body),
+                    from: request.from,
+                });
+            }
+            Words::Order(order) => line.order = Some(hex(&order.encode())),
+        }
+        line
+    }
+
+    fn is_of(&mut self, peer: Peer) {
+        self.peer = Some((peer.connection, peer.port));
+        self.from = Some(peer.from).filter(|address| !is_this_machine(address));
+    }
+}
 
 /// Writes the log of a run.
 pub struct HostLog {
@@ -90,31 +158,7 @@ impl HostLog {
     /// # Errors
     /// Those of the sink.
     pub fn note(&mut self, said: &Said) -> io::Result<()> {
-        let mut line = Line { t_ns: said.at.0, ..Line::default() };
-        if let HostTarget::Device(device) = said.to {
-            line.device = Some(self.devices[device.0].clone());
-        }
-        match &said.words {
-            Words::Bytes(bytes) => line.bytes = Some(hex(bytes)),
-            Words::Connected(peer, connected) => {
-                line.peer = Some((peer.connection, peer.port));
-                line.connected = Some(*connected);
-            }
-            Words::PeerBytes(peer, bytes) => {
-                line.peer = Some((peer.connection, peer.port));
-                line.bytes = Some(hex(bytes));
-            }
-            Words::Request(request) => {
-                let (method, _) = METHODS
-                    .iter()
-                    .find(|(_, method)| *method == request.method)
-                    .expect("all methods have a word");
-                let (method, path) = ((*method).to_owned(), request.path.clone());
-                line.request = Some(RequestLine { method, path, body: hex(&request.body) });
-            }
-            Words::Order(order) => line.order = Some(hex(&order.encode())),
-        }
-        serde_json::to_writer(&mut self.sink, &line)?;
+        serde_json::to_writer(&mut self.sink, &Line::of(said, &self.devices))?;
         self.sink.write_all(b"\n")
     }
 
@@ -187,7 +231,8 @@ impl Line {
                 HostTarget::Device(DeviceId(place))
             }
         };
-        let peer = self.peer.map(|(connection, port)| Peer { connection, port });
+        let from = self.from.unwrap_or_else(this_machine);
+        let peer = self.peer.map(|(connection, port)| Peer { connection, port, from });
         let words = match (to, peer, self.connected, self.bytes, self.request, self.order) {
             (HostTarget::Device(_), None, None, Some(bytes), None, None) => {
                 Words::Bytes(unhex(&bytes)?)
@@ -202,9 +247,18 @@ impl Line {
                 let (_, method) = METHODS
                     .iter()
                     .find(|(word, _)| *word == request.method)
-                    .ok_or("allowed methods: get, post, other")?;
-                let (method, path) = (*method, request.path);
-                Words::Request(HttpRequest { method, path, body: unhex(&request.body)? })
+                    .ok_or("allowed methods: get, post, put, delete, other")?;
+                let RequestLine { path, query, body, from, .. } = request;
+                let body = unhex(&body)?;
+                let method = *method;
+                Words::Request(HttpRequest {
+                    method,
+                    path,
+                    query,
+                    body,
+                    from,
+                    ..Default::default()
+                })
             }
             (HostTarget::Robot, None, None, None, None, Some(order)) => {
                 let order = DriveOrder::decode(&unhex(&order)?);

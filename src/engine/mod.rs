@@ -11,6 +11,7 @@
 //! files with the clock stepped by the work itself.
 
 mod actuators;
+pub mod bench;
 pub mod cables;
 pub mod certificate;
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
@@ -25,6 +26,7 @@ pub mod host_events;
 pub mod host_log;
 pub mod hosts;
 pub mod launch;
+pub mod live_faults;
 mod log_failures;
 pub mod os;
 pub mod packet;
@@ -37,6 +39,7 @@ pub mod run;
 pub mod sky;
 pub mod stats;
 pub mod timing;
+pub mod truth;
 pub mod wakeups;
 pub mod work_queue;
 pub mod workers;

@@ -13,16 +13,19 @@ use std::time::Duration;
 use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
+use super::host_events::Said;
 use super::host_log::Conversation;
 use super::hosts::{Hosts, NoHosts, Repeated};
 use super::packet::Packet;
 use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
+use super::truth::log::{TruthError, TruthFile, TruthLog};
+use super::truth::{PacketEvent, TruthEvent, TruthSender};
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
 use crate::config::rig::{DeviceConfig, DeviceId, Rig};
-use crate::devices::{Output, Transmit};
+use crate::devices::{Built, Output, PacketTruth, Transmit};
 use crate::links::Peer;
 use crate::links::pcap::PcapRecorder;
 use crate::links::serial_record::SerialRecorder;
@@ -43,16 +46,24 @@ pub struct Recording {
 
 /// Why nothing more could be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {error}")]
-pub struct RecordError {
-    path: String,
-    error: io::Error,
+pub enum RecordError {
+    /// A file.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: String,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The truth.
+    #[error(transparent)]
+    Truth(#[from] TruthError),
 }
 
 impl RecordError {
     fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
-        move |error| Self { path, error }
+        move |error| Self::File { path, error }
     }
 }
 
@@ -62,12 +73,14 @@ const STEP: Duration = Duration::from_millis(5);
 /// No device is measured further ahead of the slowest: what is measured waits in memory. Long enough for
 /// slow devices to keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
+/// So often the truth is told how far all devices have come.
+const TELL_EVERY: Duration = Duration::from_millis(10);
 
 /// Writes every packet whose first firing is before `duration`, and everything that is due before
 /// it, into `folder`, which is made when it is not there: `<device>.pcap` for each network device,
 /// `<device>.bin` with `<device>.idx.csv` for each other one, `truth.csv`,
 /// `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. Hosts say what
-/// they do in `hosts`; what a device with a TCP server answers goes to
+/// they do in `hosts`; `truth.mcap` if the world keeps the truth; what a device with a TCP server answers goes to
 /// `<device>-peer<connection>.bin`. `progress` is told how far the recording has come.
 pub fn record(
     rig: &Rig,
@@ -111,8 +124,15 @@ pub fn record(
         Some(repeated) => repeated,
         None => &mut NoHosts,
     };
-    let run = Stretch { rig, world, duration, start, stop };
-    let rendered = render(run, hosts, &mut note, |unit, unix_ns, due, output| {
+    let epoch = clock::epoch_now_or(start);
+    let run = Stretch { rig, world, duration, start: Some(epoch.start()), stop };
+    let truth_path = folder.join("truth.mcap");
+    let full_truth = world.keeps_truth.then(|| {
+        let file = TruthFile::create(&truth_path)?;
+        TruthLog::new(file, rig, world, epoch)
+    });
+    let full_truth = full_truth.transpose()?;
+    let mut sink = |unit: usize, unix_ns: i128, due, output: &Output| {
         if due > reached {
             reached = due;
             progress(due);
@@ -122,7 +142,17 @@ pub fn record(
             truths.iter_mut().try_for_each(|truth| truth.write_until(until, stop))?;
         }
         recorders[unit].write(unix_ns, due, output)
-    });
+    };
+    let (rendered, full_truth) = match full_truth {
+        None => (render(run, hosts, &mut note, &mut sink), None),
+        Some(log) => std::thread::scope(|scope| {
+            let (teller, events) = TruthSender::new(true);
+            let log = scope.spawn(move || log.keep(&events, None));
+            let rendered = render_telling(run, hosts, &mut note, Some(&teller), &mut sink);
+            drop(teller);
+            (rendered, Some(log.join().expect("the truth's thread does not panic")))
+        }),
+    };
     // Nobody waits for a robot to move on after a recording that was stopped.
     if let Some(driven) = world.trajectory.driven().filter(|_| !stop.load(Ordering::Relaxed)) {
         let row_ns = (1e9 / rig.engine.truth_rate_hz) as u64;
@@ -146,6 +176,9 @@ pub fn record(
     }
     finished.extend(truths.into_iter().map(Truth::finish));
     finished.extend(log);
+    finished.extend(full_truth.map(|written| {
+        written.map(|figures| (truth_path, figures.messages)).map_err(RecordError::from)
+    }));
     rendered.and(truth_written)?;
     let files = finished.into_iter().collect::<Result<_, _>>()?;
     Ok(Recording { files, is_cut_short })
@@ -171,9 +204,45 @@ pub struct Stretch<'a> {
 /// one device, in the order of leaving. Ends at the first error of `sink`. `hosts` hear the same and
 /// speak; `note` hears what the rig's faults did.
 pub fn render<E>(
-    Stretch { rig, world, duration, start, stop }: Stretch<'_>,
+    stretch: Stretch<'_>,
     hosts: &mut dyn Hosts,
     note: &mut dyn FnMut(Row),
+    sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
+) -> Result<(), E> {
+    render_telling(stretch, hosts, note, None, sink)
+}
+
+/// As [`render`], with these in place of the rig's devices.
+pub fn render_devices<E>(
+    stretch: Stretch<'_>,
+    devices: Vec<Built>,
+    hosts: &mut dyn Hosts,
+    note: &mut dyn FnMut(Row),
+    sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
+) -> Result<(), E> {
+    render_all(stretch, devices, hosts, note, None, sink)
+}
+
+/// As [`render`]; the truth goes to `truth`, if it is there.
+fn render_telling<E>(
+    stretch: Stretch<'_>,
+    hosts: &mut dyn Hosts,
+    note: &mut dyn FnMut(Row),
+    truth: Option<&TruthSender>,
+    sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
+) -> Result<(), E> {
+    let epoch = clock::epoch_now_or(stretch.start);
+    let devices = build_devices(stretch.rig, epoch);
+    let stretch = Stretch { start: Some(epoch.start()), ..stretch };
+    render_all(stretch, devices, hosts, note, truth, sink)
+}
+
+fn render_all<E>(
+    Stretch { rig, world, duration, start, stop }: Stretch<'_>,
+    devices: Vec<Built>,
+    hosts: &mut dyn Hosts,
+    note: &mut dyn FnMut(Row),
+    truth: Option<&TruthSender>,
     mut sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
     let epoch = clock::epoch_now_or(start);
@@ -181,19 +250,20 @@ pub fn render<E>(
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
     let stats = RenderStats::new(rig.devices.len());
     std::thread::scope(|scope| {
-        let devices = build_devices(rig, epoch);
         let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, end, &stats);
         let mut outcome = Ok(());
         let mut sent = Sent {
             queues: rig.devices.iter().map(|_| DueQueue::default()).collect(),
             faults: WireFaults::new(rig),
             note,
+            truth,
             write: |device: usize, due: SimTime, output: &Output| {
                 if outcome.is_ok() {
                     outcome = sink(device, epoch.unix_ns(due), due, output);
                 }
             },
         };
+        let mut told = SimTime::ZERO;
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
             // All devices come to the time at which hosts speak, and no further, before they do.
@@ -203,8 +273,15 @@ pub fn render<E>(
                 }
                 sent.settle_all(now, hosts);
                 for said in hosts.speak(now) {
-                    renderer.hear(&said, &mut |rendered| sent.take(rendered, hosts));
+                    let (heard, _) =
+                        renderer.hear(&said, &mut |rendered| sent.take(rendered, hosts));
+                    sent.tell(|| TruthEvent::Said(Said { at: heard, ..said }));
                 }
+            }
+            if truth.is_some() && renderer.slowest() >= told + TELL_EVERY {
+                told = renderer.slowest();
+                sent.settle_all(told, hosts);
+                sent.tell(|| TruthEvent::Until(told));
             }
             let until = hosts.next().map_or(end, |next| next.min(end));
             let mut take = |rendered| sent.take(rendered, hosts);
@@ -221,6 +298,8 @@ pub fn render<E>(
         let Sent { queues, faults, .. } = &mut sent;
         faults.finish(&mut |device, transmit| put(&mut queues[device.0], transmit));
         sent.settle_all(SimTime(u64::MAX), hosts);
+        let all_told = if stop.load(Ordering::Relaxed) { told } else { end };
+        sent.tell(|| TruthEvent::Until(SimTime(all_told.0 + 1)));
         outcome
     })
 }
@@ -228,27 +307,51 @@ pub fn render<E>(
 /// What devices have sent, on its way through the rig's faults to where it is written.
 struct Sent<'a, W> {
     /// By device: what may still be followed by something that is due sooner.
-    queues: Vec<DueQueue<Output>>,
+    queues: Vec<DueQueue<(Output, PacketTruth)>>,
     faults: WireFaults,
     note: &'a mut dyn FnMut(Row),
+    truth: Option<&'a TruthSender>,
     write: W,
 }
 
 impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
     fn take(&mut self, rendered: Rendered, hosts: &mut dyn Hosts) {
-        let Rendered::Packet { packet, settled } = rendered else { return };
+        let (packet, settled) = match rendered {
+            Rendered::Packet { packet, settled } => (packet, settled),
+            Rendered::Measured(device, measurement) => {
+                return self.tell(|| TruthEvent::Measured(device, measurement));
+            }
+            Rendered::GivenUp(_) | Rendered::Thinned(_) => return,
+        };
         let Packet { device, transmit, .. } = packet;
         let queue = &mut self.queues[device.0];
         self.faults.apply(device, transmit, &mut |transmit| put(queue, transmit));
-        self.faults.rows().for_each(&mut *self.note);
+        for row in self.faults.rows() {
+            if let Some(truth) = self.truth {
+                truth.tell(TruthEvent::Fault(row));
+            }
+            (self.note)(row);
+        }
         self.settle(device, settled, hosts);
     }
 
     /// Nothing will come from `device` that is due before `settled`.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
-        while let Some((due, output)) = self.queues[device.0].pop_until(settled) {
+        while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);
             (self.write)(device.0, due, &output);
+            if let Some(teller) = self.truth
+                && let Some(event) = PacketEvent::of(device, due, &output, truth)
+            {
+                teller.tell(TruthEvent::Packet(event));
+            }
+        }
+    }
+
+    /// Tells the truth, if it is wanted.
+    fn tell(&self, event: impl FnOnce() -> TruthEvent) {
+        if let Some(truth) = self.truth {
+            truth.tell(event());
         }
     }
 
@@ -261,9 +364,9 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
 
 /// Keeps what is recorded of a device's output: the rate of a line and its pulse per second leave no
 /// bytes.
-fn put(queue: &mut DueQueue<Output>, Transmit { due, output, .. }: Transmit) {
+fn put(queue: &mut DueQueue<(Output, PacketTruth)>, Transmit { due, output, truth, .. }: Transmit) {
     if output.bytes().is_some() {
-        queue.push(due, output);
+        queue.push(due, (output, truth));
     }
 }
 

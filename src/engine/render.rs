@@ -15,10 +15,12 @@ use super::stats::RenderStats;
 use super::work_queue::Pace;
 use super::workers::{self, Answer, Board, Job, Measured, Trade};
 use super::world::LiveWorld;
+use crate::config::profile::FamilyData;
+use crate::config::rig::faults::{DeviceFaults, FaultConfig};
 use crate::config::rig::{DeviceId, EngineConfig, Rig};
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
 use crate::frames::{self, Body, Transform};
-use crate::sensors::Sensor;
+use crate::sensors::{Measurement, Sensor};
 use crate::time::SimTime;
 use crate::world::actuation::Actuation;
 
@@ -40,6 +42,7 @@ pub struct Renderer<'scope> {
     board: Arc<Board>,
     answers: Receiver<Answer>,
     workers: usize,
+    keeps_truth: bool,
     stats: &'scope RenderStats,
 }
 
@@ -56,6 +59,10 @@ struct RunningDevice {
     body_from_sensor: Transform<Body, frames::Sensor>,
     /// No request that has not been asked for begins before this.
     asked_until: SimTime,
+    /// Nothing that has been asked for is measured later than this.
+    asked_end: SimTime,
+    /// Nothing that it has given out is due later than this.
+    latest_due: SimTime,
     /// Requests that have not been answered to the device, oldest first.
     requests: VecDeque<Request>,
     /// The index of the oldest of them.
@@ -72,6 +79,8 @@ struct RunningDevice {
     held: VecDeque<Job>,
     /// What the next bytes will show that none before did.
     marks: Marks,
+    /// What bytes will show from those instants on, for it is measured ahead.
+    marks_to_come: VecDeque<(SimTime, Marks)>,
 }
 
 /// What became of a request so far.
@@ -102,6 +111,8 @@ pub enum Rendered {
         /// Nothing that comes later from the device is due before this.
         settled: SimTime,
     },
+    /// What a sensor of that device that is no lidar has measured, if the truth is kept.
+    Measured(DeviceId, Box<Measurement>),
     /// A packet of that device was given up.
     GivenUp(DeviceId),
     /// A measurement for that device was made with fewer rays than its sensor has.
@@ -115,6 +126,8 @@ impl RunningDevice {
             sensor: built.sensor,
             body_from_sensor,
             asked_until: SimTime::ZERO,
+            asked_end: SimTime::ZERO,
+            latest_due: SimTime::ZERO,
             requests: VecDeque::new(),
             oldest: 0,
             in_flight: 0,
@@ -123,6 +136,23 @@ impl RunningDevice {
             revocable: None,
             held: VecDeque::new(),
             marks: Marks::default(),
+            marks_to_come: VecDeque::new(),
+        }
+    }
+
+    /// Notes what a measurement that ended at `end` shows: no bytes that are due sooner do.
+    fn mark(&mut self, end: SimTime, marks: Marks) {
+        if marks != Marks::default() {
+            self.marks_to_come.push_back((end, marks));
+        }
+        // A device that sends nothing would gather them for ever.
+        self.bring_marks(self.now);
+    }
+
+    /// Lets bytes that are due at `due` show what was measured until then.
+    fn bring_marks(&mut self, due: SimTime) {
+        while let Some((_, marks)) = self.marks_to_come.pop_front_if(|(end, _)| *end <= due) {
+            self.marks.merge(marks);
         }
     }
 
@@ -131,6 +161,7 @@ impl RunningDevice {
         if transmit.output.bytes().is_none() {
             return Marks::default();
         }
+        self.bring_marks(transmit.due);
         let mut marks = std::mem::take(&mut self.marks);
         if transmit.points == 0 {
             // Nobody sees an object in bytes without points.
@@ -183,6 +214,7 @@ impl RunningDevice {
                 continue;
             }
             wires.cables.carry(id, &transmit);
+            self.latest_due = self.latest_due.max(transmit.due);
             let marks = self.marks_of(&transmit);
             match (&mut self.revocable, &transmit.output) {
                 (None, _) => {
@@ -242,7 +274,8 @@ impl<'scope> Renderer<'scope> {
         let devices = devices.collect();
         let actuators = Actuators::new(world, rig.engine.render_ahead_ns);
         let wires = Wires { cables: Cables::of(rig, &lines), actuators };
-        Self { devices, wires, end, board, answers, workers, stats }
+        let keeps_truth = world.keeps_truth;
+        Self { devices, wires, end, board, answers, workers, keeps_truth, stats }
     }
 
     /// Puts up for the workers what is to be measured before `horizon`, as far as there is room for it:
@@ -264,6 +297,7 @@ impl<'scope> Renderer<'scope> {
                     break;
                 };
                 let (start, needed) = (request.start, request.needed_at());
+                device.asked_end = device.asked_end.max(request.end());
                 let job = Job {
                     device: DeviceId(index),
                     request,
@@ -345,7 +379,7 @@ impl<'scope> Renderer<'scope> {
                 continue;
             };
             let Measured { measurement, marks, begun_ns, .. } = *measured;
-            device.marks.merge(marks);
+            device.mark(measurement.request.end(), marks);
             device.device.handle_measurement(&measurement);
             device.hand_on(id, None, &mut self.wires, out);
             let request = &measurement.request;
@@ -354,6 +388,9 @@ impl<'scope> Renderer<'scope> {
             }
             let behind_ns = self.board.now_ns() - request.needed_at().0 as i64;
             self.stats.set_rendered(id, request.start, behind_ns.max(0) as u64);
+            if self.keeps_truth && !request.subject.casts_rays() {
+                out(Rendered::Measured(id, Box::new(measurement)));
+            }
         }
     }
 
@@ -376,6 +413,39 @@ impl<'scope> Renderer<'scope> {
     /// The time that the device has come to that is the least far.
     pub fn slowest(&self) -> SimTime {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
+    }
+
+    /// No device has asked for anything that is measured then or later, nor given out anything that is
+    /// due then or later.
+    pub fn untouched_from(&self) -> SimTime {
+        let reached = self.devices.iter().flat_map(|device| {
+            [device.asked_end, device.asked_until, device.latest_due, device.now]
+        });
+        SimTime(reached.max().unwrap_or(SimTime::ZERO).0.saturating_add(1))
+    }
+
+    /// As [`Device::fault_notice_ns`].
+    pub fn fault_notice_ns(&self, id: DeviceId, kind: &dyn FamilyData, begins: bool) -> u64 {
+        self.devices[id.0].device.fault_notice_ns(kind, begins)
+    }
+
+    /// From `at` on, which is [`Renderer::untouched_from`] or later, these faults are within a device,
+    /// and `sensor` measures for it.
+    pub fn change_faults(
+        &mut self,
+        id: DeviceId,
+        at: SimTime,
+        faults: &DeviceFaults,
+        sensor: Arc<dyn Sensor>,
+    ) {
+        let device = &mut self.devices[id.0];
+        device.device.change_faults(at, faults);
+        device.sensor = sensor;
+    }
+
+    /// The faults of cables, as far as they are known now, are those among `faults`.
+    pub fn change_cable_faults(&mut self, faults: &[FaultConfig]) {
+        self.wires.cables.set_faults(faults);
     }
 
     /// Hands on what might have been revoked, when no host will say anything more, and notes how far

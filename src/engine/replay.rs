@@ -148,6 +148,7 @@ impl<'a> ReplayRun<'a> {
                 lines: &self.lines,
                 engine: self.engine,
                 answers: None,
+                tap: None,
             };
             sender::start(scope, context, Some(&self.timing), queue, stop, on_start);
             // The sender ends when it has sent what it has.

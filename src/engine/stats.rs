@@ -124,6 +124,18 @@ pub struct PortPackets {
     pub packets: u64,
 }
 
+/// The first bin of a histogram of lateness, nanoseconds.
+const LEAST_BIN_NS: u64 = 1000;
+
+/// Packets that were about as late as each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatenessBin {
+    /// So late at most, microseconds.
+    pub up_to_us: f64,
+    /// How many.
+    pub packets: u64,
+}
+
 /// Percentiles of a lateness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
@@ -260,6 +272,17 @@ impl DeviceStats {
     /// How long before they are due datagrams are handed to the kernel.
     pub fn lead(&self) -> Duration {
         Duration::from_nanos(self.lead_ns.load(Ordering::Relaxed))
+    }
+
+    /// How many packets were so late, in bins of a factor of two; without those that are empty.
+    pub fn lateness_bins(&self) -> Vec<LatenessBin> {
+        let lateness = self.lateness_ns.lock().expect("no holder panics");
+        let bins = lateness.iter_log(LEAST_BIN_NS, 2.0);
+        let bins = bins.map(|bin| LatenessBin {
+            up_to_us: bin.value_iterated_to() as f64 / 1e3,
+            packets: bin.count_since_last_iteration(),
+        });
+        bins.filter(|bin| bin.packets > 0).collect()
     }
 
     /// The figures after `elapsed` of run time.

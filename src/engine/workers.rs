@@ -1,5 +1,6 @@
 //! The threads that measure: sensors and rays, any measurement on any thread.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -172,6 +173,8 @@ pub fn work(
             Choice::Measure(job, thinning) => {
                 let (device, index) = (job.device, job.request.index);
                 scratch.set_thinning(thinning);
+                let shows_labels = world.shows_labels.load(Ordering::Relaxed);
+                scratch.keep_truth(world.keeps_truth || shows_labels);
                 let watch = Stopwatch::start();
                 let measured = measure(world, job, begun_ns, &mut scratch);
                 let busy = watch.elapsed();

@@ -1,6 +1,7 @@
 //! Loads the world of a rig: its scene, what moves in it, and what casts rays into it.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::SetupError;
 use crate::config::rig::faults::FaultKind;
@@ -33,8 +34,16 @@ pub struct LiveWorld {
     pub carriers: Vec<Option<usize>>,
     /// What else moves, in the rig's order.
     pub objects: Arc<[MovingObject]>,
+    /// What does not move.
+    pub scene: Arc<Scene>,
     /// Which objects are looked out for.
     pub watch: Watch,
+    /// Whether sensors tell the truth of their measurements, beside the measurements. It is false unless
+    /// somebody sets it before the world is used.
+    pub keeps_truth: bool,
+    /// Whether somebody looks at the labels of what lidars see: then these tell the truth of their
+    /// measurements from now on, and no longer when it is false again.
+    pub shows_labels: AtomicBool,
     /// Where World stands on Earth.
     pub origin: GeoOrigin,
     /// What is in the air; `None` if it is clear.
@@ -158,7 +167,20 @@ impl LiveWorld {
             (!is_clear).then(|| Weather::new(&rig.world.weather, rig.seed, objects.clone()));
         let carriers =
             rig.devices.iter().map(|device| device.on.as_ref().map(|(joint, _)| *joint)).collect();
-        Ok(Self { caster, trajectory, joints, carriers, objects, watch, origin, weather, summary })
+        Ok(Self {
+            caster,
+            trajectory,
+            joints,
+            carriers,
+            objects,
+            scene,
+            watch,
+            keeps_truth: false,
+            shows_labels: AtomicBool::new(false),
+            origin,
+            weather,
+            summary,
+        })
     }
 
     /// What the sensor of a device finds itself in, at `body_from_sensor` on the body or on the joint
@@ -216,6 +238,7 @@ fn scene_name(source: &SceneSource) -> String {
         SceneSource::Shrub(_) => "shrub".into(),
         SceneSource::Street(_) => "street".into(),
         SceneSource::AndabataField(_) => "andabata-field".into(),
+        SceneSource::FortDrum(_) => "fort-drum".into(),
         SceneSource::File { path, .. } => path.display().to_string(),
     }
 }

@@ -4,32 +4,22 @@
 //! request may carry and how long an answer is waited for. A connection carries one request, so the
 //! oldest of them is the one with which least goes on; when there are too many, it makes room.
 
-use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
-use std::pin::Pin;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
-use super::often::Often;
+use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
 
-/// Connections at a time; a further one takes the place of the oldest.
-const MAX_CONNECTIONS: usize = 16;
-/// No connection lives longer, however slowly its client speaks or listens.
-const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 /// Bytes of a request's body.
 const MAX_BODY: usize = 4096;
 /// How long an answer is waited for.
@@ -44,8 +34,54 @@ pub struct HttpRequest {
     pub method: HttpMethod,
     /// Of what: the path without a query, as it was sent.
     pub path: String,
+    /// What stands after the path's question mark, as it was sent.
+    pub query: String,
     /// What came with it.
     pub body: Vec<u8>,
+    /// Who wants it.
+    pub from: IpAddr,
+    /// What the client says of itself.
+    pub says: ClientSays,
+}
+
+/// Headers by which it is decided whether a client may do what it wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientSays {
+    /// `Host`: whom it believes to speak to.
+    pub host: Option<String>,
+    /// `Origin`: the site of the page that asks, if a browser asks for a page.
+    pub origin: Option<String>,
+    /// `Authorization`.
+    pub authorization: Option<String>,
+    /// `Content-Type` of the body.
+    pub content_type: Option<String>,
+}
+
+impl ClientSays {
+    /// What stands in these headers.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
+        Self {
+            host: said(header::HOST),
+            origin: said(header::ORIGIN),
+            authorization: said(header::AUTHORIZATION),
+            content_type: said(header::CONTENT_TYPE),
+        }
+    }
+}
+
+impl Default for HttpRequest {
+    /// A client on the same machine that wants nothing in particular.
+    fn default() -> Self {
+        Self {
+            method: HttpMethod::Get,
+            path: String::new(),
+            query: String::new(),
+            body: Vec::new(),
+            from: Ipv4Addr::LOCALHOST.into(),
+            says: ClientSays::default(),
+        }
+    }
 }
 
 /// How a client wants something.
@@ -55,6 +91,10 @@ pub enum HttpMethod {
     Get,
     /// To change it.
     Post,
+    /// To put something in its place.
+    Put,
+    /// To have it no more.
+    Delete,
     /// Something else.
     Other,
 }
@@ -87,6 +127,8 @@ pub struct HttpServer {
     listener: std::net::TcpListener,
     address: SocketAddr,
     connection_life: Duration,
+    /// Sent with every answer.
+    headers: &'static [(&'static str, &'static str)],
 }
 
 impl HttpServer {
@@ -95,22 +137,15 @@ impl HttpServer {
     /// # Errors
     /// The port cannot be had; the error says why and keeps the kind of the system's.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
-        let told = |error: io::Error| {
-            let hint = match error.kind() {
-                io::ErrorKind::AddrInUse => ": another program has this port",
-                io::ErrorKind::AddrNotAvailable => ": no network interface has this address",
-                io::ErrorKind::PermissionDenied if address.port() < 1024 => {
-                    ": ports below 1024 need CAP_NET_BIND_SERVICE"
-                }
-                _ => "",
-            };
-            let text = format!("cannot serve the web interface at {address}{hint}: {error}");
-            io::Error::new(error.kind(), text)
-        };
-        let listener = std::net::TcpListener::bind(address).map_err(told)?;
-        listener.set_nonblocking(true).map_err(told)?;
-        let address = listener.local_addr().map_err(told)?;
-        Ok(Self { listener, address, connection_life: CONNECTION_LIFE })
+        let (listener, address) = visitors::listen(address, "the web interface")?;
+        Ok(Self { listener, address, connection_life: CONNECTION_LIFE, headers: &[] })
+    }
+
+    /// Sends these headers, in lower case, with every answer.
+    #[must_use]
+    pub fn with_headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.headers = headers;
+        self
     }
 
     /// Where it listens.
@@ -126,23 +161,30 @@ impl HttpServer {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
-            let listener = LimitedListener {
-                listener: TcpListener::from_std(self.listener.try_clone()?)?,
-                visitors: Arc::default(),
-                displaced: Often::default(),
-                connection_life: self.connection_life,
-            };
-            let router =
-                Router::new().fallback(move |request: Request| answer(request, ask.clone()));
+            let listener = LimitedListener::new(&self.listener, self.connection_life)?;
+            let headers = self.headers;
+            let router = Router::new().fallback(move |request: Request| {
+                let answer = answer(request, ask.clone());
+                async move {
+                    let mut response = answer.await;
+                    let own = headers.iter().map(|(name, value)| {
+                        (HeaderName::from_static(name), HeaderValue::from_static(value))
+                    });
+                    response.headers_mut().extend(own);
+                    response
+                }
+            });
+            let service = router.into_make_service_with_connect_info::<Caller>();
             tokio::select! {
-                ended = async { axum::serve(listener, router).await } => ended,
+                ended = async { axum::serve(listener, service).await } => ended,
                 () = is_set(over) => Ok(()),
             }
         })
     }
 }
 
-async fn is_set(over: &AtomicBool) {
+/// Waits until `over` is set.
+pub(super) async fn is_set(over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         sleep(END_CHECK).await;
     }
@@ -150,16 +192,23 @@ async fn is_set(over: &AtomicBool) {
 
 async fn answer(request: Request, ask: Ask) -> Response {
     let (parts, body) = request.into_parts();
+    let caller = parts.extensions.get::<ConnectInfo<Caller>>();
+    let from = caller.map_or(Ipv4Addr::LOCALHOST.into(), |ConnectInfo(caller)| caller.address);
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return respond(HttpResponse::text(413, &format!("at most {MAX_BODY} bytes")));
     };
     let method = match parts.method.as_str() {
         "GET" => HttpMethod::Get,
         "POST" => HttpMethod::Post,
+        "PUT" => HttpMethod::Put,
+        "DELETE" => HttpMethod::Delete,
         _ => HttpMethod::Other,
     };
     let path = parts.uri.path().to_owned();
-    let Some(reply) = ask(HttpRequest { method, path, body: body.into() }) else {
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let says = ClientSays::of(&parts.headers);
+    let Some(reply) = ask(HttpRequest { method, path, query, body: body.into(), from, says })
+    else {
         return respond(HttpResponse::text(503, "busy"));
     };
     respond(match timeout(PATIENCE, reply).await {
@@ -180,128 +229,13 @@ fn respond(HttpResponse { status, content_type, body }: HttpResponse) -> Respons
     response
 }
 
-/// Lets clients in and the oldest out, if there are too many.
-struct LimitedListener {
-    listener: TcpListener,
-    visitors: Arc<Mutex<Visitors>>,
-    displaced: Often,
-    connection_life: Duration,
-}
-
-/// Who is connected, the oldest first.
-#[derive(Default)]
-struct Visitors {
-    next: u64,
-    connected: VecDeque<(u64, OwnedFd)>,
-}
-
-impl Visitors {
-    /// Its number, and whether another has to go for it.
-    fn let_in(&mut self, stream: &TcpStream) -> io::Result<(u64, bool)> {
-        // To end the connection with: the server that reads from it has the other one.
-        let end = stream.as_fd().try_clone_to_owned()?;
-        let is_full = self.connected.len() >= MAX_CONNECTIONS;
-        if is_full && let Some((_, oldest)) = self.connected.pop_front() {
-            let _ = rustix::net::shutdown(&oldest, rustix::net::Shutdown::Both);
-        }
-        let number = self.next;
-        self.next += 1;
-        self.connected.push_back((number, end));
-        Ok((number, is_full))
-    }
-}
-
-impl axum::serve::Listener for LimitedListener {
-    type Io = Visit;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Visit, SocketAddr) {
-        loop {
-            let (stream, from) = axum::serve::Listener::accept(&mut self.listener).await;
-            let let_in = self.visitors.lock().expect("no holder panics").let_in(&stream);
-            let Ok((number, is_full)) = let_in else { continue };
-            if is_full {
-                self.displaced.happened(|| {
-                    tracing::warn!(
-                        "the oldest of {MAX_CONNECTIONS} connections to a web interface makes room for {from}"
-                    );
-                });
-            }
-            self.displaced.tell_rest(|count| {
-                tracing::warn!("{count} more connections to a web interface made room for others");
-            });
-            let visitors = Arc::clone(&self.visitors);
-            let end = Box::pin(sleep(self.connection_life));
-            return (Visit { stream, end, number, visitors }, from);
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-}
-
-/// A connection with an end.
-struct Visit {
-    stream: TcpStream,
-    end: Pin<Box<Sleep>>,
-    number: u64,
-    visitors: Arc<Mutex<Visitors>>,
-}
-
-impl Drop for Visit {
-    fn drop(&mut self) {
-        if let Ok(mut visitors) = self.visitors.lock() {
-            visitors.connected.retain(|(number, _)| *number != self.number);
-        }
-    }
-}
-
-impl Visit {
-    fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        match self.end.as_mut().poll(context) {
-            Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
-            Poll::Pending => Ok(()),
-        }
-    }
-}
-
-impl AsyncRead for Visit {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.check(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Visit {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.check(context)?;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::net::Ipv4Addr;
 
     use super::*;
+    use crate::links::visitors::MAX_CONNECTIONS;
 
     /// What clients get while a server answers with `ask`.
     fn with_server(ask: Ask, clients: impl FnOnce(SocketAddr)) {
@@ -320,7 +254,8 @@ mod tests {
     fn echo() -> Ask {
         Arc::new(|request| {
             let (reply, answer) = oneshot::channel();
-            let text = format!("{:?} {} {}", request.method, request.path, request.body.len());
+            let HttpRequest { method, path, query, body, from, .. } = request;
+            let text = format!("{method:?} {path} {query} {} {from}", body.len());
             reply.send(HttpResponse::text(200, &text)).ok()?;
             Some(answer)
         })
@@ -342,9 +277,12 @@ mod tests {
             let got = exchange(address, b"GET /a/b?c=d HTTP/1.1\r\nHost: x\r\n\r\n");
             assert!(got.starts_with("HTTP/1.1 200 OK\r\n"), "{got}");
             assert!(got.contains("connection: close"), "{got}");
-            assert!(got.ends_with("Get /a/b 0\n"), "{got}");
+            assert!(got.ends_with("Get /a/b c=d 0 127.0.0.1\n"), "{got}");
             let post = b"POST /s HTTP/1.0\r\nContent-Length: 5\r\n\r\na=b&c";
-            assert!(exchange(address, post).ends_with("Post /s 5\n"));
+            assert!(exchange(address, post).ends_with("Post /s  5 127.0.0.1\n"));
+            // As a client asks whose proxy this is.
+            let absolute = b"DELETE http://10.0.0.9/s HTTP/1.1\r\nHost: 10.0.0.9\r\n\r\n";
+            assert!(exchange(address, absolute).ends_with("Delete /s  0 127.0.0.1\n"));
         });
     }
 

@@ -2,6 +2,7 @@
 
 #[allow(unsafe_code)] // one ioctl that no library has
 pub mod card_clock;
+pub mod foxglove;
 pub mod http;
 pub mod interface;
 pub mod line;
@@ -21,8 +22,10 @@ pub mod tcp;
 pub mod tcp_server;
 pub mod timestamps;
 pub mod udp;
+mod visitors;
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use line::LineSettings;
@@ -34,6 +37,8 @@ pub struct Peer {
     pub connection: u64,
     /// Which of the device's TCP ports it connected to: its link's first, then its controls'.
     pub port: u8,
+    /// The host's address.
+    pub from: IpAddr,
 }
 
 /// An error of the system, of the same kind, after what could not be done.

@@ -113,6 +113,12 @@ impl TcpServer {
         })
     }
 
+    /// Who is connected.
+    pub fn connected(&self) -> Vec<SocketAddr> {
+        let clients = self.clients();
+        clients.connected.iter().map(|client| client.from).collect()
+    }
+
     /// Whether `port` is the [`Peer::port`] of one of its addresses.
     pub fn has_port(&self, port: u8) -> bool {
         port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
@@ -246,7 +252,8 @@ impl TcpServer {
                 tracing::warn!("{from} cannot be served: {error}");
                 continue;
             }
-            let peer = Peer { connection: clients.next, port: self.first_port + port as u8 };
+            let port = self.first_port + port as u8;
+            let peer = Peer { connection: clients.next, port, from: from.ip() };
             clients.next += 1;
             let stream = Arc::new(stream);
             clients.connected.push(Client {

@@ -75,6 +75,17 @@ pub(crate) const HEIGHT: ColourScale = ColourScale(&[
     [223, 227, 24],
 ]);
 
+/// Less is orange, more is blue, nothing is nearly white.
+pub(crate) const DIFFERENCE: ColourScale = ColourScale(&[
+    [166, 72, 4],
+    [217, 115, 13],
+    [244, 182, 110],
+    [238, 238, 238],
+    [128, 180, 222],
+    [31, 111, 180],
+    [12, 66, 118],
+]);
+
 impl ColourScale {
     /// Colours that are told apart: few, so that pictures of many points stay small.
     const STEPS: f64 = 48.0;

@@ -13,8 +13,11 @@ mod shape;
 mod svg;
 
 pub(crate) use self::axis::Axis;
-pub(crate) use self::colour::{BLUE, Colour, GREY, HEIGHT, INTENSITY, ORANGE, PALETTE, RANGE};
+pub(crate) use self::colour::{
+    BLUE, Colour, DIFFERENCE, GREY, HEIGHT, INTENSITY, ORANGE, PALETTE, RANGE,
+};
 pub(crate) use self::figure::{Figure, PlotFile};
 pub(crate) use self::panel::{ColourBar, Panel};
+pub(crate) use self::png::picture;
 pub(crate) use self::shape::Area;
 pub(crate) use self::svg::escape;

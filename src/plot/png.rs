@@ -18,7 +18,14 @@ pub(super) fn write((width, height): (f64, f64), shapes: &[Shape]) -> Vec<u8> {
     for shape in shapes {
         draw(shape, &mut pixmap);
     }
-    encode(&pixmap).expect("memory takes every file")
+    // All is opaque.
+    let pixels: Vec<_> = pixmap.data().chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
+    picture([pixmap.width(), pixmap.height()], &pixels)
+}
+
+/// A file of pixels: red, green, blue, row by row from the top left; `size` is its width and height.
+pub(crate) fn picture(size: [u32; 2], pixels: &[[u8; 3]]) -> Vec<u8> {
+    encode(size, pixels).expect("memory takes every file")
 }
 
 fn draw(shape: &Shape, pixmap: &mut Pixmap) {
@@ -130,30 +137,28 @@ fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), cover: u8, colour: Colour) {
 }
 
 /// With a palette where there are few colours, else with three bytes a pixel.
-fn encode(pixmap: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
-    // All is opaque.
-    let pixels = || pixmap.data().chunks_exact(4).map(|p| [p[0], p[1], p[2]]);
+fn encode([width, height]: [u32; 2], pixels: &[[u8; 3]]) -> Result<Vec<u8>, png::EncodingError> {
     let mut palette: BTreeMap<[u8; 3], u8> = BTreeMap::new();
-    for pixel in pixels() {
+    for pixel in pixels {
         let next = palette.len();
-        if next > 255 && !palette.contains_key(&pixel) {
+        if next > 255 && !palette.contains_key(pixel) {
             palette.clear();
             break;
         }
-        palette.entry(pixel).or_insert(next as u8);
+        palette.entry(*pixel).or_insert(next as u8);
     }
     let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, pixmap.width(), pixmap.height());
+    let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_depth(png::BitDepth::Eight);
     let data: Vec<u8> = if palette.is_empty() {
         encoder.set_color(png::ColorType::Rgb);
-        pixels().flatten().collect()
+        pixels.as_flattened().to_vec()
     } else {
         let mut colours: Vec<_> = palette.iter().map(|(colour, index)| (*index, *colour)).collect();
         colours.sort_unstable();
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_palette(colours.iter().flat_map(|(_, colour)| *colour).collect::<Vec<u8>>());
-        pixels().map(|pixel| palette[&pixel]).collect()
+        pixels.iter().map(|pixel| palette[pixel]).collect()
     };
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&data)?;

@@ -54,6 +54,13 @@ pub enum EffectKind {
         /// By so much.
         by_ns: u64,
     },
+    /// A device said that an alert is active.
+    AlertActive,
+    /// A lidar fired fewer pulses.
+    FewerShots {
+        /// By so many per cent.
+        percent: u64,
+    },
 }
 
 impl EffectKind {
@@ -73,6 +80,8 @@ impl EffectKind {
             Self::EmergencyStopped => ("emergency_stopped", None),
             Self::LowBattery { millivolts } => ("low_battery_mv", Some(millivolts)),
             Self::LateReply { by_ns } => ("late_by_ns", Some(by_ns)),
+            Self::AlertActive => ("alert_active", None),
+            Self::FewerShots { percent } => ("fewer_shots_percent", Some(percent)),
         }
     }
 }

@@ -33,6 +33,6 @@ impl Sensor for JointSensor {
             FaultEffect { fault, window, kind: EffectKind::Stalled { rpm } }
         });
         let fault_effects = effect.into_iter().collect();
-        Measurement { request, outcome: Outcome::Joint(states), fault_effects }
+        Measurement { fault_effects, ..Measurement::new(request, Outcome::Joint(states)) }
     }
 }

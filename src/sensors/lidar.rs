@@ -1,16 +1,21 @@
 //! A spinning lidar on a moving robot: the pulses of a packet in, returns out.
 
-use std::cell::RefCell;
+mod truth_keeper;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use glam::DMat3;
 
+pub(super) use self::truth_keeper::Fired;
+use self::truth_keeper::TruthKeeper;
 use super::beam::{self, Spot};
-use super::fault::FaultEffect;
 use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
 use super::receiver::{self, Backscatter, EchoSelection, Errors, Receiver, Reception};
 use super::surfaces::Glimpses;
+use super::truth::{Origin, Sources};
 use super::weather::{AirOptics, AirScratch, Flight, Stop};
 use super::{
     Echoes, FiringSlot, MAX_ECHOES, Measurement, MeasurementRequest, Outcome, PulseReturns, Return,
@@ -73,6 +78,9 @@ pub struct Scratch {
     is_thinned: bool,
     watch: Watch,
     seen: u64,
+    keeps_truth: bool,
+    /// Where the light of a pulse comes from, for the truth.
+    origins: Vec<Origin>,
 }
 
 /// The moving objects whose first return is to be reported, because they are a stimulus.
@@ -98,6 +106,10 @@ impl Received for PulseReturns {
         differences([(self.first, other.first), (self.second, other.second)].into_iter())
     }
 
+    fn slots(&self) -> impl Iterator<Item = Option<Return>> {
+        [self.first, self.second].into_iter()
+    }
+
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool {
         let both = self.first.iter().chain(&self.second);
         both.into_iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
@@ -109,6 +121,10 @@ impl Received for Echoes {
         let there = |place| other.as_slice().get(place).copied();
         let here = self.as_slice().iter().enumerate();
         differences(here.map(|(place, echo)| (Some(*echo), there(place))))
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Option<Return>> {
+        self.as_slice().iter().copied().map(Some)
     }
 
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool {
@@ -194,7 +210,7 @@ impl Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
         receive: impl Fn(&[Backscatter], &Reception<'_>) -> T,
-    ) -> (Vec<T>, Vec<FaultEffect>)
+    ) -> Fired<T>
     where
         T: Clone + Default + Received,
     {
@@ -231,6 +247,10 @@ impl Lidar {
             scratch.glimpses.follow(caster, finishes, stencil, pulses, hits);
         }
 
+        let mut truth = scratch.keeps_truth.then(|| {
+            let poses = poses.listed(start, sweep, surroundings);
+            TruthKeeper::new(self, start, sweep, noise, poses)
+        });
         let mut received = vec![T::default(); sweep.firings.len()];
         let mut seen = 0;
         let common_m = self.errors.common_m(start);
@@ -257,6 +277,21 @@ impl Lidar {
                     Backscatter { range_m: glimpse.range_m, reflectance }
                 })),
             }
+            let mut surfaces = scratch.scatter.len();
+            if truth.is_some() {
+                scratch.origins.clear();
+                let origins = &mut scratch.origins;
+                let scatter = scratch.scatter.iter();
+                match glimpses {
+                    None => {
+                        let met = hits.iter().filter(|hit| hit.range_m != f32::INFINITY);
+                        origins.extend(scatter.zip(met).map(|(light, hit)| Origin::of(light, hit)));
+                    }
+                    Some(glimpses) => {
+                        origins.extend(scatter.zip(glimpses).map(|(l, g)| Origin::seen(l, g)));
+                    }
+                }
+            }
             if let Some(air) = &air {
                 let pulse = &scratch.pulses[place];
                 scratch.stops.clear();
@@ -271,20 +306,34 @@ impl Lidar {
                     firing,
                     stops: &scratch.stops,
                 };
-                air.act(&flight, &mut scratch.air, &mut scratch.scatter);
+                surfaces = air.act(&flight, &mut scratch.air, &mut scratch.scatter);
             }
+            let reception = Reception {
+                setting: sweep.receiver,
+                light: 1.0,
+                noise,
+                firing,
+                laser: usize::from(sweep.firings[firing].laser),
+                common_m,
+                is_ideal: false,
+                buffers: &scratch.receiver,
+            };
+            let passed = Cell::new(1.0);
             received[firing] = faults.receive(firing, |light| {
-                let reception = Reception {
-                    setting: sweep.receiver,
-                    light,
-                    noise,
-                    firing,
-                    laser: usize::from(sweep.firings[firing].laser),
-                    common_m,
-                    buffers: &scratch.receiver,
-                };
-                receive(&scratch.scatter, &reception)
+                passed.set(light);
+                receive(&scratch.scatter, &Reception { light, ..reception })
             });
+            if let Some(truth) = &mut truth {
+                let sources = Sources {
+                    origins: &scratch.origins,
+                    scatter: &scratch.scatter,
+                    surfaces,
+                    width_m: self.receiver.width_m(),
+                };
+                let ideal = Reception { light: passed.get(), is_ideal: true, ..reception };
+                let unfailing = receive(&scratch.scatter, &ideal);
+                truth.note(&sources, &ideal, &unfailing, &received[firing]);
+            }
             if scratch.watch.objects != 0 {
                 let watch = &scratch.watch;
                 let received = &received[firing];
@@ -301,7 +350,8 @@ impl Lidar {
             }
         }
         scratch.seen = seen;
-        (received, faults.fault_effects())
+        let truth = truth.map(|truth| Arc::new(truth.finish()));
+        Fired { received, fault_effects: faults.fault_effects(), truth }
     }
 
     /// The watched objects that were met, each an instance at a range, where the receiver reports a
@@ -339,7 +389,10 @@ impl Lidar {
 
     /// `echo` with its errors.
     fn measured(&self, echo: Return, reception: &Reception<'_>, errors: [Quantity; 2]) -> Return {
-        let Reception { laser, firing, common_m, noise, .. } = *reception;
+        let Reception { laser, firing, common_m, noise, is_ideal, .. } = *reception;
+        if is_ideal {
+            return echo;
+        }
         self.errors.apply(echo, laser, firing, common_m, noise, errors)
     }
 
@@ -398,8 +451,8 @@ impl super::Sensor for Lidar {
         surroundings: &Surroundings<'_>,
         scratch: &mut Scratch,
     ) -> Measurement {
-        let (returns, fault_effects) = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Default::default(),
+        let fired = match &request.subject {
+            Subject::Instant | Subject::Series { .. } => Fired::default(),
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
                 let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
@@ -408,7 +461,7 @@ impl super::Sensor for Lidar {
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Returns(returns), fault_effects }
+        fired.into_measurement(request, Outcome::Returns)
     }
 }
 
@@ -426,6 +479,29 @@ impl Poses {
         match surroundings.carrier {
             None => Self::OfSensor(instants.map(|at| surroundings.world_from_sensor(at))),
             Some(_) => Self::OfBody(instants.map(|at| surroundings.trajectory.pose(at))),
+        }
+    }
+
+    /// The poses from which a sweep's are interpolated, with their offsets after its start.
+    fn listed(
+        &self,
+        start: SimTime,
+        sweep: &Sweep,
+        surroundings: &Surroundings<'_>,
+    ) -> Vec<(u32, Transform<World, Sensor>)> {
+        let span_ns = sweep.span_ns();
+        match self {
+            Self::OfSensor(ends) => vec![(0, ends[0]), (span_ns, ends[1])],
+            Self::OfBody(_) => {
+                let mut offsets: Vec<u32> = sweep.firings.iter().map(|f| f.offset_ns).collect();
+                offsets.sort_unstable();
+                offsets.dedup();
+                let pose = |offset: u32| {
+                    let share = f64::from(offset) / f64::from(span_ns.max(1));
+                    (offset, self.at(share, SimTime(start.0 + u64::from(offset)), surroundings))
+                };
+                offsets.into_iter().map(pose).collect()
+            }
         }
     }
 
@@ -453,6 +529,11 @@ impl Scratch {
     /// Sets the objects to watch from now on.
     pub fn set_watch(&mut self, watch: Watch) {
         self.watch = watch;
+    }
+
+    /// Has the truth of sweeps told from now on, or not.
+    pub fn keep_truth(&mut self, keeps_truth: bool) {
+        self.keeps_truth = keeps_truth;
     }
 
     /// The watched objects with a return since the last call, one bit each.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::fault::{EffectKind, FaultEffect};
 use super::pattern::LaserGeometry;
-use super::{FiringSlot, Sweep};
+use super::{FiringSlot, Return, Sweep};
 use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
@@ -13,6 +13,9 @@ use crate::time::SimTime;
 pub(super) trait Received {
     /// Whether it has a return within `within_m` of `range_m`.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
+
+    /// The echoes in their slots: of two the first and the second, of more from near to far.
+    fn slots(&self) -> impl Iterator<Item = Option<Return>>;
 
     /// How many returns are missing in `other`, and how many differ.
     fn difference(&self, other: &Self) -> (u64, u64);

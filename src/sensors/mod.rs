@@ -12,6 +12,7 @@ pub mod imu;
 pub mod joint;
 pub mod lidar;
 mod lidar_faults;
+pub mod lidar_with_imu;
 pub(crate) mod multi_echo;
 pub mod noise;
 pub mod odometry;
@@ -19,6 +20,7 @@ pub mod optics_fault;
 pub mod pattern;
 pub mod receiver;
 pub mod surfaces;
+pub mod truth;
 pub mod weather;
 
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use self::fault::FaultEffect;
 use self::lidar::Scratch;
 use self::receiver::{EchoSelection, ReceiverSetting};
+use self::truth::SweepTruth;
 use self::weather::Weather;
 use crate::frames::{Body, GeoOrigin, Sensor as SensorFrame, Transform, World};
 use crate::time::SimTime;
@@ -306,12 +309,14 @@ pub struct Measurement {
     pub outcome: Outcome,
     /// Effects of faults on the measurement.
     pub fault_effects: Vec<FaultEffect>,
+    /// What the returns of a sweep really were, if that is asked for.
+    pub truth: Option<Arc<SweepTruth>>,
 }
 
 impl Measurement {
     /// A measurement without fault effects.
     pub fn new(request: MeasurementRequest, outcome: Outcome) -> Self {
-        Self { request, outcome, fault_effects: Vec::new() }
+        Self { request, outcome, fault_effects: Vec::new(), truth: None }
     }
 }
 

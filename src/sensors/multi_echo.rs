@@ -1,7 +1,7 @@
 //! A lidar whose receiver reports every echo of a pulse.
 
 use super::Sensor;
-use super::lidar::{Lidar, Scratch};
+use super::lidar::{Fired, Lidar, Scratch};
 use super::receiver::{Backscatter, Reception};
 use super::{Measurement, MeasurementRequest, Outcome, Subject, Surroundings};
 
@@ -17,8 +17,8 @@ impl Sensor for MultiEchoLidar {
         scratch: &mut Scratch,
     ) -> Measurement {
         let lidar = &self.0;
-        let (echoes, fault_effects) = match &request.subject {
-            Subject::Instant | Subject::Series { .. } => Default::default(),
+        let fired = match &request.subject {
+            Subject::Instant | Subject::Series { .. } => Fired::default(),
             Subject::Sweep(sweep) => {
                 let noise = lidar.noise_of(sweep);
                 let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
@@ -27,6 +27,6 @@ impl Sensor for MultiEchoLidar {
                 lidar.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }
         };
-        Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects }
+        fired.into_measurement(request, Outcome::Echoes)
     }
 }

@@ -1,22 +1,43 @@
 //! Experiments: each compares what Menura simulates with what it should be, and judges it.
 //!
 //! An experiment is one folder with a type that implements [`Run`], and one line of
-//! [`EXPERIMENTS`]; the command line lists and runs what stands there.
+//! [`EXPERIMENTS`]; the command line lists and runs what stands there. What it measures it reads from
+//! the bytes that devices send ([`recording`]), as a driver would.
 
 mod allan;
 mod andabata;
+mod courtyard_costmaps;
+mod findings;
+mod grass;
+mod mixed_pixels;
+mod point_versus_beam;
+mod recording;
+mod scaling;
+mod scan_distortion;
+mod scope;
+mod shrub;
+mod statistics;
 mod vepd;
 
 use clap::{ArgMatches, Args, Command};
 
+pub(crate) use self::findings::Plot;
+pub use self::findings::{Comparison, Findings, Verdict};
+pub use self::scope::Scope;
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::plot::Figure;
 
 /// All experiments, in the order of `menura validate --help`.
 pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment::of::<grass::Grass>(),
+    Experiment::of::<mixed_pixels::MixedPixels>(),
+    Experiment::of::<shrub::Shrub>(),
     Experiment::of::<allan::Allan>(),
     Experiment::of::<vepd::Vepd>(),
     Experiment::of::<andabata::Andabata>(),
+    Experiment::of::<point_versus_beam::PointVersusBeam>(),
+    Experiment::of::<courtyard_costmaps::CourtyardCostmaps>(),
+    Experiment::of::<scan_distortion::ScanDistortion>(),
+    Experiment::of::<scaling::Scaling>(),
 ];
 
 /// An experiment as the command line sees it.
@@ -29,7 +50,9 @@ pub struct Experiment {
     /// Adds its options to a command.
     pub arguments: fn(Command) -> Command,
     /// Runs it with the options that were given.
-    pub run: fn(&ArgMatches) -> Result<Findings, ExperimentError>,
+    pub run: fn(&ArgMatches, &Scope) -> Result<Findings, ExperimentError>,
+    /// Runs it as `menura validate --all` does, without options.
+    pub run_as_one_of_all: fn(&Scope) -> Result<Findings, ExperimentError>,
 }
 
 impl Experiment {
@@ -38,11 +61,23 @@ impl Experiment {
             name: R::NAME,
             about: R::ABOUT,
             arguments: R::augment_args,
-            run: |matches| match R::from_arg_matches(matches) {
-                Ok(experiment) => experiment.run(),
-                Err(error) => Err(ExperimentError::Input(error.to_string())),
+            run: run_with::<R>,
+            run_as_one_of_all: |scope| {
+                let arguments = [R::NAME].iter().chain(R::ARGUMENTS_OF_ALL);
+                let command = R::augment_args(Command::new(R::NAME));
+                match command.try_get_matches_from(arguments) {
+                    Ok(matches) => run_with::<R>(&matches, scope),
+                    Err(error) => Err(ExperimentError::Input(error.to_string())),
+                }
             },
         }
+    }
+}
+
+fn run_with<R: Run>(matches: &ArgMatches, scope: &Scope) -> Result<Findings, ExperimentError> {
+    match R::from_arg_matches(matches) {
+        Ok(experiment) => experiment.run(scope),
+        Err(error) => Err(ExperimentError::Input(error.to_string())),
     }
 }
 
@@ -52,30 +87,11 @@ trait Run: Args {
     const NAME: &'static str;
     /// See [`Experiment::about`].
     const ABOUT: &'static str;
+    /// What stands on the command line where all experiments are run: whatever it cannot do without.
+    const ARGUMENTS_OF_ALL: &'static [&'static str] = &[];
 
     /// Does the work.
-    fn run(&self) -> Result<Findings, ExperimentError>;
-}
-
-/// What an experiment found.
-pub struct Findings {
-    /// Tables for people.
-    pub text: String,
-    /// The same for machines.
-    pub report: serde_json::Value,
-    /// The same as a figure.
-    pub(crate) plot: Figure,
-    /// What it comes to.
-    pub verdict: Verdict,
-}
-
-/// What an experiment comes to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Whether everything is as it should be.
-    pub holds: bool,
-    /// One line that says so, or how much is not.
-    pub line: String,
+    fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError>;
 }
 
 /// Why an experiment has no findings.

@@ -83,9 +83,21 @@ pub fn crc24q(bytes: &[u8]) -> u32 {
     QUALCOMM.checksum(bytes)
 }
 
+/// CRC-64/XZ: polynomial 0x42f0e1eba9ea3693 reflected, start and final xor all ones. Ouster.
+pub fn crc64_xz(bytes: &[u8]) -> u64 {
+    let mut digest = crc64fast::Digest::new();
+    digest.write(bytes);
+    digest.sum64()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_long_check_value_is_the_catalogues() {
+        assert_eq!(crc64_xz(b"123456789"), 0x995d_c9bb_df19_39fa);
+    }
 
     #[test]
     fn sicks_sum_is_that_of_a_telegram_known_from_drivers() {

@@ -4,8 +4,6 @@
 //! Fixed little-endian fields without padding, as in [`super::feed`]; `docs/DRIVING.md` has the table of
 //! offsets. In Python: `struct.pack("<4sIIdd", b"MNDR", 1, 0, forward_m_s, turn_rad_s)`.
 
-use wincode::{SchemaRead, SchemaWrite};
-
 /// Bytes of a datagram.
 pub const DATAGRAM_LEN: usize = 28;
 /// The first four bytes.
@@ -35,14 +33,8 @@ pub enum DriveOrder {
     Release,
 }
 
-#[derive(SchemaRead, SchemaWrite)]
-struct Fields {
-    magic: [u8; 4],
-    version: u32,
-    kind: u32,
-    forward_m_s: f64,
-    turn_rad_s: f64,
-}
+/// Magic, version, kind, m/s forward, rad/s to the left.
+type Fields = ([u8; 4], u32, u32, f64, f64);
 
 /// Why a datagram is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,16 +62,16 @@ impl DriveOrder {
         if datagram.len() != DATAGRAM_LEN {
             return Err(OrderFault::Length);
         }
-        let read: Fields = wincode::deserialize(datagram).map_err(|_| OrderFault::Length)?;
-        if (read.magic, read.version) != (MAGIC, VERSION) {
+        let (magic, version, kind, forward_m_s, turn_rad_s): Fields =
+            wincode::deserialize(datagram).map_err(|_| OrderFault::Length)?;
+        if (magic, version) != (MAGIC, VERSION) {
             return Err(OrderFault::Version);
         }
-        let Fields { forward_m_s, turn_rad_s, .. } = read;
         let bare = |order| {
             let is_bare = forward_m_s.to_bits() == 0 && turn_rad_s.to_bits() == 0;
             is_bare.then_some(order).ok_or(OrderFault::Value)
         };
-        match read.kind {
+        match kind {
             // Not a number is in no range.
             0 if forward_m_s.abs() <= MAX_SPEED_M_S && turn_rad_s.abs() <= MAX_RATE_RAD_S => {
                 Ok(Self::Twist { forward_m_s, turn_rad_s })
@@ -100,7 +92,7 @@ impl DriveOrder {
             Self::EmergencyStop => (2, 0.0, 0.0),
             Self::Release => (3, 0.0, 0.0),
         };
-        let fields = Fields { magic: MAGIC, version: VERSION, kind, forward_m_s, turn_rad_s };
+        let fields: Fields = (MAGIC, VERSION, kind, forward_m_s, turn_rad_s);
         wincode::serialize(&fields).expect("plain fields fit into memory")
     }
 }

@@ -3,8 +3,6 @@
 //! The bincode wire form with fixed integers (`wincode`'s default): fields one after another,
 //! little-endian, nothing between them. `docs/FEED.md` has the table of offsets.
 
-use wincode::{SchemaRead, SchemaWrite};
-
 /// Bytes of a datagram.
 pub const DATAGRAM_LEN: usize = 128;
 /// The first four bytes.
@@ -20,7 +18,7 @@ pub const MAX_SPEED_M_S: f64 = 1e3;
 pub const MAX_RATE_RAD_S: f64 = 1e2;
 
 /// Where a body is and how it moves, as its sender knows it.
-#[derive(Clone, Copy, Debug, PartialEq, SchemaRead, SchemaWrite)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseTwist {
     /// [`MAGIC`].
     pub magic: [u8; 4],
@@ -39,6 +37,9 @@ pub struct PoseTwist {
     /// Of the body against World, in the Body frame, rad/s.
     pub angular_rate_rad_s: [f64; 3],
 }
+
+/// The fields in their order; a tuple, as `wincode`'s derive takes long to build.
+type Fields = ([u8; 4], u32, u64, u64, [f64; 3], [f64; 4], [f64; 3], [f64; 3]);
 
 /// Why a datagram is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +67,19 @@ impl PoseTwist {
         if datagram.len() != DATAGRAM_LEN {
             return Err(FeedFault::Length);
         }
-        let read: Self = wincode::deserialize(datagram).map_err(|_| FeedFault::Length)?;
+        let fields: Fields = wincode::deserialize(datagram).map_err(|_| FeedFault::Length)?;
+        let (magic, version, sequence, time_ns, ..) = fields;
+        let (.., position_m, orientation_xyzw, velocity_m_s, angular_rate_rad_s) = fields;
+        let read = Self {
+            magic,
+            version,
+            sequence,
+            time_ns,
+            position_m,
+            orientation_xyzw,
+            velocity_m_s,
+            angular_rate_rad_s,
+        };
         if (read.magic, read.version) != (MAGIC, VERSION) {
             return Err(FeedFault::Version);
         }
@@ -88,7 +101,19 @@ impl PoseTwist {
 
     /// The datagram.
     pub fn encode(&self) -> Vec<u8> {
-        wincode::serialize(self).expect("plain fields fit into memory")
+        let Self { magic, version, sequence, time_ns, .. } = *self;
+        let Self { position_m, orientation_xyzw, velocity_m_s, angular_rate_rad_s, .. } = *self;
+        let fields: Fields = (
+            magic,
+            version,
+            sequence,
+            time_ns,
+            position_m,
+            orientation_xyzw,
+            velocity_m_s,
+            angular_rate_rad_s,
+        );
+        wincode::serialize(&fields).expect("plain fields fit into memory")
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Scene {
 pub struct Mesh {
     /// A file name or a part of a built-in scene, for messages.
     pub name: String,
+    /// What it is, if the scene's files say so; otherwise it is known by its name.
+    pub label: Option<String>,
     /// Vertices in the mesh's frame, metres.
     pub positions: Vec<[f32; 3]>,
     /// Texture coordinates, one per vertex, or empty. `u` runs right, `v` runs up from the

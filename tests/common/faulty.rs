@@ -50,7 +50,7 @@ pub fn log_rows(csv: &[u8]) -> Vec<LogRow> {
     let header: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
     assert_eq!(
         header,
-        ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"]
+        ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount", "keys"]
     );
     let row = |row: csv::StringRecord| LogRow {
         time_ns: row[0].parse().unwrap(),

@@ -1,5 +1,6 @@
 //! A scanner that stands in a room, for the tests that talk to one.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use menura::config::rig::Rig;
@@ -8,6 +9,9 @@ use menura::engine::{LiveWorld, build_devices};
 use menura::sensors::Sensor;
 use menura::sensors::lidar::Scratch;
 use menura::time::{Epoch, SimTime};
+
+/// Where hosts connect from.
+pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Half of the room's length and width; the scanner looks along the length.
 const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];

@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "plot",
     "analysis",
     "validation",
+    "kit",
     "cli",
 ];
 

@@ -40,6 +40,7 @@ const TOP_FOLDER: &[&str] = &[
     "firmware-profiles",
     "src",
     "target",
+    "test-suites",
     "tests",
     "tools",
 ];

@@ -5,14 +5,14 @@ Frames: World is east-north-up, the sensor's is forward-left-up.
 """
 
 import csv
+import datetime
 from pathlib import Path
 
 import numpy as np
 
-from traffic import START_UTC
-
 PROFILES = Path(__file__).resolve().parents[2] / "firmware-profiles"
 DEVICE = "lidar"
+START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 SIZE_M = (60.0, 44.0, 8.0)
 MOUNT_M = (0.3, -0.2, 1.9)
 MOUNT_YAW_DEG = 20.0

@@ -30,7 +30,9 @@ BETWEEN_TABLES = "two devices claim one link"
 FILE = "a file that it names is missing or wrong"
 DATE = "editors give dates to a validator as text"
 ADDRESS = "the address can be written, but nobody can receive at it"
+OWN_KEYS = "the keys of the table are the user's own patterns, which the schema leaves open"
 EXCEPTIONS = {
+    "bad-labels": OWN_KEYS,
     "beam-circular": BETWEEN_KEYS,
     "calibration-not-found": FILE,
     "drive-base-not-driven": BETWEEN_TABLES,
@@ -40,6 +42,7 @@ EXCEPTIONS = {
     "gnss-almanac": FILE,
     "joints-deep": BETWEEN_TABLES,
     "joints-roles": BETWEEN_TABLES,
+    "labels-no-table": OWN_KEYS,
     "link-nowhere": ADDRESS,
     "link-taken": BETWEEN_TABLES,
     "profile-not-found": FILE,

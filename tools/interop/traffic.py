@@ -1,14 +1,13 @@
 """Menura's traffic of one rig: as recorded, and as it arrives over UDP."""
 
-import datetime
 import subprocess
 
 import velodyne_decoder as vd
 
 from receiving import Listener, judge_datagrams, repeated
+from room import START_UTC
 
 DATA_BYTES = 1206
-START_UTC = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
 
 
 class Traffic:

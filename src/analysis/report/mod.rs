@@ -6,7 +6,7 @@
 //! the order of the file; the last line is `"type": "summary"`. Keys are only ever added.
 //!
 //! Every packet: `number` (from 1), `time_s` (since the first), `unix_ns` and `kind`:
-//! - `data`, `position`, `udp`: `source`, `destination` (`address:port`), `ttl`, `udp_checksum`
+//! - `data`, `position`, `joint`, `udp`: `source`, `destination` (`address:port`), `ttl`, `udp_checksum`
 //!   (`absent`, `good`, `bad`), `length` (payload, bytes), `missing` (bytes the capture left out);
 //!   IPv4 also `dont_fragment`, `identification`, `ip_checksum_ok`.
 //! - `data`: `model`, `distance_unit_m`, `blocks` (each `flag`, `first_laser`,
@@ -14,6 +14,7 @@
 //!   but for the HDL-64E S1; HDL-64E S2 and S3 `status` (`type`, `type_byte`, `value`, `name`,
 //!   `text`) and `dual_return`; S1 `s1_status`; other models `return_mode`, `factory_bytes`.
 //! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
+//! - `joint`: `lines` (each `kind`, and of a position or an index mark `time_ms` and `count`).
 //! - `other`: `protocol`. `broken`: `error`.
 //!
 //! Bytes of a serial line or a TCP connection (`.bin`, or `--profile`): an object for each frame, of

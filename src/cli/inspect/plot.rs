@@ -202,7 +202,13 @@ mod tests {
     fn cloud(positions: &[[f64; 3]]) -> Vec<CloudPoint> {
         positions
             .iter()
-            .map(|p| CloudPoint { position_m: DVec3::from(*p), intensity: 255.0 })
+            .map(|p| CloudPoint {
+                position_m: DVec3::from(*p),
+                intensity: 255.0,
+                laser: 0,
+                firing: 0,
+                range_m: 0.0,
+            })
             .collect()
     }
 

@@ -100,8 +100,12 @@ impl Draft {
             }
             Interface::Line => format!("pty = \"/tmp/menura/{name}\""),
             Interface::Server => {
-                let port = 2111 + 2 * before(Interface::Server);
-                format!("tcp = [\"127.0.0.1:{port}\", \"127.0.0.1:{}\"]", port + 1)
+                // Each server has the product's own ports, at an address of its own.
+                let nth = before(Interface::Server);
+                let host = format!("127.0.{}.{}", nth / 254, nth % 254 + 1);
+                let ports = profile.product.server_ports.iter();
+                let listen: Vec<_> = ports.map(|port| format!("\"{host}:{port}\"")).collect();
+                format!("tcp = [{}]", listen.join(", "))
             }
         }
     }
@@ -232,5 +236,31 @@ fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sent
             let name = format!("{}.{}", key.name, inner.name);
             line(inner, &name, &format!("device.settings.{name}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_have_their_products_ports_at_addresses_of_their_own() {
+        let servers = catalogue().profiles().iter();
+        let mut draft = Draft { scene: "room".into(), devices: Vec::new() };
+        let servers = servers.filter(|profile| profile.product.interface == Interface::Server);
+        for (nth, profile) in servers.enumerate() {
+            let link = draft.free_link("scanner", profile);
+            assert!(!profile.product.server_ports.is_empty(), "{}", profile.name);
+            for port in profile.product.server_ports {
+                let address = format!("127.0.0.{}:{port}", nth + 1);
+                assert!(link.contains(&address), "{}: {link} lacks {address}", profile.name);
+            }
+            draft.devices.push(DraftDevice {
+                name: "scanner".into(),
+                profile: Arc::clone(profile),
+                link,
+            });
+        }
+        assert!(draft.devices.len() > 1);
     }
 }

@@ -13,6 +13,8 @@ pub struct Product {
     /// The ports it sends datagrams to, that of its data first; none of products that send no
     /// datagrams.
     pub ports: Vec<DatagramPort>,
+    /// The TCP ports that it listens on as it is delivered, if its interface is a server.
+    pub server_ports: &'static [u16],
     /// How hosts talk to it beside its link. A rig opens those that it gives an address.
     pub controls: &'static [Control],
     /// Whether it sends PPS and bytes that another device's `gps_cable` may carry.
@@ -34,6 +36,7 @@ impl Product {
             noun,
             interface: Interface::Line,
             ports: Vec::new(),
+            server_ports: &[],
             controls: &[],
             has_gps_output: false,
             has_gps_input: false,

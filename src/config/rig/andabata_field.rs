@@ -1,6 +1,6 @@
 //! Parameters of the built-in `andabata-field`.
 
-use super::scene_help::{LARGEST_WHOLE, ParameterHelp};
+use super::scene_help::{LARGEST_WHOLE, ParameterHelp, help};
 
 words!(PuddleChoice: "none" => None, "water" => Water, "matt" => Matt);
 /// The puddle on the way.
@@ -34,15 +34,6 @@ pub struct AndabataFieldParameters {
     pub grass_blades: u64,
     /// The puddle on the way to the first goal.
     pub puddle: PuddleChoice,
-}
-
-const fn help(
-    name: &'static str,
-    default: &'static str,
-    [min, max]: [f64; 2],
-    meaning: &'static str,
-) -> ParameterHelp {
-    ParameterHelp { name, default, min, max, words: &[], meaning }
 }
 
 impl AndabataFieldParameters {

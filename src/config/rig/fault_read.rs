@@ -1,12 +1,13 @@
 //! Reads `[[fault]]`.
 
-use super::DeviceConfig;
 use super::faults::{FORMAT, FaultConfig, FaultKind};
 use super::parts::{device_named, file_name, seed_limit};
-use super::schedule::schedule;
+use super::schedule::{schedule, schedule_from_now};
 use super::wire_fault_read::{WireKind, details};
+use super::{DeviceConfig, Rig};
 use crate::config::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
-use crate::config::toml::reader::{Field, TableReader, Text};
+use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::config::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
 
 /// Most faults of a rig; one that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;
@@ -78,10 +79,55 @@ pub fn faults(
             }
             let default_name = || format!("fault-{}", index + 1);
             let called = name.map_or_else(default_name, |name| name.value);
-            fault(table, called, devices, seed, &kinds)
+            fault(table, called, devices, seed, &kinds, Begins::AsWritten)
         })
         .collect();
     faults.into_iter().collect()
+}
+
+/// Whether a device can have a fault of each kind that any device of `catalogue` can have: the word of
+/// each that `device` can.
+pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static str> {
+    let fitting = kinds(catalogue).into_iter().filter(|(_, kind)| kind.fits(device));
+    fitting.map(|(word, _)| word).collect()
+}
+
+/// Reads a fault that begins while a rig runs from its keys in TOML: those of `[[fault]]` without
+/// `start_s` and `period_s`. It begins at the first instant and lasts; beside it, how long it is to last.
+/// `default_name` is its name if it has none.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn live_fault(
+    text: &str,
+    rig: &Rig,
+    default_name: &str,
+    catalogue: &Catalogue,
+) -> Result<(FaultConfig, Option<u64>), Diagnostics> {
+    let source = SourceFile::new("the fault", text, "");
+    let told = Faults::default();
+    let read = parse_toml(&source, &told).and_then(|root| {
+        let mut table = TableReader::root(root, "a fault of a run", &told);
+        let name = file_name(&table.optional("name"), "a fault's");
+        let name = name.map_or_else(|| default_name.to_owned(), |name| name.value);
+        fault(table, name, Some(&rig.devices), rig.seed, &kinds(catalogue), Begins::WhileItRuns)
+    });
+    match (read, told.into_inner()) {
+        (Some(mut fault), told) if told.is_empty() => {
+            let duration_ns = fault.schedule.duration_ns.take();
+            Ok((fault, duration_ns))
+        }
+        (_, told) => Err(told),
+    }
+}
+
+/// When a fault begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    /// As its keys say.
+    AsWritten,
+    /// As soon as it can.
+    WhileItRuns,
 }
 
 fn fault(
@@ -90,6 +136,7 @@ fn fault(
     devices: Option<&[DeviceConfig]>,
     seed: u64,
     kinds: &[(&'static str, Kind)],
+    begins: Begins,
 ) -> Option<FaultConfig> {
     let device_field = table.required("device");
     let device_name = device_field.text("the name of a device of this rig");
@@ -116,7 +163,10 @@ fn fault(
         let fault = fault.note(why);
         kind_field.fault(fault);
     }
-    let schedule = schedule(&mut table, FORMAT);
+    let schedule = match begins {
+        Begins::AsWritten => schedule(&mut table, FORMAT),
+        Begins::WhileItRuns => Some(schedule_from_now(&mut table, FORMAT)),
+    };
     let seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
     let Some(kind) = kind else {
         // Which other keys it may have is not known.

@@ -6,8 +6,9 @@ mod claims;
 pub mod drive;
 mod drive_read;
 mod driver_read;
-mod fault_read;
+pub mod fault_read;
 pub mod faults;
+mod fort_drum;
 mod joint_read;
 pub mod joint_table;
 pub mod joints;
@@ -49,6 +50,7 @@ use crate::frames::{Body, Geodetic, Sensor, Transform};
 use crate::links::pty::PtyOptions;
 use crate::links::serial::SerialOptions;
 pub use andabata_field::{AndabataFieldParameters, PuddleChoice};
+pub use fort_drum::FortDrumParameters;
 pub use read::spec;
 pub use street::StreetParameters;
 pub use thin_scenes::{
@@ -161,6 +163,17 @@ pub struct WorldConfig {
     pub objects: Vec<ObjectConfig>,
     /// What is in the air.
     pub weather: WeatherConfig,
+    /// What things are called in the truth; the first rule that fits holds.
+    pub labels: Vec<LabelRule>,
+}
+
+/// A rule for labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelRule {
+    /// A name of an object, a mesh or a material; `*` stands for any letters.
+    pub pattern: String,
+    /// The label.
+    pub label: String,
 }
 
 /// A built-in scene with its parameters, or a file.
@@ -184,6 +197,8 @@ pub enum SceneSource {
     Street(StreetParameters),
     /// A field to drive across.
     AndabataField(AndabataFieldParameters),
+    /// An apron with objects and plants.
+    FortDrum(FortDrumParameters),
     /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
     File {
         /// The file.

@@ -17,6 +17,16 @@ pub struct ParameterHelp {
     pub meaning: &'static str,
 }
 
+/// A parameter that is a number within limits.
+pub(super) const fn help(
+    name: &'static str,
+    default: &'static str,
+    [min, max]: [f64; 2],
+    meaning: &'static str,
+) -> ParameterHelp {
+    ParameterHelp { name, default, min, max, words: &[], meaning }
+}
+
 /// The limit of what a TOML integer can hold, which is no limit worth telling.
 pub(super) const LARGEST_WHOLE: f64 = i64::MAX as f64;
 

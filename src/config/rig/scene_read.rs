@@ -3,9 +3,9 @@
 use super::parts::seed_limit;
 use crate::config::rig::scenes::ParameterHelp;
 use crate::config::rig::{
-    AndabataFieldParameters, CourtyardParameters, GrassStandParameters, MeadowWallParameters,
-    PuddleChoice, RodsParameters, RoomParameters, RootStepParameters, SceneSource, ShrubParameters,
-    StreetParameters,
+    AndabataFieldParameters, CourtyardParameters, FortDrumParameters, GrassStandParameters,
+    MeadowWallParameters, PuddleChoice, RodsParameters, RoomParameters, RootStepParameters,
+    SceneSource, ShrubParameters, StreetParameters,
 };
 use crate::config::toml::reader::{Field, Limit, TableReader, Text};
 
@@ -23,6 +23,7 @@ pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<S
         "shrub" => SceneSource::Shrub(asked.shrub()?),
         "street" => SceneSource::Street(asked.street()?),
         "andabata-field" => SceneSource::AndabataField(asked.andabata_field()?),
+        "fort-drum" => SceneSource::FortDrum(asked.fort_drum()?),
         other => unreachable!("{other} is listed and not read"),
     })
 }
@@ -212,6 +213,23 @@ impl<'f> Asked<'_, 'f> {
             table.whole("tree_triangles", "triangles", &mut all.tree_triangles);
             table.whole("grass_blades", "blades", &mut all.grass_blades);
             table.word("puddle", &PuddleChoice::WORDS, &mut all.puddle);
+            table.finish();
+        }
+        Some(all)
+    }
+
+    fn fort_drum(&self) -> Option<FortDrumParameters> {
+        let mut all = FortDrumParameters { seed: self.rig_seed, ..Default::default() };
+        if self.parameters.is_written() {
+            let what = "the parameters of the apron";
+            let mut table = self.own_table(what, FortDrumParameters::HELP)?;
+            table.seed(&mut all.seed);
+            table.number("roughness_m", "m", &mut all.roughness_m);
+            table.number("plants_per_m2", "stems", &mut all.plants_per_m2);
+            table.number("plant_diameter_m", "m", &mut all.plant_diameter_m);
+            table.number("plant_height_m", "m", &mut all.plant_height_m);
+            table.number("plant_reflectance", "", &mut all.plant_reflectance);
+            table.whole("grass_blades", "blades", &mut all.grass_blades);
             table.finish();
         }
         Some(all)

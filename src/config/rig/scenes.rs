@@ -6,6 +6,7 @@
 pub use super::scene_help::ParameterHelp;
 
 use super::andabata_field::AndabataFieldParameters;
+use super::fort_drum::FortDrumParameters;
 use super::scene_help::LARGEST_WHOLE;
 use super::street::StreetParameters;
 use super::thin_scenes::{
@@ -26,6 +27,8 @@ pub struct BuiltinScene {
     pub lap_radius_m: f64,
     /// Whether the ground is z = 0 everywhere.
     pub is_flat: bool,
+    /// From where a picture shows it well, and what is in its middle, metres.
+    pub view_m: [[f64; 3]; 2],
 }
 
 /// Every built-in scene, in the order `menura scenes` lists them.
@@ -38,6 +41,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: CourtyardParameters::HELP,
         lap_radius_m: 20.0,
         is_flat: false,
+        view_m: [[-30.0, -24.0, 9.0], [10.0, 8.0, 0.0]],
     },
     BuiltinScene {
         name: "room",
@@ -46,6 +50,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: RoomParameters::HELP,
         lap_radius_m: 5.0,
         is_flat: true,
+        view_m: [[-27.0, -25.0, 7.0], [6.0, 4.0, 2.0]],
     },
     BuiltinScene {
         name: "root-step",
@@ -55,6 +60,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: RootStepParameters::HELP,
         lap_radius_m: 20.0,
         is_flat: false,
+        view_m: [[-14.0, -10.0, 4.0], [4.0, 3.0, 0.0]],
     },
     BuiltinScene {
         name: "rods",
@@ -64,6 +70,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: RodsParameters::HELP,
         lap_radius_m: 2.0,
         is_flat: true,
+        view_m: [[-12.0, -9.0, 9.0], [1.0, 0.5, 0.5]],
     },
     BuiltinScene {
         name: "meadow-wall",
@@ -72,6 +79,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: MeadowWallParameters::HELP,
         lap_radius_m: 2.0,
         is_flat: true,
+        view_m: [[-2.5, -2.0, 2.6], [3.0, 1.0, 0.3]],
     },
     BuiltinScene {
         name: "grass-stand",
@@ -80,6 +88,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: GrassStandParameters::HELP,
         lap_radius_m: 2.0,
         is_flat: true,
+        view_m: [[13.0, -5.0, 3.0], [22.0, 0.0, 0.3]],
     },
     BuiltinScene {
         name: "shrub",
@@ -89,6 +98,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: ShrubParameters::HELP,
         lap_radius_m: 8.0,
         is_flat: true,
+        view_m: [[-1.7, -1.2, 1.3], [0.0, 0.0, 0.75]],
     },
     BuiltinScene {
         name: "street",
@@ -98,6 +108,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: StreetParameters::HELP,
         lap_radius_m: 2.0,
         is_flat: true,
+        view_m: [[-7.0, -5.0, 3.5], [5.0, 2.0, 0.5]],
     },
     BuiltinScene {
         name: "andabata-field",
@@ -107,6 +118,17 @@ pub const BUILTIN: &[BuiltinScene] = &[
         parameters: AndabataFieldParameters::HELP,
         lap_radius_m: 2.0,
         is_flat: false,
+        view_m: [[-25.0, -25.0, 11.0], [2.0, -1.0, -1.0]],
+    },
+    BuiltinScene {
+        name: "fort-drum",
+        summary: "A parking apron with a boulder, three hay bales, two strips of upright stems and one of low \
+                  grass, after the scene at Fort Drum of Durst et al. 2011: for cost maps, and for what a \
+                  beam sees behind thin plants where a single ray sees the ground.",
+        parameters: FortDrumParameters::HELP,
+        lap_radius_m: 14.0,
+        is_flat: false,
+        view_m: [[-11.0, -8.0, 4.5], [1.0, 0.0, 0.0]],
     },
 ];
 
@@ -296,6 +318,7 @@ impl Default for RoomParameters {
 mod tests {
     use super::*;
     use crate::config::rig::andabata_field::tests as field;
+    use crate::config::rig::fort_drum::tests as apron;
 
     /// The printed defaults are those that are used, and lie within the printed limits.
     #[test]
@@ -324,6 +347,7 @@ mod tests {
                 ("street", "puddle_radius_m") => vec![street.puddle_radius_m],
                 ("street", "wetness") => vec![street.wetness],
                 ("andabata-field", name) => field::used(name).unwrap(),
+                ("fort-drum", name) => apron::used(name).unwrap(),
                 (scene, name) => crate::config::rig::thin_scenes::tests::used(scene, name),
             }
         };

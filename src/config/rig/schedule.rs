@@ -56,9 +56,21 @@ impl Schedule {
 /// The longest that a schedule may ask for, seconds: longer than any run.
 const LONGEST_S: f64 = 1e7;
 
+/// Nanoseconds of so many seconds.
+fn nanos(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+/// Reads `duration_s` of `table`, of something that begins when it is told; `origin` says whose key it
+/// is.
+pub(crate) fn schedule_from_now(table: &mut TableReader<'_>, origin: &str) -> Schedule {
+    let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
+    let duration_ns = table.optional("duration_s").number(&lasting).map(nanos);
+    Schedule { start: SimTime::ZERO, duration_ns, period_ns: None }
+}
+
 /// Reads `start_s`, `duration_s` and `period_s` of `table`; `origin` says whose keys they are.
 pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
-    let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
     let from_start = Limit::new(0.0..=LONGEST_S, "s", origin);
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
     let start_s = table.required("start_s").number(&from_start);

@@ -1,6 +1,6 @@
 //! Parameters of the built-in scenes of thin things, which share a beam with what stands behind.
 
-use super::scene_help::{LARGEST_WHOLE, ParameterHelp};
+use super::scene_help::{LARGEST_WHOLE, ParameterHelp, help};
 
 /// What `rods` takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,15 +95,6 @@ pub struct ShrubParameters {
     pub leaf_reflectance: f64,
     /// Of stem and pot.
     pub stem_reflectance: f64,
-}
-
-const fn help(
-    name: &'static str,
-    default: &'static str,
-    [min, max]: [f64; 2],
-    meaning: &'static str,
-) -> ParameterHelp {
-    ParameterHelp { name, default, min, max, words: &[], meaning }
 }
 
 const SEED: ParameterHelp =

@@ -7,9 +7,9 @@ use crate::config::rig::placement::{ScenePlacement, UpAxis};
 use crate::config::rig::scene_read::{built_in, finish_parameters};
 use crate::config::rig::scenes::BUILTIN;
 use crate::config::rig::weather_read::weather;
-use crate::config::rig::{SceneSource, WorldConfig};
+use crate::config::rig::{LabelRule, SceneSource, WorldConfig};
 use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
+use crate::config::toml::reader::{Field, Limit, TableReader, Text, Value, nearest};
 
 /// Scenes that are part of the program.
 const BUILT_IN: [&str; BUILTIN.len()] = {
@@ -37,6 +37,7 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let parameters = table.optional("parameters").such_as("{ seed = 1 }");
     let objects = objects(&table.optional("object"));
     let weather = weather(&table.optional("weather"), objects.as_deref());
+    let labels = labels(&table.optional("labels").such_as("{ \"tree*\" = \"vegetation\" }"));
     let written = Placed::of(&mut table);
     table.finish();
     let scene = scene?;
@@ -48,8 +49,63 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     } else {
         scene_file(&scene, &parameters, &written, rig_seed, &expected)?
     };
-    let world = WorldConfig { scene: source, objects: objects?, weather: weather? };
+    let world =
+        WorldConfig { scene: source, objects: objects?, weather: weather?, labels: labels? };
     Some((world, scene.place))
+}
+
+/// Most rules of `[world.labels]`; each is compared with every name once.
+const MAX_LABELS: usize = 1000;
+/// Letters of a label or a pattern, at most.
+const LONGEST_LABEL: usize = 64;
+
+/// Reads `[world.labels]`: patterns of names with their labels.
+fn labels(field: &Field<'_>) -> Option<Vec<LabelRule>> {
+    if !field.is_written() {
+        return Some(Vec::new());
+    }
+    const FORMAT: &str = "the rig format, [world.labels]";
+    let expected = "a table of patterns of names with their labels, each a text";
+    let node = field.any(expected)?;
+    let allowed = format!("allowed: {expected}, as in \"tree*\" = \"vegetation\"");
+    let Value::Table(entries) = &node.value else {
+        field.fault(node.place.fault("`labels` is no table", allowed));
+        return None;
+    };
+    if entries.len() > MAX_LABELS {
+        let title = format!("{} labels are too many", entries.len());
+        let fault = node.place.fault(title, format!("allowed: up to {MAX_LABELS}"));
+        field.fault(fault.note(format!("limit from {FORMAT}: memory")));
+        return None;
+    }
+    let mut rules = Some(Vec::new());
+    for entry in entries {
+        let is_fit = |text: &str| (1..=LONGEST_LABEL).contains(&text.chars().count());
+        let lengths = format!("allowed: 1 to {LONGEST_LABEL} letters");
+        if !is_fit(&entry.key) {
+            let title = "a pattern of a name is too short or too long";
+            field.fault(entry.key_place.fault(title, lengths.clone()));
+            rules = None;
+        }
+        match &entry.node.value {
+            Value::String(label) if is_fit(label) => {
+                if let Some(rules) = &mut rules {
+                    rules.push(LabelRule { pattern: entry.key.clone(), label: label.clone() });
+                }
+            }
+            Value::String(_) => {
+                let title = format!("the label of `{}` is too short or too long", entry.key);
+                field.fault(entry.node.place.fault(title, lengths));
+                rules = None;
+            }
+            _ => {
+                let title = format!("the label of `{}` is no text", entry.key);
+                field.fault(entry.node.place.fault(title, allowed.clone()));
+                rules = None;
+            }
+        }
+    }
+    rules
 }
 
 fn scene_file(

@@ -101,6 +101,11 @@ impl<'f> TableReader<'f> {
         Some(self.entries.remove(found).key_place)
     }
 
+    /// The keys that were not asked for, for whoever knows what they mean.
+    pub fn take_rest(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
     /// Forgets keys that were not asked for, if `droppable` says so of their values' places.
     pub fn drop_unknown(&mut self, droppable: impl Fn(&Place) -> bool) {
         self.entries.retain(|entry| !droppable(&entry.node.place));

@@ -38,6 +38,12 @@ pub trait DatagramDecoder: Debug + Send {
     /// The measurements of a datagram of kind [`DATA`].
     fn sweep(&self, payload: &[u8]) -> Sweep;
 
+    /// The returns of a datagram of kind [`DATA`] with the lasers that fired; nothing if the decoder
+    /// does not tell lasers apart.
+    fn shots(&self, _payload: &[u8]) -> Vec<Shot> {
+        Vec::new()
+    }
+
     /// Whether the sender puts its own time into datagrams.
     fn has_stamps(&self) -> bool;
 
@@ -164,6 +170,19 @@ pub struct RawReturn {
     pub intensity: u8,
 }
 
+/// A return with the laser that fired and where the head looked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shot {
+    /// Counts from 0, in the order of the product's documents.
+    pub laser: u16,
+    /// Direction of the head, clockwise, degrees, 0..360.
+    pub azimuth_deg: f64,
+    /// As the wire has it, metres: without the unit's own correction, if there is one.
+    pub range_m: f64,
+    /// As the wire has it.
+    pub intensity: u8,
+}
+
 /// A return in space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloudPoint {
@@ -171,6 +190,12 @@ pub struct CloudPoint {
     pub position_m: DVec3,
     /// Corrected, 0..=255.
     pub intensity: f64,
+    /// The laser that fired, as [`PointSource::elevations_rad`] counts them.
+    pub laser: usize,
+    /// Which of that laser's firings in the datagram it is of, from 0.
+    pub firing: usize,
+    /// Distance along the beam from where it leaves, metres.
+    pub range_m: f64,
 }
 
 /// Turns returns into points in space.

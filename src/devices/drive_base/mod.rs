@@ -42,7 +42,7 @@ pub use self::profile::BaseProtocol;
 use self::profile::{BaseProfile, BaseSettings, Dialect};
 use self::unit::{Protocol, Unit};
 use super::{Device, Transmit};
-use crate::config::rig::faults::Timed;
+use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::links::line::LineSettings;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::SimTime;
@@ -214,6 +214,10 @@ impl Device for DriveBase {
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         self.process();
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.faults = faults.kind();
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

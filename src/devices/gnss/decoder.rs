@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::position_fix;
 use super::profile::{GnssDialect, GnssProfile};
+use crate::devices::decoder::readings::{PositionFix, Reading};
 use crate::devices::decoder::{Fields, Frame as Found, Place, StreamDecoder, Totals, object_of};
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::framer::{Framer, Piece};
@@ -78,7 +80,8 @@ impl StreamDecoder for GnssDecoder {
         let text = format!("{:5}  {}", said.kind, said.text);
         let mut fields = Map::from_iter([("kind".to_owned(), said.kind.into())]);
         fields.extend(said.keys);
-        let content = Box::new(Fields { text, fields });
+        let fields = Fields { text, fields };
+        let content = Box::new(Reading { fields, inertial: None, fix: said.fix });
         Some(Found { offset, length, kind: said.name, is_telling: said.is_known, content })
     }
 
@@ -152,6 +155,8 @@ struct Said {
     is_known: bool,
     text: String,
     keys: Map<String, Value>,
+    /// The position that it tells.
+    fix: Option<PositionFix>,
 }
 
 fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
@@ -168,18 +173,19 @@ fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
                 is_known: true,
                 text: number.to_string(),
                 keys,
+                fix: None,
             }
         }
         None => {
             let text = format!("{} bytes", piece.bytes.len());
-            Said { name: None, kind: "noise", is_known: false, text, keys: Map::new() }
+            Said { name: None, kind: "noise", is_known: false, text, keys: Map::new(), fix: None }
         }
     }
 }
 
 fn line(bytes: &[u8]) -> Said {
     let printed = String::from_utf8_lossy(bytes).trim_end().to_string();
-    let mut keys = Map::new();
+    let (mut keys, mut fix) = (Map::new(), None);
     let (name, is_known, text) = match RawSentence::parse(bytes) {
         Ok(raw) => {
             keys.insert("address".into(), raw.address.clone().into());
@@ -190,6 +196,7 @@ fn line(bytes: &[u8]) -> Said {
                 Some(Ok(sentence)) => {
                     let values = serde_json::to_value(&sentence.content);
                     keys.insert("values".into(), values.unwrap_or(Value::Null));
+                    fix = position_fix::of_sentence(&raw.address, &sentence.content);
                     None
                 }
                 Some(Err(error)) => Some(error.to_string()),
@@ -211,11 +218,11 @@ fn line(bytes: &[u8]) -> Said {
             ("broken line".to_owned(), false, text)
         }
     };
-    Said { name: Some(name), kind: "nmea", is_known, text, keys }
+    Said { name: Some(name), kind: "nmea", is_known, text, keys, fix }
 }
 
 fn ubx(frame: &Frame) -> Said {
-    let mut keys = Map::new();
+    let (mut keys, mut fix) = (Map::new(), None);
     let name = frame.id.to_string();
     keys.insert("message".into(), name.clone().into());
     keys.insert("class".into(), frame.id.class.into());
@@ -224,6 +231,7 @@ fn ubx(frame: &Frame) -> Said {
         Some(Ok(message)) => {
             let values = serde_json::to_value(&message).unwrap_or(Value::Null);
             let text = brief(&values);
+            fix = position_fix::of_message(&name, &message);
             keys.insert("values".into(), values);
             text
         }
@@ -235,7 +243,7 @@ fn ubx(frame: &Frame) -> Said {
         None => format!("{} bytes", frame.payload.len()),
     };
     let text = format!("{name} {rest}");
-    Said { name: Some(name), kind: "ubx", is_known: true, text, keys }
+    Said { name: Some(name), kind: "ubx", is_known: true, text, keys, fix }
 }
 
 /// A message's fields on one line; of rows only how many there are.

@@ -27,6 +27,7 @@ mod legacy;
 mod messages;
 mod monitor;
 mod output;
+mod position_fix;
 pub mod profile;
 mod profile_read;
 mod pulse;
@@ -44,7 +45,7 @@ use self::monitor::Traffic;
 use self::survey::Survey;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
-use crate::config::rig::faults::Timed;
+use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::gnss::profile::{
     GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS,
 };
@@ -449,6 +450,10 @@ impl Device for Gnss {
     fn advance(&mut self, now: SimTime) {
         self.run_until(now);
         self.now = now;
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.faults = faults.kind();
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -10,11 +10,13 @@ use serde_json::{Map, Value, json};
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, LaserTable};
 use crate::config::profile::Profile;
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::devices::decoder::datagram::{DatagramDecoder, Head, Lines, PointSource, Sweep, Twin};
+use crate::devices::decoder::datagram::{
+    DatagramDecoder, Head, Lines, PointSource, Shot, Sweep, Twin,
+};
 use crate::devices::decoder::{Hints, Misfit, object_of};
 use crate::devices::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::{
-    S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable,
+    LASERS, S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable,
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
 
@@ -229,6 +231,10 @@ impl DatagramDecoder for Hdl64eDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         data_packet::sweep(payload)
+    }
+
+    fn shots(&self, payload: &[u8]) -> Vec<Shot> {
+        data_packet::shots(payload, LASERS, Model::Hdl64e.distance_unit_m())
     }
 
     fn has_stamps(&self) -> bool {

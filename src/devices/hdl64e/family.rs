@@ -41,6 +41,7 @@ impl Family for Hdl64eFamily {
             noun: "a spinning lidar",
             interface: Interface::Datagrams,
             ports: vec![profile.network.data_port()],
+            server_ports: &[],
             controls: &[Control { key: "control", kind: ControlKind::SerialPort }],
             drives: false,
             has_gps_output: false,

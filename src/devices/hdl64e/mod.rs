@@ -25,12 +25,13 @@ mod yaml;
 pub use self::family::Hdl64eFamily;
 use super::spinning::backlog::Held;
 use super::spinning::clock::{DeviceClock, PpsState};
-use super::spinning::program::Program;
+use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::return_mode::ReturnMode;
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
 use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
+use crate::config::profile::FamilyData;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::hdl64e::profile::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, TimestampMarks,
@@ -288,11 +289,12 @@ impl Hdl64e {
     /// Completes the packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(held) = self.stream.next_known() {
-            let Held { plan, stamped, points, due, mut payload, fault_effects } = held;
+            let Held { plan, stamped, points, due, mut payload, fault_effects, truth } = held;
             payload[TAIL..].copy_from_slice(&self.tail(&plan, stamped));
             self.stream.send(Transmit {
                 points,
                 fault_effects,
+                truth,
                 ..Transmit::datagram(due, payload)
             });
         }
@@ -305,7 +307,7 @@ impl Device for Hdl64e {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome, fault_effects } = measurement;
+        let Measurement { request, outcome, fault_effects, .. } = measurement;
         let (Subject::Sweep(sweep), Outcome::Returns(returns)) = (&request.subject, outcome) else {
             return;
         };
@@ -318,7 +320,9 @@ impl Device for Hdl64e {
             TimestampMarks::PacketEnd => plan.leaves,
         };
         let fault_effects = fault_effects.clone();
-        self.stream.hold(plan, stamped, MeasuredPacket { payload, points, fault_effects });
+        let truth = measurement.truth.as_ref().into();
+        let packet = MeasuredPacket { payload, points, fault_effects, truth };
+        self.stream.hold(plan, stamped, packet);
         self.release();
     }
 
@@ -346,6 +350,15 @@ impl Device for Hdl64e {
 
     fn line(&self) -> Option<LineSettings> {
         Some(LineSettings::eight_n_one(self.limits.serial.baud))
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.change_stalls(at, &faults.kind());
+    }
+
+    fn fault_notice_ns(&self, kind: &dyn FamilyData, _begins: bool) -> u64 {
+        stall_notice_ns(kind)
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

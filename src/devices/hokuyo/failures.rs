@@ -5,6 +5,7 @@
 use super::profile::Code;
 use super::{Hokuyo, Phase, Simulation};
 use crate::config::rig::faults::Timed;
+use crate::devices::PacketTruth;
 use crate::devices::motor_stall::MotorStall;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
@@ -53,6 +54,23 @@ impl Hokuyo {
         }
     }
 
+    /// It has become known when a motor that is held at `at` is let go.
+    pub(super) fn reconsider_hold(&mut self, at: SimTime) {
+        let Some(turns) = self.let_go(at).filter(|turns| *turns > at) else { return };
+        match self.phase {
+            Phase::Verifying { until, resumes: false, laser } if turns <= until => {
+                self.phase = Phase::Verifying { until: turns, resumes: true, laser };
+            }
+            Phase::Failed { until: None }
+                if self.profile.failure.recovers
+                    && !self.simulation.is_some_and(|simulation| simulation.has_failed) =>
+            {
+                self.phase = Phase::Failed { until: Some(turns) };
+            }
+            _ => {}
+        }
+    }
+
     /// Pauses until `until`.
     fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
         let laser = matches!(
@@ -92,7 +110,7 @@ impl Hokuyo {
     fn refuse_single(&mut self, at: SimTime) {
         let Some(single) = self.single.take() else { return };
         let message = Message::status(&single.echo, self.profile.statuses.unstable);
-        self.say(at, 0, &message, self.stall_effects(at));
+        self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
         self.answered(at);
     }
 
@@ -100,7 +118,7 @@ impl Hokuyo {
     fn say_in_stream(&mut self, at: SimTime, code: Code) {
         let Some(stream) = &self.stream else { return };
         let message = Message::status(&stream.echo(), code);
-        self.say(at, 0, &message, self.stall_effects(at));
+        self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
     }
 
     /// What a motor that is held at `at` does to what the scanner says of itself.

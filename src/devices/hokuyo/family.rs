@@ -38,6 +38,7 @@ impl Family for HokuyoFamily {
                 HostInterface::Ethernet => Interface::Server,
                 HostInterface::Serial => Interface::Line,
             },
+            server_ports: &[10940],
             ..Product::on_a_line("a scanner with one laser")
         }
     }

@@ -43,9 +43,9 @@ use self::stream::Stream;
 use self::turning::Turning;
 use self::values::{Scan, Wanted};
 use super::uart::Uart;
-use super::{Device, Output, Transmit};
+use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::motor_stall::MotorStall;
+use crate::devices::motor_stall::{MotorStall, before};
 use crate::links::Peer;
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
@@ -355,7 +355,8 @@ impl Hokuyo {
         self.forget_scans();
         let closed: Vec<Peer> = self.hosts.iter().filter_map(|host| host.peer).collect();
         for peer in &closed {
-            self.push(at, 0, Output::Disconnect(*peer), Vec::new());
+            let none = PacketTruth::default();
+            self.push(at, 0, Output::Disconnect(*peer), Vec::new(), none);
         }
         self.hosts.retain(|host| host.peer.is_none());
         for host in &mut self.hosts {
@@ -391,7 +392,7 @@ impl Hokuyo {
         let tells_state = line.bytes.starts_with(Name::Ii.word().as_bytes())
             || line.bytes.starts_with(Name::St.word().as_bytes());
         let fault_effects = if tells_state { self.stall_effects(at) } else { Vec::new() };
-        self.say(at, 0, &message, fault_effects);
+        self.say(at, 0, &message, fault_effects, PacketTruth::default());
         if let (Some(uart), Some(rate)) = (&mut self.uart, self.next_bit_rate.take()) {
             uart.change_rate(at, rate);
         }
@@ -412,10 +413,11 @@ impl Hokuyo {
         points: u32,
         message: &Message,
         fault_effects: Vec<FaultEffect>,
+        truth: PacketTruth,
     ) {
         let bytes = message.to_bytes();
         if let Some(uart) = &mut self.uart {
-            uart.send_marked(at, bytes, points, fault_effects);
+            uart.send_scan(at, bytes, points, fault_effects, truth);
             return;
         }
         let peer = self.served().and_then(|place| self.hosts[place].peer);
@@ -423,15 +425,23 @@ impl Hokuyo {
             || Output::Bytes(bytes.clone()),
             |peer| Output::BytesTo(peer, bytes.clone()),
         );
-        self.push(at, points, output, fault_effects);
+        self.push(at, points, output, fault_effects, truth);
     }
 
-    fn push(&mut self, at: SimTime, points: u32, output: Output, fault_effects: Vec<FaultEffect>) {
+    fn push(
+        &mut self,
+        at: SimTime,
+        points: u32,
+        output: Output,
+        fault_effects: Vec<FaultEffect>,
+        truth: PacketTruth,
+    ) {
         // A scan that was measured too late leaves after what has left.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,
             fault_effects,
+            truth,
             ..Transmit::new(self.last_due, output)
         });
     }
@@ -478,7 +488,8 @@ impl Device for Hokuyo {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects } = measurement
+        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects, truth } =
+            measurement
         else {
             return;
         };
@@ -491,7 +502,9 @@ impl Device for Hokuyo {
             } else {
                 self.asked.pop_front();
                 let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
-                self.ahead.push_back(Scan { revolution, first_step, echoes, fault_effects });
+                let truth = truth.as_ref().into();
+                let scan = Scan { revolution, first_step, echoes, fault_effects, truth };
+                self.ahead.push_back(scan);
             }
         }
         self.run(self.now);
@@ -533,6 +546,11 @@ impl Device for Hokuyo {
 
     fn advance(&mut self, now: SimTime) {
         self.run(now);
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
+        self.reconsider_hold(before(at));
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -56,7 +56,7 @@ impl Hokuyo {
             let (data, points) = scan_data(&self.profile, &single.wanted, &scan, time_ms);
             let lines = data.lines(single.wanted.format);
             let message = Message { echo: single.echo, status: Status::Code(DONE), lines };
-            self.say(at, points, &message, scan.fault_effects);
+            self.say(at, points, &message, scan.fault_effects, scan.truth);
             return self.answered(at);
         }
         // What the line has no time for is left out.
@@ -68,7 +68,7 @@ impl Hokuyo {
         let (data, points) = scan_data(&self.profile, &stream.wanted, &scan, time_ms);
         let lines = data.lines(stream.wanted.format);
         let message = Message { echo, status: Status::Code(*b"99"), lines };
-        self.say(at, points, &message, scan.fault_effects);
+        self.say(at, points, &message, scan.fault_effects, scan.truth);
         if is_last {
             self.forget_scans();
             self.phase = match self.profile.protocol.after_last_scan {

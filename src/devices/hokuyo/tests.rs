@@ -1,3 +1,4 @@
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use super::profile::{ClusterRule, EchoChoice, EchoOrder};
@@ -5,6 +6,7 @@ use super::values::{Scan, Wanted, scan_data};
 use super::*;
 use crate::config::rig::Rig;
 use crate::config::rig::schedule::Schedule;
+use crate::devices::PacketTruth;
 use crate::devices::family::catalogue;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::receiver::ReceiverSetting;
@@ -15,7 +17,7 @@ use crate::wire::scip::message::{Messages, Status};
 use crate::wire::scip::scan::{ScanData, ScanFormat};
 
 const MS: u64 = 1_000_000;
-const PEER: Peer = Peer { connection: 1, port: 0 };
+const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
 /// A scanner whose every pulse meets something at 2.5 m and something at 5.5 m.
 struct Bench {
@@ -189,7 +191,9 @@ fn scan(echoes: &[&[(f32, f32, f32)]]) -> Scan {
         }
         echoes
     });
-    Scan { revolution: 0, first_step: 0, echoes: all.collect(), fault_effects: Vec::new() }
+    let truth = PacketTruth::default();
+    let (echoes, fault_effects) = (all.collect(), Vec::new());
+    Scan { revolution: 0, first_step: 0, echoes, fault_effects, truth }
 }
 
 fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
@@ -501,7 +505,7 @@ fn a_power_on_stream_goes_to_nobody_and_then_to_the_host() {
 
 #[test]
 fn a_second_host_may_take_over() {
-    let second = Peer { connection: 2, port: 0 };
+    let second = Peer { connection: 2, ..PEER };
     let take_over =
         |profile: &mut HokuyoProfile| profile.connection.second_host = SecondHost::TakesOver;
     let mut bench = Bench::of(unit("hokuyo-utm30lx-ew", "", take_over));

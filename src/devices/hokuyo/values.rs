@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::profile::{ClusterRule, EchoChoice, EchoOrder, HokuyoProfile};
+use crate::devices::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::wire::scip::scan::{Echo, ScanData, ScanFormat, Step};
@@ -42,6 +43,8 @@ pub struct Scan {
     pub echoes: Vec<Echoes>,
     /// What faults did to it.
     pub fault_effects: Vec<FaultEffect>,
+    /// What its returns really were.
+    pub truth: PacketTruth,
 }
 
 /// The scan as it is sent, and how many of its values are distances.

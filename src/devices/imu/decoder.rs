@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::measured;
+use crate::devices::decoder::readings::{Inertial, Reading};
 use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
 use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
@@ -16,13 +18,18 @@ use crate::wire::xbus::{self, Item, Xbus, mid};
 /// Of one protocol.
 pub(super) fn decoder(protocol: ImuProtocol) -> Box<dyn StreamDecoder> {
     match protocol {
-        ImuProtocol::FdiLink => ImuDecoder::boxed(protocol, FdiLink, fdilink_frame),
-        ImuProtocol::VectorNav => ImuDecoder::boxed(protocol, VectorNav, vectornav_frame),
-        ImuProtocol::Xbus => ImuDecoder::boxed(protocol, Xbus, xbus_message),
-        ImuProtocol::Mip => ImuDecoder::boxed(protocol, Mip, mip_packet),
-        ImuProtocol::SbgEcom => ImuDecoder::boxed(protocol, SbgEcom, sbg_frame),
+        ImuProtocol::FdiLink => {
+            ImuDecoder::boxed(protocol, FdiLink, fdilink_frame, measured::fdilink)
+        }
+        ImuProtocol::VectorNav => {
+            ImuDecoder::boxed(protocol, VectorNav, vectornav_frame, measured::vectornav)
+        }
+        ImuProtocol::Xbus => ImuDecoder::boxed(protocol, Xbus, xbus_message, measured::xbus),
+        ImuProtocol::Mip => ImuDecoder::boxed(protocol, Mip, mip_packet, measured::mip),
+        ImuProtocol::SbgEcom => ImuDecoder::boxed(protocol, SbgEcom, sbg_frame, measured::sbg),
         ImuProtocol::Phone => {
-            ImuDecoder::boxed(protocol, Phone, |sentence| ("phone".into(), object(sentence)))
+            let describe = |sentence: &_| ("phone".into(), object(sentence));
+            ImuDecoder::boxed(protocol, Phone, describe, measured::phone)
         }
     }
 }
@@ -33,6 +40,8 @@ struct ImuDecoder<F: Framing> {
     framer: Framer<F>,
     /// What a frame is, and what it says.
     describe: fn(&F::Frame) -> Told,
+    /// What was measured, if the frame says it.
+    measure: fn(&F::Frame) -> Option<Inertial>,
     framed_bytes: u64,
 }
 
@@ -41,17 +50,20 @@ impl<F: Framing + Copy + 'static> ImuDecoder<F> {
         protocol: ImuProtocol,
         format: F,
         describe: fn(&F::Frame) -> Told,
+        measure: fn(&F::Frame) -> Option<Inertial>,
     ) -> Box<dyn StreamDecoder> {
-        Box::new(Self { protocol, format, framer: Framer::new(format), describe, framed_bytes: 0 })
+        let framer = Framer::new(format);
+        Box::new(Self { protocol, format, framer, describe, measure, framed_bytes: 0 })
     }
 }
 
 impl<F: Framing + Copy> StreamDecoder for ImuDecoder<F> {
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame> {
-        let (offset, length, (kind, said)) = loop {
+        let (offset, length, (kind, said), inertial) = loop {
             let piece = self.framer.next_piece(input)?;
             if let Some(frame) = &piece.frame {
-                break (piece.offset, piece.bytes.len() as u64, (self.describe)(frame));
+                let length = piece.bytes.len() as u64;
+                break (piece.offset, length, (self.describe)(frame), (self.measure)(frame));
             }
         };
         self.framed_bytes += length;
@@ -65,7 +77,7 @@ impl<F: Framing + Copy> StreamDecoder for ImuDecoder<F> {
         }
         let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind.clone()))]);
         fields.extend(said);
-        let content = Box::new(Fields { text, fields });
+        let content = Box::new(Reading { fields: Fields { text, fields }, inertial, fix: None });
         Some(Frame { offset, length, kind: Some(kind), is_telling, content })
     }
 

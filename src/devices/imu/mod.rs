@@ -23,6 +23,7 @@ mod describe;
 mod family;
 pub mod fdilink;
 mod gps_time;
+mod measured;
 pub mod mip;
 pub mod output;
 pub mod phone;

@@ -6,6 +6,38 @@ use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, objec
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
+/// What a line is, and the position in it with its word.
+fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
+    match message {
+        Message::Position(position) => ("position", Some((None, position))),
+        Message::Index { word, position } => ("index", Some((Some(word), position))),
+        Message::Ack => ("ack", None),
+        Message::Nack => ("nack", None),
+    }
+}
+
+/// A line for people.
+pub(super) fn text_of(message: &Message) -> String {
+    let (kind, position) = kind_of(message);
+    let position = position.map_or_else(String::new, |(word, position)| {
+        let word = word.map_or_else(String::new, |word| format!("  {word}"));
+        format!("  {} ms  {}{word}", position.time_ms(), position.count)
+    });
+    format!("{kind}{position}")
+}
+
+/// A line for machines.
+pub(super) fn fields_of(message: &Message) -> Map<String, Value> {
+    let (kind, position) = kind_of(message);
+    let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
+    if let Some((word, position)) = position {
+        fields.extend(word.map(|word| ("word".to_owned(), Value::from(word))));
+        fields.insert("time_ms".into(), json!(position.time_ms()));
+        fields.insert("count".into(), position.count.into());
+    }
+    fields
+}
+
 /// See the module.
 pub(super) struct JointDecoder {
     framer: Framer<Lines>,
@@ -27,27 +59,15 @@ impl StreamDecoder for JointDecoder {
             }
         };
         self.framed_bytes += length;
-        let (kind, position) = match &message {
-            Message::Position(position) => ("position", Some((None, position))),
-            Message::Index { word, position } => ("index", Some((Some(word), position))),
-            Message::Ack => ("ack", None),
-            Message::Nack => ("nack", None),
-        };
-        let mut text = kind.to_owned();
-        let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
-        if let Some((word, position)) = position {
-            let Position { count, .. } = position;
-            let time_ms = position.time_ms();
-            text += &format!("  {time_ms} ms  {count}");
-            if let Some(word) = word {
-                text += &format!("  {word}");
-                fields.insert("word".into(), word.clone().into());
-            }
-            fields.insert("time_ms".into(), json!(time_ms));
-            fields.insert("count".into(), (*count).into());
-        }
+        let (text, fields) = (text_of(&message), fields_of(&message));
         let content = Box::new(Fields { text, fields });
-        Some(Frame { offset, length, kind: Some(kind.to_owned()), is_telling: true, content })
+        Some(Frame {
+            offset,
+            length,
+            kind: Some(kind_of(&message).0.to_owned()),
+            is_telling: true,
+            content,
+        })
     }
 
     fn end(&mut self) {}

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay};
-use super::{JointEncoder, decoder, describe, faults, profile_read};
+use super::{JointEncoder, datagrams, decoder, describe, faults, profile_read};
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
+use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
-use crate::devices::decoder::StreamDecoder;
+use crate::devices::decoder::datagram::DatagramDecoder;
+use crate::devices::decoder::{Hints, StreamDecoder};
 use crate::devices::describe::Section;
 use crate::devices::family::{Family, Unit};
 use crate::sensors::joint::JointSensor;
@@ -87,5 +89,13 @@ impl Family for JointEncoderFamily {
         _profile: Option<&JointEncoderProfile>,
     ) -> Option<Box<dyn StreamDecoder>> {
         Some(Box::new(decoder::JointDecoder::new()))
+    }
+
+    fn datagram_decoder(
+        &self,
+        _profile: Option<&JointEncoderProfile>,
+        _hints: &Hints<'_>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        Ok(Some(Box::<datagrams::JointDatagrams>::default()))
     }
 }

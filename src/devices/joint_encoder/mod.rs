@@ -6,6 +6,7 @@
 //! datagrams or on a serial line, as the profile says; the formats are [`crate::wire::joint_lines`].
 
 mod counting;
+mod datagrams;
 mod decoder;
 mod describe;
 mod family;
@@ -203,7 +204,7 @@ impl JointEncoder {
                 }
                 OutputWay::Udp => {
                     let output = Output::Datagram { port: PortIndex::DATA, bytes };
-                    let transmit = Transmit { due, points: 0, output, fault_effects };
+                    let transmit = Transmit { fault_effects, ..Transmit::new(due, output) };
                     self.datagrams.push_back(transmit);
                 }
             }
@@ -263,6 +264,10 @@ impl Device for JointEncoder {
         self.now = self.now.max(now);
         self.process_due_samples();
         self.release(self.now);
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -34,6 +34,7 @@ impl Family for SickLms1xxFamily {
         Product {
             lidar: Some(LidarTraits { lasers: 1, angles: AngleSense::CounterClockwiseFromRight }),
             interface: Interface::Server,
+            server_ports: &[2111, 2112],
             ..Product::on_a_line("a scanner with one laser")
         }
     }

@@ -34,9 +34,9 @@ use self::clients::Client;
 use self::commands::{Answer, STORED};
 use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
-use super::{Device, Output, Transmit};
+use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::motor_stall::MotorStall;
+use crate::devices::motor_stall::{MotorStall, before};
 use crate::devices::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
@@ -227,13 +227,17 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    fn hold(&mut self, at: SimTime) {
+    /// When what holds the motor at `at` lets go, if it ever does: the last of them.
+    fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls
             .iter()
             .filter_map(|stall| Some(stall.schedule.window(stall.schedule.window_at(at)?).1));
-        // The last to let go, if it ever does.
-        let until = on.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        on.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten()
+    }
+
+    fn hold(&mut self, at: SimTime) {
+        let until = self.let_go(at);
         self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
@@ -388,10 +392,12 @@ impl SickLms1xx {
                         points,
                         Output::BytesTo(peer, bytes.clone()),
                         &scan.fault_effects,
+                        &scan.truth,
                     );
                 }
                 if to_nobody {
-                    self.send(at, points, Output::Bytes(bytes), &scan.fault_effects);
+                    let output = Output::Bytes(bytes);
+                    self.send(at, points, output, &scan.fault_effects, &scan.truth);
                 }
             }
         }
@@ -409,6 +415,7 @@ impl SickLms1xx {
             matches!(asked.name.as_str(), "SCdevicestate" | "STlms" | "LMDscandata")
         });
         let mut fault_effects = if tells_state { self.stall_touches(at) } else { Vec::new() };
+        let mut truth = PacketTruth::default();
         let (content, points) = match self.obey(at, client, dialect, telegram) {
             Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
             Answer::NextScan => return self.clients[client].wait_for_scan(),
@@ -416,6 +423,7 @@ impl SickLms1xx {
                 let Some(scan) = &self.latest else { return };
                 let (data, points) = self.telegrams(scan).scan_data(scan, false);
                 fault_effects.clone_from(&scan.fault_effects);
+                truth.clone_from(&scan.truth);
                 (data.emit(dialect), points)
             }
         };
@@ -423,15 +431,23 @@ impl SickLms1xx {
         let reply_ns = self.profile.reply_ns;
         self.clients[client].answered(at, reply_ns);
         let output = Output::BytesTo(peer, frame::emit(dialect, &content));
-        self.send(at, points, output, &fault_effects);
+        self.send(at, points, output, &fault_effects, &truth);
     }
 
-    fn send(&mut self, at: SimTime, points: u32, output: Output, fault_effects: &[FaultEffect]) {
+    fn send(
+        &mut self,
+        at: SimTime,
+        points: u32,
+        output: Output,
+        fault_effects: &[FaultEffect],
+        truth: &PacketTruth,
+    ) {
         // A scan that was measured too late leaves after what has left.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,
             fault_effects: fault_effects.to_vec(),
+            truth: truth.clone(),
             ..Transmit::new(self.last_due, output)
         });
     }
@@ -455,7 +471,8 @@ impl Device for SickLms1xx {
     }
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
-        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects } = measurement
+        let Measurement { request, outcome: Outcome::Echoes(echoes), fault_effects, truth } =
+            measurement
         else {
             return;
         };
@@ -467,7 +484,9 @@ impl Device for SickLms1xx {
             if index == request.index {
                 let first_direction = self.mirror.directions(self.output_range).start;
                 let (echoes, fault_effects) = (echoes.clone(), fault_effects.clone());
-                self.ahead.push_back(Scan { number, first_direction, echoes, fault_effects });
+                let truth = truth.as_ref().into();
+                let scan = Scan { number, first_direction, echoes, fault_effects, truth };
+                self.ahead.push_back(scan);
             }
         }
         self.run(self.clock);
@@ -498,6 +517,14 @@ impl Device for SickLms1xx {
 
     fn advance(&mut self, now: SimTime) {
         self.run(now);
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
+        if let Phase::Stalled { standby, .. } = self.phase {
+            let until = self.let_go(before(at));
+            self.phase = Phase::Stalled { until, standby };
+        }
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -1,6 +1,7 @@
 //! Scans as telegrams.
 
 use super::scanning::Mirror;
+use crate::devices::PacketTruth;
 use crate::devices::sick_lms1xx::profile::{
     EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
@@ -75,6 +76,8 @@ pub struct Scan {
     pub echoes: Vec<Echoes>,
     /// What faults did to it.
     pub fault_effects: Vec<FaultEffect>,
+    /// What its returns really were.
+    pub truth: PacketTruth,
 }
 
 /// What telegrams are made with.

@@ -1,5 +1,6 @@
 use crate::devices::family::catalogue;
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use super::*;
@@ -9,6 +10,8 @@ use crate::wire::cola::frame::Cola;
 use crate::wire::cola::scan_data::ScanData;
 use crate::wire::framer::Framer;
 use proptest::prelude::*;
+
+const PEER: Peer = Peer { connection: 0, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
 mod faults;
 
@@ -49,7 +52,7 @@ impl Bench {
     }
 
     fn connect(&mut self, connection: u64) -> Peer {
-        let peer = Peer { connection, port: 0 };
+        let peer = Peer { connection, ..PEER };
         self.unit.handle_peer(self.unit.clock, peer, true);
         peer
     }
@@ -86,7 +89,7 @@ impl Bench {
                 Output::Bytes(bytes) => (None, bytes),
                 other => panic!("{other:?}"),
             };
-            let nobody = Peer { connection: u64::MAX, port: 9 };
+            let nobody = Peer { connection: u64::MAX, port: 9, ..PEER };
             let framer = self.heard.entry(peer.unwrap_or(nobody));
             let framer = framer.or_insert_with(|| Framer::new(Cola { max_content: 100_000 }));
             let found = framer.frames(&bytes).into_iter();
@@ -557,7 +560,7 @@ proptest! {
     ) {
         let mut bench = lms111();
         for (connection, ms, comes_or_goes, bytes) in pieces {
-            let peer = Peer { connection, port: 0 };
+            let peer = Peer { connection, ..PEER };
             let now = bench.unit.clock;
             if comes_or_goes && ms % 4 == 0 {
                 bench.unit.handle_peer(now, peer, ms % 8 == 0);

@@ -1,6 +1,7 @@
 //! Scans on their way from the mirror to a telegram.
 
 use super::mirror::{Mirror, Pattern};
+use crate::devices::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
@@ -17,6 +18,7 @@ pub struct Capture {
     received: u64,
     samples: Vec<Sample>,
     fault_effects: Vec<FaultEffect>,
+    truth: PacketTruth,
 }
 
 /// What was measured at one place of a scan, summed up over the telegram's scans.
@@ -66,6 +68,7 @@ impl Capture {
             received: 0,
             samples: vec![Sample::default(); pattern.values()],
             fault_effects: Vec::new(),
+            truth: PacketTruth::default(),
             pattern,
         }
     }
@@ -144,6 +147,7 @@ impl Capture {
     /// Takes the measurement of its next revolution with its returns.
     pub fn add(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         self.fault_effects.extend(&measurement.fault_effects);
+        self.truth.sweeps.extend(measurement.truth.clone());
         let number = self.first_revolution + self.received;
         for (place, returns) in self.pattern.places(number).zip(returns) {
             let Some(echo) = returns.first else { continue };
@@ -159,6 +163,11 @@ impl Capture {
     /// What faults did to its revolutions.
     pub fn fault_effects(&self) -> &[FaultEffect] {
         &self.fault_effects
+    }
+
+    /// What the returns of its revolutions really were.
+    pub fn truth(&self) -> &PacketTruth {
+        &self.truth
     }
 
     /// Whether all revolutions are measured.

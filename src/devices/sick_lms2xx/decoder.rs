@@ -2,12 +2,14 @@
 //!
 //! A scan does not say how its values share their bits between range and flags: that is the
 //! measuring mode of the configuration. It is taken from telegrams that tell it, else guessed from
-//! values that mean "no echo" in one mode only.
+//! the values ([`mode_guess`]).
 
+mod mode_guess;
 mod words;
 
 use serde_json::{Map, Value, json};
 
+use self::mode_guess::ModeGuess;
 use super::profile::SickLms2xxProfile;
 use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
@@ -114,7 +116,7 @@ fn values_in(variant: &Variant) -> usize {
 struct Told {
     /// Measuring mode by a telegram that tells it.
     stated_mode: Option<u8>,
-    guessed_mode: u8,
+    guess: ModeGuess,
     variant: Option<Variant>,
 }
 
@@ -122,12 +124,13 @@ impl Told {
     fn see(&mut self, body: &Body) {
         self.stated_mode = mode_in(body).or(self.stated_mode);
         self.variant = variant_in(body).or(self.variant);
-        let values = values_of(body).map(|values| &values.values[..]);
-        self.guessed_mode = self.guessed_mode.max(guess(values.unwrap_or_default()));
+        if let Some(values) = values_of(body) {
+            self.guess.see(values);
+        }
     }
 
     fn mode(&self) -> MeasuringMode {
-        let code = self.stated_mode.unwrap_or(self.guessed_mode);
+        let code = self.stated_mode.unwrap_or_else(|| self.guess.mode());
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 }
@@ -248,7 +251,11 @@ impl StreamDecoder for LmsDecoder {
             if let Some((near_m, far_m)) = scans.span_m {
                 line("ranges", format!("{near_m:.3} to {far_m:.3} m"));
             }
-            line("measuring mode", format!("{:#04x}", self.told.mode().code()));
+            let guessed = match self.told.stated_mode {
+                Some(_) => "",
+                None => ", guessed from the values: no telegram tells it",
+            };
+            line("measuring mode", format!("{:#04x}{guessed}", self.told.mode().code()));
         }
         if self.bad_crcs > 0 {
             line("wrong CRC", self.bad_crcs.to_string());
@@ -266,6 +273,7 @@ impl StreamDecoder for LmsDecoder {
             "bytes": totals.bytes, "telegrams": telegrams(totals), "frames": totals.kinds,
             "bad_crc": self.bad_crcs, "skipped_bytes": self.stray_bytes,
             "measuring_mode": self.told.mode().code(),
+            "measuring_mode_is_guessed": self.told.stated_mode.is_none(),
             "scans": {
                 "count": scans.count, "rate_hz": scans.rate_hz(), "values": scans.values,
                 "without_range": scans.without_echo,
@@ -401,15 +409,6 @@ fn variant_in(body: &Body) -> Option<Variant> {
         }),
         Body::VariantSwitched { variant, .. } => Some(*variant),
         _ => None,
-    }
-}
-
-/// The measuring mode whose "no echo" is among the values: 0x06 (15 bits), 0x04 (14 bits) or 0.
-fn guess(values: &[u16]) -> u8 {
-    match values {
-        _ if values.contains(&0x7ff7) => 0x06,
-        _ if values.contains(&0x3ff7) => 0x04,
-        _ => 0x00,
     }
 }
 

@@ -36,7 +36,7 @@ use self::mirror::{Mirror, Pattern};
 use self::stream::Stream;
 use self::telegrams::{Encoder, Format};
 use super::uart::Uart;
-use super::{Device, Transmit};
+use super::{Device, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::sick_lms2xx::profile::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
@@ -296,11 +296,12 @@ impl SickLms2xx {
     fn send_capture(&mut self, at: SimTime, capture: &Capture, format: &Format) {
         self.telegrams += 1;
         let (body, points) = self.encoder().body(capture, format, self.telegrams);
-        self.send_marked(at, body, points, capture.fault_effects().to_vec());
+        let truth = capture.truth().clone();
+        self.send_marked(at, body, points, capture.fault_effects().to_vec(), truth);
     }
 
     fn send(&mut self, at: SimTime, body: Body) {
-        self.send_marked(at, body, 0, Vec::new());
+        self.send_marked(at, body, 0, Vec::new(), PacketTruth::default());
     }
 
     fn send_marked(
@@ -309,13 +310,14 @@ impl SickLms2xx {
         body: Body,
         points: u32,
         mut fault_effects: Vec<FaultEffect>,
+        truth: PacketTruth,
     ) {
         fault_effects.extend(self.mirror.fault_effects(at));
         let pollution = if self.is_polluted(at) { status_byte::POLLUTION } else { 0 };
         let status = status_byte::FAMILY | self.error_level(at) | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
-        self.uart.send_marked(at, bytes, points, fault_effects);
+        self.uart.send_scan(at, bytes, points, fault_effects, truth);
     }
 
     fn started(&mut self, at: SimTime) {
@@ -445,6 +447,10 @@ impl Device for SickLms2xx {
 
     fn advance(&mut self, now: SimTime) {
         self.run(now);
+    }
+
+    fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {
+        self.set_faults(faults);
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

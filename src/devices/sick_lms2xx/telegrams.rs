@@ -161,14 +161,18 @@ impl Encoder<'_> {
         mode.value(Range::Units(self.units(seen.range_m)), level)
     }
 
-    /// Whether an echo is so strong that the receiver says so in place of a range.
+    /// Whether an echo is so strong that the receiver says so in place of a range. One that detects
+    /// everything has no threshold that a signal could exceed.
     fn is_dazzled(&self, seen: &Seen) -> bool {
-        let dazzles = self.profile.dazzling_signal;
-        dazzles > 0.0 && seen.signal >= dazzles * self.threshold
+        let dazzles = self.profile.dazzling_signal * self.threshold;
+        dazzles > 0.0 && seen.signal >= dazzles
     }
 
     /// An echo's amplitude: logarithmic from the detection threshold to what dazzles.
     pub fn amplitude(&self, signal: f64) -> u16 {
+        if self.threshold <= 0.0 {
+            return self.profile.remission_full_scale;
+        }
         let over = (signal / self.threshold).max(1.0);
         let share = libm::log(over) / libm::log(self.profile.dazzling_signal.max(10.0));
         (share.min(1.0) * f64::from(self.profile.remission_full_scale)).round() as u16

@@ -397,6 +397,10 @@ fn an_echo_that_dazzles_has_no_range_and_amplitudes_fall_with_distance() {
     assert_eq!(reading(112.0), 0x1ffe, "a million times what a tenth at 30 m gives");
     let [far, near] = [2e-4, 0.1].map(|signal| encoder.amplitude(signal));
     assert!(0 < far && far < near && near < 10_000, "{far} {near}");
+    // A receiver that detects everything, as papers have it, is never dazzled.
+    let blind_to_nothing = Encoder { threshold: 0.0, ..encoder };
+    let seen = Seen { range_m: 4.0, intensity: 0.5, signal: 112.0 };
+    assert_eq!(blind_to_nothing.value(Some(seen)) & 0x1fff, 400);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::config::profile::network::PortIndex;
-use crate::devices::{Output, Transmit};
+use crate::devices::{Output, PacketTruth, Transmit};
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 
@@ -46,6 +46,7 @@ pub struct Held<P> {
     /// All but the timestamp.
     pub payload: Vec<u8>,
     pub fault_effects: Vec<FaultEffect>,
+    pub truth: PacketTruth,
 }
 
 impl<P: PacketPlan> Backlog<P> {
@@ -140,7 +141,8 @@ mod tests {
     fn hold(backlog: &mut Backlog<Plan>, plan: Plan) {
         let (stamped, due) = (plan.start(), due(plan.0));
         let (payload, fault_effects) = (Vec::new(), Vec::new());
-        backlog.hold(Held { plan, stamped, points: 0, due, payload, fault_effects });
+        let truth = PacketTruth::default();
+        backlog.hold(Held { plan, stamped, points: 0, due, payload, fault_effects, truth });
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::devices::decoder::datagram::{DATA, Head, RawReturn, Stamp, Sweep};
-use crate::wire::velodyne::{Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US};
+use crate::devices::decoder::datagram::{DATA, Head, RawReturn, Shot, Stamp, Sweep};
+use crate::wire::velodyne::{BLOCKS, Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US, SLOTS};
 
 /// A data packet with at least one block of lasers.
 pub(crate) fn parse(payload: &[u8]) -> Option<DataPacket> {
@@ -32,6 +32,14 @@ pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize
     held.nth(number).map(|(place, _)| place)
 }
 
+/// How many firings of its bank a packet holds before block `index`; blocks of two returns of one firing
+/// have one.
+pub(crate) fn firings_before(packet: &DataPacket, index: usize) -> usize {
+    let flag = packet.blocks[index].flag;
+    let before = packet.blocks[..index].iter().filter(|block| block.flag == flag).count();
+    if packet.is_dual_return() { before / 2 } else { before }
+}
+
 /// Directions and returns.
 pub(crate) fn sweep(payload: &[u8]) -> Sweep {
     let Some(packet) = parse(payload) else { return Sweep::default() };
@@ -46,6 +54,48 @@ pub(crate) fn sweep(payload: &[u8]) -> Sweep {
         is_dual: packet.is_dual_return(),
         issues: packet.check().iter().map(ToString::to_string).collect(),
     }
+}
+
+/// Half the way to the next block's azimuth, degrees; of the last block, from the one before.
+pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
+    let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
+    // Two returns of one firing have the same azimuth: look past them.
+    let after = (index + 1..BLOCKS).map(|next| azimuth(next) - azimuth(index));
+    let before = (0..index).rev().map(|last| azimuth(index) - azimuth(last));
+    let step = after.chain(before).map(|step| step.rem_euclid(36_000)).find(|step| *step > 0);
+    f64::from(step.unwrap_or(0)) / 200.0
+}
+
+/// The returns of a packet of a head with `lasers` lasers. Of two returns of one firing the first.
+pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<Shot> {
+    let Some(packet) = parse(payload) else { return Vec::new() };
+    let has_two_firings = lasers * 2 == SLOTS;
+    let mut shots = Vec::new();
+    for (index, block) in packet.blocks.iter().enumerate() {
+        let Some(bank) = Bank::from_flag(block.flag) else { continue };
+        let is_second = packet.blocks[..index].last().is_some_and(|before| {
+            (before.flag, before.azimuth_centideg) == (block.flag, block.azimuth_centideg)
+        });
+        if is_second {
+            continue;
+        }
+        let late_deg = if has_two_firings { half_step_deg(&packet, index) } else { 0.0 };
+        let azimuth_deg = f64::from(block.azimuth_centideg) / 100.0;
+        for (slot, point) in block.points.iter().enumerate().filter(|(_, p)| p.distance > 0) {
+            let (laser, late_deg) = match has_two_firings {
+                true if slot >= lasers => (slot - lasers, late_deg),
+                true => (slot, 0.0),
+                false => (bank.first_laser() + slot, 0.0),
+            };
+            shots.push(Shot {
+                laser: laser as u16,
+                azimuth_deg: (azimuth_deg + late_deg).rem_euclid(360.0),
+                range_m: f64::from(point.distance) * distance_unit_m,
+                intensity: point.intensity,
+            });
+        }
+    }
+    shots
 }
 
 /// What streams of data packets are called.

@@ -15,4 +15,7 @@ pub(crate) mod program;
 pub mod return_mode;
 pub(crate) mod rotor;
 pub(crate) mod stream;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod turns;
 pub(crate) mod view;

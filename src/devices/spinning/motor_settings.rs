@@ -48,15 +48,31 @@ pub(crate) fn settings(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
     keys.table_in(&field, "a motor", motor, read);
 }
 
+/// Reads `motor` of a unit whose lasers fire at the set speed only; of a profile, without the key that says
+/// how a run begins.
+pub(crate) fn plain(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
+    acceleration(&mut keys, motor);
+    beginning(&mut keys, motor);
+    keys.finish()
+}
+
 /// Of a profile, without the key that says how a run begins.
 fn read(mut keys: Keys<'_>, motor: &mut MotorSettings) -> Option<()> {
-    let pace = Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
-    keys.integer("acceleration_rpm_s", &pace, &mut motor.acceleration_rpm_s);
+    acceleration(&mut keys, motor);
     let speed = Limit::new(0..=6000, "rpm", PROFILES);
     keys.integer("interlock_rpm", &speed, &mut motor.interlock_rpm);
     keys.boolean("sends_when_dark", &mut motor.sends_when_dark);
+    beginning(&mut keys, motor);
+    keys.finish()
+}
+
+fn acceleration(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
+    let pace = Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
+    keys.integer("acceleration_rpm_s", &pace, &mut motor.acceleration_rpm_s);
+}
+
+fn beginning(keys: &mut Keys<'_>, motor: &mut MotorSettings) {
     if !keys.is_profile() {
         keys.boolean("starts_at_rest", &mut motor.starts_at_rest);
     }
-    keys.finish()
 }

@@ -5,6 +5,7 @@
 //! effect before [`REACTION_NS`]: packets that are due until then may have been handed over.
 
 use super::rotor::{Phase, Rotor};
+use crate::config::profile::FamilyData;
 use crate::config::rig::faults::Timed;
 use crate::devices::REACTION_NS;
 use crate::devices::motor_stall::MotorStall;
@@ -14,6 +15,14 @@ use crate::time::SimTime;
 const MAX_WAIT_NS: u64 = 1_000_000_000;
 /// Planning at an instant needs the rotor's schedule up to this much later, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
+/// What a host asks for takes effect so much later at most, and where the rotor is then is known before.
+const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;
+
+/// How long before a stall begins or ends a spinning lidar has to know of it, nanoseconds; nothing for
+/// faults of other kinds.
+pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
+    kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
+}
 
 /// Modes with the time from which each is in force, and the rotor's schedule. What a mode `M` says
 /// is the family's.
@@ -32,6 +41,11 @@ impl<M: PartialEq> Program<M> {
     /// Must be called before anything is planned.
     pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
         self.rotor.set_stalls(stalls);
+    }
+
+    /// From `at` on these stalls hold the rotor, in place of those before.
+    pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
+        self.rotor.change_stalls(at, stalls);
     }
 
     /// Calls `plan` with what is to begin before `horizon`, but no later than the rotor's schedule is

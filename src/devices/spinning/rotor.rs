@@ -83,6 +83,20 @@ impl Rotor {
         }
     }
 
+    /// From `at` on, these stalls hold it in place of those before; until `at` both say the same.
+    pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
+        if self.stalls == stalls {
+            return;
+        }
+        self.stalls = stalls.to_vec();
+        let known_to = self.known_to;
+        self.known_to = cell_end(at).min(known_to);
+        self.plan(at);
+        if known_to != SimTime(u64::MAX) {
+            self.look_ahead(known_to);
+        }
+    }
+
     /// The speed in rpm and the phase that it is driven to while no stall holds it.
     pub fn drive(&self) -> (u32, Option<Phase>) {
         self.drive

@@ -2,7 +2,7 @@
 
 use super::backlog::{Backlog, Held, PacketPlan};
 use super::program::Program;
-use crate::devices::Transmit;
+use crate::devices::{PacketTruth, Transmit};
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{MeasurementRequest, Subject, Sweep};
 use crate::time::SimTime;
@@ -90,10 +90,10 @@ impl<P: Planner> PacketStream<P> {
 
     /// Takes a measured packet that lacks what the clock says at `stamped` only.
     pub fn hold(&mut self, plan: P::Plan, stamped: SimTime, packet: MeasuredPacket) {
-        let MeasuredPacket { payload, points, mut fault_effects } = packet;
+        let MeasuredPacket { payload, points, mut fault_effects, truth } = packet;
         fault_effects.extend(self.program.rotor().fault_effects(plan.start(), plan.last()));
         let due = SimTime(plan.ends().0 + self.lag_ns);
-        self.backlog.hold(Held { plan, stamped, points, due, payload, fault_effects });
+        self.backlog.hold(Held { plan, stamped, points, due, payload, fault_effects, truth });
     }
 
     /// The next packet whose timestamp is known.
@@ -132,4 +132,5 @@ pub struct MeasuredPacket {
     /// Points with a return.
     pub points: u32,
     pub fault_effects: Vec<FaultEffect>,
+    pub truth: PacketTruth,
 }

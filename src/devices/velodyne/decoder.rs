@@ -11,7 +11,7 @@ use super::layout::Layout;
 use super::profile::VelodyneProfile;
 use crate::config::profile::Profile;
 use crate::devices::decoder::datagram::{
-    DATA, DatagramDecoder, Head, Lines, PointSource, Stamp, Sweep, Twin,
+    DATA, DatagramDecoder, Head, Lines, PointSource, Shot, Stamp, Sweep, Twin,
 };
 use crate::devices::decoder::{Misfit, object_of};
 use crate::devices::spinning::data_packet;
@@ -201,6 +201,14 @@ impl DatagramDecoder for VelodyneDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         data_packet::sweep(payload)
+    }
+
+    fn shots(&self, payload: &[u8]) -> Vec<Shot> {
+        let named = self.meant().map(|named| &*named.profile);
+        let driver = named.or_else(|| self.told().and_then(cloud::driver_of));
+        driver.map_or_else(Vec::new, |driver| {
+            data_packet::shots(payload, driver.lasers.len(), driver.packet.distance_unit_m)
+        })
     }
 
     fn has_stamps(&self) -> bool {

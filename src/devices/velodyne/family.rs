@@ -40,6 +40,7 @@ impl Family for VelodyneFamily {
             noun: "a spinning lidar",
             interface: Interface::Datagrams,
             ports: profile.ports(),
+            server_ports: &[],
             controls: &[Control { key: "web", kind: ControlKind::Web }],
             drives: false,
             has_gps_output: false,

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
+use crate::devices::inertial_series::InertialSeries;
 use crate::devices::velodyne::position_settings::{Axis, PositionImu};
-use crate::sensors::imu::{ImuSensor, InertialTruth};
-use crate::sensors::lidar::{Lidar, Scratch};
+use crate::sensors::Subject;
+use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};
-use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
 use crate::time::SimTime;
 use crate::wire::velodyne::position::ImuWords;
 
@@ -29,8 +29,7 @@ const SERIES_NS: u64 = 10_000_000;
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    period_ns: u64,
-    next_series: SimTime,
+    series: InertialSeries,
     /// From the sample that the last packet held on.
     samples: VecDeque<InertialTruth>,
 }
@@ -39,28 +38,19 @@ impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
         let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
-        Self {
-            profile: profile.clone(),
-            noise,
-            period_ns,
-            next_series: SimTime::ZERO,
-            samples: VecDeque::new(),
-        }
+        let count = (SERIES_NS / period_ns).max(1) as u32;
+        let series = InertialSeries::new(count, period_ns);
+        Self { profile: profile.clone(), noise, series, samples: VecDeque::new() }
     }
 
     /// When the next series begins.
     pub fn next_start(&self) -> SimTime {
-        self.next_series
+        self.series.next_start()
     }
 
     /// What to measure next, if it begins before `horizon`: its start and what.
     pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
-        let start = self.next_series;
-        (start < horizon).then(|| {
-            let count = (SERIES_NS / self.period_ns).max(1);
-            self.next_series = SimTime(start.0 + count * self.period_ns);
-            (start, Subject::Series { count: count as u32, period_ns: self.period_ns })
-        })
+        self.series.poll(horizon)
     }
 
     /// Takes the answer to a request.
@@ -70,7 +60,7 @@ impl Inertial {
 
     /// Whether the sample that is the latest at `at` is there.
     pub fn knows(&self, at: SimTime) -> bool {
-        self.samples.back().is_some_and(|last| at.0 < last.at.0 + self.period_ns)
+        self.samples.back().is_some_and(|last| at.0 < last.at.0 + self.series.period_ns())
     }
 
     /// The words of the three chips in position packet `number`, which is made at `at`.
@@ -119,27 +109,5 @@ fn along(axis: Axis, vector: DVec3) -> f64 {
         Axis::Right => -vector.y,
         Axis::Up => vector.z,
         Axis::Down => -vector.z,
-    }
-}
-
-/// A lidar with inertial units in its base: the lidar measures sweeps, the units measure series.
-pub struct LidarWithImu {
-    pub lidar: Lidar,
-    pub imu: ImuSensor,
-}
-
-impl Sensor for LidarWithImu {
-    fn measure(
-        &self,
-        request: MeasurementRequest,
-        surroundings: &Surroundings<'_>,
-        scratch: &mut Scratch,
-    ) -> Measurement {
-        match request.subject {
-            Subject::Sweep(_) => self.lidar.measure(request, surroundings, scratch),
-            Subject::Series { .. } | Subject::Instant => {
-                self.imu.measure(request, surroundings, scratch)
-            }
-        }
     }
 }

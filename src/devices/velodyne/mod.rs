@@ -27,11 +27,12 @@ use std::sync::Arc;
 
 use super::spinning::backlog::{Held, PacketPlan as _};
 use super::spinning::clock::DeviceClock;
-use super::spinning::program::Program;
+use super::spinning::program::{Program, stall_notice_ns};
 use super::spinning::rotor::Rotor;
 use super::spinning::stream::{MeasuredPacket, PacketStream};
 use super::spinning::view::View;
 use super::{CableSignal, Device, Transmit};
+use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::faults::Timed;
@@ -42,6 +43,7 @@ use crate::devices::velodyne::profile::{
 use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
+use crate::sensors::lidar_with_imu::LidarWithImu;
 use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
@@ -50,7 +52,7 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
 use boards::Boards;
 use control::{Configuration, Limits};
-use inertial::{Inertial, LidarWithImu};
+use inertial::Inertial;
 use layout::Holds;
 use planner::{PacketPlan, Planner};
 use position::PositionSender;
@@ -137,7 +139,10 @@ impl Velodyne {
         let lidar = self.lidar();
         match &self.inertial {
             None => Arc::new(lidar),
-            Some(_) => Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone() }),
+            Some(_) => {
+                let (imu, imu_m) = (ImuSensor::of_motion_alone(), glam::DVec3::ZERO);
+                Arc::new(LidarWithImu { lidar, imu, imu_m })
+            }
         }
     }
 
@@ -260,12 +265,13 @@ impl Velodyne {
     /// Stamps the packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(held) = self.stream.next_known() {
-            let Held { stamped, points, due, mut payload, fault_effects, .. } = held;
+            let Held { stamped, points, due, mut payload, fault_effects, truth, .. } = held;
             let timestamp_us = self.clock.micros_past_hour(stamped);
             payload[wire::TIMESTAMP].copy_from_slice(&timestamp_us.to_le_bytes());
             self.stream.send(Transmit {
                 points,
                 fault_effects,
+                truth,
                 ..Transmit::datagram(due, payload)
             });
         }
@@ -296,7 +302,9 @@ impl Device for Velodyne {
         let points = self.write_packet(&plan, returns, bytes);
         let stamped = SimTime(plan.start().0 + self.packet.timestamp_offset_ns);
         let fault_effects = measurement.fault_effects.clone();
-        self.stream.hold(plan, stamped, MeasuredPacket { payload, points, fault_effects });
+        let truth = measurement.truth.as_ref().into();
+        let packet = MeasuredPacket { payload, points, fault_effects, truth };
+        self.stream.hold(plan, stamped, packet);
         self.release();
     }
 
@@ -321,6 +329,15 @@ impl Device for Velodyne {
             self.stream.send(transmit);
         });
         self.release();
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.change_stalls(at, &faults.kind());
+    }
+
+    fn fault_notice_ns(&self, kind: &dyn FamilyData, _begins: bool) -> u64 {
+        stall_notice_ns(kind)
     }
 
     fn poll_transmit(&mut self) -> Option<Transmit> {

@@ -62,7 +62,9 @@ impl Velodyne {
                 }
             }
             (HttpMethod::Post, path) => not_there(path, state::document(self, path).is_some()),
-            (HttpMethod::Other, _) => HttpResponse::text(405, "GET and POST only"),
+            (HttpMethod::Put | HttpMethod::Delete | HttpMethod::Other, _) => {
+                HttpResponse::text(405, "GET and POST only")
+            }
         }
     }
 

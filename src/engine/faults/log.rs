@@ -7,6 +7,7 @@ use std::io;
 use super::{Effect, Row};
 use crate::config::profile::network::DatagramPort;
 use crate::config::rig::Rig;
+use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
@@ -14,21 +15,125 @@ use crate::time::SimTime;
 /// rendered first: far more than devices are ever apart.
 const SETTLING_NS: u64 = 2_000_000_000;
 
-/// Writes rows as CSV: `time_ns` since the first instant, when the packet was due; `device`;
-/// `fault`; its `kind`; `packet`, counting from zero what the device gave out, faults aside;
-/// `effect`; and `amount`, whose unit the effect's name has. `begins` and `ends` have no packet.
-pub struct FaultLog {
-    table: csv::Writer<Box<dyn io::Write + Send>>,
-    waiting: BinaryHeap<Reverse<Row>>,
+/// The columns of the table.
+pub const COLUMNS: [&str; 9] =
+    ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount", "keys"];
+
+/// When the windows of a rig's faults open and close.
+#[derive(Default)]
+pub struct Windows {
     /// For each fault, the next window's number and whether it is open already; `None` after the
     /// last.
     next: Vec<Option<(u64, bool)>>,
-    names: Vec<[String; 3]>,
     schedules: Vec<Schedule>,
+}
+
+impl Windows {
+    /// Those of `rig`.
+    pub fn of(rig: &Rig) -> Self {
+        let mut windows = Self::default();
+        rig.faults.iter().for_each(|fault| windows.add(fault.schedule));
+        windows
+    }
+
+    /// Adds a fault.
+    pub fn add(&mut self, schedule: Schedule) {
+        self.next.push(Some((0, false)));
+        self.schedules.push(schedule);
+    }
+
+    /// The `index`th fault has this schedule, which differs in what is to come only.
+    pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
+        if let Some(known) = self.schedules.get_mut(index) {
+            *known = schedule;
+        }
+    }
+
+    /// Tells of those that open or close after the last call, until `to`.
+    pub fn announce(&mut self, to: SimTime, mut tell: impl FnMut(Row)) {
+        for (fault, next) in self.next.iter_mut().enumerate() {
+            while let Some((window, is_open)) = *next {
+                let (opens, closes) = self.schedules[fault].window(window);
+                let at = if is_open { closes } else { Some(opens) };
+                let Some(at) = at.filter(|&at| at <= to) else { break };
+                let effect = if is_open { Effect::Ends } else { Effect::Begins };
+                tell(Row { at, fault, packet: None, window, effect });
+                *next = match (is_open, self.schedules[fault].period_ns) {
+                    (false, _) => Some((window, true)),
+                    (true, Some(_)) => Some((window + 1, false)),
+                    (true, None) => None,
+                };
+            }
+        }
+    }
+}
+
+/// Turns the faults of rows into words.
+#[derive(Default)]
+pub struct FaultWords {
+    names: Vec<[String; 3]>,
     /// For each fault, the ports of its device.
     ports: Vec<Vec<DatagramPort>>,
+}
+
+/// A row in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultNote<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// The fault's name.
+    pub fault: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// The way of the packet that it touched, if it touched one.
+    pub stream: Option<&'a str>,
+    /// The number of that packet.
+    pub packet: Option<u64>,
+    /// What it did.
+    pub effect: &'static str,
+    /// How much.
+    pub amount: Option<u64>,
+}
+
+impl FaultWords {
+    /// For the faults of `rig`.
+    pub fn of(rig: &Rig) -> Self {
+        let mut words = Self::default();
+        rig.faults.iter().for_each(|fault| words.add(rig, fault));
+        words
+    }
+
+    /// Adds a fault of a device of `rig`.
+    pub fn add(&mut self, rig: &Rig, fault: &FaultConfig) {
+        let device = &rig.devices[fault.device];
+        self.names.push([device.name.clone(), fault.name.clone(), fault.word.to_owned()]);
+        self.ports.push(device.profile.ports().to_vec());
+    }
+
+    /// A row in words.
+    pub fn note(&self, row: &Row) -> FaultNote<'_> {
+        let [device, fault, kind] = &self.names[row.fault];
+        let (effect, amount) = row.effect.words();
+        let ports = &self.ports[row.fault];
+        let stream = row.packet.map(|(stream, _)| stream.word(ports));
+        let packet = row.packet.map(|(_, number)| number);
+        FaultNote { device, fault, kind, stream, packet, effect, amount }
+    }
+}
+
+/// Writes rows as CSV: `time_ns` since the first instant, when the packet was due; `device`;
+/// `fault`; its `kind`; `packet`, counting from zero what the device gave out, faults aside;
+/// `effect`; and `amount`, whose unit the effect's name has. `begins` and `ends` have no packet; `keys`
+/// are those of a fault that begins while the rig runs, as JSON.
+pub struct FaultLog {
+    table: csv::Writer<Box<dyn io::Write + Send>>,
+    waiting: BinaryHeap<Reverse<Row>>,
+    windows: Windows,
+    words: FaultWords,
     latest: SimTime,
     rows: u64,
+    /// For each fault, its keys as JSON if it began while the rig ran.
+    keys: Vec<String>,
 }
 
 impl FaultLog {
@@ -38,27 +143,33 @@ impl FaultLog {
     /// Those of `sink`.
     pub fn new(rig: &Rig, sink: Box<dyn io::Write + Send>) -> io::Result<Self> {
         let mut table = csv::Writer::from_writer(sink);
-        let columns =
-            ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount"];
-        table.write_record(columns)?;
-        let names = |fault: &crate::config::rig::faults::FaultConfig| {
-            let device = rig.devices[fault.device].name.clone();
-            [device, fault.name.clone(), fault.word.to_owned()]
-        };
-        Ok(Self {
+        table.write_record(COLUMNS)?;
+        let mut log = Self {
             table,
             waiting: BinaryHeap::new(),
-            next: vec![Some((0, false)); rig.faults.len()],
-            names: rig.faults.iter().map(names).collect(),
-            schedules: rig.faults.iter().map(|fault| fault.schedule).collect(),
-            ports: rig
-                .faults
-                .iter()
-                .map(|f| rig.devices[f.device].profile.ports().to_vec())
-                .collect(),
+            windows: Windows::default(),
+            words: FaultWords::default(),
             latest: SimTime::ZERO,
             rows: 0,
-        })
+            keys: Vec::new(),
+        };
+        for fault in &rig.faults {
+            log.add(rig, fault, String::new());
+        }
+        Ok(log)
+    }
+
+    /// Adds a fault of a device of `rig`; `keys` are those of one that begins while the rig runs, as
+    /// JSON.
+    pub fn add(&mut self, rig: &Rig, fault: &FaultConfig, keys: String) {
+        self.windows.add(fault.schedule);
+        self.words.add(rig, fault);
+        self.keys.push(keys);
+    }
+
+    /// The `index`th fault has this schedule, which differs in what is to come only.
+    pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
+        self.windows.reschedule(index, schedule);
     }
 
     /// Takes a row.
@@ -76,7 +187,7 @@ impl FaultLog {
     /// # Errors
     /// Those of the sink.
     pub fn finish(mut self, end: SimTime) -> io::Result<u64> {
-        self.announce(end);
+        self.windows.announce(end, |row| self.waiting.push(Reverse(row)));
         while let Some(Reverse(row)) = self.waiting.pop() {
             self.write(row)?;
         }
@@ -88,7 +199,7 @@ impl FaultLog {
         if self.waiting.peek().is_none_or(|Reverse(first)| first.at > settled) {
             return Ok(());
         }
-        self.announce(settled);
+        self.windows.announce(settled, |row| self.waiting.push(Reverse(row)));
         while self.waiting.peek().is_some_and(|Reverse(first)| first.at <= settled) {
             if let Some(Reverse(row)) = self.waiting.pop() {
                 self.write(row)?;
@@ -97,34 +208,16 @@ impl FaultLog {
         Ok(())
     }
 
-    /// Adds the rows of windows that open or close until `to`.
-    fn announce(&mut self, to: SimTime) {
-        for (fault, next) in self.next.iter_mut().enumerate() {
-            while let Some((window, is_open)) = *next {
-                let (opens, closes) = self.schedules[fault].window(window);
-                let at = if is_open { closes } else { Some(opens) };
-                let Some(at) = at.filter(|&at| at <= to) else { break };
-                let effect = if is_open { Effect::Ends } else { Effect::Begins };
-                self.waiting.push(Reverse(Row { at, fault, packet: None, window, effect }));
-                *next = match (is_open, self.schedules[fault].period_ns) {
-                    (false, _) => Some((window, true)),
-                    (true, Some(_)) => Some((window + 1, false)),
-                    (true, None) => None,
-                };
-            }
-        }
-    }
-
     fn write(&mut self, row: Row) -> io::Result<()> {
         self.rows += 1;
-        let [device, fault, kind] = &self.names[row.fault];
-        let (effect, amount) = row.effect.words();
-        let ports = &self.ports[row.fault];
-        let stream = row.packet.map(|(stream, _)| stream.word(ports)).unwrap_or_default();
-        let packet = row.packet.map(|(_, number)| number.to_string()).unwrap_or_default();
+        let FaultNote { device, fault, kind, stream, packet, effect, amount } =
+            self.words.note(&row);
+        let packet = packet.map(|number| number.to_string()).unwrap_or_default();
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
         let time = row.at.0.to_string();
-        let cells = [&time, device, fault, kind, stream, &packet, effect, &amount];
+        let keys = if row.effect == Effect::Begins { &*self.keys[row.fault] } else { "" };
+        let stream = stream.unwrap_or_default();
+        let cells = [&time, device, fault, kind, stream, &packet, effect, &amount, keys];
         self.table.write_record(cells.map(str::as_bytes))?;
         Ok(())
     }

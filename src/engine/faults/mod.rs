@@ -175,6 +175,53 @@ struct Active {
     held: VecDeque<(u32, Transmit)>,
     /// What was delayed without jitter keeps its order.
     latest_due: SimTime,
+    /// Whether it began while the rig ran: its end may not be known yet.
+    is_live: bool,
+    /// What a connection carries when its link is up again, which is not known yet.
+    waiting: Vec<Waiting>,
+}
+
+/// A telegram that waits for its link.
+struct Waiting {
+    at: SimTime,
+    stream: Stream,
+    number: u64,
+    packet: Option<(Stream, u64)>,
+    transmit: Transmit,
+}
+
+/// Most telegrams that wait for a link whose return is not known; more are lost.
+const MOST_WAITING: usize = 4096;
+
+impl Lane {
+    /// As [`WireFaults::close`].
+    fn close(
+        &mut self,
+        index: usize,
+        schedule: Schedule,
+        rows: &mut Vec<Row>,
+        out: &mut dyn FnMut(Transmit),
+    ) {
+        let Some(place) = self.faults.iter().position(|fault| fault.index == index) else { return };
+        let (fault, later) = match self.faults[place..].split_first_mut() {
+            Some((fault, later)) => (fault, later),
+            None => return,
+        };
+        fault.schedule = schedule;
+        for Waiting { at, stream, number, mut transmit, packet } in fault.waiting.drain(..) {
+            let up_again = schedule.window(0).1.unwrap_or(at);
+            let by_ns = up_again.0.saturating_sub(transmit.due.0);
+            transmit.due = transmit.due.max(up_again);
+            let effect = Effect::Delayed { by_ns };
+            rows.push(Row { at, fault: index, packet, window: 0, effect });
+            let mut passage = Passage { stream, packet: number, at, rows: &mut *rows };
+            let mut batch = vec![transmit];
+            for fault in later.iter_mut() {
+                batch = fault.apply_to_all(batch, &mut passage);
+            }
+            batch.into_iter().for_each(&mut *out);
+        }
+    }
 }
 
 /// A packet on its way through the faults of its device.
@@ -194,35 +241,62 @@ impl WireFaults {
             let ports = std::iter::repeat_with(Lane::default).take(count).collect();
             Lanes { ports, sends_datagrams, commands: Lane::default() }
         };
-        let mut devices: Vec<_> = ports.iter().map(lanes).collect();
-        let mut cables = Vec::new();
+        let devices = ports.iter().map(lanes).collect();
+        let mut faults = Self { devices, cables: Vec::new(), rows: Vec::new() };
         for (index, fault) in rig.faults.iter().enumerate() {
-            let FaultKind::Wire(kind) = &fault.kind else { continue };
-            let device = &rig.devices[fault.device];
-            if *kind == WireFault::GpsCableDown {
-                let schedule = fault.schedule;
-                let down = |source| CableDown { source, fault: index, schedule };
-                cables.extend(device.cable_from.map(down));
-                continue;
-            }
-            let interface = device.profile.product.interface;
-            let lanes = &mut devices[fault.device];
-            if interface == Interface::Datagrams && *kind == WireFault::LinkDown {
-                // What goes through a connection waits until the link is up again.
-                let name = format!("{}/{COMMANDS}", fault.name);
-                let held_up = Active::new(index, fault, kind, Interface::Server, &name);
-                lanes.commands.faults.push(held_up);
-            }
-            for (place, lane) in lanes.ports.iter_mut().enumerate() {
-                // The first port's draws have the fault's own name.
-                let name = match place {
-                    0 => fault.name.clone(),
-                    _ => format!("{}/{}", fault.name, ports[fault.device][place].name),
-                };
-                lane.faults.push(Active::new(index, fault, kind, interface, &name));
+            faults.add(rig, index, fault);
+        }
+        faults
+    }
+
+    /// Adds the `index`th fault, of a device of `rig`, if it is one of links or cables. Nothing that was
+    /// taken before falls into it.
+    pub fn add(&mut self, rig: &Rig, index: usize, fault: &FaultConfig) {
+        let FaultKind::Wire(kind) = &fault.kind else { return };
+        let device = &rig.devices[fault.device];
+        if *kind == WireFault::GpsCableDown {
+            let schedule = fault.schedule;
+            let down = |source| CableDown { source, fault: index, schedule };
+            return self.cables.extend(device.cable_from.map(down));
+        }
+        let interface = device.profile.product.interface;
+        let lanes = &mut self.devices[fault.device];
+        let is_live = index >= rig.faults.len();
+        if interface == Interface::Datagrams && *kind == WireFault::LinkDown {
+            // What goes through a connection waits until the link is up again.
+            let name = format!("{}/{COMMANDS}", fault.name);
+            let held_up = Active::new(index, fault, kind, Interface::Server, &name);
+            lanes.commands.faults.push(Active { is_live, ..held_up });
+        }
+        for (place, lane) in lanes.ports.iter_mut().enumerate() {
+            // The first port's draws have the fault's own name.
+            let name = match place {
+                0 => fault.name.clone(),
+                _ => format!("{}/{}", fault.name, device.profile.ports()[place].name),
+            };
+            let fault = Active::new(index, fault, kind, interface, &name);
+            lane.faults.push(Active { is_live, ..fault });
+        }
+    }
+
+    /// The `index`th fault, which had no end so far, has this schedule. What waited for its end is
+    /// handed on to `out`.
+    pub fn close(
+        &mut self,
+        index: usize,
+        schedule: Schedule,
+        out: &mut dyn FnMut(DeviceId, Transmit),
+    ) {
+        for cable in self.cables.iter_mut().filter(|cable| cable.fault == index) {
+            cable.schedule = schedule;
+        }
+        for (device, lanes) in self.devices.iter_mut().enumerate() {
+            for lane in lanes.ports.iter_mut().chain([&mut lanes.commands]) {
+                lane.close(index, schedule, &mut self.rows, &mut |transmit| {
+                    out(DeviceId(device), transmit);
+                });
             }
         }
-        Self { devices, cables, rows: Vec::new() }
     }
 
     /// Takes the next of what a device gives out, and hands on to `out` what leaves because of it.
@@ -243,6 +317,7 @@ impl WireFaults {
         let (packet, at) = (lane.packet, transmit.due);
         let number = transmit.output.bytes().map(|_| packet);
         lane.packet += u64::from(number.is_some());
+        transmit.truth.number = packet;
         for FaultEffect { fault, window, kind } in std::mem::take(&mut transmit.fault_effects) {
             let packet = number.map(|number| (stream, number));
             self.rows.push(Row { at, fault, packet, window, effect: Effect::Within(kind) });
@@ -274,8 +349,14 @@ impl WireFaults {
     /// Hands on what is still held back when nothing more comes.
     pub fn finish(&mut self, out: &mut dyn FnMut(DeviceId, Transmit)) {
         for (index, lanes) in self.devices.iter_mut().enumerate() {
-            for fault in lanes.ports.iter_mut().flat_map(|lane| &mut lane.faults) {
+            let every = lanes.ports.iter_mut().chain([&mut lanes.commands]);
+            for fault in every.flat_map(|lane| &mut lane.faults) {
                 fault.held.drain(..).for_each(|(_, transmit)| out(DeviceId(index), transmit));
+                // The link was not up again.
+                for Waiting { at, packet, .. } in fault.waiting.drain(..) {
+                    let (fault, effect) = (fault.index, Effect::Lost);
+                    self.rows.push(Row { at, fault, packet, window: 0, effect });
+                }
             }
         }
     }
@@ -306,6 +387,8 @@ impl Active {
             interface,
             draws: NoiseSource::new(fault.seed, name),
             held: VecDeque::new(),
+            is_live: false,
+            waiting: Vec::new(),
             latest_due: SimTime::ZERO,
         }
     }
@@ -321,6 +404,11 @@ impl Active {
                 Some(window) => {
                     let (at, fault) = (passage.at, self.index);
                     let packet = has_bytes.then_some((passage.stream, passage.packet));
+                    if has_bytes && self.waits_for_end() {
+                        let (stream, number) = (passage.stream, passage.packet);
+                        self.waiting.push(Waiting { at, stream, number, packet, transmit });
+                        continue;
+                    }
                     let mut tell = |effect| {
                         passage.rows.push(Row { at, fault, packet, window, effect });
                     };
@@ -331,6 +419,15 @@ impl Active {
             after.extend(overtaken);
         }
         after
+    }
+
+    /// Whether telegrams wait until somebody says that the link is up again.
+    fn waits_for_end(&self) -> bool {
+        self.is_live
+            && self.kind == WireFault::LinkDown
+            && self.interface == Interface::Server
+            && self.schedule.duration_ns.is_none()
+            && self.waiting.len() < MOST_WAITING
     }
 
     /// What was held back long enough once another packet, due at `due`, has gone before it.

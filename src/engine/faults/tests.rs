@@ -1,4 +1,5 @@
 use crate::devices::family::catalogue;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -6,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::devices::Output;
 use crate::links::Peer;
+
+const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
 const DEVICES: &str = r#"
 seed = 5
@@ -173,7 +176,7 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
         .map(|n| {
             let Transmit { due, output, .. } = packet(n);
             let Output::Bytes(bytes) = output else { unreachable!() };
-            Transmit::new(due, Output::BytesTo(Peer { connection: 1, port: 0 }, bytes))
+            Transmit::new(due, Output::BytesTo(PEER, bytes))
         })
         .collect();
     let (left, _) = passed(&one("scanner", "kind = \"link-down\""), SCANNER, given);
@@ -181,10 +184,59 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
 }
 
+/// What leaves of the same packets when the last fault of `rig` is known from the start, and when it is
+/// told before them and its end after so many of them.
+fn known_and_told(
+    rig: &Rig,
+    device: usize,
+    given: &[Transmit],
+    end_after: usize,
+) -> [Vec<Transmit>; 2] {
+    let fault = rig.faults.last().unwrap();
+    let (open, schedule) = (
+        FaultConfig { schedule: Schedule { duration_ns: None, ..fault.schedule }, ..fault.clone() },
+        fault.schedule,
+    );
+    let mut without = rig.clone();
+    without.faults.pop();
+    let mut faults = WireFaults::new(&without);
+    faults.add(&without, without.faults.len(), &open);
+    let mut told = Vec::new();
+    for (place, transmit) in given.iter().enumerate() {
+        if place == end_after {
+            faults.close(without.faults.len(), schedule, &mut |_, transmit| told.push(transmit));
+        }
+        faults.apply(DeviceId(device), transmit.clone(), &mut |transmit| told.push(transmit));
+    }
+    faults.finish(&mut |_, transmit| told.push(transmit));
+    told.sort_by_key(|transmit| transmit.due);
+    [passed(rig, device, given.to_vec()).0, told]
+}
+
+#[test]
+fn a_link_whose_return_is_told_later_is_as_one_whose_return_is_known() {
+    let given: Vec<_> = (0..8)
+        .map(|n| {
+            let output = Output::BytesTo(PEER, vec![n as u8]);
+            Transmit::new(SimTime(300_000 * n), output)
+        })
+        .collect();
+    // From 1 us on for 1 ms: the second to fourth telegram wait.
+    let rig = one("scanner", "kind = \"link-down\"");
+    for end_after in 1..=4 {
+        let [known, told] = known_and_told(&rig, SCANNER, &given, end_after);
+        assert_eq!(numbers(&known), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(known, told, "told after {end_after}");
+    }
+    let [known, told] =
+        known_and_told(&one("lidar", "kind = \"link-down\""), LIDAR, &[packet(1), packet(2000)], 1);
+    assert_eq!((numbers(&known), numbers(&told)), (vec![208], vec![208]));
+}
+
 #[test]
 fn answers_to_commands_wait_for_the_link_and_have_no_other_fault() {
     let answer = || {
-        let output = Output::BytesTo(Peer { connection: 1, port: 0 }, vec![1]);
+        let output = Output::BytesTo(PEER, vec![1]);
         vec![Transmit::new(SimTime(1000), output)]
     };
     let (left, rows) = passed(&one("lidar", "kind = \"link-down\""), LIDAR, answer());
@@ -200,7 +252,9 @@ fn a_lost_time_pulse_takes_no_bytes_with_it() {
     let edge = |high, at| Transmit::new(SimTime(at), Output::PulsePerSecond(high));
     let given = vec![edge(true, 1000), packet(2), edge(false, 3000), edge(true, 2_000_000)];
     let (left, rows) = passed(&one("gnss", "kind = \"pps-loss\""), GNSS, given.clone());
-    assert_eq!(left, given[1..]);
+    let said =
+        |all: &[Transmit]| all.iter().map(|one| (one.due, one.output.clone())).collect::<Vec<_>>();
+    assert_eq!(said(&left), said(&given[1..]));
     assert_eq!((rows.len(), rows[0].packet, rows[0].effect), (1, None, Effect::Lost));
 }
 

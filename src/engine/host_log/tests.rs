@@ -37,11 +37,14 @@ impl Write for Shared {
 
 fn everything() -> Vec<Said> {
     let lidar = HostTarget::Device(DeviceId(0));
-    let peer = Peer { connection: 3, port: 1 };
+    let peer = Peer { connection: 3, port: 1, from: [192, 168, 1, 5].into() };
     let request = HttpRequest {
         method: HttpMethod::Post,
         path: "/cgi/setting".to_owned(),
+        query: "save=false".to_owned(),
         body: b"rpm=600".to_vec(),
+        from: [192, 168, 1, 7].into(),
+        ..HttpRequest::default()
     };
     let order = DriveOrder::Twist { forward_m_s: 0.1, turn_rad_s: -1.0 / 3.0 };
     let words = [

@@ -15,6 +15,7 @@ use crate::config::rig::schedule::Schedule;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::feed_log::FeedLog;
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::live_faults::FaultDesk;
 use crate::engine::log_failures::LogFailures;
 use crate::links::ByteLink;
 use crate::links::http::HttpServer;
@@ -37,7 +38,7 @@ pub fn listen_to_line(
     device: DeviceId,
     line: &dyn ByteLink,
     clock: MonotonicClock,
-    down: &[Schedule],
+    down: &Down,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
@@ -49,7 +50,7 @@ pub fn listen_to_line(
             Ok(count) => {
                 health.is_ill = false;
                 let at = clock.now();
-                if !is_in(down, at) {
+                if !down.at(at) {
                     let words = Words::Bytes(buffer[..count].to_vec());
                     tell(Said { at, to: HostTarget::Device(device), words }, events, over);
                 }
@@ -65,14 +66,14 @@ pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
     clock: MonotonicClock,
-    down: Vec<Schedule>,
+    down: Down,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let events = events.clone();
     let ask = move |request| {
         let at = clock.now();
-        if is_in(&down, at) {
+        if down.at(at) {
             return None;
         }
         let (reply, answer) = oneshot::channel();
@@ -90,14 +91,14 @@ pub fn listen_to_server(
     device: DeviceId,
     server: &TcpServer,
     clock: MonotonicClock,
-    down: &[Schedule],
+    down: &Down,
     events: &Sender<HostEvent>,
     over: &AtomicBool,
 ) {
     let mut buffer = [0; PIECE];
     let mut health = Health::default();
     while !over.load(Ordering::Relaxed) {
-        if is_in(down, clock.now()) {
+        if down.at(clock.now()) {
             std::thread::park_timeout(LONGEST_NAP);
             continue;
         }
@@ -213,8 +214,20 @@ fn note(
     }
 }
 
-fn is_in(schedules: &[Schedule], at: SimTime) -> bool {
-    schedules.iter().any(|schedule| schedule.window_at(at).is_some())
+/// When a link is down; never by default.
+#[derive(Clone, Default)]
+pub struct Down {
+    /// By the rig's faults.
+    pub schedules: Vec<Schedule>,
+    /// By those that this desk is asked for, to this device.
+    pub live: Option<(Arc<FaultDesk>, DeviceId)>,
+}
+
+impl Down {
+    fn at(&self, at: SimTime) -> bool {
+        self.schedules.iter().any(|schedule| schedule.window_at(at).is_some())
+            || self.live.as_ref().is_some_and(|(desk, device)| desk.is_down(*device, at))
+    }
 }
 
 fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {

@@ -12,14 +12,18 @@
 
 pub mod answers;
 mod card_time;
+mod fault_orders;
 mod lead;
 pub mod listeners;
+mod outgoing;
 mod pauses;
 pub mod scheduler;
 pub mod send_log;
 pub mod send_queue;
 pub mod sender;
+pub mod tap;
 pub mod transmission;
+mod watching;
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +31,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::clock::MonotonicClock;
 use super::connections::{Connections, ControlLink, Link};
@@ -35,15 +39,18 @@ use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
 use super::host_events::HostEvent;
 use super::host_log::HostLog;
+use super::live_faults::FaultDesk;
 use super::log_failures::LogFailures;
 use super::os::{Grant, KeptOff};
 use super::render::Renderer;
 use super::responses::ResponseFigures;
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
+use super::truth::TruthSender;
+use super::truth::log::{TruthError, TruthFigures, TruthFile, TruthLog};
+use super::truth::stream::PoseStream;
 use super::{LiveWorld, SetupError, build_devices, default_workers};
 use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::{FaultKind, WireFault};
-use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{DeviceId, Lead, Rig};
 use crate::devices::Built;
 use crate::links::ByteLink;
@@ -52,7 +59,9 @@ use crate::links::tcp_server::TcpServer;
 use crate::time::{Epoch, SimTime};
 use crate::world::trajectory::feed::{Feed, FeedCounts};
 use answers::Answers;
+use listeners::Down;
 use send_log::TimingLog;
+use tap::Tap;
 use transmission::SendContext;
 
 /// Time between deciding on the first instant and that instant: what is rendered ahead before it.
@@ -68,6 +77,15 @@ const LISTENER_STACK: usize = 192 << 10;
 const WEB_STACK: usize = 512 << 10;
 /// Host events on their way to the devices. When it is full, hosts wait.
 const EVENT_QUEUE: usize = 256;
+
+/// What became of the truth of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TruthOutcome {
+    /// What was written, or why it was not.
+    pub written: Result<TruthFigures, String>,
+    /// Events that were left out because the writing did not keep up.
+    pub dropped: u64,
+}
 
 /// A feed with the socket it comes by.
 struct FeedPort {
@@ -104,7 +122,16 @@ pub struct RealTimeRun<'a> {
     fault_log: Mutex<Option<FaultLog>>,
     /// Taken by the scheduler.
     host_log: Mutex<Option<HostLog>>,
+    /// Taken by its thread.
+    truth_file: Mutex<Option<TruthFile>>,
+    truth: OnceLock<TruthOutcome>,
+    pose_stream: Option<PoseStream>,
     log_failures: LogFailures,
+    fault_desk: Arc<FaultDesk>,
+    /// Where what has been sent goes on to, if somebody may want to watch.
+    tap: Option<Tap>,
+    /// What hosts say, on its way to the scheduler.
+    host_events: (Sender<HostEvent>, Receiver<HostEvent>),
     host_start: jiff::Timestamp,
     /// All threads but the sender, which goes to the core by itself.
     _kept_off: Option<KeptOff>,
@@ -148,7 +175,13 @@ impl<'a> RealTimeRun<'a> {
             orders: open_orders(world)?,
             fault_log: Mutex::new(None),
             host_log: Mutex::new(None),
+            truth_file: Mutex::new(None),
+            truth: OnceLock::new(),
+            pose_stream: None,
             log_failures: LogFailures::default(),
+            fault_desk: Arc::default(),
+            tap: None,
+            host_events: bounded(EVENT_QUEUE),
             host_start,
             _kept_off: rig.engine.send_core.and_then(KeptOff::core),
         })
@@ -162,6 +195,21 @@ impl<'a> RealTimeRun<'a> {
     /// Has what hosts say written to `log`.
     pub fn log_hosts(&mut self, log: HostLog) {
         self.host_log = Mutex::new(Some(log));
+    }
+
+    /// Has the truth of the run written to `file`. The world must keep the truth.
+    pub fn log_truth(&mut self, file: TruthFile) {
+        self.truth_file = Mutex::new(Some(file));
+    }
+
+    /// Has the poses of everything sent as datagrams.
+    pub fn stream_poses(&mut self, stream: PoseStream) {
+        self.pose_stream = Some(stream);
+    }
+
+    /// What was written of the truth, when the run is over and the truth was asked for.
+    pub fn truth(&self) -> Option<&TruthOutcome> {
+        self.truth.get()
     }
 
     /// Has what comes by the feed of `name` written to `log`.
@@ -310,10 +358,11 @@ impl<'a> RealTimeRun<'a> {
                 lines: &self.lines,
                 engine: &self.rig.engine,
                 answers: Some(&self.answers),
+                tap: self.tap.as_ref(),
             };
-            let (tell, events) = bounded(EVENT_QUEUE);
+            let (tell, events) = &self.host_events;
             for (index, connections) in self.connections.iter().enumerate() {
-                self.start_listeners(scope, DeviceId(index), connections, &tell, over);
+                self.start_listeners(scope, DeviceId(index), connections, tell, over);
             }
             let (answers, clock) = (&self.answers, self.clock);
             start_small(scope, LISTENER_STACK, move || answers.keep_board(clock, over));
@@ -334,8 +383,31 @@ impl<'a> RealTimeRun<'a> {
                 });
             }
             sender::start(scope, context, self.timing(), queue, stop, on_start);
-            self.schedule(renderer, packets, &events, end, stop);
+            if let Some(stream) = &self.pose_stream {
+                start_small(scope, LISTENER_STACK, move || {
+                    stream.send(self.rig, self.world, clock, over);
+                });
+            }
+            let truth_file = self.truth_file.lock().expect("no holder panics").take();
+            let truth = truth_file.map(|file| {
+                let (teller, events) = TruthSender::new(false);
+                let clock = Some(self.clock);
+                let thread = Builder::new().name("truth".into());
+                let spawned = thread.spawn_scoped(scope, move || {
+                    let log = TruthLog::new(file, self.rig, self.world, self.epoch)?;
+                    log.keep(&events, clock)
+                });
+                (teller, spawned.expect("the system has threads to spare"))
+            });
+            let (teller, writer) = truth.unzip();
+            self.schedule(renderer, packets, events, teller.as_ref(), end, stop);
+            let dropped = teller.map_or(0, |teller| teller.dropped());
             over.store(true, Ordering::Relaxed);
+            if let Some(writer) = writer {
+                let written = writer.join().expect("the truth's thread does not panic");
+                let written = written.map_err(|error: TruthError| error.to_string());
+                let _ = self.truth.set(TruthOutcome { written, dropped });
+            }
         });
     }
 
@@ -350,7 +422,7 @@ impl<'a> RealTimeRun<'a> {
     ) {
         let clock = self.clock;
         let down = || self.link_down(device);
-        let listen_to_line = |line: &'scope Arc<dyn ByteLink>, down: Vec<Schedule>| {
+        let listen_to_line = |line: &'scope Arc<dyn ByteLink>, down: Down| {
             let tell = tell.clone();
             start_small(scope, LISTENER_STACK, move || {
                 listeners::listen_to_line(device, line.as_ref(), clock, &down, &tell, over);
@@ -370,7 +442,7 @@ impl<'a> RealTimeRun<'a> {
         for control in &connections.controls {
             match control {
                 // The faults are those of the link, not of this line.
-                ControlLink::Line(line) => listen_to_line(line, Vec::new()),
+                ControlLink::Line(line) => listen_to_line(line, Down::default()),
                 ControlLink::Commands(server) => listen_to_server(server),
                 ControlLink::Web(server) => {
                     let (tell, down) = (tell.clone(), down());
@@ -383,10 +455,11 @@ impl<'a> RealTimeRun<'a> {
     }
 
     /// When the link of a device is down.
-    fn link_down(&self, device: DeviceId) -> Vec<Schedule> {
+    fn link_down(&self, device: DeviceId) -> Down {
         let own = self.rig.faults.iter().filter(|fault| DeviceId(fault.device) == device);
         let down = own.filter(|fault| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown)));
-        down.map(|fault| fault.schedule).collect()
+        let schedules = down.map(|fault| fault.schedule).collect();
+        Down { schedules, live: Some((Arc::clone(&self.fault_desk), device)) }
     }
 
     /// Room for all that may be rendered ahead, twice: a device may have more to say than usual.

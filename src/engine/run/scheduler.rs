@@ -6,18 +6,15 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, select};
 
-use super::answers::{Carried, DeviceResponse};
+use super::answers::DeviceResponse;
+use super::fault_orders::FaultOrders;
+use super::outgoing::Outgoing;
 use super::send_queue::SendQueueWriter;
 use super::{LONGEST_SLEEP, RealTimeRun};
-use crate::config::rig::DeviceId;
-use crate::devices::Transmit;
-use crate::engine::faults::log::FaultLog;
-use crate::engine::faults::{Effect, Row, WireFaults};
 use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
 use crate::engine::host_log::HostLog;
-use crate::engine::log_failures::LogFailures;
-use crate::engine::packet::{Marks, Packet};
 use crate::engine::render::{Rendered, Renderer};
+use crate::engine::truth::{TruthEvent, TruthSender};
 use crate::time::SimTime;
 
 /// Devices are this far ahead of the clock, so that what they decide to send is with the sender
@@ -31,17 +28,21 @@ impl RealTimeRun<'_> {
         mut renderer: Renderer<'_>,
         packets: SendQueueWriter,
         events: &Receiver<HostEvent>,
+        truth: Option<&TruthSender>,
         end: SimTime,
         stop: &AtomicBool,
     ) {
         let ahead = Duration::from_nanos(self.rig.engine.render_ahead_ns);
-        let mut outgoing = Outgoing::new(self, packets);
-        let mut out = |rendered| outgoing.take(rendered);
+        let mut outgoing = Outgoing::new(self, packets, truth);
+        let mut orders = FaultOrders::new(self);
         let mut responses = self.answers.of_devices();
         let mut host_log = self.host_log.lock().expect("no holder panics").take();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let horizon = (now + ahead).min(end);
+            orders.end_what_is_due(&mut renderer, &mut outgoing);
+            let mut out = |rendered| outgoing.take(rendered);
+            let mut order = None;
             renderer.dispatch(horizon);
             renderer.flush_all(&mut out);
             let device_now = (now + DEVICES_AHEAD).min(end);
@@ -57,16 +58,21 @@ impl RealTimeRun<'_> {
                 }
                 recv(events) -> event => {
                     if let Ok(event) = event {
-                        self.handle(event, &mut responses, &mut renderer, &mut host_log, &mut out);
+                        let logs = (&mut host_log, truth);
+                        self.handle(event, &mut responses, &mut renderer, logs, &mut out);
                     }
                 }
+                recv(self.fault_desk.orders()) -> asked => order = asked.ok(),
                 default(LONGEST_SLEEP) => {}
             }
             while let Ok(answer) = renderer.answers().try_recv() {
                 renderer.collect(answer, &mut out);
             }
+            if let Some(order) = order {
+                orders.follow(order, &mut renderer, &mut outgoing);
+            }
         }
-        renderer.finish(&mut out);
+        renderer.finish(&mut |rendered| outgoing.take(rendered));
         if let Some(Err(error)) = host_log.map(HostLog::finish) {
             self.log_failures.note("host log", &error);
         }
@@ -82,7 +88,7 @@ impl RealTimeRun<'_> {
         HostEvent { said, reply }: HostEvent,
         responses: &mut [DeviceResponse],
         renderer: &mut Renderer<'_>,
-        log: &mut Option<HostLog>,
+        (log, truth): (&mut Option<HostLog>, Option<&TruthSender>),
         out: &mut dyn FnMut(Rendered),
     ) {
         if let (HostTarget::Device(device), Words::Bytes(bytes) | Words::PeerBytes(_, bytes)) =
@@ -95,100 +101,14 @@ impl RealTimeRun<'_> {
             // The client may have lost its patience.
             let _ = reply.send(answer);
         }
-        let noted = log.as_mut().map(|log| log.note(&Said { at: heard, ..said }));
+        let said = Said { at: heard, ..said };
+        let noted = log.as_mut().map(|log| log.note(&said));
         if let Some(Err(error)) = noted {
             self.log_failures.note("host log", &error);
             *log = None;
         }
-    }
-}
-
-/// What devices give out, on its way through the rig's faults into the send queue.
-struct Outgoing<'a> {
-    run: &'a RealTimeRun<'a>,
-    packets: SendQueueWriter,
-    faults: WireFaults,
-    log: Option<FaultLog>,
-    /// Of each device, the serial number of the latest pose that its packets have shown.
-    latest_poses: Vec<u64>,
-    carried: Carried,
-}
-
-impl<'a> Outgoing<'a> {
-    fn new(run: &'a RealTimeRun<'a>, packets: SendQueueWriter) -> Self {
-        Self {
-            run,
-            packets,
-            faults: WireFaults::new(run.rig),
-            log: run.fault_log.lock().expect("no holder panics").take(),
-            latest_poses: vec![0; run.connections.len()],
-            carried: Carried::new(run.rig),
+        if let Some(truth) = truth {
+            truth.tell(TruthEvent::Said(said));
         }
-    }
-
-    fn take(&mut self, rendered: Rendered) {
-        let stats = &self.run.stats;
-        match rendered {
-            Rendered::Packet { packet, .. } => self.send(packet),
-            Rendered::Thinned(device) => stats[device.0].count_thinned(),
-            Rendered::GivenUp(device) => {
-                stats[device.0].count_dropped();
-                self.faults.skip(device);
-            }
-        }
-    }
-
-    fn send(&mut self, Packet { device, transmit, mut marks }: Packet) {
-        let run = self.run;
-        let latest = &mut self.latest_poses[device.0];
-        marks.pose = marks.pose.filter(|pose| pose.serial > *latest);
-        *latest = marks.pose.map_or(*latest, |pose| pose.serial);
-        marks.stimuli = self.carried.by_objects(marks.seen);
-        let mut batch = Vec::new();
-        self.faults.apply(device, transmit, &mut |transmit| batch.push(transmit));
-        let mut last = None;
-        for row in self.faults.rows() {
-            let stimuli = self.carried.by_fault(row.fault, row.window);
-            match row.effect {
-                Effect::Lost => run.answers.tell_all(stimuli, row.at),
-                _ => marks.stimuli |= stimuli,
-            }
-            let is_own = DeviceId(run.rig.faults[row.fault].device) == device;
-            if is_own && row.packet.is_some() && last != row.packet {
-                run.stats[device.0].count_faulted();
-                last = row.packet;
-            }
-            note(&mut self.log, row, &run.log_failures);
-        }
-        for transmit in batch {
-            self.queue(device, transmit, std::mem::take(&mut marks));
-        }
-    }
-
-    fn queue(&mut self, device: DeviceId, transmit: Transmit, marks: Marks) {
-        // Fails only when the sender has stopped, and then so does the scheduler.
-        self.packets.send(Packet { device, transmit, marks });
-    }
-
-    /// Queues what faults hold back, and ends the fault log of a run that ended at `end`.
-    fn finish(mut self, end: SimTime) {
-        let mut held = Vec::new();
-        self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
-        for (device, transmit) in held {
-            self.queue(device, transmit, Marks::default());
-        }
-        if let Some(log) = self.log
-            && let Err(error) = log.finish(end)
-        {
-            self.run.log_failures.note("fault log", &error);
-        }
-    }
-}
-
-/// Writes a row while there is a log; gives up after the first error.
-fn note(log: &mut Option<FaultLog>, row: Row, failures: &LogFailures) {
-    if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
-        failures.note("fault log", &error);
-        *log = None;
     }
 }

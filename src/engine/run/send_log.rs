@@ -11,6 +11,7 @@ use rtrb::Consumer;
 use super::answers::Answers;
 use super::card_time::CardTime;
 use super::lead::LeadFinder;
+use super::tap::Tap;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
@@ -38,8 +39,8 @@ const MOST_UNSTAMPED: usize = 65_536;
 pub enum LogEntry {
     /// What was done with a packet.
     Record(SendRecord),
-    /// A packet that nobody needs any more, to be freed.
-    Spent(Transmit),
+    /// A packet of a device that nobody needs any more, to be freed.
+    Spent(DeviceId, Transmit),
 }
 
 /// Which of the sending threads.
@@ -128,6 +129,8 @@ pub struct SendLog<'a> {
     pub timing: Option<&'a [Mutex<TimingLog>]>,
     /// Who waits for packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
+    /// Where what has left goes on to.
+    pub tap: Option<&'a Tap>,
     /// Whether each device's lead is to be what its departures show; needs `timing`.
     pub finds_leads: bool,
 }
@@ -176,10 +179,18 @@ impl SendLog<'_> {
     fn read_entries(&self, entries: &mut Consumer<LogEntry>) -> bool {
         // Asked first: what the sender wrote before it went is still to be read.
         let is_over = entries.is_abandoned();
+        let mut left = true;
         while let Ok(entry) = entries.pop() {
             match entry {
-                LogEntry::Record(record) => self.write(record),
-                LogEntry::Spent(transmit) => drop(transmit),
+                LogEntry::Record(record) => {
+                    // What has not left is not shown to who watches. A packet follows its record.
+                    left = matches!(record.outcome, Outcome::OnTime | Outcome::Late);
+                    self.write(record);
+                }
+                LogEntry::Spent(device, transmit) => match self.tap.filter(|_| left) {
+                    Some(tap) => tap.pass(device, transmit),
+                    None => drop(transmit),
+                },
             }
         }
         is_over

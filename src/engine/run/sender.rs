@@ -49,9 +49,9 @@ pub fn start<'scope, 'env: 'scope>(
     on_start: impl FnOnce(&[Grant]) + Send + 'scope,
 ) {
     let (log_queue, entries) = RingBuffer::new(ENTRY_QUEUE);
-    let SendContext { clock, connections, stats, engine, answers, .. } = context;
+    let SendContext { clock, connections, stats, engine, answers, tap, .. } = context;
     let finds_leads = matches!(engine.lead, Lead::Auto);
-    let log = SendLog { clock, connections, stats, timing, answers, finds_leads };
+    let log = SendLog { clock, connections, stats, timing, answers, tap, finds_leads };
     log.ask_for_stamps();
     start_thread(scope, "menura-send-log", move || log.keep(entries));
     let transmission = Arc::new(Mutex::new(Transmission::new(context, queue, log_queue)));
@@ -219,7 +219,7 @@ mod tests {
     fn record(entry: LogEntry) -> Option<SendRecord> {
         match entry {
             LogEntry::Record(record) => Some(record),
-            LogEntry::Spent(_) => None,
+            LogEntry::Spent(..) => None,
         }
     }
 
@@ -237,8 +237,15 @@ mod tests {
         let engine = EngineConfig { late, ..EngineConfig::default() };
         let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
         let (stats, lines, engine) = (&stats, &lines, &engine);
-        let context =
-            SendContext { clock, connections: &connections, stats, lines, engine, answers: None };
+        let context = SendContext {
+            clock,
+            connections: &connections,
+            stats,
+            lines,
+            engine,
+            answers: None,
+            tap: None,
+        };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);
         let mut transmission = Transmission::new(context, packets, log);
@@ -287,6 +294,7 @@ mod tests {
             lines: &lines,
             engine: &engine,
             answers: None,
+            tap: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);

@@ -13,6 +13,7 @@ use rtrb::Producer;
 use super::answers::Answers;
 use super::send_log::{LogEntry, Role, SendRecord};
 use super::send_queue::{Scheduled, SendQueue};
+use super::tap::Tap;
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
 use crate::devices::Output;
@@ -49,6 +50,8 @@ pub struct SendContext<'a> {
     pub engine: &'a EngineConfig,
     /// Who waits for packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
+    /// Where what has been sent goes on to.
+    pub tap: Option<&'a Tap>,
 }
 
 /// What a sender is to do next.
@@ -276,7 +279,7 @@ impl<'a> Transmission<'a> {
 
     /// Has the packet's buffer freed elsewhere. Only if the send log is far behind it is freed here.
     fn give_back(&mut self, scheduled: Scheduled) {
-        let _ = self.log.push(LogEntry::Spent(scheduled.packet.transmit));
+        let _ = self.log.push(LogEntry::Spent(scheduled.packet.device, scheduled.packet.transmit));
     }
 }
 

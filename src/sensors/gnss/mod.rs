@@ -198,7 +198,7 @@ impl Sensor for SkySensor {
     ) -> Measurement {
         let mut view = self.view(request.start, surroundings, scratch);
         let fault_effects = self.apply_faults(request.start, &mut view);
-        Measurement { request, outcome: Outcome::Sky(Box::new(view)), fault_effects }
+        Measurement { fault_effects, ..Measurement::new(request, Outcome::Sky(Box::new(view))) }
     }
     fn sky_outlook(
         &self,

@@ -18,7 +18,8 @@
 //! # Stated accuracy
 //!
 //! One standard deviation along each axis is UERE times the DOP of the axis: hAcc is UERE × HDOP, and
-//! with a UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)².
+//! with a UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)². A receiver that
+//! `states_zero` states accuracies and covariances of zero as long as it has satellites.
 
 use glam::{DMat3, DVec3};
 
@@ -210,7 +211,7 @@ impl Navigator {
         let mut position = moved(view.position, error.position_m + error.range_m * axes);
         let mut velocity =
             view.velocity_enu_m_s + error.velocity_m_s + white * grade.velocity_std_m_s;
-        let uere_m = grade.uere_m;
+        let uere_m = if self.settings.states_zero { 0.0 } else { grade.uere_m };
         let mut covariance = dop.map_or(DMat3::ZERO, |dop| dop.covariance * (uere_m * uere_m));
         let velocity_std = grade.velocity_std_m_s;
         match (fix, self.held) {

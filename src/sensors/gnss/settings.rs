@@ -63,6 +63,8 @@ pub struct ReceiverSettings {
     pub sky: SkySettings,
     /// Errors by kind of fix, in the order of [`BestFix`].
     pub grades: [FixGrade; 4],
+    /// Whether it states that it is exact, as simulators do that hand over a covariance of zero.
+    pub states_zero: bool,
 }
 
 /// The way from start to fix; see `gnss::navigator`.

@@ -77,6 +77,9 @@ pub(crate) fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
         }
         None => {}
     }
+    let words = [("model", false), ("zero", true)];
+    let stated = keys.table.optional("stated");
+    all.states_zero = stated.choice_or(&words, ERRORS, all.states_zero);
     let uere_m = keys.table.optional("uere_m").number(&uere_limit());
     let velocity = keys.table.optional("velocity_std_m_s").number(&velocity_limit());
     for grade in &mut all.grades {

@@ -24,7 +24,6 @@
 //! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
 //! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
 
-pub(crate) mod allan;
 pub(crate) mod attitude;
 pub(crate) mod earth;
 pub(crate) mod environment;

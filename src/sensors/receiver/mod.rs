@@ -62,6 +62,8 @@ pub(super) struct Reception<'a> {
     pub laser: usize,
     /// What all ranges are off by at that time, metres: [`Errors::common_m`].
     pub common_m: f32,
+    /// Whether echoes are reported as they are, without errors.
+    pub is_ideal: bool,
     /// For the work.
     pub buffers: &'a RefCell<Buffers>,
 }
@@ -104,6 +106,19 @@ impl Receiver {
             threshold: beam.threshold() as f32,
             signal_to_noise: signal_to_noise as f32,
         }
+    }
+
+    /// How far apart places are at least whose light does not overlap, metres.
+    pub fn width_m(&self) -> f32 {
+        self.width_m
+    }
+
+    /// Whether a signal from `range_m` is reported if noise does not hide it.
+    pub fn reports(&self, range_m: f32, signal: f32, setting: ReceiverSetting) -> bool {
+        range_m >= self.min_range_m.max(setting.blanked_m)
+            && range_m <= self.max_range_m
+            && signal > 0.0
+            && signal >= self.threshold * setting.threshold_factor
     }
 
     /// The returns that `selection` reports of the light that comes back, which is in any order.

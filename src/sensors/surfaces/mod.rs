@@ -40,6 +40,12 @@ pub struct Glimpse {
     pub reflectance: f32,
     /// Index of the instance, as [`Hit::instance`].
     pub instance: u32,
+    /// Index of its material, as [`Hit::material`].
+    pub material: u32,
+    /// Cosine of the angle of incidence, 0..=1.
+    pub cos_incidence: f32,
+    /// Whether the light came by a mirror image.
+    pub is_mirrored: bool,
 }
 
 /// The places from which the light of many pulses comes back; kept for its buffers.
@@ -134,9 +140,15 @@ impl Glimpses {
         let mut see = |range_m: f32, reflectance: f32| {
             if reflectance > 0.0 {
                 let reflectance = going.energy * reflectance;
-                let glimpse =
-                    Glimpse { ray: going.ray, range_m, reflectance, instance: hit.instance };
-                self.seen.push(glimpse);
+                self.seen.push(Glimpse {
+                    ray: going.ray,
+                    range_m,
+                    reflectance,
+                    instance: hit.instance,
+                    material: hit.material,
+                    cos_incidence: hit.cos_incidence,
+                    is_mirrored: going.is_mirrored,
+                });
             }
         };
         let Some(material) = finishes.material(hit) else {

@@ -219,8 +219,14 @@ impl Flight<'_> {
 
 impl Air<'_> {
     /// Lets a pulse pass through the weather: dims `light` that comes back from surfaces, and adds that which the
-    /// air sends back.
-    pub fn act(&self, flight: &Flight<'_>, scratch: &mut AirScratch, light: &mut Vec<Backscatter>) {
+    /// air sends back. How many of the first entries are still those of surfaces: all, or none.
+    pub fn act(
+        &self,
+        flight: &Flight<'_>,
+        scratch: &mut AirScratch,
+        light: &mut Vec<Backscatter>,
+    ) -> usize {
+        let surfaces = light.len();
         self.shift_ranges(flight, light);
         let AirScratch { clouds, crossings, .. } = scratch;
         crossings.clear();
@@ -232,7 +238,7 @@ impl Air<'_> {
             if let Some(dust) = dust::mavs_return(crossings, flight.nearest_m(), chance) {
                 light.clear();
                 light.push(dust);
-                return;
+                return 0;
             }
             crossings.clear();
         }
@@ -243,6 +249,7 @@ impl Air<'_> {
         } else {
             self.add_dust(flight, crossings, light);
         }
+        surfaces
     }
 
     /// The range error of Goodin et al. 2019, one for each pulse.

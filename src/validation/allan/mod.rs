@@ -16,12 +16,10 @@ use std::time::Duration;
 use glam::DVec3;
 use serde_json::json;
 
-use super::{ExperimentError, Findings, Run, Verdict};
+use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
+use crate::analysis::allan::{Coefficients, Point, averaging_samples, expected, fit, of_axes};
 use crate::config::rig::Rig;
 use crate::devices::imu::profile::{Decimation, ImuProfile, ImuSettings};
-use crate::sensors::imu::allan::{
-    Coefficients, Point, averaging_samples, expected, fit, overlapping,
-};
 use crate::sensors::imu::errors::{Circumstances, Triad};
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
@@ -33,6 +31,8 @@ const ALLOWED: f64 = 0.03;
 const SIGMAS: f64 = 4.0;
 /// Averaging times a decade.
 const PER_DECADE: u32 = 3;
+/// The short form lies still no longer.
+const SHORT: Duration = Duration::from_secs(300);
 /// No simulation is longer, samples: some gigabytes.
 const MAX_SAMPLES: u64 = 200_000_000;
 
@@ -94,30 +94,27 @@ impl Run for Allan {
     const ABOUT: &'static str =
         "Compare the Allan deviation of an IMU's simulated output with what its errors ask for";
 
-    fn run(&self) -> Result<Findings, ExperimentError> {
+    const ARGUMENTS_OF_ALL: &'static [&'static str] = &["wheeltec-n100"];
+
+    fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let (driver, settings) = self.unit()?;
-        let samples = self.duration.as_secs_f64() * f64::from(driver.sample_rate_hz);
+        let duration = scope.of(self.duration, self.duration.min(SHORT));
+        let samples = duration.as_secs_f64() * f64::from(driver.sample_rate_hz);
         if samples > MAX_SAMPLES as f64 || samples < 1000.0 {
             let most = MAX_SAMPLES / u64::from(driver.sample_rate_hz);
             let text = format!("this unit can lie still from 1 s to {most} s");
             return Err(ExperimentError::Input(text));
         }
-        let compared = self.compare(&driver, &settings);
+        let compared = self.compare(&driver, &settings, duration);
         if compared.is_empty() {
             return Err(ExperimentError::Input(format!("{} has no errors to find", self.name)));
         }
-        let all = compared.iter().flat_map(|c| &c.rows).filter(|row| row.allowed.is_some()).count();
-        let bad = compared.iter().flat_map(|c| &c.rows).filter(|row| !row.is_good()).count();
-        let line = match bad {
-            0 => format!("all {all} deviations are as asked for"),
-            bad => format!("{bad} deviations are not as asked for"),
-        };
         let title = format!("{}, {} Hz, seed {}", self.name, settings.rate_hz, self.seed);
         Ok(Findings {
-            text: self.text(&settings, &compared),
-            report: self.report(&settings, &compared),
-            plot: plot::draw(&title, &compared),
-            verdict: Verdict { holds: bad == 0, line },
+            text: self.text(&settings, &compared, duration),
+            report: self.report(&settings, &compared, duration),
+            plots: vec![Plot::main(plot::draw(&title, &compared))],
+            comparisons: compared.iter().map(Compared::comparison).collect(),
         })
     }
 }
@@ -142,7 +139,12 @@ impl Allan {
         Ok((found.0.clone(), found.1.clone()))
     }
 
-    fn compare(&self, driver: &ImuProfile, settings: &ImuSettings) -> Vec<Compared> {
+    fn compare(
+        &self,
+        driver: &ImuProfile,
+        settings: &ImuSettings,
+        duration: Duration,
+    ) -> Vec<Compared> {
         let degrees_per_hour = 1f64.to_radians() / 3600.0;
         let parts = [
             ("gyro", "deg/h", degrees_per_hour, settings.model.gyro),
@@ -156,7 +158,7 @@ impl Allan {
             .into_iter()
             .filter(|(.., errors)| has_errors(errors))
             .map(|(name, unit, scale, asked)| {
-                let rows = self.rows(name, &asked, driver, settings);
+                let rows = self.rows(name, &asked, driver, settings, duration);
                 let points: Vec<Point> = rows.iter().map(|row| row.point).collect();
                 let found = fit(&points, asked.bias_correlation_s);
                 Compared { name, unit, scale, asked, rows, found }
@@ -170,23 +172,16 @@ impl Allan {
         asked: &TriadErrors,
         driver: &ImuProfile,
         settings: &ImuSettings,
+        duration: Duration,
     ) -> Vec<Row> {
-        let outputs = simulate(self.seed, part, asked, driver, settings, self.duration);
+        let outputs = simulate(self.seed, part, asked, driver, settings, duration);
         let dt_s = f64::from(settings.rate_hz).recip();
         let averages = averaging_samples(outputs.len(), PER_DECADE);
-        let axes = [0, 1, 2].map(|axis| {
-            let samples: Vec<f64> = outputs.iter().map(|v| v[axis]).collect();
-            overlapping(&samples, dt_s, &averages)
-        });
+        let points = of_axes(&outputs, dt_s, &averages);
         let shortest_s = if asked.bandwidth_hz > 0.0 { 3.0 / asked.bandwidth_hz } else { 0.0 };
-        (0..axes[0].len())
-            .map(|i| {
-                let variance = axes.iter().map(|points| points[i].deviation.powi(2)).sum::<f64>();
-                let point = Point {
-                    deviation: (variance / 3.0).sqrt(),
-                    relative_error: axes[0][i].relative_error / 3f64.sqrt(),
-                    ..axes[0][i]
-                };
+        points
+            .into_iter()
+            .map(|point| {
                 let is_compared = point.tau_s >= shortest_s;
                 Row {
                     point,
@@ -197,10 +192,10 @@ impl Allan {
             .collect()
     }
 
-    fn text(&self, settings: &ImuSettings, compared: &[Compared]) -> String {
+    fn text(&self, settings: &ImuSettings, compared: &[Compared], duration: Duration) -> String {
         let mut text = String::new();
         for c in compared {
-            let hours = self.duration.as_secs_f64() / 3600.0;
+            let hours = duration.as_secs_f64() / 3600.0;
             let _ = writeln!(
                 text,
                 "{}, {}: {hours:.2} h at {} Hz, seed {}",
@@ -235,7 +230,12 @@ impl Allan {
         text
     }
 
-    fn report(&self, settings: &ImuSettings, compared: &[Compared]) -> serde_json::Value {
+    fn report(
+        &self,
+        settings: &ImuSettings,
+        compared: &[Compared],
+        duration: Duration,
+    ) -> serde_json::Value {
         let sensors: Vec<_> = compared
             .iter()
             .map(|c| {
@@ -262,11 +262,38 @@ impl Allan {
             })
             .collect();
         json!({ "unit": self.name, "rate_hz": settings.rate_hz, "seed": self.seed,
-                "duration_s": self.duration.as_secs_f64(), "sensors": sensors })
+                "duration_s": duration.as_secs_f64(), "sensors": sensors })
     }
 }
 
 impl Compared {
+    /// The deviation that comes nearest to what is not allowed, for all.
+    fn comparison(&self) -> Comparison {
+        let judged: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.allowed?))).collect();
+        let good = judged.iter().filter(|(row, _)| row.is_good()).count();
+        let share = |(row, allowed): &(&Row, f64)| row.off().abs() / allowed;
+        let worst = judged.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+        let ours = worst.map_or_else(String::new, |(row, _)| {
+            format!(
+                "{good} of {} as asked for; farthest off {:+.1} % at {:.3} s",
+                judged.len(),
+                row.off() * 100.0,
+                row.point.tau_s
+            )
+        });
+        let allowed = worst.map_or(0.0, |(_, allowed)| allowed * 100.0);
+        Comparison::judged(
+            format!("Allan deviation of the {}", self.name),
+            "what its errors ask for",
+            ours,
+            format!(
+                "{allowed:.1} % there: {:.0} % and {SIGMAS} standard errors of the estimate",
+                ALLOWED * 100.0
+            ),
+            good == judged.len(),
+        )
+    }
+
     /// Name, asked, found, in the shown unit (and Hz, s).
     fn coefficients(&self) -> [(&'static str, f64, f64); 3] {
         let shown = |x: f64| x / self.scale;

@@ -120,25 +120,36 @@ impl Map {
         })
     }
 
-    /// Equations (8) and (9): the direction to drive, when the goal is at `goal_rad`, the robot looks at
-    /// `heading_rad` and was sent at `previous_rad`; World angles. `None` if no direction is free.
-    ///
-    /// Who goes along an obstacle does not turn back while there is a way on: this, too, is ours. With (8)
-    /// alone the robot goes to and fro in front of a ditch, for what it sees of the way behind is longer.
-    pub fn best(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
+    /// Equations (8) and (9): the direction to drive among those that are free, when the goal is at `goal_rad`,
+    /// the robot looks at `heading_rad` and was sent at `previous_rad`; World angles. `None` if none is free.
+    pub fn best(
+        &self,
+        goal_rad: f64,
+        heading_rad: f64,
+        previous_rad: f64,
+        is_free: impl Fn(usize) -> bool,
+    ) -> Option<f64> {
         let cost = |sector: usize| {
             let off = |from_rad: f64| wrapped(direction_rad(sector) - from_rad).abs();
             let way = off(goal_rad) + K1 * off(heading_rad) + K2 * off(previous_rad);
             way / self.ease(sector)
         };
-        let best = |most_turn_rad: f64| {
-            let near = |sector: &usize| {
-                wrapped(direction_rad(*sector) - previous_rad).abs() <= most_turn_rad
-            };
-            let free = (0..SECTORS).filter(near).filter(|sector| self.is_free(*sector));
-            free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
+        let free = (0..SECTORS).filter(|sector| is_free(*sector));
+        free.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(direction_rad)
+    }
+
+    /// As [`Map::best`], for a robot that knows this map alone.
+    ///
+    /// Who goes along an obstacle does not turn back while there is a way on: this, too, is ours. With (8)
+    /// alone the robot goes to and fro in front of a ditch, for what it sees of the way behind is longer.
+    pub fn best_alone(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
+        let goes_on =
+            |sector: usize| wrapped(direction_rad(sector) - previous_rad).abs() <= MOST_TURN_RAD;
+        let best = |is_free: &dyn Fn(usize) -> bool| {
+            self.best(goal_rad, heading_rad, previous_rad, is_free)
         };
-        best(MOST_TURN_RAD).or_else(|| best(PI))
+        best(&|sector| goes_on(sector) && self.is_free(sector))
+            .or_else(|| best(&|sector| self.is_free(sector)))
     }
 }
 
@@ -193,21 +204,21 @@ mod tests {
         assert!(open.cells.iter().flatten().all(|cell| *cell == Cell::Green));
         for sector in 0..SECTORS {
             let goal = direction_rad(sector);
-            assert_eq!(open.best(goal, goal, goal), Some(goal));
+            assert_eq!(open.best_alone(goal, goal, goal), Some(goal));
         }
     }
 
     #[test]
     fn a_wall_ahead_is_driven_around() {
         let wall = map(|place| place.x > 1.8 && place.x < 2.4 && place.y.abs() < 1.5);
-        let chosen = wall.best(0.0, 0.0, 0.0).unwrap();
+        let chosen = wall.best_alone(0.0, 0.0, 0.0).unwrap();
         assert!(chosen.abs() > 0.5 && chosen.abs() < 1.6, "{chosen}");
     }
 
     #[test]
     fn who_is_shut_in_goes_nowhere() {
         assert_eq!(
-            map(|place| place.length() > 1.0 && place.length() < 2.0).best(0.0, 0.0, 0.0),
+            map(|place| place.length() > 1.0 && place.length() < 2.0).best_alone(0.0, 0.0, 0.0),
             None
         );
     }

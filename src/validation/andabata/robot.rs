@@ -5,12 +5,14 @@
 //! `examples/andabata_robot.py` does with real drivers. Times of classification and maps are the paper's.
 
 use std::f64::consts::{FRAC_PI_2, PI};
+use std::net::{IpAddr, Ipv4Addr};
 
 use glam::{DVec2, DVec3};
 
 use super::classify::{Judged, classify};
 use super::cloud::{Clock, PlaneScan, Stance, Track, points};
-use super::navigation::{Map, wrapped};
+use super::memory::Memory;
+use super::navigation::{Map, direction_rad, wrapped};
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::Output;
 use crate::engine::host_events::{HostTarget, Said, Words};
@@ -61,7 +63,7 @@ const ODOMETRY_NS: u64 = 100_000_000;
 
 const SCAN_FORMAT: ScanFormat =
     ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
-const SCANNER_PEER: Peer = Peer { connection: 0, port: 0 };
+const SCANNER_PEER: Peer = Peer { connection: 0, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
 /// The devices of the rig that the computer is connected to.
 #[derive(Clone, Copy, Debug)]
@@ -151,21 +153,30 @@ pub struct Robot {
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// When the latest scan is classified, and what it says then.
-    classifying: Option<(SimTime, Vec<Judged>)>,
+    /// When the latest scan is classified, where it was made, and what it says then.
+    classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,
     next_odometry: SimTime,
     target_rad: Option<f64>,
     is_blocked: bool,
     has_new_heading: bool,
+    /// What earlier scans showed, if it keeps that.
+    memory: Option<Memory>,
     /// What it has done.
     pub logbook: Logbook,
 }
 
 impl Robot {
-    /// A computer that is switched on with the devices.
-    pub fn new(plugs: Plugs, origin: GeoOrigin, declination_rad: f64, goals_m: Vec<DVec2>) -> Self {
+    /// A computer that is switched on with the devices. Without a `memory` it knows the latest scan only, as the
+    /// paper's robot does.
+    pub fn new(
+        plugs: Plugs,
+        origin: GeoOrigin,
+        declination_rad: f64,
+        goals_m: Vec<DVec2>,
+        memory: Option<Memory>,
+    ) -> Self {
         Self {
             plugs,
             origin,
@@ -195,6 +206,7 @@ impl Robot {
             target_rad: None,
             is_blocked: false,
             has_new_heading: false,
+            memory,
             logbook: Logbook::default(),
         }
     }
@@ -303,13 +315,17 @@ impl Robot {
         let Assembly { points, .. } = std::mem::take(&mut self.assembly);
         self.assembly.from_rad = Some(self.head_rad);
         self.logbook.scan_points.push(points.len());
-        self.classifying = Some((SimTime(now.0 + CLASSIFY_NS), classify(&points)));
-        self.logbook.latest_scan = Some((self.stance.position_m, points));
+        let here_m = self.stance.position_m;
+        self.classifying = Some((SimTime(now.0 + CLASSIFY_NS), here_m, classify(&points)));
+        self.logbook.latest_scan = Some((here_m, points));
     }
 
     /// Makes a map when it is time, and chooses the direction.
     fn navigate(&mut self, now: SimTime) {
-        if let Some((at, judged)) = self.classifying.take_if(|(at, _)| *at <= now) {
+        if let Some((at, from_m, judged)) = self.classifying.take_if(|(at, ..)| *at <= now) {
+            if let Some(memory) = &mut self.memory {
+                memory.add(at, from_m, &judged);
+            }
             self.classified = Some(judged);
             self.next_map.get_or_insert(SimTime(at.0 + MAP_NS));
         }
@@ -329,7 +345,17 @@ impl Robot {
         let map = Map::around(here_m, judged.iter().map(|(point, is)| (point.truncate(), *is)));
         let goal_rad = libm::atan2(to_goal_m.y, to_goal_m.x);
         let heading_rad = self.stance.heading_rad;
-        let taken_rad = map.best(goal_rad, heading_rad, self.target_rad.unwrap_or(heading_rad));
+        let previous_rad = self.target_rad.unwrap_or(heading_rad);
+        let taken_rad = match self.memory.as_ref().map(|memory| memory.chart(now)) {
+            None => map.best_alone(goal_rad, heading_rad, previous_rad),
+            Some(chart) => {
+                let waypoint_m = chart.waypoint(here_m, here_m + to_goal_m);
+                let to_waypoint_m = waypoint_m.map_or(to_goal_m, |waypoint_m| waypoint_m - here_m);
+                let waypoint_rad = libm::atan2(to_waypoint_m.y, to_waypoint_m.x);
+                let is_free = |sector| chart.is_free(here_m, direction_rad(sector));
+                map.best(waypoint_rad, heading_rad, previous_rad, is_free).or(Some(waypoint_rad))
+            }
+        };
         self.is_blocked = taken_rad.is_none();
         self.target_rad = taken_rad.or(self.target_rad);
         self.logbook.maps.push(UsedMap { at: now, map, goal_rad, taken_rad });
@@ -350,7 +376,7 @@ impl Robot {
 }
 
 /// Where a GGA sentence with a fix says one is.
-fn position(sentence: &RawSentence) -> Option<Geodetic> {
+pub fn position(sentence: &RawSentence) -> Option<Geodetic> {
     if !sentence.address.ends_with("GGA") || sentence.fields.get(5)? == "0" {
         return None;
     }

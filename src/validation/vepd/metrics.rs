@@ -119,14 +119,6 @@ pub fn wasserstein(a: &[f64], b: &[f64]) -> f64 {
         .sum()
 }
 
-/// Mean and standard deviation (of the sample).
-pub fn mean_and_std(values: &[f64]) -> (f64, f64) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    (mean, (squares / (count - 1.0).max(1.0)).sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,12 +185,5 @@ mod tests {
         assert!((flat.score().unwrap().rmse_m_s - 0.3).abs() < 1e-12);
         let short = Drive { truth: Series::default(), estimated: series(33.0, &|_| 1.0) };
         assert_eq!(short.score(), None);
-    }
-
-    #[test]
-    fn spreads() {
-        let (mean, std) = mean_and_std(&[1.0, 2.0, 3.0, 4.0]);
-        assert!((mean - 2.5).abs() < 1e-12 && (std - (5f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert_eq!(mean_and_std(&[7.0]), (7.0, 0.0));
     }
 }

@@ -8,46 +8,62 @@
 //! Wasserstein distance between the drives with one error model and those of the reference is `W1` for
 //! the first, `W2` for the second, and VEPD is their mean: 0 if the estimator cannot tell them apart.
 //!
+//! The five error models of the receiver come with the IMU that the paper models beside them, and with a
+//! stated covariance of zero where Chrono hands over zero. One more has the reference's receiver and that
+//! IMU, so that the IMU alone differs.
+//!
 //! # What differs from the paper
 //!
-//! - All is simulated unless `--recorded` names drives; the paper's reference are real drives.
+//! - All is simulated unless `--recorded` names drives; the paper's reference are real drives. Here it is
+//!   the profile's model of a receiver with fixed RTK, honest about its accuracy, with the profile's IMU, both
+//!   with random numbers of their own.
 //! - The judge is our own filter ([`judge`]), there robot_localization. Recorded drives bring the
-//!   speed that their own judge estimated.
-//! - Motion follows the curve exactly, from rest, at one speed; there a vehicle was simulated. Sizes and
-//!   speeds are our choice and options, the paper gives none that we know of.
-//! - All variants of a drive have the same IMU readings and the same random numbers.
+//!   speed that their own judge estimated. Like robot_localization it takes no variance for less than
+//!   1e-9 m², and tells the speed 35 times a second.
+//! - Motion follows the curve at one speed, from rest, on rough ground (grass) or flat one (concrete); there a
+//!   vehicle was simulated. Sizes and speeds are our choice and options, the paper gives none that we know of.
+//! - All variants of a drive have the same random numbers.
 
+mod bytes;
+mod course;
 mod drive;
+mod groups;
 mod judge;
 mod metrics;
+mod paper;
 mod plot;
 mod recorded;
+mod sweep;
 mod table;
+mod variant;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use self::drive::{Bench, Course, Manner, Variant};
-use self::metrics::{Drive, Score, wasserstein};
-use super::{ExperimentError, Findings, Run, Verdict};
+use self::course::{Course, Manner};
+use self::drive::{Bench, Draws};
+use self::groups::{Comparison, Distance, Drives, Group, read_recorded, read_variants};
+use self::metrics::Drive;
+use self::variant::{Preset, Stated, Variant};
+use super::{ExperimentError, Findings, Plot, Run, Scope};
 use crate::time::duration::parse_duration;
 
-/// A progress bar appears after so long.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Drives of each course in the short form.
+const SHORT_RUNS: u32 = 1;
+/// How long they are there.
+const SHORT_DURATION: Duration = Duration::from_secs(5);
 /// No simulation is longer, seconds of all drives.
 const MAX_TOTAL_S: f64 = 1e6;
 
 /// Options of the experiment.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Vepd {
     /// Courses to drive
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Course::ALL)]
     trajectory: Vec<Course>,
     /// Error models of the receiver to compare
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Variant::PAPER)]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Variant::USUAL)]
     variants: Vec<Variant>,
     /// The error model with which the others are compared
     #[arg(long, value_enum, default_value_t = Variant::Profile)]
@@ -59,6 +75,21 @@ pub(super) struct Vepd {
     /// and m/s; the published data of Mahajan et al. 2024 have this form.
     #[arg(long, value_name = "DIR|FILE", conflicts_with = "reference")]
     recorded: Option<PathBuf>,
+    /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
+    ///
+    /// As --write-drives writes it. With --recorded nothing is simulated, and distances are held against
+    /// the paper's tables.
+    #[arg(long, value_name = "DIR", requires = "recorded")]
+    recorded_variants: Option<PathBuf>,
+    /// What the judge gets: what a driver reads from the devices' bytes, or what their models say
+    #[arg(long, value_enum, default_value_t = JudgeOn::Bytes)]
+    judge: JudgeOn,
+    /// Where AirSim's HDOP ends, and how fast it gets there
+    #[arg(long, value_enum, default_value_t = Preset::Paper)]
+    preset: Preset,
+    /// What receivers state whose error model has no accuracy (ch-gauss, ch-rw)
+    #[arg(long, value_enum, default_value_t = Stated::Zero)]
+    stated: Stated,
     /// Drives of each course
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
@@ -80,15 +111,27 @@ pub(super) struct Vepd {
     /// Radius of the circle, m
     #[arg(long, default_value_t = 5.0, value_parser = in_range::<100, 1_000_000>)]
     radius: f64,
-    /// Switched on and at rest before it moves, s; AirSim's HDOP allows a fix after about 3
-    #[arg(long, default_value_t = 3.0, value_parser = in_range::<0, 3_600_000>)]
+    /// Root mean square of the grass's height, m
+    #[arg(long, default_value_t = 0.01, value_parser = in_range::<0, 1_000>)]
+    rough: f64,
+    /// Switched on and at rest before it moves, s; AirSim's HDOP begins at 100 then
+    #[arg(long, default_value_t = 1.0, value_parser = in_range::<0, 3_600_000>)]
     still: f64,
     /// From rest to its speed, s
     #[arg(long, default_value_t = 2.0, value_parser = in_range::<100, 60_000>)]
     ramp: f64,
     /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    write_drives: Option<PathBuf>,
+}
+
+/// What the judge gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum JudgeOn {
+    /// What a driver reads from the bytes that both devices send
+    Bytes,
+    /// What the models of both devices say, unrounded and at once
+    Models,
 }
 
 /// Reads a number of thousandths between two limits.
@@ -98,80 +141,33 @@ fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> 
     number.ok_or_else(|| format!("allowed: {low} to {high}"))
 }
 
-/// Drives with one receiver, or recorded ones.
-struct Group {
-    name: String,
-    courses: BTreeMap<Course, Drives>,
-}
-
-/// The drives of a course.
-#[derive(Default)]
-struct Drives {
-    scores: Vec<Score>,
-    /// Mean NEES of the velocity of each; none of recorded drives.
-    velocity_nees: Vec<f64>,
-    /// The first.
-    example: Drive,
-}
-
-impl Drives {
-    fn rmse_m_s(&self) -> Vec<f64> {
-        self.scores.iter().map(|score| score.rmse_m_s).collect()
-    }
-
-    fn flatness_differences(&self) -> Vec<f64> {
-        self.scores.iter().map(|score| score.flatness_difference).collect()
-    }
-}
-
-impl Group {
-    fn all(&self, courses: &[Course], of: impl Fn(&Drives) -> Vec<f64>) -> Vec<f64> {
-        courses.iter().filter_map(|course| self.courses.get(course)).flat_map(of).collect()
-    }
-}
-
-/// Distances between drives.
-#[derive(Clone, Copy, Debug)]
-struct Distance {
-    /// Of the errors' root mean squares, m/s.
-    w1_m_s: f64,
-    /// Of the differences of Wiener entropies.
-    w2: f64,
-}
-
-impl Distance {
-    /// Over the drives of some courses.
-    fn between(group: &Group, reference: &Group, courses: &[Course]) -> Self {
-        let distance = |of: fn(&Drives) -> Vec<f64>| {
-            wasserstein(&group.all(courses, of), &reference.all(courses, of))
-        };
-        Self { w1_m_s: distance(Drives::rmse_m_s), w2: distance(Drives::flatness_differences) }
-    }
-
-    fn vepd(&self) -> f64 {
-        0.5 * (self.w1_m_s + self.w2)
-    }
-}
-
-/// All that was found.
-struct Comparison {
-    courses: Vec<Course>,
-    groups: Vec<Group>,
-    reference: Group,
-}
-
 impl Run for Vepd {
     const NAME: &'static str = "vepd";
     const ABOUT: &'static str =
         "Compare GNSS error models by what a state estimator makes of them and of an IMU";
 
-    fn run(&self) -> Result<Findings, ExperimentError> {
-        let comparison = self.compare()?;
+    fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
+        let runs = scope.of(self.runs, self.runs.min(SHORT_RUNS));
+        let duration = scope.of(self.duration, self.duration.min(SHORT_DURATION));
+        let options = Self { runs, duration, ..self.clone() };
+        let comparison = options.compare(scope)?;
+        let swept = match scope.short || options.recorded.is_some() {
+            true => Vec::new(),
+            false => sweep::run(&options, scope)?,
+        };
+        let mut plots = vec![Plot::main(plot::draw(&options, &comparison))];
+        plots.extend((!swept.is_empty()).then(|| Plot::further("sweep", sweep::draw(&swept))));
+        let mut report = table::report(&options, &comparison);
+        report["swept"] = sweep::report(&swept);
+        let mut comparisons = paper::comparisons(&options, &comparison, scope);
+        comparisons.extend(sweep::comparisons(&swept));
         Ok(Findings {
-            text: table::text(self, &comparison),
-            report: table::report(self, &comparison),
-            plot: plot::draw(self, &comparison),
-            verdict: Verdict { holds: true, line: table::nearest(&comparison) },
+            text: table::text(&options, &comparison)
+                + &paper::tables(&comparison)
+                + &sweep::text(&swept),
+            report,
+            plots,
+            comparisons,
         })
     }
 }
@@ -186,10 +182,12 @@ impl Vepd {
             still_s: self.still,
             ramp_s: self.ramp,
             duration_s: self.duration.as_secs_f64(),
+            rough_m: self.rough,
+            seed: self.seed,
         }
     }
 
-    fn compare(&self) -> Result<Comparison, ExperimentError> {
+    fn compare(&self, scope: &Scope) -> Result<Comparison, ExperimentError> {
         let input = ExperimentError::Input;
         let distinct = |mut all: Vec<Course>| {
             all.sort();
@@ -210,9 +208,13 @@ impl Vepd {
         let mut variants = self.variants.clone();
         variants.sort();
         variants.dedup();
+        variants.retain(|v| recorded.is_some() || *v != self.reference);
         let mut simulated = variants.clone();
-        if recorded.is_none() && !variants.contains(&self.reference) {
+        if recorded.is_none() {
             simulated.push(self.reference);
+        }
+        if variants.is_empty() {
+            return Err(input("nothing is left to hold against the reference".into()));
         }
         let seconds = self.manner().duration_s + self.still;
         let total_s = seconds * f64::from(self.runs) * courses.len() as f64;
@@ -220,19 +222,14 @@ impl Vepd {
             let text = "a drive takes 2 s or more, all drives of a receiver together 1e6 s at most";
             return Err(input(text.into()));
         }
-        let mut groups = self.simulate(&courses, &simulated)?;
+        let mut groups = match &self.recorded_variants {
+            Some(folder) => read_variants(folder, &variants, &courses).map_err(input)?,
+            None => self.simulate(&courses, &simulated, scope)?,
+        };
         let reference = match recorded {
             Some(recorded) => recorded,
-            None => {
-                let place = simulated.iter().position(|v| *v == self.reference).unwrap_or(0);
-                let reference = groups.remove(place);
-                variants.retain(|v| *v != self.reference);
-                reference
-            }
+            None => groups.pop().expect("the reference was simulated last"),
         };
-        if groups.is_empty() {
-            return Err(input("nothing is left to hold against the reference".into()));
-        }
         Ok(Comparison { courses, groups, reference })
     }
 
@@ -240,13 +237,23 @@ impl Vepd {
         &self,
         courses: &[Course],
         variants: &[Variant],
+        scope: &Scope,
     ) -> Result<Vec<Group>, ExperimentError> {
-        let bench = Bench::new();
+        let bench = Bench::new(self.preset, self.stated);
+        let mut world = match self.judge {
+            JudgeOn::Bytes => Some(bytes::world(&bench)?),
+            JudgeOn::Models => None,
+        };
         let mut groups: Vec<Group> = variants
             .iter()
-            .map(|variant| Group { name: table::name(*variant), courses: BTreeMap::new() })
+            .map(|variant| Group {
+                name: variant.word(),
+                variant: Some(*variant),
+                courses: BTreeMap::new(),
+            })
             .collect();
-        let bar = progress(courses.len() * self.runs as usize * variants.len());
+        let drives = courses.len() * self.runs as usize * variants.len();
+        let progress = scope.progress("judging", drives as u64);
         for course in courses {
             let truth = bench.truth(*course, &self.manner()).map_err(|why| {
                 ExperimentError::Input(format!(
@@ -255,9 +262,14 @@ impl Vepd {
                 ))
             })?;
             for run in 0..self.runs {
-                let readings = bench.readings(&truth, self.seed, run);
                 for (variant, group) in variants.iter().zip(&mut groups) {
-                    let judged = bench.judge(&truth, &readings, *variant, self.seed, run);
+                    let is_reference = self.recorded.is_none() && *variant == self.reference;
+                    let draws = Draws { seed: self.seed, run, is_reference };
+                    let seen = match &mut world {
+                        Some(world) => bytes::read(&bench, world, &truth, *variant, draws),
+                        None => bench.model_readings(&truth, *variant, draws),
+                    };
+                    let judged = bench.judge(&truth, &seen);
                     self.write(&group.name, *course, run, &judged.drive)?;
                     let score = judged.drive.score().expect("drives last two seconds");
                     let drives = group.courses.entry(*course).or_default();
@@ -266,11 +278,10 @@ impl Vepd {
                     if run == 0 {
                         drives.example = judged.drive;
                     }
-                    advance(&bar);
+                    progress.advance(1);
                 }
             }
         }
-        bar.finish_and_clear();
         Ok(groups)
     }
 
@@ -281,42 +292,13 @@ impl Vepd {
         run: u32,
         drive: &Drive,
     ) -> Result<(), ExperimentError> {
-        let Some(out) = &self.out else { return Ok(()) };
+        let Some(out) = &self.write_drives else { return Ok(()) };
         let folder = out.join(group);
         let file = folder.join(format!("{}_{}.csv", recorded::name_of(course), run + 1));
         std::fs::create_dir_all(&folder)
             .and_then(|()| recorded::write(&file, drive))
             .map_err(|why| ExperimentError::Write { path: file.display().to_string(), why })
     }
-}
-
-fn read_recorded(path: &std::path::Path) -> Result<Group, String> {
-    let mut group = Group { name: path.display().to_string(), courses: BTreeMap::new() };
-    for (course, drive) in recorded::read(path)? {
-        let score = drive.score().expect("read drives can be compared");
-        let drives: &mut Drives = group.courses.entry(course).or_default();
-        if drives.scores.is_empty() {
-            drives.example = drive;
-        }
-        drives.scores.push(score);
-    }
-    Ok(group)
-}
-
-/// A bar that nobody sees before it is worth it.
-fn progress(total: usize) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("judging {bar:40} {percent:>3}% of drives, {eta} left")
-            .expect("a constant template");
-    ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden())
-        .with_style(style)
-}
-
-fn advance(bar: &ProgressBar) {
-    if bar.is_hidden() && bar.elapsed() > PATIENCE {
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-    }
-    bar.inc(1);
 }
 
 #[cfg(test)]

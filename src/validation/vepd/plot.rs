@@ -77,7 +77,7 @@ fn histograms(
     of: Measure,
 ) -> Vec<Panel> {
     let values: Vec<Vec<f64>> =
-        groups.iter().map(|(group, _)| group.all(&comparison.courses, of)).collect();
+        groups.iter().map(|(group, _)| group.all(&comparison.counted(), of)).collect();
     let high = (values.iter().flatten().copied().fold(0.0, f64::max) * 1.02).max(1e-6);
     let panels = values.iter().zip(groups).map(|(values, (group, colour))| {
         let mut counts = [0u32; BINS];
@@ -86,7 +86,7 @@ fn histograms(
         }
         let most = counts.iter().copied().max().unwrap_or(1).max(1);
         let mut panel = Panel::new(
-            format!("{}: drives of all courses", short_name(group)),
+            format!("{}: drives on grass", short_name(group)),
             Axis::linear(name, 0.0, high),
             Axis::linear("drives", 0.0, most.into())
                 .with_ticks([0, most].map(|n| (f64::from(n), n.to_string()))),

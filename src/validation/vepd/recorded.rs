@@ -5,17 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::drive::Course;
+use super::course::Course;
 use super::metrics::{Drive, Series};
 
 /// No file has more rows.
 const MAX_ROWS: usize = 10_000_000;
 const COLUMNS: [&str; 4] = ["se_time", "se_vel", "gt_time", "gt_vel"];
 /// What files of a course are called: ours first, then the data set's.
-const NAMES: [(&str, Course); 5] = [
+const NAMES: [(&str, Course); 6] = [
     ("line", Course::Line),
     ("half-sine", Course::HalfSine),
     ("circle", Course::Circle),
+    ("half-sine-concrete", Course::HalfSineConcrete),
     ("path", Course::Line),
     ("sine", Course::HalfSine),
 ];

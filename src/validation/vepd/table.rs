@@ -2,17 +2,13 @@
 
 use std::fmt::Write;
 
-use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use super::drive::{Course, IMU, RECEIVER, Variant};
-use super::metrics::mean_and_std;
-use super::{Comparison, Distance, Drives, Group, Vepd, recorded};
-
-/// As the command line has it.
-pub fn name(variant: Variant) -> String {
-    variant.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
+use super::course::Course;
+use super::drive::{IMU, JUDGE_HZ, RECEIVER};
+use super::variant::{Stated, Variant};
+use super::{Comparison, Distance, Drives, Group, JudgeOn, Vepd, recorded};
+use crate::validation::statistics::{mean, sample_std};
 
 /// What is simulated and what is not, in lines.
 pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
@@ -24,6 +20,7 @@ pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
             Course::Line => "line".to_owned(),
             Course::HalfSine => format!("half-sine of {} m by {} m", m.length_m, m.height_m),
             Course::Circle => format!("circle of {} m radius", m.radius_m),
+            Course::HalfSineConcrete => "the same half-sine on concrete".to_owned(),
         })
         .collect();
     let reference = if options.recorded.is_some() {
@@ -50,10 +47,23 @@ pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
             options.seed
         ),
         format!(
-            "motion: {} s still, within {} s to {} m/s, judged for {} s",
-            m.still_s, m.ramp_s, m.speed_m_s, m.duration_s
+            "motion: {} s still, within {} s to {} m/s, judged for {} s; grass of {} m rms",
+            m.still_s, m.ramp_s, m.speed_m_s, m.duration_s, m.rough_m
         ),
-        "judge: Menura's error-state Kalman filter of 15 states, not robot_localization".to_owned(),
+        format!(
+            "judge: Menura's error-state Kalman filter of 15 states at {JUDGE_HZ} Hz, not \
+             robot_localization, on {}",
+            match options.judge {
+                JudgeOn::Bytes => "what drivers read from the devices' bytes",
+                JudgeOn::Models => "what the devices' models say",
+            }
+        ),
+        format!(
+            "stated: {} for ch-gauss and ch-rw; AirSim's HDOP from 100 to {} with {} s",
+            if options.stated == Stated::Zero { "zero covariance" } else { "the profile's" },
+            options.preset.hdop().1,
+            options.preset.hdop().0
+        ),
         reference,
     ]
 }
@@ -74,15 +84,15 @@ pub fn text(options: &Vepd, comparison: &Comparison) -> String {
 
 /// The error model that is nearest to the reference, in one line.
 pub fn nearest(comparison: &Comparison) -> String {
-    let distances = column(comparison, &comparison.courses);
+    let distances = column(comparison, &comparison.counted());
     let nearest = comparison
         .groups
         .iter()
         .zip(&distances)
+        .filter(|(group, _)| group.variant != Some(Variant::ImuAlone))
         .min_by(|(_, a), (_, b)| a.vepd().total_cmp(&b.vepd()));
     nearest.map_or_else(String::new, |(group, distance)| {
-        let (name, reference) = (&group.name, &comparison.reference.name);
-        format!("nearest to {reference}: {name}, VEPD {:.4}", distance.vepd())
+        format!("{}, VEPD {:.4}", group.name, distance.vepd())
     })
 }
 
@@ -106,14 +116,12 @@ fn errors(out: &mut String, comparison: &Comparison) {
         let _ = write!(out, "  {:width$}", group.name);
         for course in &comparison.courses {
             let drives = &group.courses[course];
-            let shown = |values: Vec<f64>| {
-                let (mean, std) = mean_and_std(&values);
-                format!("{mean:.4} ± {std:.4}")
-            };
+            let shown =
+                |values: Vec<f64>| format!("{:.4} ± {:.4}", mean(&values), sample_std(&values));
             let nees = if drives.velocity_nees.is_empty() {
                 "-".to_owned()
             } else {
-                format!("{:.1}", mean_and_std(&drives.velocity_nees).0)
+                format!("{:.1}", mean(&drives.velocity_nees))
             };
             let (rmse, entropy) = (shown(drives.rmse_m_s()), shown(drives.flatness_differences()));
             let _ = write!(out, "  {rmse:<16} {entropy:<16} {nees:>6}");
@@ -134,7 +142,7 @@ fn distances(out: &mut String, comparison: &Comparison) {
         .iter()
         .map(|course| ranks(&column(comparison, std::slice::from_ref(course))))
         .collect();
-    let all = column(comparison, &comparison.courses);
+    let all = column(comparison, &comparison.counted());
     let all_ranks = self::ranks(&all);
     for (row, group) in comparison.groups.iter().enumerate() {
         let _ = write!(out, "  {:width$}", group.name);
@@ -184,7 +192,7 @@ pub fn report(options: &Vepd, comparison: &Comparison) -> Value {
                     (recorded::name_of(*course).to_owned(), shown(distance))
                 })
                 .collect();
-            let all = Distance::between(group, &comparison.reference, &comparison.courses);
+            let all = Distance::between(group, &comparison.reference, &comparison.counted());
             json!({ "name": group.name, "drives": drives(group), "distance": per_course,
                     "distance_all": shown(all) })
         })
@@ -195,6 +203,11 @@ pub fn report(options: &Vepd, comparison: &Comparison) -> Value {
         "motion": { "still_s": m.still_s, "ramp_s": m.ramp_s, "speed_m_s": m.speed_m_s,
                     "duration_s": m.duration_s, "half_sine_length_m": m.length_m,
                     "half_sine_height_m": m.height_m, "circle_radius_m": m.radius_m },
+        "judge": match options.judge { JudgeOn::Bytes => "bytes", JudgeOn::Models => "models" },
+        "judge_rate_hz": JUDGE_HZ, "states_zero": options.stated == Stated::Zero,
+        "airsim_hdop": { "initial": 100.0, "final": options.preset.hdop().1,
+                         "time_constant_s": options.preset.hdop().0 },
+        "grass_rms_m": m.rough_m,
         "runs": options.runs, "seed": options.seed,
         "reference": { "name": comparison.reference.name, "is_recorded": options.recorded.is_some(),
                        "drives": drives(&comparison.reference) },

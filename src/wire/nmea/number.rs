@@ -216,6 +216,11 @@ impl Angle {
         Self(Number::scaled(scaled, decimals).padded(degree_digits + 2))
     }
 
+    /// Decimals of the minute.
+    pub fn decimals(self) -> u8 {
+        self.0.decimals()
+    }
+
     /// In degrees.
     pub fn to_degrees(self) -> f64 {
         let degrees = self.0.integer() / 100;

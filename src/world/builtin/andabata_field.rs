@@ -242,7 +242,7 @@ fn puddle(ground: &HeightGrid, material: MaterialId) -> Mesh {
 }
 
 /// A lump of about a metre's radius around the origin.
-fn rock_model(seed: u64, material: MaterialId) -> Mesh {
+pub(super) fn rock_model(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "rock".into(), ..Mesh::default() };
     let mut rng = random::stream(seed, ROCK_MODEL, 0);
     let mut point = |height: f64, angle: f64| {

@@ -33,6 +33,7 @@ impl HeightGrid {
             cells.flat_map(|a| [[a, a + 1, a + side + 1], [a, a + side + 1, a + side]]).collect();
         Mesh {
             name: "ground".into(),
+            label: None,
             positions,
             uvs: Vec::new(),
             triangle_materials: vec![material; triangles.len()],

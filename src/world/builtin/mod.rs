@@ -3,6 +3,7 @@
 pub mod andabata_field;
 pub mod bodies;
 pub mod courtyard;
+pub mod fort_drum;
 pub(crate) mod grass_stand;
 pub mod meadow_wall;
 pub mod rods;

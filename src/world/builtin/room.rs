@@ -25,6 +25,7 @@ pub fn build(parameters: &RoomParameters) -> Scene {
     // Corners counter-clockwise as seen from inside.
     let part = |name: &str, quads: &[[u32; 4]]| Mesh {
         name: name.to_owned(),
+        label: None,
         positions: positions.clone(),
         uvs: Vec::new(),
         triangles: quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect(),

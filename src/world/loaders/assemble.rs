@@ -47,6 +47,13 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// Notes what a mesh is.
+    pub fn label_mesh(&mut self, mesh: u32, label: &str) {
+        if let Some(mesh) = self.scene.meshes.get_mut(mesh as usize) {
+            mesh.label = Some(label.to_owned());
+        }
+    }
+
     /// The scene so far.
     pub fn scene(&self) -> &Scene {
         &self.scene

@@ -7,7 +7,7 @@
 //!   distribution as in MAVS, and are the same on every machine.
 //! - Paths: DATA is the nearest folder at or above the scene file that has `scenes/meshes` in it.
 //!   `PathToMeshes`, and paths that `UseFullPaths` makes literal, are relative to the scene file.
-//! - A trail does not change the ground's texture. Labels are not used, so potholes have none.
+//! - A trail does not change the ground's texture. Labels are those of meshes, so potholes have none.
 //! - `Animations` are not supported and are reported.
 //! - A missing image or material file and a polygon without area give a warning. A missing mesh, layer
 //!   texture or trail is a fault, as it ends MAVS.
@@ -50,6 +50,7 @@ pub fn parse(
         roots,
         seed,
         assembly: Assembly::new(resolver),
+        labels: BTreeMap::new(),
         meshes: BTreeMap::new(),
         terrain: None,
     };
@@ -110,6 +111,8 @@ struct Loader<'a> {
     roots: Roots,
     seed: u64,
     assembly: Assembly<'a>,
+    /// What files of meshes are, as the file of labels has it.
+    labels: BTreeMap<String, String>,
     /// Meshes read so far, by file and by the material file that replaces the mesh's own.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
     /// Height field of the ground, once all of it is loaded.
@@ -160,11 +163,18 @@ impl Loader<'_> {
         }
     }
 
-    /// A lidar does not need labels; a missing file gives a warning only, as in MAVS.
+    /// A lidar does not need labels; a missing file, or one that is no list of them, gives a warning only.
     fn labels(&mut self, node: &Node) -> Result<(), Fault> {
         let path = named(&self.roots.meshes, &node.string()?);
         if !self.assembly.resolver.exists(&path) {
             tracing::warn!("{}: there is no label file `{}`", node.place(), path.display());
+            return Ok(());
+        }
+        let bytes = self.assembly.read(&path, &node.place());
+        match bytes.map(|bytes| serde_json::from_slice::<LabelFile>(&bytes)) {
+            Some(Ok(file)) => self.labels = file.labels.into_iter().collect(),
+            Some(Err(error)) => tracing::warn!("{}: {error}", path.display()),
+            None => {}
         }
         Ok(())
     }
@@ -244,6 +254,12 @@ impl Loader<'_> {
         let mesh = bytes.and_then(|bytes| {
             obj::read(&bytes, path, material, Some(&spectra), &mut self.assembly)
         });
+        if let Some(mesh) = mesh
+            && let Ok(file) = named_at.string()
+            && let Some(label) = self.labels.get(&file)
+        {
+            self.assembly.label_mesh(mesh, label);
+        }
         self.meshes.insert(key, mesh);
         mesh
     }
@@ -253,6 +269,14 @@ impl Loader<'_> {
         let scene = self.assembly.scene();
         self.terrain.get_or_insert_with(|| Terrain::new(scene)).height_m(p.x, p.y)
     }
+}
+
+/// A file of labels. It has their colours, too.
+#[derive(serde::Deserialize)]
+struct LabelFile {
+    /// A mesh's file and its label.
+    #[serde(rename = "Labels", default)]
+    labels: Vec<(String, String)>,
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ pub fn load(source: &SceneSource) -> Result<Scene, SceneError> {
         SceneSource::Shrub(parameters) => Ok(builtin::shrub::build(parameters)),
         SceneSource::Street(parameters) => Ok(builtin::street::build(parameters)),
         SceneSource::AndabataField(parameters) => Ok(builtin::andabata_field::build(parameters)),
+        SceneSource::FortDrum(parameters) => Ok(builtin::fort_drum::build(parameters)),
         SceneSource::File { path, seed, placement } => {
             place(load_file(path, *seed, &Disk)?, &placement.world_from_loaded(path), path)
         }

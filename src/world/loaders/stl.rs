@@ -26,6 +26,7 @@ pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let indexed = if is_ascii(bytes) { read_ascii(bytes, file) } else { read_binary(bytes, file) }?;
     let mesh = Mesh {
         name: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        label: None,
         positions: indexed.vertices.iter().map(|vertex| vertex.0).collect(),
         uvs: Vec::new(),
         triangle_materials: vec![0; indexed.faces.len()],

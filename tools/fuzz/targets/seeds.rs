@@ -27,6 +27,18 @@ use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
 /// Target, name, text: one of each format.
 const TEXTS: &[(&str, &str, &str)] = &[
     (
+        "fault_request",
+        "start",
+        r#"{"start": {"device": "roof-lidar", "kind": "window-dirty", "transmission": 0.3, "from_deg": 350}}"#,
+    ),
+    (
+        "foxglove",
+        "subscribe",
+        r#"{"op": "subscribe", "subscriptions": [{"id": 0, "channelId": 3}]}"#,
+    ),
+    ("foxglove", "unsubscribe", r#"{"op": "unsubscribe", "subscriptionIds": [0, 1]}"#),
+    ("fault_request", "end", r#"{"end": "live-1"}"#),
+    (
         "scene_obj",
         "triangle",
         "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nusemtl leaf\nf 1/1 2/1 -1/1\n",
@@ -56,6 +68,16 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "velodyne_web",
         "session",
         "aGET /cgi/settings.json\nbPOST /cgi/setting rpm=300&returns=Dual&laser=off\n\u{7f}POST /cgi/setting/fov start=0&end=90\n!POST /cgi/setting/phaselock enabled=on&offset=27000\naPOST /cgi/setting/host addr=10.0.0.1&dport=1\naPOST /cgi/save data=submit\naPOST /cgi/reset reset_system\naGET /",
+    ),
+    (
+        "hesai",
+        "session",
+        "\u{1}\u{47}\u{74}\u{5}\0\0\0\0\0\u{47}\u{74}\u{17}\0\0\0\0\u{2}\u{4}\u{30}\u{47}\u{74}\u{1e}\0\0\0\0\u{1}\u{2}\u{47}\u{74}\u{1c}\0\0\0\0\u{1}\u{1}\u{47}\u{74}\u{10}\0\0\0\0\0",
+    ),
+    (
+        "ouster",
+        "session",
+        "aGET sensor/metadata\nbPOST sensor/config?reinit=False&persist=False {\"udp_dest\":\"@auto\"}\n\u{7f}POST sensor/config {\"lidar_mode\":\"512x20\",\"azimuth_window\":[90000,180000]}\n\u{7f}GET sensor/cmd/set_config_param?args=.+%7B%22operating_mode%22:%22STANDBY%22%7D\n\u{7f}GET sensor/cmd/reinitialize\naPUT user/data \"x\"\naDELETE sensor/config\naPOST system/restart",
     ),
     ("trajectory", "tum", "\0# t x y z q\n0 0 0 0 0 0 0 1\n1 1 0 0 0 0 0 1\n"),
     ("trajectory", "csv", "\u{1}time_s,x_m,y_m,z_m,yaw_deg\n0,0,0,0,10\n1,1,0,0,12\n"),

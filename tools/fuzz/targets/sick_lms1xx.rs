@@ -3,6 +3,7 @@
 #![no_main]
 
 use menura::devices::family::catalogue;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -38,6 +39,8 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
         .unwrap_or_else(|faults| panic!("{faults}"))
 });
 
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
 fuzz_target!(|bytes: &[u8]| {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
@@ -46,7 +49,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut device = build(config, &DeviceFaults::default(), 1, Epoch::new(start)).device;
     let mut now = 0u64;
     while let [head, after @ ..] = rest {
-        let peer = Peer { connection: u64::from(head >> 2 & 3), port: 0 };
+        let peer = Peer { connection: u64::from(head >> 2 & 3), port: 0, from: HOST };
         let length = usize::from(head >> 4) * 4;
         let (piece, after) = after.split_at(length.min(after.len()));
         rest = after;
@@ -64,7 +67,7 @@ fuzz_target!(|bytes: &[u8]| {
         now += 8_000_000 * (length as u64 + 1);
         step(device.as_mut(), now);
     }
-    let peer = Peer { connection: 9, port: 1 };
+    let peer = Peer { connection: 9, port: 1, from: HOST };
     now += 5_000_000_000;
     device.advance(SimTime(now));
     device.handle_peer(SimTime(now), peer, true);

@@ -10,8 +10,14 @@ use menura::devices::family::catalogue;
 use menura::devices::velodyne::Velodyne;
 use menura::devices::velodyne::profile::VelodyneProfile;
 use menura::links::http::{HttpMethod, HttpRequest};
+use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
+
+const STREAM: drive::Stream = drive::Stream {
+    nothing: || Outcome::Returns(Vec::new()),
+    may_be: [|len| len == 1206, |len| len == 512],
+};
 
 /// A request is a line of method, path and body, divided by blanks, after a byte that says how many
 /// milliseconds later it comes.
@@ -34,8 +40,9 @@ fuzz_target!(|bytes: &[u8]| {
         };
         let path = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
         let body = parts.next().unwrap_or_default().to_vec();
-        let response = unit.handle_http(now, &HttpRequest { method, path, body });
+        let request = HttpRequest { method, path, body, ..HttpRequest::default() };
+        let response = unit.handle_http(now, &request);
         assert!((200..600).contains(&response.status));
-        drive::go_on(&mut unit, now, &mut last_due);
+        drive::go_on(&mut unit, &STREAM, now, &mut last_due);
     }
 });

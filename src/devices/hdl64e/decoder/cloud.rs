@@ -59,9 +59,12 @@ impl Cloud {
         let block = &packet.blocks[index];
         let Some(bank) = Bank::from_flag(block.flag) else { return };
         let azimuth_rad = (f64::from(block.azimuth_centideg) / 100.0).to_radians();
+        let firing = data_packet::firings_before(packet, index);
         for (slot, point) in block.points.iter().enumerate() {
-            if let Some(laser) = self.lasers.get(bank.first_laser() + slot) {
-                cloud.extend(self.place(laser, azimuth_rad, *point));
+            let number = bank.first_laser() + slot;
+            if let Some(laser) = self.lasers.get(number) {
+                let place = self.place(laser, azimuth_rad, *point);
+                cloud.extend(place.map(|place| CloudPoint { laser: number, firing, ..place }));
             }
         }
     }
@@ -96,6 +99,9 @@ impl Cloud {
         Some(CloudPoint {
             position_m: DVec3::new(y(for_y_m), -x(for_x_m), z),
             intensity: corrected_intensity(&calibration, point),
+            laser: 0,
+            firing: 0,
+            range_m: distance_m,
         })
     }
 }

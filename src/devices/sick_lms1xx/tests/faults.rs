@@ -115,7 +115,10 @@ fn what_was_done_to_a_scan_travels_with_its_telegram() {
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
     let outcome = Outcome::Echoes(vec![Echoes::default(); sweep.firings.len()]);
     let effect = FaultEffect { fault: 4, window: 0, kind: EffectKind::LostReturns { count: 9 } };
-    bench.unit.handle_measurement(&Measurement { request, outcome, fault_effects: vec![effect] });
+    bench.unit.handle_measurement(&Measurement {
+        fault_effects: vec![effect],
+        ..Measurement::new(request, outcome)
+    });
     bench.unit.advance(SimTime(bench.unit.clock.0 + 100 * MS));
     let sent: Vec<_> = std::iter::from_fn(|| bench.unit.poll_transmit()).collect();
     assert!(sent.iter().any(|transmit| transmit.fault_effects == [effect]));

@@ -183,3 +183,31 @@ proptest! {
         prop_assert!(rotor.turn(SimTime(zero.0 - 1)) > 1.0 - 1e-6);
     }
 }
+
+proptest! {
+    /// A stall that is told while the rotor turns, first without its end, moves it as one that was known
+    /// from the start, to the last bit.
+    #[test]
+    fn a_stall_told_in_time_is_as_one_known_from_the_start(
+        begins in 100u64..9000, lasts in 1u64..9000, paced in any::<bool>(), ahead in 1u64..3000,
+    ) {
+        let ms = |ms: u64| SimTime(ms * 1_000_000);
+        let stops_within_ns = paced.then_some(200_000_000);
+        let known = stall(ms(begins).0, ms(lasts).0, None, stops_within_ns);
+        let open = Timed { schedule: Schedule { duration_ns: None, ..known.schedule }, ..known.clone() };
+        let mut from_start = Rotor::turning(600, 0.3, 200);
+        from_start.set_stalls(std::slice::from_ref(&known));
+        from_start.look_ahead(ms(25_000));
+        let mut told = Rotor::turning(600, 0.3, 200);
+        told.look_ahead(ms(begins.saturating_sub(ahead)));
+        told.change_stalls(ms(begins), &[open]);
+        told.look_ahead(ms(begins + lasts + ahead));
+        told.change_stalls(ms(begins + lasts), &[known]);
+        told.look_ahead(ms(25_000));
+        for at in (0..25_000).step_by(7) {
+            let at = ms(at);
+            prop_assert_eq!(told.turn(at).to_bits(), from_start.turn(at).to_bits(), "{:?}", at);
+            prop_assert_eq!(told.rpm(at).to_bits(), from_start.rpm(at).to_bits());
+        }
+    }
+}

@@ -4,9 +4,9 @@ use glam::DVec3;
 
 use crate::devices::decoder::datagram::{CloudPoint, PointSource};
 use crate::devices::family::catalogue;
-use crate::devices::spinning::data_packet;
+use crate::devices::spinning::data_packet::{self, half_step_deg};
 use crate::devices::velodyne::profile::VelodyneProfile;
-use crate::wire::velodyne::{BLOCKS, Bank, DataPacket, Model, SLOTS};
+use crate::wire::velodyne::{Bank, DataPacket, Model, SLOTS};
 
 /// A laser's place in the head.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +26,18 @@ struct Cloud {
     has_two_firings: bool,
 }
 
-/// The points of a model's packets; `None` for a model of no profile. Its first profile tells the
-/// lasers: firmwares differ in times alone.
-pub(super) fn point_source(model: Model) -> Option<PointSource> {
-    let driver = catalogue().profiles().iter().find_map(|profile| {
+/// The first profile of a model, which tells its lasers: firmwares differ in times alone.
+pub(super) fn driver_of(model: Model) -> Option<&'static VelodyneProfile> {
+    catalogue().profiles().iter().find_map(|profile| {
         let driver = profile.data::<VelodyneProfile>()?;
         let is_it = Model::from_product_id(driver.packet.product_id) == Some(model);
         is_it.then_some(driver)
-    })?;
+    })
+}
+
+/// The points of a model's packets; `None` for a model of no profile.
+pub(super) fn point_source(model: Model) -> Option<PointSource> {
+    let driver = driver_of(model)?;
     Some(PointSource { calibration: "angles of the model", ..point_source_of(driver) })
 }
 
@@ -71,14 +75,17 @@ impl Cloud {
         let block = &packet.blocks[index];
         let Some(bank) = Bank::from_flag(block.flag) else { return };
         let azimuth_deg = f64::from(block.azimuth_centideg) / 100.0;
+        let before = data_packet::firings_before(packet, index);
         for (slot, point) in block.points.iter().enumerate() {
-            let (laser, azimuth_deg) = if self.has_two_firings {
-                let late = if slot < SLOTS / 2 { 0.0 } else { half_step_deg(packet, index) };
-                (slot % (SLOTS / 2), azimuth_deg + late)
+            let (number, azimuth_deg, firing) = if self.has_two_firings {
+                let is_second = slot >= SLOTS / 2;
+                let late = if is_second { half_step_deg(packet, index) } else { 0.0 };
+                let firing = 2 * before + usize::from(is_second);
+                (slot % (SLOTS / 2), azimuth_deg + late, firing)
             } else {
-                (bank.first_laser() + slot, azimuth_deg)
+                (bank.first_laser() + slot, azimuth_deg, before)
             };
-            let Some(laser) = self.lasers.get(laser).filter(|_| point.distance > 0) else {
+            let Some(laser) = self.lasers.get(number).filter(|_| point.distance > 0) else {
                 continue;
             };
             let range_m = f64::from(point.distance) * self.distance_unit_m;
@@ -88,19 +95,10 @@ impl Cloud {
             // The manuals add the offset to the height after projection.
             let flat_m = range_m * flat;
             let position_m = DVec3::new(flat_m * cos, -flat_m * sin, range_m * up + height_m);
-            points.push(CloudPoint { position_m, intensity: point.intensity.into() });
+            let intensity = point.intensity.into();
+            points.push(CloudPoint { position_m, intensity, laser: number, firing, range_m });
         }
     }
-}
-
-/// Half the way to the next block's azimuth, degrees; of the last block, from the one before.
-fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
-    let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
-    // Two returns of one firing have the same azimuth: look past them.
-    let after = (index + 1..BLOCKS).map(|next| azimuth(next) - azimuth(index));
-    let before = (0..index).rev().map(|last| azimuth(index) - azimuth(last));
-    let step = after.chain(before).map(|step| step.rem_euclid(36_000)).find(|step| *step > 0);
-    f64::from(step.unwrap_or(0)) / 200.0
 }
 
 #[cfg(test)]

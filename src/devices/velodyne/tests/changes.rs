@@ -79,7 +79,12 @@ impl Run {
 
     fn reset(&mut self) {
         let body = b"reset_system".to_vec();
-        let request = HttpRequest { method: HttpMethod::Post, path: "/cgi/reset".into(), body };
+        let request = HttpRequest {
+            method: HttpMethod::Post,
+            path: "/cgi/reset".into(),
+            body,
+            ..HttpRequest::default()
+        };
         self.unit.web.profile.reset_ns = 300 * MS;
         self.unit.handle_http(SimTime(self.now), &request);
         self.collect();

@@ -16,7 +16,8 @@ use crate::links::http::HttpMethod;
 use crate::wire::velodyne::position::PpsStatus;
 
 fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpResponse {
-    let request = HttpRequest { method, path: path.into(), body: body.into() };
+    let request =
+        HttpRequest { method, path: path.into(), body: body.into(), ..HttpRequest::default() };
     let response = run.unit.handle_http(SimTime(run.now), &request);
     run.collect();
     response
@@ -181,8 +182,12 @@ fn a_change_of_host_leaves_the_position_port_as_profile_and_rig_say() {
         [(factory(9001), 9001), (linked(""), 8308), (linked(", position_port = 9308"), 9308)];
     for (mut unit, port) in units {
         let body = "addr=192.168.1.77".into();
-        let request =
-            HttpRequest { method: HttpMethod::Post, path: "/cgi/setting/host".into(), body };
+        let request = HttpRequest {
+            method: HttpMethod::Post,
+            path: "/cgi/setting/host".into(),
+            body,
+            ..HttpRequest::default()
+        };
         assert_eq!(unit.handle_http(SimTime(MS), &request).status, 204);
         let sent = std::iter::from_fn(|| unit.poll_transmit());
         let hosts: Vec<_> = sent

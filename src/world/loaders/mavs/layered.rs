@@ -196,6 +196,7 @@ fn relief(grey: &Texture, resolution: f64, scale: f64, material: MaterialId, pat
         .collect();
     Mesh {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        label: None,
         positions,
         uvs: Vec::new(),
         triangle_materials: vec![material; triangles.len()],

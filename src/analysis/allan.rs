@@ -2,8 +2,10 @@
 //!
 //! Source: IEEE Std 952-1997, annex C; the Gauss-Markov term is its equation C.21.
 
-use super::errors::gauss_markov_std;
-use super::settings::TriadErrors;
+use glam::DVec3;
+
+use crate::sensors::imu::errors::gauss_markov_std;
+use crate::sensors::imu::settings::TriadErrors;
 
 /// One point of an Allan deviation plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,24 +95,99 @@ pub struct Coefficients {
     pub random_walk: f64,
 }
 
+/// The Allan deviation of three axes: the root of the mean of their variances.
+pub fn of_axes(samples: &[DVec3], dt_s: f64, averages: &[usize]) -> Vec<Point> {
+    let axes = [0, 1, 2].map(|axis| {
+        let of_axis: Vec<f64> = samples.iter().map(|v| v[axis]).collect();
+        overlapping(&of_axis, dt_s, averages)
+    });
+    let mean = |i: usize| {
+        let variance = axes.iter().map(|points| points[i].deviation.powi(2)).sum::<f64>();
+        Point {
+            deviation: (variance / 3.0).sqrt(),
+            relative_error: axes[0][i].relative_error / 3f64.sqrt(),
+            ..axes[0][i]
+        }
+    };
+    (0..axes[0].len()).map(mean).collect()
+}
+
 /// Fits the three terms to a measured curve, by least squares of relative errors. A term that
 /// would be negative is left out. `correlation_s` is the correlation time of the bias instability.
 pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
-    let mut used = [true; 3];
-    loop {
-        let squares = solve(points, correlation_s, used);
-        match (0..3).find(|i| used[*i] && squares[*i] < 0.0) {
-            Some(negative) => used[negative] = false,
-            None => {
-                let [n, b, k] = squares.map(|x| x.max(0.0).sqrt());
-                return Coefficients { noise_density: n, bias_instability: b, random_walk: k };
-            }
-        }
+    fit_terms(points, correlation_s, [true; 3]).found
+}
+
+/// What a fit found, and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fitted {
+    /// The coefficients.
+    pub found: Coefficients,
+    /// One standard error of each, about: averaging times are taken as independent.
+    pub standard_error: Coefficients,
+    /// With two standard errors added: what a coefficient can be at the most.
+    pub at_most: Coefficients,
+    /// Whether noise, instability and walk are told from nothing: more than two standard errors.
+    pub is_seen: [bool; 3],
+    /// Correlation time of the bias instability, s.
+    pub correlation_s: f64,
+    /// Mean square difference of curve and fit in standard errors: about 1 when the model is right.
+    pub misfit: f64,
+}
+
+impl Fitted {
+    /// The Allan deviation of the fitted terms.
+    pub fn deviation(&self, tau_s: f64) -> f64 {
+        let c = &self.found;
+        let squares = [c.noise_density, c.bias_instability, c.random_walk].map(|x| x * x);
+        let units = unit_variances(self.correlation_s, tau_s);
+        squares.iter().zip(units).map(|(c, u)| c * u).sum::<f64>().sqrt()
     }
 }
 
-/// The squares of those coefficients that are `used`; the others are 0.
-fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> [f64; 3] {
+/// As [`fit`], with those of the three terms that are `used`.
+pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> Fitted {
+    let (squares, variances) = loop {
+        let (squares, variances) = solve(points, correlation_s, used);
+        match (0..3).find(|i| used[*i] && squares[*i] < 0.0) {
+            Some(negative) => used[negative] = false,
+            None => break (squares.map(|x| x.max(0.0)), variances),
+        }
+    };
+    let of = |values: [f64; 3]| {
+        let [noise_density, bias_instability, random_walk] = values;
+        Coefficients { noise_density, bias_instability, random_walk }
+    };
+    let doubts = variances.map(|x| x.max(0.0).sqrt());
+    let each = |f: &dyn Fn(usize) -> f64| of(std::array::from_fn(f));
+    let off = points.iter().map(|p| {
+        let units = unit_variances(correlation_s, p.tau_s);
+        let model: f64 = squares.iter().zip(units).map(|(c, u)| c * u).sum();
+        (model / (p.deviation * p.deviation) - 1.0) / (2.0 * p.relative_error)
+    });
+    let misfit = off.map(|x| x * x).sum::<f64>() / points.len().max(1) as f64;
+    Fitted {
+        found: of(squares.map(f64::sqrt)),
+        standard_error: each(&|i| match squares[i] > 0.0 {
+            true => doubts[i] / (2.0 * squares[i].sqrt()),
+            false => doubts[i].sqrt(),
+        }),
+        at_most: each(&|i| (squares[i] + 2.0 * doubts[i]).sqrt()),
+        is_seen: std::array::from_fn(|i| used[i] && squares[i] > 2.0 * doubts[i]),
+        correlation_s,
+        misfit,
+    }
+}
+
+/// Correlation times that a curve from `shortest_s` to `longest_s` can tell apart: 24 a decade.
+pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
+    let steps = (libm::log10(longest_s / shortest_s) * 24.0).max(0.0) as u32;
+    (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
+}
+
+/// The squares of those coefficients that are `used`, and the variances of these squares; the others
+/// are 0. A term that is not used has the variance that it would have alone.
+fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so columns are scaled by their largest value.
     let rows: Vec<[f64; 3]> = points
         .iter()
@@ -124,7 +201,11 @@ fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> [f64; 3] {
     });
     let mut matrix = glam::DMat3::ZERO;
     let mut right = glam::DVec3::ZERO;
+    let mut alone = [0.0; 3];
     for (row, point) in rows.iter().zip(points) {
+        for i in 0..3 {
+            alone[i] += row[i] / scale[i] * row[i] / scale[i];
+        }
         for i in (0..3).filter(|i| used[*i]) {
             for j in (0..3).filter(|j| used[*j]) {
                 matrix.col_mut(j)[i] += row[i] / scale[i] * row[j] / scale[j];
@@ -135,8 +216,14 @@ fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> [f64; 3] {
     for i in (0..3).filter(|i| !used[*i]) {
         matrix.col_mut(i)[i] = 1.0;
     }
-    let solution = matrix.inverse() * right;
-    std::array::from_fn(|i| solution[i] / scale[i])
+    let inverse = matrix.inverse();
+    let solution = inverse * right;
+    // The relative error of a variance is twice that of its root.
+    let variance = |i: usize| {
+        let scaled = if used[i] { inverse.col(i)[i] } else { alone[i].recip() };
+        4.0 * scaled / (scale[i] * scale[i])
+    };
+    (std::array::from_fn(|i| solution[i] / scale[i]), std::array::from_fn(variance))
 }
 
 #[cfg(test)]
@@ -144,7 +231,6 @@ mod tests {
     use super::*;
     use crate::sensors::imu::errors::{Circumstances, Triad};
     use crate::sensors::noise::NoiseSource;
-    use glam::DVec3;
 
     #[test]
     fn the_deviation_of_a_ramp_is_exact() {
@@ -195,27 +281,31 @@ mod tests {
         let readings: Vec<DVec3> =
             (0..200_000).map(|i| triad.step(i, DVec3::ZERO, &still).value).collect();
         let averages = averaging_samples(readings.len(), 4);
-        let axes: Vec<Vec<Point>> = (0..3)
-            .map(|axis| {
-                let samples: Vec<f64> = readings.iter().map(|r| r[axis]).collect();
-                overlapping(&samples, 1.0 / rate_hz, &averages)
-            })
-            .collect();
-        let mut joined = Vec::new();
-        for i in 0..averages.len() {
-            let variance = axes.iter().map(|points| points[i].deviation.powi(2)).sum::<f64>() / 3.0;
-            let point = Point {
-                deviation: variance.sqrt(),
-                relative_error: axes[0][i].relative_error / 3f64.sqrt(),
-                ..axes[0][i]
-            };
+        let joined = of_axes(&readings, 1.0 / rate_hz, &averages);
+        for point in &joined {
             let off = point.deviation / expected(&asked, rate_hz, point.tau_s) - 1.0;
             assert!(off.abs() < 0.01 + 4.0 * point.relative_error, "{point:?}: {off:+.3}");
-            joined.push(point);
         }
         let found = fit(&joined, asked.bias_correlation_s);
         assert!((found.noise_density / 0.01 - 1.0).abs() < 0.06, "{found:?}");
         assert!((found.bias_instability / 0.02 - 1.0).abs() < 0.1, "{found:?}");
         assert!((found.random_walk / 0.001 - 1.0).abs() < 0.5, "{found:?}");
+
+        // The correlation time is found, too, and errors are as large as they are said to be.
+        let times = correlation_times_s(0.1, 200.0);
+        let best = times.iter().map(|t| fit_terms(&joined, *t, [true; 3]));
+        let best = best.min_by(|a, b| a.misfit.total_cmp(&b.misfit)).unwrap();
+        assert!((3.0..8.0).contains(&best.correlation_s), "{best:?}");
+        assert!(best.misfit < 2.0 && best.is_seen == [true; 3], "{best:?}");
+        let off = (best.found.noise_density - 0.01).abs();
+        assert!(off < 4.0 * best.standard_error.noise_density + 1e-4, "{best:?}");
+        // What is not there is not seen, and what it can be at the most is little.
+        let quiet = TriadErrors { random_walk: 0.0, bias_instability: 0.0, ..asked };
+        let mut triad = Triad::new(&quiet, NoiseSource::new(12, "imu/gyro"), 1.0 / rate_hz);
+        let readings: Vec<DVec3> =
+            (0..100_000).map(|i| triad.step(i, DVec3::ZERO, &still).value).collect();
+        let points = of_axes(&readings, 1.0 / rate_hz, &averaging_samples(readings.len(), 4));
+        let white = fit_terms(&points, 5.0, [true; 3]);
+        assert!(white.is_seen[0] && white.at_most.bias_instability < 0.005, "{white:?}");
     }
 }

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and twelve faults to switch on one by one.
+
+    menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
+    menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip} --fault zero-range
+    menura test gnss -- python3 examples/bad_driver.py --tty {pty}
+
+Without a fault it passes every case of `menura test`. Each fault is one that real drivers had; docs/DRIVER-TESTS.md
+says which cases find it. What the driver sees it prints as lines of JSON, which the kit reads without an adapter:
+`points` for each turn, of which every eleventh column is told, and `fix` for each valid position. Needs only Python.
+"""
+import argparse
+import calendar
+import json
+import math
+import os
+import select
+import socket
+import struct
+import sys
+import termios
+import time
+
+FAULTS = {
+    "short-packet": "dies of a packet that is cut short",
+    "azimuth-wrap": "interpolates azimuths across 360 degrees as if there were no wrap",
+    "gives-up": "ends for good when nothing has come for a second",
+    "zero-range": "keeps points of range 0, which mean that there was no return",
+    "hour-wrap": "does not know that timestamps begin anew each hour",
+    "leak": "keeps every packet for ever",
+    "restart": "takes all packets for late ones after the sensor's clock has begun anew",
+    "any-source": "takes packets from any address",
+    "product-byte": "does not look at the byte that says which product it is",
+    "no-checksum": "does not check the checksums of sentences",
+    "hemisphere": "does not look at the letters for south and west",
+    "empty-field": "dies of a sentence with empty fields",
+}
+FULL_HOUR_US = 3_600_000_000
+# Of a VLP-16: where its lasers look, and which bytes say that it is one.
+ELEVATIONS_DEG = (-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15)
+HEIGHTS_M = tuple(h / 1000 for h in (11.2, -0.7, 9.7, -2.2, 8.1, -3.7, 6.6, -5.1, 5.1, -6.6, 3.7, -8.1, 2.2, -9.7, 0.7, -11.2))
+LASERS = tuple(
+    (math.cos(math.radians(e)), math.sin(math.radians(e)), h) for e, h in zip(ELEVATIONS_DEG, HEIGHTS_M)
+)
+PRODUCT, DUAL = 0x22, 0x39
+PACKET_BYTES, BLOCKS = 1206, 12
+SEQUENCE_US, LASER_US = 55.296, 2.304
+# Hundredths of a degree. A wider step is the end of a field of view.
+WIDEST_STEP = 300
+EVERY_COLUMN = 11
+
+
+def tell(event, **fields):
+    try:
+        print(json.dumps({"event": event, **fields}), flush=True)
+    except BrokenPipeError:
+        sys.exit()
+
+
+class Vlp16:
+    def __init__(self, fault):
+        self.fault, self.points, self.column = fault, [], 0
+        self.last_azimuth, self.last_us, self.hours, self.step = None, None, 0, 0
+        self.kept, self.refused = [], False
+
+    def packet(self, data):
+        if len(data) != PACKET_BYTES and self.fault != "short-packet":
+            return
+        # A cut packet is an exception here, if nobody has looked at its length.
+        stamp_us, mode, product = struct.unpack_from("<IBB", data, PACKET_BYTES - 6)
+        if product != PRODUCT and self.fault != "product-byte":
+            if not self.refused:
+                tell("message", text=f"product {product:#04x} is not a VLP-16")
+                self.refused = True
+            return
+        if stamp_us >= FULL_HOUR_US:
+            return
+        if self.fault == "leak":
+            self.kept.append(data * 10)
+        if self.last_us is not None:
+            back_us = self.last_us - stamp_us
+            if back_us > FULL_HOUR_US / 2:
+                self.hours += self.fault != "hour-wrap"
+            elif self.fault == "restart" and back_us > 0:
+                return
+        self.last_us = stamp_us
+        blocks = [struct.unpack_from("<HH", data, 100 * i) for i in range(BLOCKS)]
+        if any(flag != 0xEEFF or azimuth >= 36000 for flag, azimuth in blocks):
+            return
+        each = 2 if mode == DUAL else 1
+        for i in range(0, BLOCKS, each):
+            self.block(data, i, each, blocks)
+
+    def block(self, data, i, each, blocks):
+        azimuth = blocks[i][1]
+        halves = 2
+        if i + each < BLOCKS:
+            step = blocks[i + each][1] - azimuth
+            if self.fault != "azimuth-wrap":
+                step %= 36000
+            if step <= WIDEST_STEP:
+                self.step = step
+            else:
+                # The field of view ends here: nobody knows on which side of it the second half is.
+                halves = 1
+        if self.last_azimuth is not None and azimuth < self.last_azimuth:
+            self.turn_ends()
+        self.last_azimuth = azimuth
+        for copy in range(each):
+            for half in range(halves):
+                self.column += 1
+                if self.column % EVERY_COLUMN == 0:
+                    self.sequence(data, 100 * (i + copy) + 4 + 48 * half, azimuth, half)
+
+    def sequence(self, data, offset, azimuth, half):
+        ranges = struct.unpack_from("<" + "HB" * 16, data, offset)[::2]
+        for laser, (raw, (flat, up, height)) in enumerate(zip(ranges, LASERS)):
+            if raw == 0 and self.fault != "zero-range":
+                continue
+            part = (half * SEQUENCE_US + laser * LASER_US) / (2 * SEQUENCE_US)
+            angle = math.radians((azimuth + self.step * part) / 100)
+            distance = raw * 0.002
+            across = distance * flat
+            self.points.append((
+                round(across * math.cos(angle), 3), round(-across * math.sin(angle), 3),
+                round(distance * up + (height if raw else 0), 3),
+            ))
+
+    def turn_ends(self):
+        tell("points", stamp_s=self.hours * 3600 + self.last_us / 1e6, points=self.points)
+        self.points = []
+
+
+def lidar(options):
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    link.bind(("", options.port))
+    link.settimeout(1.0)
+    tell("ready")
+    driver = Vlp16(options.fault)
+    heard = False
+    while True:
+        try:
+            data, (source, _) = link.recvfrom(2048)
+        except socket.timeout:
+            if heard and options.fault == "gives-up":
+                # As drivers do whose thread has ended: the process lives on and says nothing.
+                time.sleep(1e6)
+            continue
+        if options.sensor and source != options.sensor and options.fault != "any-source":
+            continue
+        heard = True
+        driver.packet(data)
+
+
+class Nmea:
+    def __init__(self, fault):
+        self.fault, self.buffer, self.date = fault, b"", None
+
+    def feed(self, data):
+        self.buffer = (self.buffer + data)[-4096:]
+        *lines, self.buffer = self.buffer.split(b"\n")
+        for line in lines:
+            self.line(line.strip(b"\r"))
+
+    def line(self, line):
+        start = line.rfind(b"$")
+        if start < 0 or line[-3:-2] != b"*":
+            return
+        body, check = line[start + 1:-3], line[-2:]
+        total = 0
+        for byte in body:
+            total ^= byte
+        if self.fault != "no-checksum" and f"{total:02X}".encode() != check.upper():
+            return
+        try:
+            fields = body.decode("ascii").split(",")
+        except UnicodeDecodeError:
+            return
+        if fields[0][2:] != "RMC" or len(fields) < 10:
+            return
+        if self.fault == "empty-field":
+            # An empty field is no number, and nobody catches that.
+            self.position(fields)
+        elif fields[2] == "A":
+            try:
+                self.position(fields)
+            except (ValueError, IndexError):
+                pass
+
+    def position(self, fields):
+        def degrees(text, whole):
+            return int(text[:whole]) + float(text[whole:]) / 60
+
+        lat, lon = degrees(fields[3], 2), degrees(fields[5], 3)
+        if self.fault != "hemisphere":
+            lat, lon = (-lat if fields[4] == "S" else lat), (-lon if fields[6] == "W" else lon)
+        day, month, year = (int(fields[9][i:i + 2]) for i in (0, 2, 4))
+        hour, minute, second = int(fields[1][:2]), int(fields[1][2:4]), float(fields[1][4:])
+        stamp = calendar.timegm((2000 + year, month, day, hour, minute, 0)) + second
+        tell("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp)
+
+
+def opened(path):
+    """The port, raw; `None` while it is not there."""
+    try:
+        port = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        mode = termios.tcgetattr(port)
+        mode[0] = mode[1] = mode[3] = 0
+        mode[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
+        mode[4] = mode[5] = getattr(termios, f"B{BAUD}")
+        termios.tcsetattr(port, termios.TCSANOW, mode)
+    except termios.error:
+        os.close(port)
+        return None
+    return port
+
+
+BAUD = 38400
+
+
+def receiver(options):
+    driver = Nmea(options.fault)
+    port = None
+    tell("ready")
+    while True:
+        if port is None:
+            port = opened(options.tty)
+            if port is None:
+                time.sleep(0.1)
+                continue
+        try:
+            data = os.read(port, 4096) if select.select([port], [], [], 1.0)[0] else None
+        except OSError:
+            data = b""
+        if data == b"":
+            # Unplugged: the port is another one when it comes back.
+            os.close(port)
+            port = None
+            time.sleep(0.1)
+        elif data:
+            driver.feed(data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, help="the UDP port of a VLP-16")
+    parser.add_argument("--sensor", help="the sensor's address; others are not heard")
+    parser.add_argument("--tty", help="the serial port of a receiver at 38400 baud")
+    parser.add_argument("--fault", choices=FAULTS, help="; ".join(f"{k}: {v}" for k, v in FAULTS.items()))
+    options = parser.parse_args()
+    try:
+        receiver(options) if options.tty else lidar(options)
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+//! Errors of an inertial unit by the Allan deviation of its output at rest (IEEE Std 952-1997).
+
+use glam::DVec3;
+use serde_json::{Value, json};
+
+use super::fragment::{Fragment, Table, figure};
+pub use super::inertial_log::{InertialLog, parse_csv};
+use super::{FitError, Log, median};
+use crate::analysis::allan::{
+    Fitted, Point, averaging_samples, correlation_times_s, fit_terms, of_axes,
+};
+
+const DEG: f64 = std::f64::consts::PI / 180.0;
+const UG: f64 = 9.806_65e-6;
+/// Averaging times a decade.
+const PER_DECADE: u32 = 5;
+/// A shorter log tells nothing, seconds.
+const SHORTEST_S: f64 = 10.0;
+/// A rate that differs so much from the log's median over a second is motion, rad/s.
+const MOVED_RAD_S: f64 = 0.02;
+/// The same of the acceleration's size, m/s².
+const MOVED_M_S2: f64 = 0.3;
+/// The correlation time that profiles have where a fit finds none, seconds.
+const USUAL_CORRELATION_S: f64 = 100.0;
+
+/// One of the unit's sensors.
+#[derive(Clone, Debug)]
+pub struct Triad {
+    /// `gyro`, `accelerometer` or `magnetometer`.
+    pub name: &'static str,
+    /// Of noise density, bias instability and random walk: the profile's key and one of it in SI.
+    keys: [(&'static str, f64); 3],
+    /// Name of the unit that curves are shown in, and one of it in SI.
+    pub unit: (&'static str, f64),
+    /// What the log says, SI.
+    pub points: Vec<Point>,
+    /// What was fitted to it, SI.
+    pub fitted: Fitted,
+}
+
+/// Everything that was fitted.
+#[derive(Clone, Debug)]
+pub struct InertialFit {
+    /// The sensors that the log has.
+    pub triads: Vec<Triad>,
+    /// Of the log.
+    pub rate_hz: f64,
+    /// Of the log.
+    pub duration_s: f64,
+    source: String,
+    missing: usize,
+}
+
+/// Fits a log. Averaging times below `shortest_s` are left out: a unit's own filter shows there.
+///
+/// # Errors
+/// The log cannot be read, is too short, or the unit was moved.
+pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
+    let found = super::inertial_log::read(log)?;
+    let identity = log.identity()?;
+    let mut fit = fit_samples(&found, shortest_s)?;
+    fit.source =
+        format!("{identity}, {:.0} s at standstill, {:.4} Hz", fit.duration_s, fit.rate_hz);
+    Ok(fit)
+}
+
+/// As [`fit`], of samples at hand.
+///
+/// # Errors
+/// The log is too short, or the unit was moved.
+pub fn fit_samples(log: &InertialLog, shortest_s: f64) -> Result<InertialFit, FitError> {
+    let duration_s = log.samples() as f64 / log.rate_hz;
+    if duration_s < SHORTEST_S {
+        let text = format!(
+            "it has {duration_s:.1} s of samples; a fit needs {SHORTEST_S} s, and bias instabilities some \
+             hours"
+        );
+        return Err(FitError::Log(text));
+    }
+    check_still(log)?;
+    let parts: [(&'static str, &[DVec3], _, _); 3] = [
+        (
+            "gyro",
+            &log.gyro,
+            ("deg/h", DEG / 3600.0),
+            [
+                ("noise_density_deg_s_sqrt_hz", DEG),
+                ("bias_instability_deg_h", DEG / 3600.0),
+                ("random_walk_deg_h_sqrt_h", DEG / 3600.0 / 60.0),
+            ],
+        ),
+        (
+            "accelerometer",
+            &log.accel,
+            ("ug", UG),
+            [
+                ("noise_density_ug_sqrt_hz", UG),
+                ("bias_instability_ug", UG),
+                ("random_walk_ug_sqrt_h", UG / 60.0),
+            ],
+        ),
+        (
+            "magnetometer",
+            &log.mag,
+            ("ugauss", 1e-6),
+            [
+                ("noise_density_ugauss_sqrt_hz", 1e-6),
+                ("bias_instability_ugauss", 1e-6),
+                ("random_walk_ugauss_sqrt_h", 1e-6 / 60.0),
+            ],
+        ),
+    ];
+    let triads: Vec<Triad> = parts
+        .into_iter()
+        .filter(|(_, samples, ..)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
+        .filter_map(|(name, samples, unit, keys)| {
+            let (points, fitted) = fit_triad(samples, log.rate_hz, shortest_s)?;
+            Some(Triad { name, keys, unit, points, fitted })
+        })
+        .collect();
+    if triads.is_empty() {
+        return Err(FitError::log("nothing in it varies: there is no noise to fit"));
+    }
+    let (rate_hz, missing) = (log.rate_hz, log.missing);
+    Ok(InertialFit { triads, rate_hz, duration_s, source: String::new(), missing })
+}
+
+/// The curve of one sensor and what fits it best; `None` if it does not vary.
+fn fit_triad(samples: &[DVec3], rate_hz: f64, shortest_s: f64) -> Option<(Vec<Point>, Fitted)> {
+    let averages = averaging_samples(samples.len(), PER_DECADE);
+    let mut points = of_axes(samples, rate_hz.recip(), &averages);
+    points.retain(|point| point.tau_s >= shortest_s * 0.999 && point.deviation > 0.0);
+    let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
+    // The curve of a bias instability has its top at 1.89 times its correlation time.
+    let times = correlation_times_s(10.0 * first, 0.6 * last);
+    let fits = times.into_iter().map(|time_s| fit_terms(&points, time_s, [true; 3]));
+    let best = fits.min_by(|a, b| a.misfit.total_cmp(&b.misfit));
+    let usual = || fit_terms(&points, USUAL_CORRELATION_S, [true; 3]);
+    let fitted = best.filter(|best| best.is_seen[1]).unwrap_or_else(usual);
+    Some((points, fitted))
+}
+
+/// Refuses a log of a unit that was moved.
+fn check_still(log: &InertialLog) -> Result<(), FitError> {
+    let second = (log.rate_hz.round() as usize).max(1);
+    let means = |samples: &[DVec3]| -> Vec<DVec3> {
+        samples.chunks_exact(second).map(|s| s.iter().sum::<DVec3>() / s.len() as f64).collect()
+    };
+    let (rates, forces) = (means(&log.gyro), means(&log.accel));
+    let usual = DVec3::from_array(
+        [0, 1, 2].map(|axis| median(&mut rates.iter().map(|rate| rate[axis]).collect::<Vec<_>>())),
+    );
+    let moved = |what: &str, at: usize| {
+        FitError::Log(format!(
+            "the unit was moved: {what} {at} s after the start; a fit needs a log at standstill (--from and \
+             --to choose a part)"
+        ))
+    };
+    if let Some(at) = rates.iter().position(|rate| (*rate - usual).length() > MOVED_RAD_S) {
+        let off = (rates[at] - usual).length() / DEG;
+        return Err(moved(&format!("its rate differs by {off:.1} deg/s"), at));
+    }
+    let sizes: Vec<f64> = forces.iter().map(|force| force.length()).collect();
+    let usual = median(&mut sizes.clone());
+    if let Some(at) = sizes.iter().position(|size| (size - usual).abs() > MOVED_M_S2) {
+        let off = (sizes[at] - usual).abs();
+        return Err(moved(&format!("its acceleration differs by {off:.2} m/s2"), at));
+    }
+    Ok(())
+}
+
+impl InertialFit {
+    /// As tables of a profile or a rig.
+    pub fn fragment(&self) -> Fragment {
+        let mut remarks = vec![
+            "Behind the numbers: one standard error. A term that is not seen may be as large as said."
+                .to_owned(),
+        ];
+        if self.missing > 0 {
+            remarks.push(format!("{} samples are missing by their times.", self.missing));
+        }
+        Fragment {
+            source: self.source.clone(),
+            remarks,
+            tables: self.triads.iter().map(Triad::table).collect(),
+        }
+    }
+
+    /// For machines.
+    pub fn report(&self) -> Value {
+        let sensors: Vec<Value> = self
+            .triads
+            .iter()
+            .map(|triad| {
+                let terms: serde_json::Map<String, Value> = triad
+                    .terms()
+                    .into_iter()
+                    .map(|(key, term)| {
+                        let value = json!({ "found": term.found, "standard_error": term.error,
+                                            "at_most": term.at_most, "is_seen": term.is_seen });
+                        (key.to_owned(), value)
+                    })
+                    .collect();
+                let curve: Vec<Value> = triad
+                    .points
+                    .iter()
+                    .map(|p| {
+                        json!({ "tau_s": p.tau_s, "deviation": p.deviation / triad.unit.1,
+                                "fitted": triad.fitted.deviation(p.tau_s) / triad.unit.1,
+                                "relative_error": p.relative_error })
+                    })
+                    .collect();
+                json!({ "sensor": triad.name, "unit": triad.unit.0, "terms": terms,
+                        "bias_correlation_s": triad.fitted.correlation_s,
+                        "misfit": triad.fitted.misfit, "curve": curve })
+            })
+            .collect();
+        json!({ "log": self.source, "rate_hz": self.rate_hz, "duration_s": self.duration_s,
+                "missing_samples": self.missing, "sensors": sensors })
+    }
+}
+
+/// A coefficient in the unit of its key.
+struct Term {
+    found: f64,
+    error: f64,
+    at_most: f64,
+    is_seen: bool,
+}
+
+impl Triad {
+    fn terms(&self) -> [(&'static str, Term); 3] {
+        let of = |c: &crate::analysis::allan::Coefficients| {
+            [c.noise_density, c.bias_instability, c.random_walk]
+        };
+        let fitted = &self.fitted;
+        let [found, error, at_most] =
+            [&fitted.found, &fitted.standard_error, &fitted.at_most].map(of);
+        std::array::from_fn(|i| {
+            let (key, scale) = self.keys[i];
+            let term = Term {
+                found: found[i] / scale,
+                error: error[i] / scale,
+                at_most: at_most[i] / scale,
+                is_seen: fitted.is_seen[i],
+            };
+            (key, term)
+        })
+    }
+
+    fn table(&self) -> Table {
+        let name = self.name.to_owned();
+        let mut table = Table { in_profile: name.clone(), in_rig: name, lines: Vec::new() };
+        for (key, term) in self.terms() {
+            if term.is_seen {
+                table.number(key, term.found, format!("± {}", figure(term.error)));
+            } else {
+                let most = figure(term.at_most);
+                table.number(key, 0.0, format!("not seen in this log: at most {most}"));
+            }
+        }
+        let time_s = self.fitted.correlation_s;
+        if self.fitted.is_seen[1] {
+            table.number("bias_correlation_s", time_s, "within a factor of 1.5 or so");
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sensors::imu::errors::{self, Circumstances};
+    use crate::sensors::imu::settings::TriadErrors;
+    use crate::sensors::noise::NoiseSource;
+
+    const STILL: Circumstances =
+        Circumstances { specific_force_m_s2: DVec3::ZERO, temperature_c: 25.0 };
+
+    fn gyro(asked: &TriadErrors, seed: u64, samples: u64) -> InertialLog {
+        let mut triad = errors::Triad::new(asked, NoiseSource::new(seed, "imu/gyro"), 0.02);
+        let gyro = (0..samples).map(|i| triad.step(i, DVec3::ZERO, &STILL).value).collect();
+        InertialLog { rate_hz: 50.0, gyro, ..InertialLog::default() }
+    }
+
+    /// Five units of a datasheet's terms, 4000 s each: what was asked for comes back within four of the
+    /// standard errors that the fit states, and two of five terms may not be off by more than two.
+    #[test]
+    fn what_was_asked_for_comes_back() {
+        let asked = TriadErrors {
+            noise_density: 2e-4,
+            bias_instability: 1e-4,
+            bias_correlation_s: 20.0,
+            ..TriadErrors::NONE
+        };
+        for seed in 0..5 {
+            let fit = fit_samples(&gyro(&asked, seed, 200_000), 0.0).unwrap();
+            let [triad] = &fit.triads[..] else { panic!("a gyro alone") };
+            let (found, error) = (triad.fitted.found, triad.fitted.standard_error);
+            let off = (found.noise_density - 2e-4).abs();
+            assert!(off < 4.0 * error.noise_density + 1e-6, "{:?}", triad.fitted);
+            // The correlation time is fitted besides, which the standard error does not know.
+            let off = (found.bias_instability - 1e-4).abs();
+            assert!(off < 4.0 * error.bias_instability + 1e-5, "{:?}", triad.fitted);
+            assert!((8.0..50.0).contains(&triad.fitted.correlation_s), "{:?}", triad.fitted);
+            let text = fit.fragment().text(super::super::Form::Profile);
+            assert!(text.contains("[gyro]\nnoise_density_deg_s_sqrt_hz = 0.011"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_that_moved_and_a_short_log_are_refused() {
+        let asked = TriadErrors { noise_density: 2e-4, ..TriadErrors::NONE };
+        let refused = |log: &InertialLog| fit_samples(log, 0.0).unwrap_err().to_string();
+        let mut moved = gyro(&asked, 1, 5000);
+        for sample in &mut moved.gyro[1000..1100] {
+            sample.z += 0.3;
+        }
+        let text = refused(&moved);
+        assert!(text.contains("moved") && text.contains(" 20 s after the start"), "{text}");
+        assert!(refused(&gyro(&asked, 1, 100)).contains("2.0 s of samples"));
+        let dead =
+            InertialLog { rate_hz: 50.0, gyro: vec![DVec3::ZERO; 5000], ..Default::default() };
+        assert!(refused(&dead).contains("nothing in it varies"));
+    }
+}

@@ -1,0 +1,262 @@
+//! Reads what an inertial unit said: a recorded stream of any protocol, or a CSV file.
+
+use std::fs::File;
+use std::io::Read;
+
+use glam::DVec3;
+
+use super::{FitError, Log, median};
+use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
+
+/// No log has more samples: a day at 200 Hz, some gigabytes.
+const MAX_SAMPLES: usize = 20_000_000;
+/// Samples that may be missing, of all.
+const MOST_MISSING: f64 = 0.01;
+
+/// What a unit measured at a steady rate; a quantity that it does not tell is empty.
+#[derive(Clone, Debug, Default)]
+pub struct InertialLog {
+    /// Samples a second.
+    pub rate_hz: f64,
+    /// rad/s
+    pub gyro: Vec<DVec3>,
+    /// m/s²
+    pub accel: Vec<DVec3>,
+    /// gauss
+    pub mag: Vec<DVec3>,
+    /// Samples that the times say are missing.
+    pub missing: usize,
+}
+
+impl InertialLog {
+    /// Samples of the quantity with most.
+    pub fn samples(&self) -> usize {
+        self.gyro.len().max(self.accel.len()).max(self.mag.len())
+    }
+}
+
+/// Reads the part of a log that is used.
+pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
+    let mut samples = Samples::new((log.from_s, log.to_s), log.rate_hz);
+    if log.path.extension().is_some_and(|extension| extension == "csv") {
+        let file = File::open(log.path).map_err(|error| FitError::log(error.to_string()))?;
+        read_csv(file, &mut samples)?;
+    } else {
+        log.stream()?.visit(|time_s, frame| match frame.content.inertial() {
+            Some(found) => samples.see(
+                found.stamp_s,
+                time_s,
+                [found.gyro_rad_s, found.accel_m_s2, found.mag_gauss],
+            ),
+            None => Ok(()),
+        })?;
+    }
+    samples.finish()
+}
+
+/// Reads the text of a CSV file; `rate_hz` as in [`Log`].
+///
+/// # Errors
+/// What is wrong with it, with its line.
+pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, FitError> {
+    let mut samples = Samples::new((0.0, f64::INFINITY), rate_hz);
+    read_csv(input, &mut samples)?;
+    samples.finish()
+}
+
+/// What comes in, before its rate is known.
+struct Samples {
+    /// Seconds after the first from and to which they are used.
+    span_s: (f64, f64),
+    rate_hz: Option<f64>,
+    found: InertialLog,
+    /// On the unit's clock, and when frames left, as far as known.
+    stamps_s: Vec<f64>,
+    times_s: Vec<f64>,
+    first_s: Option<f64>,
+    count: usize,
+}
+
+impl Samples {
+    fn new(span_s: (f64, f64), rate_hz: Option<f64>) -> Self {
+        Self {
+            span_s,
+            rate_hz,
+            found: InertialLog::default(),
+            stamps_s: Vec::new(),
+            times_s: Vec::new(),
+            first_s: None,
+            count: 0,
+        }
+    }
+
+    fn see(
+        &mut self,
+        stamp_s: Option<f64>,
+        time_s: Option<f64>,
+        [gyro, accel, mag]: [Option<DVec3>; 3],
+    ) -> Result<(), String> {
+        if gyro.or(accel).or(mag).is_none() {
+            return Ok(());
+        }
+        self.count += 1;
+        // The user's seconds are those of whatever clock there is.
+        let counted = self.rate_hz.map(|hz| self.count as f64 / hz);
+        if let Some(now_s) = time_s.or(stamp_s).or(counted) {
+            let since_s = now_s - *self.first_s.get_or_insert(now_s);
+            if !(self.span_s.0..=self.span_s.1).contains(&since_s) {
+                return Ok(());
+            }
+        }
+        if self.found.samples() >= MAX_SAMPLES {
+            return Err(format!("it has more than {MAX_SAMPLES} samples; use a part with --to"));
+        }
+        let pairs = [
+            (&mut self.found.gyro, gyro),
+            (&mut self.found.accel, accel),
+            (&mut self.found.mag, mag),
+        ];
+        for (all, value) in pairs {
+            all.extend(value.filter(|v| v.is_finite()));
+        }
+        self.stamps_s.extend(stamp_s);
+        self.times_s.extend(time_s);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<InertialLog, FitError> {
+        let count = self.found.samples();
+        if count == 0 {
+            let text =
+                "there are no rates and accelerations in it, or none in the part that is used";
+            return Err(FitError::log(text));
+        }
+        let clock = if self.stamps_s.len() > count / 2 { &self.stamps_s } else { &self.times_s };
+        match (self.rate_hz, steady(clock)) {
+            (Some(rate_hz), _) => self.found.rate_hz = rate_hz,
+            (None, Some((interval_s, missing))) => {
+                self.found.rate_hz = interval_s.recip();
+                self.found.missing = missing;
+            }
+            (None, None) => {
+                let text = "neither its frames nor an index beside it tell the time; say how many \
+                            samples a second there are with --rate";
+                return Err(FitError::log(text));
+            }
+        }
+        if self.found.missing as f64 > MOST_MISSING * count as f64 {
+            let text = format!(
+                "{} of {count} samples are missing by their times; a fit needs a whole log, or --rate",
+                self.found.missing
+            );
+            return Err(FitError::log(text));
+        }
+        Ok(self.found)
+    }
+}
+
+/// The interval of a clock's readings, seconds, and how many are missing; `None` if it does not run.
+fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
+    let mut steps: Vec<f64> = clock_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let usual = median(&mut steps.clone());
+    if !usual.is_finite() || usual <= 0.0 {
+        return None;
+    }
+    // A step back is a counter that is full.
+    let lost = |step: &f64| (step / usual).round().min(1e9) as usize - 1;
+    let missing = steps.iter().filter(|step| **step > 1.5 * usual).map(lost).sum();
+    steps.retain(|step| (0.5 * usual..1.5 * usual).contains(step));
+    Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
+}
+
+/// Columns of a quantity: how they begin, and their units in SI.
+const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
+    ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
+    ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),
+    ("mag", &[("gauss", 1.0), ("ut", 0.01)]),
+];
+
+fn read_csv(input: impl Read, samples: &mut Samples) -> Result<(), FitError> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
+    let headers = reader.headers().map_err(|error| FitError::log(error.to_string()))?.clone();
+    let column = |name: &str| headers.iter().position(|header| header == name);
+    let axes = QUANTITIES.map(|(quantity, units)| {
+        units.iter().find_map(|(unit, scale)| {
+            let axis = |axis| column(&format!("{quantity}_{axis}_{unit}"));
+            Some(([axis("x")?, axis("y")?, axis("z")?], *scale))
+        })
+    });
+    let time = column("time_s");
+    if axes.iter().all(Option::is_none) {
+        let text = "line 1 names no quantity; columns are time_s, gyro_x_rad_s (or deg_s) with y and z, \
+                    accel_x_m_s2 (g, mg), mag_x_gauss (ut)";
+        return Err(FitError::log(text));
+    }
+    for row in reader.records() {
+        let row = row.map_err(|error| FitError::log(error.to_string()))?;
+        let line = row.position().map_or(0, csv::Position::line);
+        let number = |place: usize| {
+            let text = row.get(place).unwrap_or_default();
+            let read = text.parse::<f64>().ok().filter(|x| x.is_finite());
+            read.ok_or_else(|| FitError::log(format!("line {line}: `{text}` is not a number")))
+        };
+        let mut values = [None; 3];
+        for (value, axes) in values.iter_mut().zip(axes) {
+            if let Some(([x, y, z], scale)) = axes {
+                *value = Some(DVec3::new(number(x)?, number(y)?, number(z)?) * scale);
+            }
+        }
+        let time_s = time.map(number).transpose()?;
+        samples.see(None, time_s, values).map_err(FitError::Log)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::family::catalogue;
+
+    fn read_text(text: &str, rate_hz: Option<f64>) -> Result<InertialLog, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("imu.csv");
+        std::fs::write(&path, text).unwrap();
+        let profile = catalogue().profiles()[0].clone();
+        let log = Log { path: &path, profile: &profile, from_s: 0.0, to_s: 1e9, rate_hz };
+        read(&log).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_unit() {
+        let rows: String =
+            (0..10).map(|i| format!("{}, 180, 0, -180, 1, 0, 0\n", 0.01 * f64::from(i))).collect();
+        let head = "time_s,gyro_x_deg_s,gyro_y_deg_s,gyro_z_deg_s,accel_x_g,accel_y_g,accel_z_g\n";
+        let found = read_text(&(head.to_owned() + &rows), None).unwrap();
+        assert!((found.rate_hz - 100.0).abs() < 1e-6, "{}", found.rate_hz);
+        assert!((found.gyro[3].x - std::f64::consts::PI).abs() < 1e-12);
+        assert!((found.accel[9].x - STANDARD_GRAVITY_M_S2).abs() < 1e-12);
+        assert_eq!((found.gyro.len(), found.mag.len(), found.missing), (10, 0, 0));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let wrong = |text: &str, rate| read_text(text, rate).unwrap_err();
+        assert!(wrong("a,b\n1,2\n", None).starts_with("line 1 names no quantity"));
+        let head = "gyro_x_rad_s,gyro_y_rad_s,gyro_z_rad_s\n";
+        assert_eq!(wrong(&format!("{head}1,2,x\n"), None), "line 2: `x` is not a number");
+        assert!(wrong(&format!("{head}1,2,3\n1,2,3\n"), None).contains("--rate"));
+        assert!(wrong(head, None).contains("no rates"), "{}", wrong(head, None));
+        assert_eq!(read_text(&format!("{head}1,2,3\n"), Some(50.0)).unwrap().rate_hz, 50.0);
+    }
+
+    #[test]
+    fn a_clock_that_starts_again_is_steady_and_a_gap_is_counted() {
+        let mut clock: Vec<f64> = (0..100).map(|i| f64::from(i) * 0.01).collect();
+        clock.extend((0..100).map(|i| f64::from(i) * 0.01));
+        let (interval_s, missing) = steady(&clock).unwrap();
+        assert!((interval_s - 0.01).abs() < 1e-9 && missing == 0);
+        clock.extend([1.5, 1.51]);
+        assert_eq!(steady(&clock).unwrap().1, 50);
+        assert_eq!(steady(&[1.0]), None);
+    }
+}

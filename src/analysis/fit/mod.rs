@@ -1,0 +1,104 @@
+//! Parameters of error models, fitted to what a real unit at standstill was recorded to say.
+//!
+//! [`inertial`] fits gyros, accelerometers and magnetometers by their Allan deviation, [`position`] GNSS
+//! receivers by that of their positions, [`ranges`] lidars by how far ranges of the same direction
+//! scatter. Each gives a [`Fragment`] of a profile or of a rig.
+
+mod fragment;
+pub mod inertial;
+mod inertial_log;
+pub mod position;
+mod position_log;
+pub mod ranges;
+mod ranges_log;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+pub use self::fragment::{Form, Fragment};
+use super::ReportError;
+use super::stream::RecordedStream;
+use crate::config::profile::Profile;
+use crate::config::toml::diagnostic::Diagnostics;
+
+/// Why nothing was fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// The log cannot be read, or says too little.
+    #[error("{0}")]
+    Log(String),
+    /// What the hints name is wrong.
+    #[error(transparent)]
+    Hints(#[from] Diagnostics),
+}
+
+impl From<ReportError> for FitError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::OtherProduct(why) => {
+                Self::Log(format!("this is another product's log: {why}"))
+            }
+            other => Self::Log(other.to_string()),
+        }
+    }
+}
+
+impl FitError {
+    fn log(text: impl Into<String>) -> Self {
+        Self::Log(text.into())
+    }
+}
+
+/// A log, and which part of it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Log<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Of the unit that was recorded.
+    pub profile: &'a Profile,
+    /// Seconds after its first sample from which on it is used.
+    pub from_s: f64,
+    /// Seconds after its first sample up to which it is used.
+    pub to_s: f64,
+    /// Samples a second, if the user knows better.
+    pub rate_hz: Option<f64>,
+}
+
+impl Log<'_> {
+    fn is_used(&self, time_s: f64) -> bool {
+        (self.from_s..=self.to_s).contains(&time_s)
+    }
+
+    fn stream(&self) -> Result<RecordedStream<'_>, FitError> {
+        Ok(RecordedStream::open(self.path, Some(self.profile), false)?)
+    }
+
+    /// `FILE (SHA-256 …)`.
+    fn identity(&self) -> Result<String, FitError> {
+        let unreadable = |error: std::io::Error| FitError::log(error.to_string());
+        let mut file = File::open(self.path).map_err(unreadable)?;
+        let (mut hasher, mut portion) = (Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut portion).map_err(unreadable)? {
+                0 => break,
+                count => hasher.update(&portion[..count]),
+            }
+        }
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let digest: String = hasher.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect();
+        Ok(format!("{name} (SHA-256 {digest}...)"))
+    }
+}
+
+/// The value below which half of `values` are; they are sorted for it. NaN if there are none.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[n / 2],
+        n => 0.5 * (values[n / 2 - 1] + values[n / 2]),
+    }
+}

@@ -1,0 +1,141 @@
+//! Reads the positions that a receiver told.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use super::{FitError, Log, median};
+use crate::devices::decoder::readings::PositionFix;
+use crate::frames::GeoOrigin;
+use crate::sensors::gnss::settings::BestFix;
+
+/// No log has more positions: a week at 10 Hz.
+const MAX_FIXES: usize = 6_048_000;
+/// Positions that may be missing, of all.
+const MOST_MISSING: f64 = 0.05;
+
+/// A receiver's positions at a steady rate.
+#[derive(Clone, Debug)]
+pub struct PositionLog {
+    /// The message that tells them.
+    pub message: String,
+    /// From one to the next, seconds.
+    pub interval_s: f64,
+    /// East, north, up of the first, metres. One that is missing is as the one before.
+    pub positions_m: Vec<DVec3>,
+    /// How most of them were found; `None` if no message tells.
+    pub grade: Option<BestFix>,
+    /// The smallest step on the wire, metres.
+    pub quantum_m: f64,
+    /// East, north, up, m/s, of those that tell it.
+    pub velocities_m_s: Vec<DVec3>,
+    /// Stated horizontal accuracy over the HDOP of the same epoch, metres.
+    pub uere_m: Option<f64>,
+    /// How many are missing.
+    pub missing: usize,
+}
+
+/// Reads the part of a log that is used: the finest of the messages that tell most epochs.
+pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
+    let mut all: BTreeMap<String, Vec<PositionFix>> = BTreeMap::new();
+    let (mut count, mut first) = (0, None);
+    log.stream()?.visit(|_, frame| {
+        let Some(fix) = frame.content.fix() else { return Ok(()) };
+        let start = *first.get_or_insert((fix.time_s, fix.time_period_s));
+        // Clocks of different messages count differently; each is counted from its own first.
+        let own = all.get(&fix.message).and_then(|fixes| fixes.first());
+        let start_s = own.map_or(fix.time_s, |first| first.time_s);
+        let since_s = (fix.time_s - start_s).rem_euclid(start.1.min(fix.time_period_s));
+        if since_s > log.to_s {
+            return Ok(());
+        }
+        count += 1;
+        if count > MAX_FIXES {
+            return Err(format!("it has more than {MAX_FIXES} positions; use a part with --to"));
+        }
+        all.entry(fix.message.clone()).or_default().push(fix);
+        Ok(())
+    })?;
+    let most = all.values().map(Vec::len).max().unwrap_or(0);
+    let finest = all
+        .values()
+        .filter(|fixes| fixes.len() * 10 >= most * 9)
+        .min_by(|a, b| a[0].quantum_m.total_cmp(&b[0].quantum_m));
+    let Some(finest) = finest else {
+        let text = "there are no positions in it (GGA, NAV-PVT, NAV-POSLLH, NAV-HPPOSLLH, NAV-POSECEF, \
+                    NAV-HPPOSECEF), or none with a fix";
+        return Err(FitError::log(text));
+    };
+    let mut found = series(finest, log)?;
+    found.uere_m = uere_m(&all);
+    let grades = || all.values().flatten().filter_map(|fix| fix.grade);
+    found.grade = BestFix::WORDS
+        .iter()
+        .map(|(_, grade)| (grades().filter(|other| other == grade).count(), *grade))
+        .filter(|(count, _)| *count > 0)
+        .max_by_key(|(count, _)| *count)
+        .map(|(_, grade)| grade);
+    found.velocities_m_s = all.values().flatten().filter_map(|fix| fix.velocity_enu_m_s).collect();
+    Ok(found)
+}
+
+/// The positions of one message at their instants.
+fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError> {
+    let first = &fixes[0];
+    let period_s = first.time_period_s;
+    let times: Vec<f64> =
+        fixes.iter().map(|fix| (fix.time_s - first.time_s).rem_euclid(period_s)).collect();
+    let steps = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
+    let interval_s = median(&mut steps.collect::<Vec<_>>());
+    if !interval_s.is_finite() {
+        return Err(FitError::log(format!("{} tells one epoch only", first.message)));
+    }
+    let origin = GeoOrigin::new(first.position);
+    let mut positions_m: Vec<DVec3> = Vec::with_capacity(fixes.len());
+    let mut missing = 0;
+    let mut begun_at = None;
+    for (fix, time_s) in fixes.iter().zip(&times).filter(|(_, time_s)| **time_s >= log.from_s) {
+        let start_s = *begun_at.get_or_insert(*time_s);
+        let index = ((time_s - start_s) / interval_s).round() as usize;
+        // The same epoch again, or a time that jumped.
+        if index < positions_m.len() || index > positions_m.len() + fixes.len() {
+            continue;
+        }
+        while let Some(last) = positions_m.last().copied().filter(|_| positions_m.len() < index) {
+            positions_m.push(last);
+            missing += 1;
+        }
+        if missing > fixes.len() {
+            break;
+        }
+        positions_m.push(origin.world_from_geodetic(fix.position));
+    }
+    if missing as f64 > MOST_MISSING * positions_m.len() as f64 {
+        let count = positions_m.len();
+        let text = format!("{missing} of {count} epochs have no position; a fit needs a whole log");
+        return Err(FitError::Log(text));
+    }
+    Ok(PositionLog {
+        message: first.message.clone(),
+        interval_s,
+        positions_m,
+        grade: None,
+        quantum_m: first.quantum_m,
+        velocities_m_s: Vec::new(),
+        uere_m: None,
+        missing,
+    })
+}
+
+/// Stated accuracy over HDOP, in the middle of all epochs that tell both.
+fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
+    // By place in the epochs: clocks of sentences and messages differ by leap seconds.
+    let accuracies = all.values().find(|fixes| fixes[0].horizontal_accuracy_m.is_some())?;
+    let hdops = all.values().find(|fixes| fixes[0].hdop.is_some())?;
+    let pairs = accuracies.iter().zip(hdops);
+    let mut ratios: Vec<f64> = pairs
+        .filter_map(|(a, b)| Some(a.horizontal_accuracy_m? / b.hdop.filter(|h| *h > 0.0)?))
+        .filter(|ratio| *ratio > 0.0)
+        .collect();
+    Some(median(&mut ratios)).filter(|uere| uere.is_finite())
+}

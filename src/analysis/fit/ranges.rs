@@ -1,0 +1,229 @@
+//! Noise of a lidar's ranges, laser by laser, from a capture at rest in surroundings at rest.
+//!
+//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line:
+//! what is left is noise where the line meets one smooth surface, and more where it meets an edge or
+//! leaves. A laser's noise is therefore the median over its directions, after those with more than four
+//! times the median's square have been left out, until none is.
+
+use serde_json::{Value, json};
+
+use super::fragment::{Fragment, Table, figure};
+pub use super::ranges_log::{CELL_DEG, Cell, RangeLog};
+use super::{FitError, Log, median};
+
+/// Fewer ranges in a direction are not fitted.
+const FEWEST_RANGES: u32 = 8;
+/// Fewer directions tell nothing of a laser.
+const FEWEST_CELLS: usize = 20;
+/// More noise than this is motion, metres.
+const MOVED_M: f64 = 0.3;
+
+/// The noise of a laser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaserNoise {
+    /// Counts from 0.
+    pub laser: u16,
+    /// Standard deviation of its ranges, metres.
+    pub range_std_m: f64,
+    /// Directions that it was found in.
+    pub cells: usize,
+    /// In the middle of these, metres.
+    pub range_m: f64,
+    /// In the middle of these, in the unit of the wire.
+    pub intensity: f64,
+}
+
+/// Everything that was fitted.
+#[derive(Clone, Debug)]
+pub struct RangeFit {
+    /// By laser.
+    pub lasers: Vec<LaserNoise>,
+    /// In the middle of all, metres.
+    pub range_std_m: f64,
+    /// Lasers of which there is too little.
+    pub unfitted: Vec<u16>,
+    source: String,
+    has_others: bool,
+}
+
+/// Fits a log.
+///
+/// # Errors
+/// The log cannot be read, is too short, or something moved.
+pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
+    let found = super::ranges_log::read(log)?;
+    let identity = log.identity()?;
+    let mut fit = fit_ranges(&found)?;
+    fit.source = format!("{identity}, {:.1} s at standstill", found.duration_s);
+    Ok(fit)
+}
+
+/// As [`fit`], of ranges at hand.
+///
+/// # Errors
+/// There are too few, or something moved.
+pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
+    let mut ids: Vec<u16> = log.cells.keys().map(|(laser, _)| *laser).collect();
+    ids.dedup();
+    let (mut lasers, mut unfitted) = (Vec::new(), Vec::new());
+    for laser in ids {
+        let cells = log.cells.range((laser, 0)..=(laser, u32::MAX)).map(|(_, cell)| cell);
+        match of_laser(laser, cells) {
+            Some(noise) => lasers.push(noise),
+            None => unfitted.push(laser),
+        }
+    }
+    if lasers.is_empty() {
+        let text = format!(
+            "it is too short: no laser has {FEWEST_RANGES} ranges in {FEWEST_CELLS} directions of \
+             {CELL_DEG} degrees; some ten revolutions do"
+        );
+        return Err(FitError::Log(text));
+    }
+    let range_std_m = median(&mut lasers.iter().map(|l| l.range_std_m).collect::<Vec<_>>());
+    if range_std_m > MOVED_M {
+        let text = format!(
+            "ranges of the same direction differ by {range_std_m:.2} m: the lidar or what is around it \
+             moved; a fit needs a capture at standstill"
+        );
+        return Err(FitError::Log(text));
+    }
+    let has_others = log.has_others;
+    Ok(RangeFit { lasers, range_std_m, unfitted, source: String::new(), has_others })
+}
+
+fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<LaserNoise> {
+    let mut kept: Vec<(f64, &Cell)> = cells
+        .filter(|cell| cell.count >= FEWEST_RANGES)
+        .filter_map(|cell| {
+            let (variance, freedom) = cell.variance_m2()?;
+            // The median of a chi-square distribution over its mean (Wilson and Hilferty 1931).
+            let share = 1.0 - 2.0 / (9.0 * freedom);
+            Some((variance / (share * share * share), cell))
+        })
+        .collect();
+    loop {
+        if kept.len() < FEWEST_CELLS {
+            return None;
+        }
+        let middle = median(&mut kept.iter().map(|(variance, _)| *variance).collect::<Vec<_>>());
+        let before = kept.len();
+        kept.retain(|(variance, _)| *variance <= 4.0 * middle);
+        if kept.len() == before {
+            let of = |f: &dyn Fn(&Cell) -> f64| {
+                median(&mut kept.iter().map(|(_, cell)| f(cell)).collect::<Vec<_>>())
+            };
+            return Some(LaserNoise {
+                laser,
+                range_std_m: middle.sqrt(),
+                cells: kept.len(),
+                range_m: of(&Cell::mean_range_m),
+                intensity: of(&Cell::mean_intensity),
+            });
+        }
+    }
+}
+
+impl RangeFit {
+    /// As tables of a profile or a rig.
+    pub fn fragment(&self) -> Fragment {
+        let mut table =
+            Table { in_profile: "noise".into(), in_rig: "noise".into(), lines: Vec::new() };
+        let stds = || self.lasers.iter().map(|laser| laser.range_std_m);
+        let (least, most) = (stds().fold(f64::MAX, f64::min), stds().fold(0.0, f64::max));
+        let span = format!(
+            "the middle of {} lasers, {} to {}",
+            self.lasers.len(),
+            figure(least),
+            figure(most)
+        );
+        table.number("range_std_m", self.range_std_m, span);
+        table.number("weak_range_std_m", 0.0, "it is in range_std_m, at the ranges of the log");
+        for l in &self.lasers {
+            table.remark(format!(
+                "laser {:3}: {} m in {} directions, {:.1} m away, intensity {:.0}",
+                l.laser,
+                figure(l.range_std_m),
+                l.cells,
+                l.range_m,
+                l.intensity
+            ));
+        }
+        let mut remarks = Vec::new();
+        if !self.unfitted.is_empty() {
+            let all: Vec<String> = self.unfitted.iter().map(u16::to_string).collect();
+            remarks.push(format!("Too few ranges of lasers {}.", all.join(", ")));
+        }
+        if self.has_others {
+            remarks.push("The first flow of data packets; others were passed over.".to_owned());
+        }
+        Fragment { source: self.source.clone(), remarks, tables: vec![table] }
+    }
+
+    /// For machines.
+    pub fn report(&self) -> Value {
+        let lasers: Vec<Value> = self
+            .lasers
+            .iter()
+            .map(|l| {
+                json!({ "laser": l.laser, "range_std_m": l.range_std_m, "directions": l.cells,
+                        "range_m": l.range_m, "intensity": l.intensity })
+            })
+            .collect();
+        json!({ "log": self.source, "range_std_m": self.range_std_m, "lasers": lasers,
+                "unfitted_lasers": self.unfitted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sensors::noise::{NoiseSource, Quantity};
+
+    /// Two lasers before a slanted wall, each fifth direction at an edge: 1 and 3 cm come back within
+    /// 3 %, which is three standard errors of a median over 80 directions of 40 ranges.
+    #[test]
+    fn the_noise_of_each_laser_comes_back_between_edges() {
+        let noise = NoiseSource::new(3, "lidar");
+        let mut log = RangeLog::default();
+        for shot in 0..40u64 {
+            for (laser, std_m) in [(0u16, 0.01), (1, 0.03)] {
+                for place in 0..100u32 {
+                    let draws = noise.request(shot * 100 + u64::from(place));
+                    let normal = draws.standard_normal(usize::from(laser), Quantity::White);
+                    let azimuth = CELL_DEG * (f64::from(place) + (shot % 7) as f64 / 7.0);
+                    let edge = if place % 5 == 0 && shot % 2 == 0 { 1.0 } else { 0.0 };
+                    let range_m = 5.0 + 0.05 * azimuth + edge + std_m * normal;
+                    let cell = log.cells.entry((laser, place)).or_default();
+                    cell.see(azimuth, range_m, 50.0);
+                }
+            }
+        }
+        let fit = fit_ranges(&log).unwrap();
+        for (laser, std_m) in fit.lasers.iter().zip([0.01, 0.03]) {
+            assert!((laser.range_std_m / std_m - 1.0).abs() < 0.03, "{laser:?}");
+            assert_eq!(laser.cells, 80);
+        }
+        let text = fit.fragment().text(super::super::Form::Profile);
+        text.parse::<toml::Table>().unwrap();
+        assert!(text.contains("[noise]\nrange_std_m = 0.0"), "{text}");
+    }
+
+    #[test]
+    fn too_little_and_too_much_are_refused() {
+        let mut log = RangeLog::default();
+        let refused = |log: &RangeLog| fit_ranges(log).unwrap_err().to_string();
+        assert!(refused(&log).contains("too short"));
+        for shot in 0..40u32 {
+            for place in 0..100 {
+                let range_m = 5.0 + f64::from(shot * 7 % 11);
+                log.cells.entry((0, place)).or_default().see(
+                    f64::from(shot % 3) * 0.1,
+                    range_m,
+                    1.0,
+                );
+            }
+        }
+        assert!(refused(&log).contains("moved"));
+    }
+}

@@ -1,0 +1,179 @@
+//! Reads the ranges that a lidar told, by laser and direction.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use super::{FitError, Log};
+use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::flows::ports_of;
+use crate::analysis::stream::sends_streams;
+use crate::devices::decoder::Hints;
+use crate::devices::decoder::datagram::DATA;
+use crate::devices::family::family_of;
+use crate::wire::ethernet::Content;
+
+/// Directions that are within this of one another are fitted by one straight line, degrees.
+pub const CELL_DEG: f64 = 0.5;
+/// No lidar has more directions than this in cells.
+const MAX_CELLS: usize = 1_000_000;
+
+/// What a lidar measured in one direction: sums for a straight line through range over azimuth.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cell {
+    /// Ranges.
+    pub count: u32,
+    /// Of azimuth (degrees) and range (metres) less those of the first, and of their products.
+    azimuth: f64,
+    range: f64,
+    azimuth_squared: f64,
+    azimuth_range: f64,
+    range_squared: f64,
+    first: (f64, f64),
+    intensity: f64,
+}
+
+impl Cell {
+    /// Takes a range.
+    pub fn see(&mut self, azimuth_deg: f64, range_m: f64, intensity: f64) {
+        if self.count == 0 {
+            self.first = (azimuth_deg, range_m);
+        }
+        let (a, r) = (azimuth_deg - self.first.0, range_m - self.first.1);
+        self.count += 1;
+        self.azimuth += a;
+        self.range += r;
+        self.azimuth_squared += a * a;
+        self.azimuth_range += a * r;
+        self.range_squared += r * r;
+        self.intensity += intensity;
+    }
+
+    /// Mean square distance from the straight line, and its degrees of freedom.
+    pub fn variance_m2(&self) -> Option<(f64, f64)> {
+        let n = f64::from(self.count);
+        let aa = self.azimuth_squared - self.azimuth * self.azimuth / n;
+        let ar = self.azimuth_range - self.azimuth * self.range / n;
+        let rr = self.range_squared - self.range * self.range / n;
+        // Of a scanner whose directions are always the same there is no line, but a mean.
+        let (left, freedom) =
+            if aa > 1e-9 * n { (rr - ar * ar / aa, n - 2.0) } else { (rr, n - 1.0) };
+        (freedom >= 1.0).then(|| (left.max(0.0) / freedom, freedom))
+    }
+
+    /// Metres.
+    pub fn mean_range_m(&self) -> f64 {
+        self.first.1 + self.range / f64::from(self.count.max(1))
+    }
+
+    /// In the unit of the wire.
+    pub fn mean_intensity(&self) -> f64 {
+        self.intensity / f64::from(self.count.max(1))
+    }
+}
+
+/// A lidar's ranges.
+#[derive(Clone, Debug, Default)]
+pub struct RangeLog {
+    /// By laser and place of the direction.
+    pub cells: BTreeMap<(u16, u32), Cell>,
+    /// From the first to the last, seconds, where times are known.
+    pub duration_s: f64,
+    /// Whether other flows of lidar data were passed over.
+    pub has_others: bool,
+}
+
+impl RangeLog {
+    fn see(
+        &mut self,
+        laser: u16,
+        place: u32,
+        azimuth_deg: f64,
+        range_m: f64,
+        intensity: f64,
+    ) -> Result<(), String> {
+        if self.cells.len() >= MAX_CELLS && !self.cells.contains_key(&(laser, place)) {
+            return Err("it has more directions than any lidar".to_owned());
+        }
+        self.cells.entry((laser, place)).or_default().see(azimuth_deg, range_m, intensity);
+        Ok(())
+    }
+}
+
+/// Reads the part of a log that is used.
+pub fn read(log: &Log<'_>) -> Result<RangeLog, FitError> {
+    if sends_streams(log.profile) { read_stream(log) } else { read_capture(log) }
+}
+
+fn read_stream(log: &Log<'_>) -> Result<RangeLog, FitError> {
+    let mut found = RangeLog::default();
+    let mut stream = log.stream()?;
+    if !stream.has_scans() {
+        return Err(FitError::Log(format!("{} sends no ranges", log.profile.name)));
+    }
+    stream.visit(|time_s, frame| {
+        let Some(scan) = frame.content.scan() else { return Ok(()) };
+        if time_s.is_some_and(|time_s| !log.is_used(time_s)) {
+            return Ok(());
+        }
+        found.duration_s = time_s.unwrap_or(0.0).max(found.duration_s);
+        let seen = scan.ranges_m.iter().enumerate();
+        for (place, range_m) in seen.filter_map(|(place, range_m)| Some((place, (*range_m)?))) {
+            found.see(0, place as u32, 0.0, range_m, 0.0)?;
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
+    let hints = Hints { profile: Some(log.profile), ..Hints::default() };
+    let Some(mut decoder) = family_of(log.profile).datagram_decoder(&hints)? else {
+        return Err(FitError::Log(format!("{} sends no ranges", log.profile.name)));
+    };
+    let told = |error: crate::analysis::capture::CaptureError| FitError::Log(error.to_string());
+    let mut reader = CaptureReader::open(Source::File(log.path)).map_err(told)?;
+    let mut found = RangeLog::default();
+    let mut flow: Option<(SocketAddr, SocketAddr)> = None;
+    let (mut start_ns, mut packets) = (None, 0u64);
+    while let Some(frame) = reader.next_frame() {
+        let frame = frame.map_err(told)?;
+        let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else { continue };
+        let head = decoder.head(ports_of(&datagram), datagram.payload);
+        if head.is_none_or(|head| head.kind != DATA) {
+            continue;
+        }
+        let addresses = (datagram.source, datagram.destination);
+        if *flow.get_or_insert(addresses) != addresses {
+            found.has_others = true;
+            continue;
+        }
+        packets += 1;
+        decoder.learn(datagram.payload);
+        let since_ns = frame.unix_ns - *start_ns.get_or_insert(frame.unix_ns);
+        let since_s = since_ns as f64 * 1e-9;
+        if !log.is_used(since_s) {
+            continue;
+        }
+        found.duration_s = since_s;
+        for shot in decoder.shots(datagram.payload) {
+            let place = (shot.azimuth_deg / CELL_DEG) as u32;
+            let intensity = f64::from(shot.intensity);
+            found
+                .see(shot.laser, place, shot.azimuth_deg, shot.range_m, intensity)
+                .map_err(FitError::Log)?;
+        }
+    }
+    if let Some(misfit) = decoder.misfits().into_iter().find(|misfit| misfit.is_other_product) {
+        let name = &log.profile.name;
+        return Err(FitError::Log(format!("this is no recording of {name}: {}", misfit.text)));
+    }
+    if packets == 0 {
+        let text = format!("there are no data packets such as {} sends in it", log.profile.name);
+        return Err(FitError::Log(text));
+    }
+    if found.cells.is_empty() {
+        let text = format!("ranges of {} cannot be told apart by laser yet", log.profile.name);
+        return Err(FitError::Log(text));
+    }
+    Ok(found)
+}

@@ -1,0 +1,137 @@
+//! The messages about packets in a truth file, one after another. No more of the file than a chunk is in memory.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use mcap::records::Record;
+use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use serde::Deserialize;
+
+use crate::wire::truth::{PacketRecord, SCHEMA};
+
+/// The largest record that is read; a chunk of Menura's has a megabyte and a message more.
+const MAX_RECORD: usize = 256 << 20;
+
+/// Why a truth file cannot be read, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum TruthFileError {
+    /// Not there, or not to be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is no MCAP file, or a broken one.
+    #[error("this is no whole MCAP file: {0}")]
+    Mcap(#[from] mcap::McapError),
+    /// A message about a packet that is none.
+    #[error("a message of it is not the truth of a packet: {0}")]
+    Message(#[from] crate::wire::ParseError),
+    /// The attachment with names does not say what it should.
+    #[error("its names.json cannot be read: {0}")]
+    Names(#[from] serde_json::Error),
+    /// An MCAP file of another program.
+    #[error(
+        "it holds no truth of packets: `menura run --truth` and `menura record --truth` write that"
+    )]
+    NoPackets,
+}
+
+/// What numbers in a file stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Names {
+    /// By label.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// Materials of what stands still.
+    #[serde(default)]
+    pub materials: Vec<Named>,
+    /// Moving objects.
+    #[serde(default)]
+    pub objects: Vec<NamedObject>,
+}
+
+/// Something with a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+}
+
+/// A moving object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct NamedObject {
+    /// Its name.
+    pub name: String,
+    /// Of its body.
+    #[serde(default)]
+    pub materials: Vec<Named>,
+}
+
+/// See the module.
+pub struct TruthReader {
+    input: BufReader<File>,
+    reader: LinearReader,
+    /// The topics of channels about packets.
+    topics: HashMap<u16, String>,
+    schemas: HashMap<u16, String>,
+    names: Names,
+}
+
+impl TruthReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(path: &Path) -> Result<Self, TruthFileError> {
+        let options = LinearReaderOptions::default().with_record_length_limit(MAX_RECORD);
+        Ok(Self {
+            input: BufReader::new(File::open(path)?),
+            reader: LinearReader::new_with_options(options),
+            topics: HashMap::new(),
+            schemas: HashMap::new(),
+            names: Names::default(),
+        })
+    }
+
+    /// What numbers stand for; known as soon as there was a message.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The next message about a packet, with its topic; `None` at the end.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn next_packet(&mut self) -> Result<Option<(String, PacketRecord)>, TruthFileError> {
+        while let Some(event) = self.reader.next_event() {
+            let (opcode, data) = match event? {
+                LinearReadEvent::ReadRequest(hint) => {
+                    let read = self.input.read(self.reader.insert(hint))?;
+                    self.reader.notify_read(read);
+                    continue;
+                }
+                LinearReadEvent::Record { data, opcode } => (opcode, data),
+            };
+            match mcap::parse_record(opcode, data)? {
+                Record::Schema { header, .. } => {
+                    self.schemas.insert(header.id, header.name);
+                }
+                Record::Channel(channel)
+                    if self.schemas.get(&channel.schema_id).is_some_and(|name| name == SCHEMA) =>
+                {
+                    self.topics.insert(channel.id, channel.topic);
+                }
+                Record::Attachment { header, data, .. } if header.name == "names.json" => {
+                    self.names = serde_json::from_slice(&data)?;
+                }
+                Record::Message { header, data } => {
+                    if let Some(topic) = self.topics.get(&header.channel_id) {
+                        return Ok(Some((topic.clone(), PacketRecord::parse(&data)?)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}

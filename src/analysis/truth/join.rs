@@ -1,0 +1,273 @@
+//! The truth of each decoded point.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use glam::{DQuat, DVec3};
+use sha2::{Digest, Sha256};
+
+use super::file::{Names, TruthFileError, TruthReader};
+use super::points::{PointPacket, PointPlace, SensorPoint};
+use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
+
+/// How far the order of packets in a capture may differ from that in the truth, nanoseconds: faults hold
+/// packets back, networks overtake.
+const DISORDER_NS: u64 = 5_000_000_000;
+
+/// The first bytes of a packet's SHA-256.
+type Digest8 = [u8; 8];
+
+/// Finds the truth of packets, which come about in the order of the truth.
+pub struct Joiner {
+    reader: TruthReader,
+    known: HashMap<Digest8, VecDeque<PacketRecord>>,
+    /// In the order of the file, to be forgotten in that order.
+    order: VecDeque<(u64, Digest8)>,
+    /// Due time of the latest that was found.
+    found_ns: Option<u64>,
+    /// Due time of the latest that was read.
+    read_ns: u64,
+    is_over: bool,
+    has_packets: bool,
+}
+
+/// What a point is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointTruth {
+    /// The pulse.
+    pub firing: FiringRecord,
+    /// The return.
+    pub seen: ReturnRecord,
+    /// Where the sensor was then.
+    pub pose: PoseRecord,
+}
+
+impl PointTruth {
+    /// A point of the sensor's frame in the world.
+    pub fn in_world(&self, position_m: DVec3) -> DVec3 {
+        let turn = DQuat::from_array(self.pose.orientation);
+        turn * position_m + DVec3::from_array(self.pose.position_m)
+    }
+
+    /// Whether light came by a mirror.
+    pub fn is_mirrored(&self) -> bool {
+        self.seen.slots & MIRRORED != 0
+    }
+}
+
+impl Joiner {
+    /// Joins with what `reader` reads.
+    pub fn new(reader: TruthReader) -> Self {
+        Self {
+            reader,
+            known: HashMap::new(),
+            order: VecDeque::new(),
+            found_ns: None,
+            read_ns: 0,
+            is_over: false,
+            has_packets: false,
+        }
+    }
+
+    /// What numbers stand for.
+    pub fn names(&self) -> &Names {
+        self.reader.names()
+    }
+
+    /// Goes to the first packet that is one of these: a capture may begin anywhere in a run. Returns whether
+    /// there is one.
+    ///
+    /// # Errors
+    /// The truth cannot be read, or holds no packets.
+    pub fn skip_to(&mut self, packets: &[PointPacket]) -> Result<bool, TruthFileError> {
+        let wanted: HashSet<Digest8> = packets.iter().map(|packet| digest(&packet.bytes)).collect();
+        while self.read_one()? {
+            if let Some((due, last)) = self.order.back().copied() {
+                if wanted.contains(&last) {
+                    self.found_ns = Some(due);
+                    return Ok(true);
+                }
+                self.forget(due);
+            }
+        }
+        if self.has_packets { Ok(false) } else { Err(TruthFileError::NoPackets) }
+    }
+
+    /// The truth of a packet; `None` if it has none, as when a fault has changed its bytes beyond the device.
+    ///
+    /// # Errors
+    /// The truth cannot be read.
+    pub fn find(&mut self, packet: &PointPacket) -> Result<Option<PacketRecord>, TruthFileError> {
+        let digest = digest(&packet.bytes);
+        loop {
+            if let Some(record) = self.known.get_mut(&digest).and_then(VecDeque::pop_front) {
+                self.found_ns = Some(self.found_ns.unwrap_or(0).max(record.due_ns));
+                self.forget(record.due_ns);
+                return Ok(Some(record));
+            }
+            let from = self.found_ns.unwrap_or(0);
+            if self.read_ns > from + DISORDER_NS || !self.read_one()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads the next packet with firings; whether there was one.
+    fn read_one(&mut self) -> Result<bool, TruthFileError> {
+        while !self.is_over {
+            let Some((_, record)) = self.reader.next_packet()? else {
+                self.is_over = true;
+                break;
+            };
+            self.has_packets = true;
+            if record.firings.is_empty() {
+                continue;
+            }
+            self.read_ns = self.read_ns.max(record.due_ns);
+            self.order.push_back((record.due_ns, record.sha256));
+            self.known.entry(record.sha256).or_default().push_back(record);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Forgets what was due long before `now_ns`.
+    fn forget(&mut self, now_ns: u64) {
+        while let Some((_, digest)) =
+            self.order.pop_front_if(|(due, _)| *due + DISORDER_NS < now_ns)
+        {
+            if let Some(waiting) = self.known.get_mut(&digest) {
+                while waiting.front().is_some_and(|first| first.due_ns + DISORDER_NS < now_ns) {
+                    waiting.pop_front();
+                }
+                if waiting.is_empty() {
+                    self.known.remove(&digest);
+                }
+            }
+        }
+    }
+}
+
+/// Finds the points of one packet in its truth.
+pub struct PacketJoin<'a> {
+    record: &'a PacketRecord,
+    /// The firings of each laser in the order of time.
+    by_laser: HashMap<usize, Vec<usize>>,
+    /// All firings by angle, counterclockwise from ahead, degrees, -180..180.
+    by_angle: Vec<(f64, usize)>,
+    /// From angle to angle.
+    spacing_deg: f64,
+}
+
+impl<'a> PacketJoin<'a> {
+    /// For the points of a packet with this truth.
+    pub fn new(record: &'a PacketRecord) -> Self {
+        let mut by_laser: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, firing) in record.firings.iter().enumerate() {
+            by_laser.entry(firing.laser.into()).or_default().push(index);
+        }
+        for firings in by_laser.values_mut() {
+            firings.sort_by_key(|&index| record.firings[index].time_ns);
+        }
+        let angle =
+            |firing: &FiringRecord| within_turn(-f64::from(firing.azimuth_rad).to_degrees());
+        let mut by_angle: Vec<(f64, usize)> =
+            record.firings.iter().enumerate().map(|(index, f)| (angle(f), index)).collect();
+        by_angle.sort_by(|one, other| one.0.total_cmp(&other.0));
+        // Revolutions of a mean have the same angles.
+        let apart = by_angle.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let spacing_deg = apart.filter(|apart| *apart > 0.05).fold(f64::INFINITY, f64::min);
+        Self { record, by_laser, by_angle, spacing_deg }
+    }
+
+    /// The truth of a point; `None` if the truth has no such firing, or no return of it.
+    pub fn find(&self, point: &SensorPoint) -> Option<PointTruth> {
+        let off = |seen: &ReturnRecord| (f64::from(seen.reported_m) - point.range_m).abs();
+        let nearest = |one: &(usize, ReturnRecord), other: &(usize, ReturnRecord)| {
+            off(&one.1).total_cmp(&off(&other.1))
+        };
+        let returns = |index: usize| {
+            let reported = self.record.returns_of(&self.record.firings[index]).iter();
+            reported.filter(|seen| !seen.reported_m.is_nan()).map(move |seen| (index, *seen))
+        };
+        let (index, seen) = match point.place {
+            PointPlace::Firing(firing) => {
+                let index = *self.by_laser.get(&point.laser)?.get(firing)?;
+                returns(index).min_by(nearest)?
+            }
+            PointPlace::Angle { deg, step_deg } => {
+                let half = 0.5 * self.spacing_deg.min(step_deg);
+                let (from, to) = (deg - half, deg + (step_deg - half).max(half));
+                self.firings_between(from, to).flat_map(returns).min_by(nearest)?
+            }
+        };
+        let firing = self.record.firings[index];
+        Some(PointTruth { firing, seen, pose: self.pose_at(firing.time_ns)? })
+    }
+
+    fn firings_between(&self, from_deg: f64, to_deg: f64) -> impl Iterator<Item = usize> {
+        let middle = 0.5 * (from_deg + to_deg);
+        let half = 0.5 * (to_deg - from_deg);
+        let near = move |deg: f64| within_turn(deg - middle).abs() <= half;
+        self.by_angle.iter().filter(move |(deg, _)| near(*deg)).map(|(_, index)| *index)
+    }
+
+    /// The sensor's pose at an instant, between those that the record has.
+    fn pose_at(&self, time_ns: u64) -> Option<PoseRecord> {
+        let poses = &self.record.poses;
+        let after = poses.partition_point(|pose| pose.time_ns < time_ns);
+        let next = poses.get(after).or(poses.last())?;
+        let last = &poses[after.saturating_sub(1)];
+        let span = next.time_ns.saturating_sub(last.time_ns) as f64;
+        let share = if span > 0.0 {
+            (time_ns.saturating_sub(last.time_ns) as f64 / span).min(1.0)
+        } else {
+            0.0
+        };
+        let (from, to) = (DQuat::from_array(last.orientation), DQuat::from_array(next.orientation));
+        let position =
+            DVec3::from_array(last.position_m).lerp(DVec3::from_array(next.position_m), share);
+        Some(PoseRecord {
+            time_ns,
+            position_m: position.to_array(),
+            orientation: from.slerp(to, share).to_array(),
+        })
+    }
+}
+
+/// The names of what a point is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointNames<'a> {
+    /// Its label.
+    pub label: &'a str,
+    /// The moving object; empty for what stands still.
+    pub object: &'a str,
+    /// The material.
+    pub material: &'a str,
+}
+
+impl Names {
+    /// The names of what a return is of.
+    pub fn of(&self, seen: &ReturnRecord) -> PointNames<'_> {
+        let object = (seen.object != NONE).then(|| self.objects.get(usize::from(seen.object)));
+        let materials = match object {
+            Some(object) => object.map_or(&[][..], |object| &object.materials),
+            None => &self.materials,
+        };
+        let material = materials.get(usize::from(seen.material));
+        let label = self.labels.get(usize::from(seen.label));
+        PointNames {
+            label: label.map_or("", String::as_str),
+            object: object.flatten().map_or("", |object| object.name.as_str()),
+            material: material.map_or("", |material| material.name.as_str()),
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> Digest8 {
+    *Sha256::digest(bytes).first_chunk().expect("a digest has 32 bytes")
+}
+
+/// Degrees, -180..180.
+fn within_turn(deg: f64) -> f64 {
+    (deg + 180.0).rem_euclid(360.0) - 180.0
+}

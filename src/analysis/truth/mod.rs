@@ -1,0 +1,10 @@
+//! Truth files read back, and joined with the bytes of a recording: what each decoded point is of.
+//!
+//! [`mod@file`] reads the file, a record at a time. [`join`] finds the truth of each packet by the digest of its
+//! bytes, and that of each point by laser and firing, or by its angle in a scan. [`table`] has all points as columns, which [`mod@write`] writes.
+
+pub mod file;
+pub mod join;
+pub mod points;
+pub mod table;
+pub mod write;

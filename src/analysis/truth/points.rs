@@ -1,0 +1,180 @@
+//! The points of a recording, of whatever family, one after another with the packets that they came in.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use glam::DVec3;
+
+use crate::analysis::ReportError;
+use crate::analysis::capture::{CaptureReader, Source};
+use crate::analysis::flows::Analysis;
+use crate::analysis::stream::{RecordedStream, sends_streams};
+use crate::config::profile::Profile;
+use crate::devices::decoder::datagram::{CloudPoint, DATA, PointSource};
+use crate::devices::decoder::{Hints, Scan};
+use crate::wire::ethernet::Content;
+
+/// A decoded return.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorPoint {
+    /// Forward, left, up of the sensor, metres.
+    pub position_m: DVec3,
+    /// As the sensor sends it; not a number where it sends none.
+    pub intensity: f64,
+    /// Which laser; 0 of a scanner with one.
+    pub laser: usize,
+    /// Along the beam, metres.
+    pub range_m: f64,
+    /// How it is found in the truth of its packet.
+    pub place: PointPlace,
+}
+
+/// A point's place among the firings of its packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PointPlace {
+    /// That firing of its laser, from 0.
+    Firing(usize),
+    /// At this angle of a scan, counterclockwise from ahead, whose values are so far apart, degrees.
+    Angle {
+        /// The angle.
+        deg: f64,
+        /// From value to value.
+        step_deg: f64,
+    },
+}
+
+/// A packet with points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointPacket {
+    /// Counts the packets with points from 0.
+    pub number: u64,
+    /// When it left: nanoseconds of POSIX time in a capture, seconds of the run in nanoseconds in a recording
+    /// of a byte stream; 0 where that is not known.
+    pub at_ns: i128,
+    /// Its bytes: a datagram's payload, or a telegram.
+    pub bytes: Vec<u8>,
+    /// What it says.
+    pub points: Vec<SensorPoint>,
+}
+
+/// Calls `see` with every packet that can hold points, in the order of the recording.
+///
+/// # Errors
+/// The recording cannot be read, holds no points, or what `see` says.
+pub fn each_packet(
+    path: &Path,
+    profile: Option<&Profile>,
+    see: &mut dyn FnMut(PointPacket) -> Result<(), String>,
+) -> Result<(), ReportError> {
+    let extension = path.extension().unwrap_or_default();
+    let is_capture = extension == "pcap" || extension == "pcapng";
+    if extension == "bin" || !is_capture && profile.is_some_and(sends_streams) {
+        each_telegram(path, profile, see)
+    } else {
+        each_datagram(path, profile, see)
+    }
+}
+
+fn each_telegram(
+    path: &Path,
+    profile: Option<&Profile>,
+    see: &mut dyn FnMut(PointPacket) -> Result<(), String>,
+) -> Result<(), ReportError> {
+    let input = |error: std::io::Error| ReportError::Input(error.to_string());
+    let mut stream = RecordedStream::open(path, profile, false)?;
+    if !stream.has_scans() {
+        let text = format!("there are no points in {}", stream.title());
+        return Err(ReportError::Input(text));
+    }
+    let mut file = File::open(path).map_err(input)?;
+    let mut number = 0;
+    stream.visit(|time_s, frame| {
+        let Some(scan) = frame.content.scan() else { return Ok(()) };
+        let mut bytes = vec![0; frame.length as usize];
+        let read =
+            file.seek(SeekFrom::Start(frame.offset)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|error| error.to_string())?;
+        let at_ns = (time_s.unwrap_or(0.0) * 1e9).round() as i128;
+        number += 1;
+        see(PointPacket { number: number - 1, at_ns, bytes, points: scan_points(&scan) })
+    })
+}
+
+/// The points of a scan.
+pub fn scan_points(scan: &Scan) -> Vec<SensorPoint> {
+    let seen = scan.ranges_m.iter().enumerate();
+    let point = |(index, range_m): (usize, &Option<f64>)| {
+        let range_m = (*range_m)?;
+        let deg = scan.first_deg + index as f64 * scan.step_deg;
+        let (sin, cos) = libm::sincos(deg.to_radians());
+        Some(SensorPoint {
+            position_m: DVec3::new(range_m * cos, range_m * sin, 0.0),
+            intensity: f64::NAN,
+            laser: 0,
+            range_m,
+            place: PointPlace::Angle { deg, step_deg: scan.step_deg },
+        })
+    };
+    seen.filter_map(point).collect()
+}
+
+fn each_datagram(
+    path: &Path,
+    profile: Option<&Profile>,
+    see: &mut dyn FnMut(PointPacket) -> Result<(), String>,
+) -> Result<(), ReportError> {
+    let input = |text: String| ReportError::Input(text);
+    let hints = Hints { profile, anyway: false, calibration: None };
+    let source = Source::File(path);
+    let mut analysis = Analysis::new(&hints).expect("no hint names a file");
+    let open = || CaptureReader::open(source).map_err(|error| input(error.to_string()));
+    let mut reader = open()?;
+    while let Some(Ok(captured)) = reader.next_frame() {
+        analysis.see(&captured);
+    }
+    if let Some(why) = analysis.other_product() {
+        return Err(ReportError::OtherProduct(why));
+    }
+    let mut sources: HashMap<(SocketAddr, SocketAddr), PointSource> = HashMap::new();
+    let mut reader = open()?;
+    let mut number = 0;
+    let mut cloud: Vec<CloudPoint> = Vec::new();
+    while let Some(captured) = reader.next_frame() {
+        let captured = captured.map_err(|error| input(error.to_string()))?;
+        let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
+            continue;
+        };
+        let Some((sender, head)) = analysis.sender(&datagram) else { continue };
+        if head.kind != DATA {
+            continue;
+        }
+        let flow = (datagram.source, datagram.destination);
+        let source = match sources.entry(flow) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(sender.point_source().map_err(input)?),
+        };
+        cloud.clear();
+        for block in 0..sender.sweep(datagram.payload).azimuths_centideg.len() {
+            (source.decode)(datagram.payload, block, &mut cloud);
+        }
+        let points = cloud.iter().map(|point| SensorPoint {
+            position_m: point.position_m,
+            intensity: point.intensity,
+            laser: point.laser,
+            range_m: point.range_m,
+            place: PointPlace::Firing(point.firing),
+        });
+        let (at_ns, bytes) = (captured.unix_ns, datagram.payload.to_vec());
+        number += 1;
+        see(PointPacket { number: number - 1, at_ns, bytes, points: points.collect() })
+            .map_err(input)?;
+    }
+    match number {
+        0 => Err(input("there are no points in it: no lidar's data packets".into())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,293 @@
+//! Decoded points as a table, with their truth if there is one.
+
+use std::path::Path;
+
+use super::file::{Names, TruthReader};
+use super::join::{Joiner, PacketJoin, PointTruth};
+use super::points::{PointPacket, SensorPoint, each_packet};
+use crate::analysis::ReportError;
+use crate::config::profile::Profile;
+use crate::wire::truth::NONE;
+
+/// Packets that are looked for to find where a capture begins in a run.
+const FIRST: usize = 64;
+
+/// A point of a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointRow {
+    /// The packet that it came in, from 0.
+    pub packet: u64,
+    /// The instant of the firing, seconds of the run; without truth that of the packet as the recording has it.
+    pub time_s: f64,
+    /// As decoded.
+    pub point: SensorPoint,
+    /// What it is of; `None` without truth, or if it has none.
+    pub truth: Option<PointTruth>,
+}
+
+/// What became of all points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JoinCounts {
+    /// Packets with points.
+    pub packets: u64,
+    /// Those that have no truth: a fault has changed them, or they are of another run.
+    pub unknown_packets: u64,
+    /// Points.
+    pub points: u64,
+    /// Those without truth.
+    pub unknown_points: u64,
+}
+
+/// Calls `see` with every point of `recording`, joined with `truth`, and the names of the truth.
+///
+/// # Errors
+/// What is wrong with the files, or what `see` says.
+pub fn each_point(
+    recording: &Path,
+    profile: Option<&Profile>,
+    truth: Option<&Path>,
+    see: &mut dyn FnMut(&PointRow, &Names) -> Result<(), String>,
+) -> Result<(JoinCounts, Names), ReportError> {
+    let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let mut joiner = match truth {
+        None => None,
+        Some(path) => {
+            let reader = TruthReader::open(path);
+            Some(Joiner::new(reader.map_err(|error| ReportError::Input(told(path, &error)))?))
+        }
+    };
+    let mut counts = JoinCounts::default();
+    let mut first: Vec<PointPacket> = Vec::new();
+    let mut has_begun = joiner.is_none();
+    let mut one = |packet: PointPacket, joiner: &mut Option<Joiner>| -> Result<(), String> {
+        counts.packets += 1;
+        counts.points += packet.points.len() as u64;
+        let found = match (joiner.as_mut(), truth) {
+            (Some(joiner), Some(path)) => joiner.find(&packet).map_err(|e| told(path, &e))?,
+            _ => None,
+        };
+        counts.unknown_packets += u64::from(found.is_none());
+        let join = found.as_ref().map(PacketJoin::new);
+        let no_names = Names::default();
+        let names = joiner.as_ref().map_or(&no_names, Joiner::names);
+        for point in &packet.points {
+            let truth = join.as_ref().and_then(|join| join.find(point));
+            counts.unknown_points += u64::from(truth.is_none());
+            let time_s = match &truth {
+                Some(truth) => truth.firing.time_ns as f64 * 1e-9,
+                None => packet.at_ns as f64 * 1e-9,
+            };
+            see(&PointRow { packet: packet.number, time_s, point: *point, truth }, names)?;
+        }
+        Ok(())
+    };
+    let begin = |first: &[PointPacket], joiner: &mut Option<Joiner>| -> Result<(), String> {
+        let (Some(joiner), Some(path)) = (joiner, truth) else { return Ok(()) };
+        match joiner.skip_to(first).map_err(|error| told(path, &error))? {
+            true => Ok(()),
+            false => Err(format!(
+                "none of its first {} packets is in {}, so that it is of another run",
+                first.len(),
+                path.display()
+            )),
+        }
+    };
+    each_packet(recording, profile, &mut |packet| {
+        if has_begun {
+            return one(packet, &mut joiner);
+        }
+        first.push(packet);
+        if first.len() < FIRST {
+            return Ok(());
+        }
+        has_begun = true;
+        begin(&first, &mut joiner)?;
+        first.drain(..).try_for_each(|packet| one(packet, &mut joiner))
+    })?;
+    if !has_begun {
+        begin(&first, &mut joiner).map_err(ReportError::Input)?;
+        let rest = first.drain(..).try_for_each(|packet| one(packet, &mut joiner));
+        rest.map_err(ReportError::Input)?;
+    }
+    let names = joiner.map(|joiner| joiner.names().clone()).unwrap_or_default();
+    Ok((counts, names))
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// 32-bit fractions.
+    F32(Vec<f32>),
+    /// 64-bit fractions.
+    F64(Vec<f64>),
+    /// Bytes.
+    U8(Vec<u8>),
+    /// 16-bit numbers.
+    U16(Vec<u16>),
+    /// 32-bit numbers.
+    U32(Vec<u32>),
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// One for each point.
+    pub values: Values,
+}
+
+/// In which frame `x`, `y` and `z` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Frame {
+    /// Forward, left, up of the sensor.
+    #[default]
+    Sensor,
+    /// East, north, up; needs the truth, and leaves out points that have none.
+    World,
+}
+
+/// The columns of all points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointTable {
+    /// In the order in which they are written; `x`, `y` and `z` come first.
+    pub columns: Vec<Column>,
+    /// The names of labels; empty without truth.
+    pub labels: Vec<String>,
+    /// How many points.
+    pub len: usize,
+}
+
+type Number = (&'static str, Kind, fn(&PointRow) -> f64);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    F32,
+    F64,
+    U8,
+    U16,
+    U32,
+}
+
+/// Beside the places of points.
+const OF_POINTS: [Number; 5] = [
+    ("intensity", Kind::F32, |row| row.point.intensity),
+    ("range_m", Kind::F32, |row| row.point.range_m),
+    ("laser", Kind::U16, |row| row.point.laser as f64),
+    ("packet", Kind::U32, |row| row.packet as f64),
+    ("time_s", Kind::F64, |row| row.time_s),
+];
+
+/// Beside them if there is truth. What has none has the largest number, or none.
+const OF_TRUTH: [Number; 9] = [
+    ("label", Kind::U16, |row| row.truth.map_or(0.0, |truth| truth.seen.label.into())),
+    ("object", Kind::U16, |row| row.truth.map_or(NONE, |truth| truth.seen.object).into()),
+    ("instance", Kind::U32, |row| row.truth.map_or(u32::MAX, |truth| truth.seen.instance).into()),
+    ("material", Kind::U16, |row| row.truth.map_or(NONE, |truth| truth.seen.material).into()),
+    ("true_range_m", Kind::F32, |row| row.truth.map_or(f32::NAN, |t| t.seen.true_m).into()),
+    ("incidence_deg", Kind::F32, |row| row.truth.map_or(f64::NAN, |t| incidence_deg(&t))),
+    ("share", Kind::F32, |row| {
+        row.truth.map_or(f64::NAN, |truth| f64::from(truth.seen.share) / 65_535.0)
+    }),
+    ("why", Kind::U8, |row| row.truth.map_or(u8::MAX, |truth| truth.seen.why).into()),
+    ("is_mirrored", Kind::U8, |row| {
+        row.truth.map_or(0.0, |t| f64::from(u8::from(t.is_mirrored())))
+    }),
+];
+
+/// Angle between the beam and the surface's normal.
+pub fn incidence_deg(truth: &PointTruth) -> f64 {
+    libm::acos(f64::from(truth.seen.cos_incidence) / 65_535.0).to_degrees()
+}
+
+impl PointTable {
+    /// The points of a recording.
+    ///
+    /// # Errors
+    /// As [`each_point`].
+    pub fn collect(
+        recording: &Path,
+        profile: Option<&Profile>,
+        truth: Option<&Path>,
+        frame: Frame,
+    ) -> Result<(Self, JoinCounts), ReportError> {
+        let mut rows = Vec::new();
+        let (counts, names) = each_point(recording, profile, truth, &mut |row, _| {
+            if frame == Frame::Sensor || row.truth.is_some() {
+                rows.push(*row);
+            }
+            Ok(())
+        })?;
+        Ok((Self::of(&rows, truth.is_some(), frame, names), counts))
+    }
+
+    fn of(rows: &[PointRow], has_truth: bool, frame: Frame, names: Names) -> Self {
+        let place = |row: &PointRow| match (frame, &row.truth) {
+            (Frame::World, Some(truth)) => truth.in_world(row.point.position_m),
+            _ => row.point.position_m,
+        };
+        let places: Vec<_> = rows.iter().map(place).collect();
+        let axis = |name: &'static str, axis: usize| {
+            let values = places.iter().map(|place| place[axis] as f32).collect();
+            Column { name, values: Values::F32(values) }
+        };
+        let mut columns = vec![axis("x", 0), axis("y", 1), axis("z", 2)];
+        let truth = if has_truth { &OF_TRUTH[..] } else { &[] };
+        for (name, kind, value) in OF_POINTS.iter().chain(truth) {
+            let numbers = rows.iter().map(value);
+            let values = match kind {
+                Kind::F32 => Values::F32(numbers.map(|number| number as f32).collect()),
+                Kind::F64 => Values::F64(numbers.collect()),
+                Kind::U8 => Values::U8(numbers.map(|number| number as u8).collect()),
+                Kind::U16 => Values::U16(numbers.map(|number| number as u16).collect()),
+                Kind::U32 => Values::U32(numbers.map(|number| number as u32).collect()),
+            };
+            columns.push(Column { name, values });
+        }
+        Self { columns, labels: names.labels, len: rows.len() }
+    }
+
+    /// A column by its name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+    }
+}
+
+impl Values {
+    /// The bytes of one value, little-endian, appended to `out`.
+    pub fn put(&self, index: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::F32(all) => out.extend(all[index].to_le_bytes()),
+            Self::F64(all) => out.extend(all[index].to_le_bytes()),
+            Self::U8(all) => out.push(all[index]),
+            Self::U16(all) => out.extend(all[index].to_le_bytes()),
+            Self::U32(all) => out.extend(all[index].to_le_bytes()),
+        }
+    }
+
+    /// One value as a number.
+    pub fn number(&self, index: usize) -> f64 {
+        match self {
+            Self::F32(all) => all[index].into(),
+            Self::F64(all) => all[index],
+            Self::U8(all) => all[index].into(),
+            Self::U16(all) => all[index].into(),
+            Self::U32(all) => all[index].into(),
+        }
+    }
+
+    /// Bytes of a value.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::U8(_) => 1,
+            Self::U16(_) => 2,
+            Self::F32(_) | Self::U32(_) => 4,
+            Self::F64(_) => 8,
+        }
+    }
+
+    /// Whether values are fractions.
+    pub fn is_fraction(&self) -> bool {
+        matches!(self, Self::F32(_) | Self::F64(_))
+    }
+}

@@ -1,0 +1,202 @@
+//! Who may look on at a run: by the live view, by Foxglove.
+//!
+//! Without an address it listens on this machine alone and anybody there may. With one, whoever wants
+//! anything but the page has to know a token. Pages of other sites are refused in both cases: a browser
+//! tells of which site the asking page is (`Origin`), and by which name it has reached us (`Host`), so that
+//! a name that somebody points here is of no use to them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::links::http::{ClientSays, HttpMethod, HttpRequest};
+
+/// Bytes of a token.
+const TOKEN_BYTES: usize = 16;
+
+/// Who is let in.
+#[derive(Clone, Debug)]
+pub struct Access {
+    token: Option<String>,
+}
+
+/// Why somebody is not: the status, and a sentence.
+pub type Refused = (u16, &'static str);
+
+impl Access {
+    /// For a server at `address`: on this machine anybody; elsewhere who knows a token that nobody can
+    /// guess.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn at(address: SocketAddr) -> std::io::Result<Self> {
+        if address.ip().is_loopback() {
+            return Ok(Self { token: None });
+        }
+        let mut bytes = [0; TOKEN_BYTES];
+        std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
+        Ok(Self { token: Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()) })
+    }
+
+    /// The token, if one is asked for.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Whether a client of Foxglove's protocol may come in, by what it says and the query of its address.
+    /// Foxglove's own page is let in, and those of this machine: by this protocol nothing can be changed.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_socket(&self, says: &ClientSays, query: &str) -> Result<(), Refused> {
+        let is_ours = |host: &str| is_address(host) || host.ends_with(".foxglove.dev");
+        let origin = says.origin.as_deref().unwrap_or("file://");
+        let is_known = match origin.split_once("://") {
+            Some(("file", _)) => true,
+            Some(("http" | "https", host)) => is_ours(host),
+            _ => false,
+        };
+        if !is_known {
+            return Err((403, "pages of other sites may not look on"));
+        }
+        match &self.token {
+            None if says.host.as_deref().is_some_and(is_address) => Ok(()),
+            None => Err((403, "ask by an address of this machine, or as localhost")),
+            Some(token) => {
+                let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
+                match is_same(token, given.unwrap_or_default()) {
+                    true => Ok(()),
+                    false => Err((401, "the token is wrong: `menura run` has printed it")),
+                }
+            }
+        }
+    }
+
+    /// Whether `request` may be answered.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, request: &HttpRequest) -> Result<(), Refused> {
+        let ClientSays { host, origin, authorization, content_type } = &request.says;
+        let Some(host) = host.as_deref().filter(|host| is_address(host)) else {
+            return Err((403, "ask by an address of this machine, or as localhost"));
+        };
+        if origin.as_ref().is_some_and(|origin| *origin != format!("http://{host}")) {
+            return Err((403, "pages of other sites may ask for nothing"));
+        }
+        if request.method == HttpMethod::Post && content_type.as_deref() != Some("application/json")
+        {
+            return Err((415, "allowed: application/json"));
+        }
+        let is_page = request.method == HttpMethod::Get && !request.path.starts_with("/api/");
+        let given = authorization.as_deref().and_then(|text| text.strip_prefix("Bearer "));
+        match &self.token {
+            Some(token) if !is_page && !is_same(token, given.unwrap_or_default()) => {
+                Err((401, "the token is wrong: `menura run` has printed it"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether `host`, perhaps with a port, is an address, or this machine's own name for itself.
+fn is_address(host: &str) -> bool {
+    let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
+    let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    host.parse::<SocketAddr>().is_ok()
+        || is_ip(host.trim_start_matches('[').trim_end_matches(']'))
+        || without_port.eq_ignore_ascii_case("localhost")
+        || host.eq_ignore_ascii_case("localhost")
+}
+
+/// Takes as long wherever they differ.
+fn is_same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: HttpMethod, path: &str, says: ClientSays) -> HttpRequest {
+        HttpRequest { method, path: path.into(), says, ..HttpRequest::default() }
+    }
+
+    fn says(host: &str, origin: Option<&str>) -> ClientSays {
+        ClientSays {
+            host: Some(host.into()),
+            origin: origin.map(str::to_owned),
+            authorization: None,
+            content_type: Some("application/json".into()),
+        }
+    }
+
+    #[test]
+    fn pages_of_other_sites_and_other_names_are_refused() {
+        let access = Access::at("127.0.0.1:80".parse().unwrap()).unwrap();
+        let post = |says| access.check(&asked(HttpMethod::Post, "/api/fault", says));
+        for host in ["127.0.0.1:8642", "localhost:8642", "LOCALHOST", "[::1]:8642", "10.0.0.7"] {
+            assert_eq!(post(says(host, None)), Ok(()), "{host}");
+            assert_eq!(post(says(host, Some(&format!("http://{host}")))), Ok(()));
+            for origin in
+                ["http://evil.example", "null", "https://127.0.0.1:8642", "http://127.0.0.1:1"]
+            {
+                assert_eq!(post(says(host, Some(origin))).unwrap_err().0, 403, "{host} {origin}");
+            }
+        }
+        for host in
+            ["evil.example", "evil.example:8642", "localhost.evil.example", "", "127.0.0.1.evil"]
+        {
+            assert_eq!(post(says(host, None)).unwrap_err().0, 403, "{host}");
+        }
+        assert_eq!(post(ClientSays::default()).unwrap_err().0, 403);
+        let form =
+            ClientSays { content_type: Some("text/plain".into()), ..says("localhost", None) };
+        assert_eq!(post(form).unwrap_err().0, 415);
+    }
+
+    #[test]
+    fn beyond_this_machine_a_token_is_asked_for() {
+        let access = Access::at("0.0.0.0:8642".parse().unwrap()).unwrap();
+        let token = access.token().unwrap().to_owned();
+        assert_eq!(token.len(), 32);
+        assert_ne!(Access::at("0.0.0.0:8642".parse().unwrap()).unwrap().token(), Some(&*token));
+        let ask = |path: &str, authorization: Option<String>| {
+            let says = ClientSays { authorization, ..says("192.168.1.5:8642", None) };
+            access.check(&asked(HttpMethod::Get, path, says)).map_err(|(status, _)| status)
+        };
+        assert_eq!(ask("/", None), Ok(()));
+        assert_eq!(ask("/api/status", None), Err(401));
+        assert_eq!(ask("/api/status", Some("Bearer ".into())), Err(401));
+        assert_eq!(ask("/api/status", Some(format!("Bearer {}", &token[1..]))), Err(401));
+        assert_eq!(ask("/api/status", Some(format!("Bearer {token}"))), Ok(()));
+    }
+
+    #[test]
+    fn foxgloves_page_may_look_on_and_others_may_not() {
+        let access = Access::at("127.0.0.1:8765".parse().unwrap()).unwrap();
+        let ask = |host: &str, origin: Option<&str>| access.check_socket(&says(host, origin), "");
+        for origin in [
+            None,
+            Some("file://"),
+            Some("https://app.foxglove.dev"),
+            Some("http://localhost:8080"),
+            Some("http://192.168.1.4:8080"),
+        ] {
+            assert_eq!(ask("localhost:8765", origin), Ok(()), "{origin:?}");
+        }
+        for origin in [
+            "https://evil.example",
+            "null",
+            "https://foxglove.dev.evil.example",
+            "https://evilfoxglove.dev",
+        ] {
+            assert_eq!(ask("localhost:8765", Some(origin)).unwrap_err().0, 403, "{origin}");
+        }
+        assert_eq!(ask("evil.example", None).unwrap_err().0, 403);
+        let access = Access::at("0.0.0.0:8765".parse().unwrap()).unwrap();
+        let token = access.token().unwrap();
+        let says = says("robot.local:8765", None);
+        assert_eq!(access.check_socket(&says, &format!("a=b&token={token}")), Ok(()));
+        assert_eq!(access.check_socket(&says, "token=").unwrap_err().0, 401);
+        assert_eq!(access.check_socket(&says, "").unwrap_err().0, 401);
+    }
+}

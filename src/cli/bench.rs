@@ -1,0 +1,149 @@
+//! `menura bench`: how many times real time a rig would run on this machine.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::rig_args::RigArgs;
+use super::stop::stop_on_signal;
+use super::{CliError, console, setup};
+use crate::engine::bench::{BenchFigures, Limit, Stages, bench};
+use crate::time::duration::parse_duration;
+
+/// Arguments of `menura bench`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    #[command(flatten)]
+    rig: RigArgs,
+
+    /// How much of the rig's time to render: 500ms, 1s, 10s
+    #[arg(long, value_parser = parse_duration, default_value = "1s")]
+    duration: Duration,
+
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let rig = self.rig.load()?;
+        setup::refuse_feeds(&rig, "an estimate")?;
+        if self.duration.is_zero() {
+            return Err(CliError::Input("error: --duration must be more than 0".into()));
+        }
+        let world = setup::load_world(&rig)?;
+        let stop = stop_on_signal()?;
+        let style = ProgressStyle::with_template("measuring {bar:40} {percent:>3}%, {eta} left")
+            .expect("a constant template");
+        let bar = ProgressBar::new(self.duration.as_millis() as u64).with_style(style);
+        let figures = bench(&rig, world, self.duration, &stop, |at| {
+            bar.set_position(at.0 / 1_000_000);
+        });
+        bar.finish_and_clear();
+        let figures =
+            figures.map_err(|error| CliError::failed("cannot measure the sending", &error))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(CliError::Failed("stopped before the end; nothing is known".into()));
+        }
+        if self.json {
+            let text = serde_json::to_string_pretty(&figures)
+                .map_err(|error| CliError::failed("cannot write the figures", &error))?;
+            return console::print(format_args!("{text}\n"));
+        }
+        console::print(page(&rig.name, &figures))
+    }
+}
+
+/// One line: how fast a rig is here.
+pub fn estimate(figures: &BenchFigures) -> String {
+    let (processors, workers) = (figures.processors, figures.workers);
+    match figures.real_time_factor {
+        None => "nothing to do without a host".to_owned(),
+        Some(factor) => format!(
+            "{factor:.2} times real time on this machine ({processors} processors, {workers} workers)"
+        ),
+    }
+}
+
+fn page(name: &str, figures: &BenchFigures) -> String {
+    let mut text = format!("{name}: {}\n", estimate(figures));
+    if figures.real_time_factor.is_some() {
+        let limit = match figures.limit {
+            Limit::Workers => "the workers that cast rays",
+            Limit::Packing => "the thread that makes packets",
+            Limit::Sending => "the thread that sends",
+            Limit::Processors => "the machine's processors",
+        };
+        let headroom = 100.0 * figures.headroom;
+        text += &match headroom >= 0.0 {
+            true => format!("{headroom:.0} % of {limit} are left in real time\n"),
+            false => {
+                format!("{limit} would have to be {:.2} times as fast\n", 1.0 - figures.headroom)
+            }
+        };
+    }
+    let width = figures.devices.iter().map(|device| device.name.len()).max().unwrap_or(0).max(6);
+    text += &format!(
+        "\n{:<width$}  {:>7}  {:>8}  {:>8}  {:>8}  {:>8}  {:>10}\n",
+        "device", "share", "cast", "physics", "packing", "sending", "packets/s"
+    );
+    let row = |name: &str, share: f64, stages: &Stages, packets: f64| {
+        let Stages { cast_s, physics_s, packing_s, sending_s } = stages;
+        format!(
+            "{name:<width$}  {:>5.1} %  {cast_s:>8.4}  {physics_s:>8.4}  {packing_s:>8.4}  \
+             {sending_s:>8.4}  {packets:>10.0}\n",
+            100.0 * share
+        )
+    };
+    for device in &figures.devices {
+        text += &row(&device.name, device.share, &device.stages, device.packets_per_s);
+    }
+    let (all, packets) = (figures.devices.iter().map(|d| d.share).sum(), &figures.devices);
+    let packets = packets.iter().map(|device| device.packets_per_s).sum();
+    text += &row("all", all, &figures.stages, packets);
+    text += "\nprocessor seconds for each second of the rig\n";
+    for device in figures.devices.iter().filter(|device| device.packets_per_s == 0.0) {
+        text += &format!(
+            "{}: sends only to hosts that ask, of which there are none here\n",
+            device.name
+        );
+    }
+    for advice in advice(figures) {
+        text += &format!("{advice}\n");
+    }
+    text
+}
+
+/// What to lower, most effective first, if there is not enough.
+fn advice(figures: &BenchFigures) -> Vec<String> {
+    let most = figures.devices.iter().max_by(|one, other| one.share.total_cmp(&other.share));
+    let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };
+    let Stages { cast_s, physics_s, packing_s, sending_s } = most.stages;
+    let name = &most.name;
+    let what = format!("to lower: {name} takes {:.0} %", 100.0 * most.share);
+    let mut all = if cast_s + physics_s > packing_s + sending_s {
+        let ray = format!("--set device.{name}.settings.beam.shape=ray");
+        vec![
+            format!("{what}; one ray a pulse instead of nine ({ray}) casts a ninth of the rays"),
+            "fewer blades of grass, triangles of trees, or panes and water in the scene".to_owned(),
+        ]
+    } else {
+        vec![format!(
+            "{what}, most of it for its packets: a lower rate, or one return instead of two"
+        )]
+    };
+    if figures.limit == Limit::Workers && figures.workers < figures.processors {
+        let (workers, processors) = (figures.workers, figures.processors);
+        all.insert(
+            0,
+            format!(
+                "to raise: engine.workers, which is {workers}; there are {processors} processors"
+            ),
+        );
+    }
+    all.push("docs/RIG.md has more, and what `engine.late` does when it is not enough".to_owned());
+    all
+}

@@ -1,0 +1,51 @@
+//! `menura export`: the points of a recording as a file for other programs.
+
+use std::path::PathBuf;
+
+use super::console::say;
+use super::{CliError, join};
+use crate::analysis::truth::table::{Frame, PointTable};
+use crate::analysis::truth::write::{CloudFormat, write_cloud};
+
+/// Arguments of `menura export`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// A capture of a lidar (pcap or pcapng), or the recorded bytes of a scanner (.bin)
+    #[arg(value_name = "RECORDING")]
+    recording: PathBuf,
+    /// Format of the file
+    #[arg(long, value_enum)]
+    to: CloudFormat,
+    /// The file
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Add labels, objects and true ranges: the truth of the same run
+    #[arg(long, value_name = "TRUTH.mcap")]
+    truth: Option<PathBuf>,
+    /// Frame of x, y and z
+    #[arg(long, value_enum, default_value_t)]
+    frame: Frame,
+    /// Profile of the device; otherwise it is guessed
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+}
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        if self.frame == Frame::World && self.truth.is_none() {
+            let text = "error: --frame world needs --truth, which tells where the sensor was";
+            return Err(CliError::Input(text.into()));
+        }
+        let profile = join::named(self.profile.as_deref())?;
+        let truth = self.truth.as_deref();
+        let collected = PointTable::collect(&self.recording, profile.as_deref(), truth, self.frame);
+        let (table, counts) = collected.map_err(|error| join::wrong(&self.recording, error))?;
+        join::save(&self.out, |out| write_cloud(&table, self.to, out))?;
+        if truth.is_some() {
+            join::tell(&counts);
+        }
+        say(format_args!("wrote {} points to {}", table.len, self.out.display()));
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! `menura run --foxglove`: a run as Foxglove shows it.
+//!
+//! Clouds, positions and what inertial units say are decoded from the bytes that were sent ([`subscribers`]);
+//! poses, frames and how devices keep up come from the run itself ([`reporter`]). Nothing is made that nobody has
+//! subscribed to.
+
+mod reporter;
+mod subscribers;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use self::reporter::Reporter;
+use self::subscribers::Subscribers;
+use super::access::Access;
+use super::{CliError, console};
+use crate::engine::run::RealTimeRun;
+use crate::engine::truth::kinds::Kind;
+use crate::links::foxglove::{FoxgloveServer, Hub, NewChannel};
+use crate::time::{Epoch, SimTime};
+use crate::wire::foxglove::ServerInfo;
+
+/// A port that is open for Foxglove.
+pub struct FoxglovePort {
+    server: FoxgloveServer,
+    access: Access,
+}
+
+impl FoxglovePort {
+    /// Listens at `address`, and says how to reach it.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn open(address: SocketAddr) -> Result<Self, CliError> {
+        let wrong = |error: std::io::Error| CliError::Input(format!("error: --foxglove: {error}"));
+        let server = FoxgloveServer::listen(address).map_err(wrong)?;
+        let access = Access::at(address).map_err(wrong)?;
+        let reach = server.address();
+        match access.token() {
+            None => console::say(format_args!("Foxglove: ws://{reach}/")),
+            Some(token) => console::say(format_args!("Foxglove: ws://{reach}/?token={token}")),
+        }
+        Ok(Self { server, access })
+    }
+}
+
+/// A run that Foxglove may look at.
+pub struct Foxglove<'a> {
+    port: &'a FoxglovePort,
+    run: &'a RealTimeRun<'a>,
+    hub: Arc<Hub>,
+}
+
+impl<'a> Foxglove<'a> {
+    /// `run`, for those who come by `port`.
+    pub fn new(port: &'a FoxglovePort, run: &'a RealTimeRun<'a>) -> Self {
+        let rig = run.rig();
+        let metadata = [
+            ("menura", env!("CARGO_PKG_VERSION").to_owned()),
+            ("rig", rig.name.clone()),
+            ("seed", rig.seed.to_string()),
+            ("scene", run.world().summary.scene.clone()),
+        ];
+        let info = ServerInfo {
+            name: format!("menura: {}", rig.name),
+            session: run.host_start().to_string(),
+            metadata: metadata.map(|(name, text)| (name.to_owned(), text)).to_vec(),
+        };
+        Self { port, run, hub: Hub::new(&info) }
+    }
+
+    /// Who is to be told what devices send.
+    pub fn subscribers(&self) -> Subscribers<'_> {
+        Subscribers::new(self.run, Topics::new(&self.hub, self.run.epoch()))
+    }
+
+    /// Serves clients until `over` is set.
+    pub fn serve(&self, over: &AtomicBool) {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let topics = Topics::new(&self.hub, self.run.epoch());
+                Reporter::new(self.run, topics).report(|| over.load(Ordering::Relaxed));
+            });
+            let access = self.port.access.clone();
+            let admit = move |says: &_, query: &str| access.check_socket(says, query);
+            if let Err(error) = self.port.server.serve(&self.hub, Arc::new(admit), over) {
+                tracing::warn!("Foxglove is served no longer: {error}");
+            }
+        });
+    }
+}
+
+/// Channels by their topics; each is told of when it is first used.
+struct Topics<'a> {
+    hub: &'a Hub,
+    epoch: Epoch,
+    known: BTreeMap<String, u32>,
+}
+
+impl<'a> Topics<'a> {
+    fn new(hub: &'a Hub, epoch: Epoch) -> Self {
+        Self { hub, epoch, known: BTreeMap::new() }
+    }
+
+    /// The channel of a topic, which is the first to make it.
+    fn channel(&mut self, topic: &str, new: impl FnOnce(String) -> NewChannel) -> u32 {
+        if let Some(&known) = self.known.get(topic) {
+            return known;
+        }
+        let id = self.hub.add(new(topic.to_owned()));
+        self.known.insert(topic.to_owned(), id);
+        id
+    }
+
+    /// The channel of a topic whose messages are JSON.
+    fn json(&mut self, topic: &str, kind: &Kind) -> u32 {
+        self.channel(topic, |topic| NewChannel {
+            topic,
+            encoding: "json",
+            schema_name: kind.name.to_owned(),
+            schema_encoding: "jsonschema",
+            schema: kind.schema().to_string(),
+        })
+    }
+
+    /// Sends a message, if somebody wants it.
+    fn tell(&mut self, topic: &str, kind: &Kind, at: SimTime, value: impl FnOnce() -> Value) {
+        let channel = self.json(topic, kind);
+        if self.hub.is_wanted(channel) {
+            let text = value().to_string().into_bytes();
+            self.hub.publish(channel, self.unix_ns(at), text);
+        }
+    }
+
+    fn unix_ns(&self, at: SimTime) -> u64 {
+        u64::try_from(self.epoch.unix_ns(at)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,210 @@
+//! What devices have sent, for Foxglove: clouds, positions, rates and accelerations.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use glam::DVec3;
+use serde_json::{Value, json};
+
+use super::super::watch::{Audience, Seen, SeenPoint, What};
+use super::Topics;
+use crate::config::rig::DeviceId;
+use crate::devices::decoder::Content;
+use crate::devices::decoder::readings::{Inertial, PositionFix};
+use crate::engine::run::RealTimeRun;
+use crate::engine::truth::poses::device_frame;
+use crate::engine::truth::{kinds, messages};
+use crate::frames::rpy_from_quat;
+use crate::links::foxglove::NewChannel;
+use crate::time::SimTime;
+use crate::wire::foxglove::cloud::{self, Cloud, Number, PointField};
+
+/// What a point holds.
+const FIELDS: &[PointField] = &[
+    ("x", 0, Number::F32),
+    ("y", 4, Number::F32),
+    ("z", 8, Number::F32),
+    ("intensity", 12, Number::U8),
+    ("laser", 14, Number::U16),
+];
+const STRIDE: u32 = 16;
+/// Frames in which all that a device sends is decoded, to find what there is to subscribe to.
+const FRAMES_OF_DISCOVERY: u32 = 20;
+
+/// Those who have subscribed to what devices send.
+pub struct Subscribers<'a> {
+    run: &'a RealTimeRun<'a>,
+    topics: Topics<'a>,
+    devices: Vec<Told>,
+    /// Frames with somebody there.
+    frames: u32,
+}
+
+/// What is told of a device.
+#[derive(Default)]
+struct Told {
+    /// Points of this frame, in the world.
+    points: Vec<(DVec3, SeenPoint)>,
+    /// Channels that it has.
+    channels: Vec<u32>,
+    /// The message that positions are taken from: receivers tell the same one in several.
+    position_message: Option<String>,
+}
+
+impl Told {
+    fn note(&mut self, channel: u32) {
+        if !self.channels.contains(&channel) {
+            self.channels.push(channel);
+        }
+    }
+}
+
+impl<'a> Subscribers<'a> {
+    pub(super) fn new(run: &'a RealTimeRun<'a>, topics: Topics<'a>) -> Self {
+        let devices = run.rig().devices.iter().map(|_| Told::default()).collect();
+        Self { run, topics, devices, frames: 0 }
+    }
+
+    fn topic(&self, device: DeviceId, what: &str) -> String {
+        format!("/devices/{}/{what}", self.run.rig().devices[device.0].name)
+    }
+
+    fn frame(&self, device: DeviceId) -> String {
+        device_frame(&self.run.rig().devices[device.0].name)
+    }
+
+    /// The channel of a device's points.
+    fn cloud_channel(&mut self, device: DeviceId) -> u32 {
+        let topic = self.topic(device, "points");
+        let channel = self.topics.channel(&topic, |topic| NewChannel {
+            topic,
+            encoding: "protobuf",
+            schema_name: cloud::NAME.to_owned(),
+            schema_encoding: "protobuf",
+            schema: STANDARD.encode(cloud::description()),
+        });
+        self.devices[device.0].note(channel);
+        channel
+    }
+
+    fn take_content(&mut self, device: DeviceId, due: SimTime, content: &dyn Content) {
+        let stamp = messages::timestamp(&self.topics.epoch, due);
+        if let Some(fix) = content.fix().filter(|fix| fix.position.altitude_m.is_finite()) {
+            let told = &mut self.devices[device.0];
+            if *told.position_message.get_or_insert_with(|| fix.message.clone()) == fix.message {
+                let (topic, frame) = (self.topic(device, "fix"), self.frame(device));
+                self.topics.tell(&topic, &kinds::FIX, due, || position(&stamp, &frame, &fix));
+                let channel = self.topics.json(&topic, &kinds::FIX);
+                self.devices[device.0].note(channel);
+            }
+        }
+        if let Some(inertial) = content.inertial() {
+            let (topic, frame) = (self.topic(device, "imu"), self.frame(device));
+            self.topics.tell(&topic, &kinds::IMU, due, || imu(&stamp, &frame, &inertial));
+            let channel = self.topics.json(&topic, &kinds::IMU);
+            self.devices[device.0].note(channel);
+        }
+    }
+
+    /// The cloud of a frame, as if all of it had been measured at `at`.
+    fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
+        let points = std::mem::take(&mut self.devices[device.0].points);
+        let channel = self.cloud_channel(device);
+        if !self.topics.hub.is_wanted(channel) {
+            return;
+        }
+        let mount = self.run.rig().devices[device.0].body_from_sensor;
+        let surroundings = self.run.world().surroundings_of(device, &mount);
+        let sensor_from_world = surroundings.world_from_sensor(at).inverse();
+        let mut data = Vec::with_capacity(points.len() * STRIDE as usize);
+        for (place, point) in &points {
+            for value in sensor_from_world.point(*place).as_vec3().to_array() {
+                data.extend(value.to_le_bytes());
+            }
+            let [low, high] = point.laser.to_le_bytes();
+            data.extend([point.intensity, 0, low, high]);
+        }
+        let unix_ns = self.topics.unix_ns(at);
+        let frame = self.frame(device);
+        let cloud = Cloud { unix_ns, frame: &frame, stride: STRIDE, fields: FIELDS, data: &data };
+        self.topics.hub.publish(channel, unix_ns, cloud.emit());
+    }
+}
+
+impl Audience for Subscribers<'_> {
+    fn is_there(&self) -> bool {
+        self.topics.hub.is_visited()
+    }
+
+    fn wants(&self, device: DeviceId) -> bool {
+        let channels = &self.devices[device.0].channels;
+        let is_new = self.frames < FRAMES_OF_DISCOVERY || channels.is_empty();
+        let is_wanted = || channels.iter().any(|channel| self.topics.hub.is_wanted(*channel));
+        self.topics.hub.is_visited() && (is_new || is_wanted())
+    }
+
+    fn take(&mut self, seen: &Seen<'_>) {
+        match &seen.what {
+            What::Points { points, world_from_sensor } => {
+                let placed = points.iter().map(|p| (world_from_sensor.point(p.position_m), *p));
+                self.devices[seen.device.0].points.extend(placed);
+            }
+            What::Frame(_, content) => self.take_content(seen.device, seen.due, *content),
+            What::Message(..) => {}
+        }
+    }
+
+    fn end_frame(&mut self, at: SimTime) {
+        if self.is_there() {
+            self.frames = self.frames.saturating_add(1);
+        }
+        for index in 0..self.devices.len() {
+            if !self.devices[index].points.is_empty() {
+                self.publish_cloud(DeviceId(index), at);
+            }
+        }
+    }
+}
+
+/// What a receiver has sent, as `foxglove.LocationFix`.
+fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
+    let mut covariance = [0.0; 9];
+    // Approximated: of the horizontal accuracy each axis has half of the square.
+    let mut kind = 0;
+    if let Some(horizontal_m) = fix.horizontal_accuracy_m {
+        let vertical_m = fix.vertical_accuracy_m.unwrap_or(horizontal_m);
+        let half = horizontal_m * horizontal_m / 2.0;
+        [covariance[0], covariance[4], covariance[8]] = [half, half, vertical_m * vertical_m];
+        kind = 1;
+    }
+    json!({
+        "timestamp": stamp,
+        "frame_id": frame,
+        "latitude": fix.position.latitude_deg,
+        "longitude": fix.position.longitude_deg,
+        "altitude": fix.position.altitude_m,
+        "position_covariance": covariance,
+        "position_covariance_type": kind,
+    })
+}
+
+/// What an inertial unit has sent; what it does not send is left out.
+fn imu(stamp: &Value, frame: &str, told: &Inertial) -> Value {
+    let mut value = json!({ "timestamp": stamp, "frame_id": frame });
+    let vectors = [
+        ("angular_velocity", told.gyro_rad_s),
+        ("linear_acceleration", told.accel_m_s2),
+        ("magnetic_field_gauss", told.mag_gauss),
+    ];
+    for (name, vector) in vectors {
+        if let Some(vector) = vector {
+            value[name] = messages::xyz(vector.to_array());
+        }
+    }
+    if let Some(attitude) = told.attitude {
+        value["orientation"] = messages::xyzw(attitude);
+        let (roll, pitch, yaw) = rpy_from_quat(attitude);
+        let angles = [("roll_deg", roll), ("pitch_deg", pitch), ("yaw_deg", yaw)];
+        angles.iter().for_each(|(name, angle)| value[*name] = json!(angle.to_degrees()));
+    }
+    value
+}

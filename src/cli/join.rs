@@ -1,0 +1,173 @@
+//! `menura join`: what each point of a recording is of.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::console::{LongResult, say};
+use super::{CliError, all};
+use crate::analysis::ReportError;
+use crate::analysis::truth::file::Names;
+use crate::analysis::truth::table::{
+    Frame, JoinCounts, PointRow, PointTable, each_point, incidence_deg,
+};
+use crate::analysis::truth::write::{CloudFormat, write_cloud};
+use crate::config::profile::Profile;
+use crate::devices::family::catalogue;
+
+/// Arguments of `menura join`.
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// A capture of a lidar (pcap or pcapng), or the recorded bytes of a scanner (.bin)
+    #[arg(value_name = "RECORDING")]
+    recording: PathBuf,
+    /// The truth of the same run: the file of `--truth`
+    #[arg(value_name = "TRUTH.mcap")]
+    truth: PathBuf,
+    /// Profile of the device; otherwise it is guessed
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Write to this file: CSV, or NumPy arrays if its name ends with .npz [default: CSV on standard
+    /// output]
+    #[arg(long, value_name = "FILE.csv|npz")]
+    out: Option<PathBuf>,
+}
+
+/// Columns of the CSV table.
+const COLUMNS: &str = "packet,time_s,laser,x_m,y_m,z_m,intensity,range_m,true_range_m,label,object,material,\
+instance,incidence_deg,share,why,is_mirrored,world_x_m,world_y_m,world_z_m";
+
+/// Words for the numbers of `sensors::truth::Why`.
+const WHY: [&str; 8] =
+    ["nearest", "merged", "other-echo", "threshold", "noise", "weather", "fault", "nothing"];
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let profile = named(self.profile.as_deref())?;
+        let profile = profile.as_deref();
+        let counts = match &self.out {
+            Some(path) if path.extension().is_some_and(|extension| extension == "npz") => {
+                let truth = Some(self.truth.as_path());
+                let collected = PointTable::collect(&self.recording, profile, truth, Frame::Sensor);
+                let (table, counts) = collected.map_err(|error| wrong(&self.recording, error))?;
+                save(path, |out| write_cloud(&table, CloudFormat::Npz, out))?;
+                counts
+            }
+            Some(path) => {
+                let mut counts = Ok(JoinCounts::default());
+                save(path, |out| {
+                    counts = self.write_csv(profile, out);
+                    Ok(())
+                })?;
+                counts?
+            }
+            None => {
+                let mut out = LongResult::new(false);
+                let counts = self.write_csv(profile, &mut out);
+                all([out.finish()])?;
+                counts?
+            }
+        };
+        tell(&counts);
+        Ok(())
+    }
+
+    fn write_csv(
+        &self,
+        profile: Option<&Profile>,
+        out: &mut dyn Write,
+    ) -> Result<JoinCounts, CliError> {
+        let mut failure = None;
+        let head = writeln!(out, "{COLUMNS}");
+        let joined = match head {
+            Err(error) => return Err(CliError::failed("cannot write the points", &error)),
+            Ok(()) => each_point(&self.recording, profile, Some(&self.truth), &mut |row, names| {
+                write_row(out, row, names).map_err(|error| {
+                    let text = error.to_string();
+                    failure = Some(error);
+                    text
+                })
+            }),
+        };
+        match failure {
+            Some(error) => Err(CliError::failed("cannot write the points", &error)),
+            None => joined.map(|(counts, _)| counts).map_err(|error| wrong(&self.recording, error)),
+        }
+    }
+}
+
+fn write_row(out: &mut dyn Write, row: &PointRow, names: &Names) -> std::io::Result<()> {
+    let PointRow { packet, time_s, point, truth } = row;
+    let [x, y, z] = point.position_m.to_array();
+    let intensity = match point.intensity.is_nan() {
+        true => String::new(),
+        false => format!("{:.1}", point.intensity),
+    };
+    let (laser, range_m) = (point.laser, point.range_m);
+    write!(out, "{packet},{time_s:.9},{laser},{x:.4},{y:.4},{z:.4},{intensity},{range_m:.4}")?;
+    let Some(truth) = truth else { return writeln!(out, ",,,,,,,,,,,,") };
+    let seen = &truth.seen;
+    let of = names.of(seen);
+    let instance = match seen.instance {
+        u32::MAX => String::new(),
+        instance => instance.to_string(),
+    };
+    let share = f64::from(seen.share) / 65_535.0;
+    let why = WHY.get(usize::from(seen.why)).copied().unwrap_or_default();
+    let world = truth.in_world(point.position_m);
+    writeln!(
+        out,
+        ",{:.4},{},{},{},{instance},{:.2},{share:.3},{why},{},{:.4},{:.4},{:.4}",
+        seen.true_m,
+        quoted(of.label),
+        quoted(of.object),
+        quoted(of.material),
+        incidence_deg(truth),
+        u8::from(truth.is_mirrored()),
+        world.x,
+        world.y,
+        world.z,
+    )
+}
+
+/// A cell of CSV.
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// The profile called `name`.
+pub fn named(name: Option<&str>) -> Result<Option<std::sync::Arc<Profile>>, CliError> {
+    Ok(name.map(|name| catalogue().profile(name)).transpose()?)
+}
+
+/// Writes a file.
+pub fn save(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<(), CliError> {
+    let shown = path.display();
+    let file = File::create(path)
+        .map_err(|error| CliError::Input(format!("error: cannot write {shown}: {error}")))?;
+    let mut out = BufWriter::new(file);
+    write(&mut out)
+        .and_then(|()| out.flush())
+        .map_err(|error| CliError::failed(format!("cannot write {shown}"), &error))
+}
+
+/// Why a recording cannot be joined.
+pub fn wrong(recording: &Path, error: ReportError) -> CliError {
+    CliError::Input(format!("error: {}: {error}", recording.display()))
+}
+
+/// Says what became of all points.
+pub fn tell(counts: &JoinCounts) {
+    let JoinCounts { packets, unknown_packets, points, unknown_points } = counts;
+    say(format_args!(
+        "{points} points of {packets} packets; {unknown_points} points have no truth, \
+         {unknown_packets} packets are not in it"
+    ));
+}

@@ -1,0 +1,80 @@
+//! Who looks on while a rig runs: by the live view (`--view`), by Foxglove (`--foxglove`). What devices send is decoded once
+//! for all of them.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::CliError;
+use super::foxglove::{Foxglove, FoxglovePort};
+use super::run_control::RunControl;
+use super::view::{View, ViewServer};
+use super::watch::{Audience, watch};
+use crate::engine::run::RealTimeRun;
+
+/// Arguments for those who look on.
+#[derive(Debug, clap::Args)]
+pub struct OnlookerArgs {
+    /// Serve a page that shows the run: points, values, lateness, faults to start and end
+    ///
+    /// Without an address the page is at 127.0.0.1:8642, for this machine alone. Elsewhere a page has to
+    /// know the token that is printed when the run begins.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8642")]
+    view: Option<SocketAddr>,
+
+    /// Let Foxglove show the run: clouds, poses, frames, positions, how devices keep up
+    ///
+    /// Speaks Foxglove's WebSocket protocol: "Open connection" there, with the address that is printed.
+    /// Without an address that is ws://127.0.0.1:8765, for this machine alone. Elsewhere a token is asked for,
+    /// which stands in the address that is printed.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
+    foxglove: Option<SocketAddr>,
+}
+
+/// Ports at which a run can be looked at.
+pub struct Onlookers {
+    view: Option<ViewServer>,
+    foxglove: Option<FoxglovePort>,
+}
+
+impl OnlookerArgs {
+    /// Opens the ports, and says how to reach them.
+    ///
+    /// # Errors
+    /// A port cannot be had.
+    pub fn open(&self) -> Result<Onlookers, CliError> {
+        Ok(Onlookers {
+            view: self.view.map(ViewServer::open).transpose()?,
+            foxglove: self.foxglove.map(FoxglovePort::open).transpose()?,
+        })
+    }
+}
+
+impl Onlookers {
+    /// Whether there is a port at all.
+    pub fn are_expected(&self) -> bool {
+        self.view.is_some() || self.foxglove.is_some()
+    }
+
+    /// Serves them until `over` is set.
+    pub fn serve(&self, run: &RealTimeRun<'_>, control: &RunControl<'_>, over: &AtomicBool) {
+        let view = self.view.as_ref().map(|server| View::new(server, run, control));
+        let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
+        std::thread::scope(|scope| {
+            if let Some(view) = &view {
+                scope.spawn(|| view.serve(over));
+            }
+            if let Some(foxglove) = &foxglove {
+                scope.spawn(|| foxglove.serve(over));
+            }
+            let mut viewers = view.as_ref().map(View::viewers);
+            let mut subscribers = foxglove.as_ref().map(Foxglove::subscribers);
+            let mut audiences: Vec<&mut dyn Audience> = Vec::new();
+            audiences.extend(viewers.as_mut().map(|viewers| viewers as &mut dyn Audience));
+            audiences.extend(subscribers.as_mut().map(|all| all as &mut dyn Audience));
+            if let Some(tap) = run.tap() {
+                let is_over = || over.load(Ordering::Relaxed);
+                watch(run.rig(), run.world(), tap, &mut audiences, is_over);
+            }
+        });
+    }
+}

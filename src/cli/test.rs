@@ -1,0 +1,376 @@
+//! `menura test`: a driver is put through what real sensors do.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::out_file::OutFile;
+use super::stop::stop_on_signal;
+use super::{CliError, all, console};
+use crate::config::rig::Rig;
+use crate::config::toml::overrides::Override;
+use crate::devices::family::catalogue;
+use crate::kit::adapter::Adapter;
+use crate::kit::adapter_read;
+use crate::kit::case::Case;
+use crate::kit::clock;
+use crate::kit::library;
+use crate::kit::report::html::html;
+use crate::kit::report::junit::junit;
+use crate::kit::report::{Counts, Subject, account};
+use crate::kit::runner::{Plan, Progress};
+use crate::kit::suite::{RigSource, Suite};
+use crate::kit::verdict::{Outcome, Verdict};
+
+/// Arguments of `menura test`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Cmd {
+    /// The suite: all, lidar, scanner, gnss, imu, or the path of a file that ends in .toml
+    #[arg(required_unless_present = "list")]
+    suite: Option<String>,
+
+    /// The rig whose sensor the driver reads [default: the suite's]
+    #[arg(long, value_name = "RIG")]
+    rig: Option<PathBuf>,
+
+    /// Set one key of the rig, as in `menura run`; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<Override>,
+
+    /// The device of the rig that the driver reads [default: the first]
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+
+    /// How the driver tells what it sees: a file, see docs/DRIVER-TESTS.md [default: JSON lines]
+    #[arg(long, value_name = "FILE")]
+    adapter: Option<PathBuf>,
+
+    /// Set the seed of all random draws; the same as --set seed=N
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Run this case alone; may be repeated
+    #[arg(long, value_name = "CASE")]
+    only: Vec<String>,
+
+    /// Run so many cases at once; more than the machine can send on time helps nobody
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
+
+    /// Leave addresses and serial links as the rig has them, for drivers that cannot be told; one case at a time
+    #[arg(long, conflicts_with = "jobs")]
+    keep_links: bool,
+
+    /// Leave capture, truth, logs and the command that repeats them of each failed case in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+
+    /// Write the verdicts to this file as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Write the verdicts to this file as an HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// List the suites, or the cases of one
+    #[arg(long)]
+    list: bool,
+
+    /// Say what happens in a case, what real sensors do, and what is expected
+    #[arg(long, value_name = "CASE", conflicts_with = "list")]
+    explain: Option<String>,
+
+    /// The command that starts the driver, with {placeholders} such as {udp_port} and {pty}
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+const EXAMPLES: &str = "Examples:
+  menura test --list
+  menura test lidar --explain azimuth-wrap
+  menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
+  menura test gnss --junit verdicts.xml --html verdicts.html -- my-driver --port {pty}
+  menura test my-suite.toml --rig my-rig.toml --adapter my-adapter.toml -- my-driver
+  menura test lidar --only power-cycle --keep failed -- my-driver
+
+Exit codes: 0 no case failed; 1 a case failed; 2 the input is wrong and nothing was started.";
+
+impl Cmd {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), CliError> {
+        let Some(name) = &self.suite else { return list_suites() };
+        let suite = Suite::load(name)?;
+        if self.list {
+            return console::print(cases_of(&suite));
+        }
+        if let Some(case) = &self.explain {
+            return console::print(explained(suite.case(case).map_err(CliError::Input)?));
+        }
+        if self.command.is_empty() {
+            let text = "error: no driver: write its command behind `--`, as in\n  \
+                        menura test lidar -- my-driver --port {udp_port}";
+            return Err(CliError::Input(text.into()));
+        }
+        let cases = self.chosen(&suite)?;
+        let adapter = match &self.adapter {
+            Some(path) => adapter_read::load(path)?,
+            None => Adapter::default(),
+        };
+        let junit_file =
+            self.junit.as_ref().map(|path| OutFile::create("JUnit file", path)).transpose()?;
+        let html_file = self.html.as_ref().map(|path| OutFile::create("page", path)).transpose()?;
+        let folder = Folder::open(self.keep.as_deref())?;
+        let plan = self.plan(&suite, adapter, &folder)?;
+        plan.check().map_err(|why| CliError::Input(format!("error: {why}")))?;
+        let device = &plan.rig.devices[plan.device];
+        let subject = Subject {
+            suite: name.clone(),
+            rig: match (&self.rig, &suite.rig) {
+                (Some(path), _) => path.display().to_string(),
+                (None, Some(RigSource::Embedded(name, _))) => (*name).to_owned(),
+                (None, _) => plan.rig.name.clone(),
+            },
+            device: format!("{} ({})", device.name, device.profile.name),
+            command: self.command.join(" "),
+            begun: jiff::Timestamp::now(),
+            took_s: 0.0,
+        };
+        let begun = clock::now();
+        let outcomes = with_progress(&plan, &cases);
+        let subject = Subject { took_s: begun.elapsed().as_secs_f64(), ..subject };
+        let mut results = Vec::new();
+        results.extend(junit_file.map(|file| file.write(&junit(&subject, &outcomes))));
+        results.extend(html_file.map(|file| file.write(&html(&subject, &outcomes))));
+        results.push(console::print(summary(&outcomes)));
+        results.push(verdict(&outcomes, cases.len()));
+        all(results)
+    }
+
+    fn chosen<'s>(&self, suite: &'s Suite) -> Result<Vec<&'s Case>, CliError> {
+        if self.only.is_empty() {
+            return Ok(suite.cases.iter().collect());
+        }
+        let case = |name: &String| suite.case(name).map_err(CliError::Input);
+        self.only.iter().map(case).collect()
+    }
+
+    fn plan(&self, suite: &Suite, adapter: Adapter, folder: &Folder) -> Result<Plan, CliError> {
+        let mut sets = self.set.clone();
+        sets.extend(self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() }));
+        let rig_file = match (&self.rig, &suite.rig) {
+            (Some(path), _) | (None, Some(RigSource::File(path))) => path.clone(),
+            (None, Some(RigSource::Embedded(_, text))) => {
+                let path = folder.path.join("rig.toml");
+                std::fs::write(&path, text).map_err(|error| {
+                    CliError::failed(format!("cannot write {}", path.display()), &error)
+                })?;
+                path
+            }
+            (None, None) => {
+                let text =
+                    format!("error: the suite `{}` names no rig: write --rig RIG", suite.name);
+                return Err(CliError::Input(text));
+            }
+        };
+        let rig = Rig::load(&rig_file, &sets, catalogue())?;
+        let device = match &self.device {
+            None => 0,
+            Some(name) => {
+                rig.devices.iter().position(|device| device.name == *name).ok_or_else(|| {
+                    let names: Vec<_> = rig.devices.iter().map(|d| d.name.as_str()).collect();
+                    let allowed = names.join(", ");
+                    CliError::Input(format!(
+                        "error: the rig has no device \"{name}\"; allowed: {allowed}"
+                    ))
+                })?
+            }
+        };
+        if rig.devices.is_empty() {
+            return Err(CliError::Input("error: the rig has no device to be read".into()));
+        }
+        let menura = std::env::current_exe()
+            .map_err(|error| CliError::failed("cannot find this program", &error))?;
+        // As `repeat.sh` is to work from any folder.
+        let rig_file = rig_file.canonicalize().unwrap_or(rig_file);
+        Ok(Plan {
+            menura,
+            rig_file,
+            sets,
+            device,
+            rig,
+            command: self.command.clone(),
+            adapter,
+            keep_links: self.keep_links,
+            folder: folder.path.clone(),
+            keep: self.keep.is_some(),
+            jobs: usize::from(self.jobs),
+            stop: stop_on_signal()?,
+        })
+    }
+}
+
+/// Where cases have their files: the user's folder, or one that goes with this.
+struct Folder {
+    path: PathBuf,
+    goes: bool,
+}
+
+impl Folder {
+    fn open(keep: Option<&Path>) -> Result<Self, CliError> {
+        let (path, goes) = match keep {
+            Some(path) => (path.to_owned(), false),
+            // Short: the name of a pseudo-terminal's link has to fit into drivers' buffers.
+            None => {
+                (std::env::temp_dir().join(format!("menura-test-{}", std::process::id())), true)
+            }
+        };
+        std::fs::create_dir_all(&path)
+            .and_then(|()| path.canonicalize())
+            .map(|path| Self { path, goes })
+            .map_err(|error| {
+                CliError::Input(format!(
+                    "error: cannot make the folder {}: {error}",
+                    path.display()
+                ))
+            })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.goes {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Runs the cases with a bar and a line for each that is over.
+fn with_progress(plan: &Plan, cases: &[&Case]) -> Vec<Outcome> {
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}: {wide_msg}")
+        .expect("a constant template");
+    let bar = ProgressBar::new(cases.len() as u64).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(250));
+    let running: Mutex<Vec<String>> = Mutex::default();
+    let outcomes = plan.run(cases, &|progress| {
+        let mut running = running.lock().expect("no holder panics");
+        match progress {
+            Progress::Begins(case) => running.push(case.name.clone()),
+            Progress::Ends(outcome) => {
+                running.retain(|name| *name != outcome.case);
+                bar.inc(1);
+                // Asked here: while it is suspended the bar answers nobody.
+                if !bar.is_hidden() {
+                    bar.suspend(|| console::say(line(outcome)));
+                }
+            }
+        }
+        bar.set_message(running.join(", "));
+    });
+    bar.finish_and_clear();
+    outcomes
+}
+
+fn line(outcome: &Outcome) -> String {
+    let reason = outcome.reason();
+    let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+    format!("{:<14}  {}{reason}", outcome.verdict.word(), outcome.case)
+}
+
+/// A line for each case, what is wrong with those that failed, and the counts.
+fn summary(outcomes: &[Outcome]) -> String {
+    let mut text: String = outcomes.iter().map(|outcome| line(outcome) + "\n").collect();
+    for outcome in outcomes.iter().filter(|outcome| !outcome.verdict.is_fine()) {
+        text += &format!("\n{}: {}\n", outcome.case, outcome.title);
+        let told = match &outcome.verdict {
+            Verdict::BenchFailed(what) => what.clone(),
+            _ => account(outcome),
+        };
+        for line in told.trim_end().lines() {
+            text += &format!("  {line}\n");
+        }
+    }
+    text + &format!("\n{}\n", Counts::of(outcomes).line())
+}
+
+fn verdict(outcomes: &[Outcome], wanted: usize) -> Result<(), CliError> {
+    let counts = Counts::of(outcomes);
+    match (counts.failed + counts.bench_failed, wanted - outcomes.len()) {
+        (0, 0) => Ok(()),
+        (0, left) => Err(CliError::Failed(format!("stopped; {left} cases were not run"))),
+        _ => Err(CliError::Failed(format!("of {wanted} cases: {}", counts.line()))),
+    }
+}
+
+fn list_suites() -> Result<(), CliError> {
+    let mut text = String::new();
+    for name in library::suite_names() {
+        let suite = Suite::load(name)?;
+        text += &format!("{name:<8}  {:>3} cases  {}\n", suite.cases.len(), suite.summary);
+    }
+    console::print(text)
+}
+
+fn cases_of(suite: &Suite) -> String {
+    let width = suite.cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
+    let line = |case: &Case| format!("{:<width$}  {}\n", case.name, case.title);
+    suite.cases.iter().map(line).collect()
+}
+
+/// What happens in a case, in words.
+fn explained(case: &Case) -> String {
+    let mut text = format!(
+        "{}: {}\n\nReal sensors: {}\n\nA good driver: {}\n\nIt lasts {} s.\n",
+        case.name, case.title, case.real, case.good, case.lasts_s
+    );
+    let mut item = |what: String| text += &format!("- {what}\n");
+    if !case.profiles.is_empty() {
+        item(format!("for {}", case.profiles.join(", ")));
+    }
+    if let Some(start) = case.start_utc {
+        item(format!("it begins at {start}"));
+    }
+    match case.driver_first {
+        Some(true) => item("the driver is started before the sensor".into()),
+        Some(false) => {
+            item(format!("the driver is started {} s after the sensor", case.driver_after_s))
+        }
+        None => {}
+    }
+    case.set.iter().for_each(|set| item(format!("the rig has {set}")));
+    case.env.iter().for_each(|env| item(format!("the driver's environment has {env}")));
+    for fault in &case.faults {
+        let keys: Vec<_> =
+            fault.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let whose = if fault.on_cable { " of the receiver at the GPS cable" } else { "" };
+        item(format!(
+            "fault \"{}\"{whose} from {} s on ({})",
+            fault.kind,
+            fault.start_s,
+            keys.join(", ")
+        ));
+    }
+    for cut in &case.power_cuts {
+        item(format!("the sensor has no power from {} to {} s", cut.off_s, cut.on_s));
+    }
+    for at_s in &case.driver_restarts_s {
+        item(format!("the driver is killed and started again at {at_s} s"));
+    }
+    for stranger in &case.strangers {
+        item(format!(
+            "a stranger sends {} from {} to {} s",
+            match stranger.sends {
+                crate::kit::case::Sends::Garbage => "garbage",
+                crate::kit::case::Sends::Twin => "what another unit sends",
+            },
+            stranger.start_s,
+            stranger.start_s + stranger.duration_s
+        ));
+    }
+    text += "\nExpected:\n";
+    case.expectations.iter().for_each(|expectation| text += &format!("- {expectation}\n"));
+    text
+}

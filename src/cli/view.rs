@@ -1,0 +1,340 @@
+//! `menura run --view`: a page that shows a run and lets faults and orders be given.
+//!
+//! The page asks again and again for what is new, and gets the newest; so a slow one misses frames of the
+//! cloud and holds up nobody. Everything is served from the binary.
+
+mod scene;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+pub use self::scene::Viewers;
+use self::scene::{NamedValue, Shown};
+use super::access::Access;
+use super::run_control::{DeviceKinds, Listing, RunControl};
+use super::{CliError, console};
+use crate::engine::live_faults::LiveFault;
+use crate::engine::run::RealTimeRun;
+use crate::engine::stats::{DeviceFigures, LatenessBin};
+use crate::engine::truth::labels::Labels;
+use crate::links::http::{HttpMethod, HttpRequest, HttpResponse, HttpServer};
+use crate::time::SimTime;
+use crate::wire::drive_order::DriveOrder;
+
+/// A page that nobody has asked for anything for so long is closed.
+const VIEWER_PATIENCE: Duration = Duration::from_secs(3);
+/// Who drives the robot and says nothing for so long is taken to want it to stand.
+const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
+/// How often it is looked whether somebody is there.
+const LOOK: Duration = Duration::from_millis(100);
+/// From one point of the path to the next, metres, and most of them.
+const PATH_STEP_M: f64 = 0.2;
+const MOST_PATH: usize = 20_000;
+/// The fastest that the page may order: forward, m/s, and turning, rad/s.
+const FASTEST: (f64, f64) = (20.0, 6.3);
+
+/// Nothing but the page's own files is run or asked, and no other page may show it in a frame.
+const HEADERS: &[(&str, &str)] = &[
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+    ("x-frame-options", "DENY"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// Path, what it is, and the file.
+const FILES: &[(&str, &str, &str)] = &[
+    ("/", "text/html; charset=utf-8", include_str!("view/page.html")),
+    ("/view.css", "text/css; charset=utf-8", include_str!("view/view.css")),
+    ("/view.js", "text/javascript; charset=utf-8", include_str!("view/view.js")),
+    ("/cloud.js", "text/javascript; charset=utf-8", include_str!("view/cloud.js")),
+];
+
+/// A port that is open for viewers.
+pub struct ViewServer {
+    server: HttpServer,
+    access: Access,
+}
+
+impl ViewServer {
+    /// Listens at `address`, and says how to reach it.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn open(address: SocketAddr) -> Result<Self, CliError> {
+        let wrong = |error: std::io::Error| CliError::Input(format!("error: --view: {error}"));
+        let server = HttpServer::listen(address).map_err(wrong)?.with_headers(HEADERS);
+        let access = Access::at(address).map_err(wrong)?;
+        let reach = server.address();
+        match access.token() {
+            None => console::say(format_args!("live view: http://{reach}/")),
+            Some(token) => console::say(format_args!("live view: http://{reach}/#{token}")),
+        }
+        Ok(Self { server, access })
+    }
+}
+
+/// The robot's pose in the world: metres, and a quaternion x, y, z, w.
+type Pose = ([f64; 3], [f64; 4]);
+
+/// What the page is told.
+#[derive(Serialize)]
+struct Status<'a> {
+    time_s: f64,
+    real_time_factor: f64,
+    is_driven: bool,
+    contacts: Option<u64>,
+    pose: Pose,
+    /// East and north, metres.
+    path: Vec<[f32; 3]>,
+    path_length: usize,
+    devices: Vec<DeviceStatus<'a>>,
+    rig: String,
+    fault_log: Option<PathBuf>,
+    faults: Vec<LiveFault>,
+    /// What can go wrong with each device.
+    kinds: Vec<DeviceKinds>,
+    /// Names of labels by their numbers, for who asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'a [String]>,
+}
+
+#[derive(Serialize)]
+struct DeviceStatus<'a> {
+    #[serde(flatten)]
+    figures: DeviceFigures,
+    lateness: &'a [LatenessBin],
+    values: &'a [NamedValue],
+    hosts: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Order {
+    forward_m_s: f64,
+    turn_rad_s: f64,
+}
+
+/// What the threads of the view share.
+pub struct View<'a> {
+    run: &'a RealTimeRun<'a>,
+    control: &'a RunControl<'a>,
+    server: &'a ViewServer,
+    shown: Shown,
+    path: Mutex<Vec<[f32; 3]>>,
+    /// When a page last asked for anything, and when the robot was last told to move: time of the run,
+    /// nanoseconds; 0 for never.
+    seen_ns: AtomicU64,
+    driven_ns: AtomicU64,
+    /// When a page last asked for labels.
+    labels_ns: AtomicU64,
+    /// Names of labels, when they were asked for.
+    labels: OnceLock<Vec<String>>,
+}
+
+impl<'a> View<'a> {
+    /// The view of `run` that `server` serves.
+    pub fn new(
+        server: &'a ViewServer,
+        run: &'a RealTimeRun<'a>,
+        control: &'a RunControl<'a>,
+    ) -> Self {
+        Self {
+            run,
+            control,
+            server,
+            shown: Shown::default(),
+            path: Mutex::default(),
+            seen_ns: AtomicU64::new(0),
+            driven_ns: AtomicU64::new(0),
+            labels_ns: AtomicU64::new(0),
+            labels: OnceLock::new(),
+        }
+    }
+
+    /// Who is to be shown what devices send.
+    pub fn viewers(&self) -> Viewers<'_, impl Fn() -> bool, impl Fn() -> bool> {
+        let is_there = || self.is_within(&self.seen_ns, VIEWER_PATIENCE);
+        let wants_labels = || self.is_within(&self.labels_ns, VIEWER_PATIENCE);
+        Viewers::new(&self.shown, self.run.rig().devices.len(), is_there, wants_labels)
+    }
+
+    /// Serves the page until `over` is set.
+    pub fn serve(&self, over: &AtomicBool) {
+        let (ask, asked) =
+            crossbeam_channel::bounded::<(HttpRequest, oneshot::Sender<HttpResponse>)>(64);
+        std::thread::scope(|scope| {
+            let is_over = || over.load(Ordering::Relaxed);
+            scope.spawn(move || self.look_after(is_over));
+            for _ in 0..2 {
+                let asked = asked.clone();
+                scope.spawn(move || {
+                    while !is_over() {
+                        let Ok((request, reply)) = asked.recv_timeout(LOOK) else { continue };
+                        // The client may have gone.
+                        let _ = reply.send(self.answer(&request));
+                    }
+                });
+            }
+            let pass = move |request| {
+                let (reply, answer) = oneshot::channel();
+                ask.try_send((request, reply)).ok().map(|()| answer)
+            };
+            if let Err(error) = self.server.server.serve(Arc::new(pass), over) {
+                tracing::warn!("the live view has ended: {error}");
+            }
+        });
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.run.elapsed().as_nanos() as u64
+    }
+
+    /// Whether something was no longer ago than this; `since` is 0 for never.
+    fn is_within(&self, since: &AtomicU64, patience: Duration) -> bool {
+        let since = since.load(Ordering::Relaxed);
+        since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
+    }
+
+    /// Notes the path, and stops a robot that nobody drives any more.
+    fn look_after(&self, is_over: impl Fn() -> bool) {
+        while !is_over() {
+            std::thread::park_timeout(LOOK);
+            let drives = self.driven_ns.load(Ordering::Relaxed) > 0;
+            if drives && !self.is_within(&self.driven_ns, DRIVER_PATIENCE) {
+                let halt = DriveOrder::Twist { forward_m_s: 0.0, turn_rad_s: 0.0 };
+                if self.run.order(halt) {
+                    self.driven_ns.store(0, Ordering::Relaxed);
+                }
+            }
+            let ([x, y, z], _) = self.pose();
+            let mut path = self.path.lock().expect("no holder panics");
+            let is_far = path.last().is_none_or(|last| {
+                let [dx, dy] = [x - f64::from(last[0]), y - f64::from(last[1])];
+                dx * dx + dy * dy > PATH_STEP_M * PATH_STEP_M
+            });
+            if is_far && path.len() < MOST_PATH {
+                path.push([x as f32, y as f32, z as f32]);
+            }
+        }
+    }
+
+    fn pose(&self) -> Pose {
+        let pose = self.run.world().trajectory.pose(SimTime(self.now_ns()));
+        (pose.translation.to_array(), pose.rotation.to_array())
+    }
+
+    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+        if let Err((status, why)) = self.server.access.check(request) {
+            return json_response(status, &json!({ "error": why }));
+        }
+        let number = |name: &str| {
+            let pairs = form_urlencoded::parse(request.query.as_bytes());
+            let found = pairs.into_iter().find(|(key, _)| key == name);
+            found.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(0)
+        };
+        match (request.method, request.path.as_str()) {
+            (HttpMethod::Get, "/api/status") => {
+                self.seen_ns.store(self.now_ns().max(1), Ordering::Relaxed);
+                let labels = (number("labels") > 0).then(|| self.label_names());
+                self.status(number("path") as usize, labels)
+            }
+            (HttpMethod::Get, "/api/cloud") => self.cloud(number("after")),
+            (HttpMethod::Post, "/api/fault") => {
+                let answer = self.control.answer(&request.body);
+                let status = if answer.get("error").is_some() { 400 } else { 200 };
+                json_response(status, &answer)
+            }
+            (HttpMethod::Post, "/api/drive") => self.drive(&request.body),
+            (HttpMethod::Get, path) => match FILES.iter().find(|(name, ..)| *name == path) {
+                Some((_, content_type, text)) => {
+                    HttpResponse { status: 200, content_type, body: text.as_bytes().to_vec() }
+                }
+                None => HttpResponse::text(404, "there is nothing"),
+            },
+            _ => HttpResponse::text(405, "allowed: GET; POST of /api/fault and /api/drive"),
+        }
+    }
+
+    /// Names of labels; for a while from now on, points have theirs.
+    fn label_names(&self) -> &[String] {
+        self.labels_ns.store(self.now_ns().max(1), Ordering::Relaxed);
+        let (rig, world) = (self.run.rig(), self.run.world());
+        self.labels.get_or_init(|| Labels::of(rig, world).names().to_vec())
+    }
+
+    fn status(&self, from: usize, labels: Option<&[String]>) -> HttpResponse {
+        let elapsed = self.run.elapsed();
+        let (lateness, values) = (self.run.lateness(), self.shown.values());
+        let devices = self.run.figures(elapsed).into_iter().zip(self.run.hosts()).enumerate();
+        let devices = devices.map(|(index, (figures, hosts))| DeviceStatus {
+            figures,
+            lateness: &lateness[index],
+            values: values.get(index).map_or(&[], Vec::as_slice),
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+        });
+        let Listing { rig, fault_log, faults, devices: kinds, .. } = self.control.listing();
+        let path = self.path.lock().expect("no holder panics");
+        let status = Status {
+            time_s: elapsed.as_secs_f64(),
+            real_time_factor: self.run.real_time_factor(),
+            is_driven: self.run.contacts().is_some(),
+            contacts: self.run.contacts(),
+            pose: self.pose(),
+            path: path.get(from..).unwrap_or_default().to_vec(),
+            path_length: path.len(),
+            devices: devices.collect(),
+            rig,
+            fault_log,
+            faults,
+            kinds,
+            labels,
+        };
+        json_response(200, &json!(status))
+    }
+
+    /// The frame after that of this number; nothing if there is none yet.
+    fn cloud(&self, seen: u64) -> HttpResponse {
+        match self.shown.frame_after(seen) {
+            Some((number, points)) => {
+                let mut body = number.to_le_bytes().to_vec();
+                body.extend_from_slice(&points);
+                HttpResponse { status: 200, content_type: "application/octet-stream", body }
+            }
+            None => HttpResponse::text(204, ""),
+        }
+    }
+
+    fn drive(&self, body: &[u8]) -> HttpResponse {
+        let wrong = |text: &str| json_response(400, &json!({ "error": text }));
+        let Ok(Order { forward_m_s, turn_rad_s }) = serde_json::from_slice(body) else {
+            return wrong("allowed: {\"forward_m_s\": NUMBER, \"turn_rad_s\": NUMBER}");
+        };
+        if !(forward_m_s.abs() <= FASTEST.0 && turn_rad_s.abs() <= FASTEST.1) {
+            return wrong("allowed: up to 20 m/s and 6.3 rad/s, either way");
+        }
+        if self.run.contacts().is_none() {
+            return wrong("the robot of this rig follows a trajectory; it is not driven");
+        }
+        if !self.run.order(DriveOrder::Twist { forward_m_s, turn_rad_s }) {
+            return json_response(503, &json!({ "error": "busy" }));
+        }
+        let stands = forward_m_s == 0.0 && turn_rad_s == 0.0;
+        self.driven_ns.store(if stands { 0 } else { self.now_ns().max(1) }, Ordering::Relaxed);
+        json_response(200, &json!({ "ok": null }))
+    }
+}
+
+fn json_response(status: u16, value: &Value) -> HttpResponse {
+    HttpResponse { status, content_type: "application/json", body: value.to_string().into_bytes() }
+}

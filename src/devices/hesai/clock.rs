@@ -1,0 +1,167 @@
+//! What packets are stamped with: the clock that a receiver sets, or a PTP master's.
+
+use jiff::civil::DateTime;
+
+use super::faults::PtpLost;
+use super::profile::{ClockSource, HesaiClockSettings, PtpState};
+use crate::config::rig::faults::Timed;
+use crate::devices::CableSignal;
+use crate::devices::spinning::clock::{DeviceClock, PpsState};
+use crate::time::{Epoch, SimTime};
+
+const SECOND_NS: i128 = 1_000_000_000;
+const DAY_NS: i128 = 86_400 * SECOND_NS;
+
+/// A unit's clock.
+#[derive(Clone, Debug)]
+pub struct HesaiClock {
+    settings: HesaiClockSettings,
+    epoch: Epoch,
+    own: DeviceClock,
+    /// When the master is lost.
+    pub losses: Vec<Timed<PtpLost>>,
+}
+
+impl HesaiClock {
+    /// A clock that is switched on before the first instant.
+    pub fn new(settings: &HesaiClockSettings, epoch: Epoch) -> Self {
+        let own = DeviceClock::new(&settings.own, epoch);
+        Self { settings: settings.clone(), epoch, own, losses: Vec::new() }
+    }
+
+    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
+        self.own.handle_signal(at, signal);
+    }
+
+    /// The unit restarts and knows no receiver at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        self.own.restart(up_at);
+    }
+
+    /// The last sentence that was understood; empty before the first.
+    pub fn sentence(&self) -> &[u8] {
+        self.own.sentence()
+    }
+
+    /// Whether each pulse sets the clock.
+    pub fn pps_locked(&self, at: SimTime) -> bool {
+        self.own.pps(at) == PpsState::Locked
+    }
+
+    /// Whether sentences come that tell the time.
+    pub fn has_nmea(&self, at: SimTime) -> bool {
+        self.own.has_nmea(at)
+    }
+
+    /// Since when the master is lost, if it is.
+    fn lost_since(&self, at: SimTime) -> Option<SimTime> {
+        let open = |loss: &Timed<PtpLost>| {
+            loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)
+        };
+        self.losses.iter().filter_map(open).min()
+    }
+
+    /// Whether a PTP master keeps it at `at`.
+    pub fn ptp(&self, at: SimTime) -> PtpState {
+        match self.settings.ptp {
+            PtpState::Tracking | PtpState::Locked if self.lost_since(at).is_some() => {
+                PtpState::Frozen
+            }
+            state => state,
+        }
+    }
+
+    /// Whether there is something that the rotor can be in phase with.
+    pub fn is_kept(&self, source: ClockSource, at: SimTime) -> bool {
+        match source {
+            ClockSource::Gps => self.pps_locked(at),
+            ClockSource::Ptp => self.settings.ptp != PtpState::Free,
+        }
+    }
+
+    /// The date and time that it shows at `at` while it follows `source`.
+    pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
+        let frozen_since = match self.settings.ptp {
+            PtpState::Frozen => Some(SimTime::ZERO),
+            _ => self.lost_since(at),
+        };
+        if source == ClockSource::Gps || self.settings.ptp == PtpState::Free {
+            return self.own.civil(at);
+        }
+        let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
+        let fast_ns_a_day = (self.settings.own.drift_s_per_day * 1e9).round() as i128;
+        let alone_ns = frozen_since.map_or(0, |since| i128::from(at.0) - i128::from(since.0));
+        let drift_ns = (alone_ns * fast_ns_a_day).div_euclid(DAY_NS);
+        let unix_ns = self.epoch.unix_ns(at) + ahead_ns + drift_ns;
+        jiff::Timestamp::from_nanosecond(unix_ns)
+            .unwrap_or(jiff::Timestamp::MAX)
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .datetime()
+    }
+}
+
+/// Years since `base` and month, day, hour, minute, second; and microseconds of the second.
+pub fn words(time: DateTime, base: u16) -> ([u8; 6], u32) {
+    let since = (i32::from(time.year()) - i32::from(base)).clamp(0, 255) as u8;
+    let rest = [time.month(), time.day(), time.hour(), time.minute(), time.second()];
+    let [month, day, hour, minute, second] = rest.map(|value| value as u8);
+    ([since, month, day, hour, minute, second], time.subsec_nanosecond() as u32 / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::schedule::Schedule;
+    use crate::devices::spinning::clock_settings::ClockSettings;
+
+    fn clock(change: impl FnOnce(&mut HesaiClockSettings)) -> HesaiClock {
+        let own = ClockSettings { drift_s_per_day: 86.4, ..ClockSettings::default() };
+        let mut settings = HesaiClockSettings {
+            own,
+            source: ClockSource::Ptp,
+            ptp: PtpState::Locked,
+            ptp_ahead_s: 0,
+        };
+        change(&mut settings);
+        HesaiClock::new(&settings, Epoch::new("2026-06-01T12:00:00Z".parse().unwrap()))
+    }
+
+    fn s(seconds: f64) -> SimTime {
+        SimTime((seconds * 1e9).round() as u64)
+    }
+
+    fn told(clock: &HesaiClock, at: SimTime) -> ([u8; 6], u32) {
+        words(clock.civil(ClockSource::Ptp, at), 1900)
+    }
+
+    #[test]
+    fn a_masters_time_is_told_until_it_is_lost_and_again_afterwards() {
+        let mut clock = clock(|_| {});
+        let schedule =
+            Schedule { start: s(1.0), duration_ns: Some(2_000_000_000), period_ns: None };
+        clock.losses = vec![Timed { fault: 0, schedule, kind: PtpLost }];
+        assert_eq!(told(&clock, s(0.5)), ([126, 6, 1, 12, 0, 0], 500_000));
+        assert_eq!(told(&clock, s(2.5)), ([126, 6, 1, 12, 0, 2], 501_500), "a thousandth fast");
+        assert_eq!(told(&clock, s(3.5)), ([126, 6, 1, 12, 0, 3], 500_000));
+        let states = [0.5, 2.5, 3.5].map(|at| clock.ptp(s(at)));
+        assert_eq!(states, [PtpState::Locked, PtpState::Frozen, PtpState::Locked]);
+    }
+
+    #[test]
+    fn without_a_master_it_counts_from_power_up() {
+        let clock = clock(|settings| {
+            settings.ptp = PtpState::Free;
+            settings.own.power_up_us = 60_000_000;
+        });
+        assert_eq!(told(&clock, s(0.0)), ([100, 1, 1, 0, 1, 0], 0));
+        assert!(!clock.is_kept(ClockSource::Ptp, s(1.0)));
+    }
+
+    #[test]
+    fn tai_and_years_since_2000() {
+        let clock = clock(|settings| settings.ptp_ahead_s = 37);
+        let time = clock.civil(ClockSource::Ptp, s(0.0));
+        assert_eq!(words(time, 2000), ([26, 6, 1, 12, 0, 37], 0));
+    }
+}

@@ -1,0 +1,327 @@
+//! What a unit answers to each command, and what the command does.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::Hesai;
+use super::calibration;
+use super::control::Values;
+use super::faults;
+use super::profile::{ClockSource, PtpState};
+use crate::config::profile::network::HostAddress;
+use crate::links::Peer;
+use crate::time::SimTime;
+use crate::wire::hesai::ptc::{
+    Configuration, Destination, Inventory, LidarRange, MODES, Monitor, OwnNetwork, PtcFrame,
+    PtpConfiguration, PtpGrandmaster, PtpPort, PtpQuery, PtpStatus, PtpTime, Status, SyncAngle,
+    code, command, mode_number, text,
+};
+use crate::wire::record::{Record, parse};
+
+/// Tenths of a degree in a turn.
+const FULL_TURN_DECIDEG: u16 = 3600;
+/// From a synchronisation with the master to the next, milliseconds.
+const PTP_PERIOD_MS: u64 = 1000;
+/// What `PTP_DIAGNOSTICS` calls a port that hears a master, and one that listens.
+const PORT_SLAVE: u8 = 9;
+const PORT_LISTENING: u8 = 4;
+
+/// An answer's payload, or the code of a refusal.
+type Answer = Result<Vec<u8>, u8>;
+
+impl Hesai {
+    /// Carries out what a host has asked, and gives the answer.
+    pub(super) fn answer(&mut self, now: SimTime, request: &PtcFrame) -> PtcFrame {
+        let command = request.command;
+        let (code, payload) = match self.carry_out(now, command, &request.payload) {
+            Ok(payload) => (code::OK, payload),
+            Err(code) => (code, Vec::new()),
+        };
+        PtcFrame { command, code, payload }
+    }
+
+    fn carry_out(&mut self, now: SimTime, command: u8, payload: &[u8]) -> Answer {
+        match command {
+            command::CALIBRATION => Ok(calibration::table(&self.lasers).into_bytes()),
+            command::PTP_DIAGNOSTICS => {
+                let query = PtpQuery::from_byte(byte(payload)?).ok_or(code::INVALID_PARAMETER)?;
+                Ok(self.ptp_diagnostics(now, query))
+            }
+            command::INVENTORY => Ok(self.inventory().to_bytes()),
+            command::CONFIGURATION => Ok(self.configuration().to_bytes()),
+            command::STATUS => Ok(self.status(now).to_bytes()),
+            command::GET_RANGE => {
+                let [start_decideg, stop_decideg] = self.values.range_decideg;
+                Ok(LidarRange { method: 0, start_decideg, stop_decideg }.to_bytes())
+            }
+            command::GET_PTP => {
+                let is_on = u8::from(self.values.source == ClockSource::Ptp);
+                Ok([vec![is_on], self.values.ptp.to_bytes()].concat())
+            }
+            command::MONITOR => Ok(self.monitor(now).to_bytes()),
+            command::REBOOT => {
+                self.reboots = true;
+                Ok(Vec::new())
+            }
+            command::RESET => {
+                let host = self.values.host.clone();
+                self.configure(Values::of(&self.profile, &self.profile.defaults, host));
+                Ok(Vec::new())
+            }
+            _ => {
+                let mut wanted = self.values.clone();
+                self.set(&mut wanted, command, payload)?;
+                self.configure(wanted);
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Puts what a command sets into `wanted`.
+    fn set(&self, wanted: &mut Values, command: u8, payload: &[u8]) -> Result<(), u8> {
+        match command {
+            command::SPIN_RATE => {
+                let rpm: u16 = be(payload)?;
+                let allowed = self.profile.rates_rpm.contains(&rpm.into());
+                wanted.rpm = checked(u32::from(rpm), allowed)?;
+            }
+            command::SYNC_ANGLE => {
+                let SyncAngle { is_on, angle } = record(payload)?;
+                wanted.sync_enable = flag(is_on)?;
+                wanted.sync_angle_deg = checked(angle, angle < 360)?;
+            }
+            command::TRIGGER => wanted.trigger = flag(byte(payload)?)?.into(),
+            command::STANDBY => wanted.standby = flag(byte(payload)?)?,
+            command::RETURN_MODE => {
+                let mode = MODES.get(usize::from(byte(payload)?)).copied();
+                let known = |mode: &_| self.profile.return_modes.contains(mode);
+                wanted.returns = mode.filter(known).ok_or(code::INVALID_PARAMETER)?;
+            }
+            command::CLOCK_SOURCE => {
+                let is_ptp = flag(byte(payload)?)?;
+                wanted.source = if is_ptp { ClockSource::Ptp } else { ClockSource::Gps };
+            }
+            command::DESTINATION => {
+                let Destination { ip, data_port, gps_port } = record(payload)?;
+                checked((), data_port != 0 && gps_port != 0)?;
+                let ip = IpAddr::from(Ipv4Addr::from(ip));
+                wanted.host = HostAddress { ip, ports: vec![data_port, gps_port] };
+            }
+            command::OWN_NETWORK => {
+                let network: OwnNetwork = record(payload)?;
+                flag(network.vlan.is_on)?;
+                wanted.network = network;
+            }
+            command::SET_RANGE => {
+                let LidarRange { method, start_decideg, stop_decideg } = record(payload)?;
+                let ends = [start_decideg, stop_decideg];
+                // Ranges of single lasers, methods 1 and 2, are not known.
+                let allowed = method == 0 && ends.iter().all(|end| *end <= FULL_TURN_DECIDEG);
+                wanted.range_decideg = checked(ends, allowed)?;
+            }
+            command::SET_PTP => wanted.ptp = ptp_of(&wanted.ptp, payload)?,
+            _ => return Err(code::UNSUPPORTED),
+        }
+        Ok(())
+    }
+
+    fn inventory(&self) -> Inventory {
+        let identity = &self.profile.identity;
+        let [software, hardware, control, sensor] = &identity.versions;
+        Inventory {
+            serial: text(&self.settings.serial),
+            manufactured: text(&identity.manufactured),
+            mac: self.profile.network.source_mac,
+            software: text(software),
+            hardware: text(hardware),
+            control_firmware: text(control),
+            sensor_firmware: text(sensor),
+            zero_angle_centideg: 0,
+            model: identity.model,
+            motor_type: 0,
+            lines: self.lasers.len() as u8,
+            reserved: [0; 11],
+        }
+    }
+
+    fn configuration(&self) -> Configuration {
+        let Values { network, host, .. } = &self.values;
+        let ip = match host.ip {
+            IpAddr::V4(ip) => ip.octets(),
+            // Units know no others; the rig may.
+            IpAddr::V6(_) => [0; 4],
+        };
+        let port = |place: usize| host.ports.get(place).copied().unwrap_or_default();
+        let [start_decideg, stop_decideg] = self.values.range_decideg;
+        Configuration {
+            ip: network.ip,
+            mask: network.mask,
+            gateway: network.gateway,
+            destination: Destination { ip, data_port: port(0), gps_port: port(1) },
+            rpm: self.values.rpm as u16,
+            sync: SyncAngle {
+                is_on: self.values.sync_enable.into(),
+                angle: self.values.sync_angle_deg * 100,
+            },
+            start_decideg,
+            stop_decideg,
+            clock_source: (self.values.source == ClockSource::Ptp).into(),
+            has_sequence: self.settings.has_sequence.into(),
+            trigger: self.values.trigger,
+            return_mode: mode_number(self.values.returns),
+            standby: self.values.standby.into(),
+            motor: u8::from(!self.values.standby),
+            vlan: network.vlan.clone(),
+            sentence: 0,
+            noise_filter: 0,
+            reflectivity_mapping: 0,
+            reserved: [0; 6],
+        }
+    }
+
+    fn status(&self, now: SimTime) -> Status {
+        let rise_c = faults::rise_c(&self.hot, now).unwrap_or(0.0);
+        let centidegrees = |celsius: f64| ((celsius + rise_c) * 100.0).round() as i32;
+        let identity = &self.profile.identity;
+        let power_up_s = self.settings.clock.own.power_up_us / 1_000_000;
+        let running_s = now.0.saturating_sub(self.up_at.0) / 1_000_000_000;
+        let before_s = if self.up_at == SimTime::ZERO { power_up_s } else { 0 };
+        Status {
+            uptime_s: (before_s + running_s) as u32,
+            rpm: self.rpm(now),
+            temperatures: self.profile.interface.temperatures_c.map(centidegrees),
+            pps_locked: self.clock.pps_locked(now).into(),
+            nmea_locked: self.clock.has_nmea(now).into(),
+            starts: identity.starts as i32,
+            operation_min: identity.operation_min.saturating_add(running_s as u32 / 60) as i32,
+            ptp: self.ptp(now).number(),
+            reserved: [0; 5],
+        }
+    }
+
+    /// How the master's clock is kept; one that does not follow it is free.
+    fn ptp(&self, now: SimTime) -> PtpState {
+        match self.values.source {
+            ClockSource::Gps => PtpState::Free,
+            ClockSource::Ptp => self.clock.ptp(now),
+        }
+    }
+
+    fn monitor(&self, now: SimTime) -> Monitor {
+        let [volts, running_w, standby_w] = self.profile.interface.supply;
+        let watts = if self.rpm(now) == 0 { standby_w } else { running_w };
+        let hundredths = |value: f64| (value * 100.0).round() as i32;
+        Monitor {
+            current: hundredths(watts / volts * 1000.0),
+            voltage: hundredths(volts),
+            power: hundredths(watts),
+            phase_offset: 0,
+            reserved: [0; 48],
+        }
+    }
+
+    fn ptp_diagnostics(&self, now: SimTime, query: PtpQuery) -> Vec<u8> {
+        let state = self.ptp(now);
+        let is_kept = matches!(state, PtpState::Tracking | PtpState::Locked);
+        let [a, b, c, d, e, f] = self.profile.network.source_mac;
+        // As IEEE 1588 makes a clock's identity of a MAC address.
+        let identity = [a, b, c, 0xff, 0xfe, d, e, f];
+        let synchronised = SimTime(now.0 / (PTP_PERIOD_MS * 1_000_000) * PTP_PERIOD_MS * 1_000_000);
+        let ahead_s = self.settings.clock.ptp_ahead_s;
+        match query {
+            PtpQuery::Status => PtpStatus {
+                master_offset_ns: 0,
+                state: state.number().into(),
+                elapsed_ms: ((now.0 - synchronised.0) / 1_000_000) as i32,
+            }
+            .to_bytes(),
+            PtpQuery::Port => {
+                let mut port = [0; 10];
+                port[..8].copy_from_slice(&identity);
+                port[9] = 1;
+                PtpPort {
+                    identity: port,
+                    state: if is_kept { PORT_SLAVE } else { PORT_LISTENING },
+                    log_min_delay_interval: self.values.ptp.log_min_delay_interval,
+                    peer_mean_path_delay: 0,
+                    log_announce_interval: self.values.ptp.log_announce_interval,
+                    announce_receipt_timeout: 3,
+                    log_sync_interval: self.values.ptp.log_sync_interval,
+                    delay_mechanism: 1,
+                    log_min_pdelay_interval: 0,
+                    version: 2,
+                }
+                .to_bytes()
+            }
+            PtpQuery::Time => PtpTime {
+                master_offset_ns: 0,
+                ingress_time_ns: (self.epoch.unix_ns(synchronised)
+                    + i128::from(ahead_s) * 1_000_000_000) as i64,
+                cumulative_scaled_rate_offset: 0,
+                scaled_last_gm_phase_change: 0,
+                gm_time_base: 0,
+                last_gm_phase_change: [0; 12],
+                gm_present: is_kept.into(),
+                // A master that is not there has no MAC address: that of a document, RFC 7042.
+                gm_identity: [0, 0, 0x5e, 0xff, 0xfe, 0, 0x53, 1],
+            }
+            .to_bytes(),
+            PtpQuery::Grandmaster => PtpGrandmaster {
+                // Class 6, 100 ns, variance not known: a clock that a receiver sets.
+                clock_quality: 0x0621_ffff,
+                utc_offset_s: 37,
+                time_flags: 0x3c,
+                time_source: 0x20,
+            }
+            .to_bytes(),
+        }
+    }
+
+    /// Takes what a host has said.
+    pub(super) fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        for request in self.hosts.hear(now, peer, bytes) {
+            let Some(due) = self.hosts.due(now, peer, self.profile.interface.reply_ns) else {
+                continue;
+            };
+            let answer = self.answer(now, &request);
+            self.reply(due, peer, answer.to_bytes());
+            if std::mem::take(&mut self.reboots) {
+                // Who asks for a restart is answered first.
+                self.restart();
+                return;
+            }
+        }
+    }
+}
+
+/// A payload of one byte.
+fn byte(payload: &[u8]) -> Result<u8, u8> {
+    be(payload)
+}
+
+/// A payload of one number.
+fn be<T: crate::wire::record::Field<crate::wire::record::Be>>(payload: &[u8]) -> Result<T, u8> {
+    parse("a payload", payload).map_err(|_| code::INVALID_DATA)
+}
+
+/// A payload of one record.
+fn record<T: Record>(payload: &[u8]) -> Result<T, u8> {
+    T::parse(payload).map_err(|_| code::INVALID_DATA)
+}
+
+/// A value that is allowed.
+fn checked<T>(value: T, is_allowed: bool) -> Result<T, u8> {
+    if is_allowed { Ok(value) } else { Err(code::INVALID_PARAMETER) }
+}
+
+/// 0 or 1.
+fn flag(byte: u8) -> Result<bool, u8> {
+    checked(byte == 1, byte <= 1)
+}
+
+/// How PTP is to be spoken; requests of some profiles leave the intervals out.
+fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8> {
+    let mut whole = now.to_bytes();
+    let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);
+    wanted.ok_or(code::INVALID_DATA)?.copy_from_slice(payload);
+    record(&whole)
+}

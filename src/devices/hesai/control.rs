@@ -1,0 +1,152 @@
+//! What commands can change while a unit runs, and how that comes into the stream.
+
+use super::Hesai;
+use super::planner::{FiringRange, Mode};
+use super::profile::{ClockSource, HesaiProfile, HesaiSettings};
+use crate::config::profile::network::HostAddress;
+use crate::devices::spinning::rotor::Phase;
+use crate::devices::{Output, REACTION_NS, Transmit};
+use crate::time::SimTime;
+use crate::wire::hesai::data::ReturnMode;
+use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
+
+const SECOND_NS: i128 = 1_000_000_000;
+
+/// What a unit is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Values {
+    pub rpm: u32,
+    pub returns: ReturnMode,
+    pub range_decideg: [u16; 2],
+    pub sync_enable: bool,
+    pub sync_angle_deg: u16,
+    pub source: ClockSource,
+    pub standby: bool,
+    /// 0 by angle, 1 by time: at an even speed that is the same.
+    pub trigger: u8,
+    /// Where packets go.
+    pub host: HostAddress,
+    /// The unit's own address. It stores and tells it; the rig's link decides.
+    pub network: OwnNetwork,
+    pub ptp: PtpConfiguration,
+}
+
+impl Values {
+    /// What a rig's settings say; packets go to `host`.
+    pub fn of(profile: &HesaiProfile, settings: &HesaiSettings, host: HostAddress) -> Self {
+        let [a, b, c, d] = profile.network.source_ip.octets();
+        Self {
+            rpm: settings.rotation_rate_rpm,
+            returns: settings.return_mode,
+            range_decideg: settings.range_decideg,
+            sync_enable: settings.sync_enable,
+            sync_angle_deg: settings.sync_angle_deg,
+            source: settings.clock.source,
+            standby: settings.standby,
+            trigger: 0,
+            host,
+            network: OwnNetwork {
+                ip: [a, b, c, d],
+                mask: [255, 255, 255, 0],
+                gateway: [a, b, c, 1],
+                vlan: Vlan { is_on: 0, id: 0 },
+            },
+            ptp: PtpConfiguration {
+                profile: 0,
+                domain: 0,
+                network: 0,
+                log_announce_interval: 1,
+                log_sync_interval: 0,
+                log_min_delay_interval: 0,
+            },
+        }
+    }
+
+    /// What packets are made of.
+    pub fn mode(&self, settings: &HesaiSettings) -> Mode {
+        Mode {
+            is_on: !self.standby,
+            rpm: self.rpm,
+            returns: self.returns,
+            order: settings.dual_order,
+            range: FiringRange(self.range_decideg),
+            source: self.source,
+            has_sequence: settings.has_sequence,
+        }
+    }
+
+    /// The speed that the motor drives the rotor to, rpm.
+    pub fn driven_rpm(&self) -> u32 {
+        if self.standby { 0 } else { self.rpm }
+    }
+}
+
+impl Hesai {
+    /// Makes `wanted` what the unit is set to; it shows from the next turn on.
+    pub(super) fn configure(&mut self, wanted: Values) {
+        if wanted == self.values {
+            return;
+        }
+        let at = self.stream.program.takes_effect(self.stream.now);
+        if wanted.host != self.values.host {
+            self.stream.send(Transmit::new(at, Output::Host(wanted.host.clone())));
+        }
+        self.values = wanted;
+        self.follow(at);
+    }
+
+    /// Brings packets and rotor in line with the values and the clock from `at` on.
+    pub(super) fn follow(&mut self, at: SimTime) {
+        let at = at.max(self.up_at);
+        let mode = self.values.mode(&self.settings);
+        let (rpm, phase) = (self.values.driven_rpm(), self.wanted_phase());
+        let program = &mut self.stream.program;
+        if program.ends_with(&mode, rpm, phase) {
+            return;
+        }
+        program.set_mode(at, mode);
+        program.set_drive(at, rpm, phase);
+        self.plan_again(at);
+    }
+
+    /// Restarts with what it is set to: packets stop, hosts are gone, and the clock counts from zero.
+    pub(super) fn restart(&mut self) {
+        let down_at = SimTime(self.stream.now.0 + REACTION_NS);
+        self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
+        self.clock.restart(self.up_at);
+        self.gps.restart(self.up_at);
+        for peer in self.hosts.drop_all() {
+            self.stream.send(Transmit::new(down_at, Output::Disconnect(peer)));
+        }
+        let mode = self.values.mode(&self.settings);
+        let (rpm, up_at) = (self.values.driven_rpm(), self.up_at);
+        let program = &mut self.stream.program;
+        program.set_mode(down_at, Mode { is_on: false, ..mode });
+        program.set_mode(up_at, mode);
+        program.set_drive(down_at, 0, None);
+        // It knows no clock that it could follow.
+        program.set_drive(up_at, rpm, None);
+        self.plan_again(down_at);
+    }
+
+    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    fn wanted_phase(&self) -> Option<Phase> {
+        let Values { sync_enable, sync_angle_deg, source, .. } = self.values;
+        let has_phase = sync_enable && self.clock.is_kept(source, self.stream.now);
+        let past_ns = (-self.epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS);
+        let turn = f64::from(sync_angle_deg) / 360.0;
+        has_phase.then_some(Phase { turn, second: SimTime(past_ns as u64) })
+    }
+
+    /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
+    fn plan_again(&mut self, from: SimTime) {
+        use crate::devices::spinning::backlog::PacketPlan as _;
+        self.waiting.retain(|held| held.plan.last() < from);
+        self.stream.plan_again(from);
+    }
+
+    /// Whether it restarts: it hears nobody then.
+    pub(super) fn is_down(&self) -> bool {
+        self.stream.now < self.up_at
+    }
+}

@@ -1,0 +1,113 @@
+//! Hesai's spinning lidars as a family.
+
+use super::profile::{HesaiProfile, HesaiSettings};
+use super::{Hesai, calibration, decoder, describe, faults, profile_read};
+use crate::config::profile::DeviceFaultKind;
+use crate::config::profile::{
+    AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
+    Profile,
+};
+use crate::config::rig::LinkConfig;
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::decoder::Hints;
+use crate::devices::decoder::datagram::DatagramDecoder;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::devices::spinning::clock_settings;
+use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+
+/// `hesai`
+#[derive(Debug)]
+pub struct HesaiFamily;
+
+impl Family for HesaiFamily {
+    type Profile = HesaiProfile;
+    type Settings = HesaiSettings;
+
+    fn key(&self) -> &'static str {
+        "hesai"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<HesaiProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &HesaiProfile) -> Product {
+        Product {
+            noun: "a spinning lidar",
+            interface: Interface::Datagrams,
+            ports: profile.ports(),
+            server_ports: &[],
+            controls: &[Control { key: "ptc", kind: ControlKind::Commands }],
+            drives: false,
+            has_gps_output: false,
+            has_gps_input: true,
+            joint: JointRole::None,
+            lidar: Some(LidarTraits {
+                lasers: profile.lasers.len(),
+                angles: AngleSense::ClockwiseFromForward,
+            }),
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p HesaiProfile) -> &'p HesaiSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &HesaiProfile,
+    ) -> Option<HesaiSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[LASER_DEAD, WINDOW_DIRTY, MOTOR_STALL, faults::PTP_LOST, faults::HIGH_TEMPERATURE]
+    }
+
+    fn gps_input_refusal(&self, settings: &HesaiSettings) -> Option<GpsInputRefusal> {
+        clock_settings::gps_input_refusal(&settings.clock.own)
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let host = match &unit.config.link {
+            LinkConfig::Udp(udp) => Some(udp.host()),
+            LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
+        };
+        let mut device = Hesai::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
+        device.set_faults(unit.faults);
+        if unit.config.cable_from.is_some() {
+            device.connect_receiver();
+        }
+        let sensor = device.sensor();
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &HesaiProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &HesaiProfile, settings: &HesaiSettings) -> String {
+        format!("{} rpm, {}", settings.rotation_rate_rpm, settings.return_mode.name())
+    }
+
+    fn datagram_decoder(
+        &self,
+        profile: Option<&HesaiProfile>,
+        hints: &Hints<'_>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        let named = profile.zip(hints.profile);
+        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        Ok(Some(Box::new(decoder::HesaiDecoder::new(named))))
+    }
+
+    fn calibration_file(&self, profile: &HesaiProfile, extension: &str) -> Option<String> {
+        let lasers = calibration::lasers_of(profile, &profile.defaults.serial);
+        (extension == "csv").then(|| calibration::table(&lasers))
+    }
+}

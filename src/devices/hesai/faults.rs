@@ -1,0 +1,59 @@
+//! The faults that only a Hesai can have: the PTP master is lost, and the unit is hot.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+
+/// The PTP master is lost: the clock counts on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PtpLost;
+
+/// The unit is hot, and says so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HighTemperature {
+    /// What its boards' temperatures rise by, degrees Celsius.
+    pub rise_c: f64,
+}
+
+/// `ptp-lost`.
+pub const PTP_LOST: DeviceFaultKind = DeviceFaultKind { word: "ptp-lost", read: ptp_lost };
+/// `high-temperature`.
+pub const HIGH_TEMPERATURE: DeviceFaultKind =
+    DeviceFaultKind { word: "high-temperature", read: high_temperature };
+
+fn ptp_lost(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(PtpLost))
+}
+
+fn high_temperature(
+    table: &mut TableReader<'_>,
+    _: Option<&Profile>,
+) -> Option<Arc<dyn FamilyData>> {
+    let rise = Limit::new(0.0..=200.0, "degrees C", FORMAT);
+    let rise_c = table.required("rise_c").number(&rise)?;
+    Some(Arc::new(HighTemperature { rise_c }))
+}
+
+/// The effect `kind` of those of `faults` that are on between two instants.
+pub fn effects<K>(
+    faults: &[Timed<K>],
+    from: SimTime,
+    to: SimTime,
+    kind: EffectKind,
+) -> impl Iterator<Item = FaultEffect> {
+    faults.iter().filter_map(move |fault| {
+        let window = fault.schedule.window_between(from, to)?;
+        Some(FaultEffect { fault: fault.fault, window, kind })
+    })
+}
+
+/// What the boards' temperatures are above the usual at `at`, degrees Celsius; `None` if the unit is not
+/// hot.
+pub fn rise_c(faults: &[Timed<HighTemperature>], at: SimTime) -> Option<f64> {
+    let on = faults.iter().filter(|fault| fault.is_on(at));
+    on.map(|fault| fault.kind.rise_c).reduce(f64::max)
+}

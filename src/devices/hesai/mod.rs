@@ -1,0 +1,375 @@
+//! Hesai's spinning lidars: Pandar40P, Pandar64, PandarQT64, PandarXT-16 and PandarXT-32.
+//!
+//! [`planner`] says which firings make a packet, [`returns`] what blocks say of the echoes that were measured,
+//! [`clock`] what packets are stamped with, [`calibration`] where a unit's own lasers look. Hosts talk to it by
+//! TCP: [`commands`] has the answers, [`control`] how what is set comes into the stream. [`gps`] tells of the
+//! receiver.
+//!
+//! What differs between models is data: the wire format, the angles, when each laser fires.
+//!
+//! Sources: Hesai's manuals; HesaiLidar_SDK_2.0, HesaiLidar_General_SDK and nebula for what they leave out;
+//! captures of real units.
+
+mod calibration;
+mod clock;
+mod commands;
+mod control;
+pub(crate) mod decoder;
+mod describe;
+mod family;
+mod faults;
+mod gps;
+mod planner;
+pub mod profile;
+mod profile_read;
+mod returns;
+
+pub use self::family::HesaiFamily;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::spinning::backlog::{Held, PacketPlan as _};
+use super::spinning::program::{Program, stall_notice_ns};
+use super::spinning::rotor::Rotor;
+use super::spinning::stream::{MeasuredPacket, PacketStream};
+use super::{CableSignal, Device, Output, PacketTruth, Transmit};
+use crate::config::profile::FamilyData;
+use crate::config::profile::network::HostAddress;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::hesai::profile::{HesaiLaser, HesaiProfile, HesaiSettings, PtpState};
+use crate::devices::tcp_hosts::TcpHosts;
+use crate::links::Peer;
+use crate::sensors::fault::EffectKind;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
+use crate::sensors::optics_fault::LidarFault;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Echoes, Measurement, MeasurementRequest, Outcome, Sensor};
+use crate::time::{Epoch, SimTime};
+use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, PacketWriter, Point, Tail};
+use crate::wire::hesai::format::{HAS_SEQUENCE, HeadWords, HesaiFormat};
+use crate::wire::hesai::ptc::Ptc;
+use clock::HesaiClock;
+use control::Values;
+use faults::HighTemperature;
+use gps::GpsSender;
+use planner::{FiringRange, PacketPlan, Planner};
+use returns::{PointMaker, selected};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Live words of state wander by so many counts either way.
+const LIVE_COUNTS: u8 = 4;
+/// Draws of live words are beyond those of packets.
+const LIVE_DRAWS: u64 = 1 << 62;
+
+/// One unit.
+pub struct Hesai {
+    profile: Arc<HesaiProfile>,
+    settings: HesaiSettings,
+    /// The unit's own.
+    lasers: Vec<HesaiLaser>,
+    stream: PacketStream<Planner>,
+    values: Values,
+    hosts: TcpHosts<Ptc>,
+    clock: HesaiClock,
+    gps: GpsSender,
+    points: PointMaker,
+    /// Packets that wait until it is known what a receiver sent before their timestamp.
+    waiting: VecDeque<Held<PacketPlan>>,
+    is_wired: bool,
+    /// When it answers again, during a restart.
+    up_at: SimTime,
+    /// A host has asked for a restart, and is answered.
+    reboots: bool,
+    noise: NoiseSource,
+    epoch: Epoch,
+    optics_faults: Vec<Timed<LidarFault>>,
+    hot: Vec<Timed<HighTemperature>>,
+}
+
+impl Hesai {
+    /// A unit that has been running since before the first instant, unless its settings say that it starts
+    /// at rest or stands by. It sends to `host`, or where the factory's goes.
+    pub fn new(
+        profile: &HesaiProfile,
+        settings: &HesaiSettings,
+        host: Option<HostAddress>,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let profile = Arc::new(profile.clone());
+        let host = host.unwrap_or_else(|| HostAddress {
+            ip: profile.network.destination_ip.into(),
+            ports: vec![profile.network.destination_port, profile.gps_udp_port],
+        });
+        let values = Values::of(&profile, settings, host);
+        let rpm = values.driven_rpm();
+        let rotor = Rotor::at_power_on(&settings.motor, rpm, settings.start_azimuth_rad);
+        let program = Program::new(values.mode(settings), rotor);
+        let planner = Planner::new(profile.clone());
+        let mut unit = Self {
+            lasers: calibration::lasers_of(&profile, &settings.serial),
+            stream: PacketStream::new(program, planner, settings.lag_ns),
+            values,
+            hosts: TcpHosts::default(),
+            clock: HesaiClock::new(&settings.clock, epoch),
+            gps: GpsSender::new(SimTime::ZERO),
+            points: PointMaker::new(&profile.packet),
+            profile,
+            settings: settings.clone(),
+            waiting: VecDeque::new(),
+            is_wired: false,
+            up_at: SimTime::ZERO,
+            reboots: false,
+            noise,
+            epoch,
+            optics_faults: Vec::new(),
+            hot: Vec::new(),
+        };
+        unit.follow(SimTime::ZERO);
+        unit
+    }
+
+    /// The faults within it. Must be called before [`Self::sensor`].
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.set_stalls(&faults.kind());
+        self.clock.losses = faults.kind();
+        self.hot = faults.kind();
+    }
+
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+        self.stream.connect_receiver();
+    }
+
+    /// What measures for this unit.
+    pub fn sensor(&self) -> Arc<dyn Sensor> {
+        Arc::new(MultiEchoLidar(self.lidar()))
+    }
+
+    /// The physics of its lasers.
+    pub fn lidar(&self) -> Lidar {
+        let lasers = self.lasers.iter().map(|laser| LaserGeometry {
+            elevation_rad: laser.elevation_deg.to_radians(),
+            azimuth_offset_rad: laser.azimuth_deg.to_radians(),
+            ..LaserGeometry::default()
+        });
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
+    }
+
+    /// Data packets a second when nothing is changed.
+    fn data_rate_hz(&self) -> f64 {
+        if self.values.standby {
+            return 0.0;
+        }
+        let Values { rpm, returns, range_decideg, .. } = self.values;
+        let per_packet = self.profile.steps_of_packet(returns);
+        let packets = FiringRange(range_decideg).packets(self.profile.steps(rpm), per_packet);
+        f64::from(packets) * f64::from(rpm) / 60.0
+    }
+
+    /// The motor's speed at `at`, rpm.
+    fn rpm(&self, at: SimTime) -> u16 {
+        self.stream.program.rotor().rpm(at).round() as u16
+    }
+
+    /// A packet but for its timestamp; how many of its points have a return, and what faults did to it.
+    fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
+        let (format, mode) = (self.profile.packet.format, &plan.mode);
+        let noise = self.noise.request(plan.number);
+        let is_dual = mode.returns.is_dual();
+        let mut payload = vec![0; format.packet_len(mode.has_sequence)];
+        let mut writer = PacketWriter::new(format, &mut payload);
+        writer.head(&format.head(self.head(is_dual, mode.has_sequence)));
+        // Nothing was fired when nothing was measured.
+        let mut measured = echoes.chunks_exact(self.lasers.len());
+        let blocks = if is_dual { 2 } else { 1 };
+        let mut returns = 0;
+        for firing in 0..plan.firings() {
+            let azimuth = self.azimuth_centideg(plan, firing, &noise);
+            let echoes = plan.is_fired(firing).then(|| measured.next()).flatten();
+            let mut put = |block: usize, point: &dyn Fn(usize) -> Point| {
+                let out = writer.block(firing * blocks + block, azimuth);
+                for (laser, out) in out.chunks_exact_mut(format.point_len()).enumerate() {
+                    let point = point(laser);
+                    returns += u32::from(point.distance != 0);
+                    point.put(out);
+                }
+            };
+            let Some(echoes) = echoes else {
+                (0..blocks).for_each(|block| put(block, &|_| self.points.point(None)));
+                continue;
+            };
+            let pairs: Vec<_> = echoes
+                .iter()
+                .map(|echoes| {
+                    selected(mode.returns, mode.order, echoes).map(|echo| self.points.point(echo))
+                })
+                .collect();
+            (0..blocks).for_each(|block| put(block, &|laser| pairs[laser][block]));
+        }
+        let fault_effects = self.fault_effects(plan);
+        MeasuredPacket { payload, points: returns, fault_effects, truth: PacketTruth::default() }
+    }
+
+    fn fault_effects(&self, plan: &PacketPlan) -> Vec<crate::sensors::fault::FaultEffect> {
+        let (from, to) = (plan.start(), plan.last());
+        let hot = faults::effects(&self.hot, from, to, EffectKind::AlertActive);
+        let is_kept = self.settings.clock.ptp != PtpState::Free;
+        let losses = if is_kept { &self.clock.losses[..] } else { &[] };
+        hot.chain(faults::effects(losses, from, to, EffectKind::Frozen)).collect()
+    }
+
+    fn head(&self, is_dual: bool, has_sequence: bool) -> HeadWords {
+        let packet = &self.profile.packet;
+        HeadWords {
+            minor: packet.minor,
+            version: 0,
+            first_block: is_dual.into(),
+            returns: packet.told_returns[usize::from(is_dual)],
+            flags: if has_sequence { HAS_SEQUENCE } else { 0 },
+        }
+    }
+
+    fn azimuth_centideg(&self, plan: &PacketPlan, firing: usize, noise: &RequestNoise) -> u16 {
+        let jitter = self.settings.azimuth_jitter_centideg;
+        let error =
+            if jitter == 0.0 { 0.0 } else { noise.standard_normal(firing, Quantity::Encoder) };
+        let full = f64::from(FULL_TURN_CENTIDEG);
+        let told = (plan.azimuth_centideg(firing) + jitter * error).rem_euclid(full);
+        told.round() as u16 % FULL_TURN_CENTIDEG
+    }
+
+    /// The words of state that a packet which is stamped at `at` has.
+    fn state_words(&self, at: SimTime) -> [u8; 10] {
+        let packet = &self.profile.packet;
+        let mut words = packet.status;
+        let noise = self.noise.request(LIVE_DRAWS + at.0 / SECOND_NS);
+        for place in packet.live_words.iter().copied().map(usize::from) {
+            let Some([low, high]) = words.get_mut(place..place + 2) else { continue };
+            let wander = noise.whole(place, Quantity::White, 0, 2 * LIVE_COUNTS);
+            let word = u16::from_le_bytes([*low, *high]);
+            let word = word.saturating_add(wander.into()).saturating_sub(LIVE_COUNTS.into());
+            [*low, *high] = word.to_le_bytes();
+        }
+        let is_hot = faults::rise_c(&self.hot, at).is_some();
+        if is_hot && matches!(packet.format, HesaiFormat::Pandar40P | HesaiFormat::Pandar64) {
+            words[5] = 1;
+        }
+        words
+    }
+
+    /// Stamps the packets whose times the clock knows.
+    fn release(&mut self) {
+        while let Some(held) = self.stream.next_known() {
+            self.waiting.push_back(held);
+        }
+        let known_to = if self.is_wired { self.stream.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.waiting.pop_front_if(|held| held.stamped <= known_to) {
+            let Held { plan, stamped, points, due, mut payload, fault_effects, truth } = held;
+            let packet = &self.profile.packet;
+            let time = self.clock.civil(plan.mode.source, stamped);
+            let (date, micros) = clock::words(time, packet.year_base);
+            let tail = Tail {
+                status: self.state_words(stamped),
+                rpm: plan.rpm,
+                date,
+                micros,
+                return_mode: plan.mode.returns.byte(),
+                factory: packet.factory,
+                sequence: plan.mode.has_sequence.then_some(plan.sequence),
+            };
+            PacketWriter::new(packet.format, &mut payload).tail(&tail);
+            self.stream.send(Transmit {
+                points,
+                fault_effects,
+                truth,
+                ..Transmit::datagram(due, payload)
+            });
+        }
+    }
+
+    fn send_gps(&mut self) {
+        while let Some(transmit) = self.gps.next(self.stream.now, &self.clock, self.values.source) {
+            self.stream.send(transmit);
+        }
+    }
+
+    fn reply(&mut self, due: SimTime, peer: Peer, bytes: Vec<u8>) {
+        self.stream.send(Transmit::new(due, Output::BytesTo(peer, bytes)));
+    }
+}
+
+impl Device for Hesai {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        self.stream.poll_request(horizon)
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        let Outcome::Echoes(echoes) = &measurement.outcome else { return };
+        let Some(plan) = self.stream.answered(measurement.request.index) else { return };
+        let mut packet = self.packet(&plan, echoes);
+        packet.fault_effects.extend(&measurement.fault_effects);
+        packet.truth = measurement.truth.as_ref().into();
+        let stamped = plan.stamped;
+        self.stream.hold(plan, stamped, packet);
+        self.release();
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.advance(now);
+        if self.is_down() {
+            return;
+        }
+        self.clock.handle_signal(now, signal);
+        // The pulse may just have been locked, or lost.
+        let at = self.stream.program.takes_effect(self.stream.now);
+        self.follow(at);
+    }
+
+    fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        self.advance(now);
+        let is_refused = connected && self.is_down();
+        self.hosts.handle(now, peer, connected && !is_refused);
+        if is_refused {
+            self.stream.send(Transmit::new(now, Output::Disconnect(peer)));
+        }
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.advance(now);
+        self.hear(now, peer, bytes);
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.change_stalls(at, &faults.kind());
+        self.clock.losses = faults.kind();
+        self.hot = faults.kind();
+    }
+
+    fn fault_notice_ns(&self, kind: &dyn FamilyData, _begins: bool) -> u64 {
+        stall_notice_ns(kind)
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.stream.advance(now);
+        self.send_gps();
+        self.release();
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.stream.poll_transmit()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        self.data_rate_hz() + 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

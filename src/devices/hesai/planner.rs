@@ -1,0 +1,338 @@
+//! Which firings make the next packet.
+//!
+//! The encoder triggers a firing of all lasers each time the rotor has turned by another part of the turn.
+//! A turn holds whole packets at every speed.
+
+use std::sync::Arc;
+
+use super::profile::{ClockSource, DualOrder, HesaiLaser, HesaiProfile, Stamped};
+use crate::devices::spinning::backlog;
+use crate::devices::spinning::planned::Planned;
+use crate::devices::spinning::program::Program;
+use crate::devices::spinning::rotor::Rotor;
+use crate::devices::spinning::stream::{self, Undone};
+use crate::devices::spinning::turns::{begin, fires_at, is_at_speed};
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::sensors::{FiringSlot, Sweep};
+use crate::time::SimTime;
+use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, ReturnMode};
+
+/// Tenths of a degree in a turn.
+const FULL_TURN_DECIDEG: u32 = 3600;
+/// The most firings that a packet holds.
+const MOST_STEPS: usize = 10;
+
+/// What the unit does from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// Whether packets are made.
+    pub is_on: bool,
+    /// Set speed.
+    pub rpm: u32,
+    pub returns: ReturnMode,
+    pub order: DualOrder,
+    /// Where lasers fire.
+    pub range: FiringRange,
+    /// What the clock follows.
+    pub source: ClockSource,
+    /// Whether packets are numbered.
+    pub has_sequence: bool,
+}
+
+/// Lasers fire from the first angle to the second, tenths of a degree; through 0 if the first is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FiringRange(pub [u16; 2]);
+
+impl FiringRange {
+    /// Whether they fire at an angle, tenths of a degree.
+    pub fn contains(self, decideg: f64) -> bool {
+        let [first, last] = self.0.map(f64::from);
+        match first <= last {
+            true => (first..=last).contains(&decideg),
+            false => decideg >= first || decideg <= last,
+        }
+    }
+
+    /// Packets of a turn of so many firings that hold at least one, of `per_packet` firings each.
+    pub fn packets(self, steps: u32, per_packet: u32) -> u32 {
+        let has_one = |packet: &u32| {
+            let own = packet * per_packet..(packet + 1) * per_packet;
+            own.into_iter().any(|step| self.contains(decideg(step, steps)))
+        };
+        (0..steps / per_packet.max(1)).filter(has_one).count() as u32
+    }
+}
+
+/// The angle of a firing, tenths of a degree.
+fn decideg(step: u32, steps: u32) -> f64 {
+    f64::from(step) * f64::from(FULL_TURN_DECIDEG) / f64::from(steps)
+}
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    pub number: u64,
+    /// In force at its first firing.
+    pub mode: Mode,
+    /// Its number for the host.
+    pub sequence: u32,
+    /// Its first firing's place in the turn, and firings of the turn.
+    first: u32,
+    steps: u32,
+    /// When its firings begin, and how many there are.
+    at: [SimTime; MOST_STEPS],
+    count: usize,
+    /// The instant that its timestamp names.
+    pub stamped: SimTime,
+    /// The motor's speed, rounded.
+    pub rpm: u16,
+    period_ns: u64,
+}
+
+impl PacketPlan {
+    /// Its firings.
+    pub fn firings(&self) -> usize {
+        self.count
+    }
+
+    /// The azimuth of a firing, hundredths of a degree.
+    pub fn azimuth_centideg(&self, firing: usize) -> f64 {
+        let share = f64::from(self.first + firing as u32) / f64::from(self.steps);
+        share * f64::from(FULL_TURN_CENTIDEG)
+    }
+
+    /// Whether lasers fire then.
+    pub fn is_fired(&self, firing: usize) -> bool {
+        self.mode.range.contains(decideg(self.first + firing as u32, self.steps))
+    }
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.at[0]
+    }
+
+    fn last(&self) -> SimTime {
+        self.at[self.count - 1]
+    }
+
+    fn ends(&self) -> SimTime {
+        SimTime(self.last().0 + self.period_ns).max(self.stamped)
+    }
+}
+
+/// Where the planner stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cursor {
+    /// The turn that it is in, when there is one: its beginning.
+    turn: Option<SimTime>,
+    /// Otherwise the next turn begins after this instant.
+    after: SimTime,
+    /// The next packet's first firing.
+    step: u32,
+    /// The next packet's number for the host.
+    sequence: u32,
+}
+
+/// Plans packet after packet.
+#[derive(Debug)]
+pub struct Planner {
+    profile: Arc<HesaiProfile>,
+    period_ns: u64,
+    cursor: Cursor,
+    next_number: u64,
+    /// Each with where the planner stood, and when it would have ended.
+    planned: Planned<(Cursor, SimTime)>,
+    /// The firings of the last packet, which are mostly those of the next.
+    usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
+}
+
+impl Planner {
+    /// For a unit of this firmware.
+    pub fn new(profile: Arc<HesaiProfile>) -> Self {
+        Self {
+            period_ns: profile.period_ns().round() as u64,
+            profile,
+            cursor: Cursor { turn: None, after: SimTime::ZERO, step: 0, sequence: 0 },
+            next_number: 0,
+            planned: Planned::default(),
+            usual: Default::default(),
+        }
+    }
+
+    /// Goes on to the next turn, which begins after `after`.
+    fn leave_turn(&mut self, after: SimTime) {
+        self.cursor = Cursor { turn: None, after, step: 0, ..self.cursor };
+    }
+
+    /// The turn that the next packet belongs to: its beginning, if that is before `horizon`.
+    fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
+        while self.cursor.turn.is_none() {
+            let found = begin(program.rotor(), self.cursor.after).filter(|turn| *turn < horizon);
+            let Some(turn) = found else {
+                // It is not turning, or not yet, as far as is known.
+                self.cursor.after = self.cursor.after.max(before(horizon));
+                return None;
+            };
+            match is_sending(program, turn) {
+                true => self.cursor.turn = Some(turn),
+                // At the first instant of all `begin` would find that turn again.
+                false => self.cursor.after = turn.max(SimTime(1)),
+            }
+        }
+        self.cursor.turn
+    }
+
+    fn firings(&mut self, offsets_ns: Vec<Option<u32>>) -> Arc<[FiringSlot]> {
+        if self.usual.0 != offsets_ns {
+            let lasers = &self.profile.lasers;
+            let slot = |after_ns: u32, (laser, own): (usize, &HesaiLaser)| FiringSlot {
+                offset_ns: after_ns + own.firing_ns,
+                laser: laser as u16,
+            };
+            let firing = |after_ns: &u32| {
+                let after_ns = *after_ns;
+                lasers.iter().enumerate().map(move |laser| slot(after_ns, laser))
+            };
+            let all = offsets_ns.iter().flatten().flat_map(firing).collect();
+            self.usual = (offsets_ns, all);
+        }
+        self.usual.1.clone()
+    }
+
+    fn sweep(&mut self, program: &Program<Mode>, plan: &PacketPlan) -> Sweep {
+        let start = plan.at[0];
+        let offset_ns =
+            |firing: usize| plan.is_fired(firing).then(|| (plan.at[firing].0 - start.0) as u32);
+        let end = SimTime(plan.at[plan.count - 1].0 + self.period_ns);
+        Sweep {
+            number: plan.number,
+            rotor: program.rotor().motion(start, end),
+            // The receiver reports all echoes; the device chooses.
+            selection: EchoSelection::Strongest,
+            receiver: ReceiverSetting::default(),
+            firings: self.firings((0..plan.count).map(offset_ns).collect()),
+        }
+    }
+
+    /// A packet of a turn that began at `turn`, from where the planner stands.
+    fn plan(&self, rotor: &Rotor, mode: Mode, turn: SimTime) -> PacketPlan {
+        let (first, steps) = (self.cursor.step, self.profile.steps(mode.rpm));
+        let fires = |step| step_at(rotor, mode.rpm, turn, (step, steps));
+        let count = self.profile.steps_of_packet(mode.returns) as usize;
+        let at = std::array::from_fn(|firing| fires(first + firing.min(count - 1) as u32));
+        let (stamped, offset_ns) = self.profile.packet.stamp;
+        let stamped = match stamped {
+            Stamped::First => at[0],
+            Stamped::Last => at[count - 1],
+        };
+        PacketPlan {
+            number: self.next_number,
+            mode,
+            sequence: self.cursor.sequence,
+            first,
+            steps,
+            at,
+            count,
+            stamped: SimTime(stamped.0.saturating_add_signed(offset_ns)),
+            rpm: rotor.rpm(at[0]).round() as u16,
+            period_ns: self.period_ns,
+        }
+    }
+}
+
+/// When a firing of a turn begins: its place, and how many there are.
+fn step_at(rotor: &Rotor, rpm: u32, turn: SimTime, (step, steps): (u32, u32)) -> SimTime {
+    fires_at(rotor, rpm, turn, f64::from(step) / f64::from(steps))
+}
+
+/// The instant before.
+fn before(at: SimTime) -> SimTime {
+    SimTime(at.0.saturating_sub(1))
+}
+
+/// Whether packets are made of what is fired at `at`.
+fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
+    let mode = program.mode(at);
+    mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)
+}
+
+impl stream::Planner for Planner {
+    type Mode = Mode;
+    type Plan = PacketPlan;
+
+    fn next(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+        loop {
+            let turn = self.turn(program, horizon)?;
+            let cursor = self.cursor;
+            let mode = *program.mode(turn);
+            let steps = self.profile.steps(mode.rpm);
+            let fires = |step| step_at(program.rotor(), mode.rpm, turn, (step, steps));
+            if cursor.step >= steps {
+                self.leave_turn(fires(steps - 1));
+                continue;
+            }
+            let start = fires(cursor.step);
+            if start >= horizon {
+                return None;
+            }
+            // A change ends a turn where it comes.
+            if program.mode(start) != &mode || !is_sending(program, start) {
+                self.leave_turn(start);
+                continue;
+            }
+            let plan = self.plan(program.rotor(), mode, turn);
+            self.cursor.step += plan.count as u32;
+            if !(0..plan.count).any(|firing| plan.is_fired(firing)) {
+                continue;
+            }
+            self.cursor.sequence = self.cursor.sequence.wrapping_add(1);
+            self.next_number += 1;
+            let (last, ends) = (backlog::PacketPlan::last(&plan), backlog::PacketPlan::ends(&plan));
+            self.planned.push(plan.number, last, (cursor, ends));
+            let sweep = self.sweep(program, &plan);
+            return Some((plan, sweep));
+        }
+    }
+
+    fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        // A turn may begin at that very instant.
+        match self.cursor.turn {
+            Some(turn) if turn >= from => self.leave_turn(before(from)),
+            Some(_) => {}
+            None => self.cursor.after = self.cursor.after.min(before(from)),
+        }
+        let first = self.planned.undo(from)?;
+        let (cursor, ends) = first.before;
+        (self.next_number, self.cursor) = (first.number, cursor);
+        Some(Undone { number: first.number, ends })
+    }
+
+    fn forget(&mut self, before: SimTime) {
+        self.planned.forget(before);
+    }
+
+    fn position(&self) -> SimTime {
+        self.cursor.turn.unwrap_or(self.cursor.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_may_run_through_zero() {
+        let whole = FiringRange([0, 3600]);
+        assert!(whole.contains(0.0) && whole.contains(3599.9));
+        assert_eq!(whole.packets(2000, 8), 250);
+        let front = FiringRange([2700, 900]);
+        assert!(front.contains(3000.0) && front.contains(900.0) && !front.contains(1800.0));
+        // From 270 to 90 degrees, both ends: 500 firings and one.
+        assert_eq!(front.packets(2000, 8), 63 + 63);
+    }
+}

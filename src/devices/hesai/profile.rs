@@ -1,0 +1,254 @@
+//! What a firmware of a Hesai is, and what a rig may set on a unit.
+
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
+use crate::devices::spinning::clock_settings::ClockSettings;
+use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::wire::ethernet::FrameHeader;
+use crate::wire::hesai::data::ReturnMode;
+use crate::wire::hesai::format::HesaiFormat;
+
+words!(DualOrder: "farther-first" => FartherFirst, "nearer-first" => NearerFirst);
+words!(ClockSource: "gps" => Gps, "ptp" => Ptp);
+words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "frozen" => Frozen);
+words!(Stamped: "first" => First, "last" => Last);
+
+/// A firmware of one model.
+#[derive(Clone, Debug)]
+pub struct HesaiProfile {
+    /// Addresses and header fields of data packets.
+    pub network: NetworkIdentity,
+    /// Port of GPS packets.
+    pub gps_udp_port: u16,
+    /// What the inventory says of the unit.
+    pub identity: Identity,
+    /// How it answers to commands.
+    pub interface: InterfaceProfile,
+    /// What data packets hold.
+    pub packet: PacketProfile,
+    /// Speeds that it can be set to, the factory's first, rpm.
+    pub rates_rpm: Vec<u32>,
+    /// Firings of a turn at 600 rpm; at other speeds as many a second.
+    pub steps_at_600_rpm: u32,
+    /// Return modes that it has, the factory's first.
+    pub return_modes: Vec<ReturnMode>,
+    /// How units differ from one another.
+    pub spread: UnitSpread,
+    /// By channel.
+    pub lasers: Vec<HesaiLaser>,
+    /// Values that a rig may override.
+    pub defaults: HesaiSettings,
+}
+
+/// What the inventory says of a unit, but for what the rig sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Identity {
+    /// Number of the product.
+    pub model: u8,
+    /// Date of manufacture.
+    pub manufactured: String,
+    /// Versions of the software, the hardware, the controller's and the sensor's firmware.
+    pub versions: [String; 4],
+    /// Starts so far.
+    pub starts: u32,
+    /// Operation so far, minutes.
+    pub operation_min: u32,
+}
+
+/// How a unit answers to commands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InterfaceProfile {
+    /// From a request to its answer, nanoseconds.
+    pub reply_ns: u64,
+    /// From a restart until it answers again, nanoseconds.
+    pub boot_ns: u64,
+    /// Of the boards, degrees Celsius.
+    pub temperatures_c: [f64; 8],
+    /// Volts, and watts while it runs and while it stands by.
+    pub supply: [f64; 3],
+}
+
+/// What data packets hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PacketProfile {
+    /// How they are laid out.
+    pub format: HesaiFormat,
+    /// Minor version of the protocol, of formats that tell it.
+    pub minor: u8,
+    /// The year that dates count from.
+    pub year_base: u16,
+    /// The factory's byte.
+    pub factory: u8,
+    /// Number of returns that heads tell with one return, and with two.
+    pub told_returns: [u8; 2],
+    /// The fourth byte of points.
+    pub confidence: u8,
+    /// The words of state before the tail, of a sound unit.
+    pub status: [u8; 10],
+    /// Places of little-endian words among them that wander.
+    pub live_words: Vec<u8>,
+    /// Reflectivity of a white diffuse target; retro-reflectors are above it.
+    pub diffuse_full_scale: u8,
+    /// How many times as much as a white diffuse target a retro-reflector sends back whose reflectivity is
+    /// 255.
+    pub retro_full_gain: f64,
+    /// From the first or the last firing of a packet to its timestamp, nanoseconds.
+    pub stamp: (Stamped, i64),
+}
+
+/// Standard deviations of units' angles from the nominal ones, degrees.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnitSpread {
+    /// Of elevations.
+    pub elevation_std_deg: f64,
+    /// Of azimuths.
+    pub azimuth_std_deg: f64,
+}
+
+/// A laser, as all units of a model have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HesaiLaser {
+    /// Up.
+    pub elevation_deg: f64,
+    /// Clockwise of the block's azimuth.
+    pub azimuth_deg: f64,
+    /// After the firing begins, nanoseconds.
+    pub firing_ns: u32,
+}
+
+/// The clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HesaiClockSettings {
+    /// The clock that a receiver sets.
+    pub own: ClockSettings,
+    /// What it follows.
+    pub source: ClockSource,
+    /// Whether a PTP master keeps it.
+    pub ptp: PtpState,
+    /// What the PTP master's time is ahead of UTC, seconds.
+    pub ptp_ahead_s: i32,
+}
+
+/// In which order the two returns of a firing go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DualOrder {
+    /// The farther one is in the first block of a pair.
+    #[default]
+    FartherFirst,
+    /// The nearer one.
+    NearerFirst,
+}
+
+/// What the clock follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockSource {
+    /// A receiver's pulse and sentences.
+    #[default]
+    Gps,
+    /// A PTP master.
+    Ptp,
+}
+
+/// Whether a PTP master keeps the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpState {
+    /// There is none.
+    #[default]
+    Free,
+    /// The clock is near it.
+    Tracking,
+    /// The clock is the master's.
+    Locked,
+    /// There was one; the clock counts on.
+    Frozen,
+}
+
+impl PtpState {
+    /// Its number in answers.
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Free => 0,
+            Self::Tracking => 1,
+            Self::Locked => 2,
+            Self::Frozen => 3,
+        }
+    }
+}
+
+/// Which firing a timestamp goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stamped {
+    /// The first of the packet.
+    First,
+    /// The last.
+    #[default]
+    Last,
+}
+
+/// What a rig may set; the profile gives the defaults.
+#[derive(Clone, Debug, Default)]
+pub struct HesaiSettings {
+    /// The unit's serial number, from which its own angles follow.
+    pub serial: String,
+    /// Speed, rpm.
+    pub rotation_rate_rpm: u32,
+    /// Which echoes.
+    pub return_mode: ReturnMode,
+    /// In which order two returns go.
+    pub dual_order: DualOrder,
+    /// Lasers fire from the first to the second angle, tenths of a degree, clockwise.
+    pub range_decideg: [u16; 2],
+    /// Whether the rotor is to be at `sync_angle_deg` when a second begins.
+    pub sync_enable: bool,
+    /// Degrees.
+    pub sync_angle_deg: u16,
+    /// Whether it stands by.
+    pub standby: bool,
+    /// Whether packets have a sequence number.
+    pub has_sequence: bool,
+    /// Rotor angle at the first instant, radians, clockwise from forward.
+    pub start_azimuth_rad: f64,
+    /// Standard deviation of a reported azimuth, hundredths of a degree.
+    pub azimuth_jitter_centideg: f64,
+    /// Extra delay from a packet's end to its leaving, nanoseconds.
+    pub lag_ns: u64,
+    /// How the head is driven.
+    pub motor: MotorSettings,
+    /// The clock.
+    pub clock: HesaiClockSettings,
+    /// The optics.
+    pub beam: BeamSettings,
+    /// The errors.
+    pub noise: NoiseSettings,
+}
+
+impl HesaiProfile {
+    /// The port of GPS packets, which comes after that of data packets.
+    pub const GPS_PORT: PortIndex = PortIndex(1);
+
+    /// Those of data packets and GPS packets.
+    pub fn ports(&self) -> Vec<DatagramPort> {
+        let data = DatagramPort { counts_frames: true, ..self.network.data_port() };
+        let frame = FrameHeader { destination_port: self.gps_udp_port, ..data.frame.clone() };
+        vec![
+            data,
+            DatagramPort { name: "gps", rig_key: Some("gps_port"), frame, counts_frames: true },
+        ]
+    }
+
+    /// Firings of a turn at a speed.
+    pub fn steps(&self, rpm: u32) -> u32 {
+        self.steps_at_600_rpm * 600 / rpm.max(1)
+    }
+
+    /// Firings of a packet.
+    pub fn steps_of_packet(&self, mode: ReturnMode) -> u32 {
+        let blocks = self.packet.format.blocks() as u32;
+        if mode.is_dual() { blocks / 2 } else { blocks }
+    }
+
+    /// From a firing to the next, nanoseconds; the same at every speed.
+    pub fn period_ns(&self) -> f64 {
+        1e9 / (10.0 * f64::from(self.steps_at_600_rpm))
+    }
+}

@@ -1,0 +1,270 @@
+//! The three clocks of an Ouster, one of which stamps columns and samples.
+//!
+//! The oscillator counts from power-up. The clock of the sync pulse runs on it; each pulse brings its part
+//! below a second to zero, and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
+//! The PTP clock is a master's without any error, or counts like the oscillator if there is no master.
+//!
+//! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
+
+use std::collections::VecDeque;
+
+use super::profile::OusterClockSettings;
+use super::words::{PtpState, TimestampMode};
+use crate::devices::CableSignal;
+use crate::links::line::{LineSettings, received};
+use crate::time::{Epoch, SimTime};
+use crate::wire::nmea::RawSentence;
+
+const SECOND_NS: i128 = 1_000_000_000;
+const DAY_NS: i128 = 86_400 * SECOND_NS;
+/// So many settings are kept, for packets whose measurement comes late.
+const KEPT_SETTINGS: usize = 4096;
+/// Longer sentences are not taken.
+const LONGEST_SENTENCE: usize = 306;
+/// A pulse counts as lost so long after the last, nanoseconds.
+const PULSE_LOST_NS: u64 = 1_500_000_000;
+/// Sentences count as lost so long after the last, nanoseconds.
+const NMEA_LOST_NS: u64 = 2_500_000_000;
+
+/// A unit's clocks and its inputs.
+#[derive(Clone, Debug)]
+pub struct OusterClock {
+    settings: OusterClockSettings,
+    epoch: Epoch,
+    /// When the oscillator began to count; before that the previous count goes on.
+    up_at: SimTime,
+    /// What the oscillator shows at `up_at`.
+    up_ns: i128,
+    /// How the clock of the sync pulse was set, the last time first.
+    past: VecDeque<Setting>,
+    pulse_at: Option<SimTime>,
+    pulses: u64,
+    period_ns: u64,
+    /// Bytes of the sentence that is being received.
+    line: Vec<u8>,
+    sentence: String,
+    sentence_at: Option<SimTime>,
+}
+
+/// What the clock of the sync pulse was set to.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    at_ticks: i128,
+    to_ns: i128,
+}
+
+/// How the multipurpose input is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NmeaInput {
+    /// Bits a second.
+    pub baud: u32,
+    /// What is added to the time of sentences, seconds.
+    pub leap_s: i32,
+    /// Whether sentences count that call themselves invalid.
+    pub takes_invalid: bool,
+}
+
+impl OusterClock {
+    /// A clock that counts at the first instant as the settings say.
+    pub fn new(settings: &OusterClockSettings, epoch: Epoch) -> Self {
+        Self {
+            settings: settings.clone(),
+            epoch,
+            up_at: SimTime::ZERO,
+            up_ns: settings.power_up_ns.into(),
+            past: VecDeque::new(),
+            pulse_at: None,
+            pulses: 0,
+            period_ns: 0,
+            line: Vec::new(),
+            sentence: String::new(),
+            sentence_at: None,
+        }
+    }
+
+    /// What the oscillator shows at `at`, nanoseconds since power-up.
+    fn ticks(&self, at: SimTime) -> i128 {
+        let fast_ns_a_day = (self.settings.drift_s_per_day * 1e9).round() as i128;
+        let passed = i128::from(at.0) - i128::from(self.up_at.0);
+        self.up_ns + passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
+    }
+
+    /// What the clock of the sync pulse shows.
+    fn pulsed_ns(&self, at: SimTime) -> i128 {
+        let ticks = self.ticks(at);
+        let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
+        then.or(self.past.back()).map_or(ticks, |set| set.to_ns + ticks - set.at_ticks)
+    }
+
+    /// What a timestamp of `at` is, nanoseconds.
+    pub fn stamp_ns(&self, mode: TimestampMode, at: SimTime) -> u64 {
+        let resolution = i128::from(self.settings.resolution_ns.max(1));
+        let shown = match (mode, self.settings.ptp) {
+            (TimestampMode::Ptp1588, PtpState::Locked) => {
+                let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
+                return (self.epoch.unix_ns(at) + ahead_ns).max(0) as u64;
+            }
+            (TimestampMode::SyncPulseIn, _) => self.pulsed_ns(at),
+            (TimestampMode::InternalOsc | TimestampMode::Ptp1588, _) => self.ticks(at),
+        };
+        (shown - shown.rem_euclid(resolution)).max(0) as u64
+    }
+
+    /// The unit restarts and counts from zero at `up_at`.
+    pub fn restart(&mut self, up_at: SimTime) {
+        *self = Self { up_at, up_ns: 0, ..Self::new(&self.settings, self.epoch) };
+    }
+
+    /// Whether a PTP master keeps it.
+    pub fn has_ptp(&self) -> bool {
+        self.settings.ptp == PtpState::Locked
+    }
+
+    /// Whether pulses come at `at`.
+    pub fn has_pulse(&self, at: SimTime) -> bool {
+        self.pulse_at.is_some_and(|then| at.0.saturating_sub(then.0) <= PULSE_LOST_NS)
+    }
+
+    /// Whether sentences with a time come at `at`.
+    pub fn has_nmea(&self, at: SimTime) -> bool {
+        self.sentence_at.is_some_and(|then| at.0.saturating_sub(then.0) <= NMEA_LOST_NS)
+    }
+
+    /// How many pulses have come, and the time between the last two, nanoseconds.
+    pub fn pulses(&self) -> (u64, u64) {
+        (self.pulses, self.period_ns)
+    }
+
+    /// The last sentence that was taken.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// Takes a signal that arrived at `at`; bytes only while the multipurpose input reads them.
+    pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal, input: Option<NmeaInput>) {
+        match (signal, input) {
+            (CableSignal::PulsePerSecond(true), _) => self.handle_pulse(at),
+            (CableSignal::Bytes(bytes, line), Some(input)) => {
+                for byte in received(bytes, *line, LineSettings::eight_n_one(input.baud)) {
+                    self.handle_byte(at, byte, input);
+                }
+            }
+            (CableSignal::PulsePerSecond(false) | CableSignal::Bytes(..), _) => {}
+        }
+    }
+
+    fn set(&mut self, at: SimTime, to_ns: i128) {
+        self.past.push_front(Setting { at_ticks: self.ticks(at), to_ns });
+        self.past.truncate(KEPT_SETTINGS);
+    }
+
+    fn handle_pulse(&mut self, at: SimTime) {
+        if let Some(last) = self.pulse_at {
+            self.period_ns = at.0.saturating_sub(last.0);
+        }
+        (self.pulse_at, self.pulses) = (Some(at), self.pulses + 1);
+        let second = (self.pulsed_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
+        self.set(at, second * SECOND_NS);
+    }
+
+    fn handle_byte(&mut self, at: SimTime, byte: u8, input: NmeaInput) {
+        match byte {
+            b'$' => self.line = vec![byte],
+            b'\r' | b'\n' if !self.line.is_empty() => {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(b"\r\n");
+                self.handle_sentence(at, &line, input);
+            }
+            _ if self.line.is_empty() => {}
+            _ if self.line.len() < LONGEST_SENTENCE => self.line.push(byte),
+            _ => self.line.clear(),
+        }
+    }
+
+    fn handle_sentence(&mut self, at: SimTime, line: &[u8], input: NmeaInput) {
+        let Ok(raw) = RawSentence::parse(line) else { return };
+        let field = |index: usize| raw.fields.get(index).map_or("", String::as_str);
+        let is_taken = raw.address == "GPRMC" && (field(1) == "A" || input.takes_invalid);
+        let Some(second) = is_taken.then(|| posix_second(field(0), field(8))).flatten() else {
+            return;
+        };
+        self.sentence = String::from_utf8_lossy(line).trim_start_matches('$').trim().to_owned();
+        self.sentence_at = Some(at);
+        let below_ns = self.pulsed_ns(at).rem_euclid(SECOND_NS);
+        self.set(at, (second + i128::from(input.leap_s)) * SECOND_NS + below_ns);
+    }
+}
+
+/// Seconds of POSIX time of `hhmmss` and `ddmmyy`.
+fn posix_second(time: &str, date: &str) -> Option<i128> {
+    let whole = time.split('.').next().unwrap_or_default();
+    let pair = |text: &str, at: usize| {
+        let two = text.get(at..at + 2).filter(|two| two.bytes().all(|b| b.is_ascii_digit()));
+        two.and_then(|two| two.parse::<i8>().ok())
+    };
+    let (hour, minute, second) = (pair(whole, 0)?, pair(whole, 2)?, pair(whole, 4)?);
+    let (day, month, year) = (pair(date, 0)?, pair(date, 2)?, pair(date, 4)?);
+    let date = jiff::civil::Date::new(2000 + i16::from(year), month, day).ok()?;
+    // The second after 59 of a leap second is the next minute's first.
+    let at = date.at(hour, minute, second.min(59), 0).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(i128::from(at.timestamp().as_second()) + i128::from(second.max(59) - 59))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INPUT: NmeaInput = NmeaInput { baud: 9600, leap_s: 37, takes_invalid: false };
+
+    fn clock(change: impl FnOnce(&mut OusterClockSettings)) -> OusterClock {
+        let mut settings = OusterClockSettings {
+            resolution_ns: 10,
+            power_up_ns: 300_400_000_123,
+            ptp_ahead_s: 37,
+            ..OusterClockSettings::default()
+        };
+        change(&mut settings);
+        OusterClock::new(&settings, Epoch::new("2026-06-01T12:00:00Z".parse().unwrap()))
+    }
+
+    fn s(seconds: f64) -> SimTime {
+        SimTime((seconds * 1e9).round() as u64)
+    }
+
+    #[test]
+    fn the_oscillator_counts_in_its_steps_from_power_up() {
+        let clock = clock(|settings| settings.drift_s_per_day = 86.4);
+        let stamp = |at| clock.stamp_ns(TimestampMode::InternalOsc, at);
+        assert_eq!(stamp(SimTime(0)), 300_400_000_120);
+        assert_eq!(stamp(s(1.0)), 301_401_000_120, "a thousandth fast");
+        assert_eq!(clock.stamp_ns(TimestampMode::Ptp1588, s(1.0)), 301_401_000_120, "no master");
+    }
+
+    #[test]
+    fn a_masters_time_is_tai_to_the_nanosecond() {
+        let clock = clock(|settings| settings.ptp = PtpState::Locked);
+        let utc_ns = 1_780_315_200_000_000_000;
+        let stamp = clock.stamp_ns(TimestampMode::Ptp1588, SimTime(7));
+        assert_eq!(stamp, utc_ns + 37_000_000_007);
+    }
+
+    #[test]
+    fn pulses_set_the_second_and_sentences_the_date() {
+        let mut clock = clock(|_| {});
+        let stamp = |clock: &OusterClock, at| clock.stamp_ns(TimestampMode::SyncPulseIn, at);
+        clock.handle_signal(s(0.5), &CableSignal::PulsePerSecond(true), None);
+        assert_eq!(stamp(&clock, s(0.75)), 301_250_000_000);
+        assert_eq!(stamp(&clock, s(0.25)), 301_000_000_000 - 250_000_000, "counted back");
+        let line = LineSettings::eight_n_one(9600);
+        let text = b"$GPRMC,120000,A,3328.27,N,08847.60,W,0.0,0.0,010626,,,A*68\r\n";
+        let parsed = RawSentence::parse(text);
+        assert!(parsed.is_ok(), "{parsed:?}");
+        let bytes = CableSignal::Bytes(text.to_vec(), line);
+        clock.handle_signal(s(0.7), &bytes, None);
+        assert!(!clock.has_nmea(s(0.7)), "nobody reads it");
+        clock.handle_signal(s(0.7), &bytes, Some(INPUT));
+        assert_eq!(stamp(&clock, s(0.75)), 1_780_315_237_250_000_000);
+        assert!(clock.has_nmea(s(3.0)) && !clock.has_nmea(s(3.3)));
+        assert!(clock.has_pulse(s(2.0)) && !clock.has_pulse(s(2.1)));
+    }
+}

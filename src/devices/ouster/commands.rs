@@ -1,0 +1,114 @@
+//! Commands of hosts: those that firmware up to 3.0 takes under `sensor/cmd`, and firmware 2.0 at the TCP port 7501.
+//!
+//! Sources: TCP API guide; what ouster-sdk 0.15.1 says to firmware 2.0, and 1.0.1 to later firmware.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::config::{self, AUTO, Values};
+use super::http::Refusal;
+use super::{Ouster, documents};
+use crate::devices::{Output, Transmit};
+use crate::links::Peer;
+use crate::time::SimTime;
+use crate::wire::ouster::commands::{CommandLine, NOT_RECOGNISED};
+
+impl Ouster {
+    /// Carries out a command that a host at `from` gives, and says what the answer holds: a document, the empty object
+    /// or the command's name. `None`: there is no such command.
+    pub(super) fn carry_out(
+        &mut self,
+        command: &str,
+        arguments: &str,
+        from: IpAddr,
+    ) -> Result<Option<Value>, Refusal> {
+        Ok(Some(match command {
+            "get_config_param" => match arguments {
+                "active" => Value::Object(self.control.active.clone()),
+                "staged" => Value::Object(self.control.staged.clone()),
+                _ => return Err(Refusal(400, "args are active or staged".to_owned())),
+            },
+            "set_config_param" => {
+                let wanted = match arguments.split_once(' ') {
+                    Some((".", text)) => config::object(text.as_bytes())?,
+                    Some((key, text)) => {
+                        // Words come without quotes.
+                        let value = serde_json::from_str(text);
+                        let value = value.unwrap_or_else(|_| Value::String(text.to_owned()));
+                        Values::from_iter([(key.to_owned(), value)])
+                    }
+                    None => return Err(Refusal(400, "args are a key and a value".to_owned())),
+                };
+                self.stage(&wanted, from)?;
+                json!(command)
+            }
+            "set_udp_dest_auto" => {
+                self.stage(&Values::from_iter([("udp_dest".to_owned(), json!(AUTO))]), from)?;
+                json!({})
+            }
+            "reinitialize" => {
+                self.reinitialise();
+                json!({})
+            }
+            "save_config_params" => {
+                self.control.persisted = self.control.active.clone();
+                json!({})
+            }
+            command => {
+                let document = command.strip_prefix("get_");
+                return Ok(document.and_then(|name| documents::of_metadata(self, name)));
+            }
+        }))
+    }
+
+    pub(super) fn stage(&mut self, wanted: &Values, from: IpAddr) -> Result<(), Refusal> {
+        let staged = &self.control.staged;
+        self.control.staged = config::merged(&self.profile, staged, wanted, from)?;
+        Ok(())
+    }
+
+    /// Hears bytes at the TCP port, and answers each line by one.
+    pub(super) fn hear_lines(&mut self, peer: Peer, bytes: &[u8]) {
+        let now = self.stream.now;
+        for line in self.hosts.hear(now, peer, bytes) {
+            let Some(due) = self.hosts.due(now, peer, self.profile.interface.reply_ns) else {
+                continue;
+            };
+            let mut answer = self.answer_line(&line, peer.from);
+            answer.push('\n');
+            self.stream.send(Transmit::new(due, Output::BytesTo(peer, answer.into_bytes())));
+        }
+    }
+
+    /// The TCP port's answer to a line.
+    fn answer_line(&mut self, line: &CommandLine, from: IpAddr) -> String {
+        let CommandLine { command, arguments } = line;
+        let answer = match command.as_str() {
+            "write_config_txt" => self.carry_out("save_config_params", "", from),
+            // It came with the web interface.
+            "save_config_params" => Ok(None),
+            "get_config_txt" => Ok(Some(Value::Object(self.control.persisted.clone()))),
+            "get_time_info" => Ok(documents::of_path(self, "time/sensor")),
+            "get_alerts" => Ok(documents::of_path(self, "sensor/alerts")),
+            command => self.carry_out(command, arguments, from),
+        };
+        match answer {
+            Ok(Some(Value::Object(object))) if !object.is_empty() => {
+                Value::Object(object).to_string()
+            }
+            Ok(Some(_)) => command.clone(),
+            Ok(None) => NOT_RECOGNISED.to_owned(),
+            Err(Refusal(_, why)) => format!("error: {why}"),
+        }
+    }
+
+    /// A host has connected to the TCP port, or has gone. During a restart nobody can connect.
+    pub(super) fn meet(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        let is_refused = connected && self.is_down();
+        self.hosts.handle(now, peer, connected && !is_refused);
+        if is_refused {
+            self.stream.send(Transmit::new(now, Output::Disconnect(peer)));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What hosts can change while a unit runs, and how that comes into the stream.
+//!
+//! A configuration is staged first, and a reinitialisation makes it the active one: packets stop, and begin
+//! again with a new `initialization_id` when the unit is ready and the rotor at its speed.
+
+use std::net::IpAddr;
+
+use super::Ouster;
+use super::config::{self, Effective, Values};
+use super::planner::Mode;
+use super::profile::{OusterProfile, OusterSettings};
+use super::words::{OperatingMode, TimestampMode};
+use crate::config::profile::network::HostAddress;
+use crate::devices::spinning::rotor::Phase;
+use crate::devices::spinning::turns::is_at_speed;
+use crate::devices::{Device as _, Output, REACTION_NS, Transmit};
+use crate::time::SimTime;
+
+const SECOND_NS: i128 = 1_000_000_000;
+/// Initialisation ids have 24 bits.
+const ID_MASK: u32 = 0x00ff_ffff;
+
+/// The configurations of a unit, and what else its interface remembers.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    /// In force.
+    pub active: Values,
+    /// What it makes the unit do.
+    pub effective: Effective,
+    /// Comes into force with the next reinitialisation.
+    pub staged: Values,
+    /// Comes into force with the next restart.
+    pub persisted: Values,
+    /// As it left the factory, but for where it sends: that is the rig's.
+    pub factory: Values,
+    pub initialization_id: u32,
+    /// When the last reinitialisation is over.
+    pub ready_at: SimTime,
+    /// When it answers again, during a restart.
+    pub up_at: SimTime,
+    /// What users have stored, as text, and whether it outlives the configuration.
+    pub user_data: (String, bool),
+}
+
+impl Control {
+    /// What the rig's settings say.
+    pub fn new(
+        profile: &OusterProfile,
+        settings: &OusterSettings,
+        host: IpAddr,
+        ports: [u16; 2],
+    ) -> Self {
+        let active = config::at_power_on(profile, settings, host, ports);
+        let factory = config::at_power_on(profile, &profile.defaults, host, ports);
+        let mut judged = active.clone();
+        // The rig may send to an address that no client can set: one of IPv6.
+        judged.insert("udp_dest".into(), "".into());
+        let effective = Effective::of(profile, &judged);
+        Self {
+            effective: Effective {
+                host: Some(host),
+                ..effective.expect("the readers of profile and rig have judged the settings")
+            },
+            staged: active.clone(),
+            persisted: active.clone(),
+            active,
+            factory,
+            initialization_id: profile.identity.initialization_id,
+            ready_at: SimTime::ZERO,
+            up_at: SimTime::ZERO,
+            user_data: (String::new(), false),
+        }
+    }
+
+    /// What lidar packets are made of from `since` on.
+    pub fn mode(&self, since: SimTime) -> Mode {
+        let now = &self.effective;
+        let is_running = now.operating_mode == OperatingMode::Normal;
+        Mode {
+            is_on: is_running && now.host.is_some() && now.ports[0] != 0,
+            since,
+            lidar_mode: now.lidar_mode,
+            format: now.format,
+            window: now.window,
+            timestamp_mode: now.timestamp_mode,
+            order: now.order,
+            signal_multiplier: now.signal_multiplier as f32,
+            blanked_m: now.blanked_m as f32,
+            initialization_id: self.initialization_id,
+        }
+    }
+
+    /// Whether IMU packets are sent.
+    pub fn sends_imu(&self) -> bool {
+        let now = &self.effective;
+        let is_running = now.operating_mode == OperatingMode::Normal;
+        is_running && now.host.is_some() && now.ports[1] != 0
+    }
+
+    /// The rotor's speed, rpm.
+    pub fn rpm(&self) -> u32 {
+        match self.effective.operating_mode {
+            OperatingMode::Normal => self.effective.lidar_mode.rpm(),
+            OperatingMode::Standby => 0,
+        }
+    }
+}
+
+impl Ouster {
+    /// Makes the staged configuration the active one.
+    pub(super) fn reinitialise(&mut self) {
+        let down_at = SimTime(self.stream.now.0 + REACTION_NS);
+        let ready_at = SimTime(down_at.0 + self.profile.interface.reinitialise_ns);
+        self.begin_again(self.control.staged.clone(), down_at, ready_at);
+    }
+
+    /// Restarts with the persisted configuration; clocks count from zero.
+    pub(super) fn restart(&mut self) {
+        let down_at = SimTime(self.stream.now.0 + REACTION_NS);
+        let up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
+        self.control.staged = self.control.persisted.clone();
+        self.control.up_at = up_at;
+        self.clock.restart(up_at);
+        for peer in self.hosts.drop_all() {
+            self.stream.send(Transmit::new(down_at, Output::Disconnect(peer)));
+        }
+        self.begin_again(self.control.persisted.clone(), down_at, up_at);
+    }
+
+    /// Packets stop at `down_at`, and begin again with `values` at `ready_at`.
+    fn begin_again(&mut self, values: Values, down_at: SimTime, ready_at: SimTime) {
+        let Ok(effective) = Effective::of(&self.profile, &values) else { return };
+        let old = self.control.mode(down_at);
+        let control = &mut self.control;
+        (control.active, control.effective) = (values, effective);
+        control.initialization_id = next_id(control.initialization_id);
+        control.ready_at = ready_at;
+        if let Some(ip) = control.effective.host {
+            let wanted = HostAddress { ip, ports: control.effective.ports.to_vec() };
+            // A port of 0 is sent to by nobody.
+            if wanted != self.host && !wanted.ports.contains(&0) {
+                self.host = wanted.clone();
+                self.stream.send(Transmit::new(ready_at, Output::Host(wanted)));
+            }
+        }
+        self.imu_on.push((down_at, false));
+        self.imu_on.push((ready_at, self.control.sends_imu()));
+        let (mode, rpm) = (self.control.mode(ready_at), self.control.rpm());
+        let phase = self.wanted_phase();
+        let program = &mut self.stream.program;
+        program.set_mode(down_at, Mode { is_on: false, ..old });
+        program.set_mode(ready_at, mode);
+        program.set_drive(down_at, rpm, phase);
+        self.plan_again(down_at);
+    }
+
+    /// Brings the rotor in line with the clock, which a pulse may just have set.
+    pub(super) fn follow_clock(&mut self) {
+        let (rpm, phase) = (self.control.rpm(), self.wanted_phase());
+        if self.stream.program.rotor().drive() == (rpm, phase) {
+            return;
+        }
+        let earliest = SimTime(self.stream.now.0 + REACTION_NS);
+        let at = self.control.ready_at.max(earliest);
+        self.stream.program.set_drive(at, rpm, phase);
+        self.plan_again(at);
+    }
+
+    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    pub(super) fn wanted_phase(&self) -> Option<Phase> {
+        let turn = self.control.effective.phase_turn?;
+        let has_clock = match self.control.effective.timestamp_mode {
+            TimestampMode::InternalOsc => false,
+            TimestampMode::SyncPulseIn => self.clock.has_pulse(self.stream.now),
+            TimestampMode::Ptp1588 => self.clock.has_ptp(),
+        };
+        let past_ns = (-self.epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS);
+        has_clock.then_some(Phase { turn, second: SimTime(past_ns as u64) })
+    }
+
+    /// What `status` of `sensor_info` says.
+    pub(super) fn status(&self) -> &'static str {
+        let now = self.stream.now;
+        let is_normal = self.control.effective.operating_mode == OperatingMode::Normal;
+        let rpm = self.control.effective.lidar_mode.rpm();
+        if now < self.control.ready_at {
+            "INITIALIZING"
+        } else if self.faults.is_shut_down(now) {
+            "ERROR"
+        } else if !is_normal {
+            "STANDBY"
+        } else if !is_at_speed(self.stream.program.rotor(), rpm, now) {
+            "INITIALIZING"
+        } else {
+            "RUNNING"
+        }
+    }
+
+    /// Whether it restarts: it hears nobody then.
+    pub(super) fn is_down(&self) -> bool {
+        self.stream.now < self.control.up_at
+    }
+
+    /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
+    fn plan_again(&mut self, from: SimTime) {
+        use crate::devices::spinning::backlog::PacketPlan as _;
+        self.waiting.retain(|held| held.plan.last() < from);
+        self.stream.plan_again(from);
+    }
+
+    /// Lets the time come to `now` before something is heard.
+    pub(super) fn hear(&mut self, now: SimTime) -> bool {
+        self.advance(now);
+        !self.is_down()
+    }
+}
+
+/// Another id, never 0.
+fn next_id(id: u32) -> u32 {
+    // An odd step passes all 24 bits.
+    match id.wrapping_add(0x9e37_79b9) & ID_MASK {
+        0 => 1,
+        next => next,
+    }
+}

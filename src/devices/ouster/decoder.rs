@@ -1,0 +1,413 @@
+//! Lidar and IMU packets, read back.
+//!
+//! Packets do not tell their format: that whose sixteen columns follow one another, and whose empty bytes
+//! are zeros, is it. Nor do they tell how many columns a turn has: that follows from the time between columns and from the columns that
+//! have been seen.
+
+mod packets;
+mod points;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use self::packets::{imu_packet, lidar_packet};
+use self::points::point_source;
+use super::profile::OusterProfile;
+use super::words::LidarMode;
+use crate::config::profile::Profile;
+use crate::devices::decoder::datagram::{
+    DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, Twin,
+};
+use crate::devices::decoder::{Misfit, object_of};
+use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
+use crate::wire::ouster::imu::ImuPacket;
+use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
+
+/// The kind of IMU packets.
+const IMU: &str = "imu";
+/// The part of a stamp that is compared, microseconds.
+const HOUR_US: u32 = 3_600_000_000;
+/// Stamps from here on are seconds of our age, not since power-up: 2001, nanoseconds.
+const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
+
+/// The profile that the user has named.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    name: String,
+    profile: Arc<OusterProfile>,
+}
+
+impl Named {
+    pub(super) fn new(name: &str, profile: &OusterProfile) -> Self {
+        Self { name: name.to_owned(), profile: Arc::new(profile.clone()) }
+    }
+}
+
+/// What lidar packets have told.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    format: LidarFormat,
+    pixels: usize,
+    /// Columns of a turn.
+    turn: u16,
+    /// Of the first packet of this format, and of the last.
+    headers: [Header; 2],
+    /// The last packet's first column.
+    last: Column,
+    footer: Option<Footer>,
+    packets: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct OusterDecoder {
+    named: Option<Named>,
+    told: Option<Told>,
+    imu: Option<ImuPacket>,
+}
+
+fn stamp(ns: u64) -> Stamp {
+    Stamp { us: (ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
+}
+
+/// The columns of a turn with so much time between columns, if nothing else is known.
+fn usual_turn(period_ns: u64) -> u16 {
+    match period_ns {
+        0..70_000 => 2048,
+        70_000..140_000 => 1024,
+        _ => 512,
+    }
+}
+
+/// What of 512 to 4096 columns holds this one.
+fn least_turn(column: u16) -> u16 {
+    [512, 1024, 2048].into_iter().find(|turn| column < *turn).unwrap_or(4096)
+}
+
+impl OusterDecoder {
+    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    pub(super) fn new(named: Option<Named>) -> Self {
+        Self { named, ..Self::default() }
+    }
+
+    fn lidar_packet<'p>(&self, payload: &'p [u8]) -> Option<Packet<'p>> {
+        let beams = self.named.as_ref().map(|named| named.profile.beams.len());
+        // Another product's packets are read as well, to tell that they are.
+        lidar_packet(beams, payload).or_else(|| lidar_packet(None, payload))
+    }
+
+    fn turn(&self) -> u16 {
+        self.told.map_or(1024, |told| told.turn)
+    }
+
+    fn learn_lidar(&mut self, packet: &Packet<'_>) {
+        let mut columns = packet.columns().map(|(column, _)| column);
+        let (Some(first), Some(last)) = (columns.next(), columns.last()) else { return };
+        let span_ns = last.timestamp_ns.saturating_sub(first.timestamp_ns);
+        let period_ns = span_ns / (COLUMNS as u64 - 1);
+        let header = packet.header();
+        let known = self.told.filter(|told| told.format == packet.format());
+        let by_encoder = packet.encoder().filter(|_| first.measurement_id > 0);
+        let mut turn = known.map_or_else(|| usual_turn(period_ns), |told| told.turn);
+        turn = turn.max(least_turn(last.measurement_id));
+        if let Some(encoder) = by_encoder {
+            let ticks = (encoder / u32::from(first.measurement_id)).max(1);
+            turn = (ENCODER_TICKS / ticks).clamp(512, 4096) as u16;
+        } else if let Some(told) = known
+            && first.measurement_id == 0
+            && header.frame_id != told.headers[1].frame_id
+        {
+            // The turn before ended with a whole one of fewer columns.
+            let end = told.last.measurement_id + COLUMNS as u16;
+            turn = if matches!(end, 512 | 1024 | 2048 | 4096) { end } else { turn };
+        }
+        self.told = Some(Told {
+            format: packet.format(),
+            pixels: packet.pixels(),
+            turn,
+            headers: [known.map_or(header, |told| told.headers[0]), header],
+            last: first,
+            footer: packet.footer(),
+            packets: known.map_or(0, |told| told.packets) + 1,
+        });
+    }
+
+    /// What is wrong with the profile that the user has named.
+    fn problem(&self) -> Option<String> {
+        let (named, told) = (self.named.as_ref()?, self.told?);
+        let beams = named.profile.beams.len();
+        (told.pixels != beams)
+            .then(|| format!("the packets have {} beams, {} has {beams}", told.pixels, named.name))
+    }
+
+    fn mode(&self, rate_rpm: f64) -> Option<LidarMode> {
+        let modes = LidarMode::WORDS.into_iter().map(|(_, mode)| mode);
+        let own = modes.filter(|mode| mode.columns() == self.turn());
+        let off = |mode: &LidarMode| (f64::from(mode.rpm()) - rate_rpm).abs();
+        own.min_by(|a, b| off(a).total_cmp(&off(b)))
+    }
+}
+
+impl DatagramDecoder for OusterDecoder {
+    fn boxed_clone(&self) -> Box<dyn DatagramDecoder> {
+        Box::new(self.clone())
+    }
+
+    fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
+        if let Some(packet) = imu_packet(payload) {
+            return Some(Head { kind: IMU, stamp: Some(stamp(packet.system_ns)) });
+        }
+        let (first, _) = self.lidar_packet(payload)?.columns().next()?;
+        Some(Head { kind: DATA, stamp: Some(stamp(first.timestamp_ns)) })
+    }
+
+    fn learn(&mut self, payload: &[u8]) {
+        match imu_packet(payload) {
+            Some(packet) => self.imu = Some(packet),
+            None => {
+                let packet = self.lidar_packet(payload);
+                packet.iter().for_each(|packet| self.learn_lidar(packet));
+            }
+        }
+    }
+
+    fn likelihood(&self) -> f64 {
+        match (&self.named, &self.told, &self.imu) {
+            (Some(_), Some(_), _) if self.problem().is_none() => 2.0,
+            (_, Some(_), _) => 1.0,
+            (_, None, Some(_)) => 0.5,
+            (_, None, None) => 0.0,
+        }
+    }
+
+    fn misfits(&self) -> Vec<Misfit> {
+        let problem = self.problem();
+        problem.map(|text| Misfit { is_other_product: true, text }).into_iter().collect()
+    }
+
+    fn sweep(&self, payload: &[u8]) -> Sweep {
+        let Some(packet) = self.lidar_packet(payload) else { return Sweep::default() };
+        let (format, turn) = (packet.format(), u32::from(self.turn()));
+        let mut sweep = Sweep { is_dual: format.returns() == 2, ..Sweep::default() };
+        for (column, pixels) in packet.columns().filter(|(column, _)| column.is_valid) {
+            let id = u32::from(column.measurement_id);
+            let centideg = (id * 36_000 + turn / 2) / turn % 36_000;
+            sweep.azimuths_centideg.push(centideg as u16);
+            for bytes in pixels.chunks_exact(format.pixel_len()) {
+                let pixel = Pixel::get(format, bytes);
+                let returns = pixel.returns[..format.returns()].iter();
+                sweep.returns.extend(returns.map(|one| RawReturn {
+                    is_empty: one.range_mm == 0,
+                    intensity: one.reflectivity,
+                }));
+            }
+        }
+        if format != LidarFormat::Legacy && packet.footer().is_none() {
+            sweep.issues.push("the checksum is wrong".to_owned());
+        }
+        sweep
+    }
+
+    fn shots(&self, payload: &[u8]) -> Vec<Shot> {
+        let packet = self.lidar_packet(payload).filter(|_| self.problem().is_none());
+        packet.map_or_else(Vec::new, |packet| points::shots(&packet, self.turn()))
+    }
+
+    fn has_stamps(&self) -> bool {
+        true
+    }
+
+    fn protocol(&self, _has_stamps: bool) -> &'static str {
+        "ouster"
+    }
+
+    fn model(&self) -> String {
+        match (&self.named, &self.told) {
+            (Some(named), _) if self.problem().is_none() => {
+                named.profile.identity.product_line.clone()
+            }
+            (_, Some(told)) => format!("Ouster with {} beams", told.pixels),
+            (_, None) => "unknown".to_owned(),
+        }
+    }
+
+    fn model_text(&self) -> String {
+        match &self.told {
+            Some(told) => {
+                format!("{}, {}, {} columns", self.model(), told.format.name(), told.turn)
+            }
+            None => self.model(),
+        }
+    }
+
+    fn text(&self, payload: &[u8]) -> String {
+        if let Some(imu) = imu_packet(payload) {
+            let ([x, y, z], [p, q, r]) = (imu.acceleration_g, imu.angular_rate_deg_s);
+            return format!("imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.3} {q:+.3} {r:+.3} deg/s");
+        }
+        let Some(packet) = self.lidar_packet(payload) else { return String::new() };
+        let Some((first, _)) = packet.columns().next() else { return String::new() };
+        let sweep = self.sweep(payload);
+        let seen = sweep.returns.iter().filter(|one| !one.is_empty).count();
+        format!(
+            "{}  frame {:>5}  columns {:>4}..{:>4}  {seen:>4}/{} returns  t {} ns",
+            packet.format().name(),
+            packet.header().frame_id,
+            first.measurement_id,
+            first.measurement_id + COLUMNS as u16 - 1,
+            sweep.returns.len(),
+            first.timestamp_ns
+        )
+    }
+
+    fn fields(&self, payload: &[u8]) -> Map<String, Value> {
+        if let Some(imu) = imu_packet(payload) {
+            return object_of(json!({
+                "system_ns": imu.system_ns,
+                "acceleration_ns": imu.acceleration_ns,
+                "gyro_ns": imu.gyro_ns,
+                "acceleration_g": imu.acceleration_g,
+                "angular_rate_deg_s": imu.angular_rate_deg_s,
+            }));
+        }
+        let Some(packet) = self.lidar_packet(payload) else { return Map::new() };
+        let (format, header) = (packet.format(), packet.header());
+        let column = |(column, pixels): (Column, &[u8])| {
+            let pixels: Vec<_> = pixels
+                .chunks_exact(format.pixel_len())
+                .map(|bytes| Pixel::get(format, bytes))
+                .collect();
+            let of_return = |place: usize| {
+                let one = move |pixel: &Pixel| pixel.returns[place];
+                json!({
+                    "range_mm": pixels.iter().map(|p| one(p).range_mm).collect::<Vec<_>>(),
+                    "reflectivity": pixels.iter().map(|p| one(p).reflectivity).collect::<Vec<_>>(),
+                    "signal": pixels.iter().map(|p| one(p).signal).collect::<Vec<_>>(),
+                })
+            };
+            json!({
+                "measurement_id": column.measurement_id,
+                "timestamp_ns": column.timestamp_ns,
+                "valid": column.is_valid,
+                "returns": (0..format.returns()).map(of_return).collect::<Vec<_>>(),
+                "near_infrared": pixels.iter().map(|p| p.near_infrared).collect::<Vec<_>>(),
+            })
+        };
+        object_of(json!({
+            "udp_profile_lidar": format.name(),
+            "frame_id": header.frame_id,
+            "initialization_id": header.initialization_id,
+            "serial": header.serial,
+            "alert_flags": header.alert_flags,
+            "shot_limiting": header.shot_limiting,
+            "thermal_shutdown": header.thermal_shutdown,
+            "columns": packet.columns().map(column).collect::<Vec<_>>(),
+        }))
+    }
+
+    fn status_lines(&self) -> Lines {
+        let Some(Told { format, headers: [_, last], footer, .. }) = self.told else {
+            return Lines::new();
+        };
+        if format == LidarFormat::Legacy {
+            return Lines::new();
+        }
+        vec![
+            ("init id", last.initialization_id.to_string()),
+            ("serial number", last.serial.to_string()),
+            ("alert flags", format!("{:#04x}", last.alert_flags)),
+            ("footer", footer_word(footer).to_owned()),
+        ]
+    }
+
+    fn status(&self) -> Value {
+        let Some(Told { headers: [_, last], footer, .. }) = self.told else { return Value::Null };
+        json!({
+            "initialization_id": last.initialization_id,
+            "serial": last.serial,
+            "alert_flags": last.alert_flags,
+            "shot_limiting": last.shot_limiting,
+            "thermal_shutdown": last.thermal_shutdown,
+            "footer": footer_word(footer),
+        })
+    }
+
+    fn other_kinds(&self) -> &'static [&'static str] {
+        &[IMU]
+    }
+
+    fn other_lines(&self, _kind: &str, packets: u64) -> Lines {
+        let noun = if packets == 1 { "packet" } else { "packets" };
+        let last = self.imu.map(|imu| imu.acceleration_g);
+        let text =
+            last.map_or(String::new(), |[x, y, z]| format!(", last {x:+.3} {y:+.3} {z:+.3} g"));
+        vec![(IMU, format!("{packets} {noun}{text}"))]
+    }
+
+    fn other_fields(&self, _kind: &str) -> Map<String, Value> {
+        let Some(last) = &self.imu else { return Map::new() };
+        object_of(json!({
+            "last_system_ns": last.system_ns,
+            "last_acceleration_g": last.acceleration_g,
+            "last_angular_rate_deg_s": last.angular_rate_deg_s,
+        }))
+    }
+
+    fn point_source(&self) -> Result<PointSource, String> {
+        if let Some(problem) = self.problem() {
+            return Err(problem);
+        }
+        let named = self.named.as_ref().ok_or(
+            "packets of an Ouster do not tell where its beams look; name its profile with --profile",
+        )?;
+        Ok(point_source(&named.profile, self.turn()))
+    }
+
+    fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
+        let told = self.told.ok_or("has sent no lidar packets")?;
+        let Some(driver) = profile.data::<OusterProfile>() else {
+            return Err(format!("is not compared with {}", profile.name));
+        };
+        if driver.beams.len() != told.pixels {
+            let beams = driver.beams.len();
+            return Err(format!("has {} beams, {} has {beams}", told.pixels, profile.name));
+        }
+        let format = told.format.name();
+        if !driver.packet.formats.contains(&told.format) {
+            return Err(format!("sends {format}, which {} does not", profile.name));
+        }
+        let mode = self.mode(rate_rpm).filter(|mode| driver.modes.contains(mode));
+        let mode = mode.ok_or("turns at a rate that is none of the profile's")?.word();
+        let clock = match told.last.timestamp_ns >= OUR_AGE_NS {
+            true => "timestamp_mode = \"TIME_FROM_PTP_1588\", clock = { ptp = \"locked\" }",
+            false => "timestamp_mode = \"TIME_FROM_INTERNAL_OSC\"",
+        };
+        Ok(Twin {
+            settings: format!(
+                "{{ lidar_mode = {mode:?}, udp_profile_lidar = {format:?}, {clock} }}"
+            ),
+            title: format!("{mode}, {format}"),
+        })
+    }
+
+    fn marks(&self, kind: &str) -> Lines {
+        let Some(told) = self.told.filter(|_| kind == DATA) else { return Lines::new() };
+        vec![
+            ("lidar profile", told.format.name().to_owned()),
+            ("columns of a turn", told.turn.to_string()),
+            ("footer", footer_word(told.footer).to_owned()),
+        ]
+    }
+}
+
+fn footer_word(footer: Option<Footer>) -> &'static str {
+    match footer {
+        Some(Footer::Zero) => "zeros",
+        Some(Footer::Constant) => "constant",
+        Some(Footer::Crc64) => "CRC-64",
+        None => "none",
+    }
+}
+
+#[cfg(test)]
+mod tests;

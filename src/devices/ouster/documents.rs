@@ -1,0 +1,293 @@
+//! What the HTTP interface tells: metadata, telemetry, alerts, times.
+
+use serde_json::{Value, json};
+
+use super::Ouster;
+use super::words::TimestampMode;
+use crate::devices::decoder::object_of;
+use crate::time::SimTime;
+use crate::wire::ouster::format::COLUMNS;
+
+const IDENTITY: [u8; 16] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
+/// What a unit draws while it runs, and while it stands by.
+const CURRENT_MA: [u32; 2] = [644, 180];
+const VOLTAGE_MV: u32 = 23_624;
+const TEMPERATURE_C: u32 = 48;
+
+/// The document at `path`, after the interface's prefix.
+pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
+    if let Some(name) = path.strip_prefix("sensor/metadata/") {
+        return of_metadata(unit, name);
+    }
+    Some(match path {
+        "sensor/metadata" => metadata(unit),
+        "sensor/telemetry" => telemetry(unit),
+        "sensor/alerts" => alerts(unit),
+        "system/firmware" => json!({ "fw": unit.profile.identity.image }),
+        "system/network" => network(unit),
+        "time" => json!({ "sensor": time_sensor(unit), "system": time_system(unit) }),
+        "time/sensor" => time_sensor(unit),
+        "time/system" => time_system(unit),
+        _ => return None,
+    })
+}
+
+/// A part of the metadata.
+pub fn of_metadata(unit: &Ouster, name: &str) -> Option<Value> {
+    Some(match name {
+        "sensor_info" => sensor_info(unit),
+        "lidar_data_format" => lidar_data_format(unit),
+        "beam_intrinsics" => beam_intrinsics(unit),
+        "lidar_intrinsics" => {
+            let mut transform = IDENTITY.map(f64::from);
+            // The lidar's x axis leads to the connector, the sensor's away from it.
+            (transform[0], transform[5]) = (-1.0, -1.0);
+            transform[11] = mm(unit.profile.geometry.lidar_height_m);
+            json!({ "lidar_to_sensor_transform": numbers(&transform) })
+        }
+        "imu_intrinsics" => {
+            let mut transform = IDENTITY.map(f64::from);
+            for (axis, metres) in unit.profile.geometry.imu_m.into_iter().enumerate() {
+                transform[4 * axis + 3] = mm(metres);
+            }
+            json!({ "imu_to_sensor_transform": numbers(&transform) })
+        }
+        "calibration_status" if unit.profile.interface.has_calibration_status => json!({
+            "reflectivity": { "timestamp": unit.profile.identity.calibrated, "valid": true },
+        }),
+        "imu_data_format" if unit.profile.interface.has_return_order => {
+            json!({ "imu_measurements_per_packet": 0, "imu_packets_per_frame": 0 })
+        }
+        _ => return None,
+    })
+}
+
+/// `sensor/metadata`.
+pub fn metadata(unit: &Ouster) -> Value {
+    let mut all = serde_json::Map::new();
+    for name in [
+        "sensor_info",
+        "lidar_data_format",
+        "calibration_status",
+        "imu_data_format",
+        "imu_intrinsics",
+        "lidar_intrinsics",
+        "beam_intrinsics",
+    ] {
+        all.extend(of_metadata(unit, name).map(|part| (name.to_owned(), part)));
+    }
+    all.insert("config_params".into(), Value::Object(unit.control.active.clone()));
+    Value::Object(all)
+}
+
+fn sensor_info(unit: &Ouster) -> Value {
+    let identity = &unit.profile.identity;
+    let mut all = object_of(json!({
+        "build_date": identity.build_date,
+        "build_rev": identity.build,
+        "image_rev": identity.image,
+        "initialization_id": unit.control.initialization_id,
+        "prod_line": identity.product_line,
+        "prod_pn": identity.part_number,
+        "prod_sn": format!("{:012}", identity.serial),
+        "status": unit.status(),
+    }));
+    if unit.profile.interface.has_tcp_commands {
+        all.remove("initialization_id");
+        // Of the base that units then had.
+        all.extend(["base_pn", "base_sn", "proto_rev"].map(|key| (key.to_owned(), json!(""))));
+    }
+    Value::Object(all)
+}
+
+fn lidar_data_format(unit: &Ouster) -> Value {
+    let now = &unit.control.effective;
+    let turn = f64::from(now.lidar_mode.columns());
+    let shift = |degrees: f64| (degrees * turn / 360.0).round() as i32;
+    let shifts: Vec<i32> = unit.profile.beams.iter().map(|beam| shift(beam.azimuth_deg)).collect();
+    let mut all = object_of(json!({
+        "column_window": [now.window.first, now.window.last],
+        "columns_per_frame": now.lidar_mode.columns(),
+        "columns_per_packet": COLUMNS,
+        "pixel_shift_by_row": shifts,
+        "pixels_per_column": unit.profile.beams.len(),
+    }));
+    if !unit.profile.interface.has_tcp_commands {
+        all.insert("udp_profile_imu".into(), json!("LEGACY"));
+        all.insert("udp_profile_lidar".into(), json!(now.format.name()));
+    }
+    if unit.profile.interface.has_return_order {
+        all.insert("fps".into(), json!(now.lidar_mode.turns_per_s()));
+    }
+    Value::Object(all)
+}
+
+fn beam_intrinsics(unit: &Ouster) -> Value {
+    let origin_mm = mm(unit.profile.geometry.beam_origin_m);
+    let mut transform = IDENTITY.map(f64::from);
+    transform[3] = origin_mm;
+    let beams = &unit.profile.beams;
+    let altitudes: Vec<_> = beams.iter().map(|beam| beam.altitude_deg).collect();
+    let azimuths: Vec<_> = beams.iter().map(|beam| beam.azimuth_deg).collect();
+    let mut all = object_of(json!({
+        "beam_altitude_angles": altitudes,
+        "beam_azimuth_angles": azimuths,
+        "lidar_origin_to_beam_origin_mm": origin_mm,
+    }));
+    if !unit.profile.interface.has_tcp_commands {
+        all.insert("beam_to_lidar_transform".into(), numbers(&transform));
+    }
+    Value::Object(all)
+}
+
+fn telemetry(unit: &Ouster) -> Value {
+    let now = unit.stream.now;
+    let is_running = unit.stream.program.rotor().rpm(now) > 0.0;
+    let phase_lock = match (unit.control.effective.phase_turn, unit.is_in_phase()) {
+        (None, _) => "DISABLED",
+        (Some(_), true) => "LOCKED",
+        (Some(_), false) => "LOST",
+    };
+    json!({
+        "input_current_ma": CURRENT_MA[usize::from(!is_running)],
+        "input_voltage_mv": VOLTAGE_MV,
+        "internal_temperature_deg_c": TEMPERATURE_C,
+        "phase_lock_status": phase_lock,
+        "timestamp_ns": unit.clock.stamp_ns(unit.control.effective.timestamp_mode, now),
+    })
+}
+
+fn alerts(unit: &Ouster) -> Value {
+    let now = unit.stream.now;
+    let all = unit.faults.alerts.iter().enumerate();
+    let told = |since: SimTime, cursor: usize, is_active: bool| {
+        let alert = &unit.faults.alerts[cursor].kind;
+        json!({
+            "active": is_active,
+            "category": alert.category,
+            "cursor": cursor,
+            "id": format!("{:#010x}", alert.id),
+            "level": alert.level,
+            "msg": alert.message,
+            "msg_verbose": alert.message,
+            "realtime": unit.epoch.unix_ns(since).to_string(),
+        })
+    };
+    let active: Vec<_> = all
+        .clone()
+        .filter_map(|(cursor, alert)| {
+            let (opens, _) = alert.schedule.window(alert.schedule.window_at(now)?);
+            Some(told(opens, cursor, true))
+        })
+        .collect();
+    let log: Vec<_> = all
+        .filter(|(_, alert)| alert.schedule.start <= now)
+        .map(|(cursor, alert)| told(alert.schedule.start, cursor, alert.is_on(now)))
+        .collect();
+    json!({ "active": active, "log": log })
+}
+
+fn network(unit: &Ouster) -> Value {
+    let network = &unit.profile.network;
+    let hardware = network.source_mac.map(|byte| format!("{byte:02x}")).join(":");
+    json!({
+        "carrier": true,
+        "duplex": "full",
+        "ethaddr": hardware,
+        "hostname": format!("os-{:012}", unit.profile.identity.serial),
+        "ipv4": { "link_local": format!("{}/16", network.source_ip), "override": null },
+        "ipv6": { "link_local": link_local(network.source_mac) },
+        "speed": 1000,
+        "speed_override": null,
+    })
+}
+
+/// The address that a card gives itself (RFC 4291, appendix A).
+fn link_local([a, b, c, d, e, f]: [u8; 6]) -> String {
+    let pair = |high: u8, low: u8| u16::from_be_bytes([high, low]);
+    let [one, two] = [pair(a ^ 2, b), pair(c, 0xff)];
+    let [three, four] = [pair(0xfe, d), pair(e, f)];
+    format!("fe80::{one:x}:{two:x}:{three:x}:{four:x}/64")
+}
+
+fn time_sensor(unit: &Ouster) -> Value {
+    let now = unit.stream.now;
+    let active = |key: &str| unit.control.active.get(key).cloned().unwrap_or_default();
+    let seconds = |mode| unit.clock.stamp_ns(mode, now) as f64 / 1e9;
+    let whole = |mode| unit.clock.stamp_ns(mode, now) / 1_000_000_000;
+    let mode = unit.control.effective.timestamp_mode;
+    let (pulses, period_ns) = unit.clock.pulses();
+    json!({
+        "timestamp": {
+            "time": seconds(mode),
+            "mode": mode.word(),
+            "time_options": {
+                "sync_pulse_in": whole(TimestampMode::SyncPulseIn),
+                "internal_osc": whole(TimestampMode::InternalOsc),
+                "ptp_1588": whole(TimestampMode::Ptp1588),
+            },
+        },
+        "sync_pulse_in": {
+            "locked": u8::from(unit.clock.has_pulse(now)),
+            "diagnostics": {
+                "last_period_nsec": period_ns,
+                "count_unfiltered": pulses,
+                "count": pulses,
+            },
+            "polarity": active("sync_pulse_in_polarity"),
+        },
+        "multipurpose_io": {
+            "mode": active("multipurpose_io_mode"),
+            "sync_pulse_out": {
+                "pulse_width_ms": active("sync_pulse_out_pulse_width"),
+                "angle_deg": active("sync_pulse_out_angle"),
+                "frequency_hz": active("sync_pulse_out_frequency"),
+                "polarity": active("sync_pulse_out_polarity"),
+            },
+            "nmea": {
+                "locked": u8::from(unit.clock.has_nmea(now)),
+                "baud_rate": active("nmea_baud_rate"),
+                "diagnostics": { "decoding": { "last_read_message": unit.clock.sentence() } },
+                "leap_seconds": active("nmea_leap_seconds"),
+                "ignore_valid_char": active("nmea_ignore_valid_char"),
+                "polarity": active("nmea_in_polarity"),
+            },
+        },
+    })
+}
+
+fn time_system(unit: &Ouster) -> Value {
+    let now = unit.stream.now;
+    let monotonic_ns = unit.clock.stamp_ns(TimestampMode::InternalOsc, now);
+    json!({
+        "monotonic": monotonic_ns as f64 / 1e9,
+        "realtime": unit.epoch.unix_ns(now) as f64 / 1e9,
+        "tracking": {},
+    })
+}
+
+impl Ouster {
+    /// Whether the rotor keeps the phase that it is to keep.
+    fn is_in_phase(&self) -> bool {
+        let Some(phase) = self.wanted_phase() else { return false };
+        let now = self.stream.now;
+        let past_ns = now.0.saturating_sub(phase.second.0) % 1_000_000_000;
+        let second = SimTime(now.0.saturating_sub(past_ns));
+        let off = self.stream.program.rotor().turn(second) - phase.turn;
+        ((off + 0.5).rem_euclid(1.0) - 0.5).abs() < 0.001
+    }
+}
+
+/// Metres as the metadata has them.
+fn mm(metres: f64) -> f64 {
+    (metres * 1e6).round() / 1e3
+}
+
+/// Whole numbers without a fraction, as units write them.
+fn numbers(values: &[f64]) -> Value {
+    let number = |value: &f64| match value.fract() == 0.0 {
+        true => json!(*value as i64),
+        false => json!(value),
+    };
+    values.iter().map(number).collect()
+}

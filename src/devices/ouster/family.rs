@@ -1,0 +1,115 @@
+//! The Ousters as a family.
+
+use super::profile::{OusterProfile, OusterSettings};
+use super::{Ouster, decoder, describe, faults, profile_read};
+use crate::config::profile::{
+    AngleSense, Control, ControlKind, DeviceFaultKind, Interface, JointRole, LidarTraits, Product,
+    Profile,
+};
+use crate::config::rig::LinkConfig;
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::reader::TableReader;
+use crate::devices::Built;
+use crate::devices::decoder::Hints;
+use crate::devices::decoder::datagram::DatagramDecoder;
+use crate::devices::describe::Section;
+use crate::devices::family::{Family, Unit};
+use crate::devices::motor_stall::MOTOR_STALL;
+use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+
+const WEB: Control = Control { key: "web", kind: ControlKind::Web };
+
+/// `ouster`
+#[derive(Debug)]
+pub struct OusterFamily;
+
+impl Family for OusterFamily {
+    type Profile = OusterProfile;
+    type Settings = OusterSettings;
+
+    fn key(&self) -> &'static str {
+        "ouster"
+    }
+
+    fn read_profile(&self, root: TableReader<'_>) -> Option<OusterProfile> {
+        profile_read::profile(root)
+    }
+
+    fn product(&self, profile: &OusterProfile) -> Product {
+        Product {
+            noun: "a spinning lidar",
+            interface: Interface::Datagrams,
+            ports: profile.ports(),
+            server_ports: &[],
+            controls: match profile.interface.has_tcp_commands {
+                true => &[WEB, Control { key: "commands", kind: ControlKind::Commands }],
+                false => &[WEB],
+            },
+            drives: false,
+            has_gps_output: false,
+            has_gps_input: true,
+            joint: JointRole::None,
+            lidar: Some(LidarTraits {
+                lasers: profile.beams.len(),
+                angles: AngleSense::CounterClockwiseFromForward,
+            }),
+        }
+    }
+
+    fn defaults<'p>(&self, profile: &'p OusterProfile) -> &'p OusterSettings {
+        &profile.defaults
+    }
+
+    fn read_settings(
+        &self,
+        table: TableReader<'_>,
+        file: &Profile,
+        profile: &OusterProfile,
+    ) -> Option<OusterSettings> {
+        profile_read::settings(table, file, profile)
+    }
+
+    fn faults(&self) -> &'static [DeviceFaultKind] {
+        &[
+            LASER_DEAD,
+            WINDOW_DIRTY,
+            MOTOR_STALL,
+            faults::ALERT,
+            faults::SHOT_LIMITING,
+            faults::THERMAL_SHUTDOWN,
+        ]
+    }
+
+    fn build(&self, unit: &Unit<'_, Self>) -> Built {
+        let host = match &unit.config.link {
+            LinkConfig::Udp(udp) => Some(udp.host()),
+            LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
+        };
+        let mut device = Ouster::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
+        device.set_faults(unit.faults);
+        if unit.config.cable_from.is_some() {
+            device.connect_receiver();
+        }
+        let sensor = device.sensor();
+        Built { device: Box::new(device), sensor }
+    }
+
+    fn describe(&self, profile: &OusterProfile) -> Vec<Section> {
+        describe::sections(profile)
+    }
+
+    fn summary(&self, _profile: &OusterProfile, settings: &OusterSettings) -> String {
+        let OusterSettings { lidar_mode, lidar_format, .. } = settings;
+        format!("{}, {}", lidar_mode.word(), lidar_format.name())
+    }
+
+    fn datagram_decoder(
+        &self,
+        profile: Option<&OusterProfile>,
+        hints: &Hints<'_>,
+    ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
+        let named = profile.zip(hints.profile);
+        let named = named.map(|(profile, file)| decoder::Named::new(&file.name, profile));
+        Ok(Some(Box::new(decoder::OusterDecoder::new(named))))
+    }
+}

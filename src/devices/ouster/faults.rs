@@ -1,0 +1,244 @@
+//! The faults that only an Ouster can have: alerts, and limits that heat sets.
+//!
+//! Sources: firmware user manual, sections alerts and shot limiting; captures for the header's bits.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::{DeviceFaults, FORMAT, Timed};
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+use crate::wire::ouster::lidar::Header;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Bit of the header's alert flags while an alert is active; the other bits count alerts.
+const ALERT_ACTIVE: u8 = 0x80;
+/// Bits of the header's alert flags that count alerts.
+const ALERT_CURSOR: u8 = 0x3f;
+/// The header's state for the least reduction; each further ten per cent have the next.
+const LEAST_LIMITED: u8 = 2;
+/// The most that shots are reduced by.
+const MOST_REDUCED: f64 = 0.75;
+
+/// An alert that is active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alert {
+    /// Its number, such as 0x01000018.
+    pub id: u32,
+    /// What it concerns.
+    pub category: String,
+    /// `NOTICE`, `WARNING` or `ERROR`.
+    pub level: &'static str,
+    /// What it says.
+    pub message: String,
+}
+
+/// The unit is hot and fires less often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShotLimiting {
+    /// By which share, 0..=0.75.
+    pub reduction: f64,
+    /// How long before it is announced, nanoseconds.
+    pub announced_ns: u64,
+}
+
+/// The unit is too hot: it announces that it shuts down, and does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThermalShutdown {
+    /// How long before it is announced, nanoseconds.
+    pub announced_ns: u64,
+}
+
+/// `alert`.
+pub const ALERT: DeviceFaultKind = DeviceFaultKind { word: "alert", read: alert };
+/// `shot-limiting`.
+pub const SHOT_LIMITING: DeviceFaultKind =
+    DeviceFaultKind { word: "shot-limiting", read: shot_limiting };
+/// `thermal-shutdown`.
+pub const THERMAL_SHUTDOWN: DeviceFaultKind =
+    DeviceFaultKind { word: "thermal-shutdown", read: thermal_shutdown };
+
+fn alert(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let number = Limit::new(0..=i128::from(u32::MAX), "", "the unit's alerts: 32 bits");
+    let id = table.required("id").integer(&number);
+    let category = table.required("category").text("a word such as \"UDP_TRANSMISSION\"");
+    let levels = [("NOTICE", "NOTICE"), ("WARNING", "WARNING"), ("ERROR", "ERROR")];
+    let level = table.required("level").choice(&levels, FORMAT);
+    let message = table.required("message").text("a sentence");
+    Some(Arc::new(Alert {
+        id: id?,
+        category: category?.value,
+        level: level?,
+        message: message?.value,
+    }))
+}
+
+fn shot_limiting(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    let share = Limit::new(0.0..=MOST_REDUCED, "", "the packet header: 70 to 75 % is the most");
+    let reduction = table.required("reduction").number(&share);
+    let announced_ns = announced(table);
+    Some(Arc::new(ShotLimiting { reduction: reduction?, announced_ns }))
+}
+
+fn thermal_shutdown(
+    table: &mut TableReader<'_>,
+    _: Option<&Profile>,
+) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(ThermalShutdown { announced_ns: announced(table) }))
+}
+
+fn announced(table: &mut TableReader<'_>) -> u64 {
+    let seconds = Limit::new(0.0..=255.0, "s", "the packet header: one byte of seconds");
+    (table.optional("announced_s").number_or(&seconds, 0.0) * 1e9).round() as u64
+}
+
+/// The faults of one unit.
+#[derive(Clone, Debug, Default)]
+pub struct OusterFaults {
+    /// Alerts.
+    pub alerts: Vec<Timed<Alert>>,
+    /// When shots are limited.
+    pub limits: Vec<Timed<ShotLimiting>>,
+    /// When it is off for its temperature.
+    pub shutdowns: Vec<Timed<ThermalShutdown>>,
+}
+
+/// The share of shots that is fired at `at`.
+pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
+    let active = limits.iter().filter(|limit| limit.is_on(at));
+    active.map(|limit| 1.0 - limit.kind.reduction).fold(1.0, f64::min)
+}
+
+/// Seconds until a window opens that is announced so long before, rounded up, and whether it is open.
+fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>, bool) {
+    if fault.is_on(at) {
+        return (None, true);
+    }
+    let opens = fault.schedule.next_opening(at);
+    let left = opens.map(|opens| opens.0 - at.0).filter(|left_ns| *left_ns <= announced_ns);
+    (left.map(|left_ns| left_ns.div_ceil(SECOND_NS).min(255) as u8), false)
+}
+
+/// How long before it begins a fault of this kind is announced, nanoseconds.
+pub fn announced_ns(kind: &dyn FamilyData) -> u64 {
+    let limiting = kind.get().map(|limiting: &ShotLimiting| limiting.announced_ns);
+    let shutdown = || kind.get().map(|shutdown: &ThermalShutdown| shutdown.announced_ns);
+    limiting.or_else(shutdown).unwrap_or(0)
+}
+
+impl OusterFaults {
+    /// Those among the faults of a unit.
+    pub fn of(faults: &DeviceFaults) -> Self {
+        Self { alerts: faults.kind(), limits: faults.kind(), shutdowns: faults.kind() }
+    }
+
+    /// Whether it is off for its temperature at `at`.
+    pub fn is_shut_down(&self, at: SimTime) -> bool {
+        self.shutdowns.iter().any(|shutdown| shutdown.is_on(at))
+    }
+
+    /// How many alerts have become active until `at`.
+    pub fn alert_count(&self, at: SimTime) -> u64 {
+        let begun = |alert: &Timed<Alert>| {
+            let Some(past_ns) = at.0.checked_sub(alert.schedule.start.0) else { return 0 };
+            alert.schedule.period_ns.map_or(1, |period_ns| past_ns / period_ns + 1)
+        };
+        self.alerts.iter().map(begun).sum()
+    }
+
+    /// Puts the states at `at` into a header, and returns what they did to its packet.
+    pub fn mark(&self, at: SimTime, header: &mut Header) -> Vec<FaultEffect> {
+        let mut effects = Vec::new();
+        let mut note = |fault: usize, window: Option<u64>, kind| {
+            effects.extend(window.map(|window| FaultEffect { fault, window, kind }));
+        };
+        for alert in &self.alerts {
+            if alert.is_on(at) {
+                header.alert_flags |= ALERT_ACTIVE;
+                note(alert.fault, alert.schedule.window_at(at), EffectKind::AlertActive);
+            }
+        }
+        if !self.alerts.is_empty() {
+            header.alert_flags |= (self.alert_count(at) as u8) & ALERT_CURSOR;
+        }
+        for limit in &self.limits {
+            let (left_s, is_on) = countdown(limit, limit.kind.announced_ns, at);
+            if is_on {
+                let tenths = (limit.kind.reduction * 10.0).ceil().max(1.0) as u8;
+                header.shot_limiting = header.shot_limiting.max(LEAST_LIMITED + tenths - 1);
+                let percent = (limit.kind.reduction * 100.0).round() as u64;
+                note(limit.fault, limit.schedule.window_at(at), EffectKind::FewerShots { percent });
+            } else if let Some(left_s) = left_s {
+                header.limiting_countdown_s = left_s;
+                header.shot_limiting = header.shot_limiting.max(1);
+            }
+        }
+        for shutdown in &self.shutdowns {
+            if let (Some(left_s), _) = countdown(shutdown, shutdown.kind.announced_ns, at) {
+                header.shutdown_countdown_s = left_s;
+                header.thermal_shutdown = 1;
+            }
+        }
+        effects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::schedule::Schedule;
+
+    fn s(seconds: f64) -> SimTime {
+        SimTime((seconds * 1e9).round() as u64)
+    }
+
+    fn timed<K>(kind: K) -> Timed<K> {
+        let (duration_ns, period_ns) = (Some(1_000_000_000), Some(10_000_000_000));
+        Timed { fault: 3, schedule: Schedule { start: s(5.0), duration_ns, period_ns }, kind }
+    }
+
+    fn marked(faults: &OusterFaults, at: SimTime) -> (Header, usize) {
+        let mut header = Header::default();
+        let effects = faults.mark(at, &mut header);
+        (header, effects.len())
+    }
+
+    #[test]
+    fn limits_are_announced_and_told_in_steps_of_ten_per_cent() {
+        let limiting = ShotLimiting { reduction: 0.35, announced_ns: 3_000_000_000 };
+        let faults = OusterFaults { limits: vec![timed(limiting)], ..OusterFaults::default() };
+        assert_eq!(marked(&faults, s(1.9)), (Header::default(), 0));
+        let (header, effects) = marked(&faults, s(2.5));
+        assert_eq!((header.limiting_countdown_s, header.shot_limiting, effects), (3, 1, 0));
+        let (header, effects) = marked(&faults, s(5.0));
+        assert_eq!((header.limiting_countdown_s, header.shot_limiting, effects), (0, 5, 1));
+        assert_eq!(share_fired(&faults.limits, s(5.5)), 0.65);
+        assert_eq!(share_fired(&faults.limits, s(6.0)), 1.0);
+    }
+
+    #[test]
+    fn alerts_are_flagged_and_counted() {
+        let alert = Alert {
+            id: 0x0100_0018,
+            category: "UDP_TRANSMISSION".to_owned(),
+            level: "WARNING",
+            message: "text".to_owned(),
+        };
+        let faults = OusterFaults { alerts: vec![timed(alert)], ..OusterFaults::default() };
+        let flags = |at| marked(&faults, at).0.alert_flags;
+        assert_eq!(
+            [flags(s(4.0)), flags(s(5.2)), flags(s(7.0)), flags(s(15.2))],
+            [0, 0x81, 1, 0x82]
+        );
+    }
+
+    #[test]
+    fn a_shutdown_is_announced() {
+        let shutdown = ThermalShutdown { announced_ns: 2_000_000_000 };
+        let faults = OusterFaults { shutdowns: vec![timed(shutdown)], ..OusterFaults::default() };
+        let (header, _) = marked(&faults, s(3.5));
+        assert_eq!((header.shutdown_countdown_s, header.thermal_shutdown), (2, 1));
+        assert!(faults.is_shut_down(s(5.5)) && !faults.is_shut_down(s(6.0)));
+    }
+}

@@ -1,0 +1,191 @@
+//! The HTTP interface: `/api/v1/...`, as its clients use it.
+//!
+//! Sources: HTTP API guide; what ouster-sdk 1.0.1 asks of firmware 2.4 to 3.2.
+
+use serde_json::{Value, json};
+
+use super::Ouster;
+use super::config;
+use super::documents;
+use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
+
+const PREFIX: &str = "api/v1/";
+const JSON: &str = "application/json";
+/// Bytes of text that users can store.
+const MAX_USER_DATA: usize = 4096;
+
+/// Why a host's request is refused: the status of HTTP, and words.
+pub(super) struct Refusal(pub u16, pub String);
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self(400, why)
+    }
+}
+
+/// What the answer to a request is, or why there is none.
+type Answer = Result<HttpResponse, Refusal>;
+
+fn document(value: &Value) -> HttpResponse {
+    HttpResponse { status: 200, content_type: JSON, body: value.to_string().into_bytes() }
+}
+
+fn done() -> Answer {
+    Ok(HttpResponse { status: 204, content_type: JSON, body: Vec::new() })
+}
+
+fn nowhere(path: &str) -> Refusal {
+    Refusal(404, format!("there is no {path}"))
+}
+
+/// The values of a query by key.
+struct Query(Vec<(String, String)>);
+
+impl Query {
+    fn of(text: &str) -> Self {
+        let pairs = form_urlencoded::parse(text.as_bytes());
+        Self(pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Clients write True, true or 1.
+    fn flag(&self, key: &str) -> Option<bool> {
+        self.get(key).map(|value| value.eq_ignore_ascii_case("true") || value == "1")
+    }
+}
+
+impl Ouster {
+    /// The answer to a client's request.
+    pub(super) fn answer(&mut self, request: &HttpRequest) -> HttpResponse {
+        // Some clients double slashes.
+        let parts: Vec<_> = request.path.split('/').filter(|part| !part.is_empty()).collect();
+        let path = parts.join("/");
+        let answer = match path.strip_prefix(PREFIX) {
+            Some(path) => self.answer_api(path, request),
+            None => Err(nowhere(&path)),
+        };
+        answer.unwrap_or_else(|Refusal(status, why)| {
+            let title = if status == 404 { "Not found" } else { "Refused" };
+            let body = json!({ "error": { "title": title, "description": why } });
+            HttpResponse { status, ..document(&body) }
+        })
+    }
+
+    fn answer_api(&mut self, path: &str, request: &HttpRequest) -> Answer {
+        let query = Query::of(&request.query);
+        // Firmware with a TCP port for commands has this much of a web interface.
+        let is_little = self.profile.interface.has_tcp_commands;
+        if is_little && !path.starts_with("system/") && !path.starts_with("time") {
+            return Err(nowhere(path));
+        }
+        match (path, request.method) {
+            ("sensor/config", method) => self.answer_config(method, &query, request),
+            ("user/data", method) => self.answer_user_data(method, &query, request),
+            ("system/restart", HttpMethod::Post) => {
+                self.restart();
+                done()
+            }
+            ("system/cmd/reboot", HttpMethod::Post) if self.profile.interface.has_commands => {
+                self.restart();
+                done()
+            }
+            (path, HttpMethod::Get) => match path.strip_prefix("sensor/cmd/") {
+                Some(command) if self.profile.interface.has_commands => {
+                    self.answer_command(command, &query, request)
+                }
+                _ => documents::of_path(self, path)
+                    .map(|found| document(&found))
+                    .ok_or_else(|| nowhere(path)),
+            },
+            (path, method) => Err(match documents::of_path(self, path).is_some() {
+                true => Refusal(405, format!("{path} is not there for {method:?}")),
+                false => nowhere(path),
+            }),
+        }
+    }
+
+    fn answer_config(
+        &mut self,
+        method: HttpMethod,
+        query: &Query,
+        request: &HttpRequest,
+    ) -> Answer {
+        match method {
+            HttpMethod::Get => {
+                let wants_staged =
+                    query.flag("staging") == Some(true) || query.get("target") == Some("staged");
+                let control = &self.control;
+                let values = if wants_staged { &control.staged } else { &control.active };
+                Ok(document(&Value::Object(values.clone())))
+            }
+            HttpMethod::Post => {
+                let wanted = config::object(&request.body)?;
+                self.stage(&wanted, request.from)?;
+                // Without a query it is all done at once.
+                let is_plain = query.0.is_empty();
+                if query.flag("reinit").unwrap_or(is_plain) {
+                    self.reinitialise();
+                }
+                if query.flag("persist").unwrap_or(is_plain) {
+                    self.control.persisted = self.control.active.clone();
+                }
+                done()
+            }
+            HttpMethod::Delete => {
+                let factory = self.control.factory.clone();
+                (self.control.staged, self.control.persisted) = (factory.clone(), factory);
+                if !self.control.user_data.1 {
+                    self.control.user_data.0.clear();
+                }
+                self.reinitialise();
+                done()
+            }
+            HttpMethod::Put | HttpMethod::Other => {
+                Err(Refusal(405, "GET, POST and DELETE only".to_owned()))
+            }
+        }
+    }
+
+    /// A request under `sensor/cmd`, which firmware up to 3.0 has.
+    fn answer_command(&mut self, command: &str, query: &Query, request: &HttpRequest) -> Answer {
+        let arguments = query.get("args").unwrap_or_default();
+        let answer = self.carry_out(command, arguments, request.from)?;
+        answer.map(|answer| document(&answer)).ok_or_else(|| nowhere(command))
+    }
+
+    fn answer_user_data(
+        &mut self,
+        method: HttpMethod,
+        query: &Query,
+        request: &HttpRequest,
+    ) -> Answer {
+        const KEEP: &str = "keep_on_config_delete";
+        let (text, is_kept) = &mut self.control.user_data;
+        match method {
+            HttpMethod::Get if query.flag("include_metadata") == Some(true) => {
+                let policy = if *is_kept { KEEP } else { "clear_on_config_delete" };
+                Ok(document(&json!({ "policy": policy, "value": text })))
+            }
+            HttpMethod::Get => Ok(document(&json!(text))),
+            HttpMethod::Put => {
+                let value: Value = serde_json::from_slice(&request.body)
+                    .map_err(|_| "user data is a string of JSON".to_owned())?;
+                let value = value.as_str().filter(|text| text.len() <= MAX_USER_DATA);
+                let limit = format!("user data is a string of {MAX_USER_DATA} bytes at most");
+                *text = value.ok_or(limit)?.to_owned();
+                *is_kept = query.get("policy") == Some(KEEP);
+                done()
+            }
+            HttpMethod::Delete => {
+                text.clear();
+                done()
+            }
+            HttpMethod::Post | HttpMethod::Other => {
+                Err(Refusal(405, "GET, PUT and DELETE only".to_owned()))
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Ouster OS0, OS1 and OS2: 32, 64 or 128 beams, a column of pixels for each step of the encoder.
+//!
+//! [`planner`] says which columns make a packet, [`pixels`] what a pixel says of the echoes that were
+//! measured, [`clock`] what columns are stamped with. [`config`] is what hosts set by the HTTP interface
+//! ([`http`]) or by [`commands`], [`control`] how that comes into the stream.
+//!
+//! The rotor's angle is the encoder's: 0 where it points at the connector, which is backward in the frame
+//! of the sensor. So a turn of the rotor is a frame.
+//!
+//! Sources: firmware user manual, HTTP API guide, ouster-sdk 1.0.1, captures of real units.
+
+mod clock;
+mod commands;
+mod config;
+mod control;
+pub(crate) mod decoder;
+mod describe;
+mod documents;
+mod family;
+mod faults;
+mod http;
+mod inertial;
+mod pixels;
+mod planner;
+pub mod profile;
+mod profile_read;
+mod window;
+pub mod words;
+
+pub use self::family::OusterFamily;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::spinning::backlog::{Held, PacketPlan as _};
+use super::spinning::program::{Program, stall_notice_ns};
+use super::spinning::rotor::Rotor;
+use super::spinning::stream::{MeasuredPacket, PacketStream};
+use super::{CableSignal, Device, Output, PacketTruth, Transmit};
+use crate::config::profile::FamilyData;
+use crate::config::profile::network::HostAddress;
+use crate::config::rig::faults::{DeviceFaults, Timed};
+use crate::devices::ouster::profile::{OusterProfile, OusterSettings};
+use crate::devices::tcp_hosts::TcpHosts;
+use crate::links::Peer;
+use crate::links::http::{HttpRequest, HttpResponse};
+use crate::sensors::imu::ImuSensor;
+use crate::sensors::lidar::Lidar;
+use crate::sensors::lidar_with_imu::LidarWithImu;
+use crate::sensors::multi_echo::MultiEchoLidar;
+use crate::sensors::noise::NoiseSource;
+use crate::sensors::optics_fault::LidarFault;
+use crate::sensors::pattern::LaserGeometry;
+use crate::sensors::{Echoes, Measurement, MeasurementRequest, Outcome, Sensor};
+use crate::time::{Epoch, SimTime};
+use crate::wire::ouster::commands::CommandLines;
+use crate::wire::ouster::format::{COLUMNS, LidarFormat};
+use crate::wire::ouster::lidar::{Column, Footer, Header, PacketWriter};
+use crate::wire::record::Record as _;
+use clock::OusterClock;
+use control::Control;
+use faults::{OusterFaults, announced_ns};
+use inertial::Inertial;
+use pixels::PixelMaker;
+use planner::{PacketPlan, Planner};
+
+/// Frame numbers wrap after this, but in packets of functional safety.
+const FRAME_MASK: u32 = 0xffff;
+
+/// One unit.
+pub struct Ouster {
+    profile: OusterProfile,
+    settings: OusterSettings,
+    stream: PacketStream<Planner>,
+    control: Control,
+    /// Where packets go.
+    host: HostAddress,
+    clock: OusterClock,
+    inertial: Inertial,
+    /// From when on IMU packets are sent, or not.
+    imu_on: Vec<(SimTime, bool)>,
+    /// Packets that wait until it is known what a receiver sent before their last column.
+    waiting: VecDeque<Held<PacketPlan>>,
+    is_wired: bool,
+    /// Those at the TCP port for commands.
+    hosts: TcpHosts<CommandLines>,
+    noise: NoiseSource,
+    epoch: Epoch,
+    optics_faults: Vec<Timed<LidarFault>>,
+    faults: OusterFaults,
+}
+
+impl Ouster {
+    /// A unit that has been running since before the first instant, unless its settings say that it starts
+    /// at rest or stands by. It sends to `host`, or where the factory's goes.
+    pub fn new(
+        profile: &OusterProfile,
+        settings: &OusterSettings,
+        host: Option<HostAddress>,
+        noise: NoiseSource,
+        epoch: Epoch,
+    ) -> Self {
+        let network = &profile.network;
+        let host = host.unwrap_or_else(|| HostAddress {
+            ip: IpAddr::from(network.destination_ip),
+            ports: vec![network.destination_port, OusterProfile::IMU_UDP_PORT],
+        });
+        let port = |place: usize| host.ports.get(place).copied().unwrap_or_default();
+        let control = Control::new(profile, settings, host.ip, [port(0), port(1)]);
+        let rotor = Rotor::at_power_on(&settings.motor, control.rpm(), settings.start_azimuth_rad);
+        let program = Program::new(control.mode(SimTime::ZERO), rotor);
+        let planner = Planner::new(profile.beams.len());
+        let mut unit = Self {
+            stream: PacketStream::new(program, planner, settings.lag_ns),
+            imu_on: vec![(SimTime::ZERO, control.sends_imu())],
+            clock: OusterClock::new(&settings.clock, epoch),
+            inertial: Inertial::new(&profile.imu, noise),
+            profile: profile.clone(),
+            settings: settings.clone(),
+            control,
+            host,
+            waiting: VecDeque::new(),
+            is_wired: false,
+            hosts: TcpHosts::default(),
+            noise,
+            epoch,
+            optics_faults: Vec::new(),
+            faults: OusterFaults::default(),
+        };
+        unit.follow_clock();
+        unit
+    }
+
+    /// The faults within it. Must be called before [`Self::sensor`].
+    pub fn set_faults(&mut self, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.set_stalls(&faults.kind());
+        self.faults = OusterFaults::of(faults);
+        self.stream.planner.set_faults(self.faults.clone());
+    }
+
+    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    pub fn connect_receiver(&mut self) {
+        self.is_wired = true;
+        self.stream.connect_receiver();
+    }
+
+    /// What measures for this unit.
+    pub fn sensor(&self) -> Arc<dyn Sensor> {
+        let imu_m = DVec3::from_array(self.profile.geometry.imu_m);
+        let (lidar, imu) = (MultiEchoLidar(self.lidar()), ImuSensor::of_motion_alone());
+        Arc::new(LidarWithImu { lidar, imu, imu_m })
+    }
+
+    /// The physics of its beams.
+    pub fn lidar(&self) -> Lidar {
+        let geometry = self.profile.geometry;
+        let beams = self.profile.beams.iter().map(|beam| {
+            // A beam begins at the column's direction and leaves by its own angle, clockwise.
+            let offset_rad = beam.azimuth_deg.to_radians();
+            let (sin, cos) = libm::sincos(offset_rad);
+            LaserGeometry {
+                elevation_rad: beam.altitude_deg.to_radians(),
+                // Column 0 looks backward.
+                azimuth_offset_rad: std::f64::consts::PI + offset_rad,
+                exit_forward_m: geometry.beam_origin_m * cos,
+                exit_left_m: geometry.beam_origin_m * sin,
+                exit_up_m: geometry.lidar_height_m,
+            }
+        });
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        Lidar::new(beams.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
+    }
+
+    /// Lidar packets a second when nothing is changed.
+    fn data_rate_hz(&self) -> f64 {
+        let now = &self.control.effective;
+        match self.control.mode(SimTime::ZERO).is_on {
+            true => {
+                let packets = now.window.packets(now.lidar_mode.columns());
+                packets as f64 * f64::from(now.lidar_mode.turns_per_s())
+            }
+            false => 0.0,
+        }
+    }
+
+    /// A packet but for its timestamps and its checksum; how many of its returns there are, and what
+    /// faults did to it.
+    fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
+        let (format, pixels) = (plan.mode.format, self.profile.beams.len());
+        let mut payload = vec![0; format.packet_len(pixels)];
+        let mut header = self.header(plan);
+        let fault_effects = self.faults.mark(plan.start(), &mut header);
+        let mut writer = PacketWriter::new(format, pixels, &mut payload);
+        writer.header(&header);
+        let maker = PixelMaker::new(
+            &self.profile.photons,
+            self.profile.geometry.beam_origin_m,
+            format,
+            self.profile.packet.range_step_mm,
+            plan.mode.order,
+            plan.mode.signal_multiplier,
+        );
+        let turn = plan.mode.lidar_mode.columns();
+        // Nothing was fired when nothing was measured.
+        let mut measured = echoes.chunks_exact(pixels);
+        let mut points = 0;
+        for index in 0..COLUMNS {
+            let measurement_id = plan.first + index as u16;
+            let is_valid = plan.is_valid(index);
+            let column = Column { timestamp_ns: 0, measurement_id, is_valid };
+            let out = writer.column(index, &column, &header, turn);
+            let Some(echoes) = is_valid.then(|| measured.next()).flatten() else { continue };
+            for (echoes, out) in echoes.iter().zip(out.chunks_exact_mut(format.pixel_len())) {
+                let pixel = maker.pixel(echoes);
+                points += u32::from(pixel.returns[0].range_mm != 0);
+                points += u32::from(pixel.returns[1].range_mm != 0);
+                pixel.put(format, out);
+            }
+        }
+        MeasuredPacket { payload, points, fault_effects, truth: PacketTruth::default() }
+    }
+
+    fn header(&self, plan: &PacketPlan) -> Header {
+        let is_wide = plan.mode.format == LidarFormat::Fusa;
+        Header {
+            frame_id: if is_wide { plan.frame } else { plan.frame & FRAME_MASK },
+            initialization_id: plan.mode.initialization_id,
+            serial: self.profile.identity.serial,
+            ..Header::default()
+        }
+    }
+
+    /// Stamps the packets whose times the clock knows.
+    fn release(&mut self) {
+        while let Some(held) = self.stream.next_known() {
+            self.waiting.push_back(held);
+        }
+        let known_to = if self.is_wired { self.stream.now } else { SimTime(u64::MAX) };
+        while let Some(held) = self.waiting.pop_front_if(|held| held.plan.last() <= known_to) {
+            let Held { plan, points, due, mut payload, fault_effects, truth, .. } = held;
+            let format = plan.mode.format;
+            let mut writer = PacketWriter::new(format, self.profile.beams.len(), &mut payload);
+            for (index, at) in plan.at.iter().enumerate() {
+                writer.stamp(index, self.clock.stamp_ns(plan.mode.timestamp_mode, *at));
+            }
+            writer.finish(match format {
+                LidarFormat::Fusa => Footer::Zero,
+                _ => self.profile.packet.footer,
+            });
+            self.stream.send(Transmit {
+                points,
+                fault_effects,
+                truth,
+                ..Transmit::datagram(due, payload)
+            });
+        }
+    }
+
+    /// Sends the IMU's samples until now.
+    fn release_imu(&mut self) {
+        while let Some((number, truth)) = self.inertial.next_sample(self.stream.now) {
+            let state = self.imu_on.iter().rev().find(|(since, _)| *since <= truth.at);
+            let is_on = state.is_some_and(|(_, is_on)| *is_on);
+            if !is_on || self.faults.is_shut_down(truth.at) {
+                continue;
+            }
+            let mode = self.control.effective.timestamp_mode;
+            let bytes = self.inertial.packet(number, &truth, &self.clock, mode).to_bytes();
+            let port = OusterProfile::IMU_PORT;
+            let due = self.inertial.leaves(truth.at);
+            self.stream.send(Transmit::new(due, Output::Datagram { port, bytes }));
+        }
+        let now = self.stream.now;
+        let first = self.imu_on.iter().rposition(|(since, _)| since.0 + 1_000_000_000 <= now.0);
+        self.imu_on.drain(..first.unwrap_or(0));
+    }
+}
+
+impl Device for Ouster {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        // In the order of their starts: the device's time comes as far as the oldest request that has
+        // no answer, and what is due until then must have been measured.
+        let imu_from = self.inertial.next_start();
+        self.stream.poll_request(imu_from.min(horizon)).or_else(|| {
+            let (start, subject) = self.inertial.poll(horizon)?;
+            Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
+        })
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        match &measurement.outcome {
+            Outcome::Inertial(truths) => {
+                self.inertial.take(truths);
+                self.release_imu();
+            }
+            Outcome::Echoes(echoes) => {
+                let Some(plan) = self.stream.answered(measurement.request.index) else { return };
+                let mut packet = self.packet(&plan, echoes);
+                packet.fault_effects.extend(&measurement.fault_effects);
+                packet.truth = measurement.truth.as_ref().into();
+                let start = plan.start();
+                self.stream.hold(plan, start, packet);
+                self.release();
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        if self.hear(now) {
+            self.clock.handle_signal(now, signal, self.control.effective.nmea);
+            self.follow_clock();
+        }
+    }
+
+    fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
+        match self.hear(now) {
+            true => self.answer(request),
+            false => HttpResponse::text(503, "the sensor restarts"),
+        }
+    }
+
+    fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        self.advance(now);
+        self.meet(now, peer, connected);
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        if self.hear(now) {
+            self.hear_lines(peer, bytes);
+        }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.stream.advance(now);
+        self.release_imu();
+        self.release();
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.optics_faults = faults.kind();
+        self.stream.program.change_stalls(at, &faults.kind());
+        self.faults = OusterFaults::of(faults);
+        self.stream.planner.set_faults(self.faults.clone());
+    }
+
+    fn fault_notice_ns(&self, kind: &dyn FamilyData, begins: bool) -> u64 {
+        let announced_ns = if begins { announced_ns(kind) } else { 0 };
+        stall_notice_ns(kind).max(announced_ns)
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.stream.poll_transmit()
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        let imu_hz = if self.control.sends_imu() { self.profile.imu.rate_hz } else { 0 };
+        self.data_rate_hz() + f64::from(imu_hz)
+    }
+}
+
+#[cfg(test)]
+mod tests;

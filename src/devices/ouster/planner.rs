@@ -1,0 +1,276 @@
+//! Which columns make the next packet.
+//!
+//! The encoder fires a column each time the rotor has turned by another part of the turn, and sixteen
+//! columns make a packet. A turn begins where the rotor points at the connector, which is angle 0 here.
+
+use std::sync::Arc;
+
+use super::faults::{self, OusterFaults};
+use super::window::ColumnWindow;
+use super::words::{LidarMode, ReturnOrder, TimestampMode};
+use crate::devices::spinning::backlog;
+use crate::devices::spinning::planned::Planned;
+use crate::devices::spinning::program::Program;
+use crate::devices::spinning::stream::{self, Undone};
+use crate::devices::spinning::turns::{begin, fires_at, is_at_speed};
+use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::sensors::{FiringSlot, Sweep};
+use crate::time::SimTime;
+use crate::wire::ouster::format::{COLUMNS, LidarFormat};
+
+/// What the unit does from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// Whether lidar packets are made.
+    pub is_on: bool,
+    /// When this came into force.
+    pub since: SimTime,
+    pub lidar_mode: LidarMode,
+    pub format: LidarFormat,
+    pub window: ColumnWindow,
+    pub timestamp_mode: TimestampMode,
+    pub order: ReturnOrder,
+    pub signal_multiplier: f32,
+    /// Nothing nearer is reported, metres from where a beam begins.
+    pub blanked_m: f32,
+    /// Which packets of this mode carry.
+    pub initialization_id: u32,
+}
+
+/// A packet to be measured.
+#[derive(Clone, Debug)]
+pub struct PacketPlan {
+    pub number: u64,
+    /// In force at its first column.
+    pub mode: Mode,
+    /// Counts turns since the unit was initialised.
+    pub frame: u32,
+    /// The first column's place in the turn.
+    pub first: u16,
+    /// When its columns fire.
+    pub at: [SimTime; COLUMNS],
+    /// From a column to the next.
+    period_ns: u64,
+}
+
+impl PacketPlan {
+    /// Whether the column in place `index` is measured.
+    pub fn is_valid(&self, index: usize) -> bool {
+        self.mode.window.contains(self.first + index as u16)
+    }
+}
+
+impl backlog::PacketPlan for PacketPlan {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn start(&self) -> SimTime {
+        self.at[0]
+    }
+
+    fn last(&self) -> SimTime {
+        self.at[COLUMNS - 1]
+    }
+
+    fn ends(&self) -> SimTime {
+        SimTime(self.last().0 + self.period_ns)
+    }
+}
+
+/// Where the planner stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cursor {
+    /// The turn that it is in, when there is one: its beginning.
+    turn: Option<SimTime>,
+    /// Otherwise the next turn begins after this instant.
+    after: SimTime,
+    /// The next packet's first column.
+    column: u16,
+    /// Number of the turn, or of the next.
+    frame: u32,
+    /// Of the mode whose turns are counted.
+    initialization_id: u32,
+}
+
+/// Plans packet after packet.
+#[derive(Debug)]
+pub struct Planner {
+    pixels: u16,
+    cursor: Cursor,
+    next_number: u64,
+    /// Each with where the planner stood, and the time of a column.
+    planned: Planned<(Cursor, u64)>,
+    faults: OusterFaults,
+    /// The firings of the last packet, which are mostly those of the next.
+    usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
+}
+
+impl Planner {
+    /// For a unit with so many pixels a column.
+    pub fn new(pixels: usize) -> Self {
+        Self {
+            pixels: pixels as u16,
+            cursor: Cursor {
+                turn: None,
+                after: SimTime::ZERO,
+                column: 0,
+                frame: 0,
+                initialization_id: 0,
+            },
+            next_number: 0,
+            planned: Planned::default(),
+            faults: OusterFaults::default(),
+            usual: Default::default(),
+        }
+    }
+
+    /// Must be called before anything is planned.
+    pub fn set_faults(&mut self, faults: OusterFaults) {
+        self.faults = faults;
+    }
+
+    /// Goes on to the next turn, which begins after `after`.
+    fn leave_turn(&mut self, after: SimTime) {
+        self.cursor = Cursor { turn: None, after, column: 0, ..self.cursor };
+    }
+
+    /// The turn that the next packet belongs to: its beginning, if that is before `horizon`.
+    fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
+        if let Some(turn) = self.cursor.turn {
+            return Some(turn);
+        }
+        loop {
+            let after = self.cursor.after;
+            if after >= horizon {
+                return None;
+            }
+            let Some(turn) = begin(program.rotor(), after) else {
+                // It stands still as far as is known.
+                self.cursor.after = horizon;
+                return None;
+            };
+            if turn >= horizon {
+                return None;
+            }
+            let mode = program.mode(turn);
+            if !self.is_sending(program, mode, turn) {
+                // At the first instant of all `begin` would find that turn again.
+                self.cursor.after = turn.max(SimTime(1));
+                continue;
+            }
+            if self.cursor.initialization_id != mode.initialization_id {
+                (self.cursor.initialization_id, self.cursor.frame) = (mode.initialization_id, 0);
+            }
+            self.cursor.turn = Some(turn);
+            return Some(turn);
+        }
+    }
+
+    /// Whether packets are made of what is fired at `at`.
+    fn is_sending(&self, program: &Program<Mode>, mode: &Mode, at: SimTime) -> bool {
+        mode.is_on
+            && !self.faults.is_shut_down(at)
+            && is_at_speed(program.rotor(), mode.lidar_mode.rpm(), at)
+    }
+
+    fn firings(&mut self, offsets_ns: Vec<Option<u32>>) -> Arc<[FiringSlot]> {
+        if self.usual.0 != offsets_ns {
+            let pixels = self.pixels;
+            let column = |offset_ns| (0..pixels).map(move |laser| FiringSlot { offset_ns, laser });
+            let all =
+                offsets_ns.iter().flatten().flat_map(|offset_ns| column(*offset_ns)).collect();
+            self.usual = (offsets_ns, all);
+        }
+        self.usual.1.clone()
+    }
+
+    fn sweep(&mut self, program: &Program<Mode>, plan: &PacketPlan) -> Sweep {
+        let start = plan.at[0];
+        let offset_ns =
+            |index: usize| plan.is_valid(index).then(|| (plan.at[index].0 - start.0) as u32);
+        let fired = faults::share_fired(&self.faults.limits, start) as f32;
+        Sweep {
+            number: plan.number,
+            rotor: program.rotor().motion(start, SimTime(plan.at[COLUMNS - 1].0 + 1)),
+            // The receiver reports all echoes; the device chooses.
+            selection: EchoSelection::Strongest,
+            receiver: ReceiverSetting {
+                threshold_factor: 1.0 / (plan.mode.signal_multiplier * fired),
+                blanked_m: plan.mode.blanked_m,
+            },
+            firings: self.firings((0..COLUMNS).map(offset_ns).collect()),
+        }
+    }
+}
+
+impl stream::Planner for Planner {
+    type Mode = Mode;
+    type Plan = PacketPlan;
+
+    fn next(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<(PacketPlan, Sweep)> {
+        loop {
+            let turn = self.turn(program, horizon)?;
+            let before = self.cursor;
+            let mode = *program.mode(turn);
+            let columns = mode.lidar_mode.columns();
+            let first = self.cursor.column;
+            let share = |column: u16| f64::from(column) / f64::from(columns);
+            let fires =
+                |column: u16| fires_at(program.rotor(), mode.lidar_mode.rpm(), turn, share(column));
+            if first >= columns {
+                self.cursor.frame = self.cursor.frame.wrapping_add(1);
+                self.leave_turn(fires(columns - 1));
+                continue;
+            }
+            let start = fires(first);
+            if start >= horizon {
+                return None;
+            }
+            // A change ends a turn where it comes.
+            if program.mode(start) != &mode || !self.is_sending(program, &mode, start) {
+                self.cursor.frame = self.cursor.frame.wrapping_add(1);
+                self.leave_turn(start);
+                continue;
+            }
+            self.cursor.column += COLUMNS as u16;
+            if !(0..COLUMNS as u16).any(|place| mode.window.contains(first + place)) {
+                continue;
+            }
+            let plan = PacketPlan {
+                number: self.next_number,
+                mode,
+                frame: self.cursor.frame,
+                first,
+                at: std::array::from_fn(|place| fires(first + place as u16)),
+                period_ns: (1e9 / f64::from(mode.lidar_mode.columns_per_s())).round() as u64,
+            };
+            self.next_number += 1;
+            self.planned.push(plan.number, plan.at[COLUMNS - 1], (before, plan.period_ns));
+            let sweep = self.sweep(program, &plan);
+            return Some((plan, sweep));
+        }
+    }
+
+    fn undo(&mut self, from: SimTime) -> Option<Undone> {
+        // A turn may begin at that very instant.
+        let before = SimTime(from.0.saturating_sub(1));
+        match self.cursor.turn {
+            Some(turn) if turn >= from => self.leave_turn(before),
+            Some(_) => {}
+            None => self.cursor.after = self.cursor.after.min(before),
+        }
+        let first = self.planned.undo(from)?;
+        let (cursor, period_ns) = first.before;
+        (self.next_number, self.cursor) = (first.number, cursor);
+        Some(Undone { number: first.number, ends: SimTime(first.last.0 + period_ns) })
+    }
+
+    fn forget(&mut self, before: SimTime) {
+        self.planned.forget(before);
+    }
+
+    fn position(&self) -> SimTime {
+        self.cursor.turn.unwrap_or(self.cursor.after)
+    }
+}

@@ -1,0 +1,316 @@
+//! Reads the profile of an Ouster, and what a rig sets on one.
+
+use super::profile::{
+    BeamAngles, Geometry, Identity, ImuProfile, InterfaceProfile, OusterClockSettings,
+    OusterProfile, OusterSettings, PacketProfile, Photons,
+};
+use super::window;
+use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMode};
+use crate::config::profile::Profile;
+use crate::config::profile::network::network;
+use crate::config::profile::read::PROFILES;
+use crate::config::profile::{lag, lidar};
+use crate::config::toml::keys::Keys;
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::devices::spinning::motor_settings;
+use crate::devices::spinning::profile_read::{self as spinning, Column};
+use crate::wire::ouster::format::{LidarFormat, PIXELS};
+use crate::wire::ouster::lidar::Footer;
+
+/// Who allows what the unit's own configuration has.
+pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
+const FOOTERS: [(&str, Footer); 3] =
+    [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
+
+/// Reads what a profile says besides its name and sources.
+pub(crate) fn profile(mut root: TableReader<'_>) -> Option<OusterProfile> {
+    let network = root.required("network").table("[network]").and_then(network);
+    let identity = root.required("identity").table("[identity]").and_then(identity);
+    let interface = root.required("interface").table("[interface]").and_then(interface);
+    let mut all = OusterSettings {
+        azimuth_window_mdeg: [0, 360_000],
+        signal_multiplier: 1.0,
+        nmea_baud: 9600,
+        ..OusterSettings::default()
+    };
+    let table = root.required("packet").table("[packet]");
+    let packet = table.and_then(|table| packet(Keys::of_profile(table), &mut all));
+    let table = root.required("modes").table("[modes]");
+    let first = packet.as_ref().and_then(|packet| packet.formats.first().copied());
+    let modes = table.and_then(|table| modes(table, first));
+    let geometry = root.required("geometry").table("[geometry]").and_then(geometry);
+    let photons = root.required("photons").table("[photons]").and_then(photons);
+    let imu = root.required("imu").table("[imu]").and_then(imu);
+    let table = root.required("motor").table("[motor]");
+    let motor =
+        table.and_then(|table| motor_settings::plain(Keys::of_profile(table), &mut all.motor));
+    let table = root.required("clock").table("[clock]");
+    let clock = table.and_then(|table| clock(Keys::of_profile(table), &mut all.clock));
+    let optics = lidar::profile_optics(&mut root, &reach());
+    let beams = root.required("beams").table("[beams]").and_then(beams);
+    root.finish();
+    motor.and(clock)?;
+    let (packet, (modes, has_fast_dual)) = (packet?, modes?);
+    all.lidar_mode = *modes.first()?;
+    all.lidar_format = *packet.formats.first()?;
+    (all.beam, all.noise) = optics?;
+    Some(OusterProfile {
+        network: network?,
+        identity: identity?,
+        interface: interface?,
+        packet,
+        modes,
+        has_fast_dual,
+        geometry: geometry?,
+        photons: photons?,
+        beams: beams?,
+        imu: imu?,
+        defaults: all,
+    })
+}
+
+/// Reads a rig's `settings`; what it leaves out is the profile's.
+pub(crate) fn settings(
+    table: TableReader<'_>,
+    profile: &Profile,
+    driver: &OusterProfile,
+) -> Option<OusterSettings> {
+    let mut all = driver.defaults.clone();
+    let mut keys = Keys::of_rig(table);
+    let modes: Vec<_> = driver.modes.iter().map(|mode| (mode.word(), *mode)).collect();
+    keys.choice("lidar_mode", &modes, &format!("{}, [modes]", profile.file), &mut all.lidar_mode);
+    let known = &driver.packet.formats;
+    let formats: Vec<_> = known.iter().map(|format| (format.name(), *format)).collect();
+    let field = keys.field("udp_profile_lidar");
+    field.defaults_to(all.lidar_format.name());
+    let origin = format!("{}, [packet]", profile.file);
+    let format = field.choice(&formats, &origin);
+    keys.put(format, &mut all.lidar_format);
+    if let (Err(why), Some(place)) =
+        (driver.check_rate(all.lidar_format, all.lidar_mode), field.place())
+    {
+        let label = "allowed: up to 10240 columns a second, such as 1024x10";
+        keys.table.fault(place.fault(why, label));
+    }
+    let mdeg = Limit::new(0.0..=360_000.0, "thousandths of a degree", MANUAL);
+    let field = keys.field("azimuth_window_mdeg").such_as("[90000, 270000]");
+    let window = field.numbers::<2>(&mdeg).map(|ends| ends.map(|end| end as u32));
+    if let (Some(window), Some(place)) = (window, field.place())
+        && window::columns(window, all.lidar_mode.columns()).is_none()
+    {
+        let label = "allowed: [from, to] with at least one column between them";
+        keys.table.fault(place.fault("no column lies in this window", label));
+    }
+    keys.put(window, &mut all.azimuth_window_mdeg);
+    keys.choice("timestamp_mode", &TimestampMode::WORDS, MANUAL, &mut all.timestamp_mode);
+    keys.choice("operating_mode", &OperatingMode::WORDS, MANUAL, &mut all.operating_mode);
+    let field = keys.field("signal_multiplier");
+    field.defaults_to(all.signal_multiplier);
+    let multiplier = field.number(&Limit::new(0.25..=3.0, "", MANUAL));
+    if let (Some(multiplier), Some(place)) = (multiplier, field.place())
+        && let Err(why) = window::check_multiplier(multiplier, all.azimuth_window_mdeg)
+    {
+        keys.table.fault(place.fault(why, "allowed: 0.25, 0.5, 1, and 2 or 3 in a narrow window"));
+    }
+    if driver.interface.has_tcp_commands
+        && multiplier.is_some_and(|multiplier| multiplier != 1.0)
+        && let Some(place) = field.place()
+    {
+        keys.table.fault(place.fault("firmware 2.0 multiplies no signal", "allowed: 1"));
+    }
+    keys.put(multiplier, &mut all.signal_multiplier);
+    let field = keys.field("phase_lock_enable");
+    field.defaults_to(all.phase_lock_enable);
+    let is_locked = field.boolean();
+    keys.put(is_locked, &mut all.phase_lock_enable);
+    if all.phase_lock_enable
+        && all.timestamp_mode == TimestampMode::InternalOsc
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: with timestamp_mode = \"TIME_FROM_PTP_1588\" or of a sync pulse";
+        keys.table.fault(place.fault("a phase lock needs an outer clock", label));
+    }
+    let whole = Limit::new(0..=360_000, "thousandths of a degree", MANUAL);
+    keys.integer("phase_lock_offset_mdeg", &whole, &mut all.phase_lock_offset_mdeg);
+    if driver.interface.has_return_order {
+        keys.choice("return_order", &ReturnOrder::WORDS, MANUAL, &mut all.return_order);
+    }
+    keys.boolean("reads_nmea", &mut all.reads_nmea);
+    let seconds = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
+    keys.integer("nmea_leap_seconds", &seconds, &mut all.nmea_leap_seconds);
+    let bauds = [("BAUD_9600", 9600), ("BAUD_115200", 115_200)];
+    keys.choice("nmea_baud_rate", &bauds, MANUAL, &mut all.nmea_baud);
+    spinning::start_azimuth(&mut keys, &mut all.start_azimuth_rad);
+    lag::read(&mut keys, &mut all.lag_ns);
+    let field = keys.field("motor").such_as("{ starts_at_rest = true }");
+    keys.table_in(&field, "a motor", &mut all.motor, motor_settings::plain);
+    let field = keys.field("clock").such_as("{ ptp = \"locked\" }");
+    keys.table_in(&field, "a clock", &mut all.clock, clock);
+    spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
+    keys.finish()?;
+    Some(all)
+}
+
+fn reach() -> Limit<f64> {
+    Limit::new(0.0..=524.287, "m", "the wire format: 19 bits of 1 mm")
+}
+
+fn identity(mut table: TableReader<'_>) -> Option<Identity> {
+    let product_line = table.required("prod_line").text("a product line such as \"OS-1-128\"");
+    let part_number = table.required("prod_pn").text("a part number");
+    let most = (1i128 << 40) - 1;
+    let serial = Limit::new(1..=most, "", "the wire format: 40 bits");
+    let serial = table.required("prod_sn").integer(&serial);
+    let image = table.required("image_rev").text("an image with its version such as v2.5.2");
+    let build = table.required("build_rev").text("a version");
+    let build_date = table.required("build_date").text("a date and time");
+    let id = Limit::new(1..=0x00ff_ffff, "", "the wire format: 24 bits");
+    let initialization_id = table.required("initialization_id").integer(&id);
+    let calibrated = table.required("calibrated").text("a date and time");
+    table.finish();
+    Some(Identity {
+        product_line: product_line?.value,
+        part_number: part_number?.value,
+        serial: serial?,
+        image: image?.value,
+        build: build?.value,
+        build_date: build_date?.value,
+        initialization_id: initialization_id?,
+        calibrated: calibrated?.value,
+    })
+}
+
+fn interface(table: TableReader<'_>) -> Option<InterfaceProfile> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = InterfaceProfile::default();
+    keys.boolean("has_commands", &mut all.has_commands);
+    keys.boolean("has_tcp_commands", &mut all.has_tcp_commands);
+    let reply = Limit::new(0.0..=1000.0, "ms", PROFILES);
+    keys.time_ns("reply_ms", &reply, 1e6, &mut all.reply_ns);
+    keys.boolean("has_calibration_status", &mut all.has_calibration_status);
+    keys.boolean("has_return_order", &mut all.has_return_order);
+    let seconds = Limit::new(0.0..=600.0, "s", PROFILES);
+    keys.time_ns("reinitialise_s", &seconds, 1e9, &mut all.reinitialise_ns);
+    keys.time_ns("boot_s", &seconds, 1e9, &mut all.boot_ns);
+    keys.finish()?;
+    Some(all)
+}
+
+fn packet(mut keys: Keys<'_>, defaults: &mut OusterSettings) -> Option<PacketProfile> {
+    let mut all = PacketProfile::default();
+    let field = keys.field("udp_profiles");
+    let formats = field.choices(&LidarFormat::NAMES, PROFILES);
+    if formats.as_ref().is_some_and(Vec::is_empty)
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: one or more, the factory's first";
+        keys.table.fault(place.fault("a firmware has at least one lidar profile", label));
+    }
+    keys.put(formats, &mut all.formats);
+    keys.choice("footer", &FOOTERS, PROFILES, &mut all.footer);
+    let step = Limit::new(1..=100, "mm", PROFILES);
+    keys.integer("range_step_mm", &step, &mut all.range_step_mm);
+    lag::read(&mut keys, &mut defaults.lag_ns);
+    keys.finish()?;
+    Some(all)
+}
+
+/// The modes, and whether two returns of full width go with the fastest; `format` is the factory's.
+fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
+    let mut keys = Keys::of_profile(table);
+    let (mut all, mut has_fast_dual) = (Vec::new(), false);
+    let field = keys.field("lidar_modes");
+    let modes = field.choices(&LidarMode::WORDS, PROFILES);
+    if modes.as_ref().is_some_and(Vec::is_empty)
+        && let Some(place) = field.place()
+    {
+        let label = "allowed: one or more, the factory's first";
+        keys.table.fault(place.fault("a firmware has at least one lidar mode", label));
+    }
+    let is_fast = modes.as_ref().and_then(|modes| modes.first()).is_some_and(|mode| mode.is_fast());
+    keys.put(modes, &mut all);
+    keys.boolean("has_fast_dual", &mut has_fast_dual);
+    if is_fast && format == Some(LidarFormat::Dual) && !has_fast_dual {
+        let title = "the factory's lidar mode does not go with the factory's lidar profile";
+        let label = "allowed first: a mode of up to 10240 columns a second";
+        field.place().into_iter().for_each(|place| keys.table.fault(place.fault(title, label)));
+    }
+    keys.finish()?;
+    Some((all, has_fast_dual))
+}
+
+fn geometry(table: TableReader<'_>) -> Option<Geometry> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = Geometry::default();
+    let mm = Limit::new(-500.0..=500.0, "mm", PROFILES);
+    keys.scaled("beam_origin_mm", &mm, 1e-3, &mut all.beam_origin_m);
+    keys.scaled("lidar_height_mm", &mm, 1e-3, &mut all.lidar_height_m);
+    keys.read("imu_mm", &mut all.imu_m, |field| {
+        field.numbers::<3>(&mm).map(|place| place.map(|mm| mm / 1000.0))
+    });
+    keys.finish()?;
+    Some(all)
+}
+
+fn photons(table: TableReader<'_>) -> Option<Photons> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = Photons::default();
+    let count = Limit::new(0.0..=1e9, "photons", PROFILES);
+    keys.number("signal_at_1m", &count, &mut all.signal_at_1m);
+    let pixel = Limit::new(0.0..=65_535.0, "photons", "the wire format: two bytes");
+    keys.number("white_near_infrared", &pixel, &mut all.white_near_infrared);
+    keys.number("sky_near_infrared", &pixel, &mut all.sky_near_infrared);
+    let gain = Limit::new(1.1..=1e6, "times a white target", PROFILES);
+    keys.number("retro_full_gain", &gain, &mut all.retro_full_gain);
+    keys.finish()?;
+    Some(all)
+}
+
+fn imu(table: TableReader<'_>) -> Option<ImuProfile> {
+    let mut keys = Keys::of_profile(table);
+    let mut all = ImuProfile::default();
+    let rate = Limit::new(1..=1000, "Hz", PROFILES);
+    keys.integer("rate_hz", &rate, &mut all.rate_hz);
+    let us = Limit::new(0.0..=10_000.0, "us", PROFILES);
+    keys.read("read_after_us", &mut all.read_after_ns, |field| {
+        field.numbers::<2>(&us).map(|after| after.map(|us| (us * 1000.0).round() as u64))
+    });
+    keys.time_ns("latency_us", &us, 1e3, &mut all.latency_ns);
+    let error = Limit::new(0.0..=10.0, "", PROFILES);
+    keys.number("accel_std_g", &error, &mut all.accel_std_g);
+    keys.number("gyro_std_deg_s", &error, &mut all.gyro_std_deg_s);
+    let counts = Limit::new(1.0..=1e6, "", PROFILES);
+    keys.read("counts", &mut all.counts, |field| field.numbers::<2>(&counts));
+    keys.finish()?;
+    Some(all)
+}
+
+/// Of a profile, without the keys that say how a run begins.
+fn clock(mut keys: Keys<'_>, clock: &mut OusterClockSettings) -> Option<()> {
+    let ns = Limit::new(1..=1000, "ns", PROFILES);
+    keys.integer("resolution_ns", &ns, &mut clock.resolution_ns);
+    let day = Limit::new(-3600.0..=3600.0, "s a day", "Menura: worse clocks are broken");
+    keys.number("drift_s_per_day", &day, &mut clock.drift_s_per_day);
+    let ahead = Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC");
+    keys.integer("ptp_ahead_s", &ahead, &mut clock.ptp_ahead_s);
+    if !keys.is_profile() {
+        keys.choice("ptp", &PtpState::WORDS, "Menura's clocks", &mut clock.ptp);
+        let since = Limit::new(0.0..=1e9, "s", "the rig format");
+        keys.time_ns("power_up_s", &since, 1e9, &mut clock.power_up_ns);
+    }
+    keys.finish()
+}
+
+fn beams(mut table: TableReader<'_>) -> Option<Vec<BeamAngles>> {
+    let columns = [
+        Column::whole("row", 127, PROFILES),
+        Column::number("altitude_deg", -90.0..=90.0, "degrees", PROFILES),
+        Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
+    ];
+    let field = table.required("rows");
+    let rows = spinning::lasers(&field, &PIXELS, "32, 64 or 128", &columns, |_| None);
+    table.finish();
+    let angles =
+        |[_, altitude_deg, azimuth_deg]: [f64; 3]| BeamAngles { altitude_deg, azimuth_deg };
+    Some(rows?.into_iter().map(angles).collect())
+}

@@ -1,0 +1,401 @@
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::config::profile::Profile;
+use crate::config::rig::schedule::Schedule;
+use crate::devices::family::catalogue;
+use crate::devices::ouster::words::{OperatingMode, PtpState, TimestampMode};
+use crate::devices::spinning::testing::without_revoked;
+use crate::links::http::HttpMethod;
+use crate::sensors::{Return, Subject};
+use crate::wire::ouster::lidar::{Packet, Pixel};
+
+const NAME: &str = "ouster-os1-32-2.5";
+const LATER: &str = "ouster-os1-32-3.1";
+const MS: u64 = 1_000_000;
+
+fn driver(name: &str) -> Arc<Profile> {
+    catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn unit(name: &str, change: impl FnOnce(&mut OusterSettings)) -> Ouster {
+    let profile = driver(name);
+    let Some(driver) = profile.data::<OusterProfile>() else { panic!("{name}") };
+    let mut settings = driver.defaults.clone();
+    change(&mut settings);
+    let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
+    let ip = IpAddr::from([127, 0, 0, 1]);
+    let host = HostAddress { ip, ports: vec![7502, 7503] };
+    Ouster::new(driver, &settings, Some(host), NoiseSource::new(1, name), epoch)
+}
+
+/// Lets the unit run until `to` with an echo of 10 m at each pulse; what it sends.
+fn run(unit: &mut Ouster, to: SimTime) -> Vec<Transmit> {
+    let mut sent = Vec::new();
+    while unit.stream.now < to {
+        let now = SimTime(unit.stream.now.0 + MS);
+        while let Some(request) = unit.poll_request(SimTime(now.0 + 100 * MS)) {
+            let Subject::Sweep(sweep) = &request.subject else { continue };
+            let mut echoes = Echoes::default();
+            echoes.push(Return { range_m: 10.0, intensity: 0.5, signal: 0.005 });
+            let outcome = Outcome::Echoes(vec![echoes; sweep.firings.len()]);
+            unit.handle_measurement(&Measurement::new(request, outcome));
+            sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+        }
+        unit.advance(now);
+        sent.extend(std::iter::from_fn(|| unit.poll_transmit()));
+    }
+    without_revoked(sent)
+}
+
+fn lidar_packets(sent: &[Transmit]) -> impl Iterator<Item = (SimTime, &[u8])> {
+    sent.iter().filter_map(|transmit| match &transmit.output {
+        Output::Datagram { port, bytes } if port.0 == 0 => Some((transmit.due, &bytes[..])),
+        _ => None,
+    })
+}
+
+fn single(bytes: &[u8]) -> Packet<'_> {
+    Packet::parse(LidarFormat::Single, 32, bytes).unwrap()
+}
+
+fn ask(unit: &mut Ouster, method: HttpMethod, url: &str, body: &str) -> (u16, Value) {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let request = HttpRequest {
+        method,
+        path: format!("/api/v1/{path}"),
+        query: query.to_owned(),
+        body: body.into(),
+        from: [10, 0, 0, 7].into(),
+        ..HttpRequest::default()
+    };
+    let response = unit.handle_http(unit.stream.now, &request);
+    (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
+}
+
+fn get(unit: &mut Ouster, url: &str) -> Value {
+    let (status, body) = ask(unit, HttpMethod::Get, url, "");
+    assert_eq!(status, 200, "{url}: {body}");
+    body
+}
+
+#[test]
+fn a_unit_at_rest_sends_when_it_is_at_speed() {
+    let mut unit = unit(NAME, |settings| settings.motor.starts_at_rest = true);
+    let sent = run(&mut unit, SimTime(3500 * MS));
+    let (due, bytes) = lidar_packets(&sent).next().unwrap();
+    // 540 rpm at 200 rpm/s.
+    assert!((2700..2850).contains(&(due.0 / MS)), "{}", due.0);
+    assert_eq!(single(bytes).columns().next().unwrap().0.measurement_id, 0);
+}
+
+#[test]
+fn turns_follow_one_another_without_a_gap() {
+    let mut unit = unit(NAME, |_| {});
+    let sent = run(&mut unit, SimTime(500 * MS));
+    let mut expected = (0u32, 0u16);
+    let mut last_ns = None;
+    for (due, bytes) in lidar_packets(&sent) {
+        let packet = single(bytes);
+        assert_eq!(packet.header().frame_id, expected.0);
+        assert_eq!(packet.footer(), Some(Footer::Crc64));
+        for (column, pixels) in packet.columns() {
+            assert!(column.is_valid && column.measurement_id == expected.1);
+            expected.1 += 1;
+            let step_ns = last_ns.map_or(97_650, |last| column.timestamp_ns - last);
+            assert!((97_640..=97_670).contains(&step_ns), "{step_ns} ns");
+            last_ns = Some(column.timestamp_ns);
+            let pixel = Pixel::get(LidarFormat::Single, &pixels[..12]);
+            assert_eq!(pixel.returns[0].range_mm, 10_016, "from the axis");
+        }
+        assert!(due.0 > last_ns.unwrap(), "packets leave after their last column");
+        if expected.1 == 1024 {
+            expected = (expected.0 + 1, 0);
+        }
+    }
+    assert!(expected.0 >= 4, "{expected:?}");
+}
+
+#[test]
+fn a_window_leaves_columns_out_and_packets_without_any() {
+    let mut unit = unit(NAME, |settings| settings.azimuth_window_mdeg = [583, 39_402]);
+    let sent = run(&mut unit, SimTime(300 * MS));
+    let firsts: Vec<u16> = lidar_packets(&sent)
+        .map(|(_, bytes)| single(bytes).columns().next().unwrap().0.measurement_id)
+        .collect();
+    assert_eq!(firsts[..8], [912, 928, 944, 960, 976, 992, 1008, 912]);
+    let (_, last) = lidar_packets(&sent).nth(6).unwrap();
+    let columns: Vec<_> = single(last).columns().collect();
+    assert!(columns[14].0.is_valid && !columns[15].0.is_valid);
+    assert_eq!(columns[15].0.measurement_id, 1023);
+    assert!(columns[15].1.iter().all(|byte| *byte == 0));
+    let told = get(&mut unit, "sensor/metadata/lidar_data_format");
+    assert_eq!(told["column_window"], json!([912, 1022]));
+}
+
+/// The conversation of ouster-sdk 1.0.1 with firmware 3.1, and with 2.5.
+#[test]
+fn a_configuration_is_staged_and_comes_with_a_new_id() {
+    for name in [NAME, LATER] {
+        let mut unit = unit(name, |_| {});
+        run(&mut unit, SimTime(100 * MS));
+        let old = get(&mut unit, "sensor/metadata/sensor_info");
+        assert_eq!(old["status"], "RUNNING");
+        let stage = "sensor/config?reinit=False&persist=False";
+        let (status, _) = ask(&mut unit, HttpMethod::Post, stage, r#"{"udp_dest":"@auto"}"#);
+        assert_eq!(status, 204);
+        let read = |unit: &mut Ouster, which: &str| match name == NAME {
+            true => get(unit, &format!("sensor/cmd/get_config_param?args={which}")),
+            false => get(unit, &format!("sensor/config?staging={}", which == "staged")),
+        };
+        assert_eq!(read(&mut unit, "staged")["udp_dest"], "10.0.0.7");
+        assert_eq!(read(&mut unit, "active")["udp_dest"], "127.0.0.1", "{name}");
+        let mut wanted = read(&mut unit, "staged");
+        wanted["lidar_mode"] = "512x20".into();
+        let text = wanted.to_string();
+        if name == NAME {
+            let args: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            let set = get(&mut unit, &format!("sensor/cmd/set_config_param?args=.+{args}"));
+            assert_eq!(set, "set_config_param");
+            assert_eq!(get(&mut unit, "sensor/cmd/reinitialize"), json!({}));
+        } else {
+            let url = "sensor/config?staging=true&reinit=false&persist=false";
+            assert_eq!(ask(&mut unit, HttpMethod::Post, url, &text).0, 204);
+            let url = "sensor/config?staging=true&reinit=true&persist=false";
+            assert_eq!(ask(&mut unit, HttpMethod::Post, url, "{}").0, 204);
+        }
+        let new = get(&mut unit, "sensor/metadata/sensor_info");
+        assert_eq!(new["status"], "INITIALIZING");
+        assert_ne!(new["initialization_id"], old["initialization_id"]);
+        let sent = run(&mut unit, SimTime(5000 * MS));
+        assert_eq!(get(&mut unit, "sensor/metadata/sensor_info")["status"], "RUNNING");
+        assert_eq!(read(&mut unit, "active"), wanted, "{name}");
+        let hosts = sent.iter().filter_map(|t| match &t.output {
+            Output::Host(host) => Some((host.ip.to_string(), t.due)),
+            _ => None,
+        });
+        let hosts: Vec<_> = hosts.collect();
+        assert_eq!(hosts.len(), 1);
+        assert_eq!(hosts[0].0, "10.0.0.7");
+        let ids = lidar_packets(&sent).map(|(due, bytes)| {
+            let id = single(bytes).header().initialization_id;
+            (due > hosts[0].1, json!(id))
+        });
+        for (is_new, id) in ids {
+            let wanted = if is_new { &new } else { &old };
+            assert_eq!(id, wanted["initialization_id"]);
+        }
+        let (_, last) = lidar_packets(&sent).last().unwrap();
+        let stamps: Vec<_> = single(last).columns().map(|(c, _)| c.timestamp_ns).collect();
+        assert_eq!((stamps[15] - stamps[0] + 5) / 15 / 10, 9765, "20 turns of 512 columns");
+    }
+}
+
+#[test]
+fn what_it_does_not_have_is_refused_as_a_whole() {
+    let mut unit = unit(NAME, |_| {});
+    let before = get(&mut unit, "sensor/config?staging=true");
+    for body in [
+        r#"{"azimuth_window":[1,2],"lidar_mode":"512x10"}"#,
+        r#"{"signal_multiplier":1.5}"#,
+        r#"{"signal_multiplier":3}"#,
+        r#"{"lidar_mode":"9x9"}"#,
+        r#"{"no_such_key":1}"#,
+        r#"{"udp_port_lidar":70000}"#,
+        r#"{"udp_profile_lidar":"FUSA_RNG15_RFL8_NIR8_DUAL"}"#,
+        r#"{"udp_profile_lidar":"RNG19_RFL8_SIG16_NIR16_DUAL","lidar_mode":"2048x10"}"#,
+        r#"{"udp_dest":"nobody"}"#,
+        r#"{"phase_lock_enable":true}"#,
+        "[1]",
+        "",
+    ] {
+        let (status, answer) = ask(&mut unit, HttpMethod::Post, "sensor/config", body);
+        assert_eq!(status, 400, "{body}");
+        assert!(answer["error"]["description"].is_string(), "{answer}");
+    }
+    assert_eq!(get(&mut unit, "sensor/config?staging=true"), before);
+    assert_eq!(unit.status(), "RUNNING");
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "sensor/nothing", "").0, 404);
+    assert_eq!(ask(&mut unit, HttpMethod::Post, "sensor/telemetry", "").0, 405);
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "/sensor//alerts", "").0, 200, "doubled slashes");
+}
+
+#[test]
+fn standby_is_silent_until_it_ends() {
+    let mut unit = unit(LATER, |settings| settings.operating_mode = OperatingMode::Standby);
+    assert!(run(&mut unit, SimTime(500 * MS)).is_empty());
+    assert_eq!(unit.status(), "STANDBY");
+    let body = r#"{"operating_mode":"NORMAL"}"#;
+    let url = "sensor/config?staging=true&reinit=true";
+    assert_eq!(ask(&mut unit, HttpMethod::Post, url, body).0, 204);
+    let sent = run(&mut unit, SimTime(5000 * MS));
+    assert!(lidar_packets(&sent).count() > 500, "it spins up in 3 s");
+    let first = lidar_packets(&sent).next().unwrap();
+    assert_eq!(single(first.1).header().frame_id, 0);
+    assert_eq!(unit.status(), "RUNNING");
+    let is_plain = ask(&mut unit, HttpMethod::Post, "system/restart", "").0;
+    assert_eq!(is_plain, 204);
+    run(&mut unit, SimTime(5100 * MS));
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "sensor/metadata", "").0, 503);
+}
+
+#[test]
+fn metadata_has_what_clients_need() {
+    let mut unit = unit(LATER, |_| {});
+    let all = get(&mut unit, "sensor/metadata");
+    for key in [
+        "sensor_info",
+        "config_params",
+        "lidar_data_format",
+        "calibration_status",
+        "imu_intrinsics",
+        "lidar_intrinsics",
+        "beam_intrinsics",
+    ] {
+        assert!(all[key].is_object(), "{key}");
+    }
+    let beams = &all["beam_intrinsics"];
+    assert_eq!(beams["beam_altitude_angles"].as_array().map(Vec::len), Some(32));
+    assert_eq!(beams["lidar_origin_to_beam_origin_mm"], 16.721);
+    assert_eq!(all["lidar_data_format"]["pixel_shift_by_row"][0], 12);
+    assert_eq!(all["config_params"]["signal_multiplier"].to_string(), "1", "not 1.0");
+    assert_eq!(ask(&mut unit, HttpMethod::Put, "user/data", "\"kept\"").0, 204);
+    assert_eq!(get(&mut unit, "user/data"), "kept");
+    assert_eq!(ask(&mut unit, HttpMethod::Delete, "sensor/config", "").0, 204);
+    assert_eq!(get(&mut unit, "user/data"), "");
+}
+
+#[test]
+fn the_rotor_keeps_the_phase_of_an_outer_clock() {
+    let mut unit = unit(NAME, |settings| {
+        settings.timestamp_mode = TimestampMode::Ptp1588;
+        (settings.clock.ptp, settings.clock.ptp_ahead_s) = (PtpState::Locked, 37);
+        (settings.phase_lock_enable, settings.phase_lock_offset_mdeg) = (true, 90_000);
+    });
+    let sent = run(&mut unit, SimTime(3000 * MS));
+    let column = lidar_packets(&sent)
+        .flat_map(|(_, bytes)| single(bytes).columns().map(|(c, _)| c).collect::<Vec<_>>())
+        .filter(|column| column.measurement_id == 768)
+        .last()
+        .unwrap();
+    let off_ns = (column.timestamp_ns + 50 * MS) % (100 * MS);
+    assert!(off_ns.abs_diff(50 * MS) < 1000, "{} ns", off_ns as i64 - 50 * MS as i64);
+    assert_eq!(get(&mut unit, "sensor/telemetry")["phase_lock_status"], "LOCKED");
+}
+
+#[test]
+fn heat_limits_shots_and_stops_the_stream() {
+    let mut unit = unit(NAME, |_| {});
+    let window = |start: u64| Schedule {
+        start: SimTime(start * MS),
+        duration_ns: Some(100 * MS),
+        period_ns: None,
+    };
+    let limit = faults::ShotLimiting { reduction: 0.4, announced_ns: 0 };
+    let shutdown = faults::ThermalShutdown { announced_ns: 50 * MS };
+    unit.faults = OusterFaults {
+        alerts: Vec::new(),
+        limits: vec![Timed { fault: 0, schedule: window(100), kind: limit }],
+        shutdowns: vec![Timed { fault: 1, schedule: window(300), kind: shutdown }],
+    };
+    unit.stream.planner.set_faults(unit.faults.clone());
+    let sent = run(&mut unit, SimTime(600 * MS));
+    for (due, bytes) in lidar_packets(&sent) {
+        let ms = due.0 / MS;
+        let header = single(bytes).header();
+        let limited = (103..200).contains(&ms);
+        let normal = ms < 100 || (203..250).contains(&ms);
+        assert!(!limited || header.shot_limiting == 5, "{ms}: {header:?}");
+        assert!(!normal || header.shot_limiting == 0, "{ms}: {header:?}");
+        assert!(!(253..300).contains(&ms) || header.thermal_shutdown == 1, "{ms}");
+        assert!(!(302..400).contains(&ms), "a packet at {ms} ms");
+    }
+    let (last, _) = lidar_packets(&sent).last().unwrap();
+    assert!(last.0 > 590 * MS, "it begins again with the next turn");
+}
+
+const PEER: Peer = Peer { connection: 1, port: 1, from: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)) };
+
+/// What a unit of firmware 2.0 answers to a line.
+fn say(unit: &mut Ouster, line: &str) -> String {
+    let now = SimTime(unit.stream.now.0 + MS);
+    unit.handle_peer_input(now, PEER, format!("{line} \n").as_bytes());
+    let sent = run(unit, SimTime(now.0 + 10 * MS));
+    let mut answers = sent.iter().filter_map(|transmit| match &transmit.output {
+        Output::BytesTo(PEER, bytes) => Some(String::from_utf8(bytes.clone()).unwrap()),
+        _ => None,
+    });
+    let answer = answers.next().unwrap_or_else(|| panic!("no answer to {line}"));
+    assert_eq!(answers.next(), None, "{line}");
+    answer.strip_suffix('\n').unwrap().to_owned()
+}
+
+#[test]
+fn firmware_2_0_is_configured_by_lines() {
+    let mut unit = unit("ouster-os1-64-2.0", |_| {});
+    unit.handle_peer(SimTime::ZERO, PEER, true);
+    // What ouster-sdk 0.15.1 asks for at its start.
+    let document =
+        |unit: &mut Ouster, line| -> Value { serde_json::from_str(&say(unit, line)).unwrap() };
+    let info = document(&mut unit, "get_sensor_info");
+    assert_eq!((&info["build_rev"], &info["status"]), (&json!("v2.0.0"), &json!("RUNNING")));
+    assert_eq!((info.get("initialization_id"), info.get("base_pn")), (None, Some(&json!(""))));
+    let active = document(&mut unit, "get_config_param active");
+    // The keys of a unit's metadata.
+    assert_eq!(active.as_object().unwrap().len(), 21);
+    for later in ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"]
+    {
+        assert_eq!(active.get(later), None);
+    }
+    assert_eq!(document(&mut unit, "get_beam_intrinsics")["beam_altitude_angles"][0], 20.47);
+    assert!(document(&mut unit, "get_imu_intrinsics")["imu_to_sensor_transform"].is_array());
+    assert!(document(&mut unit, "get_lidar_intrinsics")["lidar_to_sensor_transform"].is_array());
+    assert_eq!(document(&mut unit, "get_calibration_status")["reflectivity"]["valid"], true);
+    let format = document(&mut unit, "get_lidar_data_format");
+    assert_eq!((&format["pixels_per_column"], format.get("udp_profile_lidar")), (&json!(64), None));
+    for unknown in ["get_imu_data_format", "save_config_params", "hello"] {
+        assert_eq!(say(&mut unit, unknown), "error: Command not recognized.");
+    }
+
+    assert_eq!(say(&mut unit, "set_config_param lidar_mode 512x10"), "set_config_param");
+    assert_eq!(say(&mut unit, "set_udp_dest_auto"), "set_udp_dest_auto");
+    let staged = document(&mut unit, "get_config_param staged");
+    let expected = (&json!("10.0.0.9"), &json!("10.0.0.9"), &json!("512x10"));
+    assert_eq!((&staged["udp_dest"], &staged["udp_ip"], &staged["lidar_mode"]), expected);
+    assert!(say(&mut unit, "set_config_param signal_multiplier 2").starts_with("error: "));
+    assert_eq!(document(&mut unit, "get_config_param staged"), staged);
+    assert_eq!(document(&mut unit, "get_config_param active"), active);
+    assert_eq!(say(&mut unit, "reinitialize"), "reinitialize");
+    assert_eq!(document(&mut unit, "get_config_param active"), staged);
+    assert_eq!(document(&mut unit, "get_sensor_info")["status"], "INITIALIZING");
+    assert_eq!(say(&mut unit, "write_config_txt"), "write_config_txt");
+    assert_eq!(document(&mut unit, "get_config_txt"), staged);
+    let sent = run(&mut unit, SimTime(2000 * MS));
+    let packets: Vec<_> = lidar_packets(&sent).collect();
+    assert!(packets.iter().any(|(_, bytes)| bytes.len() == 12_608), "LEGACY, 64 pixels");
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "system/firmware", "").0, 200);
+    assert_eq!(ask(&mut unit, HttpMethod::Get, "sensor/config", "").0, 404);
+}
+
+#[test]
+fn older_words_mean_what_newer_ones_do() {
+    let mut unit = unit("ouster-os1-64-2.0", |_| {});
+    unit.handle_peer(SimTime::ZERO, PEER, true);
+    let staged = |unit: &mut Ouster| -> Value {
+        serde_json::from_str(&say(unit, "get_config_param staged")).unwrap()
+    };
+    say(&mut unit, "set_config_param auto_start_flag 0");
+    assert_eq!(staged(&mut unit)["operating_mode"], "STANDBY");
+    say(&mut unit, "set_config_param operating_mode NORMAL");
+    assert_eq!(staged(&mut unit)["auto_start_flag"], 1);
+    say(&mut unit, "set_config_param udp_ip 10.0.0.7");
+    assert_eq!(staged(&mut unit)["udp_dest"], "10.0.0.7");
+    // Hosts send back all that they have read, with what they want.
+    let mut all = staged(&mut unit);
+    all["udp_dest"] = json!("10.0.0.8");
+    assert_eq!(say(&mut unit, &format!("set_config_param . {all}")), "set_config_param");
+    assert_eq!(staged(&mut unit)["udp_ip"], "10.0.0.8");
+}

@@ -1,0 +1,113 @@
+//! Words of an Ouster's configuration.
+
+words!(LidarMode: "512x10" => M512x10, "512x20" => M512x20, "1024x10" => M1024x10,
+    "1024x20" => M1024x20, "2048x10" => M2048x10, "4096x5" => M4096x5);
+words!(TimestampMode: "TIME_FROM_INTERNAL_OSC" => InternalOsc,
+    "TIME_FROM_SYNC_PULSE_IN" => SyncPulseIn, "TIME_FROM_PTP_1588" => Ptp1588);
+words!(OperatingMode: "NORMAL" => Normal, "STANDBY" => Standby);
+words!(ReturnOrder: "STRONGEST_TO_WEAKEST" => StrongestToWeakest,
+    "FARTHEST_TO_NEAREST" => FarthestToNearest, "NEAREST_TO_FARTHEST" => NearestToFarthest);
+words!(PtpState: "absent" => Absent, "locked" => Locked);
+
+/// Columns of a turn, and turns a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LidarMode {
+    /// 512 columns, 10 turns.
+    M512x10,
+    /// 512 columns, 20 turns.
+    M512x20,
+    /// 1024 columns, 10 turns.
+    #[default]
+    M1024x10,
+    /// 1024 columns, 20 turns.
+    M1024x20,
+    /// 2048 columns, 10 turns.
+    M2048x10,
+    /// 4096 columns, 5 turns.
+    M4096x5,
+}
+
+impl LidarMode {
+    /// Columns of a turn.
+    pub fn columns(self) -> u16 {
+        match self {
+            Self::M512x10 | Self::M512x20 => 512,
+            Self::M1024x10 | Self::M1024x20 => 1024,
+            Self::M2048x10 => 2048,
+            Self::M4096x5 => 4096,
+        }
+    }
+
+    /// Turns a second.
+    pub fn turns_per_s(self) -> u32 {
+        match self {
+            Self::M4096x5 => 5,
+            Self::M512x10 | Self::M1024x10 | Self::M2048x10 => 10,
+            Self::M512x20 | Self::M1024x20 => 20,
+        }
+    }
+
+    /// The rotor's speed.
+    pub fn rpm(self) -> u32 {
+        self.turns_per_s() * 60
+    }
+
+    /// Columns a second.
+    pub fn columns_per_s(self) -> u32 {
+        u32::from(self.columns()) * self.turns_per_s()
+    }
+
+    /// Whether it has as many columns a second as there can be.
+    pub fn is_fast(self) -> bool {
+        self.columns_per_s() > 10_240
+    }
+
+    /// The mode with a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::WORDS.into_iter().find(|(own, _)| *own == word).map(|(_, mode)| mode)
+    }
+}
+
+/// What timestamps count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimestampMode {
+    /// Nanoseconds since power-up.
+    #[default]
+    InternalOsc,
+    /// Seconds by the pulses of a receiver.
+    SyncPulseIn,
+    /// A PTP master's time.
+    Ptp1588,
+}
+
+/// Whether a unit runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OperatingMode {
+    /// It does.
+    #[default]
+    Normal,
+    /// The motor stands and nothing is sent.
+    Standby,
+}
+
+/// Which of a pixel's returns is the first, and which the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReturnOrder {
+    /// By their signals.
+    #[default]
+    StrongestToWeakest,
+    /// By their ranges.
+    FarthestToNearest,
+    /// By their ranges.
+    NearestToFarthest,
+}
+
+/// Whether a PTP master keeps the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PtpState {
+    /// There is none; the clock counts from power-up.
+    #[default]
+    Absent,
+    /// Without any error.
+    Locked,
+}

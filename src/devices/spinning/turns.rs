@@ -1,0 +1,40 @@
+//! Firings that the encoder triggers: the places of a turn, and when the rotor reaches them.
+
+use super::rotor::Rotor;
+use crate::time::SimTime;
+
+/// No packets are made while the rotor's speed is farther from the set one than this share.
+const SPEED_TOLERANCE: f64 = 0.1;
+
+/// The first instant after `after` at which the rotor points at its angle 0; at the first instant of all it
+/// may already.
+pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
+    if after == SimTime::ZERO && rotor.turn(after) == 0.0 && !rotor.is_still(after) {
+        return Some(after);
+    }
+    rotor.next_zero(after)
+}
+
+/// Whether the rotor turns at about `rpm`.
+pub fn is_at_speed(rotor: &Rotor, rpm: u32, at: SimTime) -> bool {
+    let rpm = f64::from(rpm);
+    (rotor.rpm(at) - rpm).abs() <= rpm * SPEED_TOLERANCE
+}
+
+/// When the rotor has turned by `share` of the turn that began at `turn`, at nearly `rpm`.
+pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
+    const MINUTE_NS: f64 = 60e9;
+    let ns_a_turn = MINUTE_NS / f64::from(rpm);
+    let mut at = turn.0 as f64 + share * ns_a_turn;
+    // One step is exact at an even speed; while the rotor corrects its phase three leave less than 1 ns.
+    for _ in 0..3 {
+        let whole = SimTime(at.round().max(0.0) as u64);
+        let missing = (share - rotor.turn(whole) + 0.5).rem_euclid(1.0) - 0.5;
+        let step_ns = missing * ns_a_turn;
+        at = whole.0 as f64 + step_ns;
+        if step_ns.abs() <= 0.5 {
+            break;
+        }
+    }
+    SimTime(at.round().max(turn.0 as f64) as u64)
+}

@@ -1,0 +1,204 @@
+//! How many times real time a rig would run on this machine, and what takes how much of it.
+//!
+//! A stretch of the rig is rendered as a recording is, by as many workers as a run has; what leaves goes to
+//! sockets of this process. [`timed`] measures the processor's time of each part on its way. Nothing is
+//! written, and no device's link is opened.
+
+mod loopback;
+mod timed;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use self::loopback::Loopback;
+use self::timed::{Costs, Meter};
+use super::clock::{Stopwatch, epoch_now_or};
+use super::hosts::NoHosts;
+use super::record::{Stretch, render_devices};
+use super::{LiveWorld, build_devices, default_workers};
+use crate::config::rig::Rig;
+use crate::time::SimTime;
+
+/// Processor time of the parts of a rig's work, seconds for each simulated second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Stages {
+    /// Finding what rays hit.
+    pub cast_s: f64,
+    /// What sensors make of it: echoes, errors, weather; and all that casts no rays.
+    pub physics_s: f64,
+    /// Packets of measurements.
+    pub packing_s: f64,
+    /// Handing packets to the system.
+    pub sending_s: f64,
+}
+
+impl Stages {
+    /// All of them.
+    pub fn total_s(&self) -> f64 {
+        self.cast_s + self.physics_s + self.packing_s + self.sending_s
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            cast_s: self.cast_s + other.cast_s,
+            physics_s: self.physics_s + other.physics_s,
+            packing_s: self.packing_s + other.packing_s,
+            sending_s: self.sending_s + other.sending_s,
+        }
+    }
+}
+
+/// What one device takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceCost {
+    /// The device.
+    pub name: String,
+    /// Its profile.
+    pub profile: String,
+    /// Its share of the time of all devices, 0..=1.
+    pub share: f64,
+    /// What it takes.
+    #[serde(flatten)]
+    pub stages: Stages,
+    /// Packets, or pieces of a stream, for each simulated second; 0 of a device that sends only to hosts
+    /// that ask.
+    pub packets_per_s: f64,
+    /// Pulses that were cast for each simulated second.
+    pub pulses_per_s: f64,
+}
+
+/// What holds a rig back first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// The threads that measure.
+    Workers,
+    /// The one thread that makes packets of measurements.
+    Packing,
+    /// The one thread that sends.
+    Sending,
+    /// All threads together need the whole machine.
+    Processors,
+}
+
+/// What a rig takes on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchFigures {
+    /// How many times real time it would run; none if nothing takes any time.
+    pub real_time_factor: Option<f64>,
+    /// What holds it back first.
+    pub limit: Limit,
+    /// The share of that which is left in real time; below 0 if it is not enough.
+    pub headroom: f64,
+    /// What all devices take together.
+    pub stages: Stages,
+    /// What each takes, in the rig's order.
+    pub devices: Vec<DeviceCost>,
+    /// Processors of this machine that the process may use.
+    pub processors: usize,
+    /// Threads that measure.
+    pub workers: usize,
+    /// How much of the rig's time was rendered, seconds.
+    pub simulated_s: f64,
+    /// How long that took, seconds.
+    pub took_s: f64,
+}
+
+/// Renders `stretch` of a rig in `world` and measures what that takes. `progress` is told how far it has come.
+///
+/// # Errors
+/// The system has no sockets for what leaves.
+pub fn bench(
+    rig: &Rig,
+    world: LiveWorld,
+    duration: Duration,
+    stop: &std::sync::atomic::AtomicBool,
+    mut progress: impl FnMut(SimTime),
+) -> io::Result<BenchFigures> {
+    let meter = Meter::calibrated();
+    let world = timed::with_timed_caster(world, meter);
+    let costs: Vec<_> = rig.devices.iter().map(|_| Arc::new(Costs::default())).collect();
+    let mut loopback = Loopback::open()?;
+    let epoch = epoch_now_or(rig.start_utc);
+    let devices = build_devices(rig, epoch).into_iter().zip(&costs);
+    let devices = devices.map(|(built, costs)| timed::timed(built, costs, meter)).collect();
+    let stretch = Stretch { rig, world: &world, duration, start: Some(epoch.start()), stop };
+    let watch = Stopwatch::start();
+    let mut reached = SimTime::ZERO;
+    let sent =
+        render_devices(stretch, devices, &mut NoHosts, &mut |_| (), |unit, _, due, output| {
+            if due > reached {
+                reached = due;
+                progress(due);
+            }
+            let Some(bytes) = output.bytes() else { return Ok(()) };
+            let (outcome, took) = meter.measure(|| loopback.send(output.port().is_some(), bytes));
+            costs[unit].count_sent(took);
+            loopback.drain();
+            outcome
+        });
+    sent?;
+    let took_s = watch.elapsed().as_secs_f64();
+    let workers = rig.engine.workers.unwrap_or_else(default_workers);
+    let processors = default_workers();
+    let simulated_s = duration.as_secs_f64();
+    let taken: Vec<Stages> = costs.iter().map(|costs| costs.stages(simulated_s)).collect();
+    let stages = taken.iter().fold(Stages::default(), |sum, one| sum.plus(*one));
+    let devices = rig.devices.iter().zip(&costs).zip(taken).map(|((device, costs), taken)| {
+        let total_s = stages.total_s();
+        let counts = costs.counts();
+        DeviceCost {
+            name: device.name.clone(),
+            profile: device.profile.name.clone(),
+            share: if total_s > 0.0 { taken.total_s() / total_s } else { 0.0 },
+            stages: taken,
+            packets_per_s: counts.packets as f64 / simulated_s,
+            pulses_per_s: counts.pulses as f64 / simulated_s,
+        }
+    });
+    let (limit, need) = limit_of(&stages, workers, processors);
+    Ok(BenchFigures {
+        real_time_factor: (need > 0.0).then(|| 1.0 / need),
+        limit,
+        headroom: 1.0 - need,
+        stages,
+        devices: devices.collect(),
+        processors,
+        workers,
+        simulated_s,
+        took_s,
+    })
+}
+
+/// What is needed most of what there is of it, and which share of it real time takes.
+fn limit_of(stages: &Stages, workers: usize, processors: usize) -> (Limit, f64) {
+    let needs = [
+        (Limit::Workers, (stages.cast_s + stages.physics_s) / workers.max(1) as f64),
+        (Limit::Packing, stages.packing_s),
+        (Limit::Sending, stages.sending_s),
+        (Limit::Processors, stages.total_s() / processors.max(1) as f64),
+    ];
+    let most = needs.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    most.expect("there are four")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_scarcest_is_the_limit() {
+        let stages =
+            |cast_s, packing_s, sending_s| Stages { cast_s, physics_s: 0.5, packing_s, sending_s };
+        let limit = |stages: Stages, workers, processors| limit_of(&stages, workers, processors);
+        assert_eq!(limit(stages(3.5, 0.1, 0.1), 2, 8), (Limit::Workers, 2.0));
+        assert_eq!(limit(stages(0.5, 1.5, 0.1), 8, 8), (Limit::Packing, 1.5));
+        assert_eq!(limit(stages(0.5, 0.1, 1.25), 8, 8), (Limit::Sending, 1.25));
+        let (found, need) = limit(stages(2.5, 0.5, 0.5), 4, 4);
+        assert_eq!((found, need), (Limit::Processors, 1.0));
+        assert_eq!(limit(Stages::default(), 1, 1).1, 0.0);
+    }
+}

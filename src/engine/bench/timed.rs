@@ -1,0 +1,234 @@
+//! Devices, sensors and a ray caster that do what those within them do, and note how long it takes.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Stages;
+use crate::config::profile::FamilyData;
+use crate::config::rig::faults::DeviceFaults;
+use crate::devices::{Built, CableSignal, Device, Transmit};
+use crate::engine::LiveWorld;
+use crate::engine::clock::thread_cpu_ns;
+use crate::links::Peer;
+use crate::links::http::{HttpRequest, HttpResponse};
+use crate::links::line::LineSettings;
+use crate::sensors::lidar::Scratch;
+use crate::sensors::{Measurement, MeasurementRequest, Sensor, SkyOutlook, Subject, Surroundings};
+use crate::time::SimTime;
+use crate::world::raycast::{Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
+
+thread_local! {
+    /// What the casts of this thread's measurement have taken, nanoseconds.
+    static CAST_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Measures the time that the processor works for a thread, without its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    own_ns: u64,
+}
+
+impl Meter {
+    pub(super) fn calibrated() -> Self {
+        let empty = Self { own_ns: 0 };
+        let least = (0..1000).map(|_| empty.measure(|| ()).1).min();
+        Self { own_ns: least.unwrap_or(0) }
+    }
+
+    /// What `work` gives, and the nanoseconds that it took.
+    pub(super) fn measure<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
+        let before = thread_cpu_ns();
+        let given = work();
+        (given, (thread_cpu_ns() - before).saturating_sub(self.own_ns))
+    }
+}
+
+/// What a device has taken so far, nanoseconds, and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Costs {
+    cast_ns: AtomicU64,
+    physics_ns: AtomicU64,
+    packing_ns: AtomicU64,
+    sending_ns: AtomicU64,
+    packets: AtomicU64,
+    pulses: AtomicU64,
+}
+
+/// What came of the work for a device.
+pub(super) struct Counts {
+    pub packets: u64,
+    pub pulses: u64,
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+impl Costs {
+    pub(super) fn count_sent(&self, took_ns: u64) {
+        add(&self.packets, 1);
+        add(&self.sending_ns, took_ns);
+    }
+
+    pub(super) fn stages(&self, simulated_s: f64) -> Stages {
+        let part =
+            |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64 * 1e-9 / simulated_s;
+        Stages {
+            cast_s: part(&self.cast_ns),
+            physics_s: part(&self.physics_ns),
+            packing_s: part(&self.packing_ns),
+            sending_s: part(&self.sending_ns),
+        }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts { packets: count(&self.packets), pulses: count(&self.pulses) }
+    }
+}
+
+/// The same device and sensor, whose time is added to `costs`.
+pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
+    let Built { device, sensor } = built;
+    Built {
+        device: Box::new(TimedDevice { device, costs: Arc::clone(costs), meter }),
+        sensor: Arc::new(TimedSensor { sensor, costs: Arc::clone(costs), meter }),
+    }
+}
+
+/// The same world, with a caster that notes its time.
+pub(super) fn with_timed_caster(mut world: LiveWorld, meter: Meter) -> LiveWorld {
+    let caster = std::mem::replace(&mut world.caster, Box::new(OpenSky));
+    world.caster = Box::new(TimedCaster { caster, meter });
+    world
+}
+
+struct TimedCaster {
+    caster: Box<dyn RayCaster>,
+    meter: Meter,
+}
+
+impl TimedCaster {
+    fn note(&self, work: impl FnOnce()) {
+        let ((), took) = self.meter.measure(work);
+        CAST_NS.set(CAST_NS.get() + took);
+    }
+}
+
+impl RayCaster for TimedCaster {
+    fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
+        self.note(|| self.caster.cast(stencil, pulses, hits));
+    }
+
+    fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
+        self.note(|| self.caster.cast_at(stencil, pulses, fired, hits));
+    }
+
+    fn finishes(&self) -> Option<&dyn Finishes> {
+        self.caster.finishes()
+    }
+}
+
+struct TimedSensor {
+    sensor: Arc<dyn Sensor>,
+    costs: Arc<Costs>,
+    meter: Meter,
+}
+
+impl Sensor for TimedSensor {
+    fn measure(
+        &self,
+        request: MeasurementRequest,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Measurement {
+        if let Subject::Sweep(sweep) = &request.subject {
+            add(&self.costs.pulses, sweep.firings.len() as u64);
+        }
+        CAST_NS.set(0);
+        let work = || self.sensor.measure(request, surroundings, scratch);
+        let (measurement, took) = self.meter.measure(work);
+        let cast = CAST_NS.get().min(took);
+        add(&self.costs.cast_ns, cast);
+        add(&self.costs.physics_ns, took - cast);
+        measurement
+    }
+
+    fn sky_outlook(
+        &self,
+        at: SimTime,
+        surroundings: &Surroundings<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<SkyOutlook> {
+        self.sensor.sky_outlook(at, surroundings, scratch)
+    }
+}
+
+struct TimedDevice {
+    device: Box<dyn Device>,
+    costs: Arc<Costs>,
+    meter: Meter,
+}
+
+impl TimedDevice {
+    fn note<T>(&mut self, work: impl FnOnce(&mut dyn Device) -> T) -> T {
+        let (given, took) = self.meter.measure(|| work(self.device.as_mut()));
+        add(&self.costs.packing_ns, took);
+        given
+    }
+}
+
+impl Device for TimedDevice {
+    fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
+        self.note(|device| device.poll_request(horizon))
+    }
+
+    fn handle_measurement(&mut self, measurement: &Measurement) {
+        self.note(|device| device.handle_measurement(measurement));
+    }
+
+    fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
+        self.note(|device| device.handle_input(now, bytes));
+    }
+
+    fn handle_peer(&mut self, now: SimTime, peer: Peer, connected: bool) {
+        self.note(|device| device.handle_peer(now, peer, connected));
+    }
+
+    fn handle_peer_input(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) {
+        self.note(|device| device.handle_peer_input(now, peer, bytes));
+    }
+
+    fn handle_http(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
+        self.note(|device| device.handle_http(now, request))
+    }
+
+    fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
+        self.note(|device| device.handle_cable(now, signal));
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.note(|device| device.advance(now));
+    }
+
+    fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
+        self.note(|device| device.change_faults(at, faults));
+    }
+
+    fn fault_notice_ns(&self, kind: &dyn FamilyData, begins: bool) -> u64 {
+        self.device.fault_notice_ns(kind, begins)
+    }
+
+    fn poll_transmit(&mut self) -> Option<Transmit> {
+        self.note(|device| device.poll_transmit())
+    }
+
+    fn nominal_rate_hz(&self) -> f64 {
+        self.device.nominal_rate_hz()
+    }
+
+    fn line(&self) -> Option<LineSettings> {
+        self.device.line()
+    }
+}

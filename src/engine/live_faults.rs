@@ -1,0 +1,257 @@
+//! Faults that begin and end while a rig runs: who asks for them, and which there are.
+//!
+//! Whoever wants one (`menura fault`, the live view) asks the [`FaultDesk`] of the run; the scheduler
+//! decides when it takes hold. That is after all that has been measured or given out, so that the same
+//! fault in the rig, with that instant as `start_s`, gives the same bytes.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::profile::Catalogue;
+use crate::config::rig::fault_read::live_fault;
+use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
+use crate::config::rig::joints::JointJam;
+use crate::config::rig::schedule::Schedule;
+use crate::config::rig::{DeviceId, Rig};
+use crate::time::SimTime;
+
+/// Most faults that one run is told while it goes on.
+pub const MOST_FAULTS: usize = 1000;
+/// Longest request, bytes.
+pub const MAX_REQUEST: usize = 4096;
+/// Orders on their way to the scheduler; whoever comes when there are so many is refused.
+const ORDER_QUEUE: usize = 16;
+/// How long the scheduler is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the log adds to the keys of a fault: its place among those that the run was told.
+pub const TOLD: &str = "told";
+
+/// What a client of a run may ask for, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`,
+/// `"list"`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultRequest {
+    /// A fault, by the keys of its `[[fault]]` without `start_s` and `period_s`.
+    Start(Map<String, Value>),
+    /// The end of the fault of this name.
+    End(String),
+    /// What there is.
+    List,
+}
+
+impl FaultRequest {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.len() > MAX_REQUEST {
+            return Err(format!("a request has at most {MAX_REQUEST} bytes"));
+        }
+        serde_json::from_slice(bytes).map_err(|error| {
+            format!(
+                "not a request: {error}; allowed: {{\"start\": {{\"device\": \"NAME\", \"kind\": \
+                 \"KIND\", …}}}}, {{\"end\": \"NAME\"}}, \"list\""
+            )
+        })
+    }
+}
+
+/// The keys of a fault as TOML, which the reader of rigs understands.
+///
+/// # Errors
+/// What TOML has no form for.
+pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
+    let table = toml::Table::try_from(keys);
+    let text = table.map_err(|error| error.to_string());
+    text.and_then(|table| toml::to_string(&table).map_err(|error| error.to_string())).map_err(
+        |error| format!("the keys of a fault are numbers, texts and lists of them: {error}"),
+    )
+}
+
+/// A fault of a run that has been told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LiveFault {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// The device's name.
+    pub device: String,
+    /// The word for its kind.
+    pub kind: String,
+    /// When it takes hold, nanoseconds since the first instant.
+    pub begins_ns: u64,
+    /// When it ends, if that is settled or was asked for.
+    pub ends_ns: Option<u64>,
+}
+
+/// What the scheduler is asked to do.
+pub enum FaultOrder {
+    /// To let a fault begin.
+    Begin {
+        /// It; its schedule is for the scheduler to fill in.
+        config: Box<FaultConfig>,
+        /// How long it lasts; `None` until it is ended.
+        duration_ns: Option<u64>,
+        /// All its keys as a line of JSON.
+        keys: String,
+        /// Where the answer goes.
+        reply: Sender<Result<LiveFault, String>>,
+    },
+    /// To let it end.
+    End {
+        /// Its name.
+        name: String,
+        /// Where the answer goes.
+        reply: Sender<Result<LiveFault, String>>,
+    },
+}
+
+/// Where faults of a run are asked for.
+pub struct FaultDesk {
+    orders: Sender<FaultOrder>,
+    inbox: Receiver<FaultOrder>,
+    board: Mutex<Board>,
+}
+
+#[derive(Default)]
+struct Board {
+    faults: Vec<LiveFault>,
+    /// Links that are down by them.
+    down: Vec<(usize, DeviceId, Schedule)>,
+    asked: u64,
+}
+
+impl Default for FaultDesk {
+    fn default() -> Self {
+        let (orders, inbox) = bounded(ORDER_QUEUE);
+        Self { orders, inbox, board: Mutex::default() }
+    }
+}
+
+impl FaultDesk {
+    /// Reads the keys of a fault of `rig` and has it begin as soon as it can.
+    ///
+    /// # Errors
+    /// What is wrong with it, complete and ready to print.
+    pub fn start(
+        &self,
+        rig: &Rig,
+        mut keys: Map<String, Value>,
+        catalogue: &Catalogue,
+    ) -> Result<LiveFault, String> {
+        let text = toml_of(&keys)?;
+        let told = {
+            let mut board = self.board.lock().expect("no holder panics");
+            board.asked += 1;
+            board.asked
+        };
+        let default_name = format!("live-{told}");
+        let read = live_fault(&text, rig, &default_name, catalogue);
+        let (config, duration_ns) = read.map_err(|told| told.render(false))?;
+        if let FaultKind::Device(kind) = &config.kind
+            && kind.get::<JointJam>().is_some()
+        {
+            return Err(format!(
+                "\"{}\" cannot begin while the rig runs: how a joint moves is computed before; \
+                 allowed: in the rig, as [[fault]]",
+                config.word
+            ));
+        }
+        for key in ["name", "duration_s"] {
+            keys.shift_remove(key);
+        }
+        // Its place among them: that in which those of a device act.
+        keys.insert(TOLD.to_owned(), told.into());
+        let keys = Value::Object(keys).to_string();
+        let config = Box::new(config);
+        self.ask(|reply| FaultOrder::Begin { config, duration_ns, keys, reply })
+    }
+
+    /// Has the fault of that name end as soon as it can.
+    ///
+    /// # Errors
+    /// Why it does not, ready to print.
+    pub fn end(&self, name: &str) -> Result<LiveFault, String> {
+        let name = name.to_owned();
+        self.ask(|reply| FaultOrder::End { name, reply })
+    }
+
+    fn ask(
+        &self,
+        order: impl FnOnce(Sender<Result<LiveFault, String>>) -> FaultOrder,
+    ) -> Result<LiveFault, String> {
+        let (reply, answer) = bounded(1);
+        self.orders.try_send(order(reply)).map_err(|_| "busy: ask again".to_owned())?;
+        answer.recv_timeout(PATIENCE).map_err(|_| {
+            "the run has not answered: it is over, or busy and may do it yet; its list of faults \
+             tells"
+                .to_owned()
+        })?
+    }
+
+    /// All that were told, in their order.
+    pub fn faults(&self) -> Vec<LiveFault> {
+        self.board.lock().expect("no holder panics").faults.clone()
+    }
+
+    /// Whether the link of `device` is down at `at` by one of them.
+    pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
+        let board = self.board.lock().expect("no holder panics");
+        board.down.iter().any(|(_, id, schedule)| *id == device && schedule.window_at(at).is_some())
+    }
+
+    /// What is asked for, for the scheduler.
+    pub fn orders(&self) -> &Receiver<FaultOrder> {
+        &self.inbox
+    }
+
+    /// The scheduler has settled when `config` begins, which the rig counts as its `index`th fault.
+    pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
+        let mut board = self.board.lock().expect("no holder panics");
+        board.faults.push(fault);
+        if matches!(config.kind, FaultKind::Wire(WireFault::LinkDown)) {
+            board.down.push((index, DeviceId(config.device), config.schedule));
+        }
+    }
+
+    /// The scheduler has settled when the `index`th fault ends.
+    pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
+        let mut board = self.board.lock().expect("no holder panics");
+        for (_, _, down) in board.down.iter_mut().filter(|(down, ..)| *down == index) {
+            *down = schedule;
+        }
+        let fault = board.faults.iter_mut().find(|fault| fault.name == name)?;
+        fault.ends_ns = schedule.window(0).1.map(|end| end.0);
+        Some(fault.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read_or_refused_in_words() {
+        let parse = |text: &str| FaultRequest::parse(text.as_bytes());
+        assert_eq!(parse("\"list\""), Ok(FaultRequest::List));
+        assert_eq!(parse(r#"{"end": "a"}"#), Ok(FaultRequest::End("a".into())));
+        let Ok(FaultRequest::Start(keys)) = parse(r#"{"start": {"lasers": [1, 2], "rate": 0.5}}"#)
+        else {
+            panic!("a start")
+        };
+        assert_eq!(toml_of(&keys).unwrap(), "lasers = [1, 2]\nrate = 0.5\n");
+        for wrong in ["", "{", "\"stop\"", r#"{"start": 5}"#, r#"{"end": "a", "start": {}}"#] {
+            assert!(parse(wrong).unwrap_err().contains("allowed: "), "{wrong}");
+        }
+        let Ok(FaultRequest::Start(keys)) = parse(r#"{"start": {"rate": null}}"#) else {
+            panic!("JSON has it")
+        };
+        assert!(toml_of(&keys).unwrap_err().contains("numbers, texts"));
+        assert!(FaultRequest::parse(&vec![b' '; MAX_REQUEST + 1]).unwrap_err().contains("4096"));
+    }
+}

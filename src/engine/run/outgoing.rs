@@ -1,0 +1,173 @@
+//! What devices give out, on its way through the faults of links into the send queue.
+
+use super::RealTimeRun;
+use super::answers::Carried;
+use super::send_queue::SendQueueWriter;
+use super::tap::Tap;
+use crate::config::rig::DeviceId;
+use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::schedule::Schedule;
+use crate::devices::Transmit;
+use crate::engine::faults::log::FaultLog;
+use crate::engine::faults::{Effect, Row, WireFaults};
+use crate::engine::log_failures::LogFailures;
+use crate::engine::packet::{Marks, Packet};
+use crate::engine::render::Rendered;
+use crate::engine::truth::{PacketEvent, TruthEvent, TruthSender};
+use crate::time::SimTime;
+
+/// What devices give out, on its way through the rig's faults into the send queue.
+pub(super) struct Outgoing<'a> {
+    run: &'a RealTimeRun<'a>,
+    packets: SendQueueWriter,
+    faults: WireFaults,
+    /// Of each fault, the device whose it is.
+    owners: Vec<DeviceId>,
+    log: Option<FaultLog>,
+    truth: Option<&'a TruthSender>,
+    /// Of each device, the serial number of the latest pose that its packets have shown.
+    latest_poses: Vec<u64>,
+    carried: Carried,
+}
+
+impl<'a> Outgoing<'a> {
+    pub(super) fn new(
+        run: &'a RealTimeRun<'a>,
+        packets: SendQueueWriter,
+        truth: Option<&'a TruthSender>,
+    ) -> Self {
+        Self {
+            run,
+            packets,
+            faults: WireFaults::new(run.rig),
+            owners: run.rig.faults.iter().map(|fault| DeviceId(fault.device)).collect(),
+            log: run.fault_log.lock().expect("no holder panics").take(),
+            truth,
+            latest_poses: vec![0; run.connections.len()],
+            carried: Carried::new(run.rig),
+        }
+    }
+
+    pub(super) fn take(&mut self, rendered: Rendered) {
+        let stats = &self.run.stats;
+        match rendered {
+            Rendered::Packet { packet, .. } => self.send(packet),
+            Rendered::Measured(device, measurement) => {
+                if let Some(truth) = self.truth {
+                    truth.tell(TruthEvent::Measured(device, measurement));
+                }
+            }
+            Rendered::Thinned(device) => stats[device.0].count_thinned(),
+            Rendered::GivenUp(device) => {
+                stats[device.0].count_dropped();
+                self.faults.skip(device);
+            }
+        }
+    }
+
+    fn send(&mut self, Packet { device, transmit, mut marks }: Packet) {
+        let run = self.run;
+        let latest = &mut self.latest_poses[device.0];
+        marks.pose = marks.pose.filter(|pose| pose.serial > *latest);
+        *latest = marks.pose.map_or(*latest, |pose| pose.serial);
+        marks.stimuli = self.carried.by_objects(marks.seen);
+        let mut batch = Vec::new();
+        self.faults.apply(device, transmit, &mut |transmit| batch.push(transmit));
+        let mut last = None;
+        for row in self.faults.rows() {
+            let stimuli = self.carried.by_fault(row.fault, row.window);
+            match row.effect {
+                Effect::Lost => run.answers.tell_all(stimuli, row.at),
+                _ => marks.stimuli |= stimuli,
+            }
+            let is_own = self.owners[row.fault] == device;
+            if is_own && row.packet.is_some() && last != row.packet {
+                run.stats[device.0].count_faulted();
+                last = row.packet;
+            }
+            if let Some(truth) = self.truth {
+                truth.tell(TruthEvent::Fault(row));
+            }
+            note(&mut self.log, row, &run.log_failures);
+        }
+        for transmit in batch {
+            self.queue(device, transmit, std::mem::take(&mut marks));
+        }
+    }
+
+    /// Adds a fault that begins while the rig runs; `keys` are its own, as JSON.
+    pub(super) fn add_fault(&mut self, fault: &FaultConfig, keys: String) {
+        let rig = self.run.rig;
+        self.faults.add(rig, self.owners.len(), fault);
+        self.owners.push(DeviceId(fault.device));
+        if let Some(truth) = self.truth {
+            truth.tell(TruthEvent::FaultAdded(Box::new(fault.clone())));
+        }
+        if let Some(log) = &mut self.log {
+            log.add(rig, fault, keys);
+        }
+    }
+
+    /// The `index`th fault has this schedule, which differs in what is to come only.
+    pub(super) fn reschedule_fault(&mut self, index: usize, schedule: Schedule) {
+        if let Some(truth) = self.truth {
+            truth.tell(TruthEvent::Rescheduled(index, schedule));
+        }
+        if let Some(log) = &mut self.log {
+            log.reschedule(index, schedule);
+        }
+        let mut held = Vec::new();
+        self.faults.close(index, schedule, &mut |device, transmit| held.push((device, transmit)));
+        self.queue_held(held);
+    }
+
+    /// Queues what a fault has held up, and logs that.
+    fn queue_held(&mut self, held: Vec<(DeviceId, Transmit)>) {
+        for row in self.faults.rows() {
+            self.run.stats[self.owners[row.fault].0].count_faulted();
+            if let Some(truth) = self.truth {
+                truth.tell(TruthEvent::Fault(row));
+            }
+            note(&mut self.log, row, &self.run.log_failures);
+        }
+        for (device, transmit) in held {
+            self.queue(device, transmit, Marks::default());
+        }
+    }
+
+    fn queue(&mut self, device: DeviceId, mut transmit: Transmit, marks: Marks) {
+        // Who looks on may want it too.
+        let is_watched = self.run.tap().is_some_and(Tap::is_watched);
+        let shown = match is_watched {
+            true => transmit.truth.clone(),
+            false => std::mem::take(&mut transmit.truth),
+        };
+        if let Some(truth) = self.truth
+            && let Some(event) = PacketEvent::of(device, transmit.due, &transmit.output, shown)
+        {
+            truth.tell(TruthEvent::Packet(event));
+        }
+        // Fails only when the sender has stopped, and then so does the scheduler.
+        self.packets.send(Packet { device, transmit, marks });
+    }
+
+    /// Queues what faults hold back, and ends the fault log of a run that ended at `end`.
+    pub(super) fn finish(mut self, end: SimTime) {
+        let mut held = Vec::new();
+        self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
+        self.queue_held(held);
+        if let Some(log) = self.log
+            && let Err(error) = log.finish(end)
+        {
+            self.run.log_failures.note("fault log", &error);
+        }
+    }
+}
+
+/// Writes a row while there is a log; gives up after the first error.
+fn note(log: &mut Option<FaultLog>, row: Row, failures: &LogFailures) {
+    if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
+        failures.note("fault log", &error);
+        *log = None;
+    }
+}

@@ -1,0 +1,238 @@
+//! Kinds of messages that are JSON: their names and their schemas.
+//!
+//! Foxglove reads a schema of objects, lists, numbers, text and truth values only, each of them said in full:
+//! without what a list holds, it cannot show the messages at all.
+
+use serde_json::{Map, Value, json};
+
+use self::Shape::{Integer, List, Number, Numbers, Object, Text};
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A string.
+    Text,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// A list of numbers.
+    Numbers,
+    /// An object of these fields.
+    Object(Fields),
+    /// A list of objects of these fields.
+    List(Fields),
+}
+
+/// Fields by their names.
+pub type Fields = &'static [(&'static str, Shape)];
+
+/// A kind of message.
+pub struct Kind {
+    /// As Foxglove calls it, or `menura.…`.
+    pub name: &'static str,
+    /// What it holds.
+    pub fields: Fields,
+}
+
+impl Shape {
+    fn schema(self) -> Value {
+        match self {
+            Text => json!({ "type": "string" }),
+            Number => json!({ "type": "number" }),
+            Integer => json!({ "type": "integer" }),
+            Numbers => json!({ "type": "array", "items": { "type": "number" } }),
+            Object(fields) => object(fields),
+            List(fields) => json!({ "type": "array", "items": object(fields) }),
+        }
+    }
+}
+
+fn object(fields: Fields) -> Value {
+    let fields = fields.iter().map(|(name, shape)| ((*name).to_owned(), shape.schema()));
+    json!({ "type": "object", "properties": fields.collect::<Map<_, _>>() })
+}
+
+impl Kind {
+    /// Its JSON schema.
+    pub fn schema(&self) -> Value {
+        let mut schema = object(self.fields);
+        schema["title"] = json!(self.name);
+        schema
+    }
+}
+
+const TIME: Shape = Object(&[("sec", Integer), ("nsec", Integer)]);
+const VECTOR: Shape = Object(&[("x", Number), ("y", Number), ("z", Number)]);
+const ROTATION: Shape = Object(&[("x", Number), ("y", Number), ("z", Number), ("w", Number)]);
+const POSE_FIELDS: Fields = &[("position", VECTOR), ("orientation", ROTATION)];
+const PLACE: Shape = Object(POSE_FIELDS);
+const TRANSFORM: Fields = &[
+    ("timestamp", TIME),
+    ("parent_frame_id", Text),
+    ("child_frame_id", Text),
+    ("translation", VECTOR),
+    ("rotation", ROTATION),
+];
+const SATELLITE: Fields =
+    &[("elevation_rad", Number), ("azimuth_rad", Number), ("open_share", Number)];
+
+/// `foxglove.FrameTransforms`.
+pub const TRANSFORMS: Kind =
+    Kind { name: "foxglove.FrameTransforms", fields: &[("transforms", List(TRANSFORM))] };
+/// `foxglove.PoseInFrame`.
+pub const POSE: Kind = Kind {
+    name: "foxglove.PoseInFrame",
+    fields: &[("timestamp", TIME), ("frame_id", Text), ("pose", PLACE)],
+};
+/// `foxglove.LocationFix`.
+pub const FIX: Kind = Kind {
+    name: "foxglove.LocationFix",
+    fields: &[
+        ("timestamp", TIME),
+        ("frame_id", Text),
+        ("latitude", Number),
+        ("longitude", Number),
+        ("altitude", Number),
+        ("position_covariance", Numbers),
+        ("position_covariance_type", Integer),
+    ],
+};
+/// The motion of a body.
+pub const MOTION: Kind = Kind {
+    name: "menura.Motion",
+    fields: &[
+        ("time_ns", Integer),
+        ("position_m", Numbers),
+        ("orientation_xyzw", Numbers),
+        ("velocity_m_s", Numbers),
+        ("acceleration_m_s2", Numbers),
+        ("angular_rate_rad_s", Numbers),
+        ("latitude_deg", Number),
+        ("longitude_deg", Number),
+        ("altitude_m", Number),
+    ],
+};
+/// The motion of a joint.
+pub const JOINT: Kind = Kind {
+    name: "menura.Joint",
+    fields: &[
+        ("time_ns", Integer),
+        ("position", Number),
+        ("rate", Number),
+        ("acceleration", Number),
+    ],
+};
+/// What an inertial unit would measure without errors.
+pub const INERTIAL: Kind = Kind {
+    name: "menura.Inertial",
+    fields: &[
+        ("time_ns", Integer),
+        ("specific_force_m_s2", Numbers),
+        ("angular_rate_rad_s", Numbers),
+        ("magnetic_field_gauss", Numbers),
+        ("orientation_xyzw", Numbers),
+        ("position_m", Numbers),
+        ("velocity_m_s", Numbers),
+        ("acceleration_m_s2", Numbers),
+        ("latitude_deg", Number),
+        ("longitude_deg", Number),
+        ("altitude_m", Number),
+    ],
+};
+/// An antenna and its sky.
+pub const SKY: Kind = Kind {
+    name: "menura.Sky",
+    fields: &[
+        ("time_ns", Integer),
+        ("latitude_deg", Number),
+        ("longitude_deg", Number),
+        ("altitude_m", Number),
+        ("velocity_enu_m_s", Numbers),
+        ("satellites", List(SATELLITE)),
+    ],
+};
+/// A robot's wheels.
+pub const WHEELS: Kind = Kind {
+    name: "menura.Wheels",
+    fields: &[
+        ("time_ns", Integer),
+        ("travel_m", Numbers),
+        ("speed_m_s", Numbers),
+        ("setpoint_m_s", Numbers),
+        ("steering_rad", Number),
+    ],
+};
+/// What a fault did.
+pub const FAULT: Kind = Kind {
+    name: "menura.Fault",
+    fields: &[
+        ("time_ns", Integer),
+        ("device", Text),
+        ("fault", Text),
+        ("kind", Text),
+        ("window", Integer),
+        ("stream", Text),
+        ("packet", Integer),
+        ("effect", Text),
+        ("amount", Integer),
+    ],
+};
+/// What a host said, as a line of a host log.
+pub const SAID: Kind = Kind { name: "menura.Said", fields: &[("t_ns", Integer)] };
+/// `foxglove.PosesInFrame`.
+pub const POSES: Kind = Kind {
+    name: "foxglove.PosesInFrame",
+    fields: &[("timestamp", TIME), ("frame_id", Text), ("poses", List(POSE_FIELDS))],
+};
+/// `foxglove.Log`.
+pub const LOG: Kind = Kind {
+    name: "foxglove.Log",
+    fields: &[
+        ("timestamp", TIME),
+        ("level", Integer),
+        ("message", Text),
+        ("name", Text),
+        ("file", Text),
+        ("line", Integer),
+    ],
+};
+/// What an inertial unit has sent.
+pub const IMU: Kind = Kind {
+    name: "menura.Imu",
+    fields: &[
+        ("timestamp", TIME),
+        ("frame_id", Text),
+        ("angular_velocity", VECTOR),
+        ("linear_acceleration", VECTOR),
+        ("magnetic_field_gauss", VECTOR),
+        ("orientation", ROTATION),
+        ("roll_deg", Number),
+        ("pitch_deg", Number),
+        ("yaw_deg", Number),
+    ],
+};
+/// How a device keeps up.
+pub const DEVICE_STATUS: Kind = Kind {
+    name: "menura.DeviceStatus",
+    fields: &[
+        ("timestamp", TIME),
+        ("name", Text),
+        ("profile", Text),
+        ("link", Text),
+        ("packets", Integer),
+        ("points", Integer),
+        ("rate_hz", Number),
+        ("nominal_rate_hz", Number),
+        ("sent_late", Integer),
+        ("dropped", Integer),
+        ("send_errors", Integer),
+        ("faulted", Integer),
+        ("behind_s", Number),
+        (
+            "lateness_us",
+            Object(&[("p50", Number), ("p99", Number), ("p99_9", Number), ("max", Number)]),
+        ),
+        ("real_time_factor", Number),
+    ],
+};

@@ -1,0 +1,188 @@
+//! What the things of a world are called: names of instances and materials, and their labels.
+
+use crate::config::rig::objects::{ObjectBody, ObjectShape};
+use crate::config::rig::{LabelRule, Rig};
+use crate::engine::LiveWorld;
+use crate::wire::truth::NONE;
+use crate::world::scene::{Material, Scene};
+
+/// Labels so far, and the rules for them.
+struct Names<'r> {
+    all: Vec<String>,
+    rules: &'r [LabelRule],
+}
+
+impl Names<'_> {
+    /// The label that a rule has for a thing called `name`.
+    fn ruled(&mut self, name: &str) -> Option<u16> {
+        let rule = self.rules.iter().find(|rule| fits(&rule.pattern, name))?;
+        Some(self.number(&rule.label))
+    }
+
+    /// Those that rules have for the materials of `scene`.
+    fn of_materials(&mut self, scene: &Scene) -> Vec<u16> {
+        let ruled = |material: &Material| self.ruled(&material.name).unwrap_or(0);
+        scene.materials.iter().map(ruled).collect()
+    }
+
+    /// The number of a label. Labels beyond the number that the file can tell apart have none.
+    fn number(&mut self, label: &str) -> u16 {
+        if label.is_empty() {
+            return 0;
+        }
+        let known = self.all.iter().position(|known| known == label);
+        let place = known.unwrap_or_else(|| {
+            self.all.push(label.to_owned());
+            self.all.len() - 1
+        });
+        u16::try_from(place).unwrap_or(0)
+    }
+}
+
+/// Whether `name` is what `pattern` says, in which `*` stands for any letters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        if let Some(middle) = last.replace(piece) {
+            let Some((_, after)) = rest.split_once(middle) else { return false };
+            rest = after;
+        }
+    }
+    match last {
+        Some(last) => rest.ends_with(last),
+        None => rest.is_empty(),
+    }
+}
+
+/// The label of what has none.
+pub const UNLABELLED: &str = "unlabelled";
+
+/// Names and labels of a world.
+pub struct Labels {
+    /// Each label once; the first is [`UNLABELLED`].
+    names: Vec<String>,
+    /// Of each mesh of the scene.
+    of_mesh: Vec<u16>,
+    /// Of each material of the scene; 0 if the material says nothing.
+    of_material: Vec<u16>,
+    /// The mesh of each instance of the scene.
+    meshes: Vec<u32>,
+    /// Of each object: its own, and those of its materials.
+    of_object: Vec<(u16, Vec<u16>)>,
+}
+
+impl Labels {
+    /// Those of `world`, of which `rig` tells.
+    ///
+    /// The rig's rules go first, then what the scene's files say, then names: of what stands still that of
+    /// its mesh, of what moves that of its shape or file.
+    pub fn of(rig: &Rig, world: &LiveWorld) -> Self {
+        let mut labels = Names { all: vec![UNLABELLED.to_owned()], rules: &rig.world.labels };
+        let scene = &world.scene;
+        let of_mesh = scene.meshes.iter().map(|mesh| {
+            let own = mesh.label.as_deref().unwrap_or(&mesh.name);
+            labels.ruled(&mesh.name).unwrap_or_else(|| labels.number(own))
+        });
+        let of_mesh = of_mesh.collect();
+        let of_material = labels.of_materials(scene);
+        let configs = rig.world.objects.iter();
+        let of_object = world.objects.iter().zip(configs).map(|(object, config)| {
+            let own = match &config.body {
+                ObjectBody::BuiltIn { shape, .. } => {
+                    let word = ObjectShape::WORDS.iter().find(|(_, known)| known == shape);
+                    word.map_or_else(String::new, |(word, _)| (*word).to_owned())
+                }
+                ObjectBody::File { path, .. } => {
+                    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+                }
+            };
+            let whole = labels.ruled(&object.name).unwrap_or_else(|| labels.number(&own));
+            (whole, labels.of_materials(object.body()))
+        });
+        let of_object = of_object.collect();
+        let meshes = scene.instances.iter().map(|instance| instance.mesh).collect();
+        Self { names: labels.all, of_mesh, of_material, meshes, of_object }
+    }
+
+    /// All labels, by their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The mesh of each instance of the scene that stands still.
+    pub fn meshes(&self) -> &[u32] {
+        &self.meshes
+    }
+
+    /// The labels of the scene's materials.
+    pub fn of_materials(&self) -> &[u16] {
+        &self.of_material
+    }
+
+    /// The labels of the scene's meshes.
+    pub fn of_meshes(&self) -> &[u16] {
+        &self.of_mesh
+    }
+
+    /// The moving object that an instance is, and the label of a hit on it. A material's label goes before
+    /// that of the mesh or object.
+    pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
+        let (instance, material) = (instance as usize, material as usize);
+        let label_of = |materials: &[u16], whole: u16| match materials.get(material) {
+            Some(&label) if label != 0 => label,
+            _ => whole,
+        };
+        if let Some(&mesh) = self.meshes.get(instance) {
+            let whole = self.of_mesh.get(mesh as usize).copied().unwrap_or_default();
+            return (NONE, label_of(&self.of_material, whole));
+        }
+        let object = instance - self.meshes.len();
+        match self.of_object.get(object) {
+            Some((whole, materials)) => (object as u16, label_of(materials, *whole)),
+            None => (NONE, 0),
+        }
+    }
+
+    /// The labels of a moving object and of its materials.
+    pub fn of_object(&self, object: usize) -> Option<&(u16, Vec<u16>)> {
+        self.of_object.get(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_letters() {
+        for (pattern, name, expected) in [
+            ("tree", "tree", true),
+            ("tree", "trees", false),
+            ("tree*", "tree_01.obj", true),
+            ("*tree", "oak tree", true),
+            ("*oak*.obj", "big_oak_2.obj", true),
+            ("*oak*.obj", "big_elm_2.obj", false),
+            ("a*a", "a", false),
+            ("*", "", true),
+            ("a**b", "a-b", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_rule_gives_several_names_one_label() {
+        let rule =
+            |pattern: &str, label: &str| LabelRule { pattern: pattern.into(), label: label.into() };
+        let rules = [rule("oak*", "vegetation"), rule("*grass*", "vegetation")];
+        let mut names = Names { all: vec![UNLABELLED.to_owned()], rules: &rules };
+        assert_eq!(names.ruled("oak 3"), Some(1));
+        assert_eq!(names.ruled("rock"), None);
+        assert_eq!(names.number("rock"), 2);
+        assert_eq!(names.ruled("long grass"), Some(1));
+        assert_eq!(names.number(""), 0);
+    }
+}

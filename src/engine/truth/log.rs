@@ -1,0 +1,261 @@
+//! The thread that writes the truth of a run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use mcap::McapError;
+use serde_json::json;
+
+pub use super::file::{TruthError, TruthFigures, TruthFile};
+use super::labels::Labels;
+use super::{PacketEvent, Told, TruthEvent, kinds, measured, messages, packets, poses};
+use crate::config::rig::{DeviceId, Rig};
+use crate::engine::LiveWorld;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::faults::Row;
+use crate::engine::faults::log::{FaultWords, Windows};
+use crate::engine::host_events::Said;
+use crate::engine::host_log;
+use crate::sensors::Measurement;
+use crate::time::{Epoch, SimTime};
+
+/// The longest time between two looks at the clock.
+const REST: Duration = Duration::from_millis(10);
+/// The truth of a run on its way to a file. Ordered by time: of an instant first the poses, then devices in
+/// the rig's order, then faults, then hosts.
+pub struct TruthLog<'a> {
+    rig: &'a Rig,
+    world: &'a LiveWorld,
+    epoch: Epoch,
+    out: TruthFile,
+    labels: Labels,
+    windows: Windows,
+    words: FaultWords,
+    devices: Vec<String>,
+    /// What is not settled yet, by time, rank and order of arrival.
+    waiting: BTreeMap<(SimTime, usize, u64), Item>,
+    arrived: u64,
+    /// Rows of poses so far.
+    rows: u64,
+    row_s: f64,
+    buffer: Vec<u8>,
+}
+
+enum Item {
+    Poses,
+    Packet(PacketEvent),
+    Message(Told),
+    Fault(Row),
+    Said(Said),
+}
+
+impl<'a> TruthLog<'a> {
+    /// The truth of a run of `rig` whose first instant is `epoch`, on its way to `file`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(
+        file: TruthFile,
+        rig: &'a Rig,
+        world: &'a LiveWorld,
+        epoch: Epoch,
+    ) -> Result<Self, TruthError> {
+        let mut log = Self {
+            rig,
+            world,
+            epoch,
+            out: file,
+            labels: Labels::of(rig, world),
+            windows: Windows::of(rig),
+            words: FaultWords::of(rig),
+            devices: rig.devices.iter().map(|device| device.name.clone()).collect(),
+            waiting: BTreeMap::new(),
+            arrived: 0,
+            rows: 0,
+            row_s: 1.0 / rig.engine.truth_rate_hz,
+            buffer: Vec::new(),
+        };
+        match log.begin() {
+            Ok(()) => Ok(log),
+            Err(error) => Err(log.out.wrong(error)),
+        }
+    }
+
+    /// Writes what arrives until all senders have gone. With a `clock` time goes on by itself, without one as
+    /// [`TruthEvent::Until`] says.
+    ///
+    /// # Errors
+    /// What could not be written; events are still taken from the queue then.
+    pub fn keep(
+        mut self,
+        events: &Receiver<TruthEvent>,
+        clock: Option<MonotonicClock>,
+    ) -> Result<TruthFigures, TruthError> {
+        let mut outcome = Ok(());
+        loop {
+            match events.recv_timeout(REST) {
+                Ok(TruthEvent::Until(until)) => {
+                    if outcome.is_ok() {
+                        outcome = self.settle(until);
+                    }
+                }
+                Ok(event) => {
+                    if outcome.is_ok() {
+                        self.take(event);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if let Some(clock) = clock
+                && outcome.is_ok()
+            {
+                outcome = self.settle(clock.now());
+            }
+        }
+        match outcome {
+            Ok(()) => self.finish(),
+            Err(error) => Err(self.out.wrong(error)),
+        }
+    }
+
+    /// Names of what numbers stand for.
+    fn begin(&mut self) -> Result<(), McapError> {
+        let devices = self.rig.devices.iter().map(|device| {
+            json!({
+                "name": device.name,
+                "profile": device.profile.name,
+                "topic": packets_topic(&device.name),
+            })
+        });
+        let names = messages::names(self.world, &self.labels, devices.collect());
+        let metadata = [
+            ("menura", env!("CARGO_PKG_VERSION").to_owned()),
+            ("rig", self.rig.name.clone()),
+            ("seed", self.rig.seed.to_string()),
+            ("start_utc", self.epoch.start().to_string()),
+            ("scene", self.world.summary.scene.clone()),
+        ];
+        self.out.write_metadata(metadata)?;
+        let names = serde_json::to_vec(&names).unwrap_or_default();
+        let at = self.log_time(SimTime::ZERO);
+        self.out.attach("names.json", "application/json", at, &names)?;
+        let meshes: Vec<u8> = self.labels.meshes().iter().flat_map(|m| m.to_le_bytes()).collect();
+        self.out.attach("instances.u32", "application/octet-stream", at, &meshes)
+    }
+
+    fn take(&mut self, event: TruthEvent) {
+        match event {
+            TruthEvent::Packet(packet) => {
+                self.wait(packet.due, self.rank_of(packet.device) + 1, Item::Packet(packet));
+            }
+            TruthEvent::Measured(device, measurement) => {
+                self.take_measurement(device, &measurement)
+            }
+            TruthEvent::Fault(row) => self.wait_fault(row),
+            TruthEvent::FaultAdded(fault) => {
+                self.windows.add(fault.schedule);
+                self.words.add(self.rig, &fault);
+            }
+            TruthEvent::Rescheduled(index, schedule) => self.windows.reschedule(index, schedule),
+            TruthEvent::Said(said) => self.wait(said.at, usize::MAX, Item::Said(said)),
+            TruthEvent::Until(_) => {}
+        }
+    }
+
+    /// Of what a device measures; its packets have the next. Poses come before all devices.
+    fn rank_of(&self, device: DeviceId) -> usize {
+        1 + 2 * device.0
+    }
+
+    fn wait(&mut self, at: SimTime, rank: usize, item: Item) {
+        self.arrived += 1;
+        self.waiting.insert((at, rank, self.arrived), item);
+    }
+
+    fn wait_fault(&mut self, row: Row) {
+        self.wait(row.at, 1 + 2 * self.devices.len() + row.fault, Item::Fault(row));
+    }
+
+    fn take_measurement(&mut self, device: DeviceId, measurement: &Measurement) {
+        let rank = self.rank_of(device);
+        let told = measured::messages_of(&self.devices[device.0], measurement, &self.epoch);
+        for (at, told) in told {
+            self.wait(at, rank, Item::Message(told));
+        }
+    }
+
+    /// Writes all that was before `until`, as far as the motion is known.
+    fn settle(&mut self, until: SimTime) -> Result<(), McapError> {
+        let until = poses::known_at(self.world, until);
+        loop {
+            let next = SimTime::from_secs_f64(self.rows as f64 * self.row_s);
+            if next >= until {
+                break;
+            }
+            self.waiting.insert((next, 0, 0), Item::Poses);
+            self.rows += 1;
+        }
+        if let Some(last) = until.0.checked_sub(1) {
+            let mut opened = Vec::new();
+            self.windows.announce(SimTime(last), |row| opened.push(row));
+            opened.into_iter().for_each(|row| self.wait_fault(row));
+        }
+        while let Some(first) = self.waiting.first_entry() {
+            let (at, _, _) = *first.key();
+            if at >= until {
+                break;
+            }
+            let item = first.remove();
+            self.write(at, item)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: SimTime, item: Item) -> Result<(), McapError> {
+        let log_time = self.log_time(at);
+        let out = &mut self.out;
+        match item {
+            Item::Poses => {
+                let mut told = Vec::new();
+                poses::tell(self.rig, self.world, &self.epoch, at, &mut |one| told.push(one));
+                told.iter().try_for_each(|one| out.write_json(one, log_time))
+            }
+            Item::Packet(packet) => {
+                let topic = packets_topic(&self.devices[packet.device.0]);
+                self.buffer.clear();
+                packets::record_of(&packet, &self.labels).emit(&mut self.buffer);
+                out.write_packet(&topic, log_time, &self.buffer)
+            }
+            Item::Message(told) => out.write_json(&told, log_time),
+            Item::Fault(row) => {
+                let value = messages::fault(row.at, row.window, &self.words.note(&row));
+                let told = Told { topic: "/faults".into(), kind: &kinds::FAULT, value };
+                out.write_json(&told, log_time)
+            }
+            Item::Said(said) => {
+                let line = host_log::line_of(&said, &self.devices);
+                out.write_text("/hosts", &kinds::SAID, log_time, &line)
+            }
+        }
+    }
+
+    fn log_time(&self, at: SimTime) -> u64 {
+        u64::try_from(self.epoch.unix_ns(at)).unwrap_or_default()
+    }
+
+    fn finish(mut self) -> Result<TruthFigures, TruthError> {
+        while let Some(((at, _, _), item)) = self.waiting.pop_first() {
+            if let Err(error) = self.write(at, item) {
+                return Err(self.out.wrong(error));
+            }
+        }
+        self.out.finish()
+    }
+}
+
+/// Where the messages about a device's packets are.
+fn packets_topic(device: &str) -> String {
+    format!("/devices/{device}/packets")
+}

@@ -1,0 +1,48 @@
+//! What sensors that are no lidars would measure without errors, as messages.
+
+use serde_json::Value;
+
+use super::kinds::Kind;
+use super::poses::device_frame;
+use super::{Told, kinds, messages};
+use crate::sensors::{Measurement, Outcome, Subject};
+use crate::time::{Epoch, SimTime};
+
+/// The messages about a measurement of `device`, each with its instant.
+pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Vec<(SimTime, Told)> {
+    let period_ns = match measurement.request.subject {
+        Subject::Series { period_ns, .. } => period_ns,
+        Subject::Instant | Subject::Sweep(_) => 0,
+    };
+    let start = measurement.request.start;
+    let at = |index: usize| SimTime(start.0 + index as u64 * period_ns);
+    let mut all = Vec::new();
+    let mut tell = |at: SimTime, what: &str, kind: &'static Kind, value: Value| {
+        all.push((at, Told::of(format!("/devices/{device}/{what}"), kind, value)));
+    };
+    match &measurement.outcome {
+        Outcome::Inertial(truths) => {
+            for one in truths {
+                tell(one.at, "imu", &kinds::INERTIAL, messages::inertial(one));
+            }
+        }
+        Outcome::Sky(view) => {
+            let stamp = messages::timestamp(epoch, start);
+            tell(start, "sky", &kinds::SKY, messages::sky(start, view));
+            let fix = messages::fix(&stamp, &device_frame(device), view);
+            tell(start, "fix", &kinds::FIX, fix);
+        }
+        Outcome::Wheels(states) => {
+            for (index, one) in states.iter().enumerate() {
+                tell(at(index), "wheels", &kinds::WHEELS, messages::wheels(at(index), one));
+            }
+        }
+        Outcome::Joint(states) => {
+            for (index, one) in states.iter().enumerate() {
+                tell(at(index), "joint", &kinds::JOINT, messages::joint(at(index), one));
+            }
+        }
+        Outcome::Returns(_) | Outcome::Echoes(_) => {}
+    }
+    all
+}

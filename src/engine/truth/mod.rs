@@ -1,0 +1,137 @@
+//! The truth of a run, beside its bytes: where everything was, and what each return is of.
+//!
+//! ```text
+//! devices, sensors, faults, hosts --events--> queue --> one thread: order, encode, compress --> file, datagrams
+//! ```
+//!
+//! [`TruthSender`] puts events into a bounded queue. In real time an event that finds no room is dropped and
+//! counted; a recording waits. [`log`] is the thread, [`file`] the file, [`kinds`] has the schemas of messages and
+//! [`messages`] their values, [`poses`] and [`measured`] say which there are, [`packets`] how the truth of a packet
+//! becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
+//! `docs/TRUTH.md` has the format.
+
+pub mod file;
+pub mod kinds;
+pub mod labels;
+pub mod log;
+mod measured;
+pub mod messages;
+pub mod packets;
+pub mod poses;
+pub mod stream;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use serde_json::Value;
+
+use self::kinds::Kind;
+use super::faults::Row;
+use super::host_events::Said;
+use crate::config::rig::DeviceId;
+use crate::config::rig::faults::FaultConfig;
+use crate::config::rig::schedule::Schedule;
+use crate::devices::{Output, PacketTruth};
+use crate::sensors::Measurement;
+use crate::time::SimTime;
+use crate::wire::truth::Way;
+
+/// Events on their way. A fifth of a second of the busiest lidar.
+const QUEUE: usize = 4096;
+
+/// A message that is JSON.
+#[derive(Clone)]
+pub struct Told {
+    /// Where.
+    pub topic: String,
+    /// Of which kind.
+    pub kind: &'static Kind,
+    /// What.
+    pub value: Value,
+}
+
+impl Told {
+    fn of(topic: impl Into<String>, kind: &'static Kind, value: Value) -> Self {
+        Self { topic: topic.into(), kind, value }
+    }
+}
+
+/// Something that the truth tells of.
+pub enum TruthEvent {
+    /// A packet leaves, if nothing goes wrong any more.
+    Packet(PacketEvent),
+    /// A sensor that is no lidar has measured.
+    Measured(DeviceId, Box<Measurement>),
+    /// A fault has touched something.
+    Fault(Row),
+    /// A fault was added that is none of the rig's.
+    FaultAdded(Box<FaultConfig>),
+    /// A fault, by its place, has another schedule from now on.
+    Rescheduled(usize, Schedule),
+    /// A host has said something.
+    Said(Said),
+    /// Nothing comes any more that was before this.
+    Until(SimTime),
+}
+
+/// A packet with its truth.
+pub struct PacketEvent {
+    /// Whose it is.
+    pub device: DeviceId,
+    /// When it is due.
+    pub due: SimTime,
+    /// By which way it leaves.
+    pub way: Way,
+    /// By which port.
+    pub port: u8,
+    /// As it leaves.
+    pub bytes: Box<[u8]>,
+    /// What it shows.
+    pub truth: PacketTruth,
+}
+
+impl PacketEvent {
+    /// Of what a device gives out; `None` if it has no bytes.
+    pub fn of(device: DeviceId, due: SimTime, output: &Output, truth: PacketTruth) -> Option<Self> {
+        let (way, port) = match output {
+            Output::Datagram { port, .. } => (Way::Datagram, port.0),
+            Output::BytesTo(..) => (Way::Peer, 0),
+            _ => (Way::Line, 0),
+        };
+        Some(Self { device, due, way, port, bytes: output.bytes()?.into(), truth })
+    }
+}
+
+/// Where the parts of a run tell the truth.
+#[derive(Clone, Debug)]
+pub struct TruthSender {
+    queue: Sender<TruthEvent>,
+    waits: bool,
+    dropped: Arc<AtomicU64>,
+}
+
+impl TruthSender {
+    /// A sender, and what its events arrive at. One that `waits` loses nothing.
+    pub fn new(waits: bool) -> (Self, Receiver<TruthEvent>) {
+        let (queue, events) = bounded(QUEUE);
+        (Self { queue, waits, dropped: Arc::default() }, events)
+    }
+
+    /// Tells of something.
+    pub fn tell(&self, event: TruthEvent) {
+        // Sending fails only when the thread has ended, which it does after an error that it keeps.
+        let is_lost = match self.waits {
+            true => self.queue.send(event).is_err(),
+            false => self.queue.try_send(event).is_err(),
+        };
+        if is_lost {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Events that were lost so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}

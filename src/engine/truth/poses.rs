@@ -1,0 +1,68 @@
+//! Where everything is at an instant, as messages.
+
+use serde_json::{Value, json};
+
+use super::{Told, kinds, messages};
+use crate::config::rig::Rig;
+use crate::engine::LiveWorld;
+use crate::time::{Epoch, SimTime};
+use crate::world::trajectory::BodyState;
+
+/// The frame of a device.
+pub fn device_frame(device: &str) -> String {
+    format!("device/{device}")
+}
+
+fn joint_frame(joint: &str) -> String {
+    format!("joint/{joint}")
+}
+
+/// The latest instant up to `at` at which everything's place is settled: orders may still change what
+/// comes after it.
+pub fn known_at(world: &LiveWorld, at: SimTime) -> SimTime {
+    let driven = world.trajectory.driven().map(|driven| driven.known_until());
+    at.min(driven.unwrap_or(at)).min(world.joints.known_until())
+}
+
+/// Tells where robot, objects, joints and devices are at `at`, and how they move.
+pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut impl FnMut(Told)) {
+    let stamp = messages::timestamp(epoch, at);
+    let robot = world.trajectory.state(at);
+    let motion = |state: &BodyState| messages::motion(at, state, &world.origin);
+    tell(Told::of("/robot/motion", &kinds::MOTION, motion(&robot)));
+    let pose = messages::pose_in_world(&stamp, &robot.world_from_body);
+    tell(Told::of("/robot/pose", &kinds::POSE, pose));
+    for object in world.objects.iter().filter(|object| object.is_there(at)) {
+        let topic = format!("/objects/{}", object.name);
+        tell(Told::of(topic, &kinds::MOTION, motion(&object.trajectory.state(at))));
+    }
+    for (index, joint) in rig.joints.iter().enumerate() {
+        let state = messages::joint(at, &world.joints.state(index, at));
+        tell(Told::of(format!("/joints/{}", joint.name), &kinds::JOINT, state));
+    }
+    tell(Told::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
+}
+
+/// The tree of frames at `at`: `world`, in it the robot and objects, in the robot joints and devices.
+pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> Value {
+    let stamp = messages::timestamp(epoch, at);
+    let robot = world.trajectory.pose(at);
+    let mut frames = vec![messages::transform(&stamp, "world", "robot", &robot)];
+    for object in world.objects.iter().filter(|object| object.is_there(at)) {
+        let (frame, pose) = (format!("object/{}", object.name), object.trajectory.pose(at));
+        frames.push(messages::transform(&stamp, "world", &frame, &pose));
+    }
+    for (index, joint) in rig.joints.iter().enumerate() {
+        let pose = world.joints.carrier(index).pose(at);
+        frames.push(messages::transform(&stamp, "robot", &joint_frame(&joint.name), &pose));
+    }
+    for device in &rig.devices {
+        let parent = match &device.on {
+            Some((joint, _)) => joint_frame(&rig.joints[*joint].name),
+            None => "robot".into(),
+        };
+        let frame = device_frame(&device.name);
+        frames.push(messages::transform(&stamp, &parent, &frame, &device.body_from_sensor));
+    }
+    json!({ "transforms": frames })
+}

@@ -1,0 +1,76 @@
+//! Poses as datagrams, for people who plot them while a run goes on: one JSON object a thing and instant.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::messages;
+use crate::config::rig::Rig;
+use crate::engine::LiveWorld;
+use crate::engine::clock::MonotonicClock;
+use crate::time::SimTime;
+
+/// A stream of poses.
+#[derive(Debug)]
+pub struct PoseStream {
+    socket: UdpSocket,
+    to: SocketAddr,
+}
+
+impl PoseStream {
+    /// A stream that goes to `to`.
+    ///
+    /// # Errors
+    /// The system has no socket for it.
+    pub fn open(to: SocketAddr) -> io::Result<Self> {
+        let any: SocketAddr = match to {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        Ok(Self { socket: UdpSocket::bind(any)?, to })
+    }
+
+    /// Sends the poses of everything at the rig's rate until the run is `over`.
+    pub fn send(&self, rig: &Rig, world: &LiveWorld, clock: MonotonicClock, over: &AtomicBool) {
+        let period = Duration::from_secs_f64(1.0 / rig.engine.truth_rate_hz);
+        let mut is_told = false;
+        while !over.load(Ordering::Relaxed) {
+            for value in things(rig, world, clock.now()) {
+                let sent = self.socket.send_to(value.to_string().as_bytes(), self.to);
+                if let Err(error) = sent
+                    && !std::mem::replace(&mut is_told, true)
+                {
+                    tracing::warn!("cannot send the truth to {}: {error}", self.to);
+                }
+            }
+            clock.rest(period);
+        }
+    }
+}
+
+/// What is sent of each thing at `at`: its name with the fields of `menura.Motion` or `menura.Joint`.
+fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
+    let named = |name: String, mut value: Value| {
+        value["name"] = json!(name);
+        value
+    };
+    let known = |at: SimTime| {
+        let driven = world.trajectory.driven().map(|driven| driven.known_until());
+        at.min(driven.unwrap_or(at))
+    };
+    let motion = |trajectory: &crate::world::trajectory::Trajectory| {
+        messages::motion(at, &trajectory.state(known(at)), &world.origin)
+    };
+    let mut all = vec![named("robot".into(), motion(&world.trajectory))];
+    for object in world.objects.iter().filter(|object| object.is_there(at)) {
+        all.push(named(format!("object/{}", object.name), motion(&object.trajectory)));
+    }
+    for (index, joint) in rig.joints.iter().enumerate() {
+        let state = messages::joint(at, &world.joints.state(index, at));
+        all.push(named(format!("joint/{}", joint.name), state));
+    }
+    all
+}

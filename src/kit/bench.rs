@@ -1,0 +1,278 @@
+//! The rig of a case, run by the program itself as a child process: so that its power can be cut, and nothing of it
+//! stays behind.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use crate::kit::clock;
+use crate::kit::group::Group;
+
+/// How long a rig may take to load its world and to send its first byte.
+const LOADING: Duration = Duration::from_secs(60);
+/// How long a run may take to end after its time, with all of its files.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// A packet that left later than this may be why something was wrong, ms.
+const LATE_MS: f64 = 150.0;
+
+/// What a rig is run with.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// The program.
+    pub menura: PathBuf,
+    /// The rig's file.
+    pub rig: PathBuf,
+    /// Its keys that are different, `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// Where its files go.
+    pub folder: PathBuf,
+    /// The mark of the case; the rig's processes have one of their own, so that they end without the driver.
+    pub mark: String,
+}
+
+/// One stretch for which the sensor has power.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// Counts from 1.
+    pub number: usize,
+    /// The civil time at its beginning.
+    pub start_utc: jiff::Timestamp,
+    /// How long it lasts, seconds.
+    pub lasts_s: f64,
+    /// `[[fault]]`s as TOML.
+    pub faults: String,
+}
+
+/// What a run's report says of a device.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Figures {
+    name: String,
+    #[serde(default)]
+    misses: u64,
+    #[serde(default)]
+    packets: u64,
+    #[serde(default)]
+    lateness_us: Late,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Late {
+    #[serde(default)]
+    max: f64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Report {
+    #[serde(default)]
+    devices: Vec<Figures>,
+}
+
+/// A rig that runs.
+pub struct RunningRig {
+    group: Group,
+    first_instant: Arc<Mutex<Option<Instant>>>,
+    reader: Option<std::thread::JoinHandle<()>>,
+    log: PathBuf,
+}
+
+impl Bench {
+    /// The arguments of `menura VERB RIG` with all keys of a stretch.
+    fn arguments(&self, verb: &str, stretch: &Stretch) -> Vec<String> {
+        let mut arguments = vec![verb.to_owned(), self.rig.display().to_string()];
+        let own =
+            [format!("start_utc={}", stretch.start_utc), format!("fault=[{}]", stretch.faults)];
+        for set in self.sets.iter().chain(&own) {
+            arguments.extend(["--set".to_owned(), set.clone()]);
+        }
+        arguments.extend(["--duration".to_owned(), format!("{:.3}s", stretch.lasts_s)]);
+        arguments
+    }
+
+    /// A file of a stretch.
+    pub fn file(&self, stretch: &Stretch, name: &str, extension: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}.{extension}", stretch.number))
+    }
+
+    /// Switches the rig on.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(&self, stretch: &Stretch) -> io::Result<RunningRig> {
+        let log = self.file(stretch, "menura", "log");
+        let path = |name, extension| self.file(stretch, name, extension).display().to_string();
+        let mut group = Group::start(
+            Command::new(&self.menura)
+                .args(self.arguments("run", stretch))
+                .arg("--json-status")
+                .args(["--fault-log", &path("faults", "csv")])
+                .args(["--host-log", &path("hosts", "csv")])
+                .args(["--report", &path("report", "json")])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(File::create(&log)?),
+            &format!("{}-rig", self.mark),
+        )?;
+        let first_instant = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&first_instant);
+        let stdout = group.child().stdout.take();
+        let reader = std::thread::spawn(move || {
+            for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).flatten() {
+                let now = clock::now();
+                let status: Option<serde_json::Value> = serde_json::from_str(&line).ok();
+                let time_s = status.and_then(|status| status.get("time_s")?.as_f64());
+                let mut noted = noted.lock().expect("no holder panics");
+                if let (None, Some(time_s)) = (*noted, time_s) {
+                    *noted = now.checked_sub(Duration::from_secs_f64(time_s.clamp(0.0, 1e6)));
+                }
+            }
+        });
+        Ok(RunningRig { group, first_instant, reader: Some(reader), log })
+    }
+
+    /// Records what a stretch sent once more: the same seed gives the same bytes. The files' folder.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn record(
+        &self,
+        stretch: &Stretch,
+        name: &str,
+        patience: Duration,
+    ) -> Result<PathBuf, String> {
+        let out = self.folder.join(format!("{name}-{}", stretch.number));
+        let mut command = Command::new(&self.menura);
+        command.args(self.record_arguments(stretch, &out));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut group = Group::start(&mut command, &format!("{}-record", self.mark))
+            .map_err(|e| e.to_string())?;
+        let stderr = group.child().stderr.take();
+        let said = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.map(|mut pipe| io::Read::read_to_string(&mut pipe, &mut text));
+            text
+        });
+        let ended = group.wait(patience);
+        group.kill();
+        let said = said.join().unwrap_or_default();
+        match ended {
+            Some(status) if status.success() => Ok(out),
+            Some(_) => Err(said.trim().to_owned()),
+            None => Err(format!("not done after {} s", patience.as_secs())),
+        }
+    }
+
+    fn record_arguments(&self, stretch: &Stretch, out: &Path) -> Vec<String> {
+        let mut arguments = self.arguments("record", stretch);
+        arguments.extend(["--truth".into(), "--out".into(), out.display().to_string()]);
+        let hosts = self.file(stretch, "hosts", "csv");
+        // A run whose power was cut may not have come to write it.
+        if std::fs::metadata(&hosts).is_ok_and(|about| about.len() > 0) {
+            arguments.extend(["--host-log".into(), hosts.display().to_string()]);
+        }
+        arguments
+    }
+
+    /// The command that records a stretch again, for a shell.
+    pub fn record_command(&self, stretch: &Stretch, out: &Path) -> String {
+        let arguments = self.record_arguments(stretch, out).into_iter();
+        let words = std::iter::once("menura".to_owned()).chain(arguments);
+        words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// How late packets of `device` left in a stretch, if some were so late that a driver may have suffered.
+    pub fn lateness(&self, stretch: &Stretch, device: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.file(stretch, "report", "json")).ok()?;
+        let report: Report = serde_json::from_str(&text).ok()?;
+        let figures = report.devices.into_iter().find(|figures| figures.name == device)?;
+        let late_ms = figures.lateness_us.max / 1e3;
+        let (misses, packets) = (figures.misses, figures.packets);
+        (late_ms > LATE_MS)
+            .then(|| format!("{misses} of {packets} packets left late, the latest {late_ms:.0} ms"))
+    }
+}
+
+impl RunningRig {
+    /// Waits until it has begun to run; the instant at which it did.
+    ///
+    /// # Errors
+    /// It ended before, and what it said; or it takes too long.
+    pub fn first_instant(&mut self) -> Result<Instant, String> {
+        let until = clock::now() + LOADING;
+        loop {
+            if let Some(first) = *self.first_instant.lock().expect("no holder panics") {
+                return Ok(first);
+            }
+            if self.group.ended().is_some() {
+                let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+                return Err(format!("the rig does not run: {}", said.trim()));
+            }
+            if clock::now() > until {
+                return Err(format!("the rig does not run after {} s", LOADING.as_secs()));
+            }
+            clock::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Cuts its power.
+    pub fn cut(mut self) {
+        self.group.kill();
+        self.finish();
+    }
+
+    /// Waits for its end, which is due; whether it came in time.
+    pub fn end(mut self) -> bool {
+        let is_in_time = self.group.wait(ENDING).is_some();
+        self.group.end(ENDING);
+        self.finish();
+        is_in_time
+    }
+
+    fn finish(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_has_every_key_of_the_run() {
+        let bench = Bench {
+            menura: "menura".into(),
+            rig: "a rig.toml".into(),
+            sets: vec!["seed=3".into()],
+            folder: "/nowhere".into(),
+            mark: "m".into(),
+        };
+        let stretch = Stretch {
+            number: 2,
+            start_utc: "2026-06-01T12:00:00Z".parse().unwrap(),
+            lasts_s: 2.5,
+            faults: "{ kind = \"link-down\" }".into(),
+        };
+        assert_eq!(
+            bench.record_command(&stretch, Path::new("out")),
+            "menura record 'a rig.toml' --set seed=3 --set start_utc=2026-06-01T12:00:00Z \
+             --set 'fault=[{ kind = \"link-down\" }]' --duration 2.500s --truth --out out"
+        );
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+}

@@ -1,0 +1,489 @@
+//! The course of one case: rig on, driver on, what happens in between, and the verdict.
+
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::kit::adapter::{Adapter, Read};
+use crate::kit::bench::{Bench, Stretch};
+use crate::kit::case::Case;
+use crate::kit::clock;
+use crate::kit::driver::{Driver, Life, Start};
+use crate::kit::evidence;
+use crate::kit::hearing::{Ears, Heard, answer};
+use crate::kit::judge::{Found, Material, judge};
+use crate::kit::links::CaseLinks;
+use crate::kit::placeholders::Placeholders;
+use crate::kit::python;
+use crate::kit::stranger::{self, Timed};
+use crate::kit::truth::Truth;
+use crate::kit::verdict::{Complaint, Outcome, Verdict};
+
+/// How long a recording for the evidence may take.
+const RECORDING: Duration = Duration::from_secs(90);
+/// How long a command that is asked at the end may take.
+const ASKING: Duration = Duration::from_secs(20);
+/// How long a pseudo-terminal may take to be there.
+const TERMINAL: Duration = Duration::from_secs(5);
+/// A machine that gives no processor for so long may be why something was wrong.
+const STALLED: Duration = Duration::from_millis(400);
+/// As is one that keeps the driver waiting for so long in all.
+const WAITED: Duration = Duration::from_millis(700);
+/// Complaints whose moments are shown.
+const MOMENTS: usize = 2;
+
+/// All that one case needs.
+pub struct Course<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Its rig.
+    pub bench: Bench,
+    /// The device under test.
+    pub device: String,
+    /// Its links.
+    pub links: CaseLinks,
+    /// Its faults as TOML.
+    pub faults: String,
+    /// The civil time when the sensor is switched on.
+    pub start_utc: jiff::Timestamp,
+    /// How long after that the case begins, seconds.
+    pub settle_s: f64,
+    /// The command that starts the driver.
+    pub command: &'a [String],
+    /// What is known of it.
+    pub adapter: &'a Adapter,
+    /// What strangers send that are twins.
+    pub twins: Vec<Vec<Timed>>,
+    /// The truth.
+    pub truth: Truth,
+    /// The file of the device's calibration.
+    pub calibration: Option<PathBuf>,
+    /// Of random draws.
+    pub seed: u64,
+    /// Whether the files are to stay.
+    pub keep: bool,
+    /// Whether to stop at once.
+    pub stop: &'a AtomicBool,
+}
+
+/// What was seen of a case.
+struct Seen {
+    heard: Heard,
+    zero: Instant,
+    switched_on: Vec<Instant>,
+    stretches: Vec<Stretch>,
+    life: Life,
+    /// Whether the rig was done when its time was over.
+    ended_in_time: bool,
+    complaints: Vec<Complaint>,
+    notes: Vec<String>,
+}
+
+/// Adds what every case tells.
+pub fn add_common(known: &mut Placeholders, case: &str, dir: &str, report: &str, menura: &str) {
+    let (host, port) = report.rsplit_once(':').unwrap_or((report, ""));
+    known.add("report_host", host);
+    known.add("report_port", port);
+    known.add("case", case);
+    known.add("dir", dir);
+    known.add("menura", menura);
+}
+
+impl Course<'_> {
+    /// Runs it; what came of it, with all that `outcome` is to say.
+    pub fn run(self, outcome: &mut Outcome) -> Verdict {
+        let seen = match self.watch() {
+            Ok(seen) => seen,
+            Err(what) => return Verdict::BenchFailed(what),
+        };
+        let (verdict, complaints) = self.verdict(&seen, outcome);
+        outcome.complaints.extend(complaints);
+        outcome.notes.extend(seen.notes.iter().cloned());
+        if verdict != Verdict::Failed {
+            return verdict;
+        }
+        // A driver is not to blame for a machine that is too busy.
+        if let Some(why) = self.excuse(&seen) {
+            let found = outcome.reason_of_complaints();
+            return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
+        }
+        self.show(&seen, outcome);
+        verdict
+    }
+
+    /// What of this machine may be why something was wrong.
+    fn excuse(&self, seen: &Seen) -> Option<String> {
+        if !seen.ended_in_time {
+            return Some("the rig was not done when its time was over".into());
+        }
+        if seen.life.stalled > STALLED {
+            let ms = seen.life.stalled.as_millis();
+            return Some(format!("it gave the kit no processor for {ms} ms"));
+        }
+        if seen.life.waited > WAITED {
+            let ms = seen.life.waited.as_millis();
+            return Some(format!("it kept the driver waiting for a processor for {ms} ms in all"));
+        }
+        seen.stretches.iter().find_map(|stretch| self.bench.lateness(stretch, &self.device))
+    }
+
+    fn watch(&self) -> Result<Seen, String> {
+        let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
+        let report = UdpSocket::bind("127.0.0.1:0")
+            .map_err(|error| failed("no socket for datagrams of the driver", error))?;
+        let report_at = report.local_addr().map_err(|error| error.to_string())?.to_string();
+        let mut known = self.links.placeholders.clone();
+        let dir = self.bench.folder.display().to_string();
+        let menura = self.bench.menura.display().to_string();
+        add_common(&mut known, &self.case.name, &dir, &report_at, &menura);
+        let calibration = self.calibration.as_ref().map(|path| path.display().to_string());
+        known.add("calibration", calibration.unwrap_or_default());
+        let fill = |words: &[String]| {
+            words.iter().map(|word| known.fill(word)).collect::<Result<Vec<_>, _>>()
+        };
+        let command = fill(self.command)?;
+        let ears = Ears::new(&self.adapter.reads);
+        let over = AtomicBool::new(false);
+        let mark = format!("{}-driver", self.bench.mark);
+        let driver = Driver::new(Start {
+            command: &command,
+            env: &self.case.env,
+            placeholders: &known,
+            adapter: self.adapter,
+            mark: &mark,
+        });
+        let done = std::thread::scope(|scope| {
+            // Whatever comes, threads and processes end with the scope.
+            let _end = EndOfCase { over: &over, driver: &driver };
+            scope.spawn(|| ears.hear_datagrams(&report, &over));
+            for read in &self.adapter.reads {
+                match read {
+                    Read::Cloud { path, event } => {
+                        let path = PathBuf::from(known.fill(path)?);
+                        let (ears, over) = (&ears, &over);
+                        scope.spawn(move || ears.watch_cloud(&path, event, over));
+                    }
+                    Read::Ask { command, every_s, event } => {
+                        let command = fill(command)?;
+                        let every = Duration::from_secs_f64(*every_s);
+                        let (ears, over) = (&ears, &over);
+                        scope.spawn(move || ears.ask(&command, every, event, over));
+                    }
+                    Read::Pattern { .. } | Read::Json { .. } => {}
+                }
+            }
+            self.play(&driver, &ears, &over, scope, &known)
+        });
+        let mut seen = done?;
+        seen.heard = ears.take();
+        if seen.heard.left_out > 0 {
+            let text = format!("{} events were too many to be kept", seen.heard.left_out);
+            seen.notes.push(text);
+        }
+        Ok(seen)
+    }
+
+    /// Lets everything happen, in its order.
+    fn play<'scope>(
+        &'scope self,
+        driver: &'scope Driver<'scope>,
+        ears: &'scope Ears<'scope>,
+        over: &'scope AtomicBool,
+        scope: &'scope std::thread::Scope<'scope, '_>,
+        known: &Placeholders,
+    ) -> Result<Seen, String> {
+        let mut complaints = Vec::new();
+        let cannot = |error: std::io::Error| format!("cannot start the driver: {error}");
+        let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
+        let total_s = self.settle_s + self.case.lasts_s;
+        let mut stretches = self.stretches(total_s);
+        let launch = |complaints: &mut Vec<Complaint>| -> Result<(), String> {
+            driver.launch(ears, scope).map_err(cannot)?;
+            scope.spawn(|| driver.watch(ears, scope));
+            if let Err(found) = driver.wait_ready(ears, self.stop) {
+                let expected = "the driver becomes ready".to_owned();
+                complaints.push(Complaint { expected, found, at_s: None });
+            }
+            Ok(())
+        };
+        if driver_first {
+            launch(&mut complaints)?;
+        }
+        let mut rig = Some(self.bench.start(&stretches[0]).map_err(|error| error.to_string())?);
+        let first = rig.as_mut().expect("just started").first_instant()?;
+        let zero = first + Duration::from_secs_f64(self.settle_s);
+        for (stranger, twin) in self.case.strangers.iter().zip(&self.twins) {
+            let to = self.links.data.expect("strangers need a port to send to");
+            let seed = self.seed;
+            scope.spawn(move || stranger::send(stranger, twin, to, zero, seed, over));
+        }
+        if !driver_first {
+            let until = clock::now() + TERMINAL;
+            while self.links.terminals.iter().any(|path| !path.exists()) && clock::now() < until {
+                clock::sleep(Duration::from_millis(5));
+            }
+            self.sleep_until(first + Duration::from_secs_f64(self.case.driver_after_s));
+            launch(&mut complaints)?;
+        }
+        let mut switched_on = vec![first];
+        for action in self.actions() {
+            self.sleep_until(zero + Duration::from_secs_f64(action.at_s()));
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            match action {
+                Action::Off(_) => {
+                    if let Some(rig) = rig.take() {
+                        rig.cut();
+                    }
+                    // As udev does when a device leaves the bus. A link that stayed would lead to whichever
+                    // pseudo-terminal gets the number next, perhaps that of another case.
+                    for link in &self.links.terminals {
+                        let _ = std::fs::remove_file(link);
+                    }
+                }
+                Action::On(..) => {
+                    let stretch = &mut stretches[switched_on.len()];
+                    let mut again = self.bench.start(stretch).map_err(|error| error.to_string())?;
+                    switched_on.push(again.first_instant()?);
+                    rig = Some(again);
+                }
+                Action::RestartDriver(_) => driver.restart(ears, scope).map_err(cannot)?,
+            }
+        }
+        self.sleep_until(zero + Duration::from_secs_f64(self.case.lasts_s));
+        // Before the driver is told to end: what it says then is not judged.
+        complaints.extend(self.ask(known)?);
+        let life = driver.finish();
+        over.store(true, Ordering::Relaxed);
+        let mut ended_in_time = true;
+        if let Some(rig) = rig {
+            match self.stop.load(Ordering::Relaxed) {
+                true => rig.cut(),
+                false => ended_in_time = rig.end(),
+            }
+        }
+        let (heard, notes) = (Heard::default(), Vec::new());
+        Ok(Seen { heard, zero, switched_on, stretches, life, ended_in_time, complaints, notes })
+    }
+
+    /// The stretches for which the sensor has power.
+    fn stretches(&self, total_s: f64) -> Vec<Stretch> {
+        let mut stretches = vec![Stretch {
+            number: 1,
+            start_utc: self.start_utc,
+            lasts_s: total_s,
+            faults: self.faults.clone(),
+        }];
+        for cut in &self.case.power_cuts {
+            let on_s = self.settle_s + cut.on_s;
+            let later = jiff::SignedDuration::from_secs_f64(on_s);
+            stretches.push(Stretch {
+                number: stretches.len() + 1,
+                start_utc: self.start_utc.saturating_add(later).unwrap_or(self.start_utc),
+                lasts_s: (total_s - on_s).max(0.1),
+                faults: String::new(),
+            });
+        }
+        stretches
+    }
+
+    fn actions(&self) -> Vec<Action> {
+        let cuts = self.case.power_cuts.iter();
+        let mut actions: Vec<_> =
+            cuts.flat_map(|cut| [Action::Off(cut.off_s), Action::On(cut.on_s)]).collect();
+        actions.extend(self.case.driver_restarts_s.iter().map(|at| Action::RestartDriver(*at)));
+        actions.sort_by(|a, b| a.at_s().total_cmp(&b.at_s()));
+        actions
+    }
+
+    fn sleep_until(&self, until: Instant) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                return;
+            }
+            clock::sleep(left.min(Duration::from_millis(50)));
+        }
+    }
+
+    /// Asks the commands that judge each case at its end.
+    fn ask(&self, known: &Placeholders) -> Result<Vec<Complaint>, String> {
+        let mut complaints = Vec::new();
+        for ask in &self.adapter.asks {
+            let command: Vec<_> =
+                ask.iter().map(|word| known.fill(word)).collect::<Result<_, _>>()?;
+            let expected = format!("`{}` ends with code 0", command.join(" "));
+            match answer(&command, ASKING, None) {
+                Ok((true, _)) => {}
+                Ok((false, said)) => {
+                    let found = said.trim().chars().take(300).collect();
+                    complaints.push(Complaint { expected, found, at_s: Some(self.case.lasts_s) });
+                }
+                Err(error) => return Err(format!("cannot ask `{}`: {error}", command[0])),
+            }
+        }
+        Ok(complaints)
+    }
+
+    /// Judges what was seen.
+    fn verdict(&self, seen: &Seen, outcome: &mut Outcome) -> (Verdict, Vec<Complaint>) {
+        let start_unix_s = self.start_utc.as_nanosecond() as f64 / 1e9;
+        let seconds = |at: Instant| match at.checked_duration_since(seen.zero) {
+            Some(after) => after.as_secs_f64(),
+            None => -seen.zero.duration_since(at).as_secs_f64(),
+        };
+        let memory: Vec<_> = seen
+            .life
+            .memory
+            .iter()
+            .map(|(at, bytes)| (seconds(*at), *bytes as f64 / 1e6))
+            .collect();
+        let material = Material {
+            observations: &seen.heard.observations,
+            lines: &seen.heard.lines,
+            zero: seen.zero,
+            switched_on: &seen.switched_on,
+            start_unix_s,
+            lasts_s: self.case.lasts_s,
+            truth: &self.truth,
+            memory: &memory,
+            ended: seen.life.ended.as_ref().map(|(at, how)| (seconds(*at), how.clone())),
+        };
+        let mut complaints = seen.complaints.clone();
+        let mut untold = Vec::new();
+        let mut judged = 0;
+        for expectation in &self.case.expectations {
+            match judge(expectation, &material) {
+                Found::Fine => judged += usize::from(!is_of_process(expectation)),
+                Found::Wrong(found, at_s) => {
+                    complaints.push(Complaint { expected: expectation.to_string(), found, at_s });
+                }
+                Found::NotTold(why) => untold.push(why),
+            }
+        }
+        for judge in &self.adapter.judges {
+            match python::judge(judge, self.case, &material) {
+                Ok(wrong) => complaints.extend(wrong.into_iter().map(|found| Complaint {
+                    expected: format!("`{}` finds nothing", judge.function),
+                    found,
+                    at_s: None,
+                })),
+                Err(error) => return (Verdict::BenchFailed(error), complaints),
+            }
+        }
+        if !complaints.is_empty() {
+            return (Verdict::Failed, complaints);
+        }
+        if judged == 0 && !untold.is_empty() && self.adapter.judges.is_empty() {
+            return (Verdict::NotApplicable(untold.remove(0)), complaints);
+        }
+        outcome.notes.extend(untold.into_iter().map(|why| format!("not judged: {why}")));
+        (Verdict::Passed, complaints)
+    }
+
+    /// Shows what was on the wire and what the driver said around what was wrong, and how to have it again.
+    fn show(&self, seen: &Seen, outcome: &mut Outcome) {
+        let commands = seen.stretches.iter().map(|stretch| {
+            let out = self.bench.folder.join(format!("capture-{}", stretch.number));
+            self.bench.record_command(stretch, &out)
+        });
+        outcome.repeat = commands.collect::<Vec<_>>().join("\n");
+        let mut moments: Vec<f64> =
+            outcome.complaints.iter().filter_map(|complaint| complaint.at_s).collect();
+        moments.dedup_by(|a, b| (*a - *b).abs() < 0.1);
+        moments.truncate(MOMENTS);
+        if moments.is_empty() {
+            moments.push(0.0);
+        }
+        let said: Vec<_> = seen
+            .heard
+            .lines
+            .iter()
+            .map(|line| {
+                let at = line.at.checked_duration_since(seen.zero);
+                let before = || -seen.zero.duration_since(line.at).as_secs_f64();
+                (at.map_or_else(before, |after| after.as_secs_f64()), line.text.clone())
+            })
+            .collect();
+        let mut recorded = Vec::new();
+        for stretch in &seen.stretches {
+            recorded.push(self.bench.record(stretch, "capture", RECORDING));
+        }
+        for at_s in moments {
+            let rig_s = self.settle_s + at_s;
+            let on = seen.stretches.iter().rposition(|stretch| {
+                let on_ns = stretch.start_utc.as_nanosecond() - self.start_utc.as_nanosecond();
+                on_ns as f64 / 1e9 <= rig_s
+            });
+            let stretch = &seen.stretches[on.unwrap_or(0)];
+            let since_ns = stretch.start_utc.as_nanosecond() - self.start_utc.as_nanosecond();
+            let run_s = rig_s - since_ns as f64 / 1e9;
+            let text = &mut outcome.evidence;
+            text.push_str(&format!("Around {at_s:.3} s of the case, {run_s:.3} s of the run:\n"));
+            let packets = match &recorded[on.unwrap_or(0)] {
+                Ok(folder) => {
+                    let start = stretch.start_utc.as_nanosecond();
+                    evidence::packets(folder, &self.device, start, run_s)
+                }
+                Err(error) => format!("(could not be recorded again: {error})"),
+            };
+            let faults = evidence::faults(&self.bench.file(stretch, "faults", "csv"), run_s);
+            for (head, body) in [
+                ("on the wire", packets),
+                ("faults", faults),
+                ("the driver said", evidence::lines(&said, at_s)),
+            ] {
+                if !body.is_empty() {
+                    text.push_str(&format!("{head}:\n{body}\n"));
+                }
+            }
+        }
+        if self.keep {
+            let lines: Vec<_> =
+                said.iter().map(|(at_s, text)| format!("{at_s:9.3}  {text}\n")).collect();
+            let _ = std::fs::write(self.bench.folder.join("driver.log"), lines.concat());
+            let script = format!("#!/bin/sh\n# The same bytes again.\n{}\n", outcome.repeat);
+            let _ = std::fs::write(self.bench.folder.join("repeat.sh"), script);
+            let _ = std::fs::write(self.bench.folder.join("evidence.txt"), &outcome.evidence);
+            let shown = self.bench.folder.display();
+            outcome.notes.push(format!("files of this case: {shown}"));
+        }
+    }
+}
+
+/// Whether it is about the driver's process alone, and not about what it tells.
+fn is_of_process(expectation: &crate::kit::expectation::Expectation) -> bool {
+    use crate::kit::expectation::Check;
+    matches!(expectation.check, Check::Alive | Check::Memory { .. } | Check::SaysNot(_))
+}
+
+/// Something that happens at an instant of a case, seconds.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Off(f64),
+    On(f64),
+    RestartDriver(f64),
+}
+
+impl Action {
+    fn at_s(self) -> f64 {
+        match self {
+            Self::Off(at_s) | Self::On(at_s) | Self::RestartDriver(at_s) => at_s,
+        }
+    }
+}
+
+/// Has everything of a case end, however it ends.
+struct EndOfCase<'a> {
+    over: &'a AtomicBool,
+    driver: &'a Driver<'a>,
+}
+
+impl Drop for EndOfCase<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.driver.finish();
+    }
+}

@@ -1,0 +1,205 @@
+//! The driver under test: started, listened to, watched and ended.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use crate::kit::adapter::Adapter;
+use crate::kit::clock;
+use crate::kit::group::Group;
+use crate::kit::hearing::Ears;
+use crate::kit::placeholders::Placeholders;
+
+/// How often it is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// How long it may take to end when it is asked to.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// How a driver is started.
+pub struct Start<'a> {
+    /// The command, filled in.
+    pub command: &'a [String],
+    /// Of the case, `NAME=VALUE`.
+    pub env: &'a [String],
+    /// What it is told of its sensor.
+    pub placeholders: &'a Placeholders,
+    /// What is known of it.
+    pub adapter: &'a Adapter,
+    /// The mark of its processes.
+    pub mark: &'a str,
+}
+
+/// A driver that was started.
+pub struct Driver<'a> {
+    start: Start<'a>,
+    group: Mutex<Option<Group>>,
+    state: Mutex<State>,
+    over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How it ended by itself, and when; the first time.
+    ended: Option<(Instant, String)>,
+    memory: Vec<(Instant, u64)>,
+    /// The longest time for which this machine gave the kit no processor.
+    stalled: Duration,
+    /// How long the driver has waited for a processor.
+    waited: Duration,
+}
+
+/// What came of a driver.
+#[derive(Debug)]
+pub struct Life {
+    /// How it ended by itself, and when, if it did and was not started again.
+    pub ended: Option<(Instant, String)>,
+    /// Its memory over time, bytes.
+    pub memory: Vec<(Instant, u64)>,
+    /// The longest time for which this machine gave whoever watched it no processor.
+    pub stalled: Duration,
+    /// How long the driver waited for a processor in all.
+    pub waited: Duration,
+}
+
+impl<'a> Driver<'a> {
+    /// One that is not started yet.
+    pub fn new(start: Start<'a>) -> Self {
+        Self {
+            start,
+            group: Mutex::default(),
+            state: Mutex::default(),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts it, and threads of `scope` that listen to what it says until it ends.
+    ///
+    /// # Errors
+    /// There is no such program, or it cannot be started.
+    pub fn launch<'scope>(
+        &'scope self,
+        ears: &'scope Ears<'_>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> io::Result<()> {
+        let (program, arguments) =
+            self.start.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        // What it says is to come when it says it.
+        command.env("PYTHONUNBUFFERED", "1");
+        command.envs(self.start.placeholders.variables());
+        command.envs(self.start.env.iter().filter_map(|pair| pair.split_once('=')));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = Group::start(&mut command, self.start.mark)?;
+        let child = group.child();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        scope.spawn(|| stdout.map(|pipe| ears.hear_lines(pipe)));
+        scope.spawn(|| stderr.map(|pipe| ears.hear_lines(pipe)));
+        // The one before, if there was one, has ended.
+        *self.group.lock().expect("no holder panics") = Some(group);
+        Ok(())
+    }
+
+    /// Waits until it is ready; what is wrong if it does not become so.
+    pub fn wait_ready(&self, ears: &Ears<'_>, stop: &AtomicBool) -> Result<(), String> {
+        let adapter = self.start.adapter;
+        let begun = clock::now();
+        let within = Duration::from_secs_f64(adapter.ready_within_s);
+        loop {
+            let is_ready = ears.with(|heard| {
+                let told = heard.observations.iter().any(|seen| seen.event == "ready");
+                let said =
+                    |ready: &regex::Regex| heard.lines.iter().any(|l| ready.is_match(&l.text));
+                told || match &adapter.ready {
+                    Some(ready) => said(ready),
+                    None => begun.elapsed() >= Duration::from_secs_f64(adapter.start_s),
+                }
+            });
+            if is_ready || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if let Some(how) = self.has_ended() {
+                return Err(format!("it ended before it was ready: {how}"));
+            }
+            if begun.elapsed() > within {
+                return Err(format!("it was not ready after {} s", adapter.ready_within_s));
+            }
+            clock::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Watches over its life and its memory until [`Driver::finish`].
+    pub fn watch<'scope>(&'scope self, ears: &'scope Ears<'_>, scope: &'scope Scope<'scope, '_>) {
+        while !self.over.load(Ordering::Relaxed) {
+            let slept = clock::now();
+            clock::sleep(TICK);
+            let stalled = slept.elapsed().saturating_sub(TICK);
+            let (bytes, waited) = {
+                let group = self.group.lock().expect("no holder panics");
+                (group.as_ref().map(Group::memory_bytes), group.as_ref().map(Group::waited))
+            };
+            {
+                let mut state = self.state.lock().expect("no holder panics");
+                state.stalled = state.stalled.max(stalled);
+                state.waited = state.waited.max(waited.unwrap_or_default());
+                let seen = bytes.filter(|bytes| *bytes > 0).map(|bytes| (clock::now(), bytes));
+                state.memory.extend(seen);
+            }
+            let ended = self.has_ended();
+            if ended.is_some() && self.start.adapter.respawn && !self.over.load(Ordering::Relaxed) {
+                let _ = self.launch(ears, scope);
+            }
+        }
+    }
+
+    /// Kills it and starts it again.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`].
+    pub fn restart<'scope>(
+        &'scope self,
+        ears: &'scope Ears<'_>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> io::Result<()> {
+        let group = self.group.lock().expect("no holder panics").take();
+        if let Some(mut group) = group {
+            group.kill();
+        }
+        self.launch(ears, scope)
+    }
+
+    /// How it ended, if it has, by itself.
+    fn has_ended(&self) -> Option<String> {
+        use std::os::unix::process::ExitStatusExt;
+        let mut group = self.group.lock().expect("no holder panics");
+        let status = group.as_mut()?.ended()?;
+        let how = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => status.to_string(),
+        };
+        let mut state = self.state.lock().expect("no holder panics");
+        state.ended.get_or_insert_with(|| (clock::now(), how.clone()));
+        Some(how)
+    }
+
+    /// Ends it with all that it has started; what came of it until then.
+    pub fn finish(&self) -> Life {
+        self.over.store(true, Ordering::Relaxed);
+        let had_ended = self.has_ended().is_some();
+        let group = self.group.lock().expect("no holder panics").take();
+        if let Some(mut group) = group {
+            group.end(ENDING);
+        }
+        let mut state = self.state.lock().expect("no holder panics");
+        Life {
+            ended: state.ended.take().filter(|_| had_ended),
+            memory: std::mem::take(&mut state.memory),
+            stalled: state.stalled,
+            waited: state.waited,
+        }
+    }
+}

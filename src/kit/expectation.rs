@@ -1,0 +1,241 @@
+//! What a case expects of a driver, as data.
+
+use std::fmt;
+
+use regex::Regex;
+
+/// Stands for every event that tells something of the sensor.
+pub const ANY: &str = "any";
+
+/// One expectation, in a stretch of the case.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// What.
+    pub check: Check,
+    /// From when on, seconds of the case.
+    pub from_s: f64,
+    /// Until when; the end of the case if there is none.
+    pub to_s: Option<f64>,
+}
+
+/// What is expected. `of` is the event that a driver tells: `points`, `fix`, `imu`, the user's own, or [`ANY`].
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// So many events a second.
+    Rate {
+        /// The event.
+        of: String,
+        /// At least so many, Hz.
+        at_least_hz: f64,
+        /// At most so many, Hz.
+        at_most_hz: f64,
+    },
+    /// No time without an event is longer.
+    Gap {
+        /// The event.
+        of: String,
+        /// Seconds.
+        at_most_s: f64,
+    },
+    /// The event is told so often.
+    Count {
+        /// The event.
+        of: String,
+        /// At least.
+        at_least: u64,
+        /// At most.
+        at_most: u64,
+    },
+    /// The event is told again within a time from the stretch's beginning on, and goes on.
+    Resumes {
+        /// The event.
+        of: String,
+        /// Seconds.
+        within_s: f64,
+    },
+    /// So many points a second are told.
+    PointRate {
+        /// The event.
+        of: String,
+        /// At least so many, Hz.
+        at_least_hz: f64,
+        /// At most so many, Hz.
+        at_most_hz: f64,
+    },
+    /// What is told is near the truth.
+    NearTruth {
+        /// The event.
+        of: String,
+        /// What is compared.
+        quantity: Quantity,
+        /// Farther than this is wrong, in the quantity's unit.
+        tolerance: f64,
+        /// The share that may be wrong.
+        share: f64,
+        /// The fewest values that have to be told.
+        at_least: u64,
+    },
+    /// A field is within limits.
+    Value {
+        /// The event.
+        of: String,
+        /// The field.
+        field: String,
+        /// At least.
+        least: f64,
+        /// At most.
+        most: f64,
+        /// The share that may be outside.
+        share: f64,
+    },
+    /// A field that is a time goes on as time does: from one event to the next it advances by what has passed.
+    Steady {
+        /// The event.
+        of: String,
+        /// The field, seconds.
+        field: String,
+        /// By how much an advance may differ, seconds.
+        tolerance_s: f64,
+    },
+    /// A line of the driver's output is like this.
+    Says(Regex),
+    /// No line is.
+    SaysNot(Regex),
+    /// The driver's process is alive at the end.
+    Alive,
+    /// The driver's memory stays small.
+    Memory {
+        /// It is never larger, MB.
+        at_most_mb: f64,
+        /// It does not grow by more in the stretch, MB.
+        growth_mb: f64,
+    },
+}
+
+impl PartialEq for Expectation {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "altitude" => Altitude,
+    "time" => Time, "force" => Force, "rate" => Rate, "usual" => Usual);
+
+/// What can be compared with the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Of each point, its distance from the nearest surface in its direction, m.
+    Range,
+    /// Latitude and longitude, m along the ground.
+    Position,
+    /// Height above the ellipsoid, m.
+    Height,
+    /// Height above the sea, m.
+    Altitude,
+    /// The stamp as UTC, s.
+    Time,
+    /// The length of the specific force, m/s2.
+    Force,
+    /// The length of the angular rate, rad/s.
+    Rate,
+    /// Whatever the event tells of range, position and force, each by its [`Quantity::usual_error`].
+    Usual,
+}
+
+impl Quantity {
+    /// Its unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Range | Self::Position | Self::Height | Self::Altitude => "m",
+            Self::Time => "s",
+            Self::Force => "m/s2",
+            Self::Rate => "rad/s",
+            Self::Usual => "times the usual error",
+        }
+    }
+
+    /// The fields that a driver tells it by.
+    pub fn fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Range => &["points"],
+            Self::Position => &["lat_deg", "lon_deg"],
+            Self::Height => &["height_m"],
+            Self::Altitude => &["altitude_m"],
+            Self::Time => &["stamp_s"],
+            Self::Force => &["force_m_s2"],
+            Self::Rate => &["rate_rad_s"],
+            Self::Usual => &["points", "lat_deg", "force_m_s2"],
+        }
+    }
+
+    /// An error that a sound sensor does not have, in its unit.
+    pub fn usual_error(self) -> f64 {
+        match self {
+            Self::Range => 0.3,
+            Self::Position => 10.0,
+            _ => 1.0,
+        }
+    }
+}
+
+/// `at least 3` and so on; nothing for what is not limited.
+fn limits(least: f64, most: f64, unit: &str) -> String {
+    match (least > f64::MIN, most < f64::MAX) {
+        (true, true) => format!("{least} to {most}{unit}"),
+        (true, false) => format!("at least {least}{unit}"),
+        (false, true) => format!("at most {most}{unit}"),
+        (false, false) => "any".into(),
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.check {
+            Check::Rate { of, at_least_hz, at_most_hz } => {
+                write!(f, "`{of}` comes at {}", limits(*at_least_hz, *at_most_hz, " Hz"))?;
+            }
+            Check::Gap { of, at_most_s } => {
+                write!(f, "never longer than {at_most_s} s without `{of}`")?;
+            }
+            Check::Count { of, at_least: 0, at_most: 0 } => write!(f, "no `{of}`")?,
+            Check::Count { of, at_least, at_most } => {
+                let most = if *at_most == u64::MAX { f64::MAX } else { *at_most as f64 };
+                write!(f, "`{of}` is told {} times", limits(*at_least as f64, most, ""))?;
+            }
+            Check::Resumes { of, within_s } => write!(f, "`{of}` goes on within {within_s} s")?,
+            Check::PointRate { of, at_least_hz, at_most_hz } => {
+                write!(
+                    f,
+                    "`{of}` brings {} points a second",
+                    limits(*at_least_hz, *at_most_hz, "")
+                )?;
+            }
+            Check::NearTruth { of, quantity, tolerance, share, .. } => {
+                let (word, unit) = (quantity.word(), quantity.unit());
+                write!(f, "the {word} of `{of}` is within {tolerance} {unit} of the truth")?;
+                if *share > 0.0 {
+                    write!(f, ", but for {} %", share * 100.0)?;
+                }
+            }
+            Check::Value { of, field, least, most, .. } => {
+                write!(f, "`{field}` of `{of}` is {}", limits(*least, *most, ""))?;
+            }
+            Check::Steady { of, field, tolerance_s } => {
+                write!(f, "`{field}` of `{of}` advances as time does, within {tolerance_s} s")?;
+            }
+            Check::Says(pattern) => write!(f, "the driver says `{pattern}`")?,
+            Check::SaysNot(pattern) => write!(f, "the driver does not say `{pattern}`")?,
+            Check::Alive => write!(f, "the driver is alive at the end")?,
+            Check::Memory { at_most_mb, growth_mb } => {
+                let most = limits(f64::MIN, *at_most_mb, " MB");
+                write!(f, "the driver's memory is {most} and grows by at most {growth_mb} MB")?;
+            }
+        }
+        match (self.from_s > 0.0, self.to_s) {
+            (false, None) => Ok(()),
+            (false, Some(to)) => write!(f, " (until {to} s)"),
+            (true, None) => write!(f, " (from {} s on)", self.from_s),
+            (true, Some(to)) => write!(f, " (from {} to {to} s)", self.from_s),
+        }
+    }
+}

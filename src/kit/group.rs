@@ -1,0 +1,165 @@
+//! Process groups: started, measured and ended as a whole, so that nothing stays behind.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::kit::clock;
+
+/// Processes that carry this variable with the same value belong to one case.
+pub const MARK: &str = "MENURA_TEST";
+/// How often an end is looked for.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A process with all that it starts. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Group {
+    child: Child,
+    mark: String,
+    status: Option<ExitStatus>,
+}
+
+impl Group {
+    /// Starts `command` as the head of a group of its own, marked with `mark`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: &mut Command, mark: &str) -> io::Result<Self> {
+        let child = command.env(MARK, mark).process_group(0).spawn()?;
+        Ok(Self { child, mark: mark.to_owned(), status: None })
+    }
+
+    /// The process, for its pipes.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// How its first process ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Waits for its end, at most for `patience`.
+    pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let until = clock::now() + patience;
+        while self.ended().is_none() && clock::now() < until {
+            clock::sleep(TICK);
+        }
+        self.status
+    }
+
+    /// Asks it to end, and ends it if it has not after `patience`; what it has started goes with it.
+    pub fn end(&mut self, patience: Duration) {
+        if self.ended().is_none() {
+            self.signal(Signal::TERM);
+            self.wait(patience);
+        }
+        self.kill();
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        if self.ended().is_none() {
+            self.status = self.child.wait().ok();
+        }
+        kill_marked(&self.mark);
+    }
+
+    /// Resident memory of all of its processes, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let is_own = |pid: &i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // Behind the name in brackets: state, parent, group.
+            let group = stat.rsplit_once(") ").and_then(|(_, fields)| fields.split(' ').nth(2));
+            group.and_then(|group| group.parse().ok()) == Some(self.child.id())
+        };
+        let resident = |pid: i32| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        };
+        processes().filter(is_own).filter_map(resident).sum::<u64>() * 1024
+    }
+
+    /// How long its first process has waited for a processor so far, though it could have run.
+    pub fn waited(&self) -> Duration {
+        let path = format!("/proc/{}/schedstat", self.child.id());
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let waited_ns = text.split(' ').nth(1).and_then(|field| field.parse().ok());
+        Duration::from_nanos(waited_ns.unwrap_or(0))
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Ends every process with this mark, whatever group it has moved to.
+fn kill_marked(mark: &str) {
+    let wanted = format!("{MARK}={mark}");
+    for pid in processes() {
+        let Ok(variables) = fs::read(format!("/proc/{pid}/environ")) else { continue };
+        let is_marked = variables.split(|byte| *byte == 0).any(|v| v == wanted.as_bytes());
+        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_marked) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn processes() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::process::Stdio;
+
+    #[test]
+    fn what_leaves_its_group_ends_too() {
+        let script = "setsid sleep 300 & echo $!; exec sleep 300";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        let mut group = Group::start(&mut command, "group-test-1").unwrap();
+        let mut said = [0; 16];
+        let length = group.child().stdout.take().unwrap().read(&mut said).unwrap();
+        let runaway: i32 = std::str::from_utf8(&said[..length]).unwrap().trim().parse().unwrap();
+        assert!(group.ended().is_none() && group.memory_bytes() > 100_000);
+        group.end(Duration::from_secs(2));
+        assert!(group.ended().is_some());
+        let is_there = || {
+            let stat = fs::read_to_string(format!("/proc/{runaway}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        let until = clock::now() + Duration::from_secs(5);
+        while is_there() && clock::now() < until {
+            clock::sleep(TICK);
+        }
+        assert!(!is_there(), "process {runaway} is still there");
+    }
+
+    #[test]
+    fn its_end_is_seen() {
+        let mut group =
+            Group::start(Command::new("sh").args(["-c", "exit 3"]), "group-test-2").unwrap();
+        assert_eq!(group.wait(Duration::from_secs(5)).unwrap().code(), Some(3));
+    }
+}

@@ -1,0 +1,314 @@
+//! What the kit hears of a driver: each line, datagram, file and answer, made into observations by the adapter.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read as _};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use crate::kit::adapter::Read;
+use crate::kit::clock;
+use crate::kit::clouds;
+use crate::kit::group::Group;
+use crate::kit::observation::{Line, Observation, at_path};
+
+/// A longer line is cut.
+const MAX_LINE: usize = 16 << 20;
+/// Of a line so much is kept for people.
+const KEPT_LINE: usize = 500;
+/// So many lines are kept, the latest.
+const MOST_LINES: usize = 5000;
+/// So many observations and points are kept; what comes then is counted.
+const MOST_OBSERVATIONS: usize = 500_000;
+const MOST_POINTS: usize = 5_000_000;
+/// No larger cloud file is read.
+const MAX_CLOUD_BYTES: u64 = 256 << 20;
+/// Of an answer so much is kept, bytes.
+const MAX_ANSWER: u64 = 1 << 20;
+/// How often sockets and files are looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Everything that was heard in a case.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// The latest lines of the driver's output.
+    pub lines: VecDeque<Line>,
+    /// What it told of its sensor.
+    pub observations: Vec<Observation>,
+    /// Observations for which there was no room.
+    pub left_out: u64,
+    points: usize,
+}
+
+/// Where what is heard goes, from any thread.
+pub struct Ears<'a> {
+    reads: &'a [Read],
+    heard: Mutex<Heard>,
+}
+
+impl<'a> Ears<'a> {
+    /// Ears that understand what `reads` say.
+    pub fn new(reads: &'a [Read]) -> Self {
+        Self { reads, heard: Mutex::default() }
+    }
+
+    /// Looks at what was heard so far.
+    pub fn with<T>(&self, look: impl FnOnce(&Heard) -> T) -> T {
+        look(&self.heard.lock().expect("no holder panics"))
+    }
+
+    /// All that was heard.
+    pub fn take(self) -> Heard {
+        self.heard.into_inner().expect("no holder panics")
+    }
+
+    /// Takes lines of `from` until it ends.
+    pub fn hear_lines(&self, from: impl std::io::Read) {
+        let mut from = BufReader::new(from);
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            match from.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => self.hear_line(clock::now(), &String::from_utf8_lossy(&bytes)),
+            }
+        }
+    }
+
+    /// Takes datagrams until `over`.
+    pub fn hear_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
+        let mut buffer = vec![0; 65_536];
+        let _ = socket.set_read_timeout(Some(TICK));
+        while !over.load(Ordering::Relaxed) {
+            if let Ok((length, _)) = socket.recv_from(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                let at = clock::now();
+                text.lines().for_each(|line| self.hear_json(at, line.trim()));
+            }
+        }
+    }
+
+    /// Looks at a cloud file until `over`.
+    pub fn watch_cloud(&self, path: &PathBuf, event: &str, over: &AtomicBool) {
+        let mut known = None;
+        while !over.load(Ordering::Relaxed) {
+            clock::sleep(TICK);
+            let Ok(about) = std::fs::metadata(path) else { continue };
+            let state = (about.modified().ok(), about.len());
+            if known == Some(state) || about.len() > MAX_CLOUD_BYTES {
+                continue;
+            }
+            let Ok(bytes) = std::fs::read(path) else { continue };
+            if let Some(points) = clouds::read(&path.to_string_lossy(), &bytes) {
+                known = Some(state);
+                self.keep(Observation::new(
+                    clock::now(),
+                    event.to_owned(),
+                    clouds::fields(&points),
+                ));
+            }
+        }
+    }
+
+    /// Asks a command again and again until `over`.
+    pub fn ask(&self, command: &[String], every: Duration, event: &str, over: &AtomicBool) {
+        let mut next = clock::now();
+        while !over.load(Ordering::Relaxed) {
+            clock::sleep(TICK);
+            if clock::now() < next {
+                continue;
+            }
+            next = clock::now() + every;
+            if let Ok((true, said)) = answer(command, every.max(Duration::from_secs(5)), None) {
+                let fields = serde_json::from_str(said.trim()).unwrap_or_default();
+                self.keep(Observation::new(clock::now(), event.to_owned(), fields));
+            }
+        }
+    }
+
+    fn hear_line(&self, at: Instant, line: &str) {
+        let line = line.trim_end_matches(['\n', '\r']);
+        {
+            let mut heard = self.heard.lock().expect("no holder panics");
+            if heard.lines.len() == MOST_LINES {
+                heard.lines.pop_front();
+            }
+            let text = match line.char_indices().nth(KEPT_LINE) {
+                Some((end, _)) => format!("{} ... ({} bytes)", &line[..end], line.len()),
+                None => line.to_owned(),
+            };
+            heard.lines.push_back(Line { at, text });
+        }
+        for read in self.reads {
+            if let Read::Pattern { pattern, event } = read
+                && let Some(found) = pattern.captures(line)
+            {
+                let field =
+                    |name: &str| Some((name.to_owned(), Value::from(found.name(name)?.as_str())));
+                let fields = pattern.capture_names().flatten().filter_map(field).collect();
+                self.keep(Observation::new(at, event.clone(), fields));
+            }
+        }
+        self.hear_json(at, line.trim());
+    }
+
+    fn hear_json(&self, at: Instant, text: &str) {
+        if !text.starts_with('{') {
+            return;
+        }
+        let Ok(object) = serde_json::from_str::<Value>(text) else { return };
+        for read in self.reads {
+            if let Read::Json { only, event, fields } = read {
+                self.keep_all(observation(at, &object, only, event.as_deref(), fields));
+            }
+        }
+    }
+
+    fn keep_all(&self, observation: Option<Observation>) {
+        if let Some(observation) = observation {
+            self.keep(observation);
+        }
+    }
+
+    fn keep(&self, observation: Observation) {
+        let mut heard = self.heard.lock().expect("no holder panics");
+        let points = heard.points + observation.points.len();
+        if heard.observations.len() >= MOST_OBSERVATIONS || points > MOST_POINTS {
+            heard.left_out += 1;
+            return;
+        }
+        heard.points = points;
+        heard.observations.push(observation);
+    }
+}
+
+/// What a JSON object tells, if it is one of those that are meant.
+fn observation(
+    at: Instant,
+    object: &Value,
+    only: &[(String, Value)],
+    event: Option<&str>,
+    fields: &[(String, String)],
+) -> Option<Observation> {
+    let is_meant = only.iter().all(|(path, value)| at_path(object, path) == Some(value));
+    let own = object.get("event").and_then(Value::as_str);
+    let event = event.or(own).filter(|_| is_meant)?.to_owned();
+    let told: Map<String, Value> = match fields {
+        [] => object.as_object()?.clone(),
+        fields => {
+            let field = |(ours, path): &(String, String)| {
+                Some((ours.clone(), at_path(object, path)?.clone()))
+            };
+            fields.iter().filter_map(field).collect()
+        }
+    };
+    let mut observation = Observation::new(at, event, told);
+    observation.fields.shift_remove("event");
+    Some(observation)
+}
+
+/// Runs a command to its end, at most for `patience`; whether it ended with 0, and what it printed.
+///
+/// # Errors
+/// It cannot be started.
+pub fn answer(
+    command: &[String],
+    patience: Duration,
+    input: Option<&str>,
+) -> std::io::Result<(bool, String)> {
+    use std::io::Write;
+    let (program, arguments) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    let mark = format!("{}-ask-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
+    let mut group = Group::start(
+        Command::new(program)
+            .args(arguments)
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+        &mark,
+    )?;
+    let child = group.child();
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let said = Mutex::new(String::new());
+    let mut ended = None;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if let (Some(mut pipe), Some(input)) = (stdin, input) {
+                let _ = pipe.write_all(input.as_bytes());
+            }
+        });
+        let said = &said;
+        scope.spawn(move || collect(stdout, said));
+        scope.spawn(move || collect(stderr, said));
+        ended = group.wait(patience);
+        // What it has started and left behind would keep the pipes open.
+        group.kill();
+    });
+    let mut said = said.into_inner().expect("no holder panics");
+    if ended.is_none() {
+        said += &format!("no answer within {} s", patience.as_secs_f64());
+    }
+    Ok((ended.is_some_and(|status| status.success()), said))
+}
+
+/// Adds what comes by a pipe to `said`.
+fn collect(pipe: Option<impl std::io::Read>, said: &Mutex<String>) {
+    let mut text = Vec::new();
+    let _ = pipe.map(|pipe| pipe.take(MAX_ANSWER).read_to_end(&mut text));
+    said.lock().expect("no holder panics").push_str(&String::from_utf8_lossy(&text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex::Regex;
+    use serde_json::json;
+
+    #[test]
+    fn lines_become_observations() {
+        let reads = [
+            Read::Pattern {
+                pattern: Regex::new(r"lat (?P<lat_deg>\S+)( lon (?P<lon_deg>\S+))?").unwrap(),
+                event: "fix".into(),
+            },
+            Read::Json {
+                only: vec![("class".into(), json!("TPV"))],
+                event: Some("fix".into()),
+                fields: vec![("lat_deg".into(), "at.lat".into())],
+            },
+            Read::Json { only: Vec::new(), event: None, fields: Vec::new() },
+        ];
+        let ears = Ears::new(&reads);
+        let text = "hello\nlat 1.5\n{\"class\": \"TPV\", \"at\": {\"lat\": 2}}\n{\"class\": \"SKY\"}\n\
+                    {\"event\": \"points\", \"points\": []}\n{ broken\n";
+        ears.hear_lines(text.as_bytes());
+        let heard = ears.take();
+        assert_eq!(heard.lines.len(), 6);
+        let told: Vec<_> = heard.observations.iter().map(Observation::brief).collect();
+        assert_eq!(told, ["fix lat_deg=\"1.5\"", "fix lat_deg=2", "points (0 points)"]);
+    }
+
+    #[test]
+    fn long_lines_are_cut_for_people() {
+        let ears = Ears::new(&[]);
+        ears.hear_lines("x".repeat(600).as_bytes());
+        assert!(ears.take().lines[0].text.ends_with("x ... (600 bytes)"));
+    }
+
+    #[test]
+    fn commands_are_judged_by_their_code() {
+        let shell = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
+        let ask =
+            |script: &str| answer(&shell(script), Duration::from_secs(5), Some("in")).unwrap();
+        assert_eq!(ask("cat; exit 0"), (true, "in".to_owned()));
+        assert_eq!(ask("echo no >&2; exit 3"), (false, "no\n".to_owned()));
+        let slow = answer(&shell("exec sleep 60"), Duration::from_millis(50), None).unwrap();
+        assert_eq!(slow, (false, "no answer within 0.05 s".to_owned()));
+    }
+}

@@ -1,0 +1,57 @@
+//! The suites and rigs that are part of the program: the files of `test-suites/`.
+
+// `EMBEDDED_SUITES` and `EMBEDDED_RIGS`: name, path and text of each file, in the order of their names.
+include!(concat!(env!("OUT_DIR"), "/embedded_suites.rs"));
+
+/// File and text of the suite of this name.
+pub fn suite(name: &str) -> Option<(&'static str, &'static str)> {
+    find(EMBEDDED_SUITES, name)
+}
+
+/// The suites' names.
+pub fn suite_names() -> impl Iterator<Item = &'static str> {
+    EMBEDDED_SUITES.iter().map(|(name, ..)| *name)
+}
+
+/// File and text of the rig of this name.
+pub fn rig(name: &str) -> Option<(&'static str, &'static str)> {
+    find(EMBEDDED_RIGS, name)
+}
+
+/// The rigs' names.
+pub fn rig_names() -> impl Iterator<Item = &'static str> {
+    EMBEDDED_RIGS.iter().map(|(name, ..)| *name)
+}
+
+fn find(
+    files: &[(&str, &'static str, &'static str)],
+    wanted: &str,
+) -> Option<(&'static str, &'static str)> {
+    files.iter().find(|(name, ..)| *name == wanted).map(|(_, file, text)| (*file, *text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::rig::Rig;
+    use crate::devices::family::catalogue;
+    use crate::kit::suite::Suite;
+
+    #[test]
+    fn embedded_suites_and_rigs_are_sound() {
+        assert_eq!(suite_names().collect::<Vec<_>>(), ["all", "gnss", "imu", "lidar", "scanner"]);
+        for name in suite_names() {
+            let suite = Suite::load(name).unwrap_or_else(|faults| panic!("{faults}"));
+            assert!(!suite.cases.is_empty() && suite.rig.is_some(), "{name}");
+            for case in &suite.cases {
+                assert!(!case.expectations.is_empty(), "{}", case.name);
+                let last = case.faults.iter().map(|fault| fault.start_s).fold(0.0, f64::max);
+                assert!(last < case.lasts_s, "{}: a fault begins after its end", case.name);
+            }
+        }
+        for (name, _, text) in EMBEDDED_RIGS {
+            let rig = Rig::parse(name, text, std::path::Path::new(""), &[], catalogue());
+            rig.unwrap_or_else(|faults| panic!("{faults}"));
+        }
+    }
+}

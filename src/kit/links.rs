@@ -1,0 +1,228 @@
+//! Links of a case's own: free ports and new pseudo-terminals, so that cases can run side by side, and what drivers
+//! are told of them.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::config::profile::ControlKind;
+use crate::config::rig::{ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig};
+use crate::kit::placeholders::Placeholders;
+
+/// Ports that cases of this run have been given.
+#[derive(Debug, Default)]
+pub struct Ports {
+    given: Mutex<HashSet<u16>>,
+}
+
+impl Ports {
+    /// A port of the loopback interface that nobody has, of UDP or TCP.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn free(&self, is_udp: bool) -> std::io::Result<u16> {
+        loop {
+            let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let port = match is_udp {
+                true => UdpSocket::bind(any)?.local_addr()?.port(),
+                false => TcpListener::bind(any)?.local_addr()?.port(),
+            };
+            if self.given.lock().expect("no holder panics").insert(port) {
+                return Ok(port);
+            }
+        }
+    }
+}
+
+/// The links of a case.
+#[derive(Clone, Debug, Default)]
+pub struct CaseLinks {
+    /// Keys of the rig, `KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// What is known of the device under test and of the others.
+    pub placeholders: Placeholders,
+    /// Pseudo-terminals that are there once the rig runs.
+    pub terminals: Vec<PathBuf>,
+    /// Where the device under test sends its data, if it sends datagrams.
+    pub data: Option<SocketAddr>,
+}
+
+/// Gives every device of `rig` links of its own in `folder`, or leaves them as they are if `keep`; `subject` is the
+/// device under test.
+///
+/// # Errors
+/// There is no free port.
+pub fn of_case(
+    rig: &Rig,
+    subject: usize,
+    keep: bool,
+    folder: &Path,
+    ports: &Ports,
+) -> std::io::Result<CaseLinks> {
+    let mut links = CaseLinks::default();
+    // The device under test comes first in messages, and without a prefix.
+    let others = (0..rig.devices.len()).filter(|device| *device != subject);
+    for index in std::iter::once(subject).chain(others) {
+        let device = &rig.devices[index];
+        let prefix = if index == subject { String::new() } else { format!("{}.", device.name) };
+        let mut one = OneDevice { device, prefix, keep, folder, ports, links: &mut links };
+        one.link(index == subject)?;
+        one.controls()?;
+    }
+    Ok(links)
+}
+
+struct OneDevice<'a> {
+    device: &'a DeviceConfig,
+    prefix: String,
+    keep: bool,
+    folder: &'a Path,
+    ports: &'a Ports,
+    links: &'a mut CaseLinks,
+}
+
+impl OneDevice<'_> {
+    fn set(&mut self, key: &str, value: &str) {
+        self.links.sets.push(format!("device.{}.link.{key}={value}", self.device.name));
+    }
+
+    fn tell(&mut self, name: &str, value: impl Into<String>) {
+        self.links.placeholders.add(format!("{}{name}", self.prefix), value);
+    }
+
+    fn link(&mut self, is_subject: bool) -> std::io::Result<()> {
+        match &self.device.link {
+            LinkConfig::Udp(udp) => {
+                let mut to = udp.to;
+                if !self.keep {
+                    to = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(true)?));
+                    self.set("udp.to", &format!("\"{to}\""));
+                }
+                let from = udp.from.map(|from| from.ip()).filter(|ip| !ip.is_unspecified());
+                let loopback = to.ip().is_loopback().then_some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+                self.tell("udp_host", to.ip().to_string());
+                self.tell("udp_port", to.port().to_string());
+                if let Some(ip) = from.or(loopback) {
+                    self.tell("sensor_ip", ip.to_string());
+                }
+                let further = self.device.profile.ports().iter().filter_map(|port| port.rig_key);
+                for (key, usual) in further.zip(&udp.further_ports) {
+                    let mut port = *usual;
+                    if !self.keep {
+                        port = self.ports.free(true)?;
+                        self.set(&format!("udp.{key}"), &port.to_string());
+                    }
+                    self.tell(key, port.to_string());
+                }
+                if is_subject {
+                    self.links.data = Some(to);
+                }
+            }
+            LinkConfig::Line(line) => self.line("", line)?,
+            LinkConfig::TcpServer(addresses) => {
+                let mut addresses = addresses.clone();
+                if !self.keep {
+                    for address in &mut addresses {
+                        *address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(false)?));
+                    }
+                    let quoted: Vec<_> = addresses.iter().map(|a| format!("\"{a}\"")).collect();
+                    let value = match &quoted[..] {
+                        [one] => one.clone(),
+                        several => format!("[{}]", several.join(", ")),
+                    };
+                    self.set("tcp", &value);
+                }
+                for (number, address) in addresses.iter().enumerate() {
+                    let suffix =
+                        if number == 0 { String::new() } else { format!("_{}", number + 1) };
+                    self.tell(&format!("tcp_host{suffix}"), address.ip().to_string());
+                    self.tell(&format!("tcp_port{suffix}"), address.port().to_string());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A serial line, by `key` of the link, which ends in a dot unless it is the link itself.
+    fn line(&mut self, key: &str, line: &LineConfig) -> std::io::Result<()> {
+        let word = key.replace('.', "_");
+        match line {
+            LineConfig::Pty(options) => {
+                let mut path = options.path.clone();
+                if !self.keep {
+                    let name = format!("{}{}", self.device.name, key.trim_end_matches('.'));
+                    path = self.folder.join(format!("{name}.tty"));
+                    self.set(&format!("{key}pty"), &format!("{:?}", path.display().to_string()));
+                }
+                self.tell(&format!("{word}pty"), path.display().to_string());
+                self.links.terminals.push(path);
+            }
+            LineConfig::Serial(options) => {
+                self.tell(&format!("{word}serial"), options.port.display().to_string());
+            }
+            LineConfig::Tcp(address) => {
+                let mut address = *address;
+                if !self.keep {
+                    address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(false)?));
+                    self.set(&format!("{key}tcp"), &format!("\"{address}\""));
+                }
+                self.tell(&format!("{word}tcp_host"), address.ip().to_string());
+                self.tell(&format!("{word}tcp_port"), address.port().to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn controls(&mut self) -> std::io::Result<()> {
+        let mut keys = self.device.profile.product.controls.iter();
+        for control in &self.device.controls {
+            let kind = match control {
+                ControlConfig::Web(_) => ControlKind::Web,
+                ControlConfig::Commands { .. } => ControlKind::Commands,
+                ControlConfig::Line(_) => ControlKind::SerialPort,
+            };
+            // Both lists have the product's order; a product may leave out some.
+            let Some(key) = keys.find(|known| known.kind == kind).map(|known| known.key) else {
+                continue;
+            };
+            match control {
+                ControlConfig::Web(address) | ControlConfig::Commands { address, .. } => {
+                    let mut address = *address;
+                    if !self.keep {
+                        address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(false)?));
+                        self.set(key, &format!("\"{address}\""));
+                    }
+                    self.tell(key, address.to_string());
+                }
+                ControlConfig::Line(line) => self.line(&format!("{key}."), line)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::toml::overrides::Override;
+    use crate::devices::family::catalogue;
+
+    #[test]
+    fn links_of_cases_do_not_meet() {
+        let rig = Rig::default_rig(&[], catalogue()).unwrap();
+        let ports = Ports::default();
+        let links = |folder: &str| of_case(&rig, 0, false, Path::new(folder), &ports).unwrap();
+        let (one, other) = (links("/tmp/one"), links("/tmp/other"));
+        assert_ne!(one.data, other.data);
+        let sets: Vec<Override> = one.sets.iter().map(|set| set.parse().unwrap()).collect();
+        let changed = Rig::default_rig(&sets, catalogue()).unwrap_or_else(|told| panic!("{told}"));
+        let LinkConfig::Udp(udp) = &changed.devices[0].link else { panic!("a lidar") };
+        assert_eq!(Some(udp.to), one.data);
+        assert_eq!(one.placeholders.get("sensor_ip"), Some("127.0.0.1"));
+        assert_eq!(one.placeholders.get("gnss.pty"), Some("/tmp/one/gnss.tty"));
+        let kept = of_case(&rig, 3, true, Path::new("/tmp/x"), &ports).unwrap();
+        assert!(kept.sets.is_empty());
+        assert_eq!(kept.placeholders.get("pty"), Some("/tmp/menura/gnss"));
+    }
+}

@@ -1,0 +1,42 @@
+//! The driver test kit: a driver under test is put through what real sensors do, case by case.
+//!
+//! [`suite`] says which cases there are, all of them data; [`adapter`] says how a driver tells what it
+//! makes of its sensor; [`runner`] runs the cases, each with a rig and a driver of its own, and has
+//! [`judge`] compare what the driver said with what each case expects and with the [`truth`].
+//! [`report`] writes the verdicts.
+//!
+//! ```text
+//! suite, adapter --> runner --> bench (the rig as a child process)      --> sensor's bytes
+//!                       |                                                        |
+//!                       +-----> driver (the command, its process group) <--------+
+//!                                  |  lines, datagrams, files
+//!                                  v
+//!                       observations --> judge (with truth) --> verdict, evidence
+//! ```
+
+pub mod adapter;
+pub mod adapter_read;
+mod bench;
+pub mod case;
+#[allow(clippy::disallowed_methods)] // rigs and drivers are processes in real time
+pub mod clock;
+pub mod clouds;
+mod course;
+mod driver;
+mod evidence;
+pub mod expectation;
+mod group;
+mod hearing;
+pub mod judge;
+pub mod library;
+mod links;
+pub mod observation;
+mod placeholders;
+mod python;
+pub mod report;
+pub mod runner;
+mod stranger;
+pub mod suite;
+mod suite_read;
+pub mod truth;
+pub mod verdict;

@@ -1,0 +1,80 @@
+//! Judges in Python: a function that is given what was heard and the truth, and answers with what is wrong.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::kit::adapter::PythonJudge;
+use crate::kit::case::Case;
+use crate::kit::hearing::answer;
+use crate::kit::judge::Material;
+
+/// How long a judge may think.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Before its answer; what it prints besides is not the answer.
+const MARK: &str = "menura-judge:";
+/// Of the truth so many samples are given.
+const TRUTH_SAMPLES: usize = 1000;
+
+/// Loads the function, gives it the input and prints its answer.
+const PROGRAM: &str = "\
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location('judge', sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+found = getattr(module, sys.argv[2])(json.load(sys.stdin)) or []
+print('\\nmenura-judge:' + json.dumps([str(one) for one in ([found] if isinstance(found, str) else found)]))
+";
+
+/// Asks a judge; what it finds wrong.
+///
+/// # Errors
+/// It cannot be asked, or fails.
+pub fn judge(
+    judge: &PythonJudge,
+    case: &Case,
+    material: &Material<'_>,
+) -> Result<Vec<String>, String> {
+    let input = input(case, material).to_string();
+    let file = judge.file.display().to_string();
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let command = [&python, "-c", PROGRAM, &file, &judge.function].map(str::to_owned);
+    let (is_done, said) = answer(&command, PATIENCE, Some(&input))
+        .map_err(|error| format!("cannot run {python}: {error}"))?;
+    let found = said.lines().find_map(|line| line.strip_prefix(MARK));
+    match found.and_then(|found| serde_json::from_str(found).ok()) {
+        Some(found) if is_done => Ok(found),
+        _ => Err(format!("`{}` of {file} failed: {}", judge.function, said.trim())),
+    }
+}
+
+/// What a judge is given.
+fn input(case: &Case, material: &Material<'_>) -> Value {
+    let seen = material.observations.iter().map(|seen| {
+        let mut fields = seen.fields.clone();
+        if seen.has_points {
+            fields.insert("points".into(), json!(seen.points));
+        }
+        json!({
+            "t_s": material.seconds(seen.at),
+            "event": seen.event,
+            "fields": fields,
+        })
+    });
+    let lines = material
+        .lines
+        .iter()
+        .map(|line| json!({ "t_s": material.seconds(line.at), "text": line.text }));
+    let step_s = case.lasts_s / TRUTH_SAMPLES as f64;
+    let settled = material.switched_on.first().map_or(0.0, |on| -material.seconds(*on));
+    let truth = material
+        .truth
+        .samples((0..=TRUTH_SAMPLES).map(|n| n as f64 * step_s).map(|t| (t, settled + t)));
+    json!({
+        "case": case.name,
+        "lasts_s": case.lasts_s,
+        "observations": seen.collect::<Vec<_>>(),
+        "lines": lines.collect::<Vec<_>>(),
+        "truth": truth,
+    })
+}

@@ -1,0 +1,307 @@
+//! Runs the cases of a suite, several at once if asked to, each with a rig and a driver of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::config::rig::Rig;
+use crate::config::rig::fault_read::kinds_of;
+use crate::config::toml::diagnostic::Diagnostics;
+use crate::config::toml::overrides::Override;
+use crate::devices::family::{catalogue, family_of};
+use crate::kit::adapter::Adapter;
+use crate::kit::bench::{Bench, Stretch};
+use crate::kit::case::{Case, CaseFault, Sends};
+use crate::kit::clock;
+use crate::kit::course::{self, Course};
+use crate::kit::links::{self, Ports};
+use crate::kit::stranger::Timed;
+use crate::kit::truth::Truth;
+use crate::kit::verdict::{Outcome, Verdict};
+
+/// When cases begin that do not say when.
+const START: &str = "2026-06-01T12:00:00Z";
+
+/// How often a case is run at most when this machine was too busy.
+const ATTEMPTS: usize = 3;
+
+/// What is to be run.
+pub struct Plan {
+    /// The program, which runs the rigs.
+    pub menura: PathBuf,
+    /// The file of the rig.
+    pub rig_file: PathBuf,
+    /// Keys of the rig that the user has changed.
+    pub sets: Vec<Override>,
+    /// The device under test, by its place in the rig.
+    pub device: usize,
+    /// The rig with the user's keys.
+    pub rig: Rig,
+    /// The command that starts the driver.
+    pub command: Vec<String>,
+    /// What is known of it.
+    pub adapter: Adapter,
+    /// Whether links are to stay as they are in the rig.
+    pub keep_links: bool,
+    /// Where files of cases go.
+    pub folder: PathBuf,
+    /// Whether files of failed cases stay there.
+    pub keep: bool,
+    /// How many cases run at once.
+    pub jobs: usize,
+    /// Whether to stop at once.
+    pub stop: std::sync::Arc<AtomicBool>,
+}
+
+/// What happens while cases are run.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A case begins.
+    Begins(&'a Case),
+    /// A case is over.
+    Ends(&'a Outcome),
+}
+
+impl Plan {
+    /// Whether the command's placeholders are known for this sensor.
+    ///
+    /// # Errors
+    /// Which is not.
+    pub fn check(&self) -> Result<(), String> {
+        let ports = Ports::default();
+        let links = links::of_case(&self.rig, self.device, true, Path::new(""), &ports);
+        let mut known = links.map_err(|error| error.to_string())?.placeholders;
+        course::add_common(&mut known, "case", "dir", "127.0.0.1:1", "menura");
+        known.add("calibration", "calibration");
+        self.command.iter().try_for_each(|word| known.fill(word).map(|_| ()))?;
+        Ok(())
+    }
+
+    /// Runs `cases`; what came of each, in their order. Less if it was stopped.
+    pub fn run(&self, cases: &[&Case], tell: &(dyn Fn(Progress<'_>) + Sync)) -> Vec<Outcome> {
+        let ports = Ports::default();
+        let next = AtomicUsize::new(0);
+        let outcomes: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1).min(cases.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(case) = cases.get(index) else { return };
+                        if self.stop.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        tell(Progress::Begins(case));
+                        let outcome = self.attempts(case, &ports);
+                        if self.stop.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        tell(Progress::Ends(&outcome));
+                        outcomes.lock().expect("no holder panics").push((index, outcome));
+                    }
+                });
+            }
+        });
+        let mut outcomes = outcomes.into_inner().expect("no holder panics");
+        outcomes.sort_by_key(|(index, _)| *index);
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    /// Runs a case, again if this machine was too busy for it.
+    fn attempts(&self, case: &Case, ports: &Ports) -> Outcome {
+        let mut outcome = self.case(case, ports);
+        for _ in 1..ATTEMPTS {
+            let again = matches!(&outcome.verdict, Verdict::BenchFailed(_));
+            if !again || outcome.complaints.is_empty() || self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            outcome = self.case(case, ports);
+        }
+        outcome
+    }
+
+    fn case(&self, case: &Case, ports: &Ports) -> Outcome {
+        let begun = clock::now();
+        let mut outcome = Outcome {
+            case: case.name.clone(),
+            suite: case.suite.clone(),
+            title: case.title.clone(),
+            real: case.real.clone(),
+            good: case.good.clone(),
+            verdict: Verdict::Passed,
+            complaints: Vec::new(),
+            notes: Vec::new(),
+            evidence: String::new(),
+            repeat: String::new(),
+            took: Duration::ZERO,
+        };
+        let folder = self.folder.join(&case.name);
+        outcome.verdict = match self.prepare(case, &folder, ports) {
+            Ok(course) => course.run(&mut outcome),
+            Err(verdict) => verdict,
+        };
+        if !self.keep || outcome.verdict.is_fine() {
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+        outcome.took = begun.elapsed();
+        outcome
+    }
+
+    /// Makes all that a case needs ready, or says why it cannot be made here.
+    fn prepare<'a>(
+        &'a self,
+        case: &'a Case,
+        folder: &Path,
+        ports: &Ports,
+    ) -> Result<Course<'a>, Verdict> {
+        let bench_failed = |what: &str| {
+            let what = what.to_owned();
+            move |error: std::io::Error| Verdict::BenchFailed(format!("{what}: {error}"))
+        };
+        let device = &self.rig.devices[self.device];
+        if !case.fits_profile(&device.profile.name) {
+            let wanted = case.profiles.join(", ");
+            return Err(Verdict::NotApplicable(format!("it is for {wanted}")));
+        }
+        // Of an earlier run; what is left of it would be taken for this one's.
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).map_err(bench_failed("cannot make a folder"))?;
+        let links = links::of_case(&self.rig, self.device, self.keep_links, folder, ports)
+            .map_err(bench_failed("there is no free port"))?;
+        let settle_s = self.adapter.settle_s;
+        let begins = case.start_utc.unwrap_or_else(|| START.parse().expect("a constant instant"));
+        let settling = jiff::SignedDuration::from_secs_f64(settle_s);
+        let start_utc = begins.saturating_sub(settling).unwrap_or(begins);
+        let named = |set: &String| set.replace("{device}", &device.name);
+        let mut sets: Vec<String> =
+            self.sets.iter().map(|set| format!("{}={}", set.key, set.value)).collect();
+        sets.extend(links.sets.iter().cloned());
+        sets.extend(case.set.iter().map(named));
+        let faults = self.faults(case, settle_s)?;
+        let rig = self.rig_with(&sets, &faults).map_err(|told| {
+            // What the case changes this product does not have.
+            Verdict::NotApplicable(reason_of(&told))
+        })?;
+        if case.strangers.iter().any(|_| links.data.is_none_or(|to| !to.ip().is_loopback())) {
+            let text = "strangers send datagrams to this machine's own addresses; this device sends none there";
+            return Err(Verdict::NotApplicable(text.into()));
+        }
+        let mark = format!("{}-{}", std::process::id(), case.name);
+        let bench = Bench {
+            menura: self.menura.clone(),
+            rig: self.rig_file.clone(),
+            sets,
+            folder: folder.to_owned(),
+            mark,
+        };
+        let twins = self.twins(case, &bench, start_utc)?;
+        let truth = Truth::load(&rig, self.device).map_err(Verdict::BenchFailed)?;
+        let calibration = calibration(&rig, self.device, folder)
+            .map_err(bench_failed("cannot write the calibration"))?;
+        Ok(Course {
+            case,
+            bench,
+            device: device.name.clone(),
+            links,
+            faults,
+            start_utc,
+            settle_s,
+            command: &self.command,
+            adapter: &self.adapter,
+            twins,
+            truth,
+            calibration,
+            seed: rig.seed,
+            keep: self.keep,
+            stop: &self.stop,
+        })
+    }
+
+    /// The faults of a case as TOML.
+    fn faults(&self, case: &Case, settle_s: f64) -> Result<String, Verdict> {
+        let subject = &self.rig.devices[self.device];
+        let mut texts = Vec::new();
+        for (number, fault) in case.faults.iter().enumerate() {
+            let CaseFault { kind, on_cable, .. } = fault;
+            let device = match (on_cable, subject.cable_from) {
+                (false, _) => subject,
+                (true, Some(receiver)) => &self.rig.devices[receiver.0],
+                (true, None) => {
+                    let text = "it needs a receiver at the device's `gps_cable`";
+                    return Err(Verdict::NotApplicable(text.into()));
+                }
+            };
+            if !kinds_of(device, catalogue()).contains(&kind.as_str()) {
+                let text = format!("{} cannot have the fault \"{kind}\"", device.profile.name);
+                return Err(Verdict::NotApplicable(text));
+            }
+            texts.push(fault.toml(&format!("case-{}", number + 1), &device.name, settle_s));
+        }
+        Ok(texts.join(", "))
+    }
+
+    fn rig_with(&self, sets: &[String], faults: &str) -> Result<Rig, Diagnostics> {
+        let mut overrides: Vec<Override> = sets.iter().filter_map(|set| set.parse().ok()).collect();
+        overrides.push(Override { key: "fault".into(), value: format!("[{faults}]") });
+        Rig::load(&self.rig_file, &overrides, catalogue())
+    }
+
+    /// What the twins of a case send, each in a recording of its own.
+    fn twins(
+        &self,
+        case: &Case,
+        bench: &Bench,
+        start_utc: jiff::Timestamp,
+    ) -> Result<Vec<Vec<Timed>>, Verdict> {
+        let device = &self.rig.devices[self.device].name;
+        let mut twins = Vec::new();
+        for (number, stranger) in case.strangers.iter().enumerate() {
+            if stranger.sends != Sends::Twin {
+                twins.push(Vec::new());
+                continue;
+            }
+            let mut bench = bench.clone();
+            bench.sets.extend(stranger.set.iter().map(|set| set.replace("{device}", device)));
+            let stretch = Stretch {
+                number: number + 1,
+                start_utc,
+                lasts_s: stranger.duration_s,
+                faults: String::new(),
+            };
+            let recording =
+                bench.record(&stretch, "twin", Duration::from_secs(120)).and_then(|folder| {
+                    crate::kit::stranger::twin(&folder.join(format!("{device}.pcap")))
+                });
+            twins.push(recording.map_err(|error| {
+                Verdict::BenchFailed(format!("cannot record what the stranger sends: {error}"))
+            })?);
+        }
+        Ok(twins)
+    }
+}
+
+/// What is wrong with a rig, in a line: the title of the first message and what is allowed.
+fn reason_of(told: &Diagnostics) -> String {
+    let text = told.to_string();
+    let title = text.lines().next().unwrap_or_default();
+    let label = text.lines().find_map(|line| line.split_once("^ ")).map(|(_, label)| label);
+    let title = title.trim_start_matches("error: ");
+    match label {
+        Some(label) => format!("{title}; {label}"),
+        None => title.to_owned(),
+    }
+}
+
+/// Writes the calibration of the device, if its product has one; its file.
+fn calibration(rig: &Rig, device: usize, folder: &Path) -> std::io::Result<Option<PathBuf>> {
+    let profile = &rig.devices[device].profile;
+    for extension in ["yaml", "csv", "dat"] {
+        if let Some(text) = family_of(profile).calibration_file(profile, extension) {
+            let path = folder.join(format!("calibration.{extension}"));
+            std::fs::write(&path, text)?;
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,146 @@
+//! Somebody else who sends datagrams to the driver: garbage, or what another unit of the same product sends.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+use crate::analysis::capture::{CaptureReader, Source};
+use crate::kit::case::{Sends, Stranger};
+use crate::kit::clock;
+use crate::wire::ethernet::Content;
+
+/// The stranger's address: another one of the loopback interface.
+pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
+/// The longest datagram of garbage.
+const LONGEST: u64 = 1500;
+/// Datagrams of a twin that are kept.
+const MOST: usize = 200_000;
+
+/// A datagram, and when it is sent after the first.
+pub type Timed = (Duration, Vec<u8>);
+
+/// The datagrams of a recording that go to the port to which most go: its data, not what is told beside them.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
+    let mut reader = CaptureReader::open(Source::File(recording)).map_err(|e| e.to_string())?;
+    let mut first_ns = None;
+    let mut ports: BTreeMap<u16, Vec<Timed>> = BTreeMap::new();
+    let mut kept = 0;
+    while let Some(frame) = reader.next_frame() {
+        let frame = frame.map_err(|error| error.to_string())?;
+        let Ok(Content::Udp(datagram)) = Content::find(frame.link, frame.frame) else { continue };
+        let since_ns = (frame.unix_ns - *first_ns.get_or_insert(frame.unix_ns)).max(0) as u64;
+        if kept < MOST {
+            kept += 1;
+            let timed = (Duration::from_nanos(since_ns), datagram.payload.to_vec());
+            ports.entry(datagram.destination.port()).or_default().push(timed);
+        }
+    }
+    Ok(ports.into_values().max_by_key(Vec::len).unwrap_or_default())
+}
+
+/// Sends to `to` for as long as the stranger does, or until `over`; `zero` is when the case begins, `seed` fixes the
+/// garbage. How many were sent.
+///
+/// # Errors
+/// The socket cannot be opened.
+pub fn send(
+    stranger: &Stranger,
+    twin: &[Timed],
+    to: SocketAddr,
+    zero: Instant,
+    seed: u64,
+    over: &AtomicBool,
+) -> std::io::Result<u64> {
+    let socket = UdpSocket::bind((ADDRESS, 0))?;
+    let begins = zero + Duration::from_secs_f64(stranger.start_s);
+    let ends = begins + Duration::from_secs_f64(stranger.duration_s);
+    let period = Duration::from_secs_f64(1.0 / stranger.rate_hz);
+    let mut draws = SplitMix64::seed_from_u64(seed);
+    let mut sent = 0;
+    let wait = |due: Instant| {
+        while clock::now() < due && !over.load(Ordering::Relaxed) {
+            clock::sleep((due - clock::now().min(due)).min(Duration::from_millis(20)));
+        }
+        clock::now() >= due && due < ends
+    };
+    match stranger.sends {
+        Sends::Garbage => {
+            let mut buffer = [0; LONGEST as usize];
+            while wait(begins + period * sent as u32) {
+                let length = (draws.next_u64() % (LONGEST + 1)) as usize;
+                draws.fill_bytes(&mut buffer[..length]);
+                let _ = socket.send_to(&buffer[..length], to);
+                sent += 1;
+            }
+        }
+        Sends::Twin => {
+            for (since, bytes) in twin {
+                if !wait(begins + *since) {
+                    break;
+                }
+                let _ = socket.send_to(bytes, to);
+                sent += 1;
+            }
+        }
+    }
+    Ok(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::family::catalogue;
+    use crate::links::pcap::PcapRecorder;
+
+    #[test]
+    fn a_twin_sends_data_though_something_else_came_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("twin.pcap");
+        let profile = catalogue().profile("velodyne-vlp16-3.0").unwrap();
+        let ports = profile.ports();
+        let mut recorder = PcapRecorder::create(&path, ports[0].frame.clone()).unwrap();
+        recorder.write_in(&ports[1].frame, 0, &[1]).unwrap();
+        recorder.write(1_000_000, &[2, 3]).unwrap();
+        recorder.write(3_000_000, &[4]).unwrap();
+        recorder.finish().unwrap();
+        let ms = Duration::from_millis;
+        assert_eq!(twin(&path).unwrap(), [(ms(1), vec![2, 3]), (ms(3), vec![4])]);
+    }
+
+    #[test]
+    fn garbage_comes_from_elsewhere_and_is_the_same_again() {
+        let stranger = Stranger {
+            sends: Sends::Garbage,
+            start_s: 0.0,
+            duration_s: 0.2,
+            rate_hz: 500.0,
+            set: Vec::new(),
+        };
+        let heard = |seed| {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            let over = AtomicBool::new(false);
+            let to = socket.local_addr().unwrap();
+            let sent = send(&stranger, &[], to, clock::now(), seed, &over).unwrap();
+            assert!((50..=101).contains(&sent), "{sent}");
+            let mut buffer = [0; 2000];
+            let mut all = Vec::new();
+            for _ in 0..20 {
+                let (length, from) = socket.recv_from(&mut buffer).unwrap();
+                assert_eq!(from.ip(), ADDRESS);
+                all.push(buffer[..length].to_vec());
+            }
+            all
+        };
+        assert_eq!(heard(1), heard(1));
+        assert_ne!(heard(1), heard(2));
+    }
+}

@@ -1,0 +1,129 @@
+//! A suite: cases that belong together, and the rig that they are run on if the user names none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use crate::kit::case::Case;
+use crate::kit::{library, suite_read};
+
+/// No suite is longer than this.
+const MAX_SUITE_BYTES: u64 = 4 << 20;
+/// A suite includes others no deeper than this.
+const MAX_DEPTH: usize = 8;
+
+/// A suite with the cases of all suites that it includes.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Its name, or the path of its file.
+    pub name: String,
+    /// What it is for.
+    pub summary: String,
+    /// The rig to run it on.
+    pub rig: Option<RigSource>,
+    /// Its cases, those of included suites first.
+    pub cases: Vec<Case>,
+}
+
+/// Where a rig comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RigSource {
+    /// A file.
+    File(PathBuf),
+    /// One that is part of the program, by its name.
+    Embedded(&'static str, &'static str),
+}
+
+impl Suite {
+    /// The suite of that name, or in that file (a path ends in `.toml`).
+    ///
+    /// # Errors
+    /// Everything that is wrong with its name or files.
+    pub fn load(name: &str) -> Result<Self, Diagnostics> {
+        let mut suite =
+            Self { name: name.into(), summary: String::new(), rig: None, cases: vec![] };
+        suite.add(name, Path::new(""), 0)?;
+        Ok(suite)
+    }
+
+    /// The case of this name.
+    ///
+    /// # Errors
+    /// There is none; the text names near ones.
+    pub fn case(&self, name: &str) -> Result<&Case, String> {
+        self.cases.iter().find(|case| case.name == name).ok_or_else(|| {
+            let names: Vec<_> = self.cases.iter().map(|case| case.name.as_str()).collect();
+            format!(
+                "error: the suite `{}` has no case \"{name}\"; allowed: {}",
+                self.name,
+                names.join(", ")
+            )
+        })
+    }
+
+    fn add(&mut self, name: &str, folder: &Path, depth: usize) -> Result<(), Diagnostics> {
+        if depth > MAX_DEPTH {
+            let text = format!("suites include each other more than {MAX_DEPTH} deep");
+            return Err(Diagnostic::new(text).into());
+        }
+        let source = source_of(name, folder)?;
+        let base = source.base_dir.clone();
+        let file = suite_read::suite(&source)?;
+        for included in &file.include {
+            self.add(included, &base, depth + 1)?;
+        }
+        if depth == 0 {
+            self.summary = file.summary;
+        }
+        if let Some(rig) = &file.rig {
+            self.rig = Some(rig_of(rig, &base)?);
+        }
+        for case in file.cases {
+            // One that is included twice is run once; the user's own of that name takes its place.
+            match self.cases.iter_mut().find(|known| known.name == case.name) {
+                Some(known) => *known = case,
+                None => self.cases.push(case),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn source_of(name: &str, folder: &Path) -> Result<Arc<SourceFile>, Diagnostics> {
+    if name.ends_with(".toml") {
+        let path = folder.join(name);
+        let shown = path.display().to_string();
+        return SourceFile::read(&shown, &path, MAX_SUITE_BYTES).map_err(|why| {
+            Diagnostic::new(format!("cannot read the suite `{shown}`: {why}")).into()
+        });
+    }
+    match library::suite(name) {
+        Some((file, text)) => Ok(SourceFile::new(file, text, "")),
+        None => {
+            let names: Vec<_> = library::suite_names().collect();
+            let fault = Diagnostic::new(format!("there is no suite `{name}`"));
+            Err(fault
+                .help(format!(
+                    "suites: {}; or the path of a file that ends in .toml",
+                    names.join(", ")
+                ))
+                .into())
+        }
+    }
+}
+
+fn rig_of(name: &str, folder: &Path) -> Result<RigSource, Diagnostics> {
+    if name.ends_with(".toml") {
+        return Ok(RigSource::File(folder.join(name)));
+    }
+    match library::rig(name) {
+        Some((file, text)) => Ok(RigSource::Embedded(file, text)),
+        None => {
+            let names: Vec<_> = library::rig_names().collect();
+            let fault = Diagnostic::new(format!("there is no rig `{name}` for suites"));
+            Err(fault
+                .help(format!("rigs: {}; or a path that ends in .toml", names.join(", ")))
+                .into())
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Reads suites.
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::config::toml::reader::{Faults, Field, Limit, Node, TableReader, Value, parse_toml};
+use crate::kit::case::{Case, CaseFault, PowerCut, Sends, Stranger};
+use crate::kit::expectation::{Check, Expectation, Quantity};
+
+/// Who sets the limits.
+pub(super) const FORMAT: &str = "the format of suites, docs/DRIVER-TESTS.md";
+/// Most cases of a file.
+const MAX_CASES: usize = 1000;
+/// Most of anything in a case.
+const MAX_PARTS: usize = 100;
+/// The longest case, seconds.
+const LONGEST_S: f64 = 3600.0;
+
+/// One file of a suite.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SuiteFile {
+    pub summary: String,
+    pub include: Vec<String>,
+    pub rig: Option<String>,
+    pub cases: Vec<Case>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> {
+    let faults = Faults::default();
+    let read = parse_toml(source, &faults).map(|root| {
+        let mut table = TableReader::root(root, "a suite", &faults);
+        let stem = source.name.rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
+        let text = |field: Field<'_>, expected: &str| field.text(expected).map(|text| text.value);
+        let summary = text(table.required("summary"), "what the suite is for").unwrap_or_default();
+        let include = optional_strings(&table.optional("include"), "names of suites");
+        let rig = text(table.optional("rig"), "a rig's name or path");
+        let cases = tables(&table.optional("case"), "case", MAX_CASES, |table| case(table, stem));
+        let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let title = format!("two cases are named \"{}\"", pair[0]);
+            table.fault(table.place().fault(title, "in this file"));
+        }
+        table.finish();
+        SuiteFile { summary, include, rig, cases }
+    });
+    match (read, faults.into_inner()) {
+        (Some(file), faults) if faults.is_empty() => Ok(file),
+        (_, faults) => Err(faults),
+    }
+}
+
+fn optional_strings(field: &Field<'_>, expected: &str) -> Vec<String> {
+    if field.is_written() { field.strings(expected).unwrap_or_default() } else { Vec::new() }
+}
+
+/// Reads each table of an array that may be missing; what is wrong is told and left out.
+pub(super) fn tables<T>(
+    field: &Field<'_>,
+    what: &str,
+    most: usize,
+    read: impl Fn(TableReader<'_>) -> Option<T>,
+) -> Vec<T> {
+    if !field.is_written() {
+        return Vec::new();
+    }
+    let expected = format!("up to {most} of [[{what}]]");
+    let Some((items, _)) = field.array_up_to(0..=most, FORMAT, &expected) else {
+        return Vec::new();
+    };
+    let table = |item: &Field<'_>| read(item.named(what).table(&format!("[[{what}]]"))?);
+    items.iter().filter_map(table).collect()
+}
+
+fn seconds(from: f64) -> Limit<f64> {
+    Limit::new(from..=LONGEST_S, "s", FORMAT)
+}
+
+/// A name as cases and files have it.
+fn name(field: &Field<'_>) -> Option<String> {
+    let expected = "1 to 64 of a-z, 0-9 and -";
+    let text = field.text(expected)?;
+    let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if text.value.is_empty() || text.value.len() > 64 || !text.value.chars().all(is_fine) {
+        let title = format!("\"{}\" cannot be a case's name", text.value);
+        field.fault(text.place.fault(title, format!("allowed: {expected}")));
+        return None;
+    }
+    Some(text.value)
+}
+
+fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
+    let name = name(&table.required("name"));
+    let title = table.required("title").text("what happens, in a few words");
+    let real = table.required("real").text("what real units do, and who says so");
+    let good = table.required("good").text("what a good driver does");
+    let profiles = optional_strings(&table.optional("profiles"), "patterns of profiles' names");
+    let order = [("driver", true), ("sensor", false)];
+    let first = table.optional("first");
+    let driver_first = if first.is_written() { first.choice(&order, FORMAT) } else { None };
+    let driver_after_s = table.optional("driver_after_s").number_or(&seconds(0.0), 0.0);
+    let lasts = table.required("lasts_s");
+    let lasts_s = lasts.number(&seconds(0.1));
+    let start_utc = start(&table.optional("start_utc"));
+    let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
+    let env = pairs(&table.optional("env"), "variables, each \"NAME=VALUE\"");
+    let faults = tables(&table.optional("fault"), "case.fault", MAX_PARTS, fault);
+    let power_cuts = tables(&table.optional("power_cut"), "case.power_cut", MAX_PARTS, power_cut);
+    let restarts = table.optional("driver_restarts_s");
+    let driver_restarts_s = match restarts.is_written() {
+        true => restarts.array("seconds").map_or_else(Vec::new, |(items, _)| {
+            items.iter().filter_map(|item| item.number(&seconds(0.0))).collect()
+        }),
+        false => Vec::new(),
+    };
+    let strangers = tables(&table.optional("stranger"), "case.stranger", MAX_PARTS, stranger);
+    let expect = table.required("expect");
+    let expectations = tables(&expect, "case.expect", MAX_PARTS, expectation);
+    if !expect.is_written() {
+        let label = "a case needs at least one [[case.expect]]";
+        table.fault(table.place().fault("this case expects nothing", label));
+    }
+    let place = table.place().clone();
+    if let Some(lasts_s) = lasts_s {
+        let ends = |part: &Expectation| part.from_s.max(part.to_s.unwrap_or(0.0));
+        if let Some(late) = expectations.iter().map(ends).find(|end| *end > lasts_s) {
+            let title = format!("an expectation reaches to {late} s, beyond the case's end");
+            table.fault(place.fault(title, format!("the case lasts {lasts_s} s")));
+        }
+    }
+    table.finish();
+    Some(Case {
+        name: name?,
+        suite: suite.to_owned(),
+        title: title?.value,
+        real: real?.value,
+        good: good?.value,
+        profiles,
+        driver_first,
+        driver_after_s,
+        lasts_s: lasts_s?,
+        start_utc,
+        set,
+        env,
+        faults,
+        power_cuts,
+        driver_restarts_s,
+        strangers,
+        expectations,
+    })
+}
+
+fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
+    if !field.is_written() {
+        return None;
+    }
+    let (written, place) = field.datetime()?;
+    match written.to_string().parse() {
+        Ok(start) => Some(start),
+        Err(error) => {
+            let label = "allowed: a date, time and offset, such as 2026-12-31T23:59:58Z";
+            field.fault(place.fault(format!("not an instant: {error}"), label));
+            None
+        }
+    }
+}
+
+/// Strings of the form `KEY=VALUE`.
+fn pairs(field: &Field<'_>, expected: &str) -> Vec<String> {
+    if !field.is_written() {
+        return Vec::new();
+    }
+    let Some((items, _)) = field.array(expected) else { return Vec::new() };
+    let pair = |item: &Field<'_>| {
+        let text = item.text(expected)?;
+        if text.value.split_once('=').is_none_or(|(key, _)| key.trim().is_empty()) {
+            let title = format!("\"{}\" has no `=`", text.value);
+            item.fault(text.place.fault(title, format!("allowed: {expected}")));
+            return None;
+        }
+        Some(text.value)
+    };
+    items.iter().filter_map(pair).collect()
+}
+
+/// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
+fn fault(mut table: TableReader<'_>) -> Option<CaseFault> {
+    let kind = table.required("kind").text("a kind of fault, docs/FAULTS.md");
+    let start_s = table.required("start_s").number(&seconds(0.0));
+    let on_cable = table.optional("on_cable").boolean_or(false);
+    let keys = table.take_rest().into_iter().map(|entry| (entry.key, toml_of(&entry.node)));
+    let keys = keys.collect();
+    table.finish();
+    Some(CaseFault { kind: kind?.value, start_s: start_s?, on_cable, keys })
+}
+
+fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
+    let off_s = table.required("off_s").number(&seconds(0.0));
+    let on = table.required("on_s");
+    let on_s = on.number(&seconds(0.0));
+    if let (Some(off_s), Some(on_s), Some(place)) = (off_s, on_s, on.place())
+        && on_s <= off_s
+    {
+        let label = format!("allowed: more than `off_s`, {off_s} s");
+        on.fault(place.fault("it is on before it is off", label));
+    }
+    table.finish();
+    Some(PowerCut { off_s: off_s?, on_s: on_s? })
+}
+
+fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
+    let words = [("garbage", Sends::Garbage), ("twin", Sends::Twin)];
+    let sends = table.required("sends").choice(&words, FORMAT);
+    let start_s = table.required("start_s").number(&seconds(0.0));
+    let duration_s = table.required("duration_s").number(&seconds(0.01));
+    let rate = Limit::new(1.0..=100_000.0, "Hz", FORMAT);
+    let rate_hz = table.optional("rate_hz").number_or(&rate, 1000.0);
+    let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
+    table.finish();
+    Some(Stranger { sends: sends?, start_s: start_s?, duration_s: duration_s?, rate_hz, set })
+}
+
+/// The kinds of expectations.
+const KINDS: [(&str, &str); 12] = [
+    ("rate", "rate"),
+    ("gap", "gap"),
+    ("count", "count"),
+    ("resumes", "resumes"),
+    ("point-rate", "point-rate"),
+    ("near-truth", "near-truth"),
+    ("value", "value"),
+    ("steady", "steady"),
+    ("says", "says"),
+    ("says-not", "says-not"),
+    ("alive", "alive"),
+    ("memory", "memory"),
+];
+
+fn expectation(mut table: TableReader<'_>) -> Option<Expectation> {
+    let kind = table.required("kind").choice(&KINDS, FORMAT);
+    let from_s = table.optional("from_s").number_or(&seconds(0.0), 0.0);
+    let to = table.optional("to_s");
+    let to_s = if to.is_written() { to.number(&seconds(0.0)) } else { None };
+    if let (Some(to_s), Some(place)) = (to_s, to.place())
+        && to_s <= from_s
+    {
+        to.fault(place.fault("nothing lies between", format!("allowed: more than {from_s} s")));
+    }
+    let check = match kind {
+        Some(kind) => check(kind, &mut table),
+        None => {
+            table.drop_unknown(|_| true);
+            None
+        }
+    };
+    table.finish();
+    Some(Expectation { check: check?, from_s, to_s })
+}
+
+fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
+    let any = Limit::new(-1e15..=1e15, "", FORMAT);
+    let positive = |unit| Limit::new(0.0..=1e15, unit, FORMAT);
+    let share = Limit::new(0.0..=1.0, "", FORMAT);
+    let count = Limit::new(0..=1_000_000_000, "", FORMAT);
+    let of = |table: &mut TableReader<'_>| {
+        table.required("of").text("the name of an event, such as \"points\"").map(|of| of.value)
+    };
+    Some(match kind {
+        "rate" | "point-rate" => {
+            let of = of(table);
+            let at_least_hz = table.optional("at_least_hz").number_or(&positive("Hz"), f64::MIN);
+            let at_most_hz = table.optional("at_most_hz").number_or(&positive("Hz"), f64::MAX);
+            match kind {
+                "rate" => Check::Rate { of: of?, at_least_hz, at_most_hz },
+                _ => Check::PointRate { of: of?, at_least_hz, at_most_hz },
+            }
+        }
+        "gap" => {
+            let of = of(table);
+            let at_most_s = table.required("at_most_s").number(&seconds(0.001));
+            Check::Gap { of: of?, at_most_s: at_most_s? }
+        }
+        "count" => {
+            let of = of(table);
+            let at_least = table.optional("at_least").integer_or(&count, 0);
+            let at_most = table.optional("at_most").integer_or(&count, u64::MAX);
+            Check::Count { of: of?, at_least, at_most }
+        }
+        "resumes" => {
+            let of = of(table);
+            let within_s = table.required("within_s").number(&seconds(0.001));
+            Check::Resumes { of: of?, within_s: within_s? }
+        }
+        "near-truth" => {
+            let of = of(table);
+            let quantity = table.required("quantity").choice(&Quantity::WORDS, FORMAT);
+            let tolerance = table.required("tolerance").number(&positive(""));
+            let share = table.optional("share").number_or(&share, 0.0);
+            let at_least = table.optional("at_least").integer_or(&count, 1);
+            let (of, quantity, tolerance) = (of?, quantity?, tolerance?);
+            Check::NearTruth { of, quantity, tolerance, share, at_least }
+        }
+        "value" => {
+            let of = of(table);
+            let field = table.required("field").text("the name of a field");
+            let least = table.optional("least").number_or(&any, f64::MIN);
+            let most = table.optional("most").number_or(&any, f64::MAX);
+            let share = table.optional("share").number_or(&share, 0.0);
+            Check::Value { of: of?, field: field?.value, least, most, share }
+        }
+        "steady" => {
+            let of = of(table);
+            let field = table.optional("field");
+            let field = match field.is_written() {
+                true => field.text("the name of a field")?.value,
+                false => "stamp_s".to_owned(),
+            };
+            let tolerance_s = table.required("tolerance_s").number(&positive("s"));
+            Check::Steady { of: of?, field, tolerance_s: tolerance_s? }
+        }
+        "says" => Check::Says(pattern(&table.required("pattern"))?),
+        "says-not" => Check::SaysNot(pattern(&table.required("pattern"))?),
+        "memory" => {
+            let mb = Limit::new(0.1..=1e7, "MB", FORMAT);
+            let at_most_mb = table.optional("at_most_mb").number_or(&mb, f64::MAX);
+            let growth_mb = table.required("growth_mb").number(&mb);
+            Check::Memory { at_most_mb, growth_mb: growth_mb? }
+        }
+        _ => Check::Alive,
+    })
+}
+
+/// A regular expression.
+pub(super) fn pattern(field: &Field<'_>) -> Option<Regex> {
+    let text = field.text("a regular expression")?;
+    match Regex::new(&text.value) {
+        Ok(pattern) => Some(pattern),
+        Err(error) => {
+            let why = error.to_string();
+            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            field.fault(text.place.fault("not a regular expression", why));
+            None
+        }
+    }
+}
+
+/// A value as TOML has it within a line.
+pub(super) fn toml_of(node: &Node) -> String {
+    match &node.value {
+        Value::String(text) => toml::Value::String(text.clone()).to_string(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => format!("{number:?}"),
+        Value::Boolean(word) => word.to_string(),
+        Value::Datetime(time) => time.to_string(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(toml_of).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(entries) => {
+            let entry = |entry: &crate::config::toml::reader::Entry| {
+                format!("{} = {}", entry.key, toml_of(&entry.node))
+            };
+            format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        let source = SourceFile::new("my-suite.toml", text, "");
+        match suite(&source) {
+            Ok(file) => format!("{file:?}"),
+            Err(faults) => faults.to_string(),
+        }
+    }
+
+    const CASE: &str = "summary = \"x\"\n[[case]]\nname = \"a\"\ntitle = \"t\"\nreal = \"r\"\ngood = \"g\"\n\
+                        lasts_s = 3\n";
+
+    #[test]
+    fn a_case_is_read_whole() {
+        let source = SourceFile::new(
+            "my-suite.toml",
+            format!(
+                "{CASE}first = \"driver\"\nset = [\"seed=3\"]\n\
+                 fault = [{{ kind = \"truncation\", start_s = 1, probability = 0.1, to_bytes = 12 }}]\n\
+                 [[case.expect]]\nkind = \"gap\"\nof = \"points\"\nat_most_s = 0.5\nfrom_s = 1\n"
+            ),
+            "",
+        );
+        let file = suite(&source).unwrap();
+        let case = &file.cases[0];
+        assert_eq!((case.name.as_str(), case.suite.as_str()), ("a", "my-suite"));
+        assert_eq!(case.driver_first, Some(true));
+        assert_eq!(
+            case.faults[0].toml("f", "d", 0.5),
+            "{ name = \"f\", device = \"d\", kind = \"truncation\", start_s = 1.5, \
+             probability = 0.1, to_bytes = 12 }"
+        );
+        assert_eq!(
+            case.expectations[0].to_string(),
+            "never longer than 0.5 s without `points` (from 1 s on)"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        assert_eq!(
+            told(&format!("{CASE}[[case.expect]]\nkind = \"gab\"\nof = \"points\"\n")),
+            "error: `kind` cannot be \"gab\"\n --> my-suite.toml:9:8\n  |\n9 | kind = \"gab\"\n  |        \
+             ^^^^^ allowed: \"rate\", \"gap\", \"count\", \"resumes\", \"point-rate\", \"near-truth\", \
+             \"value\", \"steady\", \"says\", \"says-not\", \"alive\", \"memory\"\n  |\n  = note: limit from \
+             the format of suites, docs/DRIVER-TESTS.md\n  = help: did you mean \"gap\"?"
+        );
+        let text = told(&format!(
+            "{CASE}[[case.expect]]\nkind = \"says\"\npattern = \"(\"\nfrom_s = 1\nto_s = 1\n"
+        ));
+        assert!(text.contains("not a regular expression"), "{text}");
+        assert!(text.contains("nothing lies between"), "{text}");
+        let text = told(CASE);
+        assert!(text.contains("this case expects nothing"), "{text}");
+        let text =
+            told(&format!("{CASE}color = 1\n[[case.expect]]\nkind = \"alive\"\nfrom_s = 4\n"));
+        assert!(text.contains("unknown key `color`"), "{text}");
+        assert!(text.contains("reaches to 4 s, beyond the case's end"), "{text}");
+    }
+}

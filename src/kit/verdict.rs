@@ -1,0 +1,92 @@
+//! Verdicts of cases, with what they rest on.
+
+use std::time::Duration;
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The driver did what was expected.
+    Passed,
+    /// It did not.
+    Failed,
+    /// The case cannot be made, or not be judged, here; the reason.
+    NotApplicable(String),
+    /// The bench failed, not the driver; what happened.
+    BenchFailed(String),
+}
+
+impl Verdict {
+    /// Whether the run as a whole may still pass.
+    pub fn is_fine(&self) -> bool {
+        matches!(self, Self::Passed | Self::NotApplicable(_))
+    }
+
+    /// In a word or two.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotApplicable(_) => "not applicable",
+            Self::BenchFailed(_) => "bench failed",
+        }
+    }
+}
+
+/// One thing that was not as expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complaint {
+    /// What was expected.
+    pub expected: String,
+    /// What was found instead, with figures.
+    pub found: String,
+    /// Around when, seconds of the case.
+    pub at_s: Option<f64>,
+}
+
+/// A case that was run, or could not be.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its name.
+    pub case: String,
+    /// Its suite.
+    pub suite: String,
+    /// What happens in it.
+    pub title: String,
+    /// What real units do.
+    pub real: String,
+    /// What a good driver does.
+    pub good: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// What was wrong.
+    pub complaints: Vec<Complaint>,
+    /// What should be known beside: expectations that could not be judged, a machine that was busy.
+    pub notes: Vec<String>,
+    /// Packets, faults and lines around what was wrong.
+    pub evidence: String,
+    /// The command that gives the same bytes again.
+    pub repeat: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Outcome {
+    /// Why it is not applicable, what the bench says, or the first complaint; a line.
+    pub fn reason(&self) -> String {
+        match &self.verdict {
+            Verdict::Passed => String::new(),
+            Verdict::NotApplicable(reason) | Verdict::BenchFailed(reason) => {
+                reason.lines().next().unwrap_or_default().to_owned()
+            }
+            Verdict::Failed => self.reason_of_complaints(),
+        }
+    }
+
+    /// The first complaint, a line.
+    pub fn reason_of_complaints(&self) -> String {
+        match self.complaints.first() {
+            Some(first) => format!("expected: {}; found: {}", first.expected, first.found),
+            None => String::new(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The conversation with one client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use tokio::time::timeout;
+
+use super::hub::Hub;
+use super::outbox::{Item, Outbox};
+use crate::wire::foxglove::{Level, status};
+
+/// A client that takes nothing for so long is no longer there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A client that was let in; it is out again when this is dropped.
+pub(super) struct Client {
+    number: u64,
+    outbox: Arc<Outbox>,
+    hub: Arc<Hub>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.hub.let_out(self.number);
+    }
+}
+
+impl Client {
+    /// Another one, if `hub` has room.
+    pub(super) fn let_in(hub: &Arc<Hub>) -> Option<Self> {
+        let (number, outbox) = hub.let_in()?;
+        Some(Self { number, outbox, hub: Arc::clone(hub) })
+    }
+
+    /// Sends what waits and hears what the client says, until either ends it.
+    pub(super) async fn converse(self, mut socket: WebSocket) {
+        loop {
+            tokio::select! {
+                item = self.outbox.next() => {
+                    let is_end = matches!(item, Item::Close);
+                    let sent = timeout(PATIENCE, socket.send(item.into_message())).await;
+                    if is_end || !matches!(sent, Ok(Ok(()))) {
+                        return;
+                    }
+                }
+                heard = socket.recv() => match heard {
+                    Some(Ok(Message::Text(text))) => self.hub.hear(self.number, text.as_str()),
+                    Some(Ok(Message::Binary(_))) => {
+                        let text = "nothing here takes messages of clients";
+                        self.outbox.put(Item::Text(status(Level::Warning, text).into()));
+                    }
+                    Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                },
+            }
+        }
+    }
+}

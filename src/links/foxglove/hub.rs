@@ -1,0 +1,184 @@
+//! Channels, who wants their messages, and messages on their way.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::outbox::{Item, Outbox};
+use crate::wire::foxglove::{
+    Channel, ClientMessage, Level, ServerInfo, Subscription, advertise, status,
+};
+
+/// Clients at a time.
+pub(super) const MAX_CLIENTS: usize = 8;
+
+/// A channel that is to be told of; it gets its number here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewChannel {
+    /// Its name.
+    pub topic: String,
+    /// `json` or `protobuf`.
+    pub encoding: &'static str,
+    /// The name of the schema of its messages.
+    pub schema_name: String,
+    /// `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
+    pub schema_encoding: &'static str,
+    /// The schema.
+    pub schema: String,
+}
+
+/// What there is to subscribe to, and who does.
+#[derive(Debug)]
+pub struct Hub {
+    info: Arc<str>,
+    visitors: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By their numbers.
+    channels: Vec<Channel>,
+    clients: BTreeMap<u64, Visitor>,
+    next: u64,
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Visitor {
+    outbox: Arc<Outbox>,
+    /// Channel, and what the client calls its subscription.
+    subscriptions: BTreeMap<u32, u32>,
+}
+
+impl Hub {
+    /// Without channels and clients.
+    pub fn new(info: &ServerInfo) -> Arc<Self> {
+        Arc::new(Self {
+            info: info.emit().into(),
+            visitors: AtomicUsize::new(0),
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Tells everybody of another channel; its number.
+    pub fn add(&self, channel: NewChannel) -> u32 {
+        let mut state = self.state();
+        let id = state.channels.len() as u32;
+        let NewChannel { topic, encoding, schema_name, schema_encoding, schema } = channel;
+        let channel = Channel { id, topic, encoding, schema_name, schema_encoding, schema };
+        let told: Arc<str> = advertise([&channel]).into();
+        state.channels.push(channel);
+        state.clients.values().for_each(|client| client.outbox.put(Item::Text(Arc::clone(&told))));
+        id
+    }
+
+    /// Whether anybody is connected.
+    pub fn is_visited(&self) -> bool {
+        self.visitors.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether anybody wants the messages of a channel.
+    pub fn is_wanted(&self, channel: u32) -> bool {
+        let wants = |client: &Visitor| client.subscriptions.contains_key(&channel);
+        self.is_visited() && self.state().clients.values().any(wants)
+    }
+
+    /// Sends a message to all who want it; `log_time_ns` is POSIX time. Waits for nobody.
+    pub fn publish(&self, channel: u32, log_time_ns: u64, payload: impl Into<Arc<[u8]>>) {
+        let payload = payload.into();
+        for client in self.state().clients.values() {
+            if let Some(&subscription) = client.subscriptions.get(&channel) {
+                let payload = Arc::clone(&payload);
+                client.outbox.put(Item::Data { subscription, log_time_ns, payload });
+            }
+        }
+    }
+
+    /// Ends all conversations, also those that have not begun.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        state.clients.values().for_each(|client| client.outbox.put(Item::Close));
+    }
+
+    /// Lets a client in, if there is room, and tells it what there is.
+    pub(super) fn let_in(&self) -> Option<(u64, Arc<Outbox>)> {
+        let mut state = self.state();
+        if state.is_closed || state.clients.len() == MAX_CLIENTS {
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        let outbox = Arc::<Outbox>::default();
+        outbox.put(Item::Text(Arc::clone(&self.info)));
+        if !state.channels.is_empty() {
+            outbox.put(Item::Text(advertise(&state.channels).into()));
+        }
+        let visitor = Visitor { outbox: Arc::clone(&outbox), subscriptions: BTreeMap::new() };
+        state.clients.insert(number, visitor);
+        self.visitors.store(state.clients.len(), Ordering::Relaxed);
+        Some((number, outbox))
+    }
+
+    pub(super) fn let_out(&self, number: u64) {
+        let mut state = self.state();
+        state.clients.remove(&number);
+        self.visitors.store(state.clients.len(), Ordering::Relaxed);
+    }
+
+    /// Does what a client says, or tells it why not.
+    pub(super) fn hear(&self, number: u64, text: &str) {
+        let mut state = self.state();
+        let channels = state.channels.len();
+        let Some(visitor) = state.clients.get_mut(&number) else { return };
+        match ClientMessage::parse(text) {
+            Ok(ClientMessage::Subscribe(wishes)) => {
+                for wish in wishes {
+                    if let Err(why) = visitor.subscribe(wish, channels) {
+                        visitor.tell(Level::Error, &why);
+                    }
+                }
+            }
+            Ok(ClientMessage::Unsubscribe(ids)) => {
+                for id in ids {
+                    let before = visitor.subscriptions.len();
+                    visitor.subscriptions.retain(|_, own| *own != id);
+                    if visitor.subscriptions.len() == before {
+                        visitor.tell(Level::Warning, &format!("there is no subscription {id}"));
+                    }
+                }
+            }
+            Ok(ClientMessage::Other(op)) => {
+                let op: String = op.chars().take(40).collect();
+                visitor.tell(Level::Error, &format!("`{op}` is not offered here"));
+            }
+            Err(fault) => visitor.tell(Level::Error, &fault.to_string()),
+        }
+    }
+}
+
+impl Visitor {
+    fn tell(&self, level: Level, text: &str) {
+        self.outbox.put(Item::Text(status(level, text).into()));
+    }
+
+    fn subscribe(&mut self, wish: Subscription, channels: usize) -> Result<(), String> {
+        let Subscription { id, channel } = wish;
+        if channel as usize >= channels {
+            return Err(format!("there is no channel {channel}"));
+        }
+        if self.subscriptions.values().any(|own| *own == id) {
+            return Err(format!("there is a subscription {id} already"));
+        }
+        if self.subscriptions.contains_key(&channel) {
+            return Err(format!("channel {channel} has a subscription already"));
+        }
+        self.subscriptions.insert(channel, id);
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! A server that speaks Foxglove's WebSocket protocol ([`crate::wire::foxglove`]).
+//!
+//! [`Hub`] has the channels and takes messages from any thread, without ever waiting for a client; each
+//! client has a bounded queue ([`outbox`]), out of which the oldest data goes when it reads too slowly.
+
+mod client;
+mod hub;
+mod outbox;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use tokio::time::{sleep, timeout};
+
+use client::Client;
+pub use hub::{Hub, NewChannel};
+
+use super::http::{ClientSays, is_set};
+use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
+use crate::wire::foxglove::{MAX_CLIENT_MESSAGE, SUBPROTOCOLS};
+
+/// Bytes that wait within a WebSocket before the system takes them: a message more than its queue has.
+const MAX_WRITE_BUFFER: usize = 32 << 20;
+/// How long clients have to hear that a run is over.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// Decides whether a client may come in, by what it says and the query of its address; else a status code
+/// and why.
+pub type Admit = Arc<dyn Fn(&ClientSays, &str) -> Result<(), (u16, &'static str)> + Send + Sync>;
+
+/// A port that is listened at.
+#[derive(Debug)]
+pub struct FoxgloveServer {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+}
+
+impl FoxgloveServer {
+    /// Listens at `address`; clients wait until [`FoxgloveServer::serve`] is called.
+    ///
+    /// # Errors
+    /// The port cannot be had; the error says why and keeps the kind of the system's.
+    pub fn listen(address: SocketAddr) -> io::Result<Self> {
+        let (listener, address) = visitors::listen(address, "Foxglove")?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves those whom `admit` lets in on this thread until `over` is set.
+    ///
+    /// # Errors
+    /// The system refuses what a server needs.
+    pub fn serve(&self, hub: &Arc<Hub>, admit: Admit, over: &AtomicBool) -> io::Result<()> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        runtime.block_on(async {
+            let listener = LimitedListener::new(&self.listener, CONNECTION_LIFE)?;
+            let router = {
+                let hub = Arc::clone(hub);
+                Router::new().fallback(
+                    move |ConnectInfo(caller): ConnectInfo<Caller>,
+                          upgrade: Result<WebSocketUpgrade, _>,
+                          request: Request| {
+                        let upgrade = upgrade.map_err(|refused: UpgradeRefused| refused);
+                        let response = open(&hub, &admit, &caller, upgrade, &request);
+                        async move { response }
+                    },
+                )
+            };
+            let service = router.into_make_service_with_connect_info::<Caller>();
+            tokio::select! {
+                ended = async { axum::serve(listener, service).await } => ended?,
+                () = is_set(over) => {}
+            }
+            hub.close();
+            let gone = async {
+                while hub.is_visited() {
+                    sleep(FAREWELL / 30).await;
+                }
+            };
+            // Whoever takes longer is cut off.
+            let _ = timeout(FAREWELL, gone).await;
+            Ok(())
+        })
+    }
+}
+
+type UpgradeRefused = axum::extract::ws::rejection::WebSocketUpgradeRejection;
+
+/// Answers a client that wants to come in.
+fn open(
+    hub: &Arc<Hub>,
+    admit: &Admit,
+    caller: &Caller,
+    upgrade: Result<WebSocketUpgrade, UpgradeRefused>,
+    request: &Request,
+) -> Response {
+    let refused = |status: u16, why: &'static str| {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN);
+        (status, format!("{why}\n")).into_response()
+    };
+    let says = ClientSays::of(request.headers());
+    if let Err((status, why)) = admit(&says, request.uri().query().unwrap_or_default()) {
+        return refused(status, why);
+    }
+    let mut upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(_) => return refused(426, "this port speaks WebSocket, for Foxglove"),
+    };
+    let asked: Vec<_> = upgrade.requested_protocols().cloned().collect();
+    let known = SUBPROTOCOLS.map(HeaderValue::from_static);
+    let Some(protocol) = known.into_iter().find(|known| asked.contains(known)) else {
+        return refused(
+            400,
+            "allowed as Sec-WebSocket-Protocol: foxglove.sdk.v1, foxglove.websocket.v1",
+        );
+    };
+    let Some(client) = Client::let_in(hub) else {
+        return refused(503, "there are too many clients");
+    };
+    upgrade.set_selected_protocol(protocol);
+    caller.stays();
+    upgrade
+        .max_message_size(MAX_CLIENT_MESSAGE)
+        .max_frame_size(MAX_CLIENT_MESSAGE)
+        .max_write_buffer_size(MAX_WRITE_BUFFER)
+        .on_upgrade(move |socket| client.converse(socket))
+}
+
+#[cfg(test)]
+mod tests;

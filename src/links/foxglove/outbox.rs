@@ -1,0 +1,156 @@
+//! What waits for a client: bounded, and put there without waiting.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::ws::Message;
+use tokio::sync::Notify;
+
+use crate::wire::foxglove::{DATA_HEAD_LEN, Level, data_head, status};
+
+/// Bytes of messages that wait for a client; of more, the oldest data goes.
+const MOST_BYTES: usize = 16 << 20;
+/// Messages that wait for a client.
+const MOST_MESSAGES: usize = 1024;
+
+/// Something on its way to a client.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// JSON.
+    Text(Arc<str>),
+    /// A message of a channel.
+    Data {
+        /// As the client calls its subscription.
+        subscription: u32,
+        /// POSIX time, nanoseconds.
+        log_time_ns: u64,
+        /// The message.
+        payload: Arc<[u8]>,
+    },
+    /// The end.
+    Close,
+}
+
+impl Item {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Data { payload, .. } => DATA_HEAD_LEN + payload.len(),
+            Self::Close => 0,
+        }
+    }
+
+    fn is_data(&self) -> bool {
+        matches!(self, Self::Data { .. })
+    }
+
+    /// As it is sent.
+    pub(super) fn into_message(self) -> Message {
+        match self {
+            Self::Text(text) => Message::text(&*text),
+            Self::Data { subscription, log_time_ns, payload } => {
+                let mut bytes = Vec::with_capacity(DATA_HEAD_LEN + payload.len());
+                bytes.extend(data_head(subscription, log_time_ns));
+                bytes.extend_from_slice(&payload);
+                Message::binary(bytes)
+            }
+            Self::Close => Message::Close(None),
+        }
+    }
+}
+
+/// What waits for a client.
+#[derive(Debug, Default)]
+struct Waiting {
+    items: VecDeque<Item>,
+    bytes: usize,
+    /// Messages that found no room, and have not been told of.
+    lost: u64,
+}
+
+/// What a thread that publishes knows of a client.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    waiting: Mutex<Waiting>,
+    news: Notify,
+}
+
+impl Outbox {
+    /// Puts something behind all else. When there is no room, the oldest data goes; if none is left, the
+    /// conversation ends.
+    pub(super) fn put(&self, item: Item) {
+        {
+            let mut waiting = self.waiting.lock().expect("no holder panics");
+            waiting.bytes += item.len();
+            waiting.items.push_back(item);
+            while waiting.bytes > MOST_BYTES || waiting.items.len() > MOST_MESSAGES {
+                let Some(oldest) = waiting.items.iter().position(Item::is_data) else {
+                    waiting.items.clear();
+                    waiting.items.push_back(Item::Close);
+                    waiting.bytes = 0;
+                    break;
+                };
+                let gone = waiting.items.remove(oldest).expect("it was found there");
+                waiting.bytes -= gone.len();
+                waiting.lost += 1;
+            }
+        }
+        self.news.notify_one();
+    }
+
+    fn take(&self) -> Option<Item> {
+        let mut waiting = self.waiting.lock().expect("no holder panics");
+        if waiting.lost > 0 {
+            let lost = std::mem::take(&mut waiting.lost);
+            let text = format!("{lost} messages were left out: this client takes them too slowly");
+            return Some(Item::Text(status(Level::Warning, &text).into()));
+        }
+        let item = waiting.items.pop_front()?;
+        waiting.bytes -= item.len();
+        Some(item)
+    }
+
+    /// The first that waits.
+    pub(super) async fn next(&self) -> Item {
+        loop {
+            match self.take() {
+                Some(item) => return item,
+                None => self.news.notified().await,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(bytes: usize) -> Item {
+        Item::Data { subscription: 1, log_time_ns: 0, payload: vec![0; bytes].into() }
+    }
+
+    #[test]
+    fn the_oldest_data_goes_and_that_is_told() {
+        let outbox = Outbox::default();
+        outbox.put(Item::Text("first".into()));
+        for _ in 0..5 {
+            outbox.put(data(5 << 20));
+        }
+        let Some(Item::Text(told)) = outbox.take() else { panic!("a status") };
+        assert!(told.contains("2 messages were left out"), "{told}");
+        assert!(matches!(outbox.take(), Some(Item::Text(text)) if *text == *"first"));
+        let rest: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
+        assert_eq!(rest.len(), 3);
+        assert_eq!(outbox.waiting.lock().unwrap().bytes, 0);
+    }
+
+    #[test]
+    fn who_does_not_even_take_text_is_let_go() {
+        let outbox = Outbox::default();
+        for _ in 0..=MOST_MESSAGES {
+            outbox.put(Item::Text("news".into()));
+        }
+        assert!(matches!(outbox.take(), Some(Item::Close)));
+        assert!(outbox.take().is_none());
+    }
+}

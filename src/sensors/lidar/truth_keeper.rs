@@ -1,0 +1,188 @@
+//! The truth of a lidar's sweep, gathered while the sweep is measured.
+
+use std::sync::Arc;
+
+use super::{Lidar, Received, Reception};
+use crate::frames::{Sensor, Transform, World};
+use crate::sensors::fault::FaultEffect;
+use crate::sensors::noise::{Quantity, RequestNoise};
+use crate::sensors::receiver::Backscatter;
+use crate::sensors::surfaces::Glimpse;
+use crate::sensors::truth::{FiringTruth, Origin, ReturnTruth, Sources, SweepTruth, Why};
+use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sweep};
+use crate::time::SimTime;
+use crate::world::raycast::Hit;
+
+/// What came of a sweep.
+pub(in crate::sensors) struct Fired<T> {
+    pub received: Vec<T>,
+    pub fault_effects: Vec<FaultEffect>,
+    pub truth: Option<Arc<SweepTruth>>,
+}
+
+impl<T> Default for Fired<T> {
+    fn default() -> Self {
+        Self { received: Vec::new(), fault_effects: Vec::new(), truth: None }
+    }
+}
+
+impl<T> Fired<T> {
+    /// The answer to `request`; `outcome` says what the reports are.
+    pub fn into_measurement(
+        self,
+        request: MeasurementRequest,
+        outcome: impl Fn(Vec<T>) -> Outcome,
+    ) -> Measurement {
+        let Self { received, fault_effects, truth } = self;
+        Measurement { request, outcome: outcome(received), fault_effects, truth }
+    }
+}
+
+impl Origin {
+    /// Of a hit on a matt surface and the light that it sends back in clear air.
+    pub(super) fn of(light: &Backscatter, hit: &Hit) -> Self {
+        Self {
+            range_m: hit.range_m,
+            reflectance: light.reflectance,
+            instance: hit.instance,
+            material: hit.material,
+            cos_incidence: hit.cos_incidence,
+            is_mirrored: false,
+        }
+    }
+
+    /// Of a place that is seen, perhaps through glass or by a mirror.
+    pub(super) fn seen(light: &Backscatter, glimpse: &Glimpse) -> Self {
+        Self {
+            range_m: glimpse.range_m,
+            reflectance: light.reflectance,
+            instance: glimpse.instance,
+            material: glimpse.material,
+            cos_incidence: glimpse.cos_incidence,
+            is_mirrored: glimpse.is_mirrored,
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct TruthKeeper<'a> {
+    lidar: &'a Lidar,
+    truth: SweepTruth,
+}
+
+impl<'a> TruthKeeper<'a> {
+    /// The truth of `sweep`, which starts at `start` and is fired from `poses`.
+    pub fn new(
+        lidar: &'a Lidar,
+        start: SimTime,
+        sweep: &Sweep,
+        noise: &RequestNoise,
+        poses: Vec<(u32, Transform<World, Sensor>)>,
+    ) -> Self {
+        let firings = sweep.firings.iter().enumerate().map(|(index, firing)| {
+            let laser = &lidar.lasers[usize::from(firing.laser)];
+            let off = |std, quantity| super::error(std, noise, index, quantity);
+            let azimuth_rad = sweep.azimuth_at(firing.offset_ns.into())
+                + laser.azimuth_offset_rad
+                + off(lidar.settings.azimuth_std_rad, Quantity::Azimuth);
+            let elevation_rad =
+                laser.elevation_rad + off(lidar.settings.elevation_std_rad, Quantity::Elevation);
+            FiringTruth {
+                offset_ns: firing.offset_ns,
+                azimuth_rad: azimuth_rad.rem_euclid(std::f64::consts::TAU) as f32,
+                elevation_rad: elevation_rad as f32,
+                laser: firing.laser,
+            }
+        });
+        let firings: Vec<_> = firings.collect();
+        let returns = Vec::with_capacity(firings.len() + firings.len() / 4);
+        Self { lidar, truth: SweepTruth { start, poses, firings, returns } }
+    }
+
+    /// Takes the report of a firing and what it were without errors, and faults that leave no light.
+    pub fn note<T: Received>(
+        &mut self,
+        sources: &Sources<'_>,
+        ideal: &Reception<'_>,
+        unfailing: &T,
+        reported: &T,
+    ) {
+        let before = self.truth.returns.len();
+        let firing = ideal.firing as u32;
+        for (slot, (echo, clean)) in reported.slots().zip(unfailing.slots()).enumerate() {
+            let (Some(echo), Some(clean)) = (echo, clean) else { continue };
+            let slots = 1u8 << slot;
+            let same = |known: &&mut ReturnTruth| known.reported_m == echo.range_m;
+            if let Some(known) = self.truth.returns[before..].iter_mut().find(same) {
+                known.slots |= slots;
+                continue;
+            }
+            let seen = sources.of_echo(clean.range_m);
+            let why = self.why(sources, ideal, clean.range_m, &seen);
+            let reported_m = echo.range_m;
+            self.truth.returns.push(ReturnTruth { firing, reported_m, slots, why, ..seen });
+        }
+        if self.truth.returns.len() == before {
+            let is_dark = unfailing.slots().any(|echo| echo.is_some());
+            let missing = self.missing(sources, ideal, is_dark);
+            self.truth.returns.push(ReturnTruth { firing, ..missing });
+        }
+    }
+
+    /// How an echo at `range_m` relates to the nearest surface.
+    fn why(
+        &self,
+        sources: &Sources<'_>,
+        ideal: &Reception<'_>,
+        range_m: f32,
+        seen: &ReturnTruth,
+    ) -> Why {
+        if seen.is_air() {
+            return Why::Weather;
+        }
+        let Some(nearest) = sources.nearest() else { return Why::Nearest };
+        if (nearest.range_m - range_m).abs() < sources.width_m || nearest.range_m >= seen.true_m {
+            let is_it = (nearest.instance, nearest.material) == (seen.instance, seen.material);
+            let is_level = nearest.range_m >= seen.true_m;
+            return if is_it || is_level { Why::Nearest } else { Why::Merged };
+        }
+        let [signal, clear] =
+            sources.signals_at(nearest.range_m).map(|signal| signal * ideal.light);
+        let reports = |signal| self.lidar.receiver.reports(nearest.range_m, signal, ideal.setting);
+        let echoes = self.lidar.receiver.echoes(sources.scatter, ideal);
+        let near = |range_m: f32| (nearest.range_m - range_m).abs() < sources.width_m;
+        if echoes.as_slice().iter().any(|echo| near(echo.range_m)) {
+            Why::OtherEcho
+        } else if reports(signal) {
+            Why::Noise
+        } else if reports(clear) {
+            Why::Weather
+        } else {
+            Why::Threshold
+        }
+    }
+
+    /// Why nothing is reported.
+    fn missing(&self, sources: &Sources<'_>, ideal: &Reception<'_>, is_dark: bool) -> ReturnTruth {
+        let Some(nearest) = sources.nearest() else { return ReturnTruth::MISSING };
+        let [signal, clear] = sources.signals_at(nearest.range_m);
+        let reports = |signal| self.lidar.receiver.reports(nearest.range_m, signal, ideal.setting);
+        let why = if is_dark || ideal.light < 1.0 && reports(signal) {
+            Why::Fault
+        } else if reports(signal * ideal.light) {
+            Why::Noise
+        } else if reports(clear * ideal.light) {
+            Why::Weather
+        } else {
+            Why::Threshold
+        };
+        ReturnTruth::unreported(nearest, why)
+    }
+
+    /// The whole, in the order of the firings.
+    pub fn finish(mut self) -> SweepTruth {
+        // Stable: of a firing from the first echo to the last.
+        self.truth.returns.sort_by_key(|one| one.firing);
+        self.truth
+    }
+}

@@ -1,0 +1,305 @@
+//! What the returns of a sweep really were: for each firing where the beam went, and for each return
+//! which surface it came from.
+//!
+//! Nothing of it is computed unless [`super::lidar::Scratch::keep_truth`] asks for it, and nothing that a
+//! device sends depends on it. `docs/TRUTH.md` says what each value means.
+
+use crate::frames::{Sensor, Transform, World};
+use crate::sensors::receiver::Backscatter;
+use crate::time::SimTime;
+
+/// The truth of one sweep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepTruth {
+    /// The instant from which offsets count.
+    pub start: SimTime,
+    /// The sensor's pose at some offsets, nanoseconds, in their order; between two of them it is
+    /// interpolated. Of a sensor on a joint at each firing, of any other at the first and the last.
+    pub poses: Vec<(u32, Transform<World, Sensor>)>,
+    /// In the order of the request.
+    pub firings: Vec<FiringTruth>,
+    /// In the order of the firings, at least one for each.
+    pub returns: Vec<ReturnTruth>,
+}
+
+/// Where a pulse went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FiringTruth {
+    /// After the sweep's start.
+    pub offset_ns: u32,
+    /// Of the beam in the sensor's frame with its error, clockwise from straight ahead, 0..2 pi.
+    pub azimuth_rad: f32,
+    /// Of the beam in the sensor's frame with its error.
+    pub elevation_rad: f32,
+    /// Which laser.
+    pub laser: u16,
+}
+
+/// What a return, or the lack of one, is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReturnTruth {
+    /// Index of the firing.
+    pub firing: u32,
+    /// As the receiver reports it, metres; not a number if it reports nothing.
+    pub reported_m: f32,
+    /// Distance of the surface along the beam, metres: the mean over the pulse's rays on it by the light
+    /// that they bring. Of what is in the air, where its echo is. Not a number if nothing was met.
+    pub true_m: f32,
+    /// The instance that was hit, as [`crate::world::raycast::Hit::instance`]; [`NONE`] for the air.
+    pub instance: u32,
+    /// The material of the instance's scene; [`NONE`] for the air.
+    pub material: u32,
+    /// Cosine of the angle of incidence, 0..=1.
+    pub cos_incidence: f32,
+    /// Share of the echo's light that is the surface's, 0..=1.
+    pub share: f32,
+    /// How it relates to the nearest surface.
+    pub why: Why,
+    /// Which of the reported echoes it is, a bit each: of two the first and the second, of more from near
+    /// to far. 0 if nothing is reported.
+    pub slots: u8,
+    /// Whether the light came by a mirror image.
+    pub is_mirrored: bool,
+}
+
+/// No instance, no material.
+pub const NONE: u32 = u32::MAX;
+
+/// Why a return is not that of the nearest surface, or why there is none. The numbers are part of the
+/// file format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Why {
+    /// It is that of the nearest surface.
+    #[default]
+    Nearest = 0,
+    /// The nearest surface's light is in the same echo, but another surface sends more of it.
+    Merged = 1,
+    /// The nearest surface has an echo of its own, and this is another one.
+    OtherEcho = 2,
+    /// The nearest surface's light is too weak, or it is nearer or farther than the receiver reports.
+    Threshold = 3,
+    /// The nearest surface's light is strong enough, and the receiver's noise hid it.
+    Noise = 4,
+    /// It is an echo of what is in the air; or the weather took the light of what would have been seen.
+    Weather = 5,
+    /// A fault of the optics took the light.
+    Fault = 6,
+    /// The pulse met nothing.
+    Nothing = 7,
+}
+
+/// A place from which light of a pulse comes back, as the world has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub range_m: f32,
+    pub reflectance: f32,
+    pub instance: u32,
+    pub material: u32,
+    pub cos_incidence: f32,
+    pub is_mirrored: bool,
+}
+
+/// A pulse's light with where it comes from: the first `surfaces` entries of `scatter` are that of
+/// `origins`, the others come from the air.
+pub(super) struct Sources<'a> {
+    pub origins: &'a [Origin],
+    pub scatter: &'a [Backscatter],
+    pub surfaces: usize,
+    /// Light from places so far apart does not overlap, metres.
+    pub width_m: f32,
+}
+
+/// The part of an echo that one surface sends.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    key: (u32, u32, bool),
+    light: f32,
+    moment: f32,
+    cos: f32,
+}
+
+/// Nearer places count as if they were here, as in the receiver.
+const NEAREST_M: f32 = 0.1;
+
+impl Sources<'_> {
+    /// The nearest surface of which light comes back.
+    pub fn nearest(&self) -> Option<&Origin> {
+        let lit = self.origins.iter().filter(|origin| origin.reflectance > 0.0);
+        lit.min_by(|one, other| one.range_m.total_cmp(&other.range_m))
+    }
+
+    /// The signal of surfaces about `range_m`, with the weather's effect and without.
+    pub fn signals_at(&self, range_m: f32) -> [f32; 2] {
+        let mut dimmed = 0.0;
+        let mut clear = 0.0;
+        for (place, origin) in self.origins.iter().enumerate() {
+            if (origin.range_m - range_m).abs() < self.width_m {
+                let square = origin.range_m.max(NEAREST_M) * origin.range_m.max(NEAREST_M);
+                clear += origin.reflectance / square;
+                let left = self.scatter.get(place).filter(|_| place < self.surfaces);
+                dimmed += left.map_or(0.0, |left| left.reflectance / square);
+            }
+        }
+        [dimmed, clear]
+    }
+
+    /// What an echo at `range_m`, without its errors, is of.
+    pub fn of_echo(&self, range_m: f32) -> ReturnTruth {
+        let mut parts: Vec<Part> = Vec::with_capacity(4);
+        let mut closest: Option<(f32, usize)> = None;
+        for (place, light) in self.scatter.iter().enumerate() {
+            let off = (light.range_m - range_m).abs();
+            if closest.is_none_or(|(least, _)| off < least) {
+                closest = Some((off, place));
+            }
+            if off < self.width_m {
+                let share = 1.0 - off / self.width_m;
+                self.add(&mut parts, place, share * share);
+            }
+        }
+        if parts.iter().all(|part| part.light <= 0.0) {
+            parts.clear();
+            if let Some((_, place)) = closest {
+                self.add(&mut parts, place, 1.0);
+            }
+        }
+        let all: f32 = parts.iter().map(|part| part.light).sum();
+        let mut best: Option<Part> = None;
+        for part in parts {
+            if best.is_none_or(|best| part.light > best.light) {
+                best = Some(part);
+            }
+        }
+        let Some(Part { key: (instance, material, is_mirrored), light, moment, cos }) = best else {
+            return ReturnTruth::MISSING;
+        };
+        let weight = light.max(f32::MIN_POSITIVE);
+        ReturnTruth {
+            true_m: moment / weight,
+            instance,
+            material,
+            cos_incidence: cos / weight,
+            share: weight / all.max(weight),
+            is_mirrored,
+            ..ReturnTruth::MISSING
+        }
+    }
+
+    fn add(&self, parts: &mut Vec<Part>, place: usize, overlap: f32) {
+        let light = self.scatter[place];
+        let square = light.range_m.max(NEAREST_M) * light.range_m.max(NEAREST_M);
+        let weight = (light.reflectance / square * overlap).max(f32::MIN_POSITIVE);
+        let origin = self.origins.get(place).filter(|_| place < self.surfaces);
+        let (key, range_m, cos) = match origin {
+            Some(o) => ((o.instance, o.material, o.is_mirrored), o.range_m, o.cos_incidence),
+            None => ((NONE, NONE, false), light.range_m, 0.0),
+        };
+        match parts.iter_mut().find(|part| part.key == key) {
+            Some(part) => {
+                part.light += weight;
+                part.moment += weight * range_m;
+                part.cos += weight * cos;
+            }
+            None => {
+                parts.push(Part {
+                    key,
+                    light: weight,
+                    moment: weight * range_m,
+                    cos: weight * cos,
+                });
+            }
+        }
+    }
+}
+
+impl ReturnTruth {
+    /// Of a pulse that met nothing.
+    pub const MISSING: Self = Self {
+        firing: 0,
+        reported_m: f32::NAN,
+        true_m: f32::NAN,
+        instance: NONE,
+        material: NONE,
+        cos_incidence: 0.0,
+        share: 0.0,
+        why: Why::Nothing,
+        slots: 0,
+        is_mirrored: false,
+    };
+
+    /// Whether something in the air sent it.
+    pub fn is_air(&self) -> bool {
+        self.instance == NONE && !self.true_m.is_nan()
+    }
+
+    /// Of a surface, without being reported.
+    pub(super) fn unreported(origin: &Origin, why: Why) -> Self {
+        Self {
+            true_m: origin.range_m,
+            instance: origin.instance,
+            material: origin.material,
+            cos_incidence: origin.cos_incidence,
+            is_mirrored: origin.is_mirrored,
+            why,
+            ..Self::MISSING
+        }
+    }
+}
+
+impl SweepTruth {
+    /// The sensor's pose `offset_ns` after the start; `None` of a sweep without poses.
+    pub fn pose_at(&self, offset_ns: u32) -> Option<Transform<World, Sensor>> {
+        let after = self.poses.partition_point(|(at, _)| *at < offset_ns);
+        let (next, to) = self.poses.get(after).or(self.poses.last())?;
+        let (last, from) = self.poses[after.saturating_sub(1)];
+        let (next, last) = (f64::from(*next), f64::from(last));
+        let share = if next > last { (f64::from(offset_ns) - last) / (next - last) } else { 0.0 };
+        Some(from.interpolate(to, share.clamp(0.0, 1.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(range_m: f32, reflectance: f32, instance: u32) -> Origin {
+        let (material, cos_incidence) = (instance, 0.5);
+        Origin { range_m, reflectance, instance, material, cos_incidence, is_mirrored: false }
+    }
+
+    #[test]
+    fn an_echo_is_of_the_surface_that_sends_most_of_its_light() {
+        let origins = [origin(10.0, 0.1, 3), origin(10.2, 0.4, 4), origin(20.0, 2.0, 5)];
+        let mut scatter: Vec<Backscatter> = origins
+            .iter()
+            .map(|o| Backscatter { range_m: o.range_m, reflectance: o.reflectance })
+            .collect();
+        scatter.push(Backscatter { range_m: 5.0, reflectance: 0.1 });
+        let sources = Sources { origins: &origins, scatter: &scatter, surfaces: 3, width_m: 1.0 };
+        let both = sources.of_echo(10.15);
+        assert_eq!((both.instance, both.material), (4, 4));
+        assert!((both.true_m - 10.2).abs() < 1e-5 && both.share > 0.7 && both.share < 0.9);
+        let air = sources.of_echo(5.0);
+        assert!(air.is_air() && (air.true_m - 5.0).abs() < 1e-6 && air.share == 1.0);
+        assert_eq!(sources.nearest().map(|nearest| nearest.instance), Some(3));
+        let [dimmed, clear] = sources.signals_at(20.0);
+        assert!(dimmed == clear && (clear - 0.005).abs() < 1e-6);
+        // Dust has taken the place of all surfaces.
+        let hidden = Sources { surfaces: 0, ..sources };
+        assert_eq!(hidden.of_echo(10.15).instance, NONE);
+        assert_eq!(hidden.signals_at(20.0)[0], 0.0);
+    }
+
+    #[test]
+    fn poses_between_firings_are_interpolated() {
+        let at = |x| Transform::from_rpy(glam::DVec3::new(x, 0.0, 0.0), 0.0, 0.0, 0.0);
+        let poses = vec![(0, at(0.0)), (100, at(1.0)), (200, at(3.0))];
+        let truth = SweepTruth { poses, ..SweepTruth::default() };
+        for (offset, x) in [(0, 0.0), (50, 0.5), (100, 1.0), (150, 2.0), (200, 3.0), (300, 3.0)] {
+            let pose = truth.pose_at(offset).expect("there are poses");
+            assert!((pose.translation.x - x).abs() < 1e-12, "{offset}");
+        }
+        assert_eq!(SweepTruth::default().pose_at(0), None);
+    }
+}

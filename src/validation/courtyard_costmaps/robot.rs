@@ -1,0 +1,279 @@
+//! The vehicle's computer: it reads lidar, receiver and compass, makes the map, plans, and says how to drive.
+//! It never sees the truth.
+
+use std::collections::VecDeque;
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+use glam::{DVec2, DVec3};
+
+use super::map::Map;
+use crate::config::rig::{DeviceId, Rig};
+use crate::devices::Output;
+use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
+use crate::devices::decoder::{Hints, StreamDecoder};
+use crate::devices::family::family_of;
+use crate::engine::host_events::{HostTarget, Said, Words};
+use crate::engine::hosts::Hosts;
+use crate::frames::GeoOrigin;
+use crate::time::SimTime;
+use crate::validation::ExperimentError;
+use crate::validation::andabata::robot::position;
+use crate::wire::drive_order::DriveOrder;
+use crate::wire::framer::Framer;
+use crate::wire::gnss_stream::{Frame, GnssStream};
+use crate::wire::nmea::RawSentence;
+use crate::wire::phone::{Phone, Sentence};
+
+/// The computer looks at its inputs so often, nanoseconds.
+const LOOK_NS: u64 = 20_000_000;
+/// It plans so often, nanoseconds.
+const PLAN_NS: u64 = 1_000_000_000;
+/// Fastest, m/s: the paper's vehicle.
+pub const SPEED_M_S: f64 = 2.0;
+/// It steers for the place on the way that is so far ahead, metres.
+const AHEAD_M: f64 = 4.0;
+/// Gain of the steering, 1/s, and the fastest turn, rad/s.
+const GAIN_PER_S: f64 = 1.2;
+const FASTEST_RAD_S: f64 = 0.8;
+/// Share of the difference to a fix by which the estimated position moves.
+const FIX_SHARE: f64 = 0.5;
+/// The vehicle is known to reach its speed with this lag, seconds.
+const LAG_S: f64 = 0.1;
+/// Estimated positions are kept so long, for fixes that come late, nanoseconds.
+const KEPT_NS: u64 = 2_000_000_000;
+/// From the epoch of a fix to its sentence, nanoseconds: the rig's setting, and the sentence's own time.
+const FIX_NS: u64 = 60_000_000;
+
+/// A return as the computer has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// East and north by receiver and compass, up from the ground, metres.
+    pub place: DVec3,
+    /// The sensor's place, by receiver and compass, metres.
+    pub from: DVec2,
+}
+
+/// Reads the lidar, whichever it is.
+struct Reader {
+    datagrams: Option<Box<dyn DatagramDecoder>>,
+    points: Option<PointSource>,
+    stream: Option<Box<dyn StreamDecoder>>,
+}
+
+impl Reader {
+    /// Appends what a packet or a piece of a stream says, in the sensor's frame.
+    fn read(&mut self, output: &Output, points: &mut Vec<DVec3>) {
+        match (output, &mut self.datagrams, &mut self.stream) {
+            (Output::Datagram { bytes, .. }, Some(decoder), _) => {
+                if decoder.head([0; 2], bytes).is_none_or(|head| head.kind != DATA) {
+                    return;
+                }
+                if self.points.is_none() {
+                    decoder.learn(bytes);
+                    self.points = decoder.point_source().ok();
+                }
+                let Some(source) = &self.points else { return };
+                let mut cloud: Vec<CloudPoint> = Vec::new();
+                for block in 0..decoder.sweep(bytes).azimuths_centideg.len() {
+                    (source.decode)(bytes, block, &mut cloud);
+                }
+                points.extend(cloud.iter().map(|point| point.position_m));
+            }
+            (Output::Bytes(bytes), _, Some(decoder)) => {
+                let mut rest = bytes.as_slice();
+                while let Some(frame) = decoder.next_frame(&mut rest) {
+                    let scan = frame.content.scan();
+                    let flat = scan.iter().flat_map(|scan| scan.points());
+                    points.extend(flat.map(|[forward, left]| DVec3::new(forward, left, 0.0)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The computer, connected to the rig's first three devices: lidar, receiver, compass.
+pub struct Robot<'a> {
+    lidar: Reader,
+    receiver: Framer<GnssStream>,
+    compass: Framer<Phone>,
+    /// Since the last look: devices are heard in an order among them that hangs on threads.
+    heard: Vec<(SimTime, DeviceId, Output)>,
+    origin: GeoOrigin,
+    sensor_m: DVec3,
+    goal_m: DVec2,
+    /// Told every return.
+    see: &'a mut dyn FnMut(Seen),
+    next_look: SimTime,
+    next_plan: SimTime,
+    /// East and north, known from the first fix on.
+    position_m: Option<DVec2>,
+    heading_rad: Option<f64>,
+    speed_m_s: f64,
+    told_m_s: f64,
+    kept: VecDeque<(SimTime, DVec2)>,
+    /// The map so far.
+    pub map: Map,
+    /// The latest plan.
+    pub way: Vec<DVec2>,
+    /// Where the vehicle was when, by its own estimate.
+    pub track: Vec<(SimTime, DVec2)>,
+}
+
+impl<'a> Robot<'a> {
+    /// A computer that is switched on with the devices.
+    pub fn new(
+        rig: &Rig,
+        origin: GeoOrigin,
+        goal_m: DVec2,
+        map: Map,
+        see: &'a mut dyn FnMut(Seen),
+    ) -> Result<Self, ExperimentError> {
+        let profile = &rig.devices[0].profile;
+        let family = family_of(profile);
+        let hints = Hints { profile: Some(profile), ..Hints::default() };
+        let lidar = Reader {
+            datagrams: family.datagram_decoder(&hints)?,
+            points: None,
+            stream: family.stream_decoder(Some(profile)),
+        };
+        Ok(Self {
+            lidar,
+            receiver: Framer::new(GnssStream),
+            compass: Framer::new(Phone),
+            heard: Vec::new(),
+            origin,
+            sensor_m: rig.devices[0].body_from_sensor.translation,
+            goal_m,
+            see,
+            next_look: SimTime(LOOK_NS),
+            next_plan: SimTime::ZERO,
+            position_m: None,
+            heading_rad: None,
+            speed_m_s: 0.0,
+            told_m_s: 0.0,
+            kept: VecDeque::new(),
+            map,
+            way: Vec::new(),
+            track: Vec::new(),
+        })
+    }
+
+    /// Reads what has arrived by now, in the order of arriving.
+    fn read(&mut self, now: SimTime) {
+        let (mut arrived, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.heard).into_iter().partition(|(due, ..)| *due <= now);
+        self.heard = later;
+        arrived.sort_by_key(|(due, device, _)| (*due, device.0));
+        for (due, device, output) in arrived {
+            match (device.0, output.bytes()) {
+                (0, _) => self.hear_lidar(&output),
+                (1, Some(bytes)) => self.hear_receiver(due, bytes),
+                (2, Some(bytes)) => self.hear_compass(bytes),
+                _ => {}
+            }
+        }
+    }
+
+    fn hear_lidar(&mut self, output: &Output) {
+        let mut points = Vec::new();
+        self.lidar.read(output, &mut points);
+        let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
+            return;
+        };
+        let (sin, cos) = libm::sincos(heading_rad);
+        let turned = |p: DVec2| DVec2::new(cos * p.x - sin * p.y, sin * p.x + cos * p.y);
+        let from = position_m + turned(self.sensor_m.truncate());
+        for point in points {
+            let place = from + turned(point.truncate());
+            let height_m = point.z + self.sensor_m.z;
+            self.map.add(place, height_m);
+            (self.see)(Seen { place: place.extend(height_m), from });
+        }
+    }
+
+    fn hear_receiver(&mut self, due: SimTime, bytes: &[u8]) {
+        for frame in self.receiver.frames(bytes) {
+            let Frame::Line(line) = frame else { continue };
+            let Some(fix) = RawSentence::parse(&line).ok().and_then(|raw| position(&raw)) else {
+                continue;
+            };
+            let fix_m = self.origin.world_from_geodetic(fix).truncate();
+            let epoch = SimTime(due.0.saturating_sub(FIX_NS));
+            let then = self.kept.iter().rev().find(|(at, _)| *at <= epoch).map(|(_, then)| *then);
+            self.position_m = Some(match (self.position_m, then) {
+                (Some(now), Some(then)) => now + (fix_m - then) * FIX_SHARE,
+                (Some(now), None) => now,
+                (None, _) => fix_m,
+            });
+        }
+    }
+
+    fn hear_compass(&mut self, bytes: &[u8]) {
+        for Sentence { compass_centideg, .. } in self.compass.frames(bytes) {
+            let clockwise_rad = (f64::from(compass_centideg) * 0.01).to_radians();
+            self.heading_rad = Some(FRAC_PI_2 - clockwise_rad);
+        }
+    }
+
+    /// Moves the estimate on by what the vehicle was told.
+    fn advance(&mut self, now: SimTime) {
+        let dt_s = LOOK_NS as f64 * 1e-9;
+        self.speed_m_s += (self.told_m_s - self.speed_m_s) * dt_s / LAG_S;
+        let (Some(position_m), Some(heading_rad)) = (&mut self.position_m, self.heading_rad) else {
+            return;
+        };
+        let (sin, cos) = libm::sincos(heading_rad);
+        *position_m += DVec2::new(cos, sin) * self.speed_m_s * dt_s;
+        self.kept.push_back((now, *position_m));
+        while self.kept.front().is_some_and(|(at, _)| at.0 + KEPT_NS < now.0) {
+            self.kept.pop_front();
+        }
+        self.track.push((now, *position_m));
+    }
+
+    /// Forward, m/s, and turn, rad/s, towards the place on the way that is ahead.
+    fn steer(&self) -> (f64, f64) {
+        let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
+            return (0.0, 0.0);
+        };
+        let nearest = self.way.iter().enumerate().min_by(|a, b| {
+            a.1.distance_squared(position_m).total_cmp(&b.1.distance_squared(position_m))
+        });
+        let Some((nearest, _)) = nearest else { return (0.0, 0.0) };
+        let ahead = self.way[nearest..].iter().find(|at| at.distance(position_m) >= AHEAD_M);
+        let Some(to_m) = ahead.or(self.way.last()).map(|ahead| *ahead - position_m) else {
+            return (0.0, 0.0);
+        };
+        let off_rad = libm::atan2(to_m.y, to_m.x) - heading_rad;
+        let off_rad = off_rad - TAU * (off_rad / TAU).round();
+        let turn_rad_s = (GAIN_PER_S * off_rad).clamp(-FASTEST_RAD_S, FASTEST_RAD_S);
+        (SPEED_M_S * libm::cos(off_rad).max(0.1), turn_rad_s)
+    }
+}
+
+impl Hosts for Robot<'_> {
+    fn next(&self) -> Option<SimTime> {
+        Some(self.next_look)
+    }
+
+    fn hear(&mut self, device: DeviceId, due: SimTime, output: &Output) {
+        self.heard.push((due, device, output.clone()));
+    }
+
+    fn speak(&mut self, now: SimTime) -> Vec<Said> {
+        self.next_look = SimTime(now.0 + LOOK_NS);
+        self.read(now);
+        self.advance(now);
+        if let Some(position_m) = self.position_m
+            && now >= self.next_plan
+        {
+            self.next_plan = SimTime(now.0 + PLAN_NS);
+            self.way = self.map.way(position_m, self.goal_m).unwrap_or_default();
+        }
+        let (forward_m_s, turn_rad_s) = self.steer();
+        self.told_m_s = forward_m_s;
+        let order = DriveOrder::Twist { forward_m_s, turn_rad_s };
+        vec![Said { at: now, to: HostTarget::Robot, words: Words::Order(order) }]
+    }
+}

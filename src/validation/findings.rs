@@ -1,0 +1,213 @@
+//! What an experiment found, and what follows from it.
+
+use serde_json::{Map, Value, json};
+
+use crate::plot::Figure;
+
+/// What an experiment found.
+pub struct Findings {
+    /// Tables for people.
+    pub text: String,
+    /// The same for machines, a JSON object.
+    pub report: Value,
+    /// The same as figures, the most telling first.
+    pub(crate) plots: Vec<Plot>,
+    /// Numbers beside those that they should be. The verdict follows from them.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// A figure with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Plot {
+    /// What distinguishes its file's name from those of the experiment's other figures; empty of the
+    /// first.
+    pub(crate) stem: &'static str,
+    pub(crate) figure: Figure,
+}
+
+impl Plot {
+    /// The figure that shows an experiment if only one can be shown.
+    pub(crate) fn main(figure: Figure) -> Self {
+        Self { stem: "", figure }
+    }
+
+    /// A further one.
+    pub(crate) fn further(stem: &'static str, figure: Figure) -> Self {
+        Self { stem, figure }
+    }
+}
+
+/// One number, or one group of numbers, beside what it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What is compared, without a full stop.
+    pub what: String,
+    /// What the paper, the data sheet or the equation says, with its unit; empty if nothing is printed.
+    pub paper: String,
+    /// What was found, with its unit.
+    pub ours: String,
+    /// How far apart both may be, with the reason.
+    pub tolerance: String,
+    /// Whether they are that near; `None` for what is reported and not judged.
+    pub holds: Option<bool>,
+}
+
+impl Comparison {
+    /// What is judged.
+    pub(crate) fn judged(
+        what: impl Into<String>,
+        paper: impl Into<String>,
+        ours: impl Into<String>,
+        tolerance: impl Into<String>,
+        holds: bool,
+    ) -> Self {
+        let tolerance = tolerance.into();
+        Self {
+            what: what.into(),
+            paper: paper.into(),
+            ours: ours.into(),
+            tolerance,
+            holds: Some(holds),
+        }
+    }
+
+    /// What is reported; `why` it is not judged.
+    pub(crate) fn reported(
+        what: impl Into<String>,
+        paper: impl Into<String>,
+        ours: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            paper: paper.into(),
+            ours: ours.into(),
+            tolerance: why.into(),
+            holds: None,
+        }
+    }
+
+    /// `holds`, `does not hold` or `reported`.
+    pub fn word(&self) -> &'static str {
+        match self.holds {
+            Some(true) => "holds",
+            Some(false) => "does not hold",
+            None => "reported",
+        }
+    }
+
+    /// On one line.
+    pub fn line(&self) -> String {
+        let mut line = format!("{:13}  {}: {}", self.word(), self.what, self.ours);
+        if !self.paper.is_empty() {
+            line += &format!(", expected {}", self.paper);
+        }
+        if !self.tolerance.is_empty() {
+            line += &format!(" ({})", self.tolerance);
+        }
+        line
+    }
+
+    fn json(&self) -> Value {
+        json!({ "what": self.what, "paper": self.paper, "ours": self.ours,
+                "tolerance": self.tolerance, "holds": self.holds })
+    }
+}
+
+/// What an experiment comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many comparisons are judged.
+    pub judged: usize,
+    /// Whether all that is judged is as it should be.
+    pub holds: bool,
+    /// One line that says so, or what is not.
+    pub line: String,
+}
+
+impl Verdict {
+    /// What follows from comparisons.
+    pub fn of(comparisons: &[Comparison]) -> Self {
+        let judged = comparisons.iter().filter(|c| c.holds.is_some()).count();
+        let broken: Vec<&str> =
+            comparisons.iter().filter(|c| c.holds == Some(false)).map(|c| &*c.what).collect();
+        let line = match (judged, comparisons) {
+            (0, []) => "nothing is judged".to_owned(),
+            (0, [first, ..]) => format!("nothing is judged; {}: {}", first.what, first.ours),
+            (1, _) if broken.is_empty() => "the comparison holds".to_owned(),
+            (n, _) if broken.is_empty() => format!("all {n} comparisons hold"),
+            (n, _) => {
+                let verb = if broken.len() == 1 { "does" } else { "do" };
+                format!("{} of {n} {verb} not hold: {}", broken.len(), broken.join("; "))
+            }
+        };
+        Self { judged, holds: broken.is_empty(), line }
+    }
+}
+
+impl Findings {
+    /// What they come to.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.comparisons)
+    }
+
+    /// Everything for machines: the report with `comparisons`, `holds` and `verdict`.
+    pub fn json(&self) -> Value {
+        let mut all = match &self.report {
+            Value::Object(report) => report.clone(),
+            other => Map::from_iter([("report".to_owned(), other.clone())]),
+        };
+        let verdict = self.verdict();
+        let comparisons = self.comparisons.iter().map(Comparison::json).collect::<Vec<_>>();
+        all.insert("comparisons".into(), comparisons.into());
+        all.insert("holds".into(), verdict.holds.into());
+        all.insert("verdict".into(), verdict.line.into());
+        Value::Object(all)
+    }
+
+    /// Everything for people: the tables, and each comparison on a line.
+    pub fn tables(&self) -> String {
+        let mut text = self.text.trim_end().to_owned();
+        text += "\n\n";
+        for comparison in &self.comparisons {
+            text += &comparison.line();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_hold_is_named_and_what_is_reported_does_not_count() {
+        let near = Comparison::judged("mean", "2 m", "2.01 m", "1 %: 20,000 pulses", true);
+        let far = Comparison::judged("mode", "1 m", "2 m", "1 %", false);
+        let seen = Comparison::reported("edge", "", "1.7 m", "not printed");
+        let verdict = Verdict::of(&[near.clone(), seen.clone()]);
+        assert_eq!(
+            verdict,
+            Verdict { judged: 1, holds: true, line: "the comparison holds".into() }
+        );
+        let verdict = Verdict::of(&[near.clone(), far.clone(), seen.clone()]);
+        assert_eq!(
+            verdict,
+            Verdict { judged: 2, holds: false, line: "1 of 2 does not hold: mode".into() }
+        );
+        let verdict = Verdict::of(std::slice::from_ref(&seen));
+        assert_eq!((verdict.holds, &*verdict.line), (true, "nothing is judged; edge: 1.7 m"));
+        assert_eq!(near.line(), "holds          mean: 2.01 m, expected 2 m (1 %: 20,000 pulses)");
+        let findings = Findings {
+            text: "table\n".into(),
+            report: json!({ "seed": 1 }),
+            plots: Vec::new(),
+            comparisons: vec![near, far],
+        };
+        let json = findings.json();
+        assert_eq!((&json["seed"], &json["holds"]), (&json!(1), &json!(false)));
+        assert_eq!(json["comparisons"][1]["holds"], false);
+        assert!(findings.tables().starts_with("table\n\nholds "), "{}", findings.tables());
+    }
+}

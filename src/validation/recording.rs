@@ -1,0 +1,293 @@
+//! Recordings of rigs that experiments bring along: rendered, and decoded again from their bytes.
+//!
+//! ```text
+//! let rig = recording::rig("rods.toml", RIG, &[("seed", "3".into())])?;
+//! let world = recording::world(&rig)?;
+//! recording::decode(&rig, &world, duration, &mut |sweep| ...)?;
+//! ```
+//!
+//! What an experiment gets is what a driver would read from the same bytes. Which family a device is
+//! of makes no difference.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use glam::DVec3;
+
+use super::ExperimentError;
+use crate::config::rig::{DeviceConfig, DeviceId, Rig};
+use crate::config::toml::overrides::Override;
+use crate::devices::Output;
+use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
+use crate::devices::decoder::{Frame, Hints, StreamDecoder};
+use crate::devices::family::{catalogue, family_of};
+use crate::engine::LiveWorld;
+use crate::engine::hosts::NoHosts;
+use crate::engine::record::{Stretch, render};
+use crate::time::SimTime;
+
+/// Ports by which a decoder is asked what a datagram is. Where they go is the rig's affair.
+const NO_PORTS: [u16; 2] = [0, 0];
+
+/// A block of a datagram, or a scan of a byte stream.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sweep {
+    /// Of the device in the rig.
+    pub device: DeviceId,
+    /// When the datagram, or the scan's first byte, leaves.
+    pub leaves: SimTime,
+    /// On the wire, degrees, clockwise as all spinning lidars count; `None` of a scan.
+    pub azimuth_deg: Option<f64>,
+    /// What came back, in the order of the wire.
+    pub points: Vec<Point>,
+}
+
+/// A return, as a driver with the device's calibration has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    /// Forward, left, up of the sensor, metres.
+    pub position_m: DVec3,
+    /// The laser that fired, from 0; 0 of scanners that have one.
+    pub laser: usize,
+}
+
+impl Point {
+    /// From the sensor's origin, metres.
+    pub fn range_m(&self) -> f64 {
+        self.position_m.length()
+    }
+
+    /// Counterclockwise from straight ahead, degrees.
+    pub fn direction_deg(&self) -> f64 {
+        libm::atan2(self.position_m.y, self.position_m.x).to_degrees()
+    }
+}
+
+/// Reads a rig that an experiment brings along as `text`, with keys that replace its own, as
+/// `--set` does. `name` stands in messages.
+pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig, ExperimentError> {
+    let set = |(key, value): &(&str, String)| Override { key: (*key).into(), value: value.clone() };
+    let sets: Vec<Override> = sets.iter().map(set).collect();
+    Ok(Rig::parse(name, text, Path::new(""), &sets, catalogue())?)
+}
+
+/// The rig `text` with other devices: each is the one called `original` under another name, in which
+/// texts are replaced.
+pub(super) fn with_copies(
+    text: &str,
+    original: &str,
+    copies: &[(String, Vec<(&str, String)>)],
+) -> String {
+    const MARKER: &str = "[[device]]\n";
+    let mut parts = text.split(MARKER);
+    let mut rig = parts.next().unwrap_or_default().to_owned();
+    let is_it = |part: &&str| part.contains(&format!("name = \"{original}\"\n"));
+    let device = parts.find(is_it).expect("the rig has the device");
+    for (name, replacements) in copies {
+        // In the name, and at the end of the link's path.
+        let mut copy = device.replace(&format!("\"{original}\""), &format!("\"{name}\""));
+        copy = copy.replace(&format!("/{original}\""), &format!("/{name}\""));
+        for (from, to) in replacements {
+            copy = copy.replace(from, to);
+        }
+        rig += MARKER;
+        rig += copy.trim_end();
+        rig += "\n\n";
+    }
+    rig
+}
+
+/// The world of a rig.
+pub(super) fn world(rig: &Rig) -> Result<LiveWorld, ExperimentError> {
+    LiveWorld::load(rig).map_err(|error| ExperimentError::Input(error.to_string()))
+}
+
+/// Renders `duration` of a rig and hands `see` what its devices' bytes say: of each device in the
+/// order of leaving; byte streams (scans) come after all datagrams.
+pub(super) fn decode(
+    rig: &Rig,
+    world: &LiveWorld,
+    duration: Duration,
+    see: &mut dyn FnMut(Sweep),
+) -> Result<(), ExperimentError> {
+    let mut readers = Vec::new();
+    for (place, device) in rig.devices.iter().enumerate() {
+        readers.push(Reader::new(DeviceId(place), device)?);
+    }
+    let stop = AtomicBool::new(false);
+    let start = rig.start_utc.or(Some(jiff::Timestamp::UNIX_EPOCH));
+    let run = Stretch { rig, world, duration, start, stop: &stop };
+    render(run, &mut NoHosts, &mut |_| {}, |device, _, due, output| {
+        readers[device].hear(due, output, see)
+    })?;
+    readers.into_iter().for_each(|reader| reader.finish(see));
+    Ok(())
+}
+
+/// Reads what one device sends.
+struct Reader {
+    device: DeviceId,
+    datagrams: Option<Box<dyn DatagramDecoder>>,
+    /// Known from the first data packet on.
+    points: Option<PointSource>,
+    stream: Option<Box<dyn StreamDecoder>>,
+    bytes: Vec<u8>,
+    /// Where each write begins in the stream, and when it left.
+    writes: Vec<(u64, SimTime)>,
+}
+
+impl Reader {
+    fn new(device: DeviceId, config: &DeviceConfig) -> Result<Self, ExperimentError> {
+        let family = family_of(&config.profile);
+        let hints = Hints { profile: Some(&config.profile), ..Hints::default() };
+        Ok(Self {
+            device,
+            datagrams: family.datagram_decoder(&hints)?,
+            points: None,
+            stream: family.stream_decoder(Some(&config.profile)),
+            bytes: Vec::new(),
+            writes: Vec::new(),
+        })
+    }
+
+    fn hear(
+        &mut self,
+        due: SimTime,
+        output: &Output,
+        see: &mut dyn FnMut(Sweep),
+    ) -> Result<(), ExperimentError> {
+        match (output, &mut self.datagrams) {
+            (Output::Datagram { bytes, .. }, Some(decoder)) => {
+                let head = decoder.head(NO_PORTS, bytes);
+                if head.is_none_or(|head| head.kind != DATA) {
+                    return Ok(());
+                }
+                if self.points.is_none() {
+                    decoder.learn(bytes);
+                    self.points = Some(decoder.point_source().map_err(ExperimentError::Input)?);
+                }
+                let sweep = decoder.sweep(bytes);
+                for (block, azimuth_centideg) in sweep.azimuths_centideg.iter().enumerate() {
+                    let mut points = Vec::new();
+                    if let Some(source) = &self.points {
+                        (source.decode)(bytes, block, &mut points);
+                    }
+                    let point = |point: CloudPoint| Point {
+                        position_m: point.position_m,
+                        laser: point.laser,
+                    };
+                    see(Sweep {
+                        device: self.device,
+                        leaves: due,
+                        azimuth_deg: Some(f64::from(*azimuth_centideg) / 100.0),
+                        points: points.into_iter().map(point).collect(),
+                    });
+                }
+            }
+            (Output::Bytes(bytes) | Output::BytesTo(_, bytes), _) => {
+                self.writes.push((self.bytes.len() as u64, due));
+                self.bytes.extend_from_slice(bytes);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(self, see: &mut dyn FnMut(Sweep)) {
+        let Self { device, stream: Some(mut decoder), bytes, writes, .. } = self else { return };
+        if decoder.needs_two_passes() {
+            each_frame(decoder.as_mut(), &bytes, |_| {});
+            decoder.rewind();
+        }
+        each_frame(decoder.as_mut(), &bytes, |frame| {
+            let Some(scan) = frame.content.scan() else { return };
+            let after = writes.partition_point(|(offset, _)| *offset <= frame.offset);
+            let leaves = after.checked_sub(1).map_or(SimTime::ZERO, |write| writes[write].1);
+            let points = scan.points().map(|[forward_m, left_m]| Point {
+                position_m: DVec3::new(forward_m, left_m, 0.0),
+                laser: 0,
+            });
+            see(Sweep { device, leaves, azimuth_deg: None, points: points.collect() });
+        });
+    }
+}
+
+fn each_frame(decoder: &mut dyn StreamDecoder, bytes: &[u8], mut see: impl FnMut(Frame)) {
+    let mut rest = bytes;
+    while let Some(frame) = decoder.next_frame(&mut rest) {
+        see(frame);
+    }
+    decoder.end();
+    while let Some(frame) = decoder.next_frame(&mut rest) {
+        see(frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A spinning lidar and a scanner on a serial line in a room of 10 by 8 m by 3 m.
+    const RIG: &str = r#"
+seed = 1
+[world]
+scene = "room"
+parameters = { size_m = [10.0, 8.0, 3.0] }
+[robot]
+trajectory = { kind = "still", position_m = [0.0, 0.0, 1.0] }
+[[device]]
+name = "spinning"
+profile = "velodyne-vlp16-3.0"
+mount = {}
+link = { udp = { to = "127.0.0.1:2368" } }
+settings = { noise = { none = true } }
+[[device]]
+name = "scanner"
+profile = "sick-lms291-s14"
+mount = {}
+link = { pty = "/tmp/menura-test" }
+settings = { rate_baud = 500000, power_on_mode = "continuous", noise = { none = true } }
+"#;
+
+    #[test]
+    fn copies_differ_in_their_names_and_in_what_is_replaced() {
+        let copy = |name: &str, rate: &str| {
+            (name.to_owned(), vec![("rate_baud = 500000", format!("rate_baud = {rate}"))])
+        };
+        let text = RIG.replace("/tmp/menura-test", "/tmp/menura/scanner");
+        let text = with_copies(&text, "scanner", &[copy("a", "38400"), copy("b", "9600")]);
+        let rig = rig("rig", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let names: Vec<&str> = rig.devices.iter().map(|device| &*device.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(text.contains("/tmp/menura/b\"") && text.contains("rate_baud = 9600"), "{text}");
+    }
+
+    #[test]
+    fn both_kinds_of_lidar_see_the_walls_where_they_are() {
+        let rig = rig("rig", RIG, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let world = world(&rig).unwrap();
+        let (mut blocks, mut scans) = (0, 0);
+        decode(&rig, &world, Duration::from_millis(300), &mut |sweep| {
+            match sweep.azimuth_deg {
+                Some(_) => blocks += 1,
+                None => scans += 1,
+            }
+            for point in &sweep.points {
+                let p = point.position_m;
+                let off_m = [p.x.abs() - 5.0, p.y.abs() - 4.0, p.z - 2.0, p.z + 1.0];
+                let nearest_m = off_m.into_iter().map(f64::abs).fold(f64::MAX, f64::min);
+                assert!(nearest_m < 0.02, "{sweep:?}");
+            }
+            // Half of a firing of sixteen lasers, or of a scan.
+            assert!(
+                sweep.points.len() >= if sweep.azimuth_deg.is_some() { 16 } else { 90 },
+                "{sweep:?}"
+            );
+        })
+        .unwrap();
+        // 12 blocks a packet of 1.327 ms, and 75 scans a second.
+        assert!((2500..2800).contains(&blocks), "{blocks}");
+        assert!((18..=23).contains(&scans), "{scans}");
+    }
+}

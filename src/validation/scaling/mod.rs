@@ -1,0 +1,399 @@
+//! `menura validate scaling`: pulses a second over threads and over triangles, after Goodin et al. 2018,
+//! figure 3 and the timing in section 3.3.
+//!
+//! An HDL-64E stands in courtyards of growing size. What is timed is what `run` and `record` do for each
+//! packet of a scan: poses, nine rays a pulse through the scene, echoes and their errors. Each number of threads
+//! takes turns with the others, Menura's ray caster with Embree where the machine has it, so that what
+//! else the machine does meets all alike; the best turn of each counts.
+//!
+//! The paper's curve was not read off its picture; its text says that an LMS 291 on 4 processors, and an
+//! HDL-64E on 40, simulate 6.8 s in 4.7 s. Speeds are those of a machine, so that only ratios within the run
+//! are judged.
+
+mod plot;
+mod table;
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
+use crate::config::rig::Rig;
+use crate::config::toml::overrides::Override;
+use crate::devices::family::catalogue;
+use crate::engine::clock::Stopwatch;
+use crate::engine::{LiveWorld, build_devices, default_workers};
+use crate::sensors::lidar::Scratch;
+use crate::sensors::{MeasurementRequest, Sensor, Subject};
+use crate::time::{Epoch, SimTime};
+use crate::world::raycast::embree;
+
+/// What fires, and 2 m above the ground.
+const LIDAR: &str = "velodyne-hdl64e-s2";
+/// A rotation of it.
+const ROTATION: SimTime = SimTime(100_000_000);
+/// Rays of each of its pulses.
+const RAYS_A_PULSE: f64 = 9.0;
+/// Packets of a turn, spread over the rotation so that every direction counts; in the short form.
+const PACKETS: (usize, usize) = (64, 4);
+/// Turns of each number of threads with each ray caster; in the short form.
+const TURNS: (usize, usize) = (5, 2);
+/// A turn takes about so long, seconds; in the short form.
+const TURN_S: (f64, f64) = (0.5, 0.05);
+/// Goodin et al. 2018, section 3.3: simulated over elapsed.
+const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
+/// Two threads do so much more than one, at least.
+const LEAST_GAIN: f64 = 1.8;
+/// In a scene with as many triangles as the paper's: its triangles.
+const PAPER_TRIANGLES: u64 = 191_245_324;
+
+/// A courtyard: blades of grass, trees, triangles of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+enum Size {
+    /// 0.36 million triangles: grass alone
+    #[value(name = "0.36m")]
+    Small,
+    /// 2 million triangles: ten times as much grass
+    #[value(name = "2m")]
+    Middle,
+    /// 20 million triangles: two million blades of grass and a tree
+    #[value(name = "20m")]
+    Large,
+    /// 191 million triangles: two million blades of grass and 50 trees, as in the paper
+    #[value(name = "191m")]
+    Paper,
+}
+
+impl Size {
+    const ALL: [Self; 4] = [Self::Small, Self::Middle, Self::Large, Self::Paper];
+
+    fn parameters(self) -> [(&'static str, u64); 3] {
+        let (blades, trees, tree_triangles) = match self {
+            Self::Small => (22_500, 0, 1_000),
+            Self::Middle => (225_000, 0, 1_000),
+            Self::Large => (2_000_000, 1, 3_500_000),
+            Self::Paper => (2_000_000, 50, 3_500_000),
+        };
+        [
+            ("world.parameters.grass_blades", blades),
+            ("world.parameters.trees", trees),
+            ("world.parameters.tree_triangles", tree_triangles),
+        ]
+    }
+}
+
+/// Options of the experiment.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Scaling {
+    /// Scenes, by their triangles
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Size::ALL)]
+    triangles: Vec<Size>,
+    /// Numbers of threads [default: 1, 2, 4, … up to the processors]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: Vec<u32>,
+    /// Leave Embree out
+    #[arg(long)]
+    no_embree: bool,
+}
+
+/// One number of threads with one ray caster in one scene.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// Of the scene, counting copies.
+    pub triangles: u64,
+    /// `Menura` or `Embree`.
+    pub caster: &'static str,
+    /// How many at once.
+    pub threads: u32,
+    /// Of the best turn.
+    pub pulses_per_s: f64,
+}
+
+/// Everything that was measured.
+pub(super) struct Measurements {
+    /// In the order of scenes, casters and threads.
+    pub rows: Vec<Measured>,
+    /// Of the real device.
+    pub real_time_hz: f64,
+    /// Which Embree, or why there is none.
+    pub embree: Result<String, String>,
+}
+
+impl Measurements {
+    fn of(&self, triangles: u64, caster: &str, threads: u32) -> Option<&Measured> {
+        self.rows
+            .iter()
+            .find(|row| (row.triangles, row.caster, row.threads) == (triangles, caster, threads))
+    }
+
+    /// Of all scenes, rising.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.rows.iter().map(|row| row.triangles).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Largest number of threads.
+    pub fn most_threads(&self) -> u32 {
+        self.rows.iter().map(|row| row.threads).max().unwrap_or(1)
+    }
+}
+
+impl Run for Scaling {
+    const NAME: &'static str = "scaling";
+    const ABOUT: &'static str =
+        "Measure pulses a second over threads and triangles, beside Embree where it is at hand";
+
+    fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
+        let measured = self.measure(scope)?;
+        Ok(Findings {
+            text: table::text(&measured),
+            report: report(&measured),
+            plots: vec![Plot::main(plot::draw(&measured))],
+            comparisons: comparisons(&measured, scope),
+        })
+    }
+}
+
+impl Scaling {
+    fn measure(&self, scope: &Scope) -> Result<Measurements, ExperimentError> {
+        let mut sizes = scope.of(self.triangles.clone(), vec![Size::Small]);
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut threads = match self.threads.is_empty() {
+            true => doublings(default_workers() as u32),
+            false => self.threads.clone(),
+        };
+        threads.sort_unstable();
+        threads.dedup();
+        let embree = match self.no_embree {
+            true => Err("left out as asked for".to_owned()),
+            false => embree::find()
+                .map(|(version, path)| format!("{version}, {path}"))
+                .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned()),
+        };
+        let casters: Vec<&'static str> =
+            std::iter::once("Menura").chain(embree.is_ok().then_some("Embree")).collect();
+        let mut rows = Vec::new();
+        let mut real_time_hz = 0.0;
+        let turns = scope.of(TURNS.0, TURNS.1);
+        let packets = scope.of(PACKETS.0, PACKETS.1);
+        let steps = sizes.len() * turns * casters.len() * threads.len();
+        let progress = scope.progress("measuring", steps as u64);
+        for size in sizes {
+            let mut benches = Vec::new();
+            for caster in &casters {
+                let bench = Bench::new(size, caster, packets)?;
+                real_time_hz = bench.real_time_hz;
+                benches.extend(threads.iter().map(|threads| (*caster, *threads, bench.clone())));
+            }
+            let turn_s = scope.of(TURN_S.0, TURN_S.1);
+            let mut best = vec![0.0f64; benches.len()];
+            for _ in 0..turns {
+                for ((_, threads, bench), best) in benches.iter().zip(&mut best) {
+                    *best = best.max(bench.turn(*threads, turn_s));
+                    progress.advance(1);
+                }
+            }
+            rows.extend(benches.iter().zip(best).map(
+                |((caster, threads, bench), pulses_per_s)| {
+                    let triangles = bench.world.summary.instanced_triangles;
+                    Measured { triangles, caster, threads: *threads, pulses_per_s }
+                },
+            ));
+        }
+        Ok(Measurements { rows, real_time_hz, embree })
+    }
+}
+
+/// 1, 2, 4 … and `most`.
+fn doublings(most: u32) -> Vec<u32> {
+    let mut all: Vec<u32> =
+        (0..).map(|i| 1 << i).take_while(|threads| *threads < most.max(1)).collect();
+    all.push(most.max(1));
+    all
+}
+
+/// A lidar in a courtyard, with what it asks to be measured.
+#[derive(Clone)]
+struct Bench {
+    rig: Arc<Rig>,
+    world: Arc<LiveWorld>,
+    sensor: Arc<dyn Sensor>,
+    requests: Arc<[MeasurementRequest]>,
+    pulses: u64,
+    real_time_hz: f64,
+}
+
+impl Bench {
+    fn new(size: Size, caster: &str, packets: usize) -> Result<Self, ExperimentError> {
+        let caster = format!("{:?}", caster.to_ascii_lowercase());
+        let mut sets =
+            vec![("device.roof-lidar.profile", format!("{LIDAR:?}")), ("engine.caster", caster)];
+        sets.extend(size.parameters().map(|(key, value)| (key, value.to_string())));
+        let set = |(key, value): (&str, String)| Override { key: key.into(), value };
+        let sets: Vec<Override> = sets.into_iter().map(set).collect();
+        let rig = Rig::default_rig(&sets, catalogue())?;
+        let world =
+            LiveWorld::load(&rig).map_err(|error| ExperimentError::Input(error.to_string()))?;
+        let mut lidar = build_devices(&rig, Epoch::new(jiff::Timestamp::UNIX_EPOCH)).remove(0);
+        let all: Vec<_> = std::iter::from_fn(|| lidar.device.poll_request(ROTATION)).collect();
+        let fired: u64 = all.iter().map(pulses_of).sum();
+        let step = (all.len() / packets).max(1);
+        let requests: Arc<[_]> = all.into_iter().step_by(step).take(packets).collect();
+        Ok(Self {
+            pulses: requests.iter().map(pulses_of).sum(),
+            real_time_hz: fired as f64 / ROTATION.as_secs_f64(),
+            rig: Arc::new(rig),
+            world: Arc::new(world),
+            sensor: lidar.sensor,
+            requests,
+        })
+    }
+
+    /// Pulses a second of `threads` at once, each measuring for about `seconds`.
+    fn turn(&self, threads: u32, seconds: f64) -> f64 {
+        let watch = Stopwatch::start();
+        let rounds: u64 = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..threads).map(|_| scope.spawn(|| self.measure_for(seconds))).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap_or(0)).sum()
+        });
+        (self.pulses * rounds) as f64 / watch.elapsed().as_secs_f64()
+    }
+
+    /// Measures all requests again and again; how often.
+    fn measure_for(&self, seconds: f64) -> u64 {
+        let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
+        let mut scratch = Scratch::default();
+        let watch = Stopwatch::start();
+        let mut rounds = 0;
+        while rounds == 0 || watch.elapsed().as_secs_f64() < seconds {
+            for request in self.requests.iter() {
+                let measured = self.sensor.measure(request.clone(), &surroundings, &mut scratch);
+                std::hint::black_box(measured);
+            }
+            rounds += 1;
+        }
+        rounds
+    }
+}
+
+fn pulses_of(request: &MeasurementRequest) -> u64 {
+    match &request.subject {
+        Subject::Instant | Subject::Series { .. } => 0,
+        Subject::Sweep(sweep) => sweep.firings.len() as u64,
+    }
+}
+
+fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    let sizes = measured.sizes();
+    let Some(largest) = sizes.last().copied() else { return all };
+    let gain = |triangles| {
+        let one = measured.of(triangles, "Menura", 1)?.pulses_per_s;
+        Some(measured.of(triangles, "Menura", 2)?.pulses_per_s / one)
+    };
+    let gains: Vec<f64> = sizes.iter().filter_map(|size| gain(*size)).collect();
+    let what = "speed of two threads over that of one, in every scene";
+    let paper = "near linear over processors (figure 3)";
+    if let Some(least) = gains.iter().copied().reduce(f64::min) {
+        let ours = format!("{least:.2} at least");
+        all.push(match scope.short || default_workers() < 2 {
+            true => Comparison::reported(what, paper, ours, "turns are too short to judge"),
+            false => Comparison::judged(
+                what,
+                paper,
+                ours,
+                format!("{LEAST_GAIN} at least: threads share memory, caches and turbo"),
+                least >= LEAST_GAIN,
+            ),
+        });
+    }
+    let most = measured.most_threads();
+    if let Some(row) = measured.of(largest, "Menura", most) {
+        all.push(Comparison::reported(
+            format!("simulated over elapsed time, HDL-64E, {most} threads, {largest} triangles"),
+            format!("{PAPER_REAL_TIME:.2} on 40 processors, {PAPER_TRIANGLES} triangles"),
+            format!("{:.2}", row.pulses_per_s / measured.real_time_hz),
+            "another machine, and whatever else it does",
+        ));
+    }
+    match &measured.embree {
+        Ok(_) => {
+            let ratio = |size: &u64| {
+                let menura = measured.of(*size, "Menura", most)?.pulses_per_s;
+                Some(menura / measured.of(*size, "Embree", most)?.pulses_per_s)
+            };
+            let ratios: Vec<String> =
+                sizes.iter().filter_map(ratio).map(|ratio| format!("{ratio:.2}")).collect();
+            all.push(Comparison::reported(
+                format!("speed over Embree's, {most} threads, by triangles"),
+                "",
+                ratios.join(", "),
+                "Embree is a choice, not a reference of the paper",
+            ));
+        }
+        Err(why) => all.push(Comparison::reported(
+            "speed over Embree's",
+            "",
+            "not measured",
+            format!("Embree is left out: {why}"),
+        )),
+    }
+    all
+}
+
+fn report(measured: &Measurements) -> serde_json::Value {
+    let rows: Vec<_> = measured
+        .rows
+        .iter()
+        .map(|row| {
+            json!({ "triangles": row.triangles, "caster": row.caster, "threads": row.threads,
+                    "pulses_per_s": row.pulses_per_s,
+                    "real_time": row.pulses_per_s / measured.real_time_hz })
+        })
+        .collect();
+    json!({
+        "lidar": LIDAR, "rays_a_pulse": RAYS_A_PULSE, "real_time_pulses_per_s": measured.real_time_hz,
+        "processors": default_workers(), "embree": measured.embree.as_ref().ok(),
+        "paper": { "simulated_s": 6.8, "elapsed_s": 4.7, "lms_291_processors": 4,
+                   "hdl_64e_processors": 40, "triangles": PAPER_TRIANGLES },
+        "measured": rows,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_double_up_to_the_processors() {
+        assert_eq!(doublings(1), [1]);
+        assert_eq!(doublings(2), [1, 2]);
+        assert_eq!(doublings(6), [1, 2, 4, 6]);
+    }
+
+    /// The short form in the smallest scene: an HDL-64E fires 1.333 million pulses a second, and all that is
+    /// asked for is measured, with or without Embree, and nothing of speed is judged.
+    #[test]
+    fn the_short_form_measures_and_judges_nothing() {
+        let options =
+            Scaling { triangles: Size::ALL.into(), threads: vec![2, 1, 1], no_embree: true };
+        let scope = Scope { short: true };
+        let measured = options.measure(&scope).unwrap_or_else(|error| panic!("{error}"));
+        assert!((measured.real_time_hz / 1.333e6 - 1.0).abs() < 0.02, "{}", measured.real_time_hz);
+        let rows: Vec<_> = measured.rows.iter().map(|row| (row.caster, row.threads)).collect();
+        assert_eq!(rows, [("Menura", 1), ("Menura", 2)]);
+        assert!(measured.rows.iter().all(|row| row.pulses_per_s > 0.0));
+        assert!((300_000..400_000).contains(&measured.sizes()[0]), "{:?}", measured.sizes());
+        let all = comparisons(&measured, &scope);
+        assert!(all.iter().all(|comparison| comparison.holds.is_none()), "{all:?}");
+        assert!(
+            all.iter().any(|comparison| comparison.tolerance.contains("left out as asked for"))
+        );
+        assert!(table::text(&measured).contains("6.8 s in 4.7 s"));
+        assert!(plot::draw(&measured).svg().contains("threads"));
+    }
+}

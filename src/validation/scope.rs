@@ -1,0 +1,66 @@
+//! How much of an experiment is done, and how people see that it goes on.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A progress bar appears after so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How much of an experiment is done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope {
+    /// A few seconds of it, as tests have it; otherwise all.
+    pub short: bool,
+}
+
+impl Scope {
+    /// `full`, or `short` of the short form.
+    pub(super) fn of<T>(&self, full: T, short: T) -> T {
+        if self.short { short } else { full }
+    }
+
+    /// Shows how far `what` has come, of `total` steps.
+    pub(super) fn progress(&self, what: &str, total: u64) -> Progress {
+        let style =
+            ProgressStyle::with_template("{prefix} {bar:40} {percent:>3}% {msg}, {eta} left")
+                .expect("a constant template");
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        bar.set_style(style);
+        bar.set_prefix(what.to_owned());
+        Progress { bar }
+    }
+}
+
+/// A progress bar that nobody sees before it is worth it, nor off a terminal. It goes when it is
+/// dropped.
+pub(super) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// `steps` more are done.
+    pub(super) fn advance(&self, steps: u64) {
+        self.appear();
+        self.bar.inc(steps);
+    }
+
+    /// So many are done in all; `message` says what is done now.
+    pub(super) fn set(&self, done: u64, message: String) {
+        self.appear();
+        self.bar.set_message(message);
+        self.bar.set_position(done);
+    }
+
+    fn appear(&self) {
+        if self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,159 @@
+//! The error models that are compared, and the parameters that Mahajan et al. 2024 leave to be set.
+
+use clap::ValueEnum as _;
+
+use crate::sensors::gnss::settings::{ErrorKind, ErrorModel, ErrorPreset, ReceiverSettings};
+use crate::sensors::imu::settings::{ImuModel, TriadErrors};
+
+/// How the receiver errs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Variant {
+    /// No error of the position
+    #[value(name = "none")]
+    None,
+    /// The profile's own model of a receiver with fixed RTK
+    #[value(name = "profile")]
+    Profile,
+    /// Chrono's Gaussian error
+    #[value(name = "ch-gauss")]
+    ChGauss,
+    /// Chrono's random walk
+    #[value(name = "ch-rw")]
+    ChRw,
+    /// AirSim's falling HDOP, no error of the position
+    #[value(name = "airsim")]
+    Airsim,
+    /// Chrono's Gaussian error and AirSim's HDOP
+    #[value(name = "ch-gauss+airsim")]
+    ChGaussAirsim,
+    /// Chrono's random walk and AirSim's HDOP
+    #[value(name = "ch-rw+airsim")]
+    ChRwAirsim,
+    /// The reference's receiver with the IMU of the five before: what the IMU alone makes
+    #[value(name = "imu-alone")]
+    ImuAlone,
+}
+
+impl Variant {
+    /// As the command line has it.
+    pub fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The five of the paper.
+    pub const PAPER: [Self; 5] =
+        [Self::ChGauss, Self::ChRw, Self::Airsim, Self::ChGaussAirsim, Self::ChRwAirsim];
+    /// The five, and the IMU alone (section III-A).
+    pub const USUAL: [Self; 6] = [
+        Self::ChGauss,
+        Self::ChRw,
+        Self::Airsim,
+        Self::ChGaussAirsim,
+        Self::ChRwAirsim,
+        Self::ImuAlone,
+    ];
+
+    fn preset(self) -> Option<ErrorPreset> {
+        match self {
+            Self::Profile | Self::ImuAlone => None,
+            Self::None => Some(ErrorPreset::None),
+            Self::ChGauss => Some(ErrorPreset::ChGauss),
+            Self::ChRw => Some(ErrorPreset::ChRw),
+            Self::Airsim => Some(ErrorPreset::Airsim),
+            Self::ChGaussAirsim => Some(ErrorPreset::ChGaussAirsim),
+            Self::ChRwAirsim => Some(ErrorPreset::ChRwAirsim),
+        }
+    }
+
+    /// Whether its HDOP falls as AirSim's.
+    fn has_airsims_hdop(self) -> bool {
+        matches!(self, Self::Airsim | Self::ChGaussAirsim | Self::ChRwAirsim)
+    }
+
+    /// Whether the IMU is Chrono's; otherwise it is the profile's.
+    pub fn has_chronos_imu(self) -> bool {
+        !matches!(self, Self::None | Self::Profile)
+    }
+
+    /// Whether the receiver draws the same random numbers as the reference's.
+    pub fn has_reference_receiver(self) -> bool {
+        self == Self::ImuAlone
+    }
+
+    /// Makes a receiver err so.
+    pub fn apply(self, receiver: &mut ReceiverSettings, preset: Preset, stated: Stated) {
+        if let Some(errors) = self.preset() {
+            receiver.apply(errors);
+        }
+        if matches!(self, Self::ChRw | Self::ChRwAirsim) {
+            for grade in &mut receiver.grades {
+                grade.errors = vec![ErrorModel { kind: bounded_walk(), times_dop: false }];
+            }
+        }
+        let acquisition = &mut receiver.acquisition;
+        acquisition.is_filtered = self.has_airsims_hdop();
+        if acquisition.is_filtered {
+            let (time_constant_s, hdop_final) = preset.hdop();
+            acquisition.time_constant_s = time_constant_s;
+            acquisition.hdop_final = Some(hdop_final);
+            acquisition.hdop_initial = 100.0;
+        }
+        receiver.states_zero = stated == Stated::Zero && matches!(self, Self::ChGauss | Self::ChRw);
+    }
+}
+
+/// Where AirSim's HDOP ends, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Preset {
+    /// 0.85 with a time constant of 12.4 s, as the paper's public code calibrates it
+    Paper,
+    /// 0.1 with a time constant of 0.9 s
+    AirsimDefault,
+}
+
+impl Preset {
+    /// Time constant, seconds, and final HDOP.
+    pub fn hdop(self) -> (f64, f64) {
+        match self {
+            Self::Paper => (12.4, 0.85),
+            Self::AirsimDefault => (0.9, 0.1),
+        }
+    }
+}
+
+/// What a receiver states whose variant models no accuracy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Stated {
+    /// A covariance of zero, as Chrono hands it over
+    Zero,
+    /// That of the profile
+    Model,
+}
+
+/// Chrono's walk with the parameters of the paper's public code, drawn back as printed, with the sign that
+/// draws back: `mu = -p / p_max` with p_max = 0.06 m. Chrono's `mu = -0.2 std p / radius` is that for this
+/// radius.
+fn bounded_walk() -> ErrorKind {
+    const STD_M_S2: f64 = 0.047;
+    const P_MAX_M: f64 = 0.06;
+    ErrorKind::RandomWalk {
+        std_m_s2: STD_M_S2,
+        update_hz: 100.0,
+        max_speed_m_s: 0.016,
+        max_acceleration_m_s2: 0.152,
+        radius_m: 0.2 * STD_M_S2 * P_MAX_M,
+    }
+}
+
+/// The paper's IMU (its equation 5): white noise of the sheet, and a bias that walks by
+/// N(0, b0 sqrt(dt / t_b)) with b0 = 1e-4 and t_b = 0.1 s.
+pub fn papers_imu(sheet: &ImuModel) -> ImuModel {
+    let triad = |of: &TriadErrors| TriadErrors {
+        noise_density: of.white_density(),
+        chrono_drift: 1e-4,
+        chrono_drift_time_s: 0.1,
+        range: of.range,
+        ..TriadErrors::NONE
+    };
+    ImuModel { gyro: triad(&sheet.gyro), accel: triad(&sheet.accel), ..sheet.clone() }
+}

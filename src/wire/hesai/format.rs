@@ -1,0 +1,236 @@
+//! How the data packets of each model are laid out, and the bytes before their first block.
+
+use crate::wire::record::{Record as _, record};
+
+/// Of one count of distance, metres.
+pub const DISTANCE_UNIT_M: f64 = 0.004;
+/// The same in heads of packets, millimetres.
+pub const DISTANCE_UNIT_MM: u8 = 4;
+/// The flag of heads that a sequence number ends the packet.
+pub const HAS_SEQUENCE: u8 = 1;
+/// Begins the packets that have a head.
+pub(super) const HEAD_FLAG: [u8; 2] = [0xee, 0xff];
+/// Begins the blocks of packets without a head.
+pub(super) const BLOCK_FLAG: [u8; 2] = [0xff, 0xee];
+pub(super) const AZIMUTH_LEN: usize = 2;
+const SEQUENCE_LEN: usize = 4;
+
+/// How the packets of a model are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum HesaiFormat {
+    /// Pandar40P.
+    Pandar40P,
+    /// Pandar64.
+    Pandar64,
+    /// PandarQT64.
+    Qt64,
+    /// PandarXT-16.
+    Xt16,
+    /// PandarXT-32.
+    #[default]
+    Xt32,
+}
+
+/// Which words end a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TailKind {
+    Pandar,
+    Qt,
+    Xt,
+}
+
+record! {
+    /// The first bytes of a Pandar64's packet.
+    ShortHead: Le 8 {
+        /// `ee ff`.
+        flag: [u8; 2],
+        /// Distances of a block.
+        lasers: u8,
+        /// Blocks.
+        blocks: u8,
+        /// Which return the first block of a pair is; 0 in all captures.
+        first_block: u8,
+        /// Millimetres.
+        distance_unit_mm: u8,
+        /// Zero.
+        reserved: [u8; 2],
+    }
+
+    /// The first bytes of a packet of a QT64 or an XT.
+    LongHead: Le 12 {
+        /// `ee ff`.
+        flag: [u8; 2],
+        /// Major and minor version of the protocol.
+        protocol: [u8; 2],
+        /// Status or version.
+        version: u8,
+        /// Zero.
+        reserved: u8,
+        /// Distances of a block.
+        lasers: u8,
+        /// Blocks.
+        blocks: u8,
+        /// 0 with one return, 1 where the first block of a pair is called the last return.
+        first_block: u8,
+        /// Millimetres.
+        distance_unit_mm: u8,
+        /// Returns of a firing.
+        returns: u8,
+        /// See [`HAS_SEQUENCE`].
+        flags: u8,
+    }
+}
+
+/// The head of a model's packets, but for the flag and the counts, which are the model's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeadWords {
+    /// Minor version of the protocol.
+    pub minor: u8,
+    /// Status or version.
+    pub version: u8,
+    /// Which return the first block of a pair is called.
+    pub first_block: u8,
+    /// Returns of a firing.
+    pub returns: u8,
+    /// See [`HAS_SEQUENCE`].
+    pub flags: u8,
+}
+
+impl HesaiFormat {
+    /// All of them with their names.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("pandar40p", Self::Pandar40P),
+        ("pandar64", Self::Pandar64),
+        ("qt64", Self::Qt64),
+        ("xt16", Self::Xt16),
+        ("xt32", Self::Xt32),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let own = Self::NAMES.iter().find(|(_, format)| *format == self);
+        own.map_or("", |(name, _)| name)
+    }
+
+    /// Distances of a block.
+    pub fn lasers(self) -> usize {
+        match self {
+            Self::Pandar40P => 40,
+            Self::Pandar64 | Self::Qt64 => 64,
+            Self::Xt16 => 16,
+            Self::Xt32 => 32,
+        }
+    }
+
+    /// Blocks of a packet.
+    pub fn blocks(self) -> usize {
+        match self {
+            Self::Pandar40P => 10,
+            Self::Pandar64 => 6,
+            Self::Qt64 => 4,
+            Self::Xt16 | Self::Xt32 => 8,
+        }
+    }
+
+    /// Bytes of a point.
+    pub fn point_len(self) -> usize {
+        match self {
+            Self::Pandar40P | Self::Pandar64 => 3,
+            Self::Qt64 | Self::Xt16 | Self::Xt32 => 4,
+        }
+    }
+
+    /// Bytes before the first block.
+    pub fn head_len(self) -> usize {
+        match self {
+            Self::Pandar40P => 0,
+            Self::Pandar64 => 8,
+            Self::Qt64 | Self::Xt16 | Self::Xt32 => 12,
+        }
+    }
+
+    /// Bytes of [`super::data::Tail::status`] that are sent.
+    pub fn status_len(self) -> usize {
+        match self.tail_kind() {
+            TailKind::Pandar => 8,
+            TailKind::Qt | TailKind::Xt => 10,
+        }
+    }
+
+    /// Major version of the protocol, of formats that tell it.
+    pub fn protocol(self) -> Option<u8> {
+        match self {
+            Self::Pandar40P | Self::Pandar64 => None,
+            Self::Qt64 => Some(3),
+            Self::Xt16 | Self::Xt32 => Some(6),
+        }
+    }
+
+    pub(super) fn tail_kind(self) -> TailKind {
+        match self {
+            Self::Pandar40P | Self::Pandar64 => TailKind::Pandar,
+            Self::Qt64 => TailKind::Qt,
+            Self::Xt16 | Self::Xt32 => TailKind::Xt,
+        }
+    }
+
+    pub(super) fn tail_len(self) -> usize {
+        match self.tail_kind() {
+            TailKind::Pandar => 22,
+            TailKind::Qt | TailKind::Xt => 24,
+        }
+    }
+
+    /// Bytes of a block before its points.
+    pub(super) fn block_head_len(self) -> usize {
+        AZIMUTH_LEN + if self == Self::Pandar40P { BLOCK_FLAG.len() } else { 0 }
+    }
+
+    /// Bytes of a block.
+    pub(super) fn block_len(self) -> usize {
+        self.block_head_len() + self.lasers() * self.point_len()
+    }
+
+    pub(super) fn tail_at(self) -> usize {
+        self.head_len() + self.blocks() * self.block_len()
+    }
+
+    /// Bytes of a packet, with or without a sequence number.
+    pub fn packet_len(self, has_sequence: bool) -> usize {
+        self.tail_at() + self.tail_len() + if has_sequence { SEQUENCE_LEN } else { 0 }
+    }
+
+    /// The formats of packets of this length, and whether they have a sequence number.
+    pub fn of_len(len: usize) -> impl Iterator<Item = (Self, bool)> {
+        let all = Self::NAMES.into_iter().flat_map(|(_, one)| [(one, false), (one, true)]);
+        all.filter(move |(format, has_sequence)| format.packet_len(*has_sequence) == len)
+    }
+
+    /// The bytes before the first block.
+    pub fn head(self, words: HeadWords) -> Vec<u8> {
+        let HeadWords { minor, version, first_block, returns, flags } = words;
+        let (lasers, blocks) = (self.lasers() as u8, self.blocks() as u8);
+        let (flag, distance_unit_mm) = (HEAD_FLAG, DISTANCE_UNIT_MM);
+        match (self, self.protocol()) {
+            (Self::Pandar64, _) => {
+                let (first_block, reserved) = (0, [0; 2]);
+                ShortHead { flag, lasers, blocks, first_block, distance_unit_mm, reserved }
+                    .to_bytes()
+            }
+            (_, Some(major)) => LongHead {
+                flag,
+                protocol: [major, minor],
+                version,
+                reserved: 0,
+                lasers,
+                blocks,
+                first_block,
+                distance_unit_mm,
+                returns,
+                flags,
+            }
+            .to_bytes(),
+            (_, None) => Vec::new(),
+        }
+    }
+}

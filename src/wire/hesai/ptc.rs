@@ -1,0 +1,416 @@
+//! The commands of the TCP port 9347 (PTC), version 1: frames, and what they hold.
+//!
+//! Requests and answers have one form; an answer repeats its request's command.
+
+use crate::wire::framer::{Framing, NoFrame, head, require, whole};
+use crate::wire::record::{Record as _, record};
+
+/// The port that units listen at.
+pub const PTC_PORT: u16 = 9347;
+/// No payload is longer: drivers warn of more.
+pub const MAX_PAYLOAD: usize = 10_240;
+const FLAG: [u8; 2] = [0x47, 0x74];
+const HEAD_LEN: usize = 8;
+
+/// Commands that drivers send.
+pub mod command {
+    /// Asks for the table of the beams' angles.
+    pub const CALIBRATION: u8 = 0x05;
+    /// Asks for the state of PTP; the request names a [`super::PtpQuery`].
+    pub const PTP_DIAGNOSTICS: u8 = 0x06;
+    /// Asks for an [`super::Inventory`].
+    pub const INVENTORY: u8 = 0x07;
+    /// Asks for a [`super::Configuration`].
+    pub const CONFIGURATION: u8 = 0x08;
+    /// Asks for a [`super::Status`].
+    pub const STATUS: u8 = 0x09;
+    /// Restarts the unit.
+    pub const REBOOT: u8 = 0x10;
+    /// Sets the speed.
+    pub const SPIN_RATE: u8 = 0x17;
+    /// Sets a [`super::SyncAngle`].
+    pub const SYNC_ANGLE: u8 = 0x18;
+    /// Sets what triggers firings.
+    pub const TRIGGER: u8 = 0x1b;
+    /// Sets whether the unit stands by.
+    pub const STANDBY: u8 = 0x1c;
+    /// Sets which echoes are sent.
+    pub const RETURN_MODE: u8 = 0x1e;
+    /// Sets what the clock follows.
+    pub const CLOCK_SOURCE: u8 = 0x1f;
+    /// Sets a [`super::Destination`].
+    pub const DESTINATION: u8 = 0x20;
+    /// Sets the unit's [`super::OwnNetwork`].
+    pub const OWN_NETWORK: u8 = 0x21;
+    /// Sets a [`super::LidarRange`].
+    pub const SET_RANGE: u8 = 0x22;
+    /// Asks for a [`super::LidarRange`].
+    pub const GET_RANGE: u8 = 0x23;
+    /// Sets a [`super::PtpConfiguration`].
+    pub const SET_PTP: u8 = 0x24;
+    /// Brings back the factory's configuration.
+    pub const RESET: u8 = 0x25;
+    /// Asks for a [`super::PtpConfiguration`], after a byte that tells whether PTP is on.
+    pub const GET_PTP: u8 = 0x26;
+    /// Asks for a [`super::Monitor`].
+    pub const MONITOR: u8 = 0x27;
+}
+
+/// Codes of answers.
+pub mod code {
+    /// The request was carried out.
+    pub const OK: u8 = 0;
+    /// A value is not allowed.
+    pub const INVALID_PARAMETER: u8 = 1;
+    /// The payload has another length.
+    pub const INVALID_DATA: u8 = 3;
+    /// The unit has no such command.
+    pub const UNSUPPORTED: u8 = 5;
+}
+
+record! {
+    /// What a frame begins with.
+    FrameHead: Be 8 {
+        /// `47 74`.
+        flag: [u8; 2],
+        /// See [`command`].
+        command: u8,
+        /// See [`code`].
+        code: u8,
+        /// Bytes that follow.
+        payload_len: u32,
+    }
+
+    /// Answer to [`command::INVENTORY`]. Texts are filled up with zeros.
+    Inventory: Be 120 {
+        /// Serial number.
+        serial: [u8; 18],
+        /// Date of manufacture.
+        manufactured: [u8; 16],
+        /// MAC address.
+        mac: [u8; 6],
+        /// Version of the software.
+        software: [u8; 16],
+        /// Version of the hardware.
+        hardware: [u8; 16],
+        /// Version of the controller's firmware.
+        control_firmware: [u8; 16],
+        /// Version of the sensor's firmware.
+        sensor_firmware: [u8; 16],
+        /// Of the encoder's zero, hundredths of a degree.
+        zero_angle_centideg: i16,
+        /// The product.
+        model: u8,
+        /// 0: it turns one way.
+        motor_type: u8,
+        /// Lasers.
+        lines: u8,
+        /// Zero.
+        reserved: [u8; 11],
+    }
+
+    /// Answer to [`command::CONFIGURATION`].
+    Configuration: Be 47 {
+        /// The unit's own address.
+        ip: [u8; 4],
+        /// Network mask.
+        mask: [u8; 4],
+        /// Gateway.
+        gateway: [u8; 4],
+        /// Where packets go.
+        destination: Destination,
+        /// Set speed, rpm.
+        rpm: u16,
+        /// Whether the rotor follows the clock, and the angle in hundredths of a degree.
+        sync: SyncAngle,
+        /// Lasers fire from this angle on, tenths of a degree.
+        start_decideg: u16,
+        /// To this angle, tenths of a degree.
+        stop_decideg: u16,
+        /// 0 the receiver, 1 PTP.
+        clock_source: u8,
+        /// Whether packets have a sequence number.
+        has_sequence: u8,
+        /// 0 by angle, 1 by time.
+        trigger: u8,
+        /// See [`mode_number`].
+        return_mode: u8,
+        /// 1 while it stands by.
+        standby: u8,
+        /// 1 while the motor is driven.
+        motor: u8,
+        /// Whether frames have a VLAN's tag, and which.
+        vlan: Vlan,
+        /// 0 `GPRMC`, 1 `GPGGA`.
+        sentence: u8,
+        /// Whether noise is filtered.
+        noise_filter: u8,
+        /// How reflectivity becomes a byte.
+        reflectivity_mapping: u8,
+        /// Zero.
+        reserved: [u8; 6],
+    }
+
+    /// Where packets go.
+    Destination: Be 8 {
+        /// Address.
+        ip: [u8; 4],
+        /// Port of data packets.
+        data_port: u16,
+        /// Port of GPS packets.
+        gps_port: u16,
+    }
+
+    /// Whether the rotor is to be somewhere when a second begins, and where.
+    SyncAngle: Be 3 {
+        /// 1 if it is.
+        is_on: u8,
+        /// The angle: degrees in a request, hundredths of a degree in an answer.
+        angle: u16,
+    }
+
+    /// A VLAN.
+    Vlan: Be 3 {
+        /// 1 if frames have its tag.
+        is_on: u8,
+        /// Its number.
+        id: u16,
+    }
+
+    /// The unit's own address.
+    OwnNetwork: Be 15 {
+        /// Address.
+        ip: [u8; 4],
+        /// Network mask.
+        mask: [u8; 4],
+        /// Gateway.
+        gateway: [u8; 4],
+        /// VLAN.
+        vlan: Vlan,
+    }
+
+    /// Answer to [`command::STATUS`].
+    Status: Be 54 {
+        /// Since power-up, seconds.
+        uptime_s: u32,
+        /// Of the motor, rpm.
+        rpm: u16,
+        /// Of the boards, hundredths of a degree Celsius.
+        temperatures: [i32; 8],
+        /// 1 while the pulse is locked.
+        pps_locked: u8,
+        /// 1 while sentences come that are valid.
+        nmea_locked: u8,
+        /// Starts so far.
+        starts: i32,
+        /// Operation so far, minutes.
+        operation_min: i32,
+        /// 0 free, 1 tracking, 2 locked, 3 frozen.
+        ptp: u8,
+        /// Zero.
+        reserved: [u8; 5],
+    }
+
+    /// Answer to [`command::MONITOR`].
+    Monitor: Be 64 {
+        /// Hundredths of a milliampere.
+        current: i32,
+        /// Hundredths of a volt.
+        voltage: i32,
+        /// Hundredths of a watt.
+        power: i32,
+        /// How far the rotor is from its phase, hundredths of a degree.
+        phase_offset: i32,
+        /// Zero.
+        reserved: [u8; 48],
+    }
+
+    /// Where lasers fire.
+    LidarRange: Be 5 {
+        /// 0: the same for all lasers.
+        method: u8,
+        /// From this angle on, tenths of a degree.
+        start_decideg: u16,
+        /// To this angle, tenths of a degree.
+        stop_decideg: u16,
+    }
+
+    /// How PTP is spoken.
+    PtpConfiguration: Be 6 {
+        /// 0: IEEE 1588 version 2.
+        profile: u8,
+        /// Domain.
+        domain: u8,
+        /// 0 UDP, 1 Ethernet.
+        network: u8,
+        /// Logarithm to the base of 2 of seconds between announcements.
+        log_announce_interval: i8,
+        /// The same of synchronisations.
+        log_sync_interval: i8,
+        /// The same of requests for the delay.
+        log_min_delay_interval: i8,
+    }
+
+    /// Answer to [`PtpQuery::Status`].
+    PtpStatus: Be 16 {
+        /// From the master's clock, nanoseconds.
+        master_offset_ns: i64,
+        /// As in [`Status`].
+        state: i32,
+        /// Since the last synchronisation, milliseconds.
+        elapsed_ms: i32,
+    }
+
+    /// Answer to [`PtpQuery::Port`], as linuxptp's `PORT_DATA_SET`.
+    PtpPort: Be 26 {
+        /// Clock and number.
+        identity: [u8; 10],
+        /// 4 listening, 9 slave.
+        state: u8,
+        /// As configured.
+        log_min_delay_interval: i8,
+        /// Nanoseconds times 65 536.
+        peer_mean_path_delay: i64,
+        /// As configured.
+        log_announce_interval: i8,
+        /// Announcements that may be missed.
+        announce_receipt_timeout: u8,
+        /// As configured.
+        log_sync_interval: i8,
+        /// 1 end to end.
+        delay_mechanism: u8,
+        /// Not used with that mechanism.
+        log_min_pdelay_interval: i8,
+        /// 2.
+        version: u8,
+    }
+
+    /// Answer to [`PtpQuery::Time`], as linuxptp's `TIME_STATUS_NP`.
+    PtpTime: Be 50 {
+        /// From the master's clock, nanoseconds.
+        master_offset_ns: i64,
+        /// When the last synchronisation arrived, nanoseconds.
+        ingress_time_ns: i64,
+        /// Of the master's rate.
+        cumulative_scaled_rate_offset: i32,
+        /// Of the grandmaster's phase.
+        scaled_last_gm_phase_change: i32,
+        /// Of the grandmaster.
+        gm_time_base: u16,
+        /// Of the grandmaster's phase.
+        last_gm_phase_change: [u8; 12],
+        /// 1 if there is one.
+        gm_present: i32,
+        /// Its clock.
+        gm_identity: [u8; 8],
+    }
+
+    /// Answer to [`PtpQuery::Grandmaster`], as linuxptp's `GRANDMASTER_SETTINGS_NP`.
+    PtpGrandmaster: Be 8 {
+        /// Class, accuracy and variance.
+        clock_quality: i32,
+        /// TAI minus UTC, seconds.
+        utc_offset_s: i16,
+        /// Flags of the time.
+        time_flags: u8,
+        /// Source of the time.
+        time_source: u8,
+    }
+}
+
+/// What [`command::PTP_DIAGNOSTICS`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PtpQuery {
+    /// [`PtpStatus`].
+    Status,
+    /// [`PtpPort`].
+    Port,
+    /// [`PtpTime`].
+    Time,
+    /// [`PtpGrandmaster`].
+    Grandmaster,
+}
+
+impl PtpQuery {
+    /// What a request's byte asks for.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Status),
+            2 => Some(Self::Port),
+            3 => Some(Self::Time),
+            4 => Some(Self::Grandmaster),
+            _ => None,
+        }
+    }
+}
+
+/// Return modes by the number that commands have for them: 0 last, 1 strongest, 2 last and strongest, 3
+/// first, 4 last and first, 5 first and strongest.
+pub const MODES: [super::data::ReturnMode; 6] = {
+    use super::data::ReturnMode::{
+        First, FirstStrongest, Last, LastFirst, LastStrongest, Strongest,
+    };
+    [Last, Strongest, LastStrongest, First, LastFirst, FirstStrongest]
+};
+
+/// The number of a return mode; 255 for those that commands have none for.
+pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
+    MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
+}
+
+/// A text in a field of fixed length; what is too long is cut off.
+pub fn text<const N: usize>(text: &str) -> [u8; N] {
+    let mut field = [0; N];
+    let len = text.len().min(N);
+    field[..len].copy_from_slice(&text.as_bytes()[..len]);
+    field
+}
+
+/// A request or an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PtcFrame {
+    /// See [`command`].
+    pub command: u8,
+    /// See [`code`]; 0 in requests.
+    pub code: u8,
+    /// At most [`MAX_PAYLOAD`] bytes.
+    pub payload: Vec<u8>,
+}
+
+impl PtcFrame {
+    /// Its bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Self { command, code, payload } = self;
+        let payload_len = payload.len() as u32;
+        let head = FrameHead { flag: FLAG, command: *command, code: *code, payload_len };
+        let mut bytes = head.to_bytes();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+}
+
+/// Frames of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ptc;
+
+impl Framing for Ptc {
+    type Frame = PtcFrame;
+
+    fn max_len(&self) -> usize {
+        HEAD_LEN + MAX_PAYLOAD
+    }
+
+    fn begins(&self, byte: u8) -> bool {
+        byte == FLAG[0]
+    }
+
+    fn scan(&self, bytes: &[u8]) -> Result<(PtcFrame, usize), NoFrame> {
+        require(bytes.get(1).is_none_or(|second| *second == FLAG[1]))?;
+        let FrameHead { command, code, payload_len, .. } =
+            FrameHead::parse(&head::<HEAD_LEN>(bytes)?)?;
+        require(payload_len as usize <= MAX_PAYLOAD)?;
+        let len = HEAD_LEN + payload_len as usize;
+        let payload = whole(bytes, len)?[HEAD_LEN..].to_vec();
+        Ok((PtcFrame { command, code, payload }, len))
+    }
+}

@@ -1,0 +1,23 @@
+//! IMU packets of the profile `LEGACY`: one sample in 48 bytes.
+
+use crate::wire::record::record;
+
+/// Bytes of a packet.
+pub const IMU_PACKET_LEN: usize = 48;
+
+record! {
+    /// One sample.
+    #[derive(Copy, Default)]
+    ImuPacket: Le 48 {
+        /// When the unit's system read it, nanoseconds of its clock.
+        system_ns: u64,
+        /// When the accelerometer was read.
+        acceleration_ns: u64,
+        /// When the gyro was read.
+        gyro_ns: u64,
+        /// Specific force along x, y and z, standard gravity.
+        acceleration_g: [f32; 3],
+        /// About x, y and z.
+        angular_rate_deg_s: [f32; 3],
+    }
+}

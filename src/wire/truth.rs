@@ -1,0 +1,340 @@
+//! The truth of a packet as a message: little-endian, of fixed-length records. `docs/TRUTH.md` describes it
+//! to the byte.
+//!
+//! ```text
+//! head 48 | poses 64 each | firings 24 each | returns 24 each
+//! ```
+
+use super::ParseError;
+
+/// What a message is called.
+pub const SCHEMA: &str = "menura.Packet";
+/// How its bytes are to be read.
+pub const ENCODING: &str = "x-menura-packet";
+/// The version of the layout.
+pub const VERSION: u16 = 1;
+/// Bytes of the head.
+pub const HEAD_LEN: usize = 48;
+/// Bytes of a pose.
+pub const POSE_LEN: usize = 64;
+/// Bytes of a firing.
+pub const FIRING_LEN: usize = 24;
+/// Bytes of a return.
+pub const RETURN_LEN: usize = 24;
+/// The place in the head of the number of poses; those of firings and returns follow.
+const COUNTS: usize = 32;
+/// The bit of [`ReturnRecord::slots`] that says that light came by a mirror.
+pub const MIRRORED: u8 = 0x80;
+/// Stands for no object or material.
+pub const NONE: u16 = u16::MAX;
+
+/// By which way bytes leave a device. The numbers are part of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Way {
+    /// As a datagram.
+    Datagram = 0,
+    /// Down a serial line.
+    Line = 1,
+    /// To one of the hosts that are connected by TCP.
+    Peer = 2,
+}
+
+/// The truth of a packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketRecord {
+    /// By which way it leaves.
+    pub way: Way,
+    /// The device's port, from 0.
+    pub port: u8,
+    /// Its bytes.
+    pub len: u32,
+    /// Its place among those of the port.
+    pub number: u64,
+    /// When it is due, nanoseconds of the run.
+    pub due_ns: u64,
+    /// The first eight bytes of the SHA-256 of its bytes.
+    pub sha256: [u8; 8],
+    /// Of the sensor, in the order of time.
+    pub poses: Vec<PoseRecord>,
+    /// The pulses whose returns it shows.
+    pub firings: Vec<FiringRecord>,
+    /// Those of the first firing first.
+    pub returns: Vec<ReturnRecord>,
+}
+
+/// Where the sensor was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoseRecord {
+    /// Nanoseconds of the run.
+    pub time_ns: u64,
+    /// East, north, up, metres.
+    pub position_m: [f64; 3],
+    /// Takes the sensor's axes to the world's: x, y, z, w.
+    pub orientation: [f64; 4],
+}
+
+/// A pulse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FiringRecord {
+    /// Nanoseconds of the run.
+    pub time_ns: u64,
+    /// Of the beam in the sensor's frame, clockwise from ahead.
+    pub azimuth_rad: f32,
+    /// Of the beam in the sensor's frame.
+    pub elevation_rad: f32,
+    /// Index of its first return in the message.
+    pub first_return: u32,
+    /// Which laser.
+    pub laser: u16,
+    /// How many returns it has here, 1 at least.
+    pub returns: u8,
+}
+
+/// A return.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReturnRecord {
+    /// As the receiver measures it, metres; not a number if nothing is reported.
+    pub reported_m: f32,
+    /// Of the surface, metres; not a number if nothing was met.
+    pub true_m: f32,
+    /// What was hit; all ones for the air.
+    pub instance: u32,
+    /// Of the instance's scene; [`NONE`] for the air.
+    pub material: u16,
+    /// Index into the file's labels.
+    pub label: u16,
+    /// Cosine of incidence, 65535 is 1.
+    pub cos_incidence: u16,
+    /// The surface's share of the echo's light, 65535 is all.
+    pub share: u16,
+    /// The moving object; [`NONE`] for what stands still.
+    pub object: u16,
+    /// How it relates to the nearest surface.
+    pub why: u8,
+    /// Which of the reported echoes it is, a bit each, and [`MIRRORED`].
+    pub slots: u8,
+}
+
+impl PacketRecord {
+    /// Appends the message to `out`.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend(VERSION.to_le_bytes());
+        out.extend([self.way as u8, self.port]);
+        out.extend(self.len.to_le_bytes());
+        out.extend(self.number.to_le_bytes());
+        out.extend(self.due_ns.to_le_bytes());
+        out.extend(self.sha256);
+        for count in [self.poses.len(), self.firings.len(), self.returns.len(), 0] {
+            out.extend((count as u32).to_le_bytes());
+        }
+        for pose in &self.poses {
+            out.extend(pose.time_ns.to_le_bytes());
+            let numbers = pose.position_m.iter().chain(&pose.orientation);
+            numbers.for_each(|number| out.extend(number.to_le_bytes()));
+        }
+        for firing in &self.firings {
+            out.extend(firing.time_ns.to_le_bytes());
+            out.extend(firing.azimuth_rad.to_le_bytes());
+            out.extend(firing.elevation_rad.to_le_bytes());
+            out.extend(firing.first_return.to_le_bytes());
+            out.extend(firing.laser.to_le_bytes());
+            out.extend([firing.returns, 0]);
+        }
+        for one in &self.returns {
+            out.extend(one.reported_m.to_le_bytes());
+            out.extend(one.true_m.to_le_bytes());
+            out.extend(one.instance.to_le_bytes());
+            let words = [one.material, one.label, one.cos_incidence, one.share, one.object];
+            words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+            out.extend([one.why, one.slots]);
+        }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let length =
+            |need: usize| ParseError::Length { what: "truth of a packet", need, got: bytes.len() };
+        let head = bytes.first_chunk::<HEAD_LEN>().ok_or(length(HEAD_LEN))?;
+        let version = u16_at(head, 0);
+        if version != VERSION {
+            return Err(ParseError::value("version", version, "1"));
+        }
+        let way = match head[2] {
+            0 => Way::Datagram,
+            1 => Way::Line,
+            2 => Way::Peer,
+            other => return Err(ParseError::value("way", other, "0 to 2")),
+        };
+        let [poses, firings, returns] = [0, 4, 8].map(|place| u32_at(head, COUNTS + place));
+        let size = |count: u32, len: usize| (count as usize).saturating_mul(len);
+        let need = HEAD_LEN
+            .saturating_add(size(poses, POSE_LEN))
+            .saturating_add(size(firings, FIRING_LEN))
+            .saturating_add(size(returns, RETURN_LEN));
+        if need != bytes.len() {
+            return Err(length(need));
+        }
+        let padding = u32_at(head, 44);
+        if padding != 0 {
+            return Err(ParseError::value("padding", padding, "0"));
+        }
+        let rest = &bytes[HEAD_LEN..];
+        let (pose_bytes, rest) = rest.split_at(poses as usize * POSE_LEN);
+        let (firing_bytes, return_bytes) = rest.split_at(firings as usize * FIRING_LEN);
+        let firing = |bytes: &[u8]| FiringRecord::get(bytes, returns);
+        let firings =
+            firing_bytes.chunks_exact(FIRING_LEN).map(firing).collect::<Result<_, _>>()?;
+        Ok(Self {
+            way,
+            port: head[3],
+            len: u32_at(head, 4),
+            number: u64_at(head, 8),
+            due_ns: u64_at(head, 16),
+            sha256: head[24..32].try_into().expect("eight bytes"),
+            poses: pose_bytes.chunks_exact(POSE_LEN).map(PoseRecord::get).collect(),
+            firings,
+            returns: return_bytes.chunks_exact(RETURN_LEN).map(ReturnRecord::get).collect(),
+        })
+    }
+
+    /// The returns of a firing of this message.
+    pub fn returns_of(&self, firing: &FiringRecord) -> &[ReturnRecord] {
+        let first = firing.first_return as usize;
+        self.returns.get(first..first + usize::from(firing.returns)).unwrap_or_default()
+    }
+}
+
+impl PoseRecord {
+    fn get(bytes: &[u8]) -> Self {
+        let number = |place: usize| f64::from_bits(u64_at(bytes, 8 + 8 * place));
+        Self {
+            time_ns: u64_at(bytes, 0),
+            position_m: std::array::from_fn(number),
+            orientation: std::array::from_fn(|place| number(3 + place)),
+        }
+    }
+}
+
+impl FiringRecord {
+    fn get(bytes: &[u8], all_returns: u32) -> Result<Self, ParseError> {
+        let (first_return, returns) = (u32_at(bytes, 16), bytes[22]);
+        if first_return.checked_add(returns.into()).is_none_or(|end| end > all_returns) {
+            return Err(ParseError::value("first return", first_return, "one of the message"));
+        }
+        if bytes[23] != 0 {
+            return Err(ParseError::value("padding", bytes[23], "0"));
+        }
+        Ok(Self {
+            time_ns: u64_at(bytes, 0),
+            azimuth_rad: f32::from_bits(u32_at(bytes, 8)),
+            elevation_rad: f32::from_bits(u32_at(bytes, 12)),
+            first_return,
+            laser: u16_at(bytes, 20),
+            returns,
+        })
+    }
+}
+
+impl ReturnRecord {
+    fn get(bytes: &[u8]) -> Self {
+        Self {
+            reported_m: f32::from_bits(u32_at(bytes, 0)),
+            true_m: f32::from_bits(u32_at(bytes, 4)),
+            instance: u32_at(bytes, 8),
+            material: u16_at(bytes, 12),
+            label: u16_at(bytes, 14),
+            cos_incidence: u16_at(bytes, 16),
+            share: u16_at(bytes, 18),
+            object: u16_at(bytes, 20),
+            why: bytes[22],
+            slots: bytes[23],
+        }
+    }
+}
+
+fn u16_at(bytes: &[u8], place: usize) -> u16 {
+    u16::from_le_bytes(bytes[place..place + 2].try_into().expect("two bytes"))
+}
+
+fn u32_at(bytes: &[u8], place: usize) -> u32 {
+    u32::from_le_bytes(bytes[place..place + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], place: usize) -> u64 {
+    u64::from_le_bytes(bytes[place..place + 8].try_into().expect("eight bytes"))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn record() -> PacketRecord {
+        let one = ReturnRecord {
+            reported_m: 10.5,
+            true_m: 10.25,
+            instance: 7,
+            material: 3,
+            label: 2,
+            cos_incidence: 0x8000,
+            share: 0xffff,
+            object: NONE,
+            why: 1,
+            slots: 3,
+        };
+        PacketRecord {
+            way: Way::Datagram,
+            port: 1,
+            len: 1206,
+            number: 5,
+            due_ns: 1_000_000_007,
+            sha256: [1, 2, 3, 4, 5, 6, 7, 8],
+            poses: vec![PoseRecord {
+                time_ns: 9,
+                position_m: [1.0, 2.0, 3.0],
+                orientation: [0.0, 0.0, 0.0, 1.0],
+            }],
+            firings: vec![FiringRecord {
+                time_ns: 10,
+                azimuth_rad: 1.5,
+                elevation_rad: -0.25,
+                first_return: 0,
+                laser: 15,
+                returns: 2,
+            }],
+            returns: vec![one, ReturnRecord { reported_m: 20.0, ..one }],
+        }
+    }
+
+    #[test]
+    fn a_message_reads_back_and_every_truncation_is_refused() {
+        let record = record();
+        let mut bytes = Vec::new();
+        record.emit(&mut bytes);
+        assert_eq!(bytes.len(), HEAD_LEN + POSE_LEN + FIRING_LEN + 2 * RETURN_LEN);
+        // Places that docs/TRUTH.md names.
+        assert_eq!(bytes[..8], [1, 0, 0, 1, 0xb6, 4, 0, 0]);
+        assert_eq!(bytes[24..32], record.sha256);
+        assert_eq!(bytes[32..44], [1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(bytes[HEAD_LEN + POSE_LEN + 20..][..4], [15, 0, 2, 0]);
+        assert_eq!(PacketRecord::parse(&bytes), Ok(record.clone()));
+        assert_eq!(record.returns_of(&record.firings[0]).len(), 2);
+        for len in 0..bytes.len() {
+            assert!(PacketRecord::parse(&bytes[..len]).is_err(), "{len}");
+        }
+        bytes.push(0);
+        assert!(matches!(PacketRecord::parse(&bytes), Err(ParseError::Length { .. })));
+        bytes.pop();
+        for (place, value) in [(0, 2), (2, 3), (44, 1), (112 + 22, 3), (112 + 23, 1)] {
+            let mut wrong = bytes.clone();
+            wrong[place] = value;
+            assert!(
+                matches!(PacketRecord::parse(&wrong), Err(ParseError::Value { .. })),
+                "{place}"
+            );
+        }
+    }
+}

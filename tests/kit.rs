@@ -1,0 +1,298 @@
+//! `menura test` from end to end: suites of a few seconds on drivers in shell and Python.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const RIG: &str = r#"
+seed = 3
+[world]
+scene = "room"
+parameters = { size_m = [20.0, 20.0, 6.0] }
+[robot]
+trajectory = { kind = "still", position_m = [3.0, -2.0, 0.0] }
+[[device]]
+name = "imu"
+profile = "vectornav-vn100"
+link = { tcp = "127.0.0.1:4001" }
+"#;
+
+/// Reads a VN-100 by TCP and tells its force; what its first argument asks for goes wrong.
+const DRIVER: &str = r#"
+import json, os, socket, sys, time
+fault = sys.argv[1]
+link = socket.create_connection((os.environ["MENURA_TCP_HOST"], int(os.environ["MENURA_TCP_PORT"])))
+print(json.dumps({"event": "ready"}), flush=True)
+buffer, begun = b"", time.time()
+while True:
+    data = link.recv(4096)
+    if not data:
+        sys.exit("the link is closed")
+    buffer += data
+    *lines, buffer = buffer.split(b"\n")
+    for line in lines:
+        fields = line.split(b"*")[0].split(b",")
+        if fields[0] != b"$VNYMR" or len(fields) != 13:
+            continue
+        force = [float(field) for field in fields[7:10]]
+        if fault == "scale":
+            force = [9.81 * value for value in force]
+        print(json.dumps({"event": "imu", "force_m_s2": force}), flush=True)
+    if fault == "dies" and time.time() - begun > 0.7:
+        sys.exit(7)
+    if fault == "hangs" and time.time() - begun > 0.7:
+        os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "654321")
+        time.sleep(1e6)
+"#;
+
+const SUITE: &str = r#"
+summary = "for the tests of the kit"
+rig = "rig.toml"
+
+[[case]]
+name = "steady"
+title = "Nothing happens"
+real = "They do so."
+good = "It tells the force."
+first = "sensor"
+lasts_s = 1.5
+expect = [
+  { kind = "gap", of = "imu", at_most_s = 0.5 },
+  { kind = "near-truth", of = "imu", quantity = "force", tolerance = 0.5 },
+  { kind = "alive" },
+]
+
+[[case]]
+name = "noise"
+title = "Bits are flipped"
+real = "Cables do so."
+good = "It tells what is right."
+first = "sensor"
+lasts_s = 1.0
+fault = [{ kind = "line-noise", start_s = 0.0, rate = 0.02 }]
+expect = [{ kind = "count", of = "imu", at_most = 1000 }]
+
+[[case]]
+name = "lidar-only"
+title = "A laser dies"
+real = "They do so."
+good = "It goes on."
+lasts_s = 1.0
+fault = [{ kind = "laser-dead", start_s = 0.0, lasers = [1] }]
+expect = [{ kind = "alive" }]
+
+[[case]]
+name = "untold"
+title = "Nothing happens to what is not told"
+real = "They have temperatures."
+good = "It may tell them."
+first = "sensor"
+lasts_s = 0.5
+expect = [{ kind = "value", of = "imu", field = "temperature_c", least = 0 }, { kind = "alive" }]
+"#;
+
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("rig.toml"), RIG).unwrap();
+        std::fs::write(folder.path().join("suite.toml"), SUITE).unwrap();
+        std::fs::write(folder.path().join("driver.py"), DRIVER).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn test(&self, options: &[&str], driver: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+        command.current_dir(self.folder.path()).env_remove("MENURA_LOG").env("COLUMNS", "100");
+        command.args(["test", "suite.toml"]).args(options).arg("--").args(driver);
+        command.output().expect("the binary runs")
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_good_driver_passes_and_what_cannot_be_is_told() {
+    let bench = Bench::new();
+    let output = bench.test(
+        &["--jobs", "2", "--junit", "verdicts.xml", "--html", "verdicts.html"],
+        &["python3", "driver.py", "good"],
+    );
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}{}", stderr(&output));
+    assert!(told.contains("passed          steady\npassed          noise\n"), "{told}");
+    assert!(
+        told.contains(
+            "not applicable  lidar-only: vectornav-vn100 cannot have the fault \"laser-dead\"\n\
+             not applicable  untold: the driver tells no `temperature_c` with `imu`\n"
+        ),
+        "{told}"
+    );
+    assert!(told.ends_with("\n2 passed, 0 failed, 2 not applicable\n"), "{told}");
+    let junit = std::fs::read_to_string(bench.path("verdicts.xml")).unwrap();
+    assert!(junit.contains("tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"2\""), "{junit}");
+    let page = std::fs::read_to_string(bench.path("verdicts.html")).unwrap();
+    assert!(page.contains("<b>2 passed, 0 failed, 2 not applicable</b>"), "{page}");
+}
+
+#[test]
+fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
+    let bench = Bench::new();
+    let output =
+        bench.test(&["--only", "steady", "--keep", "kept"], &["python3", "driver.py", "scale"]);
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
+    assert!(told.contains("the force of `imu` is within 0.5 m/s2 of the truth"), "{told}");
+    assert!(told.contains("on the wire:\n  byte "), "{told}");
+    assert!(told.contains("$VNYMR"), "{told}");
+    let kept = bench.path("kept/steady");
+    for file in
+        ["driver.log", "repeat.sh", "evidence.txt", "capture-1/imu.bin", "capture-1/truth.mcap"]
+    {
+        assert!(kept.join(file).exists(), "{file}: {told}");
+    }
+    // The command that is told gives the bytes that are kept.
+    let script = std::fs::read_to_string(kept.join("repeat.sh")).unwrap();
+    let recorded = std::fs::read(kept.join("capture-1/imu.bin")).unwrap();
+    std::fs::remove_dir_all(kept.join("capture-1")).unwrap();
+    let path = Path::new(env!("CARGO_BIN_EXE_menura")).parent().unwrap();
+    let again = Command::new("sh")
+        .args(["-c", &script])
+        .env("PATH", format!("{}:{}", path.display(), std::env::var("PATH").unwrap()))
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert_eq!(std::fs::read(kept.join("capture-1/imu.bin")).unwrap(), recorded);
+}
+
+#[test]
+fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
+    let bench = Bench::new();
+    let output = bench.test(&["--only", "steady"], &["python3", "driver.py", "dies"]);
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("it ended: exit code 7"), "{told}");
+    let output = bench.test(&["--only", "steady"], &["python3", "driver.py", "hangs"]);
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("s without, from"), "{told}");
+    let left = Command::new("pgrep").args(["-f", "sleep 654321"]).output().unwrap();
+    assert!(left.stdout.is_empty(), "a process is left: {}", stdout(&left));
+    let output = bench.test(&["--only", "steady"], &["python3", "driver.py"]);
+    assert!(stdout(&output).contains("it ended before it was ready: exit code 1"));
+    assert!(stdout(&output).contains("IndexError"), "its own words are shown: {}", stdout(&output));
+}
+
+#[test]
+fn adapters_make_foreign_drivers_speak() {
+    let bench = Bench::new();
+    // It reads the line by itself, and says it in its own way.
+    let shell = "exec 3<>/dev/tcp/$MENURA_TCP_HOST/$MENURA_TCP_PORT; echo up; \
+                 while IFS=, read -r -u 3 head y p r mx my mz ax ay az rest; do \
+                 [ \"$head\" = '$VNYMR' ] && echo \"z is $az\"; done";
+    let judge = "def judge(case):\n    fixes = [o for o in case['observations'] if o['event'] == 'imu']\n    \
+                 assert case['truth'][0]['force_m_s2'][2] > 9\n    \
+                 return [] if fixes and case['case'] == 'value' else ['no imu in ' + case['case']]\n";
+    std::fs::write(bench.path("judge.py"), judge).unwrap();
+    std::fs::write(
+        bench.path("adapter.toml"),
+        "ready = \"^up$\"\n[[read]]\nkind = \"pattern\"\npattern = 'z is (?P<z>\\S+)'\nas = \"imu\"\n\
+         [[judge]]\npython = \"judge.py\"\n[[ask]]\ncommand = [\"test\", \"-d\", \"{dir}\"]\n",
+    )
+    .unwrap();
+    std::fs::write(
+        bench.path("suite.toml"),
+        "summary = \"one\"\nrig = \"rig.toml\"\n[[case]]\nname = \"value\"\ntitle = \"t\"\nreal = \"r\"\n\
+         good = \"g\"\nfirst = \"sensor\"\nlasts_s = 1\n\
+         expect = [{ kind = \"value\", of = \"imu\", field = \"z\", least = -10.5, most = -9 }]\n\
+         [[case]]\nname = \"other\"\ntitle = \"t\"\nreal = \"r\"\ngood = \"g\"\nfirst = \"sensor\"\n\
+         lasts_s = 0.5\nexpect = [{ kind = \"says-not\", pattern = \"^z\" }]\n",
+    )
+    .unwrap();
+    let output = bench.test(&["--adapter", "adapter.toml"], &["bash", "-c", shell]);
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
+    assert!(told.contains("passed          value\n"), "{told}");
+    assert!(told.contains("no imu in other") && told.contains("found (at 0.0"), "{told}");
+}
+
+#[test]
+fn wrong_input_is_told_and_nothing_is_started() {
+    let bench = Bench::new();
+    for (options, driver, said) in [
+        (
+            &["--only", "stedy"][..],
+            &["true"][..],
+            "the suite `suite.toml` has no case \"stedy\"; allowed: steady,",
+        ),
+        (
+            &[],
+            &["driver", "{tcp_prt}"],
+            "this sensor has no {tcp_prt}; did you mean {tcp_port}? allowed: ",
+        ),
+        (&[], &[], "no driver: write its command behind `--`"),
+        (&["--device", "lidar"], &["true"], "the rig has no device \"lidar\"; allowed: imu"),
+        (
+            &["--adapter", "none.toml"],
+            &["true"],
+            "cannot read the adapter `none.toml`: there is no such file",
+        ),
+        (&["--rig", "none.toml"], &["true"], "cannot read rig `none.toml`"),
+        (&["--set", "device.imu.settings.rate=3"], &["true"], "unknown key `rate`"),
+    ] {
+        let output = bench.test(options, driver);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", stdout(&output));
+        assert!(stderr(&output).contains(said), "{options:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty(), "{}", stdout(&output));
+    }
+    let output = bench.test(&["--only", "steady"], &["/nowhere/driver"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("cannot start the driver"), "{}", stdout(&output));
+}
+
+#[test]
+fn suites_are_listed_and_explained() {
+    let said = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_menura")).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let suites = said(&["test", "--list"]);
+    for name in ["all", "lidar", "scanner", "gnss", "imu"] {
+        assert!(suites.lines().any(|line| line.starts_with(name)), "{suites}");
+    }
+    assert!(said(&["test", "lidar", "--list"]).contains("azimuth-wrap"));
+    let text = said(&["test", "lidar", "--explain", "power-cycle"]);
+    assert!(text.contains("- the sensor has no power from 1 to 2.5 s\n"), "{text}");
+    assert!(text.contains("Expected:\n- `any` goes on within 2 s (from 2.5 s on)\n"), "{text}");
+}
+
+#[test]
+fn the_page_has_a_row_for_each_case_of_each_suite() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DRIVER-TESTS.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for name in menura::kit::library::suite_names() {
+        let section = page.split(&format!("\n### {name}\n")).nth(1).expect(name);
+        let section = section.split("\n#").next().unwrap();
+        let mut listed: Vec<_> = section.lines().filter(|line| line.starts_with("| `")).collect();
+        let suite = menura::kit::suite::Suite::load(name).unwrap();
+        let own = suite.cases.iter().filter(|case| case.suite == name);
+        let mut rows: Vec<_> =
+            own.map(|case| format!("| `{}` | {} |", case.name, case.title)).collect();
+        listed.sort_unstable();
+        rows.sort_unstable();
+        assert_eq!(listed, rows, "{name}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Faults that begin and end while a rig runs: the log of such a run, as sections of the rig, repeats it
+//! byte for byte.
+
+mod common;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use menura::devices::family::catalogue;
+use menura::engine::faults::log::FaultLog;
+use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};
+use menura::engine::run::RealTimeRun;
+use menura::wire::velodyne::DATA_PACKET_LEN;
+
+use common::faulty;
+
+const RIG: &str = r#"
+seed = 11
+start_utc = 2026-06-01T12:59:59.9Z
+
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+
+
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9" } }
+gps_cable = "gnss"
+
+[[device]]
+name = "gnss"
+profile = "ublox-zed-f9p-hpg1.32"
+link = { pty = "PTY" }
+
+[[fault]]
+name = "of-the-rig"
+device = "lidar"
+kind = "window-dirty"
+transmission = 0.7
+from_deg = 0
+to_deg = 90
+start_s = 0.5
+"#;
+const DURATION: Duration = Duration::from_millis(4600);
+
+/// What is asked for, and when, milliseconds.
+const SCRIPT: &[(u64, &str)] = &[
+    (
+        300,
+        r#"{"start": {"name": "dirt", "device": "lidar", "kind": "window-dirty", "transmission": 0.3}}"#,
+    ),
+    (350, r#"{"start": {"device": "gnss", "kind": "gnss-outage", "duration_s": 0.9}}"#),
+    (
+        500,
+        r#"{"start": {"device": "lidar", "kind": "packet-loss", "probability": 0.3, "duration_s": 0.4}}"#,
+    ),
+    (
+        700,
+        r#"{"start": {"name": "stall", "device": "lidar", "kind": "motor-stall", "stops_within_s": 0.2}}"#,
+    ),
+    (900, r#"{"end": "dirt"}"#),
+    (
+        1000,
+        r#"{"start": {"device": "gnss", "kind": "line-noise", "rate": 0.001, "duration_s": 0.5}}"#,
+    ),
+    (1100, r#"{"start": {"device": "gnss", "kind": "pps-loss", "duration_s": 2}}"#),
+    (
+        1200,
+        r#"{"start": {"device": "lidar", "kind": "reordering", "probability": 0.2, "by_packets": 3}}"#,
+    ),
+    (
+        1500,
+        r#"{"start": {"device": "lidar", "kind": "laser-dead", "lasers": [3, 7], "duration_s": 1}}"#,
+    ),
+    (1800, r#"{"start": {"name": "down", "device": "gnss", "kind": "link-down"}}"#),
+    (2200, r#"{"end": "down"}"#),
+    (2300, r#"{"end": "stall"}"#),
+    (3000, r#"{"start": {"device": "gnss", "kind": "gnss-jump", "offset_m": [5, 0, 1]}}"#),
+];
+
+fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
+    match FaultRequest::parse(request.as_bytes())? {
+        FaultRequest::Start(keys) => run.fault_desk().start(run.rig(), keys, catalogue()),
+        FaultRequest::End(name) => run.fault_desk().end(&name),
+        FaultRequest::List => Err("no fault".into()),
+    }
+}
+
+/// All that comes by a pseudo-terminal until `over` is set.
+fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
+    let mut file = loop {
+        match File::open(path) {
+            Ok(file) => break file,
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    rustix::io::ioctl_fionbio(&file, true).unwrap();
+    let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(count) if count > 0 => all.extend_from_slice(&buffer[..count]),
+            _ if over.load(Ordering::Relaxed) => return all,
+            _ => std::thread::park_timeout(Duration::from_millis(1)),
+        }
+    }
+}
+
+#[test]
+fn the_log_as_sections_of_the_rig_repeats_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let pty = folder.path().join("gnss.tty");
+    let socket = common::roomy_socket();
+    let to = socket.local_addr().unwrap().to_string();
+    let sets = [("device.lidar.link.udp.to", &*to)];
+    let text = RIG.replace("PTY", pty.to_str().unwrap());
+    let rig = common::rig(&text, &sets);
+    let world = common::world(&rig);
+    let (datagrams, line, log) = common::until_whole(|| {
+        let path = folder.path().join("log.csv");
+        let mut run = RealTimeRun::new(&rig, &world).unwrap();
+        run.log_faults(FaultLog::new(&rig, Box::new(File::create(&path).unwrap())).unwrap());
+        let over = AtomicBool::new(false);
+        let (heard, line) = std::thread::scope(|scope| {
+            let line = scope.spawn(|| read_pty(&pty, &over));
+            scope.spawn(|| {
+                for (at_ms, request) in SCRIPT {
+                    let at = Duration::from_millis(*at_ms);
+                    std::thread::park_timeout(at.saturating_sub(run.elapsed()));
+                    while run.elapsed() < at {
+                        std::thread::park_timeout(at.saturating_sub(run.elapsed()));
+                    }
+                    let fault =
+                        ask(&run, request).unwrap_or_else(|told| panic!("{request}: {told}"));
+                    let told_at = fault.ends_ns.unwrap_or(fault.begins_ns);
+                    assert!(told_at > run.elapsed().as_nanos() as u64, "{fault:?} is in the past");
+                }
+            });
+            let heard = common::live(&run, DURATION, &socket);
+            over.store(true, Ordering::Relaxed);
+            (heard, line.join().unwrap())
+        });
+        let told = (heard.told, line, path);
+        common::Heard { told, dropped: heard.dropped }
+    });
+    let shown = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .args(["fault", "--log-to-rig"])
+        .arg(&log)
+        .output()
+        .unwrap();
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    let sections = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(sections.matches("[[fault]]").count(), 10, "{sections}");
+    let again = common::rig(&(text.clone() + &sections), &sets);
+    let recorded = common::recorded(&again, DURATION);
+    // The other port's datagrams go to another socket.
+    let expected = faulty::packets(&recorded["lidar.pcap"], DATA_PACKET_LEN);
+    let expected: Vec<_> = expected.into_iter().map(|(_, bytes)| bytes).collect();
+    let differs = datagrams.iter().zip(&expected).position(|(a, b)| a != b);
+    assert!(
+        datagrams == expected,
+        "{} datagrams of {}, the first that differs: {differs:?}",
+        datagrams.len(),
+        expected.len()
+    );
+    let differs = line.iter().zip(&recorded["gnss.bin"]).position(|(a, b)| a != b);
+    let bytes = recorded["gnss.bin"].len();
+    assert!(line == recorded["gnss.bin"], "{} bytes of {bytes}, differ at {differs:?}", line.len());
+    // Without them it is another recording.
+    let without = common::recorded(&rig, DURATION);
+    for stream in ["lidar.pcap", "gnss.bin"] {
+        assert!(recorded[stream] != without[stream], "{stream}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_the_words_of_a_rig() {
+    let rig = common::rig(&RIG.replace("PTY", "/tmp/menura-never-opened"), &[]);
+    let desk = FaultDesk::default();
+    let refused = |request: &str| {
+        let Ok(FaultRequest::Start(keys)) = FaultRequest::parse(request.as_bytes()) else {
+            panic!("{request}")
+        };
+        desk.start(&rig, keys, catalogue()).unwrap_err()
+    };
+    let told = refused(r#"{"start": {"device": "lidar", "kind": "line-noise", "rate": 0.1}}"#);
+    assert!(told.contains("`lidar` cannot have this fault"), "{told}");
+    assert!(told.contains("allowed: \"packet-loss\""), "{told}");
+    let told = refused(r#"{"start": {"device": "lidar", "kind": "packet-loss"}}"#);
+    assert!(told.contains("probability"), "{told}");
+    let told = refused(r#"{"start": {"device": "lidar", "kind": "link-down", "start_s": 5}}"#);
+    assert!(told.contains("start_s"), "{told}");
+    let told = refused(r#"{"start": {"device": "radar", "kind": "link-down"}}"#);
+    assert!(told.contains("radar") && told.contains("lidar"), "{told}");
+}

@@ -1,0 +1,221 @@
+//! The truth of recordings: it tells every packet, is the same whatever the workers, and changes no byte.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use menura::analysis::truth::file::{Names, TruthReader};
+use menura::analysis::truth::join::PointTruth;
+use menura::analysis::truth::table::each_point;
+use menura::config::rig::Rig;
+use menura::devices::family::catalogue;
+use menura::engine::record::record;
+use menura::sensors::truth::Why;
+use menura::wire::truth::{NONE, PacketRecord};
+
+fn recorded(rig: &Rig, folder: &Path, keeps_truth: bool, duration_ms: u64) {
+    let mut world = common::world(rig);
+    world.keeps_truth = keeps_truth;
+    let (duration, stop) = (Duration::from_millis(duration_ms), AtomicBool::new(false));
+    record(rig, &world, duration, None, folder, &stop, |_| {}).unwrap();
+}
+
+fn read(path: &Path) -> (Vec<(String, PacketRecord)>, Names) {
+    let mut reader = TruthReader::open(path).unwrap();
+    let mut all = Vec::new();
+    while let Some(one) = reader.next_packet().unwrap() {
+        all.push(one);
+    }
+    (all, reader.names().clone())
+}
+
+/// A moving robot with a lidar on its body, one on a turning mast, an IMU and a receiver, something that
+/// moves, weather and faults.
+const EVERYTHING: &str = r#"
+seed = 7
+start_utc = 2026-05-01T12:00:00Z
+[world]
+scene = "room"
+parameters = { size_m = [24.0, 16.0, 6.0] }
+[world.weather.fog]
+visibility_m = 80.0
+[[world.object]]
+name = "walker"
+body = "person"
+trajectory = { kind = "line", start_m = [-3.0, 3.0, 0.0], speed_m_s = 1.2 }
+[[world.object]]
+name = "car"
+body = "car"
+trajectory = { kind = "line", start_m = [0.0, -5.0, 0.0], speed_m_s = 5.0 }
+[[world.object]]
+name = "east"
+body = "cylinder"
+size_m = [1.5, 1.5, 3.0]
+trajectory = { kind = "still", position_m = [8.0, 0.0, 0.0] }
+[[world.object]]
+name = "north"
+body = "cylinder"
+size_m = [1.5, 1.5, 3.0]
+trajectory = { kind = "still", position_m = [0.0, 6.0, 0.0] }
+[robot]
+trajectory = { kind = "circle", radius_m = 3.0, speed_m_s = 1.5 }
+[[joint]]
+name = "mast"
+translation_m = [0.0, 0.0, 0.5]
+motion = { kind = "constant-rate", rate_deg_s = 90.0 }
+[[device]]
+name = "front"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.4, 0.0, 0.8] }
+link = { udp = { to = "127.0.0.1:24001" } }
+settings = { return_mode = "dual" }
+[[device]]
+name = "turning"
+profile = "velodyne-vlp16-3.0"
+mount = { on = "mast", translation_m = [0.1, 0.0, 0.2] }
+link = { udp = { to = "127.0.0.1:24002" } }
+[[fault]]
+name = "losses"
+device = "front"
+kind = "packet-loss"
+probability = 0.1
+start_s = 0.0
+"#;
+
+fn everything(workers: &str) -> Rig {
+    common::rig(EVERYTHING, &[("engine.workers", workers)])
+}
+
+#[test]
+fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    recorded(&everything("1"), folders[0].path(), true, 60);
+    recorded(&everything("3"), folders[1].path(), true, 60);
+    recorded(&everything("2"), folders[2].path(), false, 60);
+    let file =
+        |folder: usize, name: &str| std::fs::read(folders[folder].path().join(name)).unwrap();
+    assert!(file(0, "truth.mcap") == file(1, "truth.mcap"), "the truth depends on the workers");
+    assert!(!folders[2].path().join("truth.mcap").exists());
+    for name in ["front.pcap", "turning.pcap", "truth.csv", "faults.csv"] {
+        assert!(file(0, name) == file(2, name), "{name} depends on the truth");
+        assert!(file(0, name) == file(1, name), "{name} depends on the workers");
+    }
+    let (packets, names) = read(&folders[0].path().join("truth.mcap"));
+    assert_eq!(names.objects[0].name, "walker");
+    let mut objects = 0;
+    let mut why: HashMap<u8, u64> = HashMap::new();
+    for (topic, packet) in &packets {
+        let is_turning = topic.contains("turning");
+        assert!(is_turning || topic == "/devices/front/packets", "{topic}");
+        if packet.port > 0 {
+            assert!(packet.firings.is_empty(), "a position packet has no firings");
+            continue;
+        }
+        assert_eq!(packet.firings.len(), if is_turning { 384 } else { 192 });
+        assert_eq!(packet.len, 1206);
+        let first = packet.firings.iter().map(|firing| firing.time_ns).min().unwrap();
+        let last = packet.firings.iter().map(|firing| firing.time_ns).max().unwrap();
+        assert!(packet.poses[0].time_ns == first && packet.poses.last().unwrap().time_ns == last);
+        assert!(last <= packet.due_ns);
+        assert_eq!(packet.poses.len() > 2, is_turning, "joints have a pose a firing");
+        for firing in &packet.firings {
+            let returns = packet.returns_of(firing);
+            assert!(!returns.is_empty());
+            for one in returns {
+                objects += u64::from(one.object != NONE);
+                *why.entry(one.why).or_default() += 1;
+                assert_eq!(one.reported_m.is_nan(), one.slots == 0);
+                if one.why == Why::Nearest as u8 && !one.reported_m.is_nan() {
+                    // Aslant a spot lies on more of the surface.
+                    let cos = f32::from(one.cos_incidence.max(1)) / 65_535.0;
+                    let most_m = 0.3f32.max(0.06 / cos);
+                    assert!((one.reported_m - one.true_m).abs() < most_m, "{one:?}");
+                }
+            }
+        }
+    }
+    assert!(objects > 20, "the walker is seen: {objects}");
+    assert!(why[&(Why::Nearest as u8)] > 5_000, "{why:?}");
+    // What the losses took has no message.
+    let numbers: Vec<u64> = packets
+        .iter()
+        .filter(|(topic, packet)| topic.contains("front") && packet.port == 0)
+        .map(|(_, packet)| packet.number)
+        .collect();
+    let missing = numbers.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
+    assert!(missing > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1]), "{missing}");
+}
+
+/// A lidar of each family with a link, its settings, milliseconds to record, and the greatest error of a decoded range beside the one
+/// that was measured: half a step of the wire, and what its calibration leaves.
+const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
+    ("velodyne-vlp16-3.0", UDP, "return_mode = \"dual\"", 20, 0.0015),
+    ("velodyne-vlp32c-3.0", UDP, "", 10, 0.0025),
+    ("velodyne-hdl32e-2.2", UDP, "", 10, 0.0015),
+    ("velodyne-vls128-5.1", UDP, "return_mode = \"dual\"", 4, 0.0025),
+    ("velodyne-hdl64e-s1", UDP, "", 8, 0.06),
+    ("velodyne-hdl64e-s3", UDP, "return_mode = \"dual\"", 8, 0.06),
+    ("ouster-os1-32-3.1", UDP, "", 40, 0.005),
+    ("hesai-xt32", UDP, "", 20, 0.003),
+    ("sick-lms291-s14", PTY, LMS291, 500, 0.0015),
+    ("sick-lms111", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
+    ("sick-lms511", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
+    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"MD\"", 500, 0.0015),
+];
+
+const LMS291: &str = "rate_baud = 500000, power_on_mode = \"continuous\", unit = \"mm\"";
+const UDP: &str = "{ udp = { to = \"127.0.0.1:24010\" } }";
+const PTY: &str = "{ pty = \"truth-test\" }";
+const TCP: &str = "{ tcp = \"127.0.0.1:24011\" }";
+
+#[test]
+fn every_decoded_point_of_every_lidar_finds_its_truth() {
+    for (name, link, settings, duration_ms, tolerance_m) in LIDARS {
+        let profile = catalogue().profile(name).unwrap();
+        let text = format!(
+            r#"
+seed = 3
+start_utc = 2026-05-01T12:00:00Z
+[world]
+scene = "room"
+parameters = {{ size_m = [20.0, 14.0, 5.0] }}
+[[world.object]]
+name = "walker"
+body = "person"
+trajectory = {{ kind = "line", start_m = [6.0, 0.0, 0.0], speed_m_s = 1.2 }}
+[robot]
+trajectory = {{ kind = "circle", radius_m = 3.0, speed_m_s = 1.5 }}
+[[device]]
+name = "lidar"
+profile = "{name}"
+mount = {{ translation_m = [0.4, 0.0, 1.2], roll_pitch_yaw_deg = [1.0, 2.0, 30.0] }}
+link = {link}
+settings = {{ {settings} }}
+"#
+        );
+        let rig = common::rig(&text, &[]);
+        let folder = tempfile::tempdir().unwrap();
+        recorded(&rig, folder.path(), true, *duration_ms);
+        let files = ["lidar.pcap", "lidar.bin"].map(|file| folder.path().join(file));
+        let file = files.iter().find(|file| file.exists()).unwrap();
+        let truth = folder.path().join("truth.mcap");
+        let (mut worst, mut nearest) = (0.0_f64, 0u64);
+        let (counts, _) = each_point(file, Some(&profile), Some(&truth), &mut |row, _| {
+            let Some(PointTruth { seen, .. }) = row.truth else {
+                return Err(format!("{row:?} has no truth"));
+            };
+            let off = (f64::from(seen.reported_m) - row.point.range_m).abs();
+            worst = worst.max(off);
+            nearest += u64::from(seen.why == Why::Nearest as u8);
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(worst <= *tolerance_m, "{name}: a range is off by {worst} m");
+        assert!(counts.points > 300, "{name}: {counts:?}");
+        assert_eq!((counts.unknown_packets, counts.unknown_points), (0, 0), "{name}");
+        assert!(2 * nearest > counts.points, "{name}: {nearest} of {}", counts.points);
+    }
+}

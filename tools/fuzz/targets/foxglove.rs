@@ -1,0 +1,17 @@
+//! What a client of Foxglove's protocol says: what is understood is written and read back as the same, within
+//! the limits.
+
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+use menura::wire::foxglove::{ClientMessage, MAX_SUBSCRIPTIONS};
+
+fuzz_target!(|text: &str| {
+    let Ok(message) = ClientMessage::parse(text) else { return };
+    let count = match &message {
+        ClientMessage::Subscribe(wishes) => wishes.len(),
+        ClientMessage::Unsubscribe(ids) => ids.len(),
+        ClientMessage::Other(_) => 0,
+    };
+    assert!(count <= MAX_SUBSCRIPTIONS);
+    assert_eq!(ClientMessage::parse(&message.emit()), Ok(message));
+});

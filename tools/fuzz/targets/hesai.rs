@@ -1,0 +1,65 @@
+//! Hesai datagrams and commands: any bytes are read or refused, and what is read is written again; any requests are
+//! answered, and the unit goes on.
+#![no_main]
+
+mod drive;
+
+use libfuzzer_sys::fuzz_target;
+use menura::devices::Device;
+use menura::devices::family::catalogue;
+use menura::devices::hesai::Hesai;
+use menura::devices::hesai::profile::HesaiProfile;
+use menura::links::Peer;
+use menura::sensors::Outcome;
+use menura::sensors::noise::NoiseSource;
+use menura::time::{Epoch, SimTime};
+use menura::wire::hesai::data::{Packet, PacketWriter};
+use menura::wire::hesai::format::HesaiFormat;
+use menura::wire::hesai::gps::GpsPacket;
+
+const STREAM: drive::Stream = drive::Stream {
+    nothing: || Outcome::Echoes(Vec::new()),
+    may_be: [|len| HesaiFormat::of_len(len).next().is_some(), |len| len == 512],
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    for name in ["hesai-xt32", "hesai-pandar40p"] {
+        ask(name, bytes);
+    }
+});
+
+fn read(bytes: &[u8]) {
+    if let Ok(packet) = GpsPacket::parse(bytes) {
+        assert_eq!(packet.to_bytes(), bytes);
+    }
+    let Ok(packet) = Packet::parse(bytes) else { return };
+    let mut again = vec![0; bytes.len()];
+    let mut writer = PacketWriter::new(packet.format(), &mut again);
+    writer.head(packet.head());
+    for (index, (azimuth, points)) in packet.blocks().enumerate() {
+        let out = writer.block(index, azimuth);
+        let len = packet.format().point_len();
+        packet.points(points).zip(out.chunks_exact_mut(len)).for_each(|(point, out)| point.put(out));
+    }
+    writer.tail(packet.tail());
+    assert_eq!(again, bytes);
+}
+
+// Requests are pieces of up to 64 bytes, each after a byte that says how many milliseconds later it comes.
+fn ask(name: &str, bytes: &[u8]) {
+    let Ok(profile) = catalogue().profile(name) else { return };
+    let Some(driver) = profile.data::<HesaiProfile>() else { return };
+    let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
+    let noise = NoiseSource::new(1, "xt");
+    let mut unit = Hesai::new(driver, &driver.defaults, None, noise, Epoch::new(start));
+    let peer = Peer { connection: 0, port: 0, from: [127, 0, 0, 1].into() };
+    let (mut now, mut last_due) = (SimTime::ZERO, SimTime::ZERO);
+    unit.handle_peer(now, peer, true);
+    for piece in bytes.chunks(64).take(8) {
+        let Some((wait, said)) = piece.split_first() else { continue };
+        now = SimTime(now.0 + u64::from(*wait) * 1_000_000);
+        unit.handle_peer_input(now, peer, said);
+        drive::go_on(&mut unit, &STREAM, now, &mut last_due);
+    }
+}

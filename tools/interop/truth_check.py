@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Reads Menura's truth and exports with the tools of PyPI: mcap, velodyne-decoder, laspy, pypcd4, plyfile, NumPy.
+
+A recording of a moving VLP-16 in a room is joined with its truth by examples/join_truth.py, which must find all points
+that velodyne-decoder decodes; exports in all formats are read back and compared with `menura join`; points in the world's
+frame lie on the room's walls.
+
+Exit code 0 when all is well, 1 when a check fails.
+"""
+
+import argparse
+import json
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import laspy
+import numpy as np
+from mcap.reader import make_reader
+from plyfile import PlyData
+from pypcd4 import PointCloud
+
+RIG = """\
+seed = 5
+start_utc = 2026-05-01T12:00:00Z
+[world]
+scene = "room"
+parameters = { size_m = [16.0, 12.0, 5.0] }
+[world.labels]
+"floor" = "ground"
+"wall*" = "building"
+[[world.object]]
+name = "walker"
+body = "person"
+trajectory = { kind = "line", start_m = [-2.0, 2.5, 0.0], speed_m_s = 1.0 }
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.5 }
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.2, 0.1, 1.0], roll_pitch_yaw_deg = [0.0, 0.0, 20.0] }
+link = { udp = { to = "127.0.0.1:2368" } }
+"""
+
+
+def expect(truth, text):
+    print(("ok    " if truth else "WRONG ") + text)
+    if not truth:
+        sys.exit(1)
+
+
+def check_live(menura, examples, folder):
+    """Runs live, with poses as datagrams to the reader of the examples and the truth as a file, until Ctrl-C."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        port = any_port.getsockname()[1]
+    reader = subprocess.Popen([sys.executable, examples / "truth_plot.py", str(port), "--text"],
+                              stdout=subprocess.PIPE, text=True)
+    truth = folder / "live.mcap"
+    run = subprocess.Popen([menura, "run", folder / "rig.toml", "--truth", truth, "--truth", f"udp:127.0.0.1:{port}"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    rows = [reader.stdout.readline().split(maxsplit=2) for _ in range(300)]
+    run.send_signal(signal.SIGINT)
+    said = run.communicate()[1]
+    reader.kill()
+    reader.communicate()
+    expect(run.returncode == 0, f"a run with truth ends well by Ctrl-C {said if run.returncode else ''}")
+    with open(truth, "rb") as file:
+        mcap = make_reader(file)
+        poses = {m.log_time: json.loads(m.data)["pose"]["position"]
+                 for _, _, m in mcap.iter_messages(topics=["/robot/pose"])}
+        start = min(poses)
+        expect(mcap.get_summary().statistics.message_count > 100, "its MCAP file is whole, with an index")
+    robot = [(float(time_s), json.loads(place)) for time_s, name, place in rows if name == "robot"]
+    walker = [row for row in rows if row[1] == "object/walker"]
+    expect(len(robot) > 100 and len(walker) > 100, f"truth_plot.py reads {len(robot)} poses of the robot")
+    times = np.array(sorted(poses))
+    path = np.array([[poses[at][axis] for axis in "xyz"] for at in times])
+    off_m = [np.linalg.norm([np.interp(time_s, (times - start) / 1e9, path[:, axis]) - place[axis] for axis in range(3)])
+             for time_s, place in robot if time_s < (times[-1] - start) / 1e9]
+    expect(len(off_m) > 50 and max(off_m) < 0.01, f"they are those of the file, to {1e3 * max(off_m):.1f} mm")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--menura", default="target/release/menura")
+    arguments = parser.parse_args()
+    examples = Path(__file__).resolve().parents[2] / "examples"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "rig.toml").write_text(RIG)
+        run = lambda *words: subprocess.run(
+            [arguments.menura, *map(str, words)], check=True, capture_output=True, text=True)
+        run("record", folder / "rig.toml", "--duration", "1s", "--out", folder, "--truth")
+        capture, truth = folder / "lidar.pcap", folder / "truth.mcap"
+
+        with open(truth, "rb") as file:
+            reader = make_reader(file)
+            summary = reader.get_summary()
+            topics = {channel.topic for channel in summary.channels.values()}
+            names = next(json.loads(a.data) for a in reader.iter_attachments() if a.name == "names.json")
+            poses = [json.loads(m.data) for _, _, m in reader.iter_messages(topics=["/robot/pose"])]
+            times = [m.log_time for _, _, m in reader.iter_messages()]
+        expect({"/tf", "/robot/pose", "/robot/motion", "/objects/walker", "/devices/lidar/packets"} <= topics,
+               f"mcap reads {summary.statistics.message_count} messages of {len(topics)} topics")
+        expect(times == sorted(times), "messages are in the order of time")
+        radius = [np.hypot(p["pose"]["position"]["x"], p["pose"]["position"]["y"]) for p in poses]
+        expect(len(poses) > 90 and max(radius) < 4.1, f"{len(poses)} poses of the robot")
+        expect(names["labels"] == ["unlabelled", "ground", "building", "person"], f"labels {names['labels']}")
+
+        joined = subprocess.run(
+            [sys.executable, examples / "join_truth.py", capture, truth, "/devices/lidar/packets"],
+            check=True, capture_output=True, text=True).stdout.splitlines()[-1].split()
+        expect(joined[0] == joined[2] and int(joined[0]) > 250_000,
+               f"velodyne-decoder: {joined[0]} of {joined[2]} points found")
+
+        run("join", capture, truth, "--out", folder / "joined.npz")
+        table = np.load(folder / "joined.npz")
+        count = len(table["x"])
+        expect(list(table["label_names"]) == names["labels"], f"npz of join: {count} points")
+        # At an edge, echoes of two surfaces within a pulse's length are one.
+        error_m = abs(table["range_m"] - table["true_range_m"])[table["why"] == 0]
+        most_m = np.percentile(error_m, 99.9)
+        expect(most_m < 0.06 and error_m.max() < 1.0,
+               f"ranges of nearest surfaces are off by {most_m:.3f} m (99.9 %), {error_m.max():.3f} m at most")
+        walker = table["label"] == 3
+        expect(walker.sum() > 100 and np.all(table["object"][walker] == 0), f"{walker.sum()} points are the walker's")
+
+        check_live(arguments.menura, examples, folder)
+
+        for frame in "sensor", "world":
+            arrays = {}
+            for form in "npz", "pcd", "ply", "las":
+                out = folder / f"cloud.{form}"
+                run("export", capture, "--to", form, "--out", out, "--truth", truth, "--frame", frame)
+                if form == "npz":
+                    read = np.load(out)
+                    x, label = np.stack([read[a] for a in "xyz"], 1), read["label"]
+                elif form == "pcd":
+                    cloud = PointCloud.from_path(out)
+                    x, label = cloud.numpy(("x", "y", "z")), cloud.numpy(("label",))[:, 0]
+                elif form == "ply":
+                    read = PlyData.read(out)["vertex"]
+                    x, label = np.stack([read[a] for a in "xyz"], 1), read["label"]
+                else:
+                    read = laspy.read(out)
+                    x, label = read.xyz, np.asarray(read.classification).astype(int)
+                    label = np.where(label == 1, 0, label - 64)
+                arrays[form] = x, label
+                expect(len(x) == count and np.allclose(x, arrays["npz"][0], atol=1e-4)
+                       and np.array_equal(label, arrays["npz"][1]), f"{form} in the frame of the {frame}")
+            if frame == "world":
+                x, label = arrays["npz"]
+                wall = label == 2
+                off = np.minimum.reduce([abs(abs(x[:, 0]) - 8), abs(abs(x[:, 1]) - 6), abs(x[:, 2] - 5)])
+                expect(np.percentile(off[wall], 99) < 0.15 and np.percentile(abs(x[label == 1, 2]), 99) < 0.15,
+                       "points of walls and floor lie there in the world")
+
+
+if __name__ == "__main__":
+    main()

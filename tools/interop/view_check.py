@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Opens the live view of a running rig in headless Chromium and does what a user does.
+
+Points must be drawn (pixels of the canvas), a fault that is started by its button must be in the fault log and
+end by its button, the keyboard must reach the cloud, a page of another site and another name must be
+refused, a view for others must ask for its token, and a driven robot must move while an arrow is held, and stand
+afterwards; labels must be shown with their names. With --pictures DIR the page is kept as PNG: dark, light, and as a tablet shows it.
+
+Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
+"""
+
+import argparse
+import base64
+import csv
+import http.client
+import itertools
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import websocket
+
+DRIVEN = """
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "drive", model = "differential", track_m = 0.5, max_speed_m_s = 1.0, twist = "127.0.0.1:%d" }
+
+[[device]]
+name = "lidar"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:%d" } }
+"""
+
+
+class Browser:
+    """Headless Chromium, spoken to by its debugging protocol."""
+
+    def __init__(self, program, port, folder):
+        self.process = subprocess.Popen(
+            [program, "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+             "--ignore-gpu-blocklist", f"--remote-debugging-port={port}", "--remote-allow-origins=*",
+             f"--user-data-dir={folder}", "--window-size=1280,800", "about:blank"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.numbers = itertools.count(1)
+        self.log = []
+        for _ in range(200):
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+                connection.request("GET", "/json/list")
+                pages = json.load(connection.getresponse())
+                page = next(page for page in pages if page["type"] == "page")
+                break
+            except (OSError, StopIteration):
+                time.sleep(0.1)
+        else:
+            raise RuntimeError("Chromium does not start")
+        self.socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=60)
+        for domain in ("Page", "Runtime", "Log"):
+            self.do(domain + ".enable")
+
+    def do(self, method, **arguments):
+        number = next(self.numbers)
+        self.socket.send(json.dumps({"id": number, "method": method, "params": arguments}))
+        while True:
+            told = json.loads(self.socket.recv())
+            if told.get("id") == number:
+                if "error" in told:
+                    raise RuntimeError(f"{method}: {told['error']}")
+                return told["result"]
+            if told.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self.log.append(json.dumps(told["params"])[:400])
+
+    def value(self, expression):
+        told = self.do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in told:
+            raise RuntimeError(f"{expression}: {told['exceptionDetails']}")
+        return told["result"].get("value")
+
+    def until(self, expression, seconds=30):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if found := self.value(expression):
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"not within {seconds} s: {expression}\n" + "\n".join(self.log))
+
+    def picture(self, path):
+        data = self.do("Page.captureScreenshot", format="png")["data"]
+        Path(path).write_bytes(base64.b64decode(data))
+
+    def key(self, name, text=None):
+        for kind in ("keyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
+            self.do("Input.dispatchKeyEvent", type=kind, key=name, code=name, **more)
+
+    def close(self):
+        self.socket.close()
+        self.process.terminate()
+        self.process.wait()
+
+
+class Run:
+    """A rig that runs with a live view."""
+
+    def __init__(self, menura, *arguments):
+        self.process = subprocess.Popen([menura, "run", *arguments], stderr=subprocess.PIPE,
+                                        stdout=subprocess.DEVNULL, text=True)
+        self.said = []
+        for line in self.process.stderr:
+            self.said.append(line)
+            if found := re.match(r"live view: http://([^/]+)/(?:#(\w+))?", line):
+                self.address, self.token = found.groups()
+                return
+        print("".join(self.said))
+        sys.exit(2)
+
+    def ask(self, method, path, body=None, **headers):
+        host = self.address.replace("0.0.0.0", "127.0.0.1")
+        connection = http.client.HTTPConnection(host, timeout=10)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        connection.request(method, path, body=body and json.dumps(body), headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.stderr.read()
+        return self.process.wait(timeout=30)
+
+
+# The share of the canvas's pixels that have a colour, as points have and the ground has not.
+COLOURED = """(() => {
+  const gl = view.gl, w = view.canvas.width, h = view.canvas.height, p = new Uint8Array(4 * w * h);
+  view.wanted = true; view.draw(); gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, p);
+  let n = 0;
+  for (let i = 0; i < p.length; i += 4)
+    if (Math.max(p[i], p[i + 1], p[i + 2]) - Math.min(p[i], p[i + 1], p[i + 2]) > 60) n++;
+  return n / (w * h);
+})()"""
+
+
+def check(what, holds, more=""):
+    print(("ok    " if holds else "WRONG ") + what, more)
+    return bool(holds)
+
+
+def default_rig(arguments, browser, folder):
+    log = folder / "faults.csv"
+    run = Run(arguments.menura, "--view", f"127.0.0.1:{arguments.port}", "--fault-log", str(log), *arguments.set)
+    fine = []
+    try:
+        browser.do("Page.navigate", url=f"http://{run.address}/")
+        browser.until("document.readyState === 'complete' && typeof view === 'object' && view.count() > 1000")
+        time.sleep(2)
+        share = browser.value(COLOURED)
+        fine.append(check("points are drawn", share > 0.01, f"{share:.1%} of the pixels have a colour"))
+        devices = browser.value("[...document.querySelectorAll('.card h3 span')].map(e => e.textContent)")
+        fine.append(check("every device has a card", len(devices) >= 4, devices))
+        values = browser.until("status.devices.filter(d => d.values.length > 0).map(d => d.name)")
+        fine.append(check("values of other sensors are decoded", "gnss" in values and "imu" in values, values))
+        bars = browser.value("document.querySelectorAll('.bins rect[height]:not([height=\"0\"])').length")
+        fine.append(check("lateness has bars", bars > 2, bars))
+        named = browser.value("""[...document.querySelectorAll('button,input,select,canvas[role]')].filter(e =>
+            !(e.textContent.trim() || e.ariaLabel || e.labels?.length || e.getAttribute('aria-label'))).length""")
+        fine.append(check("every control has a name", named == 0, named))
+
+        before = browser.value("[view.turn, view.distance]")
+        browser.value("document.getElementById('cloud').focus()")
+        browser.key("ArrowLeft")
+        browser.key("+", "+")
+        after = browser.value("[view.turn, view.distance]")
+        fine.append(check("the keyboard turns and zooms", before[0] != after[0] and before[1] > after[1]))
+        browser.key("Home")
+
+        lidar = devices[0]
+        browser.value(f"""(() => {{ const d = document.getElementById('fault-device'), k = document.getElementById('fault-kind');
+            d.value = {json.dumps(lidar)}; d.dispatchEvent(new Event('change'));
+            k.value = 'packet-loss'; k.dispatchEvent(new Event('change'));
+            document.getElementById('fault-keys').value = 'probability=0.5';
+            document.getElementById('fault-start').click(); }})()""")
+        browser.until("status.faults.length === 1 && status.time_s * 1e9 > status.faults[0].begins_ns + 5e8")
+        faulted = browser.until(f"status.devices.find(d => d.name === {json.dumps(lidar)}).faulted")
+        fine.append(check("a fault begins by its button", faulted > 0, f"{faulted} packets"))
+        if arguments.pictures:
+            pictures(browser, arguments.pictures)
+        browser.value("document.querySelector('#fault-list button').click()")
+        browser.until("status.faults[0].ends_ns !== null && status.time_s * 1e9 > status.faults[0].ends_ns")
+        fine.append(check("and ends by its button", True))
+        browser.value("""(() => { document.getElementById('fault-keys').value = 'probability=7';
+            document.getElementById('fault-start').click(); })()""")
+        wrong = browser.until("!document.getElementById('fault-error').hidden && document.getElementById('fault-error').textContent")
+        fine.append(check("what is wrong is told", "probability" in wrong and "0 to 1" in wrong, wrong.splitlines()[0]))
+
+        order = {"start": {"device": lidar, "kind": "link-down", "duration_s": 1}}
+        for what, headers, wanted in (
+                ("a page of another site", {"Origin": "http://evil.example"}, 403),
+                ("a name that points here", {"Host": "evil.example"}, 403),
+                ("a form", {"Content_Type": "text/plain"}, 415)):
+            status, _ = run.ask("POST", "/api/fault", order, **headers)
+            fine.append(check(f"{what} is refused", status == wanted, status))
+        # A browser's own view of it: another origin can neither send JSON nor read.
+        browser.do("Page.navigate", url=f"http://localhost:{arguments.port}/")
+        browser.until("document.readyState === 'complete'")
+        told = browser.value(f"""fetch('http://{run.address}/api/fault', {{method: 'POST',
+            headers: {{'Content-Type': 'application/json'}}, body: '{json.dumps(order)}'}})
+            .then(a => a.status, () => 'refused')""")
+        fine.append(check("another origin in the browser is refused", told == "refused", told))
+        told = json.loads(run.ask("POST", "/api/fault", "list")[1])
+        fine.append(check("and has begun nothing", len(told["ok"]["faults"]) == 1))
+        serious = [line for line in browser.log if "Content Security Policy" not in line and "/api/fault" not in line]
+        fine.append(check("the page logs no error", not serious, serious[:2]))
+    finally:
+        code = run.stop()
+    rows = list(csv.DictReader(log.open()))
+    lost = sum(row["effect"] == "lost" for row in rows)
+    ends = [row["effect"] for row in rows if row["effect"] in ("begins", "ends")]
+    fine.append(check("the fault log has it", lost > 0 and ends == ["begins", "ends"], f"{lost} packets lost"))
+    fine.append(check("the run ends well", code == 0, code))
+    return fine
+
+
+def pictures(browser, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, scheme, width, height in (("dark", "dark", 1280, 800), ("light", "light", 1280, 800),
+                                        ("tablet", "light", 820, 1180)):
+        browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        browser.do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                   mobile=False)
+        time.sleep(2)
+        browser.picture(folder / f"{name}.png")
+    browser.do("Emulation.clearDeviceMetricsOverride")
+
+
+def for_others(arguments):
+    run = Run(arguments.menura, "--view", f"0.0.0.0:{arguments.port + 1}", *arguments.set)
+    try:
+        fine = [check("a view for others has a token", run.token and len(run.token) == 32)]
+        page, _ = run.ask("GET", "/")
+        status, _ = run.ask("GET", "/api/status")
+        cloud, _ = run.ask("GET", "/api/cloud", Authorization="Bearer 0123")
+        right, _ = run.ask("GET", "/api/status", Authorization=f"Bearer {run.token}")
+        found = (page, status, cloud, right)
+        fine.append(check("and asks for it", found == (200, 401, 401, 200), found))
+    finally:
+        run.stop()
+    return fine
+
+
+def driven(arguments, browser, folder):
+    rig = folder / "driven.toml"
+    rig.write_text(DRIVEN % (arguments.port + 4, arguments.port + 5))
+    run = Run(arguments.menura, str(rig), "--view", f"127.0.0.1:{arguments.port + 2}")
+    try:
+        browser.do("Page.navigate", url=f"http://{run.address}/")
+        browser.until("document.readyState === 'complete' && status?.is_driven === true")
+        browser.value("(() => { const c = document.getElementById('colour'); c.value = '5';"
+                      " c.dispatchEvent(new Event('change')); })()")
+        # Points that are labelled come a moment later, and their names with the next status.
+        names = browser.until("""(names => names.some(name => name !== 'unlabelled') && names)(
+            [...document.querySelectorAll('#labels:not([hidden]) li')].map(e => e.textContent))""")
+        share = browser.value(COLOURED)
+        labelled = check("colour shows labels, which are named", share > 0, names)
+        place = "status.pose[0].slice(0, 2)"
+        start = browser.value(place)
+        box = browser.value("(() => { const r = document.querySelector('#drive button').getBoundingClientRect();"
+                            " return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+        at = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+        browser.do("Input.dispatchMouseEvent", type="mousePressed", **at)
+        time.sleep(2.5)
+        browser.do("Input.dispatchMouseEvent", type="mouseReleased", **at)
+        time.sleep(2)
+        there = browser.value(place)
+        time.sleep(1)
+        still = browser.value(place)
+        way = sum((a - b) ** 2 for a, b in zip(start, there)) ** 0.5
+        rest = sum((a - b) ** 2 for a, b in zip(there, still)) ** 0.5
+        fine = [labelled, check("the robot moves while an arrow is held", way > 0.5, f"{way:.2f} m"),
+                check("and stands afterwards", rest < 0.05, f"{rest:.3f} m")]
+        # Who says once "forward" and is gone.
+        run.ask("POST", "/api/drive", {"forward_m_s": 0.5, "turn_rad_s": 0})
+        time.sleep(3)
+        there = browser.value(place)
+        time.sleep(1)
+        rest = sum((a - b) ** 2 for a, b in zip(there, browser.value(place))) ** 0.5
+        fine.append(check("nor does it run away from who is silent", rest < 0.05, f"{rest:.3f} m"))
+    finally:
+        run.stop()
+    return fine
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--menura", default="target/release/menura", help="the binary")
+    parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium", help="the browser")
+    parser.add_argument("--port", type=int, default=25480, help="the first of ten ports")
+    parser.add_argument("--pictures", type=Path, help="where pictures of the page go")
+    parser.add_argument("--set", nargs=argparse.REMAINDER, default=[], help="arguments for `menura run`")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        browser = Browser(arguments.chromium, arguments.port + 9, folder / "profile")
+        try:
+            fine = default_rig(arguments, browser, folder) + for_others(arguments)
+            fine += driven(arguments, browser, folder)
+        finally:
+            browser.close()
+    print(f"{sum(fine)} of {len(fine)} checks passed")
+    return 0 if all(fine) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
