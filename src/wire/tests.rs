@@ -4,13 +4,17 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::framer::{Framer, Framing};
+use super::hesai::gps::GpsPacket;
+use super::hesai::ptc::Ptc;
+use super::ouster::imu::ImuPacket;
+use super::record::Record as _;
 use super::velodyne::hdl64e_status::{RollingStream, StatusFormat, StatusTable};
 use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
 /// Modules of `wire` that are no formats.
-const NO_FORMATS: [&str; 3] = ["checksum", "framer", "record"];
+const NO_FORMATS: [&str; 4] = ["checksum", "framer", "protobuf", "record"];
 
 /// Reads a frame and writes it again; `None` if it is refused.
 type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
@@ -152,6 +156,25 @@ fn formats() -> Vec<Format> {
         plain("feed", vec![pose.encode()], |bytes| {
             feed::PoseTwist::decode(bytes).ok().map(|pose| pose.encode())
         }),
+        plain(
+            "foxglove",
+            // A flipped bit makes a space of a 0, which JSON takes at the end of a number: no number ends so.
+            vec![
+                foxglove::ClientMessage::Subscribe(vec![
+                    foxglove::Subscription { id: 0, channel: 3 },
+                    foxglove::Subscription { id: 101, channel: 25 },
+                ]),
+                foxglove::ClientMessage::Unsubscribe(vec![0, 101]),
+            ]
+            .iter()
+            .map(|message| message.emit().into_bytes())
+            .collect(),
+            |bytes| match foxglove::ClientMessage::parse(str::from_utf8(bytes).ok()?).ok()? {
+                // What else is asked for is known by its name alone.
+                foxglove::ClientMessage::Other(_) => None,
+                message => Some(message.emit().into_bytes()),
+            },
+        ),
         framed(
             "gnss_stream",
             vec![gga(), ubx_ack(), rtcm()],
@@ -188,6 +211,17 @@ fn formats() -> Vec<Format> {
             Some(out)
         }),
         framed(
+            "hesai",
+            vec![hex("47 74 05 00 00 00 00 00"), hex("47 74 17 00 00 00 00 02 04 B0")],
+            Ptc,
+            |frame, out| out.extend(frame.to_bytes()),
+        ),
+        plain(
+            "hesai",
+            vec![GpsPacket { date: [26, 7, 5, 10, 20, 30], ..GpsPacket::default() }.to_bytes()],
+            |bytes| GpsPacket::parse(bytes).ok().map(|packet| packet.to_bytes()),
+        ),
+        framed(
             "mip",
             vec![hex("75 65 01 04 04 F1 01 00 D5 6A"), hex("75 65 0C 03 03 30 05 21 47")],
             mip::Mip,
@@ -196,6 +230,20 @@ fn formats() -> Vec<Format> {
         plain("nmea", vec![gga(), text("$PUBX,00*33\r\n")], |bytes| {
             nmea::RawSentence::parse(bytes).ok().map(|sentence| sentence.to_bytes())
         }),
+        plain(
+            "ouster",
+            vec![
+                ImuPacket {
+                    system_ns: 1_600_000_000_000_000_000,
+                    acceleration_ns: 1_600_000_000_000_214_500,
+                    gyro_ns: 1_600_000_000_000_437_000,
+                    acceleration_g: [0.0, -0.5, 1.0],
+                    angular_rate_deg_s: [1.5, -2.0, 90.0],
+                }
+                .to_bytes(),
+            ],
+            |bytes| ImuPacket::parse(bytes).ok().map(|packet| packet.to_bytes()),
+        ),
         framed(
             "phone",
             vec![text("$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54\r\n")],
@@ -291,6 +339,15 @@ fn formats() -> Vec<Format> {
             hdl64e_command::Commands,
             |command, out| out.extend(command.as_bytes()),
         ),
+        {
+            let mut example = Vec::new();
+            truth::tests::record().emit(&mut example);
+            plain("truth", vec![example], |bytes| {
+                let mut again = Vec::new();
+                truth::PacketRecord::parse(bytes).ok()?.emit(&mut again);
+                Some(again)
+            })
+        },
         framed(
             "xbus",
             vec![hex("FA FF 30 00 D1"), hex("FA FF 01 04 03 60 00 01 98")],

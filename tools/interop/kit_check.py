@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""The driver test kit finds what is wrong with drivers, and nothing else.
+
+- examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault.
+- Each of its twelve faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
+  the suites, here and without a fault.
+- Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, pynmeagps, gpsd and
+  vectornav-vn200. REAL says what each weakness is.
+
+A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BAD_DRIVER = HERE.parent.parent / "examples" / "bad_driver.py"
+LIDAR = ["python3", str(BAD_DRIVER), "--port", "{udp_port}", "--sensor", "{sensor_ip}"]
+RECEIVER = ["python3", str(BAD_DRIVER), "--tty", "{pty}"]
+
+# How often a case is run again whose verdict is not the expected one.
+REPEATS = 2
+
+# One case for each kind of thing that happens.
+CASES = {
+    "lidar": ["steady", "azimuth-wrap", "no-returns", "laser-dead", "power-cycle", "unplugged", "cut-packets",
+              "loss", "twin", "hour-wrap", "other-product", "dual-return"],
+    "gnss": ["steady", "midnight", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
+             "north-west", "below-the-sea"],
+}
+
+# The cases that are meant for each fault.
+FAULTS = {
+    "lidar": {
+        "short-packet": {"cut-packets"},
+        "azimuth-wrap": {"azimuth-wrap"},
+        "gives-up": {"unplugged", "power-cycle"},
+        "zero-range": {"no-returns", "laser-dead"},
+        "hour-wrap": {"hour-wrap"},
+        "leak": {"steady"},
+        "restart": {"power-cycle"},
+        "any-source": {"twin"},
+        "product-byte": {"other-product"},
+    },
+    "gnss": {
+        "no-checksum": {"noise", "lost-bytes"},
+        "hemisphere": {"south-west", "north-west"},
+        "empty-field": {"no-fix", "tunnel"},
+    },
+}
+
+# Cases that no fault is meant to fail.
+BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
+
+SCRIPTS = HERE / "kit"
+
+# Real drivers: suite, cases (none for all), options, command, and the cases that each is known to fail, with the reason.
+REAL = {
+    "velodyne-decoder": (
+        "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering"], (),
+        [sys.executable, str(SCRIPTS / "velodyne_decoder_driver.py"), "{udp_port}", "{sensor_ip}"],
+        {"cut-packets": "it raises a TypeError for a datagram that is not whole, where others drop it",
+         "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning"}),
+    "pynmeagps": (
+        "gnss", CASES["gnss"] + ["cold-start", "breaks", "leap-day", "north-pole"], (),
+        [sys.executable, str(SCRIPTS / "pynmeagps_driver.py"), "{pty}"], {}),
+    "gpsd": (
+        "gnss", ["steady", "midnight", "tunnel", "noise", "south-west", "below-the-sea"],
+        ("--adapter", str(SCRIPTS / "gpsd.toml")),
+        [sys.executable, str(SCRIPTS / "gpsd_driver.py"), "{pty}"], {}),
+    "vectornav-vn200": (
+        "imu", ["steady", "motion", "noise", "lost-bytes", "power-cycle", "silent", "upside-down"], (),
+        [sys.executable, str(SCRIPTS / "vectornav_driver.py"), "{pty}"],
+        {"noise": "it strips the checksum from answers and does not look at it"}),
+}
+
+failures = []
+
+
+def check(what, is_so, else_say=""):
+    print(f"{'ok    ' if is_so else 'FAILED'} {what}{'' if is_so else ': ' + else_say}", flush=True)
+    if not is_so:
+        failures.append(what)
+
+
+def verdicts(menura, suite, command, jobs, only=(), options=()):
+    """The verdict of each case and its reason."""
+    with tempfile.TemporaryDirectory() as folder:
+        junit = Path(folder) / "verdicts.xml"
+        arguments = [menura, "test", suite, "--jobs", str(jobs), "--junit", str(junit), *options]
+        for case in only:
+            arguments += ["--only", case]
+        done = subprocess.run([*arguments, "--", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode not in (0, 1) or not junit.read_text():
+            sys.exit(f"FAILED {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
+        found = {}
+        for case in ET.parse(junit).getroot().iter("testcase"):
+            kinds = {"failure": "failed", "error": "bench failed", "skipped": "not applicable"}
+            verdict = next(((kinds[c.tag], c.get("message")) for c in case if c.tag in kinds), ("passed", ""))
+            found[case.get("name")] = verdict
+        return found
+
+
+def those(found, verdict):
+    return {case for case, (word, _) in found.items() if word == verdict}
+
+
+def reasons(found, cases):
+    return "; ".join(f"{case}: {found[case][0]}, {found[case][1]}" for case in sorted(cases))
+
+
+def settled(menura, suite, command, jobs, only, meant, options=()):
+    """As [`verdicts`]; the cases that do not fail exactly where `meant` are run again by themselves."""
+    found = verdicts(menura, suite, command, jobs, only, options)
+    for _ in range(REPEATS):
+        wrong = (those(found, "failed") ^ meant) | those(found, "bench failed")
+        if not wrong:
+            break
+        print(f"again  {reasons(found, wrong)}", flush=True)
+        found |= verdicts(menura, suite, command, 1, sorted(wrong), options)
+    return found
+
+
+def good(menura, suite, command, jobs, full):
+    start = time.monotonic()
+    found = settled(menura, suite, command, jobs, () if full else CASES[suite], set())
+    wrong = those(found, "failed") | those(found, "bench failed")
+    counts = f"{len(those(found, 'passed'))} passed, {len(those(found, 'not applicable'))} not applicable"
+    check(f"{suite}: the good driver passes ({counts}, {time.monotonic() - start:.0f} s)", not wrong,
+          reasons(found, wrong))
+
+
+def faulty(menura, suite, command, fault, meant, jobs, full):
+    only = () if full else [*sorted(meant), *BESIDE[suite]]
+    found = settled(menura, suite, [*command, "--fault", fault], jobs, only, meant)
+    wrong = (those(found, "failed") ^ meant) | those(found, "bench failed")
+    check(f"{suite}: the fault {fault} fails {', '.join(sorted(meant))} and no other", not wrong,
+          reasons(found, wrong))
+
+
+def real(menura, name, suite, only, options, command, known, jobs):
+    found = settled(menura, suite, command, jobs, only, set(known), options)
+    wrong = (those(found, "failed") ^ set(known)) | those(found, "bench failed")
+    check(f"{name}: {len(those(found, 'passed'))} passed, known weaknesses: {', '.join(sorted(known)) or 'none'}",
+          not wrong, reasons(found, wrong))
+    for case in sorted(set(known) - wrong):
+        print(f"         {case}: {known[case]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--menura", required=True)
+    parser.add_argument("--full", action="store_true", help="run all cases, with and without a fault")
+    parser.add_argument("--only", choices=["good", "faults", "real"], action="append")
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    options = parser.parse_args()
+    menura, jobs = str(Path(options.menura).resolve()), options.jobs
+    chosen = options.only or ["good", "faults", "real"]
+    for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
+        if "good" in chosen:
+            good(menura, suite, command, jobs, options.full)
+        if "faults" in chosen:
+            for fault, meant in FAULTS[suite].items():
+                faulty(menura, suite, command, fault, meant, jobs, options.full)
+    if "real" in chosen:
+        for name, (suite, only, adapter, command, known) in REAL.items():
+            real(menura, name, suite, only, adapter, command, known, jobs)
+    if failures:
+        sys.exit(f"{len(failures)} failed")
+
+
+if __name__ == "__main__":
+    main()
