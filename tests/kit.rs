@@ -191,8 +191,11 @@ fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
     let left = Command::new("pgrep").args(["-f", "sleep 654321"]).output().unwrap();
     assert!(left.stdout.is_empty(), "a process is left: {}", stdout(&left));
     let output = bench.test(&["--only", "steady"], &["python3", "driver.py"]);
-    assert!(stdout(&output).contains("it ended before it was ready: exit code 1"));
-    assert!(stdout(&output).contains("IndexError"), "its own words are shown: {}", stdout(&output));
+    // On a busy machine it may live for longer than a driver is given to become ready.
+    let told = stdout(&output);
+    let is_told = ["it ended: exit code 1", "it ended before it was ready: exit code 1"];
+    assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
+    assert!(told.contains("IndexError"), "its own words are shown: {told}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 - examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault.
 - Each of its twelve faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
   the suites, here and without a fault.
-- Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, pynmeagps, gpsd and
-  vectornav-vn200. REAL says what each weakness is.
+- Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes
+  and for the LMS 2xx, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
 
 A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time.
 """
@@ -67,6 +67,16 @@ REAL = {
         [sys.executable, str(SCRIPTS / "velodyne_decoder_driver.py"), "{udp_port}", "{sensor_ip}"],
         {"cut-packets": "it raises a TypeError for a datagram that is not whole, where others drop it",
          "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning"}),
+    "mrpt-velodyne": (
+        "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering", "fast-rotation"], (),
+        ["{drivers}/velodyne_mrpt", "{udp_port}", "{position_port}", "{sensor_ip}"],
+        {"other-product": "its user names the model, and it does not look at the byte that says which it is"}),
+    "mrpt-sick": (
+        "scanner", ["steady", "driver-restart", "sensor-first", "noise", "lost-bytes", "polluted", "status-warning",
+                    "status-fatal", "millimetres", "half-degrees", "hundred-degrees", "fast-line", "slow-boot",
+                    "power-cycle", "unplugged"],
+        ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
+        ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (
         "gnss", CASES["gnss"] + ["cold-start", "breaks", "leap-day", "north-pole"], (),
         [sys.executable, str(SCRIPTS / "pynmeagps_driver.py"), "{pty}"], {}),
@@ -158,6 +168,8 @@ def main():
     parser.add_argument("--menura", required=True)
     parser.add_argument("--full", action="store_true", help="run all cases, with and without a fault")
     parser.add_argument("--only", choices=["good", "faults", "real"], action="append")
+    parser.add_argument("--drivers", default="target/interop/kit", help="the programs that tools/test builds of kit/")
+    parser.add_argument("--driver", choices=REAL, action="append", help="of the real drivers, this one")
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
     options = parser.parse_args()
     menura, jobs = str(Path(options.menura).resolve()), options.jobs
@@ -170,7 +182,10 @@ def main():
                 faulty(menura, suite, command, fault, meant, jobs, options.full)
     if "real" in chosen:
         for name, (suite, only, adapter, command, known) in REAL.items():
-            real(menura, name, suite, only, adapter, command, known, jobs)
+            if options.driver and name not in options.driver:
+                continue
+            program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
+            real(menura, name, suite, only, adapter, [program, *command[1:]], known, jobs)
     if failures:
         sys.exit(f"{len(failures)} failed")
 
