@@ -18,6 +18,7 @@ use menura::wire::velodyne::DATA_PACKET_LEN;
 
 use common::faulty;
 
+/// Whose pseudo-terminals are named `FOLDER/DEVICE`.
 const RIG: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z
@@ -27,7 +28,6 @@ scene = "room"
 
 [robot]
 trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
-
 
 [[device]]
 name = "lidar"
@@ -39,7 +39,7 @@ gps_cable = "gnss"
 [[device]]
 name = "gnss"
 profile = "ublox-zed-f9p-hpg1.32"
-link = { pty = "PTY" }
+link = { pty = "FOLDER/gnss" }
 
 [[fault]]
 name = "of-the-rig"
@@ -53,7 +53,8 @@ start_s = 0.5
 const DURATION: Duration = Duration::from_millis(4600);
 
 /// What is asked for, and when, milliseconds.
-const SCRIPT: &[(u64, &str)] = &[
+type Script = [(u64, &'static str)];
+const SCRIPT: &Script = &[
     (
         300,
         r#"{"start": {"name": "dirt", "device": "lidar", "kind": "window-dirty", "transmission": 0.3}}"#,
@@ -87,6 +88,73 @@ const SCRIPT: &[(u64, &str)] = &[
     (3000, r#"{"start": {"device": "gnss", "kind": "gnss-jump", "offset_m": [5, 0, 1]}}"#),
 ];
 
+/// A lidar of its own kind, a scanner and an inertial unit.
+const OTHERS: &str = r#"
+seed = 12
+start_utc = 2026-06-01T12:00:00Z
+
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+
+[[device]]
+name = "lidar"
+profile = "velodyne-hdl64e-s2"
+mount = { translation_m = [0.0, 0.0, 1.5] }
+link = { udp = { to = "127.0.0.1:9" } }
+settings = { beam = { shape = "ray" } }
+
+[[device]]
+name = "scanner"
+profile = "sick-lms291-s05-x1.27"
+mount = { translation_m = [0.5, 0.0, 0.5] }
+link = { pty = "FOLDER/scanner" }
+settings = { power_on_mode = "continuous" }
+
+[[device]]
+name = "imu"
+profile = "vectornav-vn100"
+link = { pty = "FOLDER/imu" }
+"#;
+const SCRIPT_OF_OTHERS: &Script = &[
+    (
+        300,
+        r#"{"start": {"name": "dirt", "device": "lidar", "kind": "window-dirty", "transmission": 0.1, "to_deg": 200}}"#,
+    ),
+    (
+        400,
+        r#"{"start": {"device": "imu", "kind": "line-noise", "rate": 0.0005, "duration_s": 1.5}}"#,
+    ),
+    (
+        500,
+        r#"{"start": {"device": "scanner", "kind": "window-dirty", "transmission": 0.02, "from_deg": 45, "to_deg": 135, "duration_s": 2}}"#,
+    ),
+    (
+        600,
+        r#"{"start": {"device": "lidar", "kind": "laser-dead", "lasers": [0, 33, 63], "duration_s": 2}}"#,
+    ),
+    (
+        800,
+        r#"{"start": {"name": "stall", "device": "lidar", "kind": "motor-stall", "stops_within_s": 0.3}}"#,
+    ),
+    (1000, r#"{"end": "dirt"}"#),
+    (1200, r#"{"start": {"device": "scanner", "kind": "dropped-bytes", "probability": 0.001}}"#),
+    (
+        1500,
+        r#"{"start": {"name": "held", "device": "scanner", "kind": "motor-stall", "stops_within_s": 0.1}}"#,
+    ),
+    (1700, r#"{"end": "stall"}"#),
+    (
+        1900,
+        r#"{"start": {"device": "lidar", "kind": "bit-errors", "rate": 0.00001, "duration_s": 1}}"#,
+    ),
+    (2100, r#"{"start": {"name": "down", "device": "imu", "kind": "link-down"}}"#),
+    (2500, r#"{"end": "held"}"#),
+    (2600, r#"{"end": "down"}"#),
+];
+
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     match FaultRequest::parse(request.as_bytes())? {
         FaultRequest::Start(keys) => run.fault_desk().start(run.rig(), keys, catalogue()),
@@ -116,23 +184,34 @@ fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
 
 #[test]
 fn the_log_as_sections_of_the_rig_repeats_the_run() {
+    repeats(RIG, SCRIPT, &["gnss"]);
+}
+
+#[test]
+fn so_it_does_for_an_hdl_64e_a_scanner_and_an_inertial_unit() {
+    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"]);
+}
+
+/// Runs the rig with faults that begin and end meanwhile, and records it again with the sections of its log.
+fn repeats(text: &str, script: &Script, lines: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let pty = folder.path().join("gnss.tty");
     let socket = common::roomy_socket();
     let to = socket.local_addr().unwrap().to_string();
     let sets = [("device.lidar.link.udp.to", &*to)];
-    let text = RIG.replace("PTY", pty.to_str().unwrap());
+    let text = text.replace("FOLDER", folder.path().to_str().unwrap());
     let rig = common::rig(&text, &sets);
     let world = common::world(&rig);
-    let (datagrams, line, log) = common::until_whole(|| {
+    let (datagrams, on_lines, log) = common::until_whole(|| {
         let path = folder.path().join("log.csv");
         let mut run = RealTimeRun::new(&rig, &world).unwrap();
         run.log_faults(FaultLog::new(&rig, Box::new(File::create(&path).unwrap())).unwrap());
         let over = AtomicBool::new(false);
-        let (heard, line) = std::thread::scope(|scope| {
-            let line = scope.spawn(|| read_pty(&pty, &over));
+        let ptys: Vec<_> = lines.iter().map(|name| folder.path().join(name)).collect();
+        let (heard, on_lines) = std::thread::scope(|scope| {
+            let readers: Vec<_> =
+                ptys.iter().map(|pty| scope.spawn(|| read_pty(pty, &over))).collect();
             scope.spawn(|| {
-                for (at_ms, request) in SCRIPT {
+                for (at_ms, request) in script {
                     let at = Duration::from_millis(*at_ms);
                     std::thread::park_timeout(at.saturating_sub(run.elapsed()));
                     while run.elapsed() < at {
@@ -146,9 +225,11 @@ fn the_log_as_sections_of_the_rig_repeats_the_run() {
             });
             let heard = common::live(&run, DURATION, &socket);
             over.store(true, Ordering::Relaxed);
-            (heard, line.join().unwrap())
+            let on_lines: Vec<_> =
+                readers.into_iter().map(|reader| reader.join().unwrap()).collect();
+            (heard, on_lines)
         });
-        let told = (heard.told, line, path);
+        let told = (heard.told, on_lines, path);
         common::Heard { told, dropped: heard.dropped }
     });
     let shown = Command::new(env!("CARGO_BIN_EXE_menura"))
@@ -158,7 +239,8 @@ fn the_log_as_sections_of_the_rig_repeats_the_run() {
         .unwrap();
     assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
     let sections = String::from_utf8(shown.stdout).unwrap();
-    assert_eq!(sections.matches("[[fault]]").count(), 10, "{sections}");
+    let starts = script.iter().filter(|(_, request)| request.contains("start")).count();
+    assert_eq!(sections.matches("[[fault]]").count(), starts, "{sections}");
     let again = common::rig(&(text.clone() + &sections), &sets);
     let recorded = common::recorded(&again, DURATION);
     // The other port's datagrams go to another socket.
@@ -171,19 +253,22 @@ fn the_log_as_sections_of_the_rig_repeats_the_run() {
         datagrams.len(),
         expected.len()
     );
-    let differs = line.iter().zip(&recorded["gnss.bin"]).position(|(a, b)| a != b);
-    let bytes = recorded["gnss.bin"].len();
-    assert!(line == recorded["gnss.bin"], "{} bytes of {bytes}, differ at {differs:?}", line.len());
-    // Without them it is another recording.
+    // Without the faults it is another recording.
     let without = common::recorded(&rig, DURATION);
-    for stream in ["lidar.pcap", "gnss.bin"] {
-        assert!(recorded[stream] != without[stream], "{stream}");
+    assert!(recorded["lidar.pcap"] != without["lidar.pcap"]);
+    for (name, line) in lines.iter().zip(&on_lines) {
+        let stream = format!("{name}.bin");
+        let differs = line.iter().zip(&recorded[&stream]).position(|(a, b)| a != b);
+        let bytes = recorded[&stream].len();
+        let told = format!("{stream}: {} bytes of {bytes}, differ at {differs:?}", line.len());
+        assert!(*line == recorded[&stream], "{told}");
+        assert!(recorded[&stream] != without[&stream], "{stream}");
     }
 }
 
 #[test]
 fn what_cannot_be_is_refused_in_the_words_of_a_rig() {
-    let rig = common::rig(&RIG.replace("PTY", "/tmp/menura-never-opened"), &[]);
+    let rig = common::rig(&RIG.replace("FOLDER", "/tmp/menura-never-opened"), &[]);
     let desk = FaultDesk::default();
     let refused = |request: &str| {
         let Ok(FaultRequest::Start(keys)) = FaultRequest::parse(request.as_bytes()) else {

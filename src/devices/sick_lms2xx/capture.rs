@@ -1,6 +1,6 @@
 //! Scans on their way from the mirror to a telegram.
 
-use super::mirror::{Mirror, Pattern};
+use super::mirror::{HeldUntil, Mirror, Pattern};
 use crate::devices::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::receiver::ReceiverSetting;
@@ -108,28 +108,38 @@ impl Capture {
         if self.pattern.is_partial { self.pattern.quarter(self.first_revolution) } else { 0 }
     }
 
-    /// The next revolution to measure if it starts before `horizon`, as request `index`.
-    /// `None` in the outer option when all are asked for.
+    /// Whether all revolutions are asked for.
+    pub fn is_asked_for(&self) -> bool {
+        self.requested == self.pattern.revolutions()
+    }
+
+    /// Whether the mirror is held during the next revolution to measure, and until when.
+    pub fn held_next(&self, mirror: &Mirror) -> Option<HeldUntil> {
+        let number = self.first_revolution + self.requested;
+        mirror.held_between(mirror.start(number), mirror.start(number + 1))
+    }
+
+    /// The next revolution to measure if there is one and it starts before `horizon`, as request `index`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
         receiver: ReceiverSetting,
         index: u64,
         horizon: SimTime,
-    ) -> Option<Option<MeasurementRequest>> {
-        if self.requested == self.pattern.revolutions() {
+    ) -> Option<MeasurementRequest> {
+        if self.is_asked_for() {
             return None;
         }
         let number = self.first_revolution + self.requested;
         let request = mirror.request(index, number, &self.pattern, receiver);
         if request.start >= horizon {
-            return Some(None);
+            return None;
         }
         if self.requested == 0 {
             self.first_request = index;
         }
         self.requested += 1;
-        Some(Some(request))
+        Some(request)
     }
 
     /// Whether the answer to request `index` belongs here.

@@ -407,7 +407,7 @@ impl Device for SickLms2xx {
         let receiver = self.receiver_setting();
         let request = match (&mut self.task, &mut self.stream) {
             (Some(Task::Measure { capture, .. }), _) => {
-                capture.poll_request(&self.mirror, receiver, index, horizon).flatten()
+                capture.poll_request(&self.mirror, receiver, index, horizon)
             }
             (_, Some(stream)) => stream.poll_request(&self.mirror, receiver, index, horizon),
             (_, None) => None,

@@ -26,8 +26,9 @@ pub struct Stream {
     telegram_ns: u64,
     /// The first scan that has not been planned or left out.
     next_scan: u64,
-    /// When the line is free after the last planned telegram.
+    /// When the line is free after the last planned telegram, and after the one before it.
     line_free: SimTime,
+    line_free_before: SimTime,
     planned: VecDeque<Capture>,
 }
 
@@ -49,6 +50,7 @@ impl Stream {
             transmission_start,
             telegram_ns,
             line_free: from,
+            line_free_before: from,
             planned: VecDeque::new(),
         }
     }
@@ -68,13 +70,22 @@ impl Stream {
     ) -> Option<MeasurementRequest> {
         loop {
             // All before the last have been asked for.
-            if let Some(capture) = self.planned.back_mut()
-                && let Some(request) = capture.poll_request(mirror, receiver, index, horizon)
-            {
-                return request;
-            }
-            if !self.plan(mirror, horizon) {
-                return None;
+            let Some(capture) = self.planned.back_mut().filter(|capture| !capture.is_asked_for())
+            else {
+                self.plan(mirror);
+                continue;
+            };
+            // A stall may begin while the rig runs, so it is looked for when a revolution is asked for, not when
+            // it is planned.
+            match capture.held_next(mirror) {
+                None => return capture.poll_request(mirror, receiver, index, horizon),
+                Some(Some(until)) if until < horizon => {
+                    self.planned.pop_back();
+                    self.line_free = self.line_free_before;
+                    let per_scan = self.pattern.revolutions_per_scan();
+                    self.next_scan = mirror.first_from(until).div_ceil(per_scan);
+                }
+                Some(_) => return None,
             }
         }
     }
@@ -115,42 +126,33 @@ impl Stream {
             self.next_scan = soonest;
         }
         self.line_free = line_free;
-        for capture in &self.planned {
-            self.line_free =
-                SimTime(capture.leaves(mirror).max(self.line_free).0 + self.telegram_ns);
-        }
+        let leaving: Vec<_> = self.planned.iter().map(|capture| capture.leaves(mirror)).collect();
+        leaving.into_iter().for_each(|leaves| self.occupy(leaves));
     }
 
     /// Telegrams a second.
     pub fn rate_hz(mut self, mirror: &Mirror) -> f64 {
         const TELEGRAMS: u64 = 60;
-        self.plan(mirror, SimTime(u64::MAX));
+        self.plan(mirror);
         let first = self.line_free;
         for _ in 0..TELEGRAMS {
-            self.plan(mirror, SimTime(u64::MAX));
+            self.plan(mirror);
         }
         TELEGRAMS as f64 / self.line_free.saturating_since(first).as_secs_f64()
     }
 
-    /// Plans the next telegram; `false` if the mirror is held until `horizon` or for longer.
-    fn plan(&mut self, mirror: &Mirror, horizon: SimTime) -> bool {
-        loop {
-            let capture = self.next_capture(mirror);
-            match mirror.held_between(capture.begins(mirror), capture.ends(mirror)) {
-                None => {
-                    self.next_scan = capture.scan() + self.scans_per_telegram();
-                    self.line_free =
-                        SimTime(capture.leaves(mirror).max(self.line_free).0 + self.telegram_ns);
-                    self.planned.push_back(capture);
-                    return true;
-                }
-                Some(Some(until)) if until < horizon => {
-                    let per_scan = self.pattern.revolutions_per_scan();
-                    self.next_scan = mirror.first_from(until).div_ceil(per_scan);
-                }
-                Some(_) => return false,
-            }
-        }
+    /// Plans the next telegram.
+    fn plan(&mut self, mirror: &Mirror) {
+        let capture = self.next_capture(mirror);
+        self.next_scan = capture.scan() + self.scans_per_telegram();
+        self.occupy(capture.leaves(mirror));
+        self.planned.push_back(capture);
+    }
+
+    /// The line is busy with one more telegram, which leaves at `leaves` if it is free.
+    fn occupy(&mut self, leaves: SimTime) {
+        self.line_free_before = self.line_free;
+        self.line_free = SimTime(leaves.max(self.line_free).0 + self.telegram_ns);
     }
 
     fn scans_per_telegram(&self) -> u64 {
