@@ -88,11 +88,6 @@ impl Capture {
         self.first_revolution + self.pattern.revolutions()
     }
 
-    /// When the mirror begins it.
-    pub fn begins(&self, mirror: &Mirror) -> SimTime {
-        mirror.start(self.first_revolution)
-    }
-
     /// When the mirror has finished it.
     pub fn ends(&self, mirror: &Mirror) -> SimTime {
         mirror.start(self.end_revolution())
