@@ -159,7 +159,7 @@ fn formats() -> Vec<Format> {
         plain(
             "foxglove",
             // A flipped bit makes a space of a 0, which JSON takes at the end of a number: no number ends so.
-            vec![
+            [
                 foxglove::ClientMessage::Subscribe(vec![
                     foxglove::Subscription { id: 0, channel: 3 },
                     foxglove::Subscription { id: 101, channel: 25 },
