@@ -1,10 +1,10 @@
 //! What share of one core it takes to make packets of measurements, casting aside.
 //!
 //! `cargo bench --bench encoding` prints, for each Velodyne and return mode, for the greatest stream of an
-//! Ouster and for Hesais with two returns, the packets a second that the model sends, the time a packet takes from request to bytes, and the product of both. The
-//! measurements are there beforehand. All models take turns in each round and the quickest round
-//! counts, since other programs only ever add time. `-- NAME` picks the profiles whose names contain
-//! it.
+//! Ouster and for Hesais with two returns, the packets a second that the model sends, the time a packet takes
+//! from request to bytes, and the product of both. The measurements are there beforehand. All models take turns
+//! in each round and the quickest round counts, since other programs only ever add time. `-- NAME` picks the
+//! profiles whose names contain it.
 
 use menura::devices::family::catalogue;
 use std::hint::black_box;

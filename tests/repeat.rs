@@ -3,10 +3,16 @@
 mod common;
 
 use std::net::UdpSocket;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use menura::config::rig::Rig;
+use menura::config::rig::{DeviceId, Rig};
+use menura::engine::host_events::{HostTarget, Said, Words};
+use menura::engine::host_log::Conversation;
+use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
+use menura::links::http::{HttpMethod, HttpRequest};
+use menura::time::SimTime;
 use menura::wire::velodyne::DataPacket;
 
 const RIG: &str = r#"
@@ -54,6 +60,52 @@ fn bytes_do_not_depend_on_the_number_of_workers() {
     assert_eq!(payloads(&one[0]).len(), 209);
     assert!(one == of("2"), "two workers give other bytes than one");
     assert!(one == of("4"), "four workers give other bytes than one");
+}
+
+/// A form changes what is measured from then on, though more was measured ahead.
+#[test]
+fn what_hosts_change_does_not_depend_on_the_number_of_workers() {
+    const PUCK: &str = r#"
+seed = 7
+start_utc = 2026-06-01T12:00:00Z
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+[[device]]
+name = "puck"
+profile = "velodyne-vlp16-3.0"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9", position_port = 10 }, web = "127.0.0.1:9" }
+"#;
+    let form = |at_ms: u64, body: &str| Said {
+        at: SimTime(at_ms * 1_000_000 + 484_727),
+        to: HostTarget::Device(DeviceId(0)),
+        words: Words::Request(HttpRequest {
+            method: HttpMethod::Post,
+            path: "/cgi/setting".into(),
+            body: body.into(),
+            ..HttpRequest::default()
+        }),
+    };
+    let said = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
+    let hosts = Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), said };
+    let of = |workers| {
+        let rig = common::rig(PUCK, &[("engine.workers", workers)]);
+        let folder = tempfile::tempdir().unwrap();
+        let (duration, stop) = (Duration::from_millis(2500), AtomicBool::new(false));
+        let world = common::world(&rig);
+        record(&rig, &world, duration, Some(&hosts), folder.path(), &stop, |_| {}).unwrap();
+        std::fs::read(folder.path().join("puck.pcap")).unwrap()
+    };
+    let one = of("1");
+    let times: Vec<_> = common::frames(&one).into_iter().map(|(at_ns, _)| at_ns).collect();
+    assert!(times.len() > 2000, "{}", times.len());
+    let later = times.windows(2).position(|pair| pair[1] < pair[0]);
+    assert_eq!(later, None, "packets are not in the order of their times");
+    for workers in ["1", "2", "3"] {
+        assert!(one == of(workers), "{workers} workers give other bytes");
+    }
 }
 
 #[test]

@@ -59,6 +59,8 @@ struct RunningDevice {
     body_from_sensor: Transform<Body, frames::Sensor>,
     /// No request that has not been asked for begins before this.
     asked_until: SimTime,
+    /// When something came to it after which it has not been asked yet for all that it wants measured.
+    unasked_from: Option<SimTime>,
     /// Nothing that has been asked for is measured later than this.
     asked_end: SimTime,
     /// Nothing that it has given out is due later than this.
@@ -126,6 +128,7 @@ impl RunningDevice {
             sensor: built.sensor,
             body_from_sensor,
             asked_until: SimTime::ZERO,
+            unasked_from: None,
             asked_end: SimTime::ZERO,
             latest_due: SimTime::ZERO,
             requests: VecDeque::new(),
@@ -185,11 +188,13 @@ impl RunningDevice {
             let answered = self.requests.iter().take_while(|request| !request.is_under_way());
             job.request.index == self.oldest + answered.count() as u64
         });
-        match self.oldest_under_way() {
+        let asked = match self.oldest_under_way() {
             None => self.asked_until,
-            Some((_, needed)) if is_held => needed,
+            // Whoever waited for it to be asked again would wait for ever.
+            Some((_, needed)) if is_held => return needed,
             Some((start, _)) => start,
-        }
+        };
+        self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
     /// Whether so many requests wait behind one whose worker is held up that no more are given out.
@@ -294,6 +299,7 @@ impl<'scope> Renderer<'scope> {
             {
                 let Some(request) = device.device.poll_request(horizon) else {
                     device.asked_until = horizon;
+                    device.unasked_from = None;
                     break;
                 };
                 let (start, needed) = (request.start, request.needed_at());
@@ -394,9 +400,22 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets a device handle something that happens to it at `at`, or now if its time is further
-    /// already; hands on what it sends because of that.
+    /// Lets a device handle something that comes to it at `at`, or now if its time is further already; hands on
+    /// what it sends because of that. It may want other things measured from then on.
     pub fn handle<R>(
+        &mut self,
+        id: DeviceId,
+        at: SimTime,
+        event: impl FnOnce(&mut dyn Device, SimTime) -> R,
+        out: &mut dyn FnMut(Rendered),
+    ) -> R {
+        let device = &mut self.devices[id.0];
+        device.unasked_from.get_or_insert(device.now.max(at));
+        self.handle_as_planned(id, at, event, out)
+    }
+
+    /// As [`Renderer::handle`], for what changes nothing of what the device wants measured.
+    fn handle_as_planned<R>(
         &mut self,
         id: DeviceId,
         at: SimTime,
@@ -497,7 +516,7 @@ impl<'scope> Renderer<'scope> {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);
         }
         if now > self.devices[id.0].now {
-            self.handle(id, now, |device, now| device.advance(now), out);
+            self.handle_as_planned(id, now, |device, now| device.advance(now), out);
         }
     }
 }
