@@ -175,6 +175,14 @@ fn fault(
         return None;
     };
     let profile = device.map(|(_, device)| &*device.profile);
+    let sends_datagrams = |kind: WireKind| {
+        let interface = profile.map(|profile| profile.product.interface);
+        kind.is_of_packets() && interface.is_none_or(|known| known == Interface::Datagrams)
+    };
+    let stream = match kind {
+        Kind::Wire(kind) if sends_datagrams(kind) => stream(&table.optional("stream"), profile),
+        _ => None,
+    };
     let (word, kind) = match kind {
         Kind::Wire(kind) => (kind.word(), details(kind, &mut table).map(FaultKind::Wire)),
         Kind::Device(kind) => (kind.word, (kind.read)(&mut table, profile).map(FaultKind::Device)),
@@ -186,7 +194,21 @@ fn fault(
         schedule: schedule?,
         seed,
         kind: kind?,
+        stream,
         word,
         place: device_name?.place,
     })
+}
+
+/// The place of the port that is named, among those of the product.
+fn stream(field: &Field<'_>, profile: Option<&Profile>) -> Option<usize> {
+    if !field.is_written() {
+        return None;
+    }
+    let Some(profile) = profile else {
+        field.text("the name of a port");
+        return None;
+    };
+    let ports = profile.ports().iter().enumerate().map(|(place, port)| (port.name, place));
+    field.choice(&ports.collect::<Vec<_>>(), "the ports of this product")
 }

@@ -23,6 +23,8 @@ pub struct FaultConfig {
     pub seed: u64,
     /// What.
     pub kind: FaultKind,
+    /// The place of the only port whose datagrams it concerns; without it all.
+    pub stream: Option<usize>,
     /// The word for the kind in TOML and in the log.
     pub word: &'static str,
     /// Where the device is named.

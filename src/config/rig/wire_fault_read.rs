@@ -31,6 +31,19 @@ pub(super) enum WireKind {
 }
 
 impl WireKind {
+    /// Whether it concerns each packet by itself.
+    pub(super) fn is_of_packets(self) -> bool {
+        matches!(
+            self,
+            Self::PacketLoss
+                | Self::Duplication
+                | Self::Reordering
+                | Self::Delay
+                | Self::Truncation
+                | Self::BitErrors
+        )
+    }
+
     /// Whether a device can have it.
     pub(super) fn fits(self, device: &DeviceConfig) -> bool {
         let product = &device.profile.product;
@@ -40,11 +53,10 @@ impl WireKind {
             | Self::Reordering
             | Self::Truncation
             | Self::BitErrors => product.interface == Interface::Datagrams,
-            Self::Delay => product.interface != Interface::Line,
             Self::LineNoise | Self::DroppedBytes | Self::FramingBreaks => {
                 product.interface == Interface::Line
             }
-            Self::LinkDown => true,
+            Self::Delay | Self::LinkDown => true,
             Self::PpsLoss => product.has_gps_output,
             Self::GpsCableDown => device.cable_from.is_some(),
         }

@@ -8,7 +8,6 @@ use crate::config::profile::Interface;
 use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
 use crate::links::line::{LineSettings, sampled};
-use crate::time::SimTime;
 
 /// How a disturbed line runs at both ends; its rate does not matter then.
 const LINE: LineSettings = LineSettings::eight_n_one(9600);
@@ -30,7 +29,7 @@ impl Active {
             return tell(Effect::Lost);
         }
         let Some(bytes) = transmit.output.bytes_mut() else {
-            return after.push(transmit);
+            return after.push(self.in_order(transmit));
         };
         let effect = match &self.kind {
             WireFault::PpsLoss | WireFault::GpsCableDown => None,
@@ -115,13 +114,12 @@ impl Active {
         let is_gone = self.interface == Interface::Line && bytes.is_empty();
         if let Some(Effect::Delayed { by_ns }) = effect {
             transmit.due.0 += by_ns;
-            self.keep_order(&mut transmit.due);
         }
         if let Some(effect) = effect {
             tell(effect);
         }
         if !is_gone {
-            after.push(transmit);
+            after.push(self.in_order(transmit));
         }
     }
 
@@ -142,12 +140,16 @@ impl Active {
         after.push(transmit);
     }
 
-    /// What goes through one connection is never overtaken.
-    fn keep_order(&mut self, due: &mut SimTime) {
-        if self.interface == Interface::Server {
-            *due = self.latest_due.max(*due);
-            self.latest_due = *due;
+    /// What goes through one connection or line never overtakes what is late.
+    pub(super) fn in_order(&mut self, mut transmit: Transmit) -> Transmit {
+        let may_overtake = self.interface == Interface::Datagrams
+            || !matches!(self.kind, WireFault::Delay { .. })
+            || matches!(transmit.output, Output::PulsePerSecond(_));
+        if !may_overtake {
+            self.latest_due = self.latest_due.max(transmit.due);
+            transmit.due = self.latest_due;
         }
+        transmit
     }
 }
 

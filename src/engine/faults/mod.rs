@@ -269,6 +269,9 @@ impl WireFaults {
             lanes.commands.faults.push(Active { is_live, ..held_up });
         }
         for (place, lane) in lanes.ports.iter_mut().enumerate() {
+            if fault.stream.is_some_and(|only| only != place) {
+                continue;
+            }
             // The first port's draws have the fault's own name.
             let name = match place {
                 0 => fault.name.clone(),
@@ -414,7 +417,7 @@ impl Active {
                     };
                     self.apply(transmit, window, &mut draws, &mut tell, &mut after);
                 }
-                None => after.push(transmit),
+                None => after.push(self.in_order(transmit)),
             }
             after.extend(overtaken);
         }

@@ -121,6 +121,25 @@ fn copies_and_delays_have_later_due_times() {
 }
 
 #[test]
+fn late_bytes_of_a_line_are_overtaken_by_nothing() {
+    let late = one("gnss", "kind = \"delay\"\ndelay_ms = 0.5");
+    let given = vec![packet(1), packet(900), packet(1100), packet(1500)];
+    let (left, _) = passed(&late, GNSS, given);
+    assert_eq!(numbers(&left), [1, 900, 1100, 1500].map(|n: u64| n as u8));
+    let due_us: Vec<_> = left.iter().map(|transmit| transmit.due.0 / 1000).collect();
+    // The third is not late by itself, but the second is before it.
+    assert_eq!(due_us, [501, 1400, 1400, 1500]);
+}
+
+#[test]
+fn a_fault_can_be_that_of_one_stream() {
+    let only = one("lidar", "kind = \"packet-loss\"\nprobability = 1\nstream = \"position\"");
+    assert_eq!(passed(&only, LIDAR, vec![packet(3), packet(4)]).0.len(), 2);
+    let only = one("lidar", "kind = \"packet-loss\"\nprobability = 1\nstream = \"data\"");
+    assert!(passed(&only, LIDAR, vec![packet(3), packet(4)]).0.is_empty());
+}
+
+#[test]
 fn cut_and_flipped_packets_are_told_to_the_byte_and_bit() {
     let rig_to = one("lidar", "kind = \"truncation\"\nprobability = 1\nto_bytes = 30");
     let (left, rows) = passed(&rig_to, LIDAR, vec![packet(3)]);
