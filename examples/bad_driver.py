@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and twelve faults to switch on one by one.
+"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and thirteen faults to switch on one by one.
 
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip} --fault zero-range
@@ -30,6 +30,7 @@ FAULTS = {
     "leak": "keeps every packet for ever",
     "restart": "takes all packets for late ones after the sensor's clock has begun anew",
     "any-source": "takes packets from any address",
+    "first-mode": "drops packets of another return mode than that of the first one",
     "product-byte": "does not look at the byte that says which product it is",
     "no-checksum": "does not check the checksums of sentences",
     "hemisphere": "does not look at the letters for south and west",
@@ -61,7 +62,7 @@ class Vlp16:
     def __init__(self, fault):
         self.fault, self.points, self.column = fault, [], 0
         self.last_azimuth, self.last_us, self.hours, self.step = None, None, 0, 0
-        self.kept, self.refused = [], False
+        self.kept, self.refused, self.first_mode = [], False, None
 
     def packet(self, data):
         if len(data) != PACKET_BYTES and self.fault != "short-packet":
@@ -86,6 +87,10 @@ class Vlp16:
         self.last_us = stamp_us
         blocks = [struct.unpack_from("<HH", data, 100 * i) for i in range(BLOCKS)]
         if any(flag != 0xEEFF or azimuth >= 36000 for flag, azimuth in blocks):
+            return
+        if self.first_mode is None:
+            self.first_mode = mode
+        if mode != self.first_mode and self.fault == "first-mode":
             return
         each = 2 if mode == DUAL else 1
         for i in range(0, BLOCKS, each):

@@ -81,6 +81,24 @@ fault = [{ kind = "laser-dead", start_s = 0.0, lasers = [1] }]
 expect = [{ kind = "alive" }]
 
 [[case]]
+name = "web-only"
+title = "Somebody changes the speed"
+real = "They do so."
+good = "It goes on."
+lasts_s = 1.0
+web = [{ at_s = 0.5, path = "/cgi/setting", body = "rpm=300" }]
+expect = [{ kind = "alive" }]
+
+[[case]]
+name = "comes-back"
+title = "It comes back with a key that there is not"
+real = "They do so."
+good = "It goes on."
+lasts_s = 1.0
+power_cut = [{ off_s = 0.2, on_s = 0.4, set = ["device.{device}.settings.rate_baud=38400"] }]
+expect = [{ kind = "alive" }]
+
+[[case]]
 name = "untold"
 title = "Nothing happens to what is not told"
 real = "They have temperatures."
@@ -136,15 +154,20 @@ fn a_good_driver_passes_and_what_cannot_be_is_told() {
     assert!(
         told.contains(
             "not applicable  lidar-only: vectornav-vn100 cannot have the fault \"laser-dead\"\n\
-             not applicable  untold: the driver tells no `temperature_c` with `imu`\n"
+             not applicable  web-only: it needs the device's web interface, `link.web` of the rig\n\
+             not applicable  comes-back: unknown key `rate_baud`"
         ),
         "{told}"
     );
-    assert!(told.ends_with("\n2 passed, 0 failed, 2 not applicable\n"), "{told}");
+    assert!(
+        told.contains("not applicable  untold: the driver tells no `temperature_c` with `imu`\n"),
+        "{told}"
+    );
+    assert!(told.ends_with("\n2 passed, 0 failed, 4 not applicable\n"), "{told}");
     let junit = std::fs::read_to_string(bench.path("verdicts.xml")).unwrap();
-    assert!(junit.contains("tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"2\""), "{junit}");
+    assert!(junit.contains("tests=\"6\" failures=\"0\" errors=\"0\" skipped=\"4\""), "{junit}");
     let page = std::fs::read_to_string(bench.path("verdicts.html")).unwrap();
-    assert!(page.contains("<b>2 passed, 0 failed, 2 not applicable</b>"), "{page}");
+    assert!(page.contains("<b>2 passed, 0 failed, 4 not applicable</b>"), "{page}");
 }
 
 #[test]
@@ -175,6 +198,30 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
         .unwrap();
     assert!(again.status.success(), "{}", stderr(&again));
     assert_eq!(std::fs::read(kept.join("capture-1/imu.bin")).unwrap(), recorded);
+}
+
+#[test]
+fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
+    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .current_dir(folder.path())
+        .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
+        .args(["python3", driver.to_str().unwrap(), "--port", "{udp_port}"])
+        .args(["--sensor", "{sensor_ip}", "--fault", "first-mode"])
+        .output()
+        .unwrap();
+    let told = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
+    assert!(told.contains("never longer than 0.6 s without `points`"), "{told}");
+    // The forms are in the host log, so the recording has packets of both modes.
+    let kept = folder.path().join("kept/dual-return-switch/capture-1/lidar.pcap");
+    let recorded = std::fs::read(kept).unwrap();
+    let has = |mode: u8| recorded.windows(2).any(|bytes| bytes == [mode, 0x22]);
+    assert!(has(0x37) && has(0x39), "{told}");
+    let hosts = folder.path().join("kept/dual-return-switch/hosts-1.csv");
+    let hosts = std::fs::read_to_string(hosts).unwrap();
+    assert_eq!(hosts.matches("/cgi/setting").count(), 2, "{hosts}");
 }
 
 #[test]

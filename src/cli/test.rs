@@ -354,10 +354,18 @@ fn explained(case: &Case) -> String {
         ));
     }
     for cut in &case.power_cuts {
-        item(format!("the sensor has no power from {} to {} s", cut.off_s, cut.on_s));
+        let set = match &cut.set[..] {
+            [] => String::new(),
+            set => format!("; it comes back with {}", set.join(", ")),
+        };
+        item(format!("the sensor has no power from {} to {} s{set}", cut.off_s, cut.on_s));
     }
     for at_s in &case.driver_restarts_s {
         item(format!("the driver is killed and started again at {at_s} s"));
+    }
+    for post in &case.web_posts {
+        let (at_s, path, body) = (post.at_s, &post.path, &post.body);
+        item(format!("its web interface is told `{body}` at {path}, {at_s} s after the beginning"));
     }
     for stranger in &case.strangers {
         item(format!(

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
 use crate::config::toml::reader::{Faults, Limit, Node, TableReader, Value, parse_toml};
 use crate::kit::adapter::{Adapter, PythonJudge, Read};
-use crate::kit::suite_read::{pattern, tables};
+use crate::kit::toml_fields::{pattern, tables};
 
 /// Who sets the limits.
 const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";

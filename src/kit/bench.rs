@@ -47,6 +47,8 @@ pub struct Stretch {
     pub lasts_s: f64,
     /// `[[fault]]`s as TOML.
     pub faults: String,
+    /// Keys of the rig that are different in this stretch, `KEY=VALUE`.
+    pub sets: Vec<String>,
 }
 
 /// What a run's report says of a device.
@@ -87,7 +89,7 @@ impl Bench {
         let mut arguments = vec![verb.to_owned(), self.rig.display().to_string()];
         let own =
             [format!("start_utc={}", stretch.start_utc), format!("fault=[{}]", stretch.faults)];
-        for set in self.sets.iter().chain(&own) {
+        for set in self.sets.iter().chain(&stretch.sets).chain(&own) {
             arguments.extend(["--set".to_owned(), set.clone()]);
         }
         arguments.extend(["--duration".to_owned(), format!("{:.3}s", stretch.lasts_s)]);
@@ -267,10 +269,11 @@ mod tests {
             start_utc: "2026-06-01T12:00:00Z".parse().unwrap(),
             lasts_s: 2.5,
             faults: "{ kind = \"link-down\" }".into(),
+            sets: vec!["device.a.settings.b=1".into()],
         };
         assert_eq!(
             bench.record_command(&stretch, Path::new("out")),
-            "menura record 'a rig.toml' --set seed=3 --set start_utc=2026-06-01T12:00:00Z \
+            "menura record 'a rig.toml' --set seed=3 --set device.a.settings.b=1 --set start_utc=2026-06-01T12:00:00Z \
              --set 'fault=[{ kind = \"link-down\" }]' --duration 2.500s --truth --out out"
         );
         assert_eq!(quoted("it's"), "'it'\\''s'");

@@ -38,6 +38,8 @@ pub struct Case {
     pub power_cuts: Vec<PowerCut>,
     /// When the driver is killed and started again, seconds.
     pub driver_restarts_s: Vec<f64>,
+    /// What the device is told by its web interface.
+    pub web_posts: Vec<WebPost>,
     /// Who else sends to the driver.
     pub strangers: Vec<Stranger>,
     /// What is expected.
@@ -73,12 +75,25 @@ impl CaseFault {
 }
 
 /// A sensor without power for a while.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PowerCut {
     /// When it goes off, seconds of the case.
     pub off_s: f64,
     /// When it is on again.
     pub on_s: f64,
+    /// Keys of the rig that are different from then on, `KEY=VALUE`; `{device}` is the device under test.
+    pub set: Vec<String>,
+}
+
+/// A form that is sent to the device's web interface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebPost {
+    /// When, seconds of the case.
+    pub at_s: f64,
+    /// Its path, `/cgi/setting`.
+    pub path: String,
+    /// What it says, `rpm=300`.
+    pub body: String,
 }
 
 /// Somebody else who sends datagrams to the driver.

@@ -9,6 +9,7 @@ use crate::kit::adapter::{Adapter, Read};
 use crate::kit::bench::{Bench, Stretch};
 use crate::kit::case::Case;
 use crate::kit::clock;
+use crate::kit::course_actions::{What, actions, stretches};
 use crate::kit::driver::{Driver, Life, Start};
 use crate::kit::evidence;
 use crate::kit::hearing::{Ears, Heard, answer};
@@ -19,6 +20,7 @@ use crate::kit::python;
 use crate::kit::stranger::{self, Timed};
 use crate::kit::truth::Truth;
 use crate::kit::verdict::{Complaint, Outcome, Verdict};
+use crate::kit::web;
 
 /// How long a recording for the evidence may take.
 const RECORDING: Duration = Duration::from_secs(90);
@@ -76,6 +78,8 @@ struct Seen {
     life: Life,
     /// Whether the rig was done when its time was over.
     ended_in_time: bool,
+    /// What the device's web interface does not take.
+    refusal: Option<String>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,
 }
@@ -97,6 +101,9 @@ impl Course<'_> {
             Ok(seen) => seen,
             Err(what) => return Verdict::BenchFailed(what),
         };
+        if let Some(why) = seen.refusal {
+            return Verdict::NotApplicable(why);
+        }
         let (verdict, complaints) = self.verdict(&seen, outcome);
         outcome.complaints.extend(complaints);
         outcome.notes.extend(seen.notes.iter().cloned());
@@ -196,8 +203,8 @@ impl Course<'_> {
         let mut complaints = Vec::new();
         let cannot = |error: std::io::Error| format!("cannot start the driver: {error}");
         let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
-        let total_s = self.settle_s + self.case.lasts_s;
-        let mut stretches = self.stretches(total_s);
+        let (start_utc, settle_s) = (self.start_utc, self.settle_s);
+        let mut stretches = stretches(self.case, &self.device, start_utc, settle_s, &self.faults);
         let launch = |complaints: &mut Vec<Complaint>| -> Result<(), String> {
             driver.launch(ears, scope).map_err(cannot)?;
             scope.spawn(|| driver.watch(ears, scope));
@@ -227,13 +234,14 @@ impl Course<'_> {
             launch(&mut complaints)?;
         }
         let mut switched_on = vec![first];
-        for action in self.actions() {
-            self.sleep_until(zero + Duration::from_secs_f64(action.at_s()));
+        let mut refusal = None;
+        for action in actions(self.case) {
+            self.sleep_until(zero + Duration::from_secs_f64(action.at_s));
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            match action {
-                Action::Off(_) => {
+            match action.what {
+                What::Off => {
                     if let Some(rig) = rig.take() {
                         rig.cut();
                     }
@@ -243,16 +251,25 @@ impl Course<'_> {
                         let _ = std::fs::remove_file(link);
                     }
                 }
-                Action::On(..) => {
+                What::On => {
                     let stretch = &mut stretches[switched_on.len()];
                     let mut again = self.bench.start(stretch).map_err(|error| error.to_string())?;
                     switched_on.push(again.first_instant()?);
                     rig = Some(again);
                 }
-                Action::RestartDriver(_) => driver.restart(ears, scope).map_err(cannot)?,
+                What::RestartDriver => driver.restart(ears, scope).map_err(cannot)?,
+                What::Post(post) => {
+                    let to = self.links.web.ok_or("the device has no web interface")?;
+                    refusal = web::post(to, &post.path, &post.body)?;
+                }
+            }
+            if refusal.is_some() {
+                break;
             }
         }
-        self.sleep_until(zero + Duration::from_secs_f64(self.case.lasts_s));
+        if refusal.is_none() {
+            self.sleep_until(zero + Duration::from_secs_f64(self.case.lasts_s));
+        }
         // Before the driver is told to end: what it says then is not judged.
         complaints.extend(self.ask(known)?);
         let life = driver.finish();
@@ -260,42 +277,23 @@ impl Course<'_> {
         let mut ended_in_time = true;
         if let Some(rig) = rig {
             match self.stop.load(Ordering::Relaxed) {
+                _ if refusal.is_some() => rig.cut(),
                 true => rig.cut(),
                 false => ended_in_time = rig.end(),
             }
         }
         let (heard, notes) = (Heard::default(), Vec::new());
-        Ok(Seen { heard, zero, switched_on, stretches, life, ended_in_time, complaints, notes })
-    }
-
-    /// The stretches for which the sensor has power.
-    fn stretches(&self, total_s: f64) -> Vec<Stretch> {
-        let mut stretches = vec![Stretch {
-            number: 1,
-            start_utc: self.start_utc,
-            lasts_s: total_s,
-            faults: self.faults.clone(),
-        }];
-        for cut in &self.case.power_cuts {
-            let on_s = self.settle_s + cut.on_s;
-            let later = jiff::SignedDuration::from_secs_f64(on_s);
-            stretches.push(Stretch {
-                number: stretches.len() + 1,
-                start_utc: self.start_utc.saturating_add(later).unwrap_or(self.start_utc),
-                lasts_s: (total_s - on_s).max(0.1),
-                faults: String::new(),
-            });
-        }
-        stretches
-    }
-
-    fn actions(&self) -> Vec<Action> {
-        let cuts = self.case.power_cuts.iter();
-        let mut actions: Vec<_> =
-            cuts.flat_map(|cut| [Action::Off(cut.off_s), Action::On(cut.on_s)]).collect();
-        actions.extend(self.case.driver_restarts_s.iter().map(|at| Action::RestartDriver(*at)));
-        actions.sort_by(|a, b| a.at_s().total_cmp(&b.at_s()));
-        actions
+        Ok(Seen {
+            heard,
+            zero,
+            switched_on,
+            stretches,
+            life,
+            ended_in_time,
+            refusal,
+            complaints,
+            notes,
+        })
     }
 
     fn sleep_until(&self, until: Instant) {
@@ -457,22 +455,6 @@ impl Course<'_> {
 fn is_of_process(expectation: &crate::kit::expectation::Expectation) -> bool {
     use crate::kit::expectation::Check;
     matches!(expectation.check, Check::Alive | Check::Memory { .. } | Check::SaysNot(_))
-}
-
-/// Something that happens at an instant of a case, seconds.
-#[derive(Clone, Copy, Debug)]
-enum Action {
-    Off(f64),
-    On(f64),
-    RestartDriver(f64),
-}
-
-impl Action {
-    fn at_s(self) -> f64 {
-        match self {
-            Self::Off(at_s) | Self::On(at_s) | Self::RestartDriver(at_s) => at_s,
-        }
-    }
 }
 
 /// Has everything of a case end, however it ends.

@@ -46,6 +46,8 @@ pub struct CaseLinks {
     pub terminals: Vec<PathBuf>,
     /// Where the device under test sends its data, if it sends datagrams.
     pub data: Option<SocketAddr>,
+    /// Where the web interface of the device under test is, if it has one.
+    pub web: Option<SocketAddr>,
 }
 
 /// Gives every device of `rig` links of its own in `folder`, or leaves them as they are if `keep`; `subject` is the
@@ -68,7 +70,7 @@ pub fn of_case(
         let prefix = if index == subject { String::new() } else { format!("{}.", device.name) };
         let mut one = OneDevice { device, prefix, keep, folder, ports, links: &mut links };
         one.link(index == subject)?;
-        one.controls()?;
+        one.controls(index == subject)?;
     }
     Ok(links)
 }
@@ -174,7 +176,7 @@ impl OneDevice<'_> {
         Ok(())
     }
 
-    fn controls(&mut self) -> std::io::Result<()> {
+    fn controls(&mut self, is_subject: bool) -> std::io::Result<()> {
         let mut keys = self.device.profile.product.controls.iter();
         for control in &self.device.controls {
             let kind = match control {
@@ -194,6 +196,9 @@ impl OneDevice<'_> {
                         self.set(key, &format!("\"{address}\""));
                     }
                     self.tell(key, address.to_string());
+                    if is_subject && kind == ControlKind::Web {
+                        self.links.web = Some(address);
+                    }
                 }
                 ControlConfig::Line(line) => self.line(&format!("{key}."), line)?,
             }

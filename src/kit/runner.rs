@@ -183,6 +183,14 @@ impl Plan {
             // What the case changes this product does not have.
             Verdict::NotApplicable(reason_of(&told))
         })?;
+        for cut in case.power_cuts.iter().filter(|cut| !cut.set.is_empty()) {
+            let later: Vec<_> = sets.iter().cloned().chain(cut.set.iter().map(named)).collect();
+            self.rig_with(&later, "").map_err(|told| Verdict::NotApplicable(reason_of(&told)))?;
+        }
+        if !case.web_posts.is_empty() && links.web.is_none() {
+            let text = "it needs the device's web interface, `link.web` of the rig";
+            return Err(Verdict::NotApplicable(text.into()));
+        }
         if case.strangers.iter().any(|_| links.data.is_none_or(|to| !to.ip().is_loopback())) {
             let text = "strangers send datagrams to this machine's own addresses; this device sends none there";
             return Err(Verdict::NotApplicable(text.into()));
@@ -268,6 +276,7 @@ impl Plan {
                 start_utc,
                 lasts_s: stranger.duration_s,
                 faults: String::new(),
+                sets: Vec::new(),
             };
             let recording =
                 bench.record(&stretch, "twin", Duration::from_secs(120)).and_then(|folder| {

@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
-
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
-use crate::config::toml::reader::{Faults, Field, Limit, Node, TableReader, Value, parse_toml};
-use crate::kit::case::{Case, CaseFault, PowerCut, Sends, Stranger};
+use crate::config::toml::reader::{Faults, Field, Limit, TableReader, parse_toml};
+use crate::kit::case::Case;
+use crate::kit::case_parts_read::{fault, power_cut, stranger, web_post};
 use crate::kit::expectation::{Check, Expectation, Quantity};
+use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
-/// Who sets the limits.
-pub(super) const FORMAT: &str = "the format of suites, docs/DRIVER-TESTS.md";
 /// Most cases of a file.
 const MAX_CASES: usize = 1000;
 /// Most of anything in a case.
 const MAX_PARTS: usize = 100;
-/// The longest case, seconds.
-const LONGEST_S: f64 = 3600.0;
-
 /// One file of a suite.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuiteFile {
@@ -54,32 +49,6 @@ pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> 
         (Some(file), faults) if faults.is_empty() => Ok(file),
         (_, faults) => Err(faults),
     }
-}
-
-fn optional_strings(field: &Field<'_>, expected: &str) -> Vec<String> {
-    if field.is_written() { field.strings(expected).unwrap_or_default() } else { Vec::new() }
-}
-
-/// Reads each table of an array that may be missing; what is wrong is told and left out.
-pub(super) fn tables<T>(
-    field: &Field<'_>,
-    what: &str,
-    most: usize,
-    read: impl Fn(TableReader<'_>) -> Option<T>,
-) -> Vec<T> {
-    if !field.is_written() {
-        return Vec::new();
-    }
-    let expected = format!("up to {most} of [[{what}]]");
-    let Some((items, _)) = field.array_up_to(0..=most, FORMAT, &expected) else {
-        return Vec::new();
-    };
-    let table = |item: &Field<'_>| read(item.named(what).table(&format!("[[{what}]]"))?);
-    items.iter().filter_map(table).collect()
-}
-
-fn seconds(from: f64) -> Limit<f64> {
-    Limit::new(from..=LONGEST_S, "s", FORMAT)
 }
 
 /// A name as cases and files have it.
@@ -120,6 +89,8 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
         false => Vec::new(),
     };
     let strangers = tables(&table.optional("stranger"), "case.stranger", MAX_PARTS, stranger);
+    let web = table.optional("web");
+    let web_posts = tables(&web, "case.web", MAX_PARTS, web_post);
     let expect = table.required("expect");
     let expectations = tables(&expect, "case.expect", MAX_PARTS, expectation);
     if !expect.is_written() {
@@ -151,6 +122,7 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
         faults,
         power_cuts,
         driver_restarts_s,
+        web_posts,
         strangers,
         expectations,
     })
@@ -169,61 +141,6 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
             None
         }
     }
-}
-
-/// Strings of the form `KEY=VALUE`.
-fn pairs(field: &Field<'_>, expected: &str) -> Vec<String> {
-    if !field.is_written() {
-        return Vec::new();
-    }
-    let Some((items, _)) = field.array(expected) else { return Vec::new() };
-    let pair = |item: &Field<'_>| {
-        let text = item.text(expected)?;
-        if text.value.split_once('=').is_none_or(|(key, _)| key.trim().is_empty()) {
-            let title = format!("\"{}\" has no `=`", text.value);
-            item.fault(text.place.fault(title, format!("allowed: {expected}")));
-            return None;
-        }
-        Some(text.value)
-    };
-    items.iter().filter_map(pair).collect()
-}
-
-/// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
-fn fault(mut table: TableReader<'_>) -> Option<CaseFault> {
-    let kind = table.required("kind").text("a kind of fault, docs/FAULTS.md");
-    let start_s = table.required("start_s").number(&seconds(0.0));
-    let on_cable = table.optional("on_cable").boolean_or(false);
-    let keys = table.take_rest().into_iter().map(|entry| (entry.key, toml_of(&entry.node)));
-    let keys = keys.collect();
-    table.finish();
-    Some(CaseFault { kind: kind?.value, start_s: start_s?, on_cable, keys })
-}
-
-fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
-    let off_s = table.required("off_s").number(&seconds(0.0));
-    let on = table.required("on_s");
-    let on_s = on.number(&seconds(0.0));
-    if let (Some(off_s), Some(on_s), Some(place)) = (off_s, on_s, on.place())
-        && on_s <= off_s
-    {
-        let label = format!("allowed: more than `off_s`, {off_s} s");
-        on.fault(place.fault("it is on before it is off", label));
-    }
-    table.finish();
-    Some(PowerCut { off_s: off_s?, on_s: on_s? })
-}
-
-fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
-    let words = [("garbage", Sends::Garbage), ("twin", Sends::Twin)];
-    let sends = table.required("sends").choice(&words, FORMAT);
-    let start_s = table.required("start_s").number(&seconds(0.0));
-    let duration_s = table.required("duration_s").number(&seconds(0.01));
-    let rate = Limit::new(1.0..=100_000.0, "Hz", FORMAT);
-    let rate_hz = table.optional("rate_hz").number_or(&rate, 1000.0);
-    let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
-    table.finish();
-    Some(Stranger { sends: sends?, start_s: start_s?, duration_s: duration_s?, rate_hz, set })
 }
 
 /// The kinds of expectations.
@@ -334,40 +251,6 @@ fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
         }
         _ => Check::Alive,
     })
-}
-
-/// A regular expression.
-pub(super) fn pattern(field: &Field<'_>) -> Option<Regex> {
-    let text = field.text("a regular expression")?;
-    match Regex::new(&text.value) {
-        Ok(pattern) => Some(pattern),
-        Err(error) => {
-            let why = error.to_string();
-            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            field.fault(text.place.fault("not a regular expression", why));
-            None
-        }
-    }
-}
-
-/// A value as TOML has it within a line.
-pub(super) fn toml_of(node: &Node) -> String {
-    match &node.value {
-        Value::String(text) => toml::Value::String(text.clone()).to_string(),
-        Value::Integer(number) => number.to_string(),
-        Value::Float(number) => format!("{number:?}"),
-        Value::Boolean(word) => word.to_string(),
-        Value::Datetime(time) => time.to_string(),
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(toml_of).collect::<Vec<_>>().join(", "))
-        }
-        Value::Table(entries) => {
-            let entry = |entry: &crate::config::toml::reader::Entry| {
-                format!("{} = {}", entry.key, toml_of(&entry.node))
-            };
-            format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
-        }
-    }
 }
 
 #[cfg(test)]

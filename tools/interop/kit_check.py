@@ -2,7 +2,7 @@
 """The driver test kit finds what is wrong with drivers, and nothing else.
 
 - examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault.
-- Each of its twelve faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
+- Each of its thirteen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
   the suites, here and without a fault.
 - Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes
   and for the LMS 2xx, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
@@ -30,7 +30,8 @@ REPEATS = 2
 # One case for each kind of thing that happens.
 CASES = {
     "lidar": ["steady", "azimuth-wrap", "no-returns", "laser-dead", "power-cycle", "unplugged", "cut-packets",
-              "loss", "twin", "hour-wrap", "other-product", "dual-return"],
+              "loss", "twin", "hour-wrap", "other-product", "dual-return", "speed-change", "dual-return-switch",
+              "field-of-view-change", "position-lost"],
     "gnss": ["steady", "midnight", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
              "north-west", "below-the-sea"],
 }
@@ -47,6 +48,7 @@ FAULTS = {
         "restart": {"power-cycle"},
         "any-source": {"twin"},
         "product-byte": {"other-product"},
+        "first-mode": {"dual-return-switch"},
     },
     "gnss": {
         "no-checksum": {"noise", "lost-bytes"},
@@ -74,7 +76,7 @@ REAL = {
     "mrpt-sick": (
         "scanner", ["steady", "driver-restart", "sensor-first", "noise", "lost-bytes", "polluted", "status-warning",
                     "status-fatal", "millimetres", "half-degrees", "hundred-degrees", "fast-line", "slow-boot",
-                    "power-cycle", "unplugged"],
+                    "power-cycle", "unplugged", "late-telegrams", "half-telegrams", "rate-after-power-cycle"],
         ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
         ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (

@@ -1,0 +1,64 @@
+//! Reads what happens in a case: faults, power cuts, strangers, forms for a web interface.
+
+use crate::config::toml::reader::{Limit, TableReader};
+use crate::kit::case::{CaseFault, PowerCut, Sends, Stranger, WebPost};
+use crate::kit::toml_fields::{FORMAT, pairs, seconds, toml_of};
+
+/// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
+pub(super) fn fault(mut table: TableReader<'_>) -> Option<CaseFault> {
+    let kind = table.required("kind").text("a kind of fault, docs/FAULTS.md");
+    let start_s = table.required("start_s").number(&seconds(0.0));
+    let on_cable = table.optional("on_cable").boolean_or(false);
+    let keys = table.take_rest().into_iter().map(|entry| (entry.key, toml_of(&entry.node)));
+    let keys = keys.collect();
+    table.finish();
+    Some(CaseFault { kind: kind?.value, start_s: start_s?, on_cable, keys })
+}
+
+pub(super) fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
+    let off_s = table.required("off_s").number(&seconds(0.0));
+    let on = table.required("on_s");
+    let on_s = on.number(&seconds(0.0));
+    if let (Some(off_s), Some(on_s), Some(place)) = (off_s, on_s, on.place())
+        && on_s <= off_s
+    {
+        let label = format!("allowed: more than `off_s`, {off_s} s");
+        on.fault(place.fault("it is on before it is off", label));
+    }
+    let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
+    table.finish();
+    Some(PowerCut { off_s: off_s?, on_s: on_s?, set })
+}
+
+pub(super) fn web_post(mut table: TableReader<'_>) -> Option<WebPost> {
+    let at_s = table.required("at_s").number(&seconds(0.0));
+    let path_field = table.required("path");
+    let path = path_field.text("a path of the web interface, such as \"/cgi/setting\"");
+    let body_field = table.required("body");
+    let body = body_field.text("a form, such as \"rpm=300\"");
+    if let Some(path) = &path {
+        // A space or the end of a line would end the request's first line.
+        let is_fine =
+            path.value.starts_with('/') && path.value.chars().all(|c| c.is_ascii_graphic());
+        if !is_fine {
+            let title = format!("\"{}\" is no path", path.value);
+            let label = "allowed: `/` and letters, digits and signs without spaces";
+            path_field.fault(path.place.fault(title, label));
+            return None;
+        }
+    }
+    table.finish();
+    Some(WebPost { at_s: at_s?, path: path?.value, body: body?.value })
+}
+
+pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
+    let words = [("garbage", Sends::Garbage), ("twin", Sends::Twin)];
+    let sends = table.required("sends").choice(&words, FORMAT);
+    let start_s = table.required("start_s").number(&seconds(0.0));
+    let duration_s = table.required("duration_s").number(&seconds(0.01));
+    let rate = Limit::new(1.0..=100_000.0, "Hz", FORMAT);
+    let rate_hz = table.optional("rate_hz").number_or(&rate, 1000.0);
+    let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
+    table.finish();
+    Some(Stranger { sends: sends?, start_s: start_s?, duration_s: duration_s?, rate_hz, set })
+}

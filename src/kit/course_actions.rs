@@ -1,0 +1,70 @@
+//! What happens in a case, in its order.
+
+use crate::kit::bench::Stretch;
+use crate::kit::case::{Case, WebPost};
+
+/// Something that happens at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Action<'a> {
+    /// When, seconds of the case.
+    pub at_s: f64,
+    /// What.
+    pub what: What<'a>,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum What<'a> {
+    /// The sensor loses its power.
+    Off,
+    /// It has power again.
+    On,
+    /// The driver is killed and started again.
+    RestartDriver,
+    /// The device is told something by its web interface.
+    Post(&'a WebPost),
+}
+
+/// All that happens in `case`, in the order of time.
+pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
+    let action = |at_s, what| Action { at_s, what };
+    let cuts = case.power_cuts.iter();
+    let mut actions: Vec<_> =
+        cuts.flat_map(|cut| [action(cut.off_s, What::Off), action(cut.on_s, What::On)]).collect();
+    let restarts = case.driver_restarts_s.iter();
+    actions.extend(restarts.map(|at_s| action(*at_s, What::RestartDriver)));
+    actions.extend(case.web_posts.iter().map(|post| action(post.at_s, What::Post(post))));
+    actions.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    actions
+}
+
+/// The stretches for which `device` has power. `faults` are those of the first, which begins at `start_utc`; the case
+/// begins `settle_s` later.
+pub(super) fn stretches(
+    case: &Case,
+    device: &str,
+    start_utc: jiff::Timestamp,
+    settle_s: f64,
+    faults: &str,
+) -> Vec<Stretch> {
+    let total_s = settle_s + case.lasts_s;
+    let mut stretches = vec![Stretch {
+        number: 1,
+        start_utc,
+        lasts_s: total_s,
+        faults: faults.to_owned(),
+        sets: Vec::new(),
+    }];
+    for cut in &case.power_cuts {
+        let on_s = settle_s + cut.on_s;
+        let later = jiff::SignedDuration::from_secs_f64(on_s);
+        stretches.push(Stretch {
+            number: stretches.len() + 1,
+            start_utc: start_utc.saturating_add(later).unwrap_or(start_utc),
+            lasts_s: (total_s - on_s).max(0.1),
+            faults: String::new(),
+            sets: cut.set.iter().map(|set| set.replace("{device}", device)).collect(),
+        });
+    }
+    stretches
+}
