@@ -7,7 +7,8 @@
 - Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes
   and for the LMS 2xx, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
 
-A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time.
+A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time. A case that
+is to fail may be one of which the kit says that the machine was too busy, as long as it says what it found.
 """
 
 import argparse
@@ -68,7 +69,8 @@ REAL = {
         "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering"], (),
         [sys.executable, str(SCRIPTS / "velodyne_decoder_driver.py"), "{udp_port}", "{sensor_ip}"],
         {"cut-packets": "it raises a TypeError for a datagram that is not whole, where others drop it",
-         "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning"}),
+         "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning",
+         "field-of-view-change": "the same"}),
     "mrpt-velodyne": (
         "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering", "fast-rotation"], (),
         ["{drivers}/velodyne_mrpt", "{udp_port}", "{position_port}", "{sensor_ip}"],
@@ -123,6 +125,13 @@ def those(found, verdict):
     return {case for case, (word, _) in found.items() if word == verdict}
 
 
+def unexpected(found, meant):
+    """The cases that do not fail exactly where `meant`."""
+    busy = those(found, "bench failed")
+    found_although_busy = {case for case in busy & meant if "; expected: " in found[case][1]}
+    return ((those(found, "failed") | found_although_busy) ^ meant) | (busy - found_although_busy)
+
+
 def reasons(found, cases):
     return "; ".join(f"{case}: {found[case][0]}, {found[case][1]}" for case in sorted(cases))
 
@@ -131,7 +140,7 @@ def settled(menura, suite, command, jobs, only, meant, options=()):
     """As [`verdicts`]; the cases that do not fail exactly where `meant` are run again by themselves."""
     found = verdicts(menura, suite, command, jobs, only, options)
     for _ in range(REPEATS):
-        wrong = (those(found, "failed") ^ meant) | those(found, "bench failed")
+        wrong = unexpected(found, meant)
         if not wrong:
             break
         print(f"again  {reasons(found, wrong)}", flush=True)
@@ -142,7 +151,7 @@ def settled(menura, suite, command, jobs, only, meant, options=()):
 def good(menura, suite, command, jobs, full):
     start = time.monotonic()
     found = settled(menura, suite, command, jobs, () if full else CASES[suite], set())
-    wrong = those(found, "failed") | those(found, "bench failed")
+    wrong = unexpected(found, set())
     counts = f"{len(those(found, 'passed'))} passed, {len(those(found, 'not applicable'))} not applicable"
     check(f"{suite}: the good driver passes ({counts}, {time.monotonic() - start:.0f} s)", not wrong,
           reasons(found, wrong))
@@ -151,14 +160,14 @@ def good(menura, suite, command, jobs, full):
 def faulty(menura, suite, command, fault, meant, jobs, full):
     only = () if full else [*sorted(meant), *BESIDE[suite]]
     found = settled(menura, suite, [*command, "--fault", fault], jobs, only, meant)
-    wrong = (those(found, "failed") ^ meant) | those(found, "bench failed")
+    wrong = unexpected(found, meant)
     check(f"{suite}: the fault {fault} fails {', '.join(sorted(meant))} and no other", not wrong,
           reasons(found, wrong))
 
 
 def real(menura, name, suite, only, options, command, known, jobs):
     found = settled(menura, suite, command, jobs, only, set(known), options)
-    wrong = (those(found, "failed") ^ set(known)) | those(found, "bench failed")
+    wrong = unexpected(found, set(known))
     check(f"{name}: {len(those(found, 'passed'))} passed, known weaknesses: {', '.join(sorted(known)) or 'none'}",
           not wrong, reasons(found, wrong))
     for case in sorted(set(known) - wrong):
