@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`TruthSender`] puts events into a bounded queue. In real time an event that finds no room is dropped and
-//! counted; a recording waits. [`log`] is the thread, [`file`] the file, [`kinds`] has the schemas of messages and
+//! counted; a recording waits. [`log`] is the thread, [`mod@file`] the file, [`kinds`] has the schemas of messages and
 //! [`messages`] their values, [`poses`] and [`measured`] say which there are, [`packets`] how the truth of a packet
 //! becomes a message, [`labels`] what things are called, and [`stream`] sends poses as datagrams.
 //! `docs/TRUTH.md` has the format.

@@ -60,7 +60,8 @@ fn unit(name: &str) -> Option<Ouster> {
     Some(Ouster::new(driver, &driver.defaults, None, noise, Epoch::new(start)))
 }
 
-// Everything as it is, to a unit that hears lines; the first byte says how long it is heard, in milliseconds.
+// Everything as it is, to a unit that hears lines; the first byte says how long before each piece it
+// is left alone, in milliseconds.
 fn say(bytes: &[u8]) {
     let Some(mut unit) = unit("ouster-os1-64-2.0") else { return };
     let Some((wait, bytes)) = bytes.split_first() else { return };
@@ -68,8 +69,8 @@ fn say(bytes: &[u8]) {
     let peer = Peer { connection: 1, port: 1, from: [127, 0, 0, 1].into() };
     unit.handle_peer(now, peer, true);
     for piece in bytes.chunks(bytes.len() / 4 + 1) {
-        unit.handle_peer_input(now, peer, piece);
         now = SimTime(now.0 + u64::from(*wait) * 1_000_000);
+        unit.handle_peer_input(now, peer, piece);
         drive::go_on(&mut unit, &STREAM, now, &mut last_due);
     }
 }
