@@ -204,13 +204,22 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
 fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
-    let output = Command::new(env!("CARGO_BIN_EXE_menura"))
-        .current_dir(folder.path())
-        .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
-        .args(["python3", driver.to_str().unwrap(), "--port", "{udp_port}"])
-        .args(["--sensor", "{sensor_ip}", "--fault", "first-mode"])
-        .output()
-        .unwrap();
+    let judge = || {
+        Command::new(env!("CARGO_BIN_EXE_menura"))
+            .current_dir(folder.path())
+            .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
+            .args(["python3", driver.to_str().unwrap(), "--port", "{udp_port}"])
+            .args(["--sensor", "{sensor_ip}", "--fault", "first-mode"])
+            .output()
+            .unwrap()
+    };
+    // A machine that is too busy gives no evidence; four times is no accident.
+    let mut output = judge();
+    for _ in 0..3 {
+        if stdout(&output).contains("bench failed") {
+            output = judge();
+        }
+    }
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("never longer than 0.6 s without `points`"), "{told}");

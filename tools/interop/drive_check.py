@@ -161,7 +161,7 @@ class Kangaroo:
     profile, baud, counts_per_m, y_icr_m, most = "dimension-engineering-kangaroo-x2", 38400, 5092.96, 0.45, 0.68
 
     def __init__(self, port):
-        self.line = serial.Serial(port, self.baud, timeout=0.2)
+        self.line = serial.Serial(port, self.baud, timeout=2.0)
         check("Kangaroo before its start", self.get("1", 1), (True, 1))
         for channel in "12":
             self.send(0x20, channel, 0)
@@ -226,7 +226,7 @@ class Husky:
     profile, baud, counts_per_m, y_icr_m, most = "clearpath-husky-a200", 115200, 1000.0, 0.535, 1.0
 
     def __init__(self, port):
-        self.line = serial.Serial(port, self.baud, timeout=0.2)
+        self.line = serial.Serial(port, self.baud, timeout=2.0)
         self.command(0x0211, struct.pack("<hh", 500, 500))
         self.command(0x0210, struct.pack("<hh", 100, 100))
         check("Husky's information", self.request(0x4001), b"\x04A200\x01" + struct.pack("<I", 42))

@@ -41,6 +41,10 @@ settings = {{ {settings} }}
 """
 
 
+class GaveUp(Exception):
+    """A driver has ended with an error, which one does that this machine has kept waiting."""
+
+
 def check_all(description, cases, conversation, compare, off_by):
     """Runs the cases that the command line asks for; the exit code. A case has a `name` and `scans`.
 
@@ -59,7 +63,10 @@ def check_all(description, cases, conversation, compare, off_by):
             continue
         def attempt():
             with Watch() as watch:
-                scans = conversation(case, arguments.menura, arguments.driver)
+                try:
+                    scans = conversation(case, arguments.menura, arguments.driver)
+                except GaveUp as error:
+                    return Judged(([], [str(error)]), False, str(error))
             faults = list(compare(case, scans))
             return Judged((scans, faults), not faults, watch.excuse())
 
@@ -120,10 +127,10 @@ def menura_runs(menura, profile, link, settings, is_ready, where=None):
 
 
 def driver_says(case, driver, *words):
-    """The lines that the driver's program prints."""
+    """The lines that the driver's program prints. Raises `GaveUp` when it ends with an error."""
     done = subprocess.run([driver, *map(str, words)], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
-        print(f"{case.name}: the driver ended with {done.returncode}: {done.stderr}")
+        raise GaveUp(f"the driver ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout.splitlines()
 
 
