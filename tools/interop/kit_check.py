@@ -72,13 +72,13 @@ REAL = {
          "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning",
          "field-of-view-change": "the same"}),
     "mrpt-velodyne": (
-        "lidar", CASES["lidar"] + ["garbage", "field-of-view", "motor-stall", "reordering", "fast-rotation"], (),
+        "lidar", ["steady", "azimuth-wrap", "power-cycle", "unplugged", "cut-packets", "garbage", "other-product",
+                  "field-of-view-change", "speed-change", "dual-return-switch"], (),
         ["{drivers}/velodyne_mrpt", "{udp_port}", "{position_port}", "{sensor_ip}"],
         {"other-product": "its user names the model, and it does not look at the byte that says which it is"}),
     "mrpt-sick": (
-        "scanner", ["steady", "driver-restart", "sensor-first", "noise", "lost-bytes", "polluted", "status-warning",
-                    "status-fatal", "millimetres", "half-degrees", "hundred-degrees", "fast-line", "slow-boot",
-                    "power-cycle", "unplugged", "late-telegrams", "half-telegrams", "rate-after-power-cycle"],
+        "scanner", ["steady", "noise", "lost-bytes", "status-fatal", "millimetres", "half-degrees", "fast-line",
+                    "slow-boot", "power-cycle", "late-telegrams", "half-telegrams", "rate-after-power-cycle"],
         ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
         ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (
