@@ -16,6 +16,8 @@
 
 #[path = "tracers/pipeline.rs"]
 mod pipeline;
+#[path = "tracers/scenes.rs"]
+mod scenes;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,14 +27,13 @@ use clap::Parser;
 use glam::DVec3;
 use menura::config::profile::lidar::{BeamSettings, BeamShape};
 use menura::config::rig::objects::ObjectShape;
-use menura::config::rig::{CourtyardParameters, RobotConfig, SceneSource, TrajectoryConfig};
+use menura::config::rig::{RobotConfig, TrajectoryConfig};
 use menura::engine::clock::Stopwatch;
 use menura::frames::{GeoOrigin, Geodetic};
 use menura::sensors::beam;
 use menura::time::SimTime;
 use menura::world::builtin::{bodies, courtyard};
 use menura::world::ground::{GroundHeight, Terrain};
-use menura::world::loaders;
 use menura::world::moving::MovingObject;
 use menura::world::raycast::embree::{self, EmbreeCaster, EmbreeSettings, Packets};
 use menura::world::raycast::{BvhCaster, Hit, MovingCaster, Pulse, RayCaster, Stencil};
@@ -42,12 +43,16 @@ use menura::world::trajectory::Trajectory;
 #[derive(Parser)]
 #[command(about = "Compares Menura's tracer with Embree")]
 struct Options {
-    /// Scenes, all when left out: courtyard-0.36m, courtyard-20m, courtyard-191m, grass-dense
+    /// Scenes, all when left out: courtyard-0.36m, courtyard-20m, courtyard-191m, grass-dense, random-field, poles,
+    /// mesh-20m, buildings, boxes
     #[arg(long)]
     scene: Vec<String>,
-    /// Sensors, all when left out: hdl-64e-s2, hdl-32e, vlp-16, lms-291
+    /// Sensors, all when left out: hdl-64e-s2, hdl-64e-s1, hdl-32e, vlp-16, vlp-16-1200rpm, lms-291, lms111, utm-30lx
     #[arg(long)]
     sensor: Vec<String>,
+    /// Numbers of threads to measure with; when left out 1, 2, 4 and so on up to as many as there are
+    #[arg(long, value_name = "N")]
+    threads: Vec<usize>,
     /// Seconds to measure each sensor in each scene
     #[arg(long, default_value_t = 4.0)]
     seconds: f64,
@@ -68,19 +73,10 @@ struct Options {
     bench: bool,
 }
 
-/// Name, blades of grass, trees, triangles of a tree.
-const COURTYARDS: [(&str, u64, u32, u32); 3] = [
-    ("courtyard-0.36m", 22_500, 0, 1_000),
-    ("courtyard-20m", 2_000_000, 1, 3_500_000),
-    ("courtyard-191m", 2_000_000, 50, 3_500_000),
-];
-const MEADOW: &str = "grass-dense";
-
 /// What a sensor fires.
 struct Sensor {
     name: &'static str,
-    /// Degrees from level, up.
-    elevations_deg: Vec<f64>,
+    lasers: Vec<Laser>,
     step_deg: f64,
     /// Where the first column looks, degrees from forward, and how many there are in a turn.
     first_deg: f64,
@@ -94,69 +90,91 @@ struct Sensor {
     pulses_per_s: f64,
 }
 
+struct Laser {
+    /// Degrees from level, up.
+    elevation_deg: f64,
+    /// Fires in every column whose number this divides.
+    every: u32,
+}
+
+/// `count` lasers that fire in every column.
+fn lasers(first_deg: f64, step_deg: f64, count: u32) -> Vec<Laser> {
+    let laser = |k: u32| Laser { elevation_deg: first_deg + step_deg * f64::from(k), every: 1 };
+    (0..count).map(laser).collect()
+}
+
+/// A sensor that turns `turns_hz` times a second and fires a column every `cycle_s` seconds.
+fn turning(name: &'static str, lasers: Vec<Laser>, turns_hz: f64, cycle_s: f64) -> Sensor {
+    let step_deg = 360.0 * turns_hz * cycle_s;
+    let in_column: f64 = lasers.iter().map(|laser| 1.0 / f64::from(laser.every)).sum();
+    Sensor {
+        name,
+        pulses_per_s: in_column / cycle_s,
+        lasers,
+        step_deg,
+        first_deg: 0.0,
+        columns: (360.0 / step_deg) as u32,
+        columns_per_packet: 12,
+        shape: BeamShape::Rectangular,
+        divergence_rad: [3e-3, 3e-3],
+        max_range_m: 100.0,
+    }
+}
+
+/// A sensor with one laser and a mirror, whose scan of `field_deg` is one telegram.
+fn scanner(name: &'static str, field_deg: f64, step_deg: f64, scans_hz: f64) -> Sensor {
+    let columns = (field_deg / step_deg).round() as u32 + 1;
+    Sensor {
+        name,
+        lasers: lasers(0.0, 0.0, 1),
+        step_deg,
+        first_deg: -field_deg / 2.0,
+        columns,
+        columns_per_packet: columns,
+        shape: BeamShape::Circular,
+        divergence_rad: [4.4e-3, 4.4e-3],
+        max_range_m: 80.0,
+        pulses_per_s: f64::from(columns) * scans_hz,
+    }
+}
+
 /// The patterns, after the products' manuals. Elevations of the HDL-64E are those of an ideal unit.
 fn sensors() -> Vec<Sensor> {
-    let spread = |first: f64, step: f64, count: u32| {
-        (0..count).map(move |k| first + step * f64::from(k)).collect::<Vec<_>>()
+    let hdl64e = |every_lower: u32| {
+        let lower = lasers(-8.83, -0.5, 32).into_iter();
+        let lower = lower.map(|laser| Laser { every: every_lower, ..laser });
+        lasers(2.0, -1.0 / 3.0, 32).into_iter().chain(lower).collect::<Vec<_>>()
     };
-    let turn = |cycle_s: f64| {
-        // 10 turns a second.
-        let step_deg = 3600.0 * cycle_s;
-        (step_deg, (360.0 / step_deg) as u32)
+    let hdl64e_beam =
+        |sensor: Sensor| Sensor { divergence_rad: [2e-3, 2e-3], max_range_m: 120.0, ..sensor };
+    let vlp16 = |name: &'static str, turns_hz: f64| Sensor {
+        columns_per_packet: 24,
+        divergence_rad: [3e-3, 1.5e-3],
+        ..turning(name, lasers(-15.0, 2.0, 16), turns_hz, 55.296e-6)
     };
-    let hdl64e = [spread(2.0, -1.0 / 3.0, 32), spread(-8.83, -0.5, 32)].concat();
-    let (step64, columns64) = turn(48e-6);
-    let (step32, columns32) = turn(46.08e-6);
-    let (step16, columns16) = turn(55.296e-6);
     vec![
-        Sensor {
-            name: "hdl-64e-s2",
-            elevations_deg: hdl64e,
-            step_deg: step64,
-            first_deg: 0.0,
-            columns: columns64,
+        hdl64e_beam(Sensor {
             columns_per_packet: 6,
-            shape: BeamShape::Rectangular,
-            divergence_rad: [2e-3, 2e-3],
-            max_range_m: 120.0,
-            pulses_per_s: 64.0 / 48e-6,
+            ..turning("hdl-64e-s2", hdl64e(1), 10.0, 48e-6)
+        }),
+        // Three upper blocks to one lower, twelve in a packet, a million pulses a second.
+        hdl64e_beam(Sensor {
+            columns_per_packet: 9,
+            ..turning("hdl-64e-s1", hdl64e(3), 10.0, 384e-6 / 9.0)
+        }),
+        turning("hdl-32e", lasers(-30.67, 4.0 / 3.0, 32), 10.0, 46.08e-6),
+        vlp16("vlp-16", 10.0),
+        vlp16("vlp-16-1200rpm", 20.0),
+        scanner("lms-291", 180.0, 1.0, 75.0),
+        Sensor {
+            divergence_rad: [15e-3, 15e-3],
+            max_range_m: 20.0,
+            ..scanner("lms111", 270.0, 0.5, 50.0)
         },
         Sensor {
-            name: "hdl-32e",
-            elevations_deg: spread(-30.67, 4.0 / 3.0, 32),
-            step_deg: step32,
-            first_deg: 0.0,
-            columns: columns32,
-            columns_per_packet: 12,
-            shape: BeamShape::Rectangular,
-            divergence_rad: [3e-3, 3e-3],
-            max_range_m: 100.0,
-            pulses_per_s: 32.0 / 46.08e-6,
-        },
-        Sensor {
-            name: "vlp-16",
-            elevations_deg: spread(-15.0, 2.0, 16),
-            step_deg: step16,
-            first_deg: 0.0,
-            columns: columns16,
-            columns_per_packet: 24,
-            shape: BeamShape::Rectangular,
-            divergence_rad: [3e-3, 1.5e-3],
-            max_range_m: 100.0,
-            pulses_per_s: 16.0 / 55.296e-6,
-        },
-        // 180 degrees in steps of one, 75 scans a second, each one telegram.
-        Sensor {
-            name: "lms-291",
-            elevations_deg: vec![0.0],
-            step_deg: 1.0,
-            first_deg: -90.0,
-            columns: 181,
-            columns_per_packet: 181,
-            shape: BeamShape::Circular,
-            divergence_rad: [4.4e-3, 4.4e-3],
-            max_range_m: 80.0,
-            pulses_per_s: 181.0 * 75.0,
+            divergence_rad: [5e-3, 5e-3],
+            max_range_m: 60.0,
+            ..scanner("utm-30lx", 270.0, 0.25, 40.0)
         },
     ]
 }
@@ -178,7 +196,7 @@ impl Sensor {
     /// Packets spread evenly over turns at places around the lane.
     fn packets(&self, ground: &Terrain) -> Vec<Packet> {
         let in_turn = self.columns / self.columns_per_packet;
-        let in_packet = self.columns_per_packet * self.elevations_deg.len() as u32;
+        let in_packet = (f64::from(self.columns_per_packet) * self.in_column()) as u32;
         let wanted = (PULSES / in_packet / PLACES).clamp(1, in_turn);
         let mut packets = Vec::new();
         for place in 0..PLACES {
@@ -192,6 +210,11 @@ impl Sensor {
             }
         }
         packets
+    }
+
+    /// Pulses of a column, on average.
+    fn in_column(&self) -> f64 {
+        self.lasers.iter().map(|laser| 1.0 / f64::from(laser.every)).sum()
     }
 
     /// Nine rays a pulse in a spot that is lit evenly.
@@ -220,12 +243,13 @@ impl Sensor {
             let max_range_m = self.max_range_m;
             Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m }
         };
-        let columns = || 0..self.columns_per_packet;
-        let lasers = self.elevations_deg.iter();
         // One column after the other, all lasers of one at once.
-        let column_s = self.elevations_deg.len() as f64 / self.pulses_per_s;
+        let column_s = self.in_column() / self.pulses_per_s;
         let fired = |column| SimTime::from_secs_f64(f64::from(first_column + column) * column_s);
-        let shots = lasers.flat_map(|&laser| columns().map(move |column| (laser, column)));
+        let shots = self.lasers.iter().flat_map(|laser| {
+            let columns = (0..self.columns_per_packet).step_by(laser.every as usize);
+            columns.map(move |column| (laser.elevation_deg, column))
+        });
         let (pulses, fired) =
             shots.map(|(laser, column)| (pulse(laser, column), fired(column))).unzip();
         Packet { pulses, fired }
@@ -246,6 +270,29 @@ struct Entry<'a> {
 fn processor_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// How long something takes that runs on all processors.
+struct Building {
+    watch: Stopwatch,
+    before: Duration,
+}
+
+impl Building {
+    /// Processor time of all threads.
+    fn spent() -> Duration {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    }
+
+    fn start() -> Self {
+        Self { watch: Stopwatch::start(), before: Self::spent() }
+    }
+
+    fn end(&self) -> String {
+        let spent = (Self::spent() - self.before).as_secs_f64();
+        format!("{:.1} s ({spent:.1} s of processors)", self.watch.elapsed().as_secs_f64())
+    }
 }
 
 impl Entry<'_> {
@@ -324,38 +371,14 @@ fn status_mb(key: &str) -> u64 {
     kilobytes.unwrap_or(0) / 1024
 }
 
-/// The scene called `name`, or why there is none.
-fn load(name: &str, options: &Options) -> Result<Scene, String> {
-    if let Some(&(_, grass_blades, trees, tree_triangles)) =
-        COURTYARDS.iter().find(|courtyard| courtyard.0 == name)
-    {
-        let shape = CourtyardParameters {
-            seed: 7,
-            grass_blades,
-            trees,
-            tree_triangles,
-            ..Default::default()
-        };
-        return Ok(courtyard::build(&shape));
-    }
-    let shared = std::env::var_os("MENURA_SHARED").map(|p| PathBuf::from(p).join("scenes/mavs"));
-    let Some(folder) = options.mavs.clone().or(shared) else {
-        return Err("needs MAVS's scenes: --mavs or MENURA_SHARED".into());
-    };
-    let path = folder.join("data/scenes/grass_dense.json");
-    loaders::load(&SceneSource::File { path, seed: 7, placement: Default::default() })
-        .map_err(|error| error.to_string())
-}
-
 fn main() {
     let options = Options::parse();
     let sensors = sensors();
-    let scenes: Vec<&str> = COURTYARDS.iter().map(|c| c.0).chain([MEADOW]).collect();
     let unknown = |asked: &[String], known: &[&str]| {
         asked.iter().find(|name| !known.contains(&name.as_str())).cloned()
     };
     let names: Vec<&str> = sensors.iter().map(|sensor| sensor.name).collect();
-    for (asked, known) in [(&options.scene, &scenes), (&options.sensor, &names)] {
+    for (asked, known) in [(&options.scene, &scenes::NAMES[..]), (&options.sensor, &names[..])] {
         if let Some(name) = unknown(asked, known) {
             eprintln!("error: `{name}` is not known; allowed: {}", known.join(", "));
             std::process::exit(2);
@@ -374,8 +397,8 @@ fn main() {
         };
     let is_chosen =
         |asked: &[String], name: &str| asked.is_empty() || asked.iter().any(|a| a == name);
-    for name in scenes.into_iter().filter(|name| is_chosen(&options.scene, name)) {
-        match load(name, &options) {
+    for name in scenes::NAMES.into_iter().filter(|name| is_chosen(&options.scene, name)) {
+        match scenes::load(name, options.mavs.as_deref()) {
             Ok(scene) => {
                 let sensors = sensors.iter().filter(|s| is_chosen(&options.sensor, s.name));
                 measure_scene(name, scene, sensors, has_embree, &options);
@@ -383,6 +406,16 @@ fn main() {
             Err(why) => println!("\n{name}: left out, {why}"),
         }
     }
+}
+
+/// The numbers of threads to measure with: as asked for, or powers of two and all there are.
+fn threads_to_use(options: &Options) -> Vec<usize> {
+    if !options.threads.is_empty() {
+        return options.threads.iter().map(|&threads| threads.max(1)).collect();
+    }
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    let powers = std::iter::successors(Some(1), |threads| Some(2 * threads));
+    powers.take_while(|&threads| threads < most).chain([most]).collect()
 }
 
 fn measure_scene<'a>(
@@ -395,17 +428,17 @@ fn measure_scene<'a>(
     let ground = Terrain::new(&scene);
     let scene = Arc::new(scene);
     let scene_mb = status_mb("VmRSS:");
-    let watch = Stopwatch::start();
+    let building = Building::start();
     let menura = BvhCaster::new(scene.clone()).unwrap_or_else(|error| panic!("{error}"));
     let menura = Arc::new(menura);
-    let built_s = watch.elapsed().as_secs_f64();
+    let built = building.end();
     println!(
         "\n{name}: {:.1} M triangles, {} instances; resident {scene_mb} MB before any tracer",
         scene.instanced_triangles() as f64 / 1e6,
         scene.instances.len()
     );
     println!(
-        "  Menura: trees {} MB, built in {built_s:.1} s, resident {} MB, at most {} MB so far",
+        "  Menura: trees {} MB, built in {built}, resident {} MB, at most {} MB so far",
         menura.memory_bytes() / 1_000_000,
         status_mb("VmRSS:"),
         status_mb("VmHWM:"),
@@ -413,21 +446,21 @@ fn measure_scene<'a>(
     let embree = has_embree.then(|| {
         let settings = EmbreeSettings { packets: Packets::Eight, robust: options.robust };
         let before_mb = status_mb("VmRSS:");
-        let watch = Stopwatch::start();
+        let building = Building::start();
         let built = EmbreeCaster::new(scene.clone(), settings);
         let eight = built.unwrap_or_else(|error| panic!("{error}"));
         println!(
-            "  Embree: trees and copied triangles {} MB, built in {:.1} s, resident {} MB more",
+            "  Embree: trees and copied triangles {} MB, built in {}, resident {} MB more",
             eight.memory_bytes() / 1_000_000,
-            watch.elapsed().as_secs_f64(),
+            building.end(),
             status_mb("VmRSS:").saturating_sub(before_mb),
         );
         (eight.in_packets_of(Packets::One), eight)
     });
     println!(
-        "  sensor      tracer         threads  M pulses/s  M rays/s  real time   Menura/       CPU  \
+        "  sensor          tracer         threads  M pulses/s  M rays/s  real time   Menura/       CPU  \
          M pulses/    Menura/\n\
-         {:59}factor      this     share      CPU s  this, CPU",
+         {:63}factor      this     share      CPU s  this, CPU",
         ""
     );
     let moving: Vec<(String, MovingCaster)> = options
@@ -435,11 +468,12 @@ fn measure_scene<'a>(
         .iter()
         .map(|&count| (format!("{count} moving"), with_cars(&menura, count)))
         .collect();
+    let threads = threads_to_use(options);
     let mut names = Vec::new();
     for sensor in sensors {
         names.push(sensor.name);
         let mut entries = Vec::new();
-        for threads in [1, 2] {
+        for &threads in &threads {
             let mut add = |name: &str, caster| {
                 let (wall, processor) = (Duration::ZERO, Duration::ZERO);
                 let name = name.to_owned();
@@ -488,7 +522,7 @@ fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], 
     for entry in entries.iter() {
         let rate = entry.pulses_per_s();
         println!(
-            "  {:10}  {:13}  {:>7}  {:>10.3}  {:>8.2}  {:>9.2}  {:>8.2}  {:>6.0} %  {:>9.3}  {:>9.2}",
+            "  {:14}  {:13}  {:>7}  {:>10.3}  {:>8.2}  {:>9.2}  {:>8.2}  {:>6.0} %  {:>9.3}  {:>9.2}",
             sensor.name,
             entry.name,
             entry.threads,
