@@ -99,6 +99,8 @@ pub enum FaultOrder {
         duration_ns: Option<u64>,
         /// All its keys as a line of JSON.
         keys: String,
+        /// Its keys in TOML, for whoever has to read them again.
+        text: String,
         /// Where the answer goes.
         reply: Sender<Result<LiveFault, String>>,
     },
@@ -169,7 +171,7 @@ impl FaultDesk {
         keys.insert(TOLD.to_owned(), told.into());
         let keys = Value::Object(keys).to_string();
         let config = Box::new(config);
-        self.ask(|reply| FaultOrder::Begin { config, duration_ns, keys, reply })
+        self.ask(|reply| FaultOrder::Begin { config, duration_ns, keys, text, reply })
     }
 
     /// Has the fault of that name end as soon as it can.

@@ -21,6 +21,7 @@ use super::render::{Rendered, Renderer};
 use super::stats::RenderStats;
 use super::truth::log::{TruthError, TruthFile, TruthLog};
 use super::truth::{PacketEvent, TruthEvent, TruthSender};
+use super::workers::Casters;
 use super::{LiveWorld, build_devices, clock, default_workers};
 use crate::config::profile::Profile;
 use crate::config::profile::network::DatagramPort;
@@ -89,6 +90,19 @@ pub fn record(
     hosts: Option<&Conversation>,
     folder: &Path,
     stop: &AtomicBool,
+    progress: impl FnMut(SimTime),
+) -> Result<Recording, RecordError> {
+    let stretch = Stretch { rig, world, duration, start: rig.start_utc, stop };
+    record_by(own_threads(rig), stretch, hosts, folder, progress)
+}
+
+/// As [`record`], with rays cast by `casters`. A recording of a log without `rig.start_utc` starts when that
+/// did.
+pub fn record_by(
+    casters: Casters<'_>,
+    Stretch { rig, world, duration, start, stop }: Stretch<'_>,
+    hosts: Option<&Conversation>,
+    folder: &Path,
     mut progress: impl FnMut(SimTime),
 ) -> Result<Recording, RecordError> {
     std::fs::create_dir_all(folder).map_err(RecordError::at(folder))?;
@@ -118,7 +132,7 @@ pub fn record(
 
     let past_last = SimTime(end.0 + LONGEST_PACKET_NS);
     let mut reached = SimTime::ZERO;
-    let start = rig.start_utc.or(hosts.map(|hosts| hosts.start));
+    let start = start.or(hosts.map(|hosts| hosts.start));
     let mut repeated = hosts.map(Repeated::new);
     let hosts: &mut dyn Hosts = match &mut repeated {
         Some(repeated) => repeated,
@@ -144,11 +158,12 @@ pub fn record(
         recorders[unit].write(unix_ns, due, output)
     };
     let (rendered, full_truth) = match full_truth {
-        None => (render(run, hosts, &mut note, &mut sink), None),
+        None => (render_telling(casters, run, hosts, &mut note, None, &mut sink), None),
         Some(log) => std::thread::scope(|scope| {
             let (teller, events) = TruthSender::new(true);
             let log = scope.spawn(move || log.keep(&events, None));
-            let rendered = render_telling(run, hosts, &mut note, Some(&teller), &mut sink);
+            let telling = Some(&teller);
+            let rendered = render_telling(casters, run, hosts, &mut note, telling, &mut sink);
             drop(teller);
             (rendered, Some(log.join().expect("the truth's thread does not panic")))
         }),
@@ -209,7 +224,7 @@ pub fn render<E>(
     note: &mut dyn FnMut(Row),
     sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    render_telling(stretch, hosts, note, None, sink)
+    render_telling(own_threads(stretch.rig), stretch, hosts, note, None, sink)
 }
 
 /// As [`render`], with these in place of the rig's devices.
@@ -220,11 +235,12 @@ pub fn render_devices<E>(
     note: &mut dyn FnMut(Row),
     sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    render_all(stretch, devices, hosts, note, None, sink)
+    render_all(own_threads(stretch.rig), stretch, devices, hosts, note, None, sink)
 }
 
 /// As [`render`]; the truth goes to `truth`, if it is there.
 fn render_telling<E>(
+    casters: Casters<'_>,
     stretch: Stretch<'_>,
     hosts: &mut dyn Hosts,
     note: &mut dyn FnMut(Row),
@@ -234,10 +250,16 @@ fn render_telling<E>(
     let epoch = clock::epoch_now_or(stretch.start);
     let devices = build_devices(stretch.rig, epoch);
     let stretch = Stretch { start: Some(epoch.start()), ..stretch };
-    render_all(stretch, devices, hosts, note, truth, sink)
+    render_all(casters, stretch, devices, hosts, note, truth, sink)
+}
+
+/// The threads of this process that cast rays when the rig is recorded here.
+pub fn own_threads(rig: &Rig) -> Casters<'static> {
+    Casters::Threads(rig.engine.workers.unwrap_or_else(default_workers))
 }
 
 fn render_all<E>(
+    casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,
     devices: Vec<Built>,
     hosts: &mut dyn Hosts,
@@ -247,10 +269,12 @@ fn render_all<E>(
 ) -> Result<(), E> {
     let epoch = clock::epoch_now_or(start);
     let end = SimTime(duration.as_nanos() as u64);
-    let workers = rig.engine.workers.unwrap_or_else(default_workers);
+    if let Casters::Elsewhere(remote) = casters {
+        remote.begin(epoch);
+    }
     let stats = RenderStats::new(rig.devices.len());
     std::thread::scope(|scope| {
-        let mut renderer = Renderer::start(scope, workers, world, rig, devices, None, end, &stats);
+        let mut renderer = Renderer::start(scope, casters, world, rig, devices, None, end, &stats);
         let mut outcome = Ok(());
         let mut sent = Sent {
             queues: rig.devices.iter().map(|_| DueQueue::default()).collect(),

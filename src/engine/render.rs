@@ -13,7 +13,7 @@ use super::due_queue::DueQueue;
 use super::packet::{Marks, Packet};
 use super::stats::RenderStats;
 use super::work_queue::Pace;
-use super::workers::{self, Answer, Board, Job, Measured, Trade};
+use super::workers::{self, Answer, Board, Casters, Job, Measured, Trade};
 use super::world::LiveWorld;
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::{DeviceFaults, FaultConfig};
@@ -248,13 +248,13 @@ impl RunningDevice {
 }
 
 impl<'scope> Renderer<'scope> {
-    /// Starts `workers` threads in `scope` that cast rays, and one for what casts none; they end when
+    /// Lets `casters` cast rays and starts a thread in `scope` for what casts none; they end when
     /// the renderer is dropped. `devices` are those of `rig`. With a `clock` it is decided by the rig's
     /// policy what becomes of that which comes too late. The hosts of devices say nothing from `end` on.
     #[expect(clippy::too_many_arguments, reason = "what a run consists of")]
     pub fn start<'env>(
         scope: &'scope std::thread::Scope<'scope, 'env>,
-        workers: usize,
+        casters: Casters<'scope>,
         world: &'scope LiveWorld,
         rig: &Rig,
         devices: Vec<Built>,
@@ -262,11 +262,20 @@ impl<'scope> Renderer<'scope> {
         end: SimTime,
         stats: &'scope RenderStats,
     ) -> Self {
+        let workers = casters.count();
         let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
         let board = Arc::new(Board::new(pace, clock, devices.len()));
         // Never long: what is in flight is limited.
         let (answer_queue, answers) = unbounded::<Answer>();
-        let trades = std::iter::repeat_n(Trade::Rays, workers).chain([Trade::NoRays]);
+        let threads = match casters {
+            Casters::Threads(count) => count,
+            Casters::Elsewhere(remote) => {
+                let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
+                scope.spawn(move || remote.work(world, &board, &answer_queue, stats));
+                0
+            }
+        };
+        let trades = std::iter::repeat_n(Trade::Rays, threads).chain([Trade::NoRays]);
         for trade in trades {
             let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
             scope.spawn(move || workers::work(world, &board, trade, &answer_queue, stats));

@@ -1,4 +1,6 @@
-//! The threads that measure: sensors and rays, any measurement on any thread.
+//! Who measures: threads of this process, or those of others for what casts rays.
+//!
+//! Any measurement may be made by anyone, so bytes never depend on who made it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -12,9 +14,11 @@ use super::stats::RenderStats;
 use super::work_queue::{Choice, Pace, Waiting, WorkQueue};
 use super::world::LiveWorld;
 use crate::config::rig::DeviceId;
+use crate::config::rig::faults::FaultConfig;
 use crate::frames::{self, Body, Transform};
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
+use crate::time::Epoch;
 
 /// Something to be measured.
 pub struct Job {
@@ -48,6 +52,41 @@ pub struct Measured {
     pub begun_ns: i64,
     /// Whether it was made with fewer rays than the sensor has.
     pub is_thinned: bool,
+}
+
+/// Who casts the rays of a renderer.
+#[derive(Clone, Copy)]
+pub enum Casters<'a> {
+    /// So many threads of this process.
+    Threads(usize),
+    /// Other processes.
+    Elsewhere(&'a dyn RemoteWorkers),
+}
+
+impl Casters<'_> {
+    /// How many measure at the same time.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Threads(count) => *count,
+            Self::Elsewhere(remote) => remote.count(),
+        }
+    }
+}
+
+/// Workers in other processes, which have a copy of the world.
+pub trait RemoteWorkers: Sync {
+    /// How many measure at the same time, at least one.
+    fn count(&self) -> usize;
+
+    /// A run begins whose first instant is that of `epoch`.
+    fn begin(&self, epoch: Epoch);
+
+    /// From now on the fault at `place` among those of the run is this one; `text` has its keys in TOML.
+    fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str);
+
+    /// Works on what casts rays on `board` until it is closed, or nobody takes the answers. Closes it if the
+    /// workers are lost.
+    fn work(&self, world: &LiveWorld, board: &Board, answers: &Sender<Answer>, stats: &RenderStats);
 }
 
 /// Which jobs a thread takes.
@@ -123,9 +162,14 @@ impl Board {
         self.has_rayless.notify_all();
     }
 
+    /// Whether nobody puts anything up any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
     /// The next job of a trade with the instant at which it was chosen, when there is one; `None` when
     /// the board is closed.
-    fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
+    pub(super) fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
@@ -146,7 +190,8 @@ impl Board {
         }
     }
 
-    fn charge(&self, device: DeviceId, busy: Duration) {
+    /// A worker has been busy for so long for `device`.
+    pub(super) fn charge(&self, device: DeviceId, busy: Duration) {
         self.lock().queue.charge(device, busy.as_nanos() as u64);
     }
 
@@ -178,7 +223,7 @@ pub fn work(
                 let watch = Stopwatch::start();
                 let measured = measure(world, job, begun_ns, &mut scratch);
                 let busy = watch.elapsed();
-                stats.count(device, busy, pulses(&measured.measurement));
+                stats.count(device, busy, pulses(&measured.measurement.request));
                 if trade == Trade::Rays {
                     board.charge(device, busy);
                 }
@@ -191,7 +236,13 @@ pub fn work(
     }
 }
 
-fn measure(world: &LiveWorld, job: Job, begun_ns: i64, scratch: &mut Scratch) -> Measured {
+/// Measures `job`, with which a worker began at `begun_ns`.
+pub(super) fn measure(
+    world: &LiveWorld,
+    job: Job,
+    begun_ns: i64,
+    scratch: &mut Scratch,
+) -> Measured {
     let Job { device, request, sensor, body_from_sensor } = job;
     // Before it is measured: what comes meanwhile may be seen or not.
     let pose = world.trajectory.shown_at(request.end());
@@ -204,8 +255,9 @@ fn measure(world: &LiveWorld, job: Job, begun_ns: i64, scratch: &mut Scratch) ->
     Measured { measurement, marks, begun_ns, is_thinned: scratch.is_thinned() }
 }
 
-fn pulses(measurement: &Measurement) -> usize {
-    match &measurement.request.subject {
+/// Pulses that a request asks for.
+pub(super) fn pulses(request: &MeasurementRequest) -> usize {
+    match &request.subject {
         Subject::Instant | Subject::Series { .. } => 0,
         Subject::Sweep(sweep) => sweep.firings.len(),
     }

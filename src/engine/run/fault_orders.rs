@@ -9,6 +9,7 @@ use crate::config::rig::faults::{DeviceFaults, FaultConfig, FaultKind};
 use crate::devices;
 use crate::engine::live_faults::{FaultOrder, LiveFault, MOST_FAULTS};
 use crate::engine::render::Renderer;
+use crate::engine::workers::Casters;
 use crate::time::SimTime;
 
 /// Faults begin and end at whole multiples of this, nanoseconds: so that people can read when.
@@ -21,13 +22,15 @@ pub(super) struct FaultOrders<'a> {
     run: &'a RealTimeRun<'a>,
     /// Those of the rig first.
     faults: Vec<FaultConfig>,
+    /// The keys of those that the run was told, in TOML.
+    texts: Vec<String>,
     /// By their place among the faults: when they shall end.
     ends: Vec<(usize, SimTime)>,
 }
 
 impl<'a> FaultOrders<'a> {
     pub(super) fn new(run: &'a RealTimeRun<'a>) -> Self {
-        Self { run, faults: run.rig.faults.clone(), ends: Vec::new() }
+        Self { run, faults: run.rig.faults.clone(), texts: Vec::new(), ends: Vec::new() }
     }
 
     /// Does what is asked for, and answers.
@@ -42,8 +45,9 @@ impl<'a> FaultOrders<'a> {
             let _ = reply.try_send(result);
         };
         match order {
-            FaultOrder::Begin { config, duration_ns, keys, reply } => {
-                answer(reply, self.begin(*config, duration_ns, keys, renderer, outgoing));
+            FaultOrder::Begin { config, duration_ns, keys, text, reply } => {
+                let texts = (keys, text);
+                answer(reply, self.begin(*config, duration_ns, texts, renderer, outgoing));
             }
             FaultOrder::End { name, reply } => answer(reply, self.end(&name, renderer, outgoing)),
         }
@@ -53,7 +57,7 @@ impl<'a> FaultOrders<'a> {
         &mut self,
         mut fault: FaultConfig,
         duration_ns: Option<u64>,
-        keys: String,
+        (keys, text): (String, String),
         renderer: &mut Renderer<'_>,
         outgoing: &mut Outgoing<'_>,
     ) -> Result<LiveFault, String> {
@@ -80,6 +84,7 @@ impl<'a> FaultOrders<'a> {
         outgoing.add_fault(&fault, keys);
         self.run.fault_desk.note_begin(index, &fault, live.clone());
         self.faults.push(fault);
+        self.texts.push(text);
         self.tell_device(index, SimTime(begins_ns), renderer);
         Ok(live)
     }
@@ -162,6 +167,10 @@ impl<'a> FaultOrders<'a> {
             return renderer.change_cable_faults(&self.faults);
         }
         let (rig, device) = (self.run.rig, fault.device);
+        if let Casters::Elsewhere(remote) = self.run.casters {
+            let text = index.checked_sub(rig.faults.len()).and_then(|told| self.texts.get(told));
+            remote.change_fault(index, fault, text.map_or("", String::as_str));
+        }
         let faults = DeviceFaults::of(&self.faults, device);
         let sensor = devices::build(&rig.devices[device], &faults, rig.seed, self.run.epoch).sensor;
         renderer.change_faults(DeviceId(device), at, &faults, sensor);

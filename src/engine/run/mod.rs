@@ -48,6 +48,7 @@ use super::stats::{DeviceFigures, DeviceStats, RenderStats};
 use super::truth::TruthSender;
 use super::truth::log::{TruthError, TruthFigures, TruthFile, TruthLog};
 use super::truth::stream::PoseStream;
+use super::workers::{Casters, RemoteWorkers};
 use super::{LiveWorld, SetupError, build_devices, default_workers};
 use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::{FaultKind, WireFault};
@@ -109,7 +110,7 @@ pub struct RealTimeRun<'a> {
     /// How each serial port runs at power-on; anything for network devices.
     lines: Vec<LineSettings>,
     render: RenderStats,
-    workers: usize,
+    casters: Casters<'a>,
     clock: MonotonicClock,
     /// How long it took, when it is over.
     took: OnceLock<Duration>,
@@ -163,10 +164,12 @@ impl<'a> RealTimeRun<'a> {
             nominal_rates_hz,
             lines,
             render: RenderStats::new(rig.devices.len()),
-            workers: rig.engine.workers.unwrap_or_else(|| match rig.engine.send_core {
-                Some(_) => default_workers().saturating_sub(1).max(1),
-                None => default_workers(),
-            }),
+            casters: Casters::Threads(rig.engine.workers.unwrap_or_else(|| {
+                match rig.engine.send_core {
+                    Some(_) => default_workers().saturating_sub(1).max(1),
+                    None => default_workers(),
+                }
+            })),
             clock,
             took: OnceLock::new(),
             epoch,
@@ -185,6 +188,11 @@ impl<'a> RealTimeRun<'a> {
             host_start,
             _kept_off: rig.engine.send_core.and_then(KeptOff::core),
         })
+    }
+
+    /// Has rays cast by other processes.
+    pub fn cast_elsewhere(&mut self, remote: &'a dyn RemoteWorkers) {
+        self.casters = Casters::Elsewhere(remote);
     }
 
     /// Has the truth about faults written to `log`.
@@ -240,9 +248,9 @@ impl<'a> RealTimeRun<'a> {
         self.host_start
     }
 
-    /// Threads that cast rays.
+    /// Threads that cast rays, in all processes that do.
     pub fn workers(&self) -> usize {
-        self.workers
+        self.casters.count()
     }
 
     /// The UTC of the first instant, as the devices know it.
@@ -272,7 +280,7 @@ impl<'a> RealTimeRun<'a> {
 
     /// How many seconds of the rig are rendered in a second of busy workers.
     pub fn real_time_factor(&self) -> f64 {
-        self.render.real_time_factor(self.workers)
+        self.render.real_time_factor(self.workers())
     }
 
     /// Pulses cast so far.
@@ -345,11 +353,14 @@ impl<'a> RealTimeRun<'a> {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
         // Set when the scheduler is done: nobody is left to hear then.
         let over = &AtomicBool::new(false);
+        if let Casters::Elsewhere(remote) = self.casters {
+            remote.begin(self.epoch);
+        }
         std::thread::scope(|scope| {
             let clock = Some(self.clock);
             let (world, render) = (self.world, &self.render);
             let renderer =
-                Renderer::start(scope, self.workers, world, self.rig, devices, clock, end, render);
+                Renderer::start(scope, self.casters, world, self.rig, devices, clock, end, render);
             let (packets, queue) = send_queue::with_capacity(self.most_waiting(), self.clock);
             let context = SendContext {
                 clock: self.clock,
