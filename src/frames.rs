@@ -61,6 +61,18 @@ impl<A, B> Transform<A, B> {
         Self::new(translation, quat_from_rpy(roll, pitch, yaw))
     }
 
+    /// Translation and rotation (x, y, z, w) as they are, bit by bit.
+    pub fn components(&self) -> [f64; 7] {
+        let ([x, y, z], [i, j, k, w]) = (self.translation.to_array(), self.rotation.to_array());
+        [x, y, z, i, j, k, w]
+    }
+
+    /// From what [`Transform::components`] gave.
+    pub fn from_components([x, y, z, i, j, k, w]: [f64; 7]) -> Self {
+        let rotation = DQuat::from_xyzw(i, j, k, w);
+        Self { translation: DVec3::new(x, y, z), rotation, frames: PhantomData }
+    }
+
     /// A point of `B`, in `A`.
     pub fn point(&self, p: DVec3) -> DVec3 {
         self.rotation * p + self.translation

@@ -13,6 +13,7 @@ use std::time::Duration;
 use menura::devices::family::catalogue;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};
+use menura::engine::ranks::lead::Lead;
 use menura::engine::run::RealTimeRun;
 use menura::wire::velodyne::DATA_PACKET_LEN;
 
@@ -184,16 +185,23 @@ fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
 
 #[test]
 fn the_log_as_sections_of_the_rig_repeats_the_run() {
-    repeats(RIG, SCRIPT, &["gnss"]);
+    repeats(RIG, SCRIPT, &["gnss"], None);
+}
+
+/// Where other ranks measure, they hear of each fault before they measure what it changes.
+#[test]
+fn so_it_does_where_other_ranks_measure() {
+    repeats(RIG, SCRIPT, &["gnss"], Some(2));
 }
 
 #[test]
 fn so_it_does_for_an_hdl_64e_a_scanner_and_an_inertial_unit() {
-    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"]);
+    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"], None);
 }
 
-/// Runs the rig with faults that begin and end meanwhile, and records it again with the sections of its log.
-fn repeats(text: &str, script: &Script, lines: &[&str]) {
+/// Runs the rig, perhaps with so many other ranks, with faults that begin and end meanwhile, and records it
+/// again with the sections of its log.
+fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();
     let to = socket.local_addr().unwrap().to_string();
@@ -201,9 +209,12 @@ fn repeats(text: &str, script: &Script, lines: &[&str]) {
     let text = text.replace("FOLDER", folder.path().to_str().unwrap());
     let rig = common::rig(&text, &sets);
     let world = common::world(&rig);
-    let (datagrams, on_lines, log) = common::until_whole(|| {
+    let live = |lead: Option<&Lead>| {
         let path = folder.path().join("log.csv");
         let mut run = RealTimeRun::new(&rig, &world).unwrap();
+        if let Some(lead) = lead {
+            run.cast_elsewhere(lead);
+        }
         run.log_faults(FaultLog::new(&rig, Box::new(File::create(&path).unwrap())).unwrap());
         let over = AtomicBool::new(false);
         let ptys: Vec<_> = lines.iter().map(|name| folder.path().join(name)).collect();
@@ -231,7 +242,13 @@ fn repeats(text: &str, script: &Script, lines: &[&str]) {
         });
         let told = (heard.told, on_lines, path);
         common::Heard { told, dropped: heard.dropped }
-    });
+    };
+    let (datagrams, on_lines, log) = match ranks {
+        None => common::until_whole(|| live(None)),
+        Some(others) => common::ranks::with_others(&text, &sets, &rig, &world, others, |lead| {
+            common::until_whole(|| live(Some(lead)))
+        }),
+    };
     let shown = Command::new(env!("CARGO_BIN_EXE_menura"))
         .args(["fault", "--log-to-rig"])
         .arg(&log)

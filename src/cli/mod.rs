@@ -25,6 +25,7 @@ mod packaging;
 mod page;
 mod probe;
 mod profiles;
+mod ranks;
 mod record;
 mod replay;
 mod rig_args;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::rig_args::RigArgs;
-use super::stop::stop_on_signal;
-use super::{CliError, all, console, setup};
-use crate::engine::record::record;
+use super::{CliError, all, console, ranks, setup};
+use crate::engine::record::{Stretch, own_threads, record_by};
+use crate::engine::workers::Casters;
 use crate::time::duration::parse_duration;
 
 /// Arguments of `menura record`.
@@ -49,29 +49,42 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let rig = self.rig.load()?;
+        // Another rank has done all when this returns.
+        let Some(ranks) = ranks::join()? else { return Ok(()) };
+        let rig = ranks.load(&self.rig)?;
         setup::refuse_feeds(&rig, "a recording")?;
         let hosts =
             self.host_log.as_ref().map(|path| setup::read_host_log(path, &rig)).transpose()?;
         let mut world = setup::load_world(&rig)?;
         world.keeps_truth = self.truth;
         setup::warn_of_hidden_sky(&rig, &world);
-        let stop = stop_on_signal()?;
+        let stop = ranks.stop()?;
+        ranks.gather(&rig, &world)?;
         let style = ProgressStyle::with_template(
             "recording {bar:40} {percent:>3}% {msg} of simulated time, {eta} left",
         )
         .expect("a constant template");
         let total_ms = self.duration.as_millis() as u64;
         let bar = ProgressBar::new(total_ms).with_style(style);
-        let recording =
-            record(&rig, &world, self.duration, hosts.as_ref(), &self.out, &stop, |at| {
-                bar.set_position(at.0 / 1_000_000);
-                if !bar.is_hidden() {
-                    bar.set_message(format!("{:.2} s", at.as_secs_f64()));
-                }
-            })
-            .map_err(|error| CliError::Failed(error.to_string()))?;
+        let stretch = Stretch {
+            rig: &rig,
+            world: &world,
+            duration: self.duration,
+            start: rig.start_utc,
+            stop: &stop,
+        };
+        let casters = ranks.workers().map_or_else(|| own_threads(&rig), Casters::Elsewhere);
+        let recording = record_by(casters, stretch, hosts.as_ref(), &self.out, |at| {
+            bar.set_position(at.0 / 1_000_000);
+            if !bar.is_hidden() {
+                bar.set_message(format!("{:.2} s", at.as_secs_f64()));
+            }
+        });
+        let recording = recording.map_err(|error| CliError::Failed(error.to_string()))?;
         bar.finish_and_clear();
+        if ranks.workers().is_some() {
+            console::say(ranks.summary().trim_end());
+        }
         let lines = recording.files.iter().map(|(path, count)| {
             let unit = match path.extension().and_then(|extension| extension.to_str()) {
                 Some("csv") => "rows",
@@ -85,6 +98,6 @@ impl Cmd {
             true => Err(CliError::Failed("stopped before the end; the files hold less".into())),
             false => Ok(()),
         };
-        all([whole, printed])
+        all([ranks.finish(), whole, printed])
     }
 }

@@ -27,14 +27,18 @@ pub struct RigArgs {
 }
 
 impl RigArgs {
+    /// What the command line sets.
+    pub fn overrides(&self) -> Vec<Override> {
+        let seed = self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() });
+        self.set.iter().cloned().chain(seed).collect()
+    }
+
     /// Reads and checks the rig.
     ///
     /// # Errors
     /// Everything that is wrong with it, ready to print.
     pub fn load(&self) -> Result<Rig, CliError> {
-        let mut overrides = self.set.clone();
-        let seed = self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() });
-        overrides.extend(seed);
+        let overrides = self.overrides();
         let rig = match &self.rig {
             Some(path) => Rig::load(path, &overrides, catalogue()),
             None => Rig::default_rig(&overrides, catalogue()),

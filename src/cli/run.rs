@@ -16,9 +16,8 @@ use super::out_file::OutFile;
 use super::rig_args::RigArgs;
 use super::run_control::{ControlSocket, RunControl};
 use super::status::{Reader, StatusView};
-use super::stop::stop_on_signal;
 use super::summary::{self, Rendering};
-use super::{CliError, all, console, setup};
+use super::{CliError, all, console, ranks, setup};
 use crate::config::rig::{Rig, TrajectoryConfig};
 use crate::engine::WorldSummary;
 use crate::engine::certificate::{Account, Certificate, Right, digest};
@@ -159,7 +158,9 @@ struct FeedRow<'a> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        let rig = self.rig.load()?;
+        // Another rank has done all when this returns.
+        let Some(ranks) = ranks::join()? else { return Ok(()) };
+        let rig = ranks.load(&self.rig)?;
         let names: Vec<_> = rig.devices.iter().map(|device| device.name.as_str()).collect();
         let certifier = self.certify.open(&names)?;
         let report =
@@ -186,12 +187,16 @@ impl Cmd {
             true => digest::hashes(&rig, &world.summary.scene, scene_sha256),
             false => Vec::new(),
         };
-        let stop = stop_on_signal()?;
+        let stop = ranks.stop()?;
+        ranks.gather(&rig, &world)?;
         print_start(&rig, &world.summary);
         setup::warn_of_hidden_sky(&rig, &world);
 
         let mut run =
             RealTimeRun::new(&rig, &world).map_err(|error| setup::explain(&rig, &error))?;
+        if let Some(remote) = ranks.workers() {
+            run.cast_elsewhere(remote);
+        }
         if let Some(log) = fault_log {
             run.log_faults(log);
         }
@@ -259,6 +264,7 @@ impl Cmd {
         text += &summary::contacts(run.contacts());
         text += &summary::responses(&run.responses());
         text += &summary::truth(run.truth());
+        text += &ranks.summary();
         // Files first, each whatever comes of the others.
         let mut outcomes: Vec<_> =
             run.log_failures().into_iter().map(|text| Err(CliError::Failed(text))).collect();
@@ -315,7 +321,8 @@ impl Cmd {
         } else {
             outcomes.push(console::print(text));
         }
-        outcomes.extend([summary::all_sent(&figures), verdict]);
+        drop(run);
+        outcomes.extend([ranks.finish(), summary::all_sent(&figures), verdict]);
         all(outcomes)
     }
 }

@@ -30,6 +30,7 @@ pub mod live_faults;
 mod log_failures;
 pub mod os;
 pub mod packet;
+pub mod ranks;
 pub mod record;
 pub mod refusal;
 pub mod render;

@@ -145,7 +145,8 @@ pub enum Thinning {
 }
 
 impl Thinning {
-    const ALL: [Self; 3] = [Self::None, Self::Half, Self::Single];
+    /// From all rays to one.
+    pub const ALL: [Self; 3] = [Self::None, Self::Half, Self::Single];
 
     fn rays(self) -> u8 {
         match self {

@@ -231,6 +231,11 @@ impl RotorMotion {
         self.others.push(piece);
     }
 
+    /// All pieces in the order of time.
+    pub fn pieces(&self) -> impl Iterator<Item = &RotorPiece> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
     /// Rotor angle `offset_ns` after the start, radians.
     pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
         let later = self.others.iter().rev().find(|piece| piece.from_ns <= offset_ns);

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
 pub mod faulty;
+pub mod ranks;
 pub mod scanner;
 pub mod sky;
 

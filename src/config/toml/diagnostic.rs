@@ -19,6 +19,8 @@ use annotate_snippets::{
     Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet,
 };
 
+use super::read_files;
+
 /// A text that was read, with the name messages call it by.
 #[derive(Debug)]
 pub struct SourceFile {
@@ -52,13 +54,17 @@ impl SourceFile {
             std::io::ErrorKind::IsADirectory => "it is a folder".to_string(),
             _ => e.to_string(),
         };
+        let base_dir = path.parent().unwrap_or(Path::new(""));
+        if let Some(text) = read_files::given(path) {
+            return Ok(Self::new(name, text, base_dir));
+        }
         let file = std::fs::File::open(path).map_err(cannot)?;
         let mut text = String::new();
         file.take(max_bytes + 1).read_to_string(&mut text).map_err(cannot)?;
         if text.len() as u64 > max_bytes {
             return Err(format!("it is longer than {max_bytes} bytes"));
         }
-        let base_dir = path.parent().unwrap_or(Path::new(""));
+        read_files::note(path, &text);
         Ok(Self::new(name, text, base_dir))
     }
 

@@ -11,6 +11,7 @@ pub mod keys;
 mod limit;
 mod nearest;
 pub mod overrides;
+pub mod read_files;
 pub mod reader;
 pub mod spec;
 pub mod survey;

@@ -34,7 +34,7 @@ pub fn of_replay(capture: &Path) -> io::Result<Vec<Hash>> {
 }
 
 /// The running program.
-fn of_binary() -> io::Result<Hash> {
+pub(in crate::engine) fn of_binary() -> io::Result<Hash> {
     Ok(Hash::new("binary", "menura", of_file(Path::new("/proc/self/exe"))?))
 }
 

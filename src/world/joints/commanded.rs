@@ -135,6 +135,25 @@ impl Commanded {
         history.first += too_many as u64;
     }
 
+    /// Position and rate at whole milliseconds from the `from`th on, or the oldest that is remembered; with
+    /// the number of the first.
+    pub(super) fn knots_from(&self, from: u64) -> (u64, Vec<[f64; 2]>) {
+        let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
+        let first = from.max(history.first);
+        let skipped = ((first - history.first) as usize).min(history.knots.len());
+        (first, history.knots.range(skipped..).copied().collect())
+    }
+
+    /// Takes what the joint of which this is a copy did from the `first`th millisecond on.
+    pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
+        let next = {
+            let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
+            history.first + history.knots.len() as u64
+        };
+        let known = (next.saturating_sub(first) as usize).min(knots.len());
+        self.remember(&mut knots[known..].to_vec());
+    }
+
     pub(super) fn known_until(&self) -> SimTime {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         SimTime((history.first + history.knots.len() as u64 - 1) * STEP_NS)
@@ -362,6 +381,29 @@ mod tests {
         assert_eq!(state(1_400).rate, 0.0);
         assert_eq!(state(1_100).position, state(1_499).position);
         assert!((state(2_500).rate - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_copy_does_the_same_bit_by_bit() {
+        let (original, copy) = (joint(None, None), joint(None, None));
+        original.command(told(5, 1, angle(3.0)));
+        original.command(told(700, 2, rate(-1.5)));
+        let mut known = 0;
+        for until_ms in [3, 4, 400, 1500] {
+            original.advance(SimTime(until_ms * STEP_NS));
+            let (first, knots) = original.knots_from(known);
+            assert_eq!(first, known);
+            copy.repeat(first, &knots);
+            // What is told twice counts once.
+            copy.repeat(first, &knots);
+            known = first + knots.len() as u64;
+            assert_eq!(copy.known_until(), original.known_until());
+        }
+        for at_us in 0..1500 {
+            let at = SimTime(at_us * 1_000_123);
+            assert_eq!(copy.state(at), original.state(at));
+        }
+        assert!(copy.state(SimTime(1_400 * STEP_NS)).rate < 0.0);
     }
 
     #[test]

@@ -148,6 +148,20 @@ impl Joints {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
+    /// What those that are commanded did from the `from`th millisecond on (or what is remembered), for a copy in
+    /// another process: one after the other position and rate at whole milliseconds, with the number of the
+    /// first.
+    pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
+        self.commanded().map(|joint| joint.knots_from(from)).collect()
+    }
+
+    /// Does what the joints did of which these are a copy, as [`Joints::knots_from`] gave it.
+    pub fn repeat(&self, knots: &[(u64, Vec<[f64; 2]>)]) {
+        for (joint, (first, knots)) in self.commanded().zip(knots) {
+            joint.repeat(*first, knots);
+        }
+    }
+
     fn commanded(&self) -> impl Iterator<Item = &Commanded> {
         self.all.iter().filter_map(|joint| match &joint.motion {
             Motion::Commanded(commanded) => Some(commanded),

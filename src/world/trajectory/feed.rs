@@ -51,6 +51,8 @@ struct Sample {
     source: PoseSource,
     /// The latest instant at which it was shown, plus 1 ns; 0 if it never was.
     shown_until: AtomicU64,
+    /// As far as [`Feed::take_shown`] has told that.
+    shown_told: AtomicU64,
     /// Counts accepted poses.
     serial: u64,
     /// When the pose is valid, on the run's clock.
@@ -163,6 +165,32 @@ impl Logged {
     }
 }
 
+/// A pose as a copy of the feed in another process needs it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedPose {
+    /// Counts accepted poses.
+    pub serial: u64,
+    /// When the pose is valid, on the run's clock.
+    pub at: SimTime,
+    /// When it came.
+    pub arrived: SimTime,
+    /// Where the body is then.
+    pub world_from_body: Transform<World, Body>,
+    /// From there on, Body frame.
+    pub velocity_m_s: DVec3,
+    /// From there on, Body frame.
+    pub rate_rad_s: DVec3,
+}
+
+/// What a copy of a feed lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedNews {
+    /// Poses with lower numbers are in use no longer.
+    pub oldest: u64,
+    /// Those that have come, in their order.
+    pub poses: Vec<FeedPose>,
+}
+
 /// The sender that owns the feed.
 #[derive(Clone, Copy, Debug)]
 struct Sender {
@@ -273,6 +301,7 @@ impl Feed {
             event,
             source: PoseSource { arrived, sender, sequence, time_ns },
             shown_until: AtomicU64::new(0),
+            shown_told: AtomicU64::new(0),
             serial: state.counts.poses,
             at: SimTime(at),
             pose: Transform::new(DVec3::from_array(read.position_m), turn),
@@ -360,6 +389,71 @@ impl Feed {
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         let sample = self.sample_at(t)?;
         Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
+    }
+
+    /// What a copy lacks that has all up to the pose `serial`; `None` if it lacks nothing.
+    pub fn news_since(&self, serial: u64) -> Option<FeedNews> {
+        let state = self.state.read().expect("no holder panics");
+        if state.kept.back().is_none_or(|last| last.serial <= serial) {
+            return None;
+        }
+        let oldest = state.kept.front().map_or(0, |first| first.serial);
+        let new = state.kept.iter().filter(|sample| sample.serial > serial);
+        let told = |sample: &Arc<Sample>| FeedPose {
+            serial: sample.serial,
+            at: sample.at,
+            arrived: sample.source.arrived,
+            world_from_body: sample.pose,
+            velocity_m_s: sample.velocity_m_s,
+            rate_rad_s: sample.rate_rad_s,
+        };
+        Some(FeedNews { oldest, poses: new.map(told).collect() })
+    }
+
+    /// Takes what came by the feed of which this is a copy. Whom it came from only the other knows, which keeps
+    /// the log.
+    pub fn repeat(&self, news: &FeedNews) {
+        let mut state = self.state.write().expect("no holder panics");
+        while state.kept.pop_front_if(|first| first.serial < news.oldest).is_some() {}
+        state.kept.extend(news.poses.iter().map(|pose| {
+            let FeedPose { serial, at, arrived, world_from_body, velocity_m_s, rate_rad_s } = *pose;
+            let sender = self.config.listen;
+            Arc::new(Sample {
+                event: FeedEvent::Pose,
+                source: PoseSource { arrived, sender, sequence: serial, time_ns: at.0 },
+                shown_until: AtomicU64::new(0),
+                shown_told: AtomicU64::new(0),
+                serial,
+                at,
+                pose: world_from_body,
+                velocity_m_s,
+                rate_rad_s,
+            })
+        }));
+    }
+
+    /// Which poses were shown longer than was told before, with the latest instant: what a copy tells the feed
+    /// that keeps the log.
+    pub fn take_shown(&self) -> Vec<(u64, SimTime)> {
+        let state = self.state.read().expect("no holder panics");
+        let shown = state.kept.iter().filter_map(|sample| {
+            let until = sample.shown_until.load(Ordering::Relaxed);
+            let told = sample.shown_told.fetch_max(until, Ordering::Relaxed);
+            (until > told).then(|| (sample.serial, SimTime(until - 1)))
+        });
+        shown.collect()
+    }
+
+    /// A copy has shown the pose `serial` until then.
+    pub fn note_shown(&self, serial: u64, until: SimTime) {
+        let state = self.state.read().expect("no holder panics");
+        let logged = state.log.iter().flatten().filter_map(|entry| match entry {
+            Logged::Pose(sample) => Some(sample),
+            Logged::Row(_) => None,
+        });
+        if let Some(sample) = state.kept.iter().chain(logged).find(|one| one.serial == serial) {
+            sample.shown_until.fetch_max(until.0.saturating_add(1), Ordering::Relaxed);
+        }
     }
 
     fn sample_at(&self, t: SimTime) -> Option<Arc<Sample>> {

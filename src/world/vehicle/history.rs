@@ -24,7 +24,7 @@ const KEPT_NS: u64 = 60_000_000_000;
 
 /// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels
 /// (metres); or their rates.
-pub(super) type Course = [f64; 8];
+pub type Course = [f64; 8];
 
 /// A step of the vehicle.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +94,23 @@ impl History {
             self.steps.pop_front();
         }
         self.steps.push_back(next);
+    }
+
+    /// The steps from the one that begins at `from` on, or the oldest that is kept; the last has only begun.
+    pub fn steps_from(&self, from: SimTime) -> impl Iterator<Item = &Step> {
+        let first = self.steps.partition_point(|step| step.at < from);
+        self.steps.range(first..)
+    }
+
+    /// Takes a step that another history has: it completes the one that begins with it, or comes next.
+    pub fn take(&mut self, step: Step) {
+        while self.steps.back().is_some_and(|last| last.at >= step.at) {
+            self.steps.pop_back();
+        }
+        self.steps.push_back(step);
+        if (self.steps.len() as u64 - 1) * STEP_NS > KEPT_NS {
+            self.steps.pop_front();
+        }
     }
 
     /// The instant up to which the motion is known.
@@ -174,6 +191,27 @@ mod tests {
             assert!((value - 5.0 - STEP_S * way).abs() < 1e-12);
             assert!((rate - (1.0 + 2.0 * share - 3.0 * share * share)).abs() < 1e-12);
             assert!((acceleration - (2.0 - 6.0 * share) / STEP_S).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_copy_takes_steps_as_they_are_completed() {
+        let first = || Step::resting(SimTime::ZERO, [0.0; 8], [0.0; 4]);
+        let (mut original, mut copy) =
+            (History::starting_with(first()), History::starting_with(first()));
+        let mut told = SimTime::ZERO;
+        for ms in 1..=50_u64 {
+            let next = Step::resting(SimTime(ms * STEP_NS), [ms as f64; 8], [0.0; 4]);
+            original.push(bent(SimTime((ms - 1) * STEP_NS), (ms - 1) as f64), next);
+            if ms % 7 == 0 {
+                let steps: Vec<_> = original.steps_from(told).copied().collect();
+                told = steps.last().expect("the one that has begun").at;
+                steps.into_iter().for_each(|step| copy.take(step));
+                for at_ns in (0..=ms * STEP_NS).step_by(333_333) {
+                    assert_eq!(copy.state(SimTime(at_ns)), original.state(SimTime(at_ns)));
+                }
+                assert_eq!(copy.known_until(), original.known_until());
+            }
         }
     }
 

@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use glam::DVec3;
 
 pub use self::drivetrain::WheelState;
-use self::history::History;
 pub use self::history::STEP_NS;
+use self::history::{Course, History, Step};
 use self::obstacles::{Ahead, Passable};
 use self::plant::{Incident, Plant};
 use crate::config::rig::drive::DriveConfig;
@@ -51,6 +51,26 @@ pub struct Driven {
     config: DriveConfig,
     vehicle: Mutex<Vehicle>,
     history: RwLock<History>,
+}
+
+/// A millisecond of the vehicle's motion, complete: x, y, z (World, metres), roll, pitch and yaw (radians), the
+/// travel of the left and right wheels (metres), and their rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VehicleStep {
+    /// Its start.
+    pub at: SimTime,
+    /// The values at its start.
+    pub from: Course,
+    /// Rates at its start, middle and end.
+    pub rates: [Course; 3],
+    /// Set points of both sides.
+    pub setpoint_m_s: [f64; 2],
+    /// At its start and end.
+    pub steering_rad: [f64; 2],
+    /// Height of the ground under each wheel at its start, World, metres.
+    pub terrain_m: [f64; 4],
+    /// The order that holds.
+    pub shown: Option<ShownPose>,
 }
 
 /// What the writing thread has.
@@ -187,6 +207,32 @@ impl Driven {
     /// What happens up to here is known.
     pub fn known_until(&self) -> SimTime {
         self.history.read().expect("no holder panics").known_until()
+    }
+
+    /// What the robot did from the step on that begins at `from`, for a copy in another process. The last step
+    /// has only begun: whoever wants to go on from here begins with it.
+    pub fn steps_from(&self, from: SimTime) -> Vec<VehicleStep> {
+        let history = self.history.read().expect("no holder panics");
+        let told = |step: &Step| VehicleStep {
+            at: step.at,
+            from: step.from,
+            rates: step.rates,
+            setpoint_m_s: step.setpoint_m_s,
+            steering_rad: step.steering_rad,
+            terrain_m: step.terrain_m,
+            shown: step.shown,
+        };
+        history.steps_from(from).map(told).collect()
+    }
+
+    /// Does what the robot did of which this is a copy: steps in their order.
+    pub fn repeat(&self, steps: impl IntoIterator<Item = VehicleStep>) {
+        let mut history = self.history.write().expect("no holder panics");
+        for step in steps {
+            let VehicleStep { at, from, rates, setpoint_m_s, steering_rad, terrain_m, shown } =
+                step;
+            history.take(Step { at, from, rates, setpoint_m_s, steering_rad, terrain_m, shown });
+        }
     }
 
     /// Position, orientation and their rates at `t`, which is not after [`Driven::known_until`].

@@ -149,3 +149,42 @@ fn numbers_and_times_that_jump_as_far_as_they_can_do_no_harm() {
     }
     assert_eq!(feed.counts().missing, u64::MAX);
 }
+
+#[test]
+fn a_copy_shows_the_same_and_says_for_how_long() {
+    let (original, copy) = (feed(), feed());
+    original.keep_log();
+    let mut told = 0;
+    let mut bring = || {
+        let news = original.news_since(told).expect("something new");
+        told = news.poses.last().expect("a pose").serial;
+        copy.repeat(&news);
+    };
+    for (sequence, at_ms) in [(1, 100), (2, 120), (3, 140)] {
+        take(&original, at_ms, pose(sequence, 9000 + at_ms)).unwrap();
+    }
+    bring();
+    // The sender's clock jumps: what came before holds no longer.
+    take(&original, 160, pose(4, 90_000)).unwrap();
+    take(&original, 180, pose(5, 90_020)).unwrap();
+    bring();
+    assert_eq!(original.news_since(told), None);
+    for at_ms in [0, 100, 130, 165, 180, 190, 900] {
+        let at = SimTime(at_ms * MS);
+        assert_eq!(copy.shown_at(at), original.shown_at(at), "{at_ms}");
+        assert_eq!(copy.state(at), original.state(at), "{at_ms}");
+    }
+    let fresh = feed();
+    take(&fresh, 100, pose(1, 9000)).unwrap();
+    fresh.keep_log();
+    take(&fresh, 120, pose(2, 9020)).unwrap();
+    let other = feed();
+    other.repeat(&fresh.news_since(0).expect("poses"));
+    other.state(SimTime(125 * MS));
+    other.state(SimTime(123 * MS));
+    assert_eq!(other.take_shown(), [(2, SimTime(125 * MS))]);
+    assert_eq!(other.take_shown(), []);
+    fresh.note_shown(2, SimTime(125 * MS));
+    let rows = fresh.take_log(true);
+    assert_eq!(rows.last().and_then(|row| row.shown_until), Some(SimTime(125 * MS)));
+}

@@ -1,0 +1,178 @@
+//! The part of this process when several were started together by MPI, for `run` and `record`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::rig_args::RigArgs;
+use super::{CliError, console, stop};
+use crate::config::rig::Rig;
+use crate::config::toml::read_files::noting_files;
+use crate::engine::LiveWorld;
+use crate::engine::ranks::launcher;
+use crate::engine::ranks::lead::{Lead, RankFigures};
+use crate::engine::ranks::pack::Load;
+use crate::engine::ranks::serve;
+use crate::engine::workers::RemoteWorkers;
+
+#[cfg(feature = "mpi")]
+use crate::engine::ranks::mpi;
+
+/// The other processes, if there are any.
+pub struct Ranks {
+    job: Option<Job>,
+}
+
+/// Rank 0's.
+#[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "nothing but MPI starts others"))]
+struct Job {
+    /// Dropped before it is left.
+    lead: Option<Lead>,
+    host: String,
+    /// Whether the others have been told to end.
+    is_over: bool,
+    /// Set by signals, and when a rank is lost.
+    stop: Arc<AtomicBool>,
+    #[cfg(feature = "mpi")]
+    station: Option<mpi::Station>,
+}
+
+/// Joins the processes that were started with this one, if any were. `None` if this is one that measures for
+/// rank 0: then all is done when this returns.
+pub fn join() -> Result<Option<Ranks>, CliError> {
+    let Some(processes) = launcher::processes() else {
+        return Ok(Some(Ranks { job: None }));
+    };
+    join_others(processes)
+}
+
+#[cfg(not(feature = "mpi"))]
+fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
+    Err(CliError::Input(format!(
+        "error: this is one of {processes} processes that were started together (mpirun, srun), and this \
+         build of menura cannot share work with others: each would send the packets of the whole rig\n  \
+         = help: build it with `cargo build --release --features mpi` (docs/SCALE.md), or start one\n"
+    )))
+}
+
+#[cfg(feature = "mpi")]
+fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
+    let stop = stop::stop_on_signal()?;
+    let station = mpi::open().map_err(CliError::Failed)?;
+    if station.processes != processes {
+        return Err(CliError::Input(format!(
+            "error: {processes} processes were started together, and the MPI of this build of menura sees \
+             {}: start them by the `mpirun` of the MPI that it was built with\n",
+            station.processes,
+        )));
+    }
+    if station.rank == 0 {
+        let lead = Some(Lead::new(station.line.clone(), station.processes));
+        let (host, station) = (station.host.clone(), Some(station));
+        let job = Job { lead, host, is_over: false, stop, station };
+        return Ok(Some(Ranks { job: Some(job) }));
+    }
+    serve::serve(&station.line, &station.host, &stop);
+    station.leave();
+    Ok(None)
+}
+
+impl Ranks {
+    /// The flag that signals set from now on, and a rank that is lost.
+    pub fn stop(&self) -> Result<Arc<AtomicBool>, CliError> {
+        match &self.job {
+            Some(job) => Ok(Arc::clone(&job.stop)),
+            None => stop::stop_on_signal(),
+        }
+    }
+
+    fn lead(&self) -> Option<&Lead> {
+        self.job.as_ref()?.lead.as_ref()
+    }
+
+    /// Reads the rig, and has the others load it meanwhile.
+    pub fn load(&self, args: &RigArgs) -> Result<Rig, CliError> {
+        let Some(lead) = self.lead() else { return args.load() };
+        let (rig, files) = noting_files(|| args.load());
+        let rig = rig?;
+        let folder = std::env::current_dir()
+            .map_err(|error| CliError::failed("the current folder is not there", &error))?;
+        let sets = args.overrides();
+        lead.load(&Load {
+            rig: args.rig.as_ref().map(|path| path.display().to_string()),
+            files,
+            sets: sets.into_iter().map(|set| (set.key, set.value)).collect(),
+            folder: folder.display().to_string(),
+        });
+        Ok(rig)
+    }
+
+    /// Waits until the others have loaded what this process has; says which they are.
+    pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
+        let Some(job) = &self.job else { return Ok(()) };
+        let Some(lead) = &job.lead else { return Ok(()) };
+        let own = serve::loaded(job.host.clone(), rig, world);
+        lead.gather(&own, &job.stop).map_err(|unable| match unable.is_input {
+            true => CliError::Input(format!("error: {}\n", unable.text.trim_end())),
+            false => CliError::Failed(unable.text),
+        })?;
+        lead.stop_if_lost(Arc::clone(&job.stop));
+        for RankFigures { rank, host, workers, .. } in lead.figures() {
+            console::say(format_args!("rank {rank} on {host} measures with {workers} threads"));
+        }
+        Ok(())
+    }
+
+    /// Who casts rays, if others do.
+    pub fn workers(&self) -> Option<&dyn RemoteWorkers> {
+        self.lead().map(|lead| lead as &dyn RemoteWorkers)
+    }
+
+    /// What passed between the ranks, a line each; nothing if there are no others.
+    pub fn summary(&self) -> String {
+        let figures = self.lead().map(Lead::figures).unwrap_or_default();
+        figures.iter().map(line).collect()
+    }
+
+    /// Sends the others home; names those that were lost.
+    pub fn finish(mut self) -> Result<(), CliError> {
+        let Some(job) = &mut self.job else { return Ok(()) };
+        job.is_over = true;
+        let Some(lead) = job.lead.take() else { return Ok(()) };
+        let finished = lead.finish(job.stop.load(Ordering::Relaxed));
+        drop(lead);
+        #[cfg(feature = "mpi")]
+        if let Some(station) = job.station.take() {
+            match finished {
+                Ok(()) => station.leave(),
+                // MPI's end would wait for those who are lost. The launcher ends the others.
+                Err(_) => std::mem::forget(station),
+            }
+        }
+        finished.map_err(|text| {
+            CliError::Failed(format!("{text}; the files hold what was measured before"))
+        })
+    }
+}
+
+/// Whatever ends the command before its work began, the others are told.
+impl Drop for Ranks {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take().filter(|job| !job.is_over) {
+            let _ = Self { job: Some(job) }.finish();
+        }
+    }
+}
+
+fn line(figures: &RankFigures) -> String {
+    let RankFigures { rank, host, workers, answers, order_bytes, answer_bytes, away_ns, busy_ns } =
+        figures;
+    let each = |all: u64| all as f64 / (*answers).max(1) as f64;
+    format!(
+        "rank {rank} on {host}: {answers} requests by {workers} threads; each {:.0} bytes there and \
+         {:.0} back, {:.0} us away, {:.0} us of them measured\n",
+        each(*order_bytes),
+        each(*answer_bytes),
+        each(*away_ns) / 1e3,
+        each(*busy_ns) / 1e3,
+    )
+}

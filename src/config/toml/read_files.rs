@@ -1,0 +1,73 @@
+//! Which files a rig is read from: noted by whoever hands the rig on, and taken from the list by whoever gets it.
+//!
+//! A rig names its profiles and calibrations only while it is read. So both are said for the thread that reads
+//! it, not to each reader in between.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+thread_local! {
+    static LISTS: RefCell<Lists> = const { RefCell::new(Lists { noted: None, given: None }) };
+}
+
+struct Lists {
+    noted: Option<Vec<(String, String)>>,
+    given: Option<Vec<(String, String)>>,
+}
+
+/// Path and text of each file that `work` reads on this thread, beside what it returns.
+pub fn noting_files<R>(work: impl FnOnce() -> R) -> (R, Vec<(String, String)>) {
+    LISTS.with_borrow_mut(|lists| lists.noted = Some(Vec::new()));
+    let done = work();
+    (done, LISTS.with_borrow_mut(|lists| lists.noted.take()).unwrap_or_default())
+}
+
+/// Has `work`, on this thread, find these texts under their paths; what is not among them it reads.
+pub fn with_files<R>(files: Vec<(String, String)>, work: impl FnOnce() -> R) -> R {
+    LISTS.with_borrow_mut(|lists| lists.given = Some(files));
+    let done = work();
+    LISTS.with_borrow_mut(|lists| lists.given = None);
+    done
+}
+
+/// The text that was given for the file at `path`.
+pub(super) fn given(path: &Path) -> Option<String> {
+    let path = path.to_str()?;
+    LISTS.with_borrow(|lists| {
+        let files = lists.given.as_ref()?;
+        files.iter().find(|(known, _)| known == path).map(|(_, text)| text.clone())
+    })
+}
+
+/// Notes what was read from `path`, if that is wanted.
+pub(super) fn note(path: &Path, text: &str) {
+    LISTS.with_borrow_mut(|lists| {
+        if let (Some(noted), Some(path)) = (&mut lists.noted, path.to_str())
+            && !noted.iter().any(|(known, _)| known == path)
+        {
+            noted.push((path.to_owned(), text.to_owned()));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::toml::diagnostic::SourceFile;
+
+    use super::*;
+
+    #[test]
+    fn what_one_has_read_another_finds_without_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rig.toml");
+        std::fs::write(&path, "a = 1").unwrap();
+        let read = || SourceFile::read("rig", &path, 100).map(|source| source.text.clone());
+        let (text, files) = noting_files(read);
+        assert_eq!(text.unwrap(), "a = 1");
+        assert_eq!(files, [(path.display().to_string(), "a = 1".to_owned())]);
+        std::fs::remove_file(&path).unwrap();
+        assert!(read().is_err());
+        assert_eq!(with_files(files, read).unwrap(), "a = 1");
+        assert!(read().is_err(), "given for once");
+    }
+}

@@ -1,0 +1,544 @@
+//! Rank 0: gives orders to the others and takes their replies.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+
+use super::line::Line;
+use super::motion::{self, Told};
+use super::pack::{FaultNews, Load, Loaded, Order, Question, Reading, Reply, SIGNALLED};
+use super::twin_world;
+use crate::config::rig::DeviceId;
+use crate::config::rig::faults::FaultConfig;
+use crate::engine::clock::Stopwatch;
+use crate::engine::packet::{Marks, Seen};
+use crate::engine::stats::RenderStats;
+use crate::engine::work_queue::Choice;
+use crate::engine::workers::{Answer, Board, Job, Measured, RemoteWorkers, Trade, pulses};
+use crate::engine::world::LiveWorld;
+use crate::sensors::lidar::Thinning;
+use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep};
+use crate::time::Epoch;
+
+/// Requests that a rank has, for each of its threads: one that is measured, and what keeps the thread busy while
+/// its answer travels.
+const ASKED_PER_WORKER: usize = 3;
+/// Tables of pulses that are known on both sides.
+const TABLES: usize = 64;
+/// A rank from which nothing was heard for so long is lost: it says each second that it is there.
+const SILENCE: Duration = Duration::from_secs(20);
+/// So often it is looked whether the run is over.
+const LOOK: Duration = Duration::from_millis(20);
+/// Within this a signal that is for all has come to all.
+const SIGNALS: Duration = Duration::from_millis(300);
+/// How long the others may take to say farewell, and how long when the launcher ends all: it kills after a
+/// second.
+const FAREWELL: Duration = Duration::from_secs(10);
+const HURRIED_FAREWELL: Duration = Duration::from_millis(400);
+
+/// Why the others cannot measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unable {
+    /// Which rank and why.
+    pub text: String,
+    /// Whether the input is wrong.
+    pub is_input: bool,
+}
+
+/// What passed between rank 0 and one of the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankFigures {
+    /// Which rank.
+    pub rank: usize,
+    /// The name of its machine.
+    pub host: String,
+    /// Threads that measure.
+    pub workers: usize,
+    /// Requests that were answered.
+    pub answers: u64,
+    /// Bytes of all orders, with motion and tables.
+    pub order_bytes: u64,
+    /// Bytes of all answers.
+    pub answer_bytes: u64,
+    /// From a request to its answer, nanoseconds, all together.
+    pub away_ns: u64,
+    /// Of that, how long threads were busy.
+    pub busy_ns: u64,
+}
+
+/// Rank 0's view of the others.
+pub struct Lead {
+    line: Line,
+    others: Vec<Other>,
+    state: Mutex<State>,
+    stop: OnceLock<Arc<AtomicBool>>,
+    /// Of the next question, in all runs.
+    ticket: AtomicU64,
+}
+
+struct Other {
+    loaded: OnceLock<Loaded>,
+    figures: Mutex<RankFigures>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Faults that began while the run goes on, as orders.
+    faults: Vec<Vec<u8>>,
+    /// Why the others are lost.
+    lost: Option<String>,
+    /// Ranks that have said farewell.
+    farewells: Vec<usize>,
+}
+
+/// A question without an answer.
+struct Pending {
+    rank: usize,
+    device: DeviceId,
+    request: MeasurementRequest,
+    begun_ns: i64,
+    asked: Stopwatch,
+}
+
+type Waiting = Mutex<HashMap<u64, Pending>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lead {
+    /// Of so many processes, this one included.
+    pub fn new(line: Line, processes: usize) -> Self {
+        let other = |rank| Other {
+            loaded: OnceLock::new(),
+            figures: Mutex::new(RankFigures { rank, ..RankFigures::default() }),
+        };
+        Self {
+            line,
+            others: (1..processes).map(other).collect(),
+            state: Mutex::default(),
+            stop: OnceLock::new(),
+            ticket: AtomicU64::new(0),
+        }
+    }
+
+    /// Has `stop` set when a rank is lost: what goes on ends as if it were told to.
+    pub fn stop_if_lost(&self, stop: Arc<AtomicBool>) {
+        let _ = self.stop.set(stop);
+    }
+
+    /// Has the others load a rig.
+    pub fn load(&self, load: &Load) {
+        self.tell_all(&Order::Load(load.clone()).encode());
+    }
+
+    /// Waits until all have loaded what this process has: `own` says what that is.
+    ///
+    /// # Errors
+    /// Which rank has not, and why.
+    pub fn gather(&self, own: &Loaded, stop: &AtomicBool) -> Result<(), Unable> {
+        let input = |text| Unable { text, is_input: true };
+        let mut heard = self.stopwatches();
+        while self.others.iter().any(|other| other.loaded.get().is_none()) {
+            if stop.load(Ordering::Relaxed) {
+                let text = "stopped before all ranks had loaded the world".to_owned();
+                return Err(Unable { text, is_input: false });
+            }
+            match self.listen(&mut heard) {
+                Ok(None) => {}
+                Ok(Some((rank, Reply::Loaded(loaded), _))) => {
+                    let other = &self.others[rank - 1];
+                    let mut figures = lock(&other.figures);
+                    figures.host.clone_from(&loaded.host);
+                    figures.workers = loaded.workers;
+                    let _ = other.loaded.set(loaded);
+                }
+                Ok(Some((rank, Reply::Farewell(why), _))) => {
+                    return Err(Unable { text: self.ended(rank, &why), is_input: false });
+                }
+                Ok(Some((rank, Reply::Unable(why, is_input), _))) => {
+                    return Err(Unable { text: format!("{}: {why}", self.name(rank)), is_input });
+                }
+                Ok(Some((_, Reply::Answer(_) | Reply::Beat, _))) => {}
+                Err(text) => return Err(Unable { text, is_input: false }),
+            }
+        }
+        for (index, other) in self.others.iter().enumerate() {
+            let Some(loaded) = other.loaded.get() else { continue };
+            let name = self.name(index + 1);
+            if loaded.program != own.program
+                || loaded.binary != own.binary
+                    && !loaded.binary.is_empty()
+                    && !own.binary.is_empty()
+            {
+                return Err(input(format!(
+                    "{name} runs another program ({}) than rank 0 ({}); allowed: the same build of \
+                     menura everywhere, which gives the same bytes",
+                    loaded.program, own.program,
+                )));
+            }
+            if let Some(what) = twin_world::difference(&own.digests, &loaded.digests) {
+                return Err(input(format!(
+                    "{name} has loaded other data than rank 0: {what} differs; allowed: the same \
+                     files under the same paths on every machine",
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What passed so far, by rank.
+    pub fn figures(&self) -> Vec<RankFigures> {
+        self.others.iter().map(|other| lock(&other.figures).clone()).collect()
+    }
+
+    /// Ends it: tells the others and waits for their farewell, less long if they are ended from outside. Returns
+    /// whether all have said it.
+    ///
+    /// # Errors
+    /// Which rank was lost, and why.
+    pub fn finish(&self, is_stopped: bool) -> Result<(), String> {
+        self.tell_all(&Order::End.encode());
+        let lost = lock(&self.state).lost.clone();
+        let patience = match is_stopped || lost.is_some() {
+            true => HURRIED_FAREWELL,
+            false => FAREWELL,
+        };
+        let watch = Stopwatch::start();
+        let mut silent = self.silent();
+        while !silent.is_empty() && watch.elapsed() < patience {
+            let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
+                Ok(mail) => mail,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if let Ok(Reply::Farewell(_) | Reply::Unable(..)) = Reply::decode(&bytes) {
+                lock(&self.state).farewells.push(rank);
+                silent = self.silent();
+            }
+        }
+        match lost {
+            // Those who can have said farewell, even if a signal ends all.
+            _ if !silent.is_empty() => {
+                let names: Vec<_> = silent.iter().map(|rank| self.name(*rank)).collect();
+                let (has, it) =
+                    if names.len() == 1 { ("has", "it does") } else { ("have", "they do") };
+                Err(format!("{} {has} died: {it} not answer any more", names.join(", ")))
+            }
+            Some(lost) => Err(lost),
+            None => Ok(()),
+        }
+    }
+
+    fn ended(&self, rank: usize, why: &str) -> String {
+        format!("{} has ended: {why}", self.name(rank))
+    }
+
+    fn silent(&self) -> Vec<usize> {
+        let state = lock(&self.state);
+        (1..=self.others.len()).filter(|rank| !state.farewells.contains(rank)).collect()
+    }
+
+    /// How messages call a rank.
+    fn name(&self, rank: usize) -> String {
+        match self.others.get(rank.wrapping_sub(1)).and_then(|other| other.loaded.get()) {
+            Some(loaded) => format!("rank {rank} ({})", loaded.host),
+            None => format!("rank {rank}"),
+        }
+    }
+
+    fn tell_all(&self, order: &[u8]) {
+        for rank in 1..=self.others.len() {
+            self.tell(rank, order.to_vec());
+        }
+    }
+
+    fn tell(&self, rank: usize, order: Vec<u8>) {
+        lock(&self.others[rank - 1].figures).order_bytes += order.len() as u64;
+        // Without anybody at the other end of the queue, no answer comes either: that is noticed.
+        let _ = self.line.post.send((rank, order));
+    }
+
+    fn stopwatches(&self) -> Vec<Stopwatch> {
+        self.others.iter().map(|_| Stopwatch::start()).collect()
+    }
+
+    /// The next reply with its sender and its length, if one comes soon.
+    fn listen(&self, heard: &mut [Stopwatch]) -> Result<Option<(usize, Reply, u64)>, String> {
+        let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
+            Ok(mail) => mail,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err("the other ranks cannot be reached any more".to_owned());
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let silent = heard.iter().position(|watch| watch.elapsed() > SILENCE);
+                return match silent {
+                    None => Ok(None),
+                    Some(index) => Err(format!(
+                        "{} has died or cannot be reached: nothing was heard of it for {} s",
+                        self.name(index + 1),
+                        SILENCE.as_secs(),
+                    )),
+                };
+            }
+        };
+        if let Some(watch) = heard.get_mut(rank.wrapping_sub(1)) {
+            *watch = Stopwatch::start();
+        }
+        match Reply::decode(&bytes) {
+            Err(garbled) => Err(format!("{}: {garbled}", self.name(rank))),
+            Ok(reply) => {
+                if let Reply::Farewell(_) | Reply::Unable(..) = reply {
+                    lock(&self.state).farewells.push(rank);
+                }
+                Ok(Some((rank, reply, bytes.len() as u64)))
+            }
+        }
+    }
+
+    /// Gives out what is on the board to whoever has room for it.
+    fn ask(
+        &self,
+        world: &LiveWorld,
+        board: &Board,
+        rooms: &Receiver<usize>,
+        waiting: &Waiting,
+        answers: &Sender<Answer>,
+    ) {
+        let mut partners: Vec<_> = self.others.iter().map(|_| Partner::default()).collect();
+        let mut tables = Tables::default();
+        while let Ok(rank) = rooms.recv() {
+            // Whose turn it is, is decided only now.
+            let (begun_ns, job, thinning) = loop {
+                match board.next(Trade::Rays) {
+                    None => return,
+                    Some((begun_ns, Choice::Measure(job, thinning))) => {
+                        break (begun_ns, job, thinning);
+                    }
+                    Some((_, Choice::GiveUp(Job { device, request, .. }))) => {
+                        let answer = Answer { device, index: request.index, measured: None };
+                        if answers.send(answer).is_err() {
+                            return;
+                        }
+                    }
+                }
+            };
+            let partner = &mut partners[rank - 1];
+            for fault in lock(&self.state).faults.iter().skip(partner.faults) {
+                partner.faults += 1;
+                self.tell(rank, fault.clone());
+            }
+            if let Some(motion) = partner.told.news(world) {
+                self.tell(rank, Order::Motion(motion).encode());
+            }
+            let Subject::Sweep(sweep) = &job.request.subject else {
+                continue; // nothing else casts rays
+            };
+            let (table, age) = tables.of(&sweep.firings);
+            if partner.tables.get(&table) != Some(&age) {
+                partner.tables.insert(table, age);
+                self.tell(rank, Order::Table(table, sweep.firings.to_vec()).encode());
+            }
+            let ticket = self.ticket.fetch_add(1, Ordering::Relaxed);
+            let wants_truth = world.keeps_truth || world.shows_labels.load(Ordering::Relaxed);
+            let how = How { ticket, table, thinning, wants_truth };
+            let order = Order::Measure(question(job.device, &job.request, sweep, how)).encode();
+            let Job { device, request, .. } = job;
+            let asked = Stopwatch::start();
+            let pending = Pending { rank, device, request, begun_ns, asked };
+            lock(waiting).insert(ticket, pending);
+            self.tell(rank, order);
+        }
+    }
+
+    /// Takes replies until the board is closed; why that is to be done before its time, if so.
+    fn collect(
+        &self,
+        world: &LiveWorld,
+        board: &Board,
+        room: &Sender<usize>,
+        waiting: &Waiting,
+        answers: &Sender<Answer>,
+        stats: &RenderStats,
+    ) -> Option<String> {
+        let mut heard = self.stopwatches();
+        let feeds = motion::feeds(world);
+        let mut signalled: Option<(Stopwatch, String)> = None;
+        while !board.is_closed() {
+            if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return None;
+            }
+            if let Some((_, ended)) = signalled.take_if(|(since, _)| since.elapsed() > SIGNALS) {
+                return Some(ended);
+            }
+            let (rank, reading, bytes) = match self.listen(&mut heard) {
+                Ok(Some((rank, Reply::Answer(reading), bytes))) => (rank, reading, bytes),
+                Ok(Some((rank, Reply::Unable(why, _), _))) => {
+                    return Some(format!("{}: {why}", self.name(rank)));
+                }
+                Ok(Some((rank, Reply::Farewell(why), _))) => {
+                    let ended = self.ended(rank, &why);
+                    // A launcher that ends all sends each the signal.
+                    if why != SIGNALLED {
+                        return Some(ended);
+                    }
+                    signalled.get_or_insert((Stopwatch::start(), ended));
+                    continue;
+                }
+                Ok(None | Some(_)) => continue,
+                Err(lost) => return Some(lost),
+            };
+            // None are left of what was asked in a run before this one.
+            let Some(pending) = lock(waiting).remove(&reading.ticket) else { continue };
+            {
+                let mut figures = lock(&self.others[rank - 1].figures);
+                figures.answers += 1;
+                figures.answer_bytes += bytes;
+                figures.away_ns += pending.asked.elapsed().as_nanos() as u64;
+                figures.busy_ns += reading.busy_ns;
+            }
+            for (feed, serial, until) in &reading.shown {
+                if let Some(feed) = feeds.get(*feed) {
+                    feed.note_shown(*serial, *until);
+                }
+            }
+            let busy = Duration::from_nanos(reading.busy_ns);
+            stats.count(pending.device, busy, pulses(&pending.request));
+            board.charge(pending.device, busy);
+            let _ = room.send(pending.rank);
+            if answers.send(answer(pending, *reading)).is_err() {
+                return None; // the scheduler has stopped
+            }
+        }
+        None
+    }
+}
+
+impl RemoteWorkers for Lead {
+    fn count(&self) -> usize {
+        let workers = self.others.iter().filter_map(|other| Some(other.loaded.get()?.workers));
+        workers.sum::<usize>().max(1)
+    }
+
+    fn begin(&self, epoch: Epoch) {
+        lock(&self.state).faults.clear();
+        let start = epoch.start();
+        let order = Order::Begin(start.as_second(), start.subsec_nanosecond());
+        self.tell_all(&order.encode());
+    }
+
+    fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str) {
+        let (name, text) = (fault.name.clone(), text.to_owned());
+        let news = FaultNews { place, name, text, schedule: fault.schedule };
+        lock(&self.state).faults.push(Order::Fault(news).encode());
+    }
+
+    fn work(
+        &self,
+        world: &LiveWorld,
+        board: &Board,
+        answers: &Sender<Answer>,
+        stats: &RenderStats,
+    ) {
+        let (room, rooms) = unbounded();
+        let workers = |other: &Other| other.loaded.get().map_or(1, |loaded| loaded.workers.max(1));
+        let most = self.others.iter().map(workers).max().unwrap_or(1);
+        // Each rank's first thread before anyone's second.
+        for place in 0..most * ASKED_PER_WORKER {
+            for (index, other) in self.others.iter().enumerate() {
+                if place < workers(other) * ASKED_PER_WORKER {
+                    let _ = room.send(index + 1);
+                }
+            }
+        }
+        let waiting = Waiting::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.ask(world, board, &rooms, &waiting, answers));
+            let lost = self.collect(world, board, &room, &waiting, answers, stats);
+            if let Some(lost) = lost {
+                lock(&self.state).lost.get_or_insert(lost);
+                if let Some(stop) = self.stop.get() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            board.close();
+            drop(room);
+        });
+    }
+}
+
+/// What one of the others has been told.
+#[derive(Default)]
+struct Partner {
+    told: Told,
+    /// So many of the faults.
+    faults: usize,
+    /// Which table it has in each place.
+    tables: HashMap<u32, u64>,
+}
+
+/// The pulses of sweeps, each with its age.
+#[derive(Default)]
+struct Tables {
+    known: Vec<(Arc<[FiringSlot]>, u64)>,
+    age: u64,
+}
+
+impl Tables {
+    /// The place of a table and its age; takes the place of the oldest if it is new.
+    fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
+        let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
+        if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
+            return (place as u32, self.known[place].1);
+        }
+        self.age += 1;
+        if self.known.len() < TABLES {
+            self.known.push((Arc::clone(firings), self.age));
+            return (self.known.len() as u32 - 1, self.age);
+        }
+        let oldest = self.known.iter().enumerate().min_by_key(|(_, (_, age))| *age);
+        let place = oldest.map_or(0, |(place, _)| place);
+        self.known[place] = (Arc::clone(firings), self.age);
+        (place as u32, self.age)
+    }
+}
+
+/// Beside what a device asks for.
+struct How {
+    ticket: u64,
+    table: u32,
+    thinning: Thinning,
+    wants_truth: bool,
+}
+
+/// Asks for the sweep of `request`.
+fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: How) -> Question {
+    let How { ticket, table, thinning, wants_truth } = how;
+    Question {
+        ticket,
+        device: device.0,
+        index: request.index,
+        start: request.start,
+        number: sweep.number,
+        rotor: sweep.rotor.clone(),
+        selection: sweep.selection,
+        receiver: sweep.receiver,
+        table,
+        thinning,
+        wants_truth,
+    }
+}
+
+/// What a worker of this process would have answered.
+fn answer(pending: Pending, reading: Reading) -> Answer {
+    let Pending { device, request, begun_ns, .. } = pending;
+    let (index, from, to) = (request.index, request.start, request.end());
+    let Reading { is_thinned, pose, objects, outcome, fault_effects, truth, .. } = reading;
+    let seen = (objects != 0).then_some(Seen { objects, from, to });
+    let marks = Marks { pose, seen, stimuli: 0 };
+    let measurement = Measurement { request, outcome, fault_effects, truth: truth.map(Arc::new) };
+    Answer { device, index, measured: Some(Measured { measurement, marks, begun_ns, is_thinned }) }
+}

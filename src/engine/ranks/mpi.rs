@@ -1,0 +1,145 @@
+//! Lines between processes, by MPI.
+//!
+//! One thread talks to MPI: it sends what is posted and receives what has come. It never waits for the
+//! other side, as two that wait for each other to receive would wait for ever; when there is nothing to do it
+//! sleeps for so long that it takes a few per cent of a processor.
+
+use std::thread::Builder;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use mpi::Threading;
+use mpi::environment::processor_name;
+use mpi::point_to_point::MatchedReceiveVec;
+use mpi::request::multiple_scope;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Source};
+
+use super::line::Line;
+use crate::engine::clock::Stopwatch;
+
+/// Most messages that are on their way out at a time.
+const BATCH: usize = 256;
+/// How long is slept between two looks, while messages come and go, and after none has for a while.
+const NAP: Duration = Duration::from_micros(50);
+const LONG_NAP: Duration = Duration::from_millis(1);
+/// So long after the last message none is expected soon.
+const CALM: Duration = Duration::from_millis(50);
+/// MPI's end waits for all processes; one that is gone is not waited for any longer.
+const LAST: Duration = Duration::from_secs(5);
+
+/// This process among those that were started together.
+pub struct Station {
+    /// Its number, from 0 on.
+    pub rank: usize,
+    /// How many there are.
+    pub processes: usize,
+    /// The name of its machine.
+    pub host: String,
+    /// To and from the others.
+    pub line: Line,
+    ended: Receiver<()>,
+}
+
+/// Joins the other processes.
+///
+/// # Errors
+/// MPI cannot be started, or its thread cannot.
+pub fn open() -> Result<Station, String> {
+    let (post, outbox) = unbounded();
+    let (inbox, mail) = unbounded();
+    let (tell, told) = bounded(1);
+    let (end, ended) = bounded(1);
+    let talk = move || {
+        // Every call is this thread's.
+        let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+            return;
+        };
+        let world = universe.world();
+        let host = processor_name().unwrap_or_default();
+        let host = host.trim_end_matches('\0').to_owned();
+        let _ = tell.send((world.rank() as usize, world.size() as usize, host));
+        pump(&world, &outbox, &inbox);
+        drop(universe);
+        let _ = end.send(());
+    };
+    let started = Builder::new().name("mpi".into()).spawn(talk);
+    started.map_err(|error| format!("the thread for MPI cannot be started: {error}"))?;
+    let (rank, processes, host) =
+        told.recv().map_err(|_| "MPI cannot be started: it has been already".to_owned())?;
+    Ok(Station { rank, processes, host, line: Line { post, mail }, ended })
+}
+
+impl Station {
+    /// Leaves the others, once what was posted has been delivered; all copies of the line are dropped. They are
+    /// waited for, as MPI's end is one that all come to together.
+    pub fn leave(self) {
+        let Self { line, ended, .. } = self;
+        drop(line);
+        let _ = ended.recv_timeout(LAST);
+    }
+}
+
+/// Sends and receives until nobody posts any more.
+fn pump(
+    world: &SimpleCommunicator,
+    outbox: &Receiver<(usize, Vec<u8>)>,
+    inbox: &Sender<(usize, Vec<u8>)>,
+) {
+    let mut last = Stopwatch::start();
+    loop {
+        let mut is_busy = receive(world, inbox);
+        let nap = if last.elapsed() < CALM { NAP } else { LONG_NAP };
+        let first = match is_busy {
+            true => outbox.try_recv().map_err(|error| match error {
+                crossbeam_channel::TryRecvError::Empty => RecvTimeoutError::Timeout,
+                crossbeam_channel::TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+            }),
+            false => outbox.recv_timeout(nap),
+        };
+        match first {
+            Ok(first) => {
+                let mut batch = vec![first];
+                batch.extend(outbox.try_iter().take(BATCH - 1));
+                send(world, &batch, inbox);
+                is_busy = true;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if is_busy {
+            last = Stopwatch::start();
+        }
+    }
+}
+
+/// Sends a batch, and receives until it is out.
+fn send(world: &SimpleCommunicator, batch: &[(usize, Vec<u8>)], inbox: &Sender<(usize, Vec<u8>)>) {
+    multiple_scope(batch.len(), |scope, sends| {
+        for (rank, bytes) in batch {
+            let to = world.process_at_rank(*rank as i32);
+            sends.add(to.immediate_send(scope, &bytes[..]));
+        }
+        let mut sent = Vec::new();
+        loop {
+            sends.test_some(&mut sent);
+            if sends.incomplete() == 0 {
+                break;
+            }
+            if !receive(world, inbox) && sent.is_empty() {
+                std::thread::park_timeout(NAP);
+            }
+        }
+    });
+}
+
+/// Receives what has come; whether anything has.
+fn receive(world: &SimpleCommunicator, inbox: &Sender<(usize, Vec<u8>)>) -> bool {
+    let mut has_come = false;
+    while let Some(found) = world.any_process().immediate_matched_probe() {
+        let (bytes, status) = found.matched_receive_vec::<u8>();
+        let _ = inbox.send((status.source_rank() as usize, bytes));
+        has_come = true;
+    }
+    has_come
+}

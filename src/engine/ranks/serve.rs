@@ -1,0 +1,300 @@
+//! The other ranks: read the rig and load the world that rank 0 has, and measure what it asks for.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+
+use super::line::Line;
+use super::motion;
+use super::pack::{FaultNews, Load, Loaded, Order, Question, Reading, Reply, SIGNALLED};
+use super::twin_world;
+use crate::config::rig::fault_read::live_fault;
+use crate::config::rig::faults::{DeviceFaults, FaultConfig};
+use crate::config::rig::{DeviceId, Override, Rig};
+use crate::config::toml::read_files::with_files;
+use crate::devices;
+use crate::devices::family::catalogue;
+use crate::engine::certificate::digest;
+use crate::engine::clock::Stopwatch;
+use crate::engine::workers::{Job, Measured, measure};
+use crate::engine::world::LiveWorld;
+use crate::engine::{build_devices, default_workers};
+use crate::sensors::lidar::{Scratch, Thinning};
+use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Sensor, Subject, Sweep};
+use crate::time::Epoch;
+
+/// So often a rank says that it is there.
+const BEAT: Duration = Duration::from_secs(1);
+/// So often it is looked whether the process is told to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a rank says of itself when it has loaded `world`.
+pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
+    let program = format!("menura {}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    Loaded {
+        host,
+        workers: rig.engine.workers.unwrap_or_else(default_workers),
+        program,
+        // A program that cannot read itself is compared by its version alone.
+        binary: digest::of_binary().map(|hash| hash.sha256).unwrap_or_default(),
+        digests: twin_world::digests(world),
+    }
+}
+
+/// Serves rank 0 on `line` until it is told to end, or `stop` is set. Rank 0 is told of whatever goes wrong.
+pub fn serve(line: &Line, host: &str, stop: &AtomicBool) {
+    let (quit, over) = bounded::<()>(0);
+    std::thread::scope(|scope| {
+        let post = &line.post;
+        scope.spawn(move || {
+            while over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                let _ = post.send((0, Reply::Beat.encode()));
+            }
+        });
+        let attended = catch_unwind(AssertUnwindSafe(|| attend(line, host, stop)));
+        let last = match attended {
+            Ok(last) => last,
+            Err(panic) => Some(Reply::Farewell(format!("it panicked: {}", words_of(&*panic)))),
+        };
+        if let Some(last) = last {
+            let _ = post.send((0, last.encode()));
+        }
+        drop(quit);
+    });
+}
+
+/// What a panic said.
+fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "?".to_owned())
+}
+
+/// What a signal ends.
+fn stopped() -> Reply {
+    Reply::Farewell(SIGNALLED.to_owned())
+}
+
+fn lost() -> Reply {
+    Reply::Farewell("rank 0 cannot be reached".to_owned())
+}
+
+/// Does what it is told to; the last word, unless it has been said.
+fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
+    let load = loop {
+        match next(line, stop) {
+            Next::Order(Order::Load(load)) => break load,
+            Next::Order(Order::End) => return Some(Reply::Farewell(String::new())),
+            Next::Order(_) | Next::Nothing => {}
+            Next::Last(last) => return Some(last),
+        }
+    };
+    // Where rank 0 has it, if there is such a folder here: else a file that is missing will be named.
+    let _ = std::env::set_current_dir(&load.folder);
+    let rig = match read_rig(load) {
+        Ok(rig) => rig,
+        Err(why) => return Some(Reply::Unable(why, true)),
+    };
+    let world = match LiveWorld::load(&rig) {
+        Ok(world) => world,
+        Err(error) => return Some(Reply::Unable(error.to_string(), true)),
+    };
+    let ready = loaded(host.to_owned(), &rig, &world);
+    let workers = ready.workers;
+    let _ = line.post.send((0, Reply::Loaded(ready).encode()));
+    let (give, tasks) = unbounded();
+    let (fail, failures) = unbounded();
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let (tasks, fail, world) = (tasks.clone(), fail.clone(), &world);
+            scope.spawn(move || {
+                let worked = catch_unwind(AssertUnwindSafe(|| work(world, &tasks, line)));
+                if let Err(panic) = worked {
+                    let _ = fail.send(words_of(&*panic));
+                }
+            });
+        }
+        // Threads end when nothing is given any more. Rank 0 does not wait for that.
+        let last = give_tasks(line, stop, &rig, &world, give, &failures);
+        let _ = line.post.send((0, last.encode()));
+    });
+    None
+}
+
+fn read_rig(load: Load) -> Result<Rig, String> {
+    let Load { rig, files, sets, .. } = load;
+    let sets: Vec<_> = sets.into_iter().map(|(key, value)| Override { key, value }).collect();
+    let read = with_files(files, || match &rig {
+        Some(path) => Rig::load(Path::new(path), &sets, catalogue()),
+        None => Rig::default_rig(&sets, catalogue()),
+    });
+    read.map_err(|faults| faults.render(false))
+}
+
+/// What comes next from rank 0.
+enum Next {
+    Order(Order),
+    Nothing,
+    /// This rank is to end; its last word.
+    Last(Reply),
+}
+
+fn next(line: &Line, stop: &AtomicBool) -> Next {
+    if stop.load(Ordering::Relaxed) {
+        return Next::Last(stopped());
+    }
+    match line.mail.recv_timeout(LOOK) {
+        Ok((_, bytes)) => match Order::decode(&bytes) {
+            Ok(order) => Next::Order(order),
+            Err(garbled) => Next::Last(Reply::Farewell(garbled.to_string())),
+        },
+        Err(RecvTimeoutError::Timeout) => Next::Nothing,
+        Err(RecvTimeoutError::Disconnected) => Next::Last(lost()),
+    }
+}
+
+/// Something for a thread to measure.
+struct Task {
+    ticket: u64,
+    job: Job,
+    thinning: Thinning,
+    wants_truth: bool,
+}
+
+/// Hands orders on to the threads; the last word.
+fn give_tasks(
+    line: &Line,
+    stop: &AtomicBool,
+    rig: &Rig,
+    world: &LiveWorld,
+    give: Sender<Task>,
+    failures: &Receiver<String>,
+) -> Reply {
+    let mut sensors: Vec<Arc<dyn Sensor>> = Vec::new();
+    let mut faults = rig.faults.clone();
+    let mut epoch = None;
+    let mut tables: HashMap<u32, Arc<[FiringSlot]>> = HashMap::new();
+    loop {
+        if let Ok(panic) = failures.try_recv() {
+            return Reply::Farewell(format!("it panicked: {panic}"));
+        }
+        let order = match next(line, stop) {
+            Next::Order(order) => order,
+            Next::Nothing => continue,
+            Next::Last(last) => return last,
+        };
+        match order {
+            Order::Begin(second, nanosecond) => {
+                let Ok(start) = jiff::Timestamp::new(second, nanosecond) else {
+                    return Reply::Farewell("no instant".to_owned());
+                };
+                let started = Epoch::new(start);
+                epoch = Some(started);
+                faults.clone_from(&rig.faults);
+                sensors =
+                    build_devices(rig, started).into_iter().map(|built| built.sensor).collect();
+                if let Some(driven) = world.trajectory.driven() {
+                    driven.restart();
+                }
+                world.joints.restart();
+            }
+            Order::Table(table, firings) => {
+                tables.insert(table, firings.into());
+            }
+            Order::Motion(motion) => motion::repeat(world, &motion),
+            Order::Fault(news) => {
+                let Some(epoch) = epoch else { continue };
+                match changed_sensor(rig, &mut faults, news, epoch) {
+                    Ok((device, sensor)) => sensors[device] = sensor,
+                    Err(why) => return Reply::Farewell(why),
+                }
+            }
+            Order::Measure(question) => match task(rig, &sensors, &tables, question) {
+                Some(task) => {
+                    let _ = give.send(task);
+                }
+                None => return Reply::Farewell("it was asked for what is not there".to_owned()),
+            },
+            Order::End => return Reply::Farewell(String::new()),
+            Order::Load(_) => {}
+        }
+    }
+}
+
+/// The sensor that knows a fault which began while the rig runs, or its end.
+fn changed_sensor(
+    rig: &Rig,
+    faults: &mut Vec<FaultConfig>,
+    news: FaultNews,
+    epoch: Epoch,
+) -> Result<(usize, Arc<dyn Sensor>), String> {
+    let FaultNews { place, name, text, schedule } = news;
+    let (mut fault, _) =
+        live_fault(&text, rig, &name, catalogue()).map_err(|told| told.render(false))?;
+    fault.schedule = schedule;
+    let device = fault.device;
+    // Those on the wire have places, too, and are told to nobody else.
+    while faults.len() <= place {
+        faults.push(FaultConfig { device: usize::MAX, ..fault.clone() });
+    }
+    faults[place] = fault;
+    let own = DeviceFaults::of(faults, device);
+    Ok((device, devices::build(&rig.devices[device], &own, rig.seed, epoch).sensor))
+}
+
+fn task(
+    rig: &Rig,
+    sensors: &[Arc<dyn Sensor>],
+    tables: &HashMap<u32, Arc<[FiringSlot]>>,
+    question: Question,
+) -> Option<Task> {
+    let Question { ticket, device, index, start, number, rotor, selection, receiver, .. } =
+        question;
+    let firings = Arc::clone(tables.get(&question.table)?);
+    let sweep = Sweep { number, rotor, selection, receiver, firings };
+    let job = Job {
+        device: DeviceId(device),
+        request: MeasurementRequest { index, start, subject: Subject::Sweep(sweep) },
+        sensor: Arc::clone(sensors.get(device)?),
+        body_from_sensor: rig.devices.get(device)?.body_from_sensor,
+    };
+    let Question { thinning, wants_truth, .. } = question;
+    Some(Task { ticket, job, thinning, wants_truth })
+}
+
+/// Measures until nothing is given any more.
+fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line) {
+    let mut scratch = Scratch::default();
+    scratch.set_watch(world.watch);
+    let feeds = motion::feeds(world);
+    while let Ok(Task { ticket, job, thinning, wants_truth }) = tasks.recv() {
+        scratch.set_thinning(thinning);
+        scratch.keep_truth(wants_truth);
+        let watch = Stopwatch::start();
+        let Measured { measurement, marks, is_thinned, .. } = measure(world, job, 0, &mut scratch);
+        let busy_ns = watch.elapsed().as_nanos() as u64;
+        let Measurement { outcome, fault_effects, truth, .. } = measurement;
+        let shown = feeds.iter().enumerate().flat_map(|(place, feed)| {
+            feed.take_shown().into_iter().map(move |(serial, until)| (place, serial, until))
+        });
+        let reading = Reading {
+            ticket,
+            busy_ns,
+            is_thinned,
+            pose: marks.pose,
+            objects: marks.seen.map_or(0, |seen| seen.objects),
+            outcome,
+            fault_effects,
+            truth: truth.map(Arc::unwrap_or_clone),
+            shown: shown.collect(),
+        };
+        let reply = Reply::Answer(Box::new(reading)).encode();
+        if line.post.send((0, reply)).is_err() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Whether two ranks have the same world: digests of what was loaded.
+
+use std::fmt::Debug;
+
+use sha2::{Digest, Sha256};
+
+use crate::engine::certificate::digest;
+use crate::engine::world::LiveWorld;
+
+/// What a rank has loaded, by name, and its digest.
+pub type Digests = Vec<(String, String)>;
+
+/// Digests of the scene, of the robot's motion, and of body and motion of each object.
+pub fn digests(world: &LiveWorld) -> Digests {
+    let finishes: Vec<_> = world.scene.materials.iter().map(|material| material.finish).collect();
+    let scene = format!("{} {}", digest::of_scene(&world.scene), of(&finishes));
+    let mut all = vec![
+        (format!("the scene {}", world.summary.scene), scene),
+        ("the robot's trajectory".to_owned(), of(&world.trajectory)),
+    ];
+    all.extend(world.objects.iter().map(|object| {
+        let body = digest::of_scene(object.body());
+        (format!("the object {}", object.name), format!("{body} {}", of(&object.trajectory)))
+    }));
+    all
+}
+
+/// The first thing that one has and the other has otherwise.
+pub fn difference<'d>(one: &'d Digests, other: &Digests) -> Option<&'d str> {
+    let differs = one.iter().enumerate().find(|(place, own)| other.get(*place) != Some(*own));
+    differs.map(|(_, (name, _))| name.as_str())
+}
+
+/// Of all numbers in a value: what is printed of it has them to the last bit.
+fn of(value: &impl Debug) -> String {
+    let digest = Sha256::digest(format!("{value:?}"));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
