@@ -37,7 +37,7 @@ const SIGNALS: Duration = Duration::from_millis(300);
 /// How long the others may take to say farewell, and how long when the launcher ends all: it kills after a
 /// second.
 const FAREWELL: Duration = Duration::from_secs(10);
-const HURRIED_FAREWELL: Duration = Duration::from_millis(400);
+const HURRIED_FAREWELL: Duration = Duration::from_millis(700);
 
 /// Why the others cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
