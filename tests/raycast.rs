@@ -345,6 +345,46 @@ fn a_ray_ends_at_the_maximum_range() {
     assert!((reaches(5.001).range_m - 5.0).abs() < 1e-6);
 }
 
+/// Scanners with wide steps fire pulses whose rays just reach the ground, or end above it.
+#[test]
+fn lone_pulses_find_the_ground_that_they_just_reach() {
+    for east in [0.0, 300_000.0] {
+        let corner = |x: f32, y: f32| [x, y, 0.0];
+        let corners = vec![
+            corner(-90.0, -90.0),
+            corner(90.0, -90.0),
+            corner(90.0, 90.0),
+            corner(-90.0, 90.0),
+        ];
+        let world_from_mesh = DAffine3::from_translation(DVec3::new(east, 0.0, 0.0));
+        let scene = Arc::new(Scene {
+            meshes: vec![mesh(corners, vec![[0, 1, 2], [0, 2, 3]])],
+            materials: vec![plain()],
+            instances: vec![Instance { mesh: 0, world_from_mesh }],
+            ground: vec![],
+        });
+        let mut pulses = Vec::new();
+        for step in 0..36 {
+            let azimuth = f64::from(step).to_radians() * 10.0;
+            for down in [-0.05, 0.0, 0.02, 0.1, 0.4, 1.5] {
+                let direction = DVec3::new(azimuth.cos(), azimuth.sin(), -down);
+                let reach_m = direction.length() / f64::max(down, 0.02);
+                for share in [0.5, 0.9, 0.999, 1.001, 1.1, 2.0, f64::INFINITY] {
+                    let max_range_m = (reach_m * share) as f32;
+                    pulses.push(pulse(DVec3::new(east, 0.0, 1.0), direction, 0.01, max_range_m));
+                }
+            }
+        }
+        // Neighbours in time look elsewhere, so that each is alone.
+        let (left, right) = pulses.split_at(pulses.len() / 2);
+        let alone: Vec<Pulse> = left.iter().zip(right).flat_map(|(a, b)| [*a, *b]).collect();
+        let hits = cast(&scene, &nine(), &alone);
+        agree(&scene, &nine(), &alone, &hits);
+        let hit = hits.iter().filter(|hit| hit.range_m.is_finite()).count();
+        assert!(hit > hits.len() / 4 && hit < hits.len() * 3 / 4, "{hit} of {}", hits.len());
+    }
+}
+
 #[test]
 fn normals_turn_with_a_squeezed_instance() {
     // A 45 degree ramp, flattened to a tenth: its slope is atan(0.1).

@@ -65,6 +65,10 @@ pub struct Bundle {
     pub depth: PerRay<f32>,
     /// The least of `depth`.
     pub nearest: f32,
+    /// The greatest depth at which a ray can end.
+    pub farthest: f32,
+    /// Whether any ray has a hit.
+    pub has_hit: bool,
     /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
     pub placed: PerRay<u32>,
     /// Slot of its triangle in the mesh.
@@ -88,6 +92,31 @@ pub struct Bundle {
     pub ray: [u16; MAX_LANES],
     /// Number of lanes in use.
     pub lanes: usize,
+}
+
+/// What [`Bundle::aim`] knows of the rays before they have a depth. Kept between bundles, because filling it with zeros takes
+/// longer than forming a bundle of few rays. There is room for a whole stencil behind the last lane in use.
+pub struct Room {
+    ray: [Wide<f32>; 3],
+    from: [Wide<f32>; 3],
+    begin: Wide<f32>,
+    range: Wide<f32>,
+    index: Wide<u16>,
+}
+
+type Wide<T> = [T; MAX_LANES + MAX_RAYS];
+
+impl Room {
+    pub fn new() -> Self {
+        const ZERO: Wide<f32> = [0.0; MAX_LANES + MAX_RAYS];
+        Self {
+            ray: [ZERO; 3],
+            from: [ZERO; 3],
+            begin: ZERO,
+            range: ZERO,
+            index: [0; MAX_LANES + MAX_RAYS],
+        }
+    }
 }
 
 /// Bounds of the slopes in every register, by axis.
@@ -118,6 +147,23 @@ impl Spot {
             rays: offsets.len(),
             reach: [reach(0), reach(1)],
         }
+    }
+
+    /// A box around all rays of `pulses`: its middle and half size in World, metres.
+    #[inline(always)]
+    pub fn bounds(&self, pulses: &[Pulse]) -> [DVec3; 2] {
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for pulse in pulses {
+            // Rays are no shorter than `direction` before they are scaled to their length.
+            let length = (f64::from(pulse.start_m) + f64::from(pulse.max_range_m)) * (1.0 + 1e-6);
+            let aside = (pulse.half_axis_u.abs() * self.reach[0]
+                + pulse.half_axis_v.abs() * self.reach[1])
+                * length;
+            let ahead = pulse.direction * length;
+            low = low.min(pulse.origin + (ahead.min(DVec3::ZERO) - aside));
+            high = high.max(pulse.origin + (ahead.max(DVec3::ZERO) + aside));
+        }
+        [0.5 * (low + high), 0.5 * (high - low)]
     }
 
     /// How many of `pulses`, from the first, form a bundle.
@@ -164,6 +210,8 @@ impl Bundle {
             stretch: [1.0; MAX_LANES],
             depth: [f32::NEG_INFINITY; MAX_LANES],
             nearest: f32::INFINITY,
+            farthest: f32::INFINITY,
+            has_hit: false,
             placed: [NONE; MAX_LANES],
             slot: [NONE; MAX_LANES],
             spans: Spans { low: [[0.0; REGISTERS]; 2], high: [[0.0; REGISTERS]; 2] },
@@ -187,7 +235,7 @@ impl Bundle {
 
     /// Starts with `pulses`, whose number is at most [`Spot::bundle_len`].
     #[inline(always)]
-    pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse]) {
+    pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse], room: &mut Room) {
         let (first, last) = (&pulses[0], &pulses[pulses.len() - 1]);
         let z = (first.direction + last.direction).normalize();
         // If the pulses are no arc, their middle may lie elsewhere; any direction nearby will do.
@@ -201,17 +249,8 @@ impl Bundle {
         self.from_world = from_world.as_mat3();
         self.origin = first.origin;
         self.lanes = pulses.len() * spot.rays;
+        let registers = self.registers().min(REGISTERS);
 
-        // Room for a whole stencil behind the last lane in use.
-        let mut ray_x = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut ray_y = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut ray_z = [1.0f32; MAX_LANES + MAX_RAYS];
-        let mut from_x = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut from_y = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut from_z = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut begin = [0.0f32; MAX_LANES + MAX_RAYS];
-        let mut range = [f32::NEG_INFINITY; MAX_LANES + MAX_RAYS];
-        let mut ray = [0u16; MAX_LANES + MAX_RAYS];
         for (index, pulse) in pulses.iter().enumerate() {
             let turn = |v: DVec3| (from_world * v).as_vec3();
             let direction = turn(pulse.direction);
@@ -222,55 +261,56 @@ impl Bundle {
             } else {
                 2 + usize::from(v.x < 0.0)
             }];
+            // Lanes behind the stencil repeat its last ray, which does not widen the bundle.
             let lane = index * spot.rays;
-            let mut block = [[0.0f32; MAX_RAYS]; 3];
-            let mut rays = [0u16; MAX_RAYS];
-            for k in 0..MAX_RAYS {
-                let (a, b) = (order.a[k], order.b[k]);
-                block[0][k] = direction.x + u.x * a + v.x * b;
-                block[1][k] = direction.y + u.y * a + v.y * b;
-                block[2][k] = direction.z + u.z * a + v.z * b;
-                rays[k] = u16::from(order.ray[k]) + lane as u16;
+            for axis in 0..3 {
+                let mut block = [0.0f32; MAX_RAYS];
+                for (k, ray) in block.iter_mut().enumerate() {
+                    *ray = direction[axis] + u[axis] * order.a[k] + v[axis] * order.b[k];
+                }
+                room.ray[axis][lane..lane + MAX_RAYS].copy_from_slice(&block);
+                room.from[axis][lane..lane + MAX_RAYS].fill(from[axis]);
             }
-            ray_x[lane..lane + MAX_RAYS].copy_from_slice(&block[0]);
-            ray_y[lane..lane + MAX_RAYS].copy_from_slice(&block[1]);
-            ray_z[lane..lane + MAX_RAYS].copy_from_slice(&block[2]);
-            ray[lane..lane + MAX_RAYS].copy_from_slice(&rays);
-            from_x[lane..lane + MAX_RAYS].fill(from.x);
-            from_y[lane..lane + MAX_RAYS].fill(from.y);
-            from_z[lane..lane + MAX_RAYS].fill(from.z);
-            range[lane..lane + MAX_RAYS].fill(pulse.max_range_m);
-            begin[lane..lane + MAX_RAYS].fill(pulse.start_m);
+            let rays: [u16; MAX_RAYS] =
+                std::array::from_fn(|k| u16::from(order.ray[k]) + lane as u16);
+            room.index[lane..lane + MAX_RAYS].copy_from_slice(&rays);
+            room.range[lane..lane + MAX_RAYS].fill(pulse.max_range_m);
+            room.begin[lane..lane + MAX_RAYS].fill(pulse.start_m);
         }
-        // Lanes without a ray repeat the last one, which does not widen the bundle.
-        range[self.lanes..].fill(f32::NEG_INFINITY);
-        self.ray.copy_from_slice(&ray[..MAX_LANES]);
+        room.range[self.lanes..self.lanes + LANES].fill(f32::NEG_INFINITY);
 
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
-        self.shift = [0.0; 2];
-        self.depth = [f32::NEG_INFINITY; MAX_LANES];
-        self.placed = [NONE; MAX_LANES];
-        self.nearest = f32::INFINITY;
+        self.has_hit = false;
         let mut start = [f32::INFINITY; LANES];
+        let mut nearest = [f32::INFINITY; LANES];
+        let mut farthest = [f32::NEG_INFINITY; LANES];
         let mut shift = [[0.0f32; LANES]; 2];
-        for register in 0..self.registers() {
+        for register in 0..registers {
             let base = register * LANES;
+            self.ray[base..base + LANES].copy_from_slice(&room.index[base..base + LANES]);
+            self.placed[base..base + LANES].fill(NONE);
             for k in 0..LANES {
                 let lane = base + k;
-                let along = 1.0 / ray_z[lane];
-                let (x, y) = (ray_x[lane] * along, ray_y[lane] * along);
+                let along = 1.0 / room.ray[2][lane];
+                let (x, y) = (room.ray[0][lane] * along, room.ray[1][lane] * along);
                 let stretch = (1.0 + x * x + y * y).sqrt();
-                let (from_x, from_y, from_z) = (from_x[lane], from_y[lane], from_z[lane]);
+                let (from_x, from_y, from_z) =
+                    (room.from[0][lane], room.from[1][lane], room.from[2][lane]);
                 let (shift_x, shift_y) = (from_x - x * from_z, from_y - y * from_z);
                 self.slope_x[lane] = x;
                 self.slope_y[lane] = y;
                 self.stretch[lane] = stretch;
                 self.shift_x[lane] = shift_x;
                 self.shift_y[lane] = shift_y;
-                let begins = from_z + begin[lane] / stretch;
+                let begins = from_z + room.begin[lane] / stretch;
+                let ends = begins + room.range[lane] / stretch;
                 self.start[lane] = begins;
-                self.depth[lane] = begins + range[lane] / stretch;
+                self.depth[lane] = ends;
                 start[k] = min(start[k], begins);
+                // Not of lanes without a ray.
+                nearest[k] =
+                    min(nearest[k], if ends > f32::NEG_INFINITY { ends } else { f32::INFINITY });
+                farthest[k] = max(farthest[k], ends);
                 shift[0][k] = max(shift[0][k], shift_x.abs());
                 shift[1][k] = max(shift[1][k], shift_y.abs());
             }
@@ -283,9 +323,13 @@ impl Bundle {
                 self.high[axis] = max(self.high[axis], high);
             }
         }
-        for &depth in &self.depth[..self.lanes] {
-            self.nearest = min(self.nearest, depth);
+        // No shadow meets a register that is not in use.
+        for axis in 0..2 {
+            self.spans.low[axis][registers..].fill(f32::INFINITY);
+            self.spans.high[axis][registers..].fill(f32::NEG_INFINITY);
         }
+        self.nearest = least(&nearest);
+        self.farthest = most(&farthest);
         self.least_start = least(&start);
         self.shift = [most(&shift[0]), most(&shift[1])];
         // Rays that start behind the origin may be farther from the axis there.

@@ -12,9 +12,9 @@
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::bundle::Spot;
+use super::bundle::{Room, Spot};
 use super::bvh::BvhCaster;
-use super::walk::Walker;
+use super::walk::{Walker, may_meet};
 use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes, surface};
 
 impl RayCaster for BvhCaster {
@@ -41,6 +41,9 @@ fn fastest() -> Level {
 /// Number of interleaved traversals: each waits for memory while the others compute.
 const WALKERS: usize = 4;
 
+/// Up to this number, a bundle's pulses are held against the scene's largest boxes before it is formed.
+const FEW_PULSES: usize = 3;
+
 /// Casts all bundles.
 #[inline(always)]
 fn cast<S: Simd>(
@@ -53,6 +56,7 @@ fn cast<S: Simd>(
     let spot = Spot::new(stencil);
     let rays = stencil.len();
     let mut next = 0;
+    let mut room = Room::new();
     let mut walkers: [Walker; WALKERS] = std::array::from_fn(|_| Walker::new());
     let mut is_busy = true;
     while is_busy {
@@ -67,14 +71,21 @@ fn cast<S: Simd>(
                 let found = &mut hits[pulses_done.start * rays..pulses_done.end * rays];
                 surface::report(caster, &walker.bundle, found);
             }
-            let first = next;
-            if first < pulses.len() {
+            walker.pulses = next..next;
+            while next < pulses.len() {
+                let first = next;
                 next += spot.bundle_len(&pulses[first..]);
-                walker.bundle.aim(&spot, &pulses[first..next]);
+                let bundled = &pulses[first..next];
+                if bundled.len() <= FEW_PULSES && !may_meet(simd, caster, spot.bounds(bundled)) {
+                    hits[first * rays..next * rays].fill(Hit::MISS);
+                    continue;
+                }
+                walker.bundle.aim(&spot, bundled, &mut room);
                 walker.start(caster);
+                walker.pulses = first..next;
                 is_busy = true;
+                break;
             }
-            walker.pulses = first..next;
         }
     }
 }

@@ -248,6 +248,7 @@ fn accept(
     }
     bundle.depth[ray] = depth;
     bundle.nearest = bundle.nearest.min(depth);
+    bundle.has_hit = true;
     bundle.placed[ray] = target.place;
     bundle.slot[ray] = slot;
 }

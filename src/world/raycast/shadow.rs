@@ -12,7 +12,7 @@ use super::bundle::{Bundle, Lanes, PerRay, of_register};
 use super::tree::Node;
 
 /// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
-const ROUNDING: f32 = 1e-6;
+pub const ROUNDING: f32 = 1e-6;
 /// Depths below this count as zero. Its inverse stands for infinity, because zero times it is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
@@ -28,6 +28,8 @@ pub struct View {
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
     slack: [f32; 3],
+    /// The greatest depth at which a ray can end.
+    farthest: f32,
 }
 
 /// Bounds of eight boxes or triangles: slopes by axis, and depth.
@@ -62,7 +64,7 @@ impl View {
         let origin = [origin.x, origin.y, origin.z];
         let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
         let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
-        Self { rows, origin, turned_origin, slack }
+        Self { rows, origin, turned_origin, slack, farthest: bundle.farthest }
     }
 
     /// The shadows of a node's children.
@@ -72,8 +74,9 @@ impl View {
         let half = load_axes(simd, &node.half);
         let x = self.bounds(middle, half, 0);
         let y = self.bounds(middle, half, 1);
-        let z = self.bounds(middle, half, 2);
-        Shadows::cast(simd, x, y, z)
+        let [near, far] = self.bounds(middle, half, 2);
+        // Of a box that reaches farther than the rays, only the part within their reach counts.
+        Shadows::cast(simd, x, y, [near, far.min(f32x8::splat(simd, self.farthest))])
     }
 
     /// Bounds of boxes along an axis of the bundle.

@@ -28,6 +28,10 @@ struct Surface<'a> {
 /// Writes the hits of a bundle's rays.
 #[inline(always)]
 pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
+    if !bundle.has_hit {
+        hits.fill(Hit::MISS);
+        return;
+    }
     let mut last: Option<Surface> = None;
     for lane in 0..bundle.lanes {
         let hit = &mut hits[usize::from(bundle.ray[lane])];

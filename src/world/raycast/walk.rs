@@ -9,14 +9,15 @@
 
 use std::ops::Range;
 
-use fearless_simd::prelude::{Select, SimdBase, SimdMask};
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, u32x8};
+use glam::DVec3;
 
 use super::bundle::{Bundle, MAX_LANES, REGISTERS, max};
 use super::bvh::{BvhCaster, MeshTree};
 use super::leaf::{Target, test};
 use super::memory::prefetch;
-use super::shadow::{Shadows, View, load};
+use super::shadow::{ROUNDING, Shadows, View, load};
 use super::tree::{Node, leaf};
 
 /// Up to this number, rays are tested one by one against a node's children; more rays are tested
@@ -180,6 +181,21 @@ impl Walker {
             self.mesh.start(rays);
         }
     }
+}
+
+/// Whether a box with this middle and half size in World meets any of the boxes below the scene's root.
+#[inline(always)]
+pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]) -> bool {
+    let Some(root) = caster.top.nodes.first() else { return false };
+    let margin = (middle.abs().max_element() as f32 + caster.extent) * ROUNDING;
+    // A ray without end has no bounds, and is apart from nothing.
+    let mut apart = 0;
+    for axis in 0..3 {
+        let between = f32x8::simd_from(simd, root.middle[axis]) - middle[axis] as f32;
+        let reach = f32x8::simd_from(simd, root.half[axis]) + (half[axis] as f32 + margin);
+        apart |= between.abs().simd_gt(reach).to_bitmask() as u32;
+    }
+    root.occupied & !apart != 0
 }
 
 /// The rays of `entry` without a nearer hit.
