@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3, Mat3, Vec3};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::memory;
-use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree};
+use super::top::{self, Part};
+use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree, leaf};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
 /// Triangles of a leaf; they are tested in one vector.
@@ -20,11 +22,27 @@ pub struct BvhCaster {
     pub(super) scene: Arc<Scene>,
     pub(super) meshes: Vec<MeshTree>,
     pub(super) top: Tree,
-    /// Instances in the order of the top tree's leaves.
+    /// What the top tree's leaves lead to.
+    pub(super) entrances: Vec<Entrance>,
+    /// Instances in the order in which the top tree's leaves lead to them first.
     pub(super) placed: Vec<Placed>,
     /// Largest coordinate, metres; scales the margin of culling.
     pub(super) extent: f32,
 }
+
+/// Where a ray goes on that meets a leaf of the top tree.
+#[derive(Clone, Copy)]
+pub(super) struct Entrance {
+    /// Index into [`BvhCaster::placed`].
+    pub place: u32,
+    /// Code of a child in the mesh's tree.
+    pub code: u32,
+}
+
+/// Opening instances makes at most as many parts more as there are instances, within these bounds: a million
+/// copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
+const LEAST_PARTS: usize = 1_000;
+const MOST_PARTS: usize = 100_000;
 
 /// Why no tree can be built of a scene.
 #[derive(Debug, thiserror::Error)]
@@ -95,24 +113,50 @@ impl BvhCaster {
             meshes.push(if used { MeshTree::new(mesh, &scene)? } else { MeshTree::EMPTY });
         }
         let instances = &scene.instances;
-        if instances.len() > MAX_PRIMITIVES {
+        let most = instances.len() + instances.len().clamp(LEAST_PARTS, MOST_PARTS);
+        if most > MAX_PRIMITIVES {
             return Err(BuildError::TooMany {
                 what: "the scene".into(),
                 count: instances.len(),
                 of: "instances",
             });
         }
-        let boxes: Vec<Bounded> =
-            instances.iter().map(|i| world_bounds(&scene.meshes[i.mesh as usize], i)).collect();
-        let extent = boxes.iter().flat_map(|b| b.low.into_iter().chain(b.high));
-        let extent = extent.fold(0.0f32, |most, c| most.max(c.abs()));
-        let top = Tree::build(&boxes, 1);
-        let placed = top
-            .order
-            .iter()
-            .map(|&index| Placed::new(index, &instances[index as usize], &meshes))
+        let bounds = |part: Part| {
+            let instance = &instances[part.instance as usize];
+            top::bounds_of(&meshes[instance.mesh as usize], part.code, &instance.world_from_mesh)
+        };
+        let boxes: Vec<(Bounded, Part)> = (0..instances.len() as u32)
+            .into_par_iter()
+            .filter(|&i| !meshes[instances[i as usize].mesh as usize].nodes.is_empty())
+            .map(|instance| Part { instance, code: 0 })
+            .map(|part| (bounds(part), part))
             .collect();
-        Ok(Self { scene, meshes, top, placed, extent })
+        let extent = boxes.iter().flat_map(|(b, _)| b.low.into_iter().chain(b.high));
+        let extent = extent.fold(0.0f32, |most, c| most.max(c.abs()));
+        let open = |part: Part, into: &mut Vec<(Bounded, Part)>| {
+            let mesh = &meshes[instances[part.instance as usize].mesh as usize];
+            if leaf(part.code).is_some() || mesh.nodes.is_empty() {
+                return;
+            }
+            let node = &mesh.nodes[part.code as usize];
+            for slot in (0..8).filter(|slot| node.occupied >> slot & 1 == 1) {
+                let part = Part { code: node.children[slot], ..part };
+                into.push((bounds(part), part));
+            }
+        };
+        let (top, parts) = top::build(boxes, most, &open);
+        let mut placed = Vec::with_capacity(instances.len());
+        let mut places = vec![u32::MAX; instances.len()];
+        let mut entrances = Vec::with_capacity(parts.len());
+        for Part { instance, code } in parts {
+            let place = &mut places[instance as usize];
+            if *place == u32::MAX {
+                *place = placed.len() as u32;
+                placed.push(Placed::new(instance, &instances[instance as usize], &meshes));
+            }
+            entrances.push(Entrance { place: *place, code });
+        }
+        Ok(Self { scene, meshes, top, entrances, placed, extent })
     }
 
     /// The scene of which the trees were built.
@@ -126,6 +170,7 @@ impl BvhCaster {
             |m: &MeshTree| size_of_val(m.nodes.as_slice()) + size_of_val(m.blocks.as_slice());
         self.meshes.iter().map(of_mesh).sum::<usize>()
             + size_of_val(self.top.nodes.as_slice())
+            + size_of_val(self.entrances.as_slice())
             + size_of_val(self.placed.as_slice())
     }
 }
@@ -241,20 +286,5 @@ impl Placed {
     #[inline(always)]
     pub fn to_mesh(&self, p: DVec3) -> DVec3 {
         self.mesh_from_world_f64 * (p - self.origin)
-    }
-}
-
-/// The bounding box of an instance, rounded outward to `f32`.
-fn world_bounds(mesh: &Mesh, instance: &Instance) -> Bounded {
-    let mut low = DVec3::INFINITY;
-    let mut high = DVec3::NEG_INFINITY;
-    for &[x, y, z] in &mesh.positions {
-        let p = instance.world_from_mesh.transform_point3(DVec3::new(x.into(), y.into(), z.into()));
-        low = low.min(p);
-        high = high.max(p);
-    }
-    Bounded {
-        low: low.to_array().map(|c| (c as f32).next_down()),
-        high: high.to_array().map(|c| (c as f32).next_up()),
     }
 }

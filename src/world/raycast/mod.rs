@@ -14,6 +14,7 @@ mod memory;
 mod moving;
 mod shadow;
 mod surface;
+mod top;
 mod tree;
 mod walk;
 

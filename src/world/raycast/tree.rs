@@ -1,13 +1,16 @@
 //! Eight-wide bounding-volume trees.
 //!
-//! `obvhs` builds a binary tree (PLOC with reinsertion); [`Tree::build`] collapses it so that one
-//! node holds the boxes of up to eight children as structure of arrays, for vector instructions. The
-//! same type serves the triangles of a mesh and the instances of a scene.
+//! `obvhs` builds a binary tree over the triangles of a mesh (PLOC with reinsertion); [`Tree::build`]
+//! collapses it so that one node holds the boxes of up to eight children as structure of arrays, for vector
+//! instructions. The same type serves the instances of a scene, see [`super::top`].
 
 use glam::Vec3A;
 use obvhs::aabb::Aabb;
-use obvhs::bvh2::Bvh2;
+use obvhs::bvh2::node::Bvh2Node;
 use obvhs::{Boundable, BvhBuildParams};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use super::memory;
 
 /// Approximate number of primitives that are considered for reinsertion.
 const REINSERTED: f32 = 20_000.0;
@@ -19,7 +22,7 @@ const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 /// A leaf's count is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
 /// Trees of more primitives are built in parts, because building needs some 200 bytes a primitive.
-const MOST_AT_ONCE: usize = 4 << 20;
+const MOST_AT_ONCE: usize = 1 << 19;
 /// Largest number of primitives in a tree, the limit of the leaf encoding.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
 
@@ -77,6 +80,25 @@ pub struct Bounded {
     pub high: [f32; 3],
 }
 
+impl Bounded {
+    /// The box of no primitive.
+    pub const NOTHING: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
+
+    /// Grows to contain `other`.
+    pub fn include(&mut self, other: &Self) {
+        for axis in 0..3 {
+            self.low[axis] = self.low[axis].min(other.low[axis]);
+            self.high[axis] = self.high[axis].max(other.high[axis]);
+        }
+    }
+
+    /// Half of the surface.
+    pub fn half_area(&self) -> f32 {
+        let [x, y, z]: [f32; 3] = std::array::from_fn(|axis| self.high[axis] - self.low[axis]);
+        x * y + y * z + z * x
+    }
+}
+
 impl Boundable for Bounded {
     fn aabb(&self) -> Aabb {
         Aabb::new(Vec3A::from_array(self.low), Vec3A::from_array(self.high))
@@ -96,7 +118,7 @@ impl Tree {
         Self::build_in_parts(primitives, max_per_leaf.clamp(1, MAX_PER_LEAF), MOST_AT_ONCE)
     }
 
-    /// Builds a tree for every `most` neighbouring primitives, and one tree above them.
+    /// Builds a tree for every `most` neighbouring primitives, on all processors, and one tree above them.
     fn build_in_parts(primitives: &[Bounded], max_per_leaf: u32, most: usize) -> Self {
         if primitives.len() <= most {
             return Self::build_at_once(primitives, max_per_leaf);
@@ -107,14 +129,23 @@ impl Tree {
         let boxes: Vec<Bounded> = parts.iter().map(|part| around(primitives, part)).collect();
         // The upper tree, whose leaves are then replaced by the roots of the parts.
         let Self { mut nodes, order: order_of_parts } = Self::build_at_once(&boxes, 1);
-        let mut roots = vec![0; parts.len()];
         let nodes_above = nodes.len();
+        let trees: Vec<Self> = parts
+            .par_iter()
+            .map(|part| {
+                let members: Vec<Bounded> = part.iter().map(|&i| primitives[i as usize]).collect();
+                Self::build_at_once(&members, max_per_leaf)
+            })
+            .collect();
+        let count = nodes_above + trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
+        let mut all = memory::huge(count);
+        all.append(&mut nodes);
+        let mut nodes = all;
+        let mut roots = Vec::with_capacity(parts.len());
         let mut order = Vec::with_capacity(primitives.len());
-        for (part, root) in parts.into_iter().zip(&mut roots) {
-            let members: Vec<Bounded> = part.iter().map(|&i| primitives[i as usize]).collect();
-            let tree = Self::build_at_once(&members, max_per_leaf);
+        for (part, tree) in parts.into_iter().zip(trees) {
             let (first_node, first_place) = (nodes.len() as u32, order.len() as u32);
-            *root = first_node;
+            roots.push(first_node);
             order.extend(tree.order.into_iter().map(|place| part[place as usize]));
             nodes.extend(tree.nodes.into_iter().map(|mut node| {
                 for code in node.children.iter_mut().filter(|code| **code != EMPTY) {
@@ -145,7 +176,12 @@ impl Tree {
         };
         let mut core_build_time = std::time::Duration::ZERO;
         let binary = obvhs::bvh2::builder::build_bvh2(primitives, params, &mut core_build_time);
-        Self { nodes: collapse(&binary), order: binary.primitive_indices }
+        Self { nodes: collapse(&binary.nodes), order: binary.primitive_indices }
+    }
+
+    /// The wide tree of a binary one, whose leaves refer to runs of an order that is kept elsewhere.
+    pub fn over(binary: &[Bvh2Node]) -> Self {
+        Self { nodes: collapse(binary), order: Vec::new() }
     }
 
     /// Renumbers the leaves consecutively in the order of the nodes. Returns the start and length of
@@ -198,34 +234,28 @@ fn part<'a>(
 
 /// The bounding box of the primitives `indices`.
 fn around(primitives: &[Bounded], indices: &[u32]) -> Bounded {
-    let mut all = Bounded { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
-    for &index in indices {
-        let Bounded { low, high } = &primitives[index as usize];
-        for axis in 0..3 {
-            all.low[axis] = all.low[axis].min(low[axis]);
-            all.high[axis] = all.high[axis].max(high[axis]);
-        }
-    }
+    let mut all = Bounded::NOTHING;
+    indices.iter().for_each(|&index| all.include(&primitives[index as usize]));
     all
 }
 
 /// Collapses the binary tree into wide nodes with the least sum of areas, which rays hit in
 /// proportion (Ylitie, Karras and Laine, Efficient Incoherent Ray Traversal on GPUs Through
 /// Compressed Wide BVHs, HPG 2017).
-fn collapse(binary: &Bvh2) -> Vec<Node> {
+fn collapse(binary: &[Bvh2Node]) -> Vec<Node> {
     let costs = Costs::new(binary);
     let mut nodes = vec![Node::VACANT];
     let mut open = vec![(0usize, 0usize)];
     let mut children = Vec::with_capacity(WIDTH);
     while let Some((binary_index, wide_index)) = open.pop() {
         children.clear();
-        if binary.nodes[binary_index].is_leaf() {
+        if binary[binary_index].is_leaf() {
             children.push(binary_index);
         } else {
             costs.split(binary_index, WIDTH, &mut children);
         }
         for (slot, &source) in children.iter().enumerate() {
-            let node = &binary.nodes[source];
+            let node = &binary[source];
             let code = if node.is_leaf() {
                 LEAF_BIT | (node.prim_count - 1) << COUNT_SHIFT | node.first_index
             } else {
@@ -244,26 +274,26 @@ const WIDTH: usize = 8;
 
 /// Least costs of the subtrees of a binary tree.
 struct Costs<'a> {
-    binary: &'a Bvh2,
+    binary: &'a [Bvh2Node],
     /// For each node, the least sum of areas of the wide nodes below it if the subtree takes up to 1,
     /// 2, ... 7 slots of its parent. Leaves are the same in any case and cost nothing.
     least: Vec<[f32; WIDTH - 1]>,
 }
 
 impl<'a> Costs<'a> {
-    fn new(binary: &'a Bvh2) -> Self {
-        let mut costs = Self { binary, least: vec![[0.0; WIDTH - 1]; binary.nodes.len()] };
+    fn new(binary: &'a [Bvh2Node]) -> Self {
+        let mut costs = Self { binary, least: vec![[0.0; WIDTH - 1]; binary.len()] };
         let mut parents_first = vec![0];
         let mut next = 0;
         while let Some(&index) = parents_first.get(next) {
-            let node = &binary.nodes[index as usize];
+            let node = &binary[index as usize];
             if !node.is_leaf() {
                 parents_first.extend([node.first_index, node.first_index + 1]);
             }
             next += 1;
         }
         for index in parents_first.into_iter().rev().map(|index| index as usize) {
-            let node = &binary.nodes[index];
+            let node = &binary[index];
             if node.is_leaf() {
                 continue;
             }
@@ -281,7 +311,7 @@ impl<'a> Costs<'a> {
     /// The least cost of an inner node's children in `slots` slots (2..=8), and how many of them
     /// the first child takes.
     fn best_split(&self, index: usize, slots: usize) -> (f32, usize) {
-        let first = self.binary.nodes[index].first_index as usize;
+        let first = self.binary[index].first_index as usize;
         let (left, right) = (&self.least[first], &self.least[first + 1]);
         (1..slots)
             .map(|taken| (left[taken - 1] + right[slots - taken - 1], taken))
@@ -291,7 +321,7 @@ impl<'a> Costs<'a> {
     /// Adds the children of an inner node, in up to `slots` slots.
     fn split(&self, index: usize, slots: usize, children: &mut Vec<usize>) {
         let taken = self.best_split(index, slots).1;
-        let first = self.binary.nodes[index].first_index as usize;
+        let first = self.binary[index].first_index as usize;
         self.place(first, taken, children);
         self.place(first + 1, slots - taken, children);
     }

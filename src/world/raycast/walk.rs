@@ -14,7 +14,7 @@ use fearless_simd::{Simd, f32x8, u32x8};
 use glam::DVec3;
 
 use super::bundle::{Bundle, MAX_LANES, REGISTERS, max};
-use super::bvh::{BvhCaster, MeshTree};
+use super::bvh::{BvhCaster, Entrance, MeshTree};
 use super::leaf::{Target, test};
 use super::memory::prefetch;
 use super::shadow::{ROUNDING, Shadows, View, load};
@@ -72,11 +72,11 @@ impl Entry {
 }
 
 impl Stack {
-    /// Resets the stack to the root.
+    /// Resets the stack to a child that is visited at once.
     #[inline(always)]
-    fn start(&mut self, rays: u64) {
+    fn start(&mut self, code: u32, rays: u64) {
         self.len = 0;
-        self.room()[0] = Entry { key: 0, rays };
+        self.room()[0] = Entry { key: u64::from(code), rays };
         self.len = 1;
     }
 
@@ -123,7 +123,7 @@ impl Walker {
         if !caster.top.nodes.is_empty() {
             let origin = bundle.origin.as_vec3();
             self.top_view = View::new(bundle, &bundle.from_world, origin, caster.extent);
-            self.top.start(bundle.all());
+            self.top.start(0, bundle.all());
         }
     }
 
@@ -161,7 +161,7 @@ impl Walker {
                     let children = self.top_view.boxes(simd, node);
                     push(&children, node, rays, &self.bundle, &mut self.top, caster);
                 }
-                Some((place, _)) => self.enter_instance(caster, place, rays),
+                Some((entrance, _)) => self.enter_instance(caster, entrance, rays),
             }
             return true;
         }
@@ -169,7 +169,8 @@ impl Walker {
     }
 
     #[inline(always)]
-    fn enter_instance(&mut self, caster: &BvhCaster, place: u32, rays: u64) {
+    fn enter_instance(&mut self, caster: &BvhCaster, entrance: u32, rays: u64) {
+        let Entrance { place, code } = caster.entrances[entrance as usize];
         let placed = &caster.placed[place as usize];
         let mesh = &caster.meshes[placed.mesh as usize];
         let bundle = &self.bundle;
@@ -178,7 +179,7 @@ impl Walker {
         self.place = place;
         self.view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
         if !mesh.nodes.is_empty() {
-            self.mesh.start(rays);
+            self.mesh.start(code, rays);
         }
     }
 }
@@ -234,7 +235,10 @@ impl Children for BvhCaster {
     fn prefetch(&self, code: u32) {
         match leaf(code) {
             None => prefetch(&self.top.nodes[code as usize]),
-            Some((place, _)) => prefetch(&self.placed[place as usize]),
+            Some((entrance, _)) => {
+                let place = self.entrances[entrance as usize].place;
+                prefetch(&self.placed[place as usize]);
+            }
         }
     }
 }
