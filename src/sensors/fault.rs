@@ -54,6 +54,8 @@ pub enum EffectKind {
         /// By so much.
         by_ns: u64,
     },
+    /// A device refused what it was told.
+    Refused,
     /// A device said that an alert is active.
     AlertActive,
     /// A lidar fired fewer pulses.
@@ -80,6 +82,7 @@ impl EffectKind {
             Self::EmergencyStopped => ("emergency_stopped", None),
             Self::LowBattery { millivolts } => ("low_battery_mv", Some(millivolts)),
             Self::LateReply { by_ns } => ("late_by_ns", Some(by_ns)),
+            Self::Refused => ("refused", None),
             Self::AlertActive => ("alert_active", None),
             Self::FewerShots { percent } => ("fewer_shots_percent", Some(percent)),
         }

@@ -26,7 +26,7 @@ impl FdiLinkUnit {
     pub fn new(unit: &Unit) -> Self {
         let divisor = unit.divisor(unit.settings.rate_hz);
         let is_sent = |name: &&str| {
-            unit.settings.is_streaming && unit.profile.messages.iter().any(|m| m == name)
+            unit.settings.is_streaming && unit.settings.messages.iter().any(|m| m == name)
         };
         let messages: Vec<_> = MESSAGES.into_iter().filter(is_sent).collect();
         let frames = messages.len() as f64;

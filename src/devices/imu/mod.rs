@@ -79,6 +79,8 @@ pub struct Unit {
     pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
+    /// How long it had been on at `on_since`, nanoseconds.
+    on_before_ns: u64,
     /// Messages about samples that the lag still holds back, with the instants of the samples.
     held: VecDeque<(SimTime, Vec<u8>)>,
 }
@@ -114,7 +116,8 @@ impl Unit {
     /// What the unit's clock shows at a sample, nanoseconds since power-on.
     pub fn clock_ns(&self, sample: &Sample) -> u64 {
         let clock = &self.settings.clock;
-        let true_ns = sample.truth.at.0.saturating_sub(self.on_since.0) as f64;
+        let since_ns = sample.truth.at.0.saturating_sub(self.on_since.0);
+        let true_ns = (self.on_before_ns + since_ns) as f64;
         let jitter_s = if clock.jitter_std_s == 0.0 {
             0.0
         } else {
@@ -133,6 +136,7 @@ impl Unit {
     pub fn restart(&mut self, at: SimTime) {
         self.forget_held();
         self.on_since = at;
+        self.on_before_ns = 0;
     }
 
     /// Samples between two outputs at `rate_hz`; the next rate that divides the sample rate, from
@@ -183,6 +187,7 @@ impl Imu {
             port: Uart::new(settings.baud_rate, profile.transmit_buffer_bytes),
             noise: NoiseSource::new(seed, &format!("{name}/clock")),
             on_since: SimTime::ZERO,
+            on_before_ns: settings.on_for_ns,
             held: VecDeque::new(),
         };
         let protocol: Box<dyn Protocol> = match profile.dialect.clone() {

@@ -108,8 +108,6 @@ pub struct ImuProfile {
     pub decimation: Decimation,
     /// The strength of field that reads as 1, gauss, for products that normalise it.
     pub magnetic_unit_gauss: f64,
-    /// Messages it sends from the factory on, by the names of its protocol.
-    pub messages: Vec<String>,
     /// Values a rig may override.
     pub defaults: ImuSettings,
 }
@@ -151,6 +149,10 @@ pub struct ImuSettings {
     pub lag_ns: u64,
     /// Whether it sends its messages from power-on, or waits until the host says so.
     pub is_streaming: bool,
+    /// Messages it sends from power-on, by the names of its protocol.
+    pub messages: Vec<String>,
+    /// How long it has been on at the first instant, nanoseconds.
+    pub on_for_ns: u64,
 }
 
 impl ImuSettings {

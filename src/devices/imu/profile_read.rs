@@ -104,10 +104,7 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
     let rate_hz = rate_field.integer(&rate_limit(max_rate_hz, PROFILES));
     let rate_hz = output_rate(&rate_field, rate_hz, sample_rate_hz, max_rate_hz, PROFILES);
     let decimation = table.required("decimation").choice(&Decimation::WORDS, PROFILES);
-    let known = MESSAGES.iter().find(|(p, _)| *p == protocol).map_or(&[][..], |(_, list)| list);
-    let words: Vec<(&str, String)> = known.iter().map(|m| (*m, (*m).to_owned())).collect();
-    let field = table.required("messages");
-    let messages = field.choices(&words, "the protocol");
+    let messages = messages(&table.required("messages"), protocol);
     let unit = Limit::new(0.01..=100.0, "gauss", PROFILES);
     let magnetic_unit_gauss = table.required("magnetic_unit_gauss").number(&unit);
     let is_streaming = table.required("streaming").boolean();
@@ -124,6 +121,13 @@ fn output(mut table: TableReader<'_>, protocol: ImuProtocol) -> Option<Output> {
         is_streaming: is_streaming?,
         earth_rate: earth_rate?,
     })
+}
+
+/// Messages by the names of the protocol.
+fn messages(field: &Field<'_>, protocol: ImuProtocol) -> Option<Vec<String>> {
+    let known = MESSAGES.iter().find(|(p, _)| *p == protocol).map_or(&[][..], |(_, list)| list);
+    let words: Vec<(&str, String)> = known.iter().map(|m| (*m, (*m).to_owned())).collect();
+    field.choices(&words, "the protocol")
 }
 
 /// Each sample is worked out from an instant a millisecond.
@@ -187,7 +191,6 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
         boot_ns: line.boot_ns,
         decimation: output.decimation,
         magnetic_unit_gauss: output.magnetic_unit_gauss,
-        messages: output.messages,
         defaults: ImuSettings {
             rate_hz: output.rate_hz,
             baud_rate: *line.baud_rates.first()?,
@@ -199,6 +202,8 @@ pub(super) fn profile(mut root: TableReader<'_>, protocol: ImuProtocol) -> Optio
             lag_ns: line.lag_ns,
             clock: clock_errors,
             is_streaming: output.is_streaming,
+            messages: output.messages,
+            on_for_ns: 0,
         },
         baud_rates: line.baud_rates,
     })
@@ -241,12 +246,18 @@ pub(super) fn settings(
         }
     }
     all.is_streaming = table.optional("streaming").boolean_or(all.is_streaming);
+    let listed = table.optional("messages");
+    if listed.is_written() {
+        all.messages = messages(&listed, driver.dialect.protocol()).unwrap_or(all.messages);
+    }
     all.model.earth_rate = table.optional("earth_rate").boolean_or(all.model.earth_rate);
     let field = table.optional("magnetic_field_gauss");
     all.model.magnetic_field = magnetic_field(&field).unwrap_or(all.model.magnetic_field);
     let mut keys = Keys::of_rig(table);
     keys.time_ns("window_ms", &window_limit(), 1e6, &mut all.model.window_ns);
     lag::read(&mut keys, &mut all.lag_ns);
+    // A year: the longest counters of units wrap after some days.
+    keys.time_ns("on_for_s", &Limit::new(0.0..=31_557_600.0, "s", MODEL), 1e9, &mut all.on_for_ns);
     model(&mut keys, &mut all.model);
     keys.table("clock", "clock", &mut all.clock, clock);
     keys.finish()?;

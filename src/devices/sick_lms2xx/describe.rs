@@ -103,5 +103,6 @@ fn settings_rows(driver: &SickLms2xxProfile) -> Rows {
         ("error_level", "ok, allowed ok, info, warning, error, fatal".to_string()),
         ("errors", "[], pairs [type, number]".to_string()),
         ("polluted", d.is_polluted.to_string()),
+        ("implausible", d.is_implausible.to_string()),
     ]
 }

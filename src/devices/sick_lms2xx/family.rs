@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::faults::NAK;
 use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use super::{SickLms2xx, decoder, describe, profile_read};
 use crate::config::profile::DeviceFaultKind;
@@ -51,7 +52,7 @@ impl Family for SickLms2xxFamily {
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        &[WINDOW_DIRTY, MOTOR_STALL]
+        &[WINDOW_DIRTY, MOTOR_STALL, NAK]
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {

@@ -20,6 +20,7 @@ mod commands;
 pub(crate) mod decoder;
 mod describe;
 mod family;
+mod faults;
 mod hearing;
 mod mirror;
 pub mod profile;
@@ -31,6 +32,7 @@ mod tests;
 
 use self::capture::{Belongs, Capture};
 pub use self::family::SickLms2xxFamily;
+use self::faults::{Refusal, refusals};
 use self::hearing::{Heard, Hearing};
 use self::mirror::{Mirror, Pattern};
 use self::stream::Stream;
@@ -79,6 +81,7 @@ pub struct SickLms2xx {
     telegrams: u64,
     clock: SimTime,
     optics_faults: Vec<Timed<LidarFault>>,
+    refusals: Vec<Timed<Refusal>>,
 }
 
 /// What survives power-off.
@@ -145,6 +148,7 @@ impl SickLms2xx {
             telegrams: 0,
             clock: SimTime::ZERO,
             optics_faults: Vec::new(),
+            refusals: Vec::new(),
         };
         if settings.start_up_ns > 0 {
             unit.starting = Some(SimTime(settings.start_up_ns));
@@ -157,6 +161,7 @@ impl SickLms2xx {
     /// What will go wrong within it, to be said before it is asked for its sensor.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
+        self.refusals = faults.kind();
         self.mirror.set_stalls(&faults.kind());
     }
 
@@ -258,6 +263,10 @@ impl SickLms2xx {
                 self.uart.send(at, vec![NAK]);
                 self.finish();
             }
+            Some(Task::Acknowledge { .. }) if !refusals(&self.refusals, at).is_empty() => {
+                self.uart.send_marked(at, vec![NAK], 0, refusals(&self.refusals, at));
+                self.finish();
+            }
             Some(Task::Acknowledge { heard: Heard::Command(command), .. }) => {
                 self.uart.send(at, vec![ACK]);
                 let timing = &self.profile.timing;
@@ -314,7 +323,8 @@ impl SickLms2xx {
     ) {
         fault_effects.extend(self.mirror.fault_effects(at));
         let pollution = if self.is_polluted(at) { status_byte::POLLUTION } else { 0 };
-        let status = status_byte::FAMILY | self.error_level(at) | pollution;
+        let implausible = if self.settings.is_implausible { status_byte::IMPLAUSIBLE } else { 0 };
+        let status = status_byte::FAMILY | self.error_level(at) | implausible | pollution;
         let address = FROM_SCANNER | self.settings.address;
         let bytes = frame::emit(address, &Reply { body, status }.emit());
         self.uart.send_scan(at, bytes, points, fault_effects, truth);

@@ -172,6 +172,8 @@ pub struct SickLms2xxSettings {
     pub error_level: u8,
     /// Whether the window is dirty.
     pub is_polluted: bool,
+    /// Whether the measured values are said to be implausible.
+    pub is_implausible: bool,
     /// The optics.
     pub beam: BeamSettings,
     /// The errors.

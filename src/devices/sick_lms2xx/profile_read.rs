@@ -49,6 +49,7 @@ pub(crate) fn profile(mut root: TableReader<'_>) -> Option<SickLms2xxProfile> {
         errors: Vec::new(),
         error_level: 0,
         is_polluted: false,
+        is_implausible: false,
         beam,
         noise,
     };
@@ -404,6 +405,7 @@ pub(crate) fn settings(
     keys.read("errors", &mut all.errors, errors);
     keys.choice("error_level", &ERROR_LEVELS, PROTOCOL, &mut all.error_level);
     keys.boolean("polluted", &mut all.is_polluted);
+    keys.boolean("implausible", &mut all.is_implausible);
     lidar::rig_beam(&mut keys, "{ shape = \"circular\" }", &range_limit(), &mut all.beam);
     lidar::rig_noise(&mut keys, "{ range_std_m = 0.012 }", &mut all.noise);
     keys.finish()?;

@@ -8,6 +8,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::devices::Output;
 use crate::devices::motor_stall::MotorStall;
+use crate::sensors::fault::EffectKind;
 use crate::sensors::{PulseReturns, Return, Subject};
 use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
@@ -417,6 +418,44 @@ fn a_spoilt_telegram_gets_nak_and_a_truncated_one_nothing() {
     bench.run_ms(100);
     assert!(bench.sent.is_empty());
     assert!(matches!(bench.ask(&Command::Status), Body::Status(_)));
+}
+
+#[test]
+fn a_scanner_that_refuses_says_nak_and_sends_its_scans_on() {
+    let mut bench = Bench::fast("sick-lms291-s05-x1.27", PowerOnMode::Continuous);
+    let schedule =
+        Schedule { start: SimTime(100 * MS), duration_ns: Some(500 * MS), period_ns: None };
+    let refusal = vec![Timed { fault: 2, schedule, kind: Refusal }];
+    bench.unit.set_faults(&DeviceFaults::from(refusal));
+    bench.run_ms(200);
+    bench.sent.clear();
+    bench.say(&Command::Status);
+    bench.run_ms(300);
+    let effect = FaultEffect { fault: 2, window: 0, kind: EffectKind::Refused };
+    let is_refusal = |sent: &&Transmit| sent.fault_effects == [effect];
+    let refused: Vec<_> = bench.sent.iter().filter(is_refusal).collect();
+    let Output::Bytes(bytes) = &refused[0].output else { panic!() };
+    assert_eq!((refused.len(), &bytes[..]), (1, &[NAK][..]));
+    let replies = bench.replies();
+    let is_scan =
+        |reply: &Option<Reply>| matches!(reply, Some(Reply { body: Body::Scan { .. }, .. }));
+    assert!(replies.iter().filter(|(_, reply)| is_scan(reply)).count() > 10);
+    assert!(
+        !replies.iter().flat_map(|(_, reply)| reply).any(|r| matches!(r.body, Body::Status(_)))
+    );
+    bench.run_ms(200);
+    assert!(matches!(bench.ask(&Command::Status), Body::Status(_)), "it is over");
+}
+
+#[test]
+fn bits_of_the_status_byte_stand_beside_each_other() {
+    let mut bench = Bench::new("sick-lms291-s05-x1.27", |settings| {
+        (settings.error_level, settings.is_implausible, settings.is_polluted) = (4, true, true);
+    });
+    bench.say(&Command::Status);
+    bench.run_ms(400);
+    let status = bench.replies().into_iter().find_map(|(_, reply)| reply).unwrap().status;
+    assert_eq!(status, 0x10 | 4 | 0x40 | 0x80);
 }
 
 #[test]

@@ -538,6 +538,7 @@ fn effect_code(kind: EffectKind) -> (u8, u64) {
         EffectKind::LateReply { by_ns } => (12, by_ns),
         EffectKind::AlertActive => (13, 0),
         EffectKind::FewerShots { percent } => (14, percent),
+        EffectKind::Refused => (15, 0),
     }
 }
 
@@ -558,6 +559,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
         12 => EffectKind::LateReply { by_ns: amount },
         13 => EffectKind::AlertActive,
         14 => EffectKind::FewerShots { percent: amount },
+        15 => EffectKind::Refused,
         _ => return None,
     })
 }

@@ -89,7 +89,7 @@ impl MipUnit {
         let divisor = unit.divisor(unit.settings.rate_hz);
         let filter_divisor = unit.divisor(answers.filter_base_rate_hz.min(samples_hz));
         let format = |wanted: u8, base_divisor: u64| {
-            let listed = unit.profile.messages.iter();
+            let listed = unit.settings.messages.iter();
             let found = listed.filter_map(|m| DATA.iter().find(|(name, ..)| name == m));
             let decimation = (divisor / base_divisor).max(1) as u16;
             found.filter(|(_, s, _)| *s == wanted).map(|(.., d)| (*d, decimation)).collect()

@@ -49,7 +49,7 @@ impl SbgUnit {
     /// A unit with the profile's logs on.
     pub fn new(unit: &Unit, answers: SbgAnswers) -> Self {
         let loops = unit.divisor(unit.settings.rate_hz) as u16;
-        let is_listed = |name: &str| unit.profile.messages.iter().any(|m| m == name);
+        let is_listed = |name: &str| unit.settings.messages.iter().any(|m| m == name);
         let divisors: BTreeMap<u8, u16> = MESSAGES
             .iter()
             .map(|(name, id)| (*id, if is_listed(name) { loops } else { 0 }))

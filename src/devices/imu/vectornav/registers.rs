@@ -159,7 +159,7 @@ impl Registers {
     pub fn factory(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
         let identity = &unit.profile.identity;
         let text_type = unit
-            .profile
+            .settings
             .messages
             .first()
             .and_then(|m| MESSAGES.iter().find(|(name, _)| name == m))

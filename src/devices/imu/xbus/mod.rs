@@ -87,6 +87,13 @@ fn takes(id: u8, length: usize) -> bool {
     }
 }
 
+/// What the counter of messages of a unit shows that has sent them since it was switched on.
+fn counter_at_start(unit: &Unit) -> u16 {
+    let sent =
+        u128::from(unit.settings.on_for_ns) * u128::from(unit.settings.rate_hz) / 1_000_000_000;
+    (sent & 0xffff) as u16
+}
+
 impl XbusUnit {
     /// A unit that measures, unless the rig has it wait.
     pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
@@ -101,7 +108,7 @@ impl XbusUnit {
             alignment: Alignment::default(),
             utc_ahead_ns: 0,
             latest: None,
-            counter: 0,
+            counter: counter_at_start(unit),
             sample_rate_hz: unit.profile.sample_rate_hz,
         };
         made.restore_output(unit);
@@ -109,7 +116,7 @@ impl XbusUnit {
     }
 
     fn restore_output(&mut self, unit: &Unit) {
-        let listed = unit.profile.messages.iter();
+        let listed = unit.settings.messages.iter();
         let found = listed.filter_map(|m| MESSAGES.iter().find(|(name, _)| name == m));
         let rate_hz = unit.settings.rate_hz.min(0xffff) as u16;
         let wanted: Vec<_> = found.map(|(_, xdi)| OutputItem { xdi: *xdi, rate_hz }).collect();

@@ -267,3 +267,23 @@ fn the_bias_of_a_unit_at_rest_is_found() {
     ask(&mut bench, mid::SET_NO_ROTATION, &[0, 1]);
     assert_eq!(status(&stream(&mut bench, 1500)), 2);
 }
+
+#[test]
+fn a_unit_that_has_been_on_for_long_passes_the_end_of_its_counters() {
+    let mut bench = Bench::new("xsens-mti30", |_, settings| {
+        settings.messages = ["packet-counter", "sample-time-fine"].map(str::to_owned).to_vec();
+        // Half a second before 65536 packets at 100 Hz.
+        settings.on_for_ns = 654_860_000_000;
+    });
+    bench.run(1000);
+    let number = |message: &Message, xdi: Xdi| {
+        let item = items(message).into_iter().find(|item| item.xdi == xdi).unwrap();
+        item.data.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let told = messages(&bench);
+    let counters: Vec<_> = told.iter().map(|m| number(m, Xdi::PACKET_COUNTER)).collect();
+    let wraps = counters.windows(2).filter(|pair| *pair == [65535, 0]).count();
+    assert_eq!((counters[0], wraps), (65486, 1), "{counters:?}");
+    let ticks: Vec<_> = told.iter().map(|m| number(m, Xdi::SAMPLE_TIME_FINE)).collect();
+    assert!(ticks[0].abs_diff(6_548_600) < 200 && ticks.windows(2).all(|t| t[1] - t[0] == 100));
+}

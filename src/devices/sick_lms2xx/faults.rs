@@ -1,0 +1,30 @@
+//! The fault that the scanner refuses what it is told.
+
+use std::sync::Arc;
+
+use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
+use crate::config::rig::faults::Timed;
+use crate::config::toml::reader::TableReader;
+use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::time::SimTime;
+
+/// Each telegram of a host is answered by NAK, and nothing else comes of it: as after telegrams that arrive damaged, or
+/// while the scanner has no room for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal;
+
+/// `nak`.
+pub const NAK: DeviceFaultKind = DeviceFaultKind { word: "nak", read };
+
+fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
+    Some(Arc::new(Refusal))
+}
+
+/// What refuses a telegram at `at`; empty if nothing does.
+pub fn refusals(faults: &[Timed<Refusal>], at: SimTime) -> Vec<FaultEffect> {
+    let effect = |fault: &Timed<Refusal>| {
+        let window = fault.schedule.window_at(at)?;
+        Some(FaultEffect { fault: fault.fault, window, kind: EffectKind::Refused })
+    };
+    faults.iter().filter_map(effect).collect()
+}
