@@ -28,6 +28,7 @@ mod profiles;
 mod ranks;
 mod record;
 mod replay;
+mod replay_serial;
 mod rig_args;
 mod run;
 mod run_control;

@@ -29,8 +29,12 @@ const MOST_STREAMS: usize = 256;
 /// Arguments of `menura replay`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A pcap or pcapng file, of which the UDP datagrams are sent
+    /// A pcap or pcapng file, of which the UDP datagrams are sent, or a serial device's recording, .bin
     capture: PathBuf,
+
+    /// Write a serial device's recording to a pseudo-terminal with this name, once a program opens it
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["to", "port", "duration"])]
+    pty: Option<PathBuf>,
 
     /// Send to this address, or ADDRESS:PORT [default: as captured]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_target)]
@@ -116,6 +120,22 @@ impl Cmd {
         if self.standby_core.is_some() && self.standby_core == self.send_core {
             let text = "error: --standby-core is a second core beside --send-core: name two cores";
             return Err(CliError::Input(text.to_owned()));
+        }
+        let is_serial = self.capture.extension().is_some_and(|extension| extension == "bin");
+        match (&self.pty, is_serial) {
+            (Some(pty), true) => {
+                let stop = stop_on_signal()?;
+                return super::replay_serial::replay(&self.capture, pty, &stop);
+            }
+            (None, true) => {
+                let text = "error: a serial device's recording needs a terminal: write --pty PATH";
+                return Err(CliError::Input(text.to_owned()));
+            }
+            (Some(_), false) => {
+                let text = "error: --pty is for a serial device's recording, which ends in .bin";
+                return Err(CliError::Input(text.to_owned()));
+            }
+            (None, false) => {}
         }
         let replay = self.read()?;
         let names: Vec<_> = replay.streams.iter().map(|(name, _)| name.as_str()).collect();

@@ -112,7 +112,10 @@ impl PtyLink {
 
     /// Whether a program has the port open. When the last one has gone, what it did not read is not
     /// for the next, and a line has no echo whatever it left behind.
-    fn is_open(&self) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// The terminal cannot be asked.
+    pub fn is_open(&self) -> io::Result<bool> {
         let mut wait = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::empty())];
         poll(&mut wait, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
         let is_open = !wait[0].revents().contains(PollFlags::HUP);

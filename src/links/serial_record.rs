@@ -40,6 +40,15 @@ impl SerialIndex {
         after.checked_sub(1).map(|row| self.rows[row].1)
     }
 
+    /// When each write began, seconds, and where its bytes are; `total` of them were recorded.
+    pub fn writes(&self, total: usize) -> impl Iterator<Item = (f64, std::ops::Range<usize>)> {
+        let start = move |offset: u64| usize::try_from(offset).map_or(total, |at| at.min(total));
+        let ends = self.rows.iter().skip(1).map(|(offset, _)| *offset);
+        let ends = ends.chain(std::iter::once(total as u64));
+        let rows = self.rows.iter().zip(ends);
+        rows.map(move |((offset, time_s), end)| (*time_s, start(*offset)..start(end)))
+    }
+
     /// From the first write to the last, seconds.
     pub fn span_s(&self) -> Option<f64> {
         self.rows.first().zip(self.rows.last()).map(|(first, last)| last.1 - first.1)

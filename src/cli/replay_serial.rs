@@ -1,0 +1,79 @@
+//! `menura replay` of a serial device's recording: its bytes once more, on a pseudo-terminal.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{CliError, console};
+use crate::kit::clock;
+use crate::links::ByteLink;
+use crate::links::line::LineSettings;
+use crate::links::pty::{PtyLink, PtyOptions};
+use crate::links::serial_record::SerialIndex;
+
+/// Longest recording that is held in memory.
+const MAX_BYTES: u64 = 1 << 30;
+/// At what rate the host's end of the terminal starts; it may be set to any.
+const BAUD: u32 = 115_200;
+/// How often what the host says is taken.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Writes the bytes of `recording`, a `.bin` with its `.idx.csv`, to a new terminal at `path`, each write at its time.
+/// It begins when a program has opened the terminal; what the host says has no effect.
+///
+/// # Errors
+/// The recording cannot be read, or the terminal cannot be made.
+pub fn replay(recording: &Path, path: &Path, stop: &AtomicBool) -> Result<(), CliError> {
+    let wrong = |why: String| {
+        CliError::Input(format!("error: cannot replay {}: {why}", recording.display()))
+    };
+    let length = std::fs::metadata(recording).map_err(|error| wrong(error.to_string()))?.len();
+    if length > MAX_BYTES {
+        return Err(wrong("it is larger than 1 GB; cut it first".into()));
+    }
+    let bytes = std::fs::read(recording).map_err(|error| wrong(error.to_string()))?;
+    let index = SerialIndex::beside(recording).map_err(|error| wrong(error.to_string()))?;
+    let writes: Vec<_> = index.writes(bytes.len()).collect();
+    let Some((first_s, _)) = writes.first().cloned() else {
+        return Err(wrong("its table of times, .idx.csv, is missing or empty".into()));
+    };
+    let options =
+        PtyOptions { path: path.to_owned(), strict_rate: false, rate_aliases: Vec::new() };
+    let failed = |error: std::io::Error| CliError::failed(path.display(), &error);
+    let link = PtyLink::open(options, LineSettings::eight_n_one(BAUD)).map_err(failed)?;
+    let span_s = index.span_s().unwrap_or(0.0);
+    console::say(format_args!(
+        "{}: {} bytes in {span_s:.3} s, on {} when a program opens it",
+        recording.display(),
+        bytes.len(),
+        path.display(),
+    ));
+    let mut ignored = [0; 4096];
+    while !link.is_open().map_err(failed)? {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        clock::sleep(Duration::from_millis(5));
+    }
+    let begun = clock::now();
+    let mut sent = 0;
+    for (time_s, range) in writes {
+        let due = begun + Duration::from_secs_f64((time_s - first_s).max(0.0));
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let left = due.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                break;
+            }
+            // Until then what the host says is taken, so that it does not wait for room.
+            link.receive(&mut ignored, Duration::ZERO).map_err(failed)?;
+            clock::sleep(left.min(TICK));
+        }
+        sent += link.send(&bytes[range]).map_err(failed)?;
+    }
+    // What was sent last is still in the terminal.
+    clock::sleep(Duration::from_millis(200));
+    console::print(format!("sent {sent} of {} bytes\n", bytes.len()))
+}
