@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and thirteen faults to switch on one by one.
+"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and fifteen faults to switch on one by one.
 
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip} --fault zero-range
@@ -32,6 +32,8 @@ FAULTS = {
     "any-source": "takes packets from any address",
     "first-mode": "drops packets of another return mode than that of the first one",
     "product-byte": "does not look at the byte that says which product it is",
+    "wall-clock": "measures its waits with the clock of the computer, which may be set",
+    "talker": "knows the talker GN alone",
     "no-checksum": "does not check the checksums of sentences",
     "hemisphere": "does not look at the letters for south and west",
     "empty-field": "dies of a sentence with empty fields",
@@ -62,7 +64,7 @@ class Vlp16:
     def __init__(self, fault):
         self.fault, self.points, self.column = fault, [], 0
         self.last_azimuth, self.last_us, self.hours, self.step = None, None, 0, 0
-        self.kept, self.refused, self.first_mode = [], False, None
+        self.kept, self.refused, self.first_mode, self.next_tell_s = [], False, None, 0.0
 
     def packet(self, data):
         if len(data) != PACKET_BYTES and self.fault != "short-packet":
@@ -132,6 +134,12 @@ class Vlp16:
             ))
 
     def turn_ends(self):
+        if self.fault == "wall-clock":
+            # No more than fifty turns a second, it means.
+            if time.time() < self.next_tell_s:
+                self.points = []
+                return
+            self.next_tell_s = time.time() + 0.02
         tell("points", stamp_s=self.hours * 3600 + self.last_us / 1e6, points=self.points)
         self.points = []
 
@@ -183,6 +191,8 @@ class Nmea:
         except UnicodeDecodeError:
             return
         if fields[0][2:] != "RMC" or len(fields) < 10:
+            return
+        if self.fault == "talker" and fields[0] != "GNRMC":
             return
         if self.fault == "empty-field":
             # An empty field is no number, and nobody catches that.

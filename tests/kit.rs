@@ -44,6 +44,24 @@ while True:
         time.sleep(1e6)
 "#;
 
+/// Prints all that comes by a terminal until it goes.
+const READ_TERMINAL: &str = r#"
+import os, sys, time
+until = time.monotonic() + 10
+while not os.path.exists(sys.argv[1]) and time.monotonic() < until:
+    time.sleep(0.01)
+port = os.open(sys.argv[1], os.O_RDONLY | os.O_NOCTTY)
+while True:
+    try:
+        data = os.read(port, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    sys.stdout.buffer.write(data)
+sys.stdout.buffer.flush()
+"#;
+
 const SUITE: &str = r#"
 summary = "for the tests of the kit"
 rig = "rig.toml"
@@ -165,7 +183,8 @@ fn a_good_driver_passes_and_what_cannot_be_is_told() {
     );
     assert!(told.ends_with("\n2 passed, 0 failed, 4 not applicable\n"), "{told}");
     let junit = std::fs::read_to_string(bench.path("verdicts.xml")).unwrap();
-    assert!(junit.contains("tests=\"6\" failures=\"0\" errors=\"0\" skipped=\"4\""), "{junit}");
+    assert!(junit.contains("tests=\"6\" failures=\"0\" errors=\"0\" time="), "{junit}");
+    assert!(junit.contains("skipped=\"4\" timestamp="), "{junit}");
     let page = std::fs::read_to_string(bench.path("verdicts.html")).unwrap();
     assert!(page.contains("<b>2 passed, 0 failed, 4 not applicable</b>"), "{page}");
 }
@@ -186,6 +205,22 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
     {
         assert!(kept.join(file).exists(), "{file}: {told}");
     }
+    // The recording comes out of a terminal again.
+    let terminal = bench.path("again.tty");
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .arg("replay")
+        .arg(kept.join("capture-1/imu.bin"))
+        .args(["--pty", terminal.to_str().unwrap()])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let heard = Command::new("timeout")
+        .args(["20", "python3", "-c", READ_TERMINAL, terminal.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(replay.wait().unwrap().success());
+    let recorded = std::fs::read(kept.join("capture-1/imu.bin")).unwrap();
+    assert!(heard.stdout == recorded, "{} {}", heard.stdout.len(), stderr(&heard));
     // The command that is told gives the bytes that are kept.
     let script = std::fs::read_to_string(kept.join("repeat.sh")).unwrap();
     let recorded = std::fs::read(kept.join("capture-1/imu.bin")).unwrap();
@@ -285,6 +320,77 @@ fn adapters_make_foreign_drivers_speak() {
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("passed          value\n"), "{told}");
     assert!(told.contains("no imu in other") && told.contains("found (at 0.0"), "{told}");
+}
+
+#[test]
+fn every_kind_of_reader_hears_its_driver() {
+    let bench = Bench::new();
+    std::fs::write(
+        bench.path("driver.py"),
+        "import os, socket, sys, time\nlink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+         to = (os.environ['MENURA_REPORT_HOST'], int(os.environ['MENURA_REPORT_PORT']))\n\
+         folder = os.environ['MENURA_DIR']\n\
+         def write(name, text):\n    open(f'{folder}/new', 'w').write(text)\n    \
+         os.rename(f'{folder}/new', f'{folder}/{name}')\n\
+         n = 0\nwhile True:\n    n += 1\n    \
+         link.sendto(b'{\"event\": \"by-udp\", \"x\": 1}', to)\n    \
+         write('cloud.xyz', f'1 2 {n}\\n4 5 6\\n')\n    write('state.json', '{\"y\": 2}')\n    time.sleep(0.05)\n",
+    )
+    .unwrap();
+    let adapter = |ask: &str| {
+        format!(
+            "[[read]]\nkind = \"json\"\n[[read]]\nkind = \"cloud\"\npath = \"{{dir}}/cloud.xyz\"\nas = \"cloud\"\n\
+             [[read]]\nkind = \"command\"\ncommand = [\"cat\", \"{{dir}}/state.json\"]\nevery_s = 0.2\nas = \"asked\"\n\
+             [[ask]]\ncommand = [{ask}]\n"
+        )
+    };
+    std::fs::write(
+        bench.path("suite.toml"),
+        "summary = \"one\"\nrig = \"rig.toml\"\n[[case]]\nname = \"one\"\ntitle = \"t\"\nreal = \"r\"\n\
+         good = \"g\"\nlasts_s = 2\nexpect = [{ kind = \"count\", of = \"by-udp\", at_least = 5 },\n\
+         { kind = \"point-rate\", of = \"cloud\", at_least_hz = 2 },\n\
+         { kind = \"value\", of = \"asked\", field = \"y\", least = 2, most = 2 },\n\
+         { kind = \"memory\", at_most_mb = 500 }, { kind = \"alive\" }]\n",
+    )
+    .unwrap();
+    for (ask, code, said) in [
+        ("\"test\", \"-f\", \"{dir}/state.json\"", 0, "passed          one\n"),
+        ("\"sh\", \"-c\", \"echo is ill; exit 3\"", 1, "is ill"),
+    ] {
+        std::fs::write(bench.path("adapter.toml"), adapter(ask)).unwrap();
+        let output = bench.test(&["--adapter", "adapter.toml"], &["python3", "driver.py"]);
+        let told = stdout(&output);
+        assert_eq!(output.status.code(), Some(code), "{told}{}", stderr(&output));
+        assert!(told.contains(said), "{told}");
+    }
+}
+
+/// A driver that measures its waits with the clock of the computer is found; one that does not is not disturbed.
+#[test]
+fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
+    let bench = Bench::new();
+    let driver = DRIVER.replace(
+        "        force = ",
+        "        if fault == \"wall\" and time.time() < begun:\n            continue\n        force = ",
+    );
+    std::fs::write(bench.path("driver.py"), driver).unwrap();
+    std::fs::write(
+        bench.path("suite.toml"),
+        "summary = \"one\"\nrig = \"rig.toml\"\n[[case]]\nname = \"back\"\ntitle = \"t\"\nreal = \"r\"\n\
+         good = \"g\"\nfirst = \"sensor\"\nlasts_s = 3\nclock_step = [{ at_s = 0.5, by_s = -3600 }]\n\
+         expect = [{ kind = \"gap\", of = \"imu\", at_most_s = 1.5 }]\n",
+    )
+    .unwrap();
+    let told = stdout(&bench.test(&[], &["python3", "driver.py", "good"]));
+    assert!(told.contains("passed          back\n"), "{told}");
+    let told = stdout(&bench.test(&[], &["python3", "driver.py", "wall"]));
+    let found = told.contains("never longer than 1.5 s without `imu`");
+    assert!(found && !told.contains("passed   "), "{told}");
+    let told = stdout(&bench.test(&["--explain", "back"], &[]));
+    assert!(
+        told.contains("- the clock of its computer is set back by 3600 s at 0.5 s\n"),
+        "{told}"
+    );
 }
 
 #[test]

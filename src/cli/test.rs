@@ -32,7 +32,7 @@ pub struct Cmd {
     #[arg(required_unless_present = "list")]
     suite: Option<String>,
 
-    /// The rig whose sensor the driver reads [default: the suite's]
+    /// The rig whose sensor the driver reads, a file or one of those that --list names [default: the suite's]
     #[arg(long, value_name = "RIG")]
     rig: Option<PathBuf>,
 
@@ -129,11 +129,7 @@ impl Cmd {
         let device = &plan.rig.devices[plan.device];
         let subject = Subject {
             suite: name.clone(),
-            rig: match (&self.rig, &suite.rig) {
-                (Some(path), _) => path.display().to_string(),
-                (None, Some(RigSource::Embedded(name, _))) => (*name).to_owned(),
-                (None, _) => plan.rig.name.clone(),
-            },
+            rig: self.rig_source(&suite)?.shown(),
             device: format!("{} ({})", device.name, device.profile.name),
             command: self.command.join(" "),
             begun: jiff::Timestamp::now(),
@@ -158,24 +154,27 @@ impl Cmd {
         self.only.iter().map(case).collect()
     }
 
-    fn plan(&self, suite: &Suite, adapter: Adapter, folder: &Folder) -> Result<Plan, CliError> {
-        let mut sets = self.set.clone();
-        sets.extend(self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() }));
-        let rig_file = match (&self.rig, &suite.rig) {
-            (Some(path), _) | (None, Some(RigSource::File(path))) => path.clone(),
-            (None, Some(RigSource::Embedded(_, text))) => {
-                let path = folder.path.join("rig.toml");
-                std::fs::write(&path, text).map_err(|error| {
-                    CliError::failed(format!("cannot write {}", path.display()), &error)
-                })?;
-                path
-            }
+    fn rig_source(&self, suite: &Suite) -> Result<RigSource, CliError> {
+        match (&self.rig, &suite.rig) {
+            // A file may have any name.
+            (Some(path), _) if path.exists() => Ok(RigSource::File(path.clone())),
+            (Some(path), _) => Ok(RigSource::find(&path.to_string_lossy(), Path::new(""))?),
+            (None, Some(source)) => Ok(source.clone()),
             (None, None) => {
                 let text =
                     format!("error: the suite `{}` names no rig: write --rig RIG", suite.name);
-                return Err(CliError::Input(text));
+                Err(CliError::Input(text))
             }
-        };
+        }
+    }
+
+    fn plan(&self, suite: &Suite, adapter: Adapter, folder: &Folder) -> Result<Plan, CliError> {
+        let mut sets = self.set.clone();
+        sets.extend(self.seed.map(|seed| Override { key: "seed".into(), value: seed.to_string() }));
+        let source = self.rig_source(suite)?;
+        let rig_file = source.file(&folder.path).map_err(|error| {
+            CliError::failed(format!("cannot write the rig {}", source.shown()), &error)
+        })?;
         let rig = Rig::load(&rig_file, &sets, catalogue())?;
         let device = match &self.device {
             None => 0,
@@ -194,11 +193,10 @@ impl Cmd {
         }
         let menura = std::env::current_exe()
             .map_err(|error| CliError::failed("cannot find this program", &error))?;
-        // As `repeat.sh` is to work from any folder.
-        let rig_file = rig_file.canonicalize().unwrap_or(rig_file);
         Ok(Plan {
             menura,
             rig_file,
+            is_users_rig: self.rig.is_some(),
             sets,
             device,
             rig,
@@ -311,6 +309,10 @@ fn list_suites() -> Result<(), CliError> {
         let suite = Suite::load(name)?;
         text += &format!("{name:<8}  {:>3} cases  {}\n", suite.cases.len(), suite.summary);
     }
+    text += "\nrigs, for --rig:\n";
+    for (name, about) in library::rigs() {
+        text += &format!("{name:<10}  {about}\n");
+    }
     console::print(text)
 }
 
@@ -329,6 +331,9 @@ fn explained(case: &Case) -> String {
     let mut item = |what: String| text += &format!("- {what}\n");
     if !case.profiles.is_empty() {
         item(format!("for {}", case.profiles.join(", ")));
+    }
+    if let Some(rig) = &case.rig {
+        item(format!("its rig is {}, unless --rig names another", rig.shown()));
     }
     if let Some(start) = case.start_utc {
         item(format!("it begins at {start}"));
@@ -366,6 +371,14 @@ fn explained(case: &Case) -> String {
     for post in &case.web_posts {
         let (at_s, path, body) = (post.at_s, &post.path, &post.body);
         item(format!("its web interface is told `{body}` at {path}, {at_s} s after the beginning"));
+    }
+    for step in &case.clock_steps {
+        let way = if step.by_s < 0.0 { "back" } else { "forward" };
+        item(format!(
+            "the clock of its computer is set {way} by {} s at {} s",
+            step.by_s.abs(),
+            step.at_s
+        ));
     }
     for stranger in &case.strangers {
         item(format!(

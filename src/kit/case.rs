@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::kit::expectation::Expectation;
+use crate::kit::suite::RigSource;
 
 /// A case, as its suite says.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Case {
     pub good: String,
     /// Patterns of the profiles that it is for; empty for all.
     pub profiles: Vec<String>,
+    /// The rig that it needs, if the user names none.
+    pub rig: Option<RigSource>,
     /// Whether the driver is ready before the sensor is switched on; `None` leaves it to the link: a serial line has to
     /// be there before a driver can open it.
     pub driver_first: Option<bool>,
@@ -42,6 +45,8 @@ pub struct Case {
     pub web_posts: Vec<WebPost>,
     /// Who else sends to the driver.
     pub strangers: Vec<Stranger>,
+    /// When the clock of the driver's computer is set to another time.
+    pub clock_steps: Vec<ClockStep>,
     /// What is expected.
     pub expectations: Vec<Expectation>,
 }
@@ -83,6 +88,15 @@ pub struct PowerCut {
     pub on_s: f64,
     /// Keys of the rig that are different from then on, `KEY=VALUE`; `{device}` is the device under test.
     pub set: Vec<String>,
+}
+
+/// The clock of the driver's computer is set to another time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockStep {
+    /// When, seconds of the case.
+    pub at_s: f64,
+    /// By how much it is ahead from then on of what it was, seconds; negative for behind.
+    pub by_s: f64,
 }
 
 /// A form that is sent to the device's web interface.

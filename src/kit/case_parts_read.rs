@@ -1,7 +1,7 @@
 //! Reads what happens in a case: faults, power cuts, strangers, forms for a web interface.
 
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::kit::case::{CaseFault, PowerCut, Sends, Stranger, WebPost};
+use crate::kit::case::{CaseFault, ClockStep, PowerCut, Sends, Stranger, WebPost};
 use crate::kit::toml_fields::{FORMAT, pairs, seconds, toml_of};
 
 /// Reads a fault. Its own keys are for the reader of rigs to judge: which there are depends on the kind.
@@ -28,6 +28,14 @@ pub(super) fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
     let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
     table.finish();
     Some(PowerCut { off_s: off_s?, on_s: on_s?, set })
+}
+
+pub(super) fn clock_step(mut table: TableReader<'_>) -> Option<ClockStep> {
+    let at_s = table.required("at_s").number(&seconds(0.0));
+    // A hundred years.
+    let by_s = table.required("by_s").number(&Limit::new(-3.2e9..=3.2e9, "s", FORMAT));
+    table.finish();
+    Some(ClockStep { at_s: at_s?, by_s: by_s? })
 }
 
 pub(super) fn web_post(mut table: TableReader<'_>) -> Option<WebPost> {

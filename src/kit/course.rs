@@ -13,6 +13,7 @@ use crate::kit::course_actions::{What, actions, stretches};
 use crate::kit::driver::{Driver, Life, Start};
 use crate::kit::evidence;
 use crate::kit::hearing::{Ears, Heard, answer};
+use crate::kit::host_clock::HostClock;
 use crate::kit::judge::{Found, Material, judge};
 use crate::kit::links::CaseLinks;
 use crate::kit::placeholders::Placeholders;
@@ -61,10 +62,14 @@ pub struct Course<'a> {
     pub truth: Truth,
     /// The file of the device's calibration.
     pub calibration: Option<PathBuf>,
+    /// The clock of the driver's computer, if it is to be set.
+    pub clock: Option<HostClock>,
     /// Of random draws.
     pub seed: u64,
     /// Whether the files are to stay.
     pub keep: bool,
+    /// What was wrong with what the driver told in each earlier attempt, if this is the last one; else nothing.
+    pub wrong_before: Vec<String>,
     /// Whether to stop at once.
     pub stop: &'a AtomicBool,
 }
@@ -78,7 +83,7 @@ struct Seen {
     life: Life,
     /// Whether the rig was done when its time was over.
     ended_in_time: bool,
-    /// What the device's web interface does not take.
+    /// Why the case cannot be made: what the device's web interface does not take, for one.
     refusal: Option<String>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,
@@ -112,8 +117,13 @@ impl Course<'_> {
         }
         // A driver is not to blame for a machine that is too busy.
         if let Some(why) = self.excuse(&seen) {
-            let found = outcome.reason_of_complaints();
-            return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
+            let is_again = |complaint: &Complaint| self.wrong_before.contains(&complaint.expected);
+            if !outcome.complaints.iter().any(is_again) {
+                let found = outcome.reason_of_complaints();
+                return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
+            }
+            // The same wrong values each time are no accident.
+            outcome.notes.push(format!("this machine was busy, but it was wrong each time: {why}"));
         }
         self.show(&seen, outcome);
         verdict
@@ -150,12 +160,14 @@ impl Course<'_> {
             words.iter().map(|word| known.fill(word)).collect::<Result<Vec<_>, _>>()
         };
         let command = fill(self.command)?;
+        let mut env = self.case.env.clone();
+        env.extend(self.clock.iter().flat_map(HostClock::variables));
         let ears = Ears::new(&self.adapter.reads);
         let over = AtomicBool::new(false);
         let mark = format!("{}-driver", self.bench.mark);
         let driver = Driver::new(Start {
             command: &command,
-            env: &self.case.env,
+            env: &env,
             placeholders: &known,
             adapter: self.adapter,
             mark: &mark,
@@ -210,7 +222,8 @@ impl Course<'_> {
             scope.spawn(|| driver.watch(ears, scope));
             if let Err(found) = driver.wait_ready(ears, self.stop) {
                 let expected = "the driver becomes ready".to_owned();
-                complaints.push(Complaint { expected, found, at_s: None });
+                let is_about_values = false;
+                complaints.push(Complaint { expected, found, at_s: None, is_about_values });
             }
             Ok(())
         };
@@ -261,6 +274,16 @@ impl Course<'_> {
                 What::Post(post) => {
                     let to = self.links.web.ok_or("the device has no web interface")?;
                     refusal = web::post(to, &post.path, &post.body)?;
+                }
+                What::StepClock(step) => {
+                    let clock = self.clock.as_ref().ok_or("the driver's clock is not ready")?;
+                    let told = clock.step(step.by_s);
+                    told.map_err(|error| format!("cannot set the driver's clock: {error}"))?;
+                    if !clock.is_used() {
+                        let why =
+                            "the driver does not load the C library, by which its clock is set";
+                        refusal = Some(why.into());
+                    }
                 }
             }
             if refusal.is_some() {
@@ -317,7 +340,8 @@ impl Course<'_> {
                 Ok((true, _)) => {}
                 Ok((false, said)) => {
                     let found = said.trim().chars().take(300).collect();
-                    complaints.push(Complaint { expected, found, at_s: Some(self.case.lasts_s) });
+                    let (at_s, is_about_values) = (Some(self.case.lasts_s), false);
+                    complaints.push(Complaint { expected, found, at_s, is_about_values });
                 }
                 Err(error) => return Err(format!("cannot ask `{}`: {error}", command[0])),
             }
@@ -356,7 +380,9 @@ impl Course<'_> {
             match judge(expectation, &material) {
                 Found::Fine => judged += usize::from(!is_of_process(expectation)),
                 Found::Wrong(found, at_s) => {
-                    complaints.push(Complaint { expected: expectation.to_string(), found, at_s });
+                    let is_about_values = at_s.is_some() && expectation.check.is_about_values();
+                    let expected = expectation.to_string();
+                    complaints.push(Complaint { expected, found, at_s, is_about_values });
                 }
                 Found::NotTold(why) => untold.push(why),
             }
@@ -367,6 +393,7 @@ impl Course<'_> {
                     expected: format!("`{}` finds nothing", judge.function),
                     found,
                     at_s: None,
+                    is_about_values: false,
                 })),
                 Err(error) => return (Verdict::BenchFailed(error), complaints),
             }
@@ -387,7 +414,7 @@ impl Course<'_> {
             let out = self.bench.folder.join(format!("capture-{}", stretch.number));
             self.bench.record_command(stretch, &out)
         });
-        outcome.repeat = commands.collect::<Vec<_>>().join("\n");
+        let repeat = commands.collect::<Vec<_>>().join("\n");
         let mut moments: Vec<f64> =
             outcome.complaints.iter().filter_map(|complaint| complaint.at_s).collect();
         moments.dedup_by(|a, b| (*a - *b).abs() < 0.1);
@@ -442,11 +469,18 @@ impl Course<'_> {
             let lines: Vec<_> =
                 said.iter().map(|(at_s, text)| format!("{at_s:9.3}  {text}\n")).collect();
             let _ = std::fs::write(self.bench.folder.join("driver.log"), lines.concat());
-            let script = format!("#!/bin/sh\n# The same bytes again.\n{}\n", outcome.repeat);
+            let script = format!("#!/bin/sh\n# The same bytes again.\n{repeat}\n");
             let _ = std::fs::write(self.bench.folder.join("repeat.sh"), script);
             let _ = std::fs::write(self.bench.folder.join("evidence.txt"), &outcome.evidence);
             let shown = self.bench.folder.display();
             outcome.notes.push(format!("files of this case: {shown}"));
+            outcome.repeat = repeat;
+        } else {
+            let name = &self.case.name;
+            let text = format!(
+                "`--only {name} --keep DIR` leaves capture, truth and logs, and repeat.sh for the same bytes"
+            );
+            outcome.notes.push(text);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What happens in a case, in its order.
 
 use crate::kit::bench::Stretch;
-use crate::kit::case::{Case, WebPost};
+use crate::kit::case::{Case, ClockStep, WebPost};
 
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub(super) enum What<'a> {
     RestartDriver,
     /// The device is told something by its web interface.
     Post(&'a WebPost),
+    /// The clock of the driver's computer is set.
+    StepClock(&'a ClockStep),
 }
 
 /// All that happens in `case`, in the order of time.
@@ -34,6 +36,7 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     let restarts = case.driver_restarts_s.iter();
     actions.extend(restarts.map(|at_s| action(*at_s, What::RestartDriver)));
     actions.extend(case.web_posts.iter().map(|post| action(post.at_s, What::Post(post))));
+    actions.extend(case.clock_steps.iter().map(|step| action(step.at_s, What::StepClock(step))));
     actions.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     actions
 }

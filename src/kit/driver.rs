@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::kit::adapter::Adapter;
 use crate::kit::clock;
-use crate::kit::group::Group;
+use crate::kit::group::{Group, computer_memory_bytes};
 use crate::kit::hearing::Ears;
 use crate::kit::placeholders::Placeholders;
 
@@ -17,6 +17,9 @@ use crate::kit::placeholders::Placeholders;
 const TICK: Duration = Duration::from_millis(50);
 /// How long it may take to end when it is asked to.
 const ENDING: Duration = Duration::from_secs(2);
+
+/// The share of this computer's memory with which a driver is ended, before it takes all of it from everybody.
+const MOST_MEMORY: f64 = 0.5;
 
 /// How a driver is started.
 pub struct Start<'a> {
@@ -148,11 +151,26 @@ impl<'a> Driver<'a> {
                 let seen = bytes.filter(|bytes| *bytes > 0).map(|bytes| (clock::now(), bytes));
                 state.memory.extend(seen);
             }
+            self.end_if_it_takes_too_much(bytes.unwrap_or(0));
             let ended = self.has_ended();
             if ended.is_some() && self.start.adapter.respawn && !self.over.load(Ordering::Relaxed) {
                 let _ = self.launch(ears, scope);
             }
         }
+    }
+
+    /// Ends it if it has so many `bytes` of memory that nothing else could go on.
+    fn end_if_it_takes_too_much(&self, bytes: u64) {
+        if (bytes as f64) < MOST_MEMORY * computer_memory_bytes() as f64 {
+            return;
+        }
+        let mut group = self.group.lock().expect("no holder panics");
+        if let Some(group) = group.as_mut() {
+            group.kill();
+        }
+        let how = format!("the kit has ended it, as it took {} MB of memory", bytes / 1_000_000);
+        let mut state = self.state.lock().expect("no holder panics");
+        state.ended.get_or_insert_with(|| (clock::now(), how));
     }
 
     /// Kills it and starts it again.

@@ -112,6 +112,22 @@ pub enum Check {
     },
 }
 
+impl Check {
+    /// Whether it is about what a driver tells, and not about when or how often.
+    pub fn is_about_values(&self) -> bool {
+        match self {
+            Self::NearTruth { quantity, .. } => *quantity != Quantity::Time,
+            Self::Value { .. } | Self::SaysNot(_) => true,
+            // Too many, when there should be none or few.
+            Self::Count { at_least, .. } => *at_least == 0,
+            Self::PointRate { at_least_hz, .. } | Self::Rate { at_least_hz, .. } => {
+                *at_least_hz <= 0.0
+            }
+            _ => false,
+        }
+    }
+}
+
 impl PartialEq for Expectation {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")
@@ -228,7 +244,10 @@ impl fmt::Display for Expectation {
             Check::Alive => write!(f, "the driver is alive at the end")?,
             Check::Memory { at_most_mb, growth_mb } => {
                 let most = limits(f64::MIN, *at_most_mb, " MB");
-                write!(f, "the driver's memory is {most} and grows by at most {growth_mb} MB")?;
+                write!(f, "the driver's memory is {most}")?;
+                if *growth_mb < f64::MAX {
+                    write!(f, " and grows by at most {growth_mb} MB")?;
+                }
             }
         }
         match (self.from_s > 0.0, self.to_s) {

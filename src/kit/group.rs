@@ -12,6 +12,10 @@ use crate::kit::clock;
 
 /// Processes that carry this variable with the same value belong to one case.
 pub const MARK: &str = "MENURA_TEST";
+/// How often processes with a mark are looked for at most, until there is none.
+const PASSES: usize = 100;
+/// In how many of these in a row there has to be none.
+const ENOUGH_EMPTY: usize = 3;
 /// How often an end is looked for.
 const TICK: Duration = Duration::from_millis(5);
 
@@ -110,16 +114,42 @@ impl Drop for Group {
     }
 }
 
-/// Ends every process with this mark, whatever group it has moved to.
+/// Ends every process with this mark, whatever group it has moved to, and what they start meanwhile.
 fn kill_marked(mark: &str) {
     let wanted = format!("{MARK}={mark}");
-    for pid in processes() {
-        let Ok(variables) = fs::read(format!("/proc/{pid}/environ")) else { continue };
-        let is_marked = variables.split(|byte| *byte == 0).any(|v| v == wanted.as_bytes());
-        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_marked) {
-            let _ = kill_process(pid, Signal::KILL);
+    let is_marked = |pid: &i32| {
+        // One that has ended and waits for its parent has no environment any more.
+        let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        variables.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    let mut empty_passes = 0;
+    for _ in 0..PASSES {
+        let marked: Vec<_> = processes().filter(is_marked).filter_map(Pid::from_raw).collect();
+        if marked.is_empty() {
+            // One that becomes another program has no environment for a moment.
+            empty_passes += 1;
+            if empty_passes == ENOUGH_EMPTY {
+                return;
+            }
+            clock::sleep(Duration::from_millis(1));
+            continue;
+        }
+        empty_passes = 0;
+        // First all of them stand still: one that is alone could start the next as fast as they are ended.
+        for signal in [Signal::STOP, Signal::KILL] {
+            for pid in &marked {
+                let _ = kill_process(*pid, signal);
+            }
         }
     }
+}
+
+/// Memory of this computer, bytes; as much as there can be if it is not told.
+pub fn computer_memory_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kb.map_or(u64::MAX, |kb| kb * 1024)
 }
 
 fn processes() -> impl Iterator<Item = i32> {
@@ -154,6 +184,29 @@ mod tests {
             clock::sleep(TICK);
         }
         assert!(!is_there(), "process {runaway} is still there");
+    }
+
+    #[test]
+    fn processes_that_start_each_other_end_all() {
+        // Each starts the next one in a session of its own, and ends; the last one does not.
+        let script =
+            "if [ $1 -gt 0 ]; then sleep 0.01; setsid sh -c \"$0\" \"$0\" $(($1 - 1)) & fi";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, script, "2000"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut group = Group::start(&mut command, "group-test-3").unwrap();
+        clock::sleep(Duration::from_millis(200));
+        let is_there = || {
+            let marked = format!("{MARK}=group-test-3");
+            let has = |pid: i32| {
+                let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+                variables.split(|byte| *byte == 0).any(|variable| variable == marked.as_bytes())
+            };
+            processes().any(has)
+        };
+        assert!(is_there());
+        group.end(Duration::from_secs(1));
+        clock::sleep(Duration::from_millis(200));
+        assert!(!is_there());
     }
 
     #[test]

@@ -23,6 +23,14 @@ pub fn rig_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_RIGS.iter().map(|(name, ..)| *name)
 }
 
+/// The rigs' names, and what is in each: the first sentence of its first comment.
+pub fn rigs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    EMBEDDED_RIGS.iter().map(|(name, _, text)| {
+        let first = text.lines().next().unwrap_or_default();
+        (*name, first.trim_start_matches(['#', ' ']))
+    })
+}
+
 fn find(
     files: &[(&str, &'static str, &'static str)],
     wanted: &str,

@@ -29,6 +29,7 @@ mod evidence;
 pub mod expectation;
 mod group;
 mod hearing;
+mod host_clock;
 pub mod judge;
 pub mod library;
 mod links;

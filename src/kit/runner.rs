@@ -15,6 +15,7 @@ use crate::kit::bench::{Bench, Stretch};
 use crate::kit::case::{Case, CaseFault, Sends};
 use crate::kit::clock;
 use crate::kit::course::{self, Course};
+use crate::kit::host_clock::HostClock;
 use crate::kit::links::{self, Ports};
 use crate::kit::stranger::Timed;
 use crate::kit::truth::Truth;
@@ -27,11 +28,14 @@ const START: &str = "2026-06-01T12:00:00Z";
 const ATTEMPTS: usize = 3;
 
 /// What is to be run.
+#[derive(Clone)]
 pub struct Plan {
     /// The program, which runs the rigs.
     pub menura: PathBuf,
     /// The file of the rig.
     pub rig_file: PathBuf,
+    /// Whether the user has named the rig, so that cases do not bring their own.
+    pub is_users_rig: bool,
     /// Keys of the rig that the user has changed.
     pub sets: Vec<Override>,
     /// The device under test, by its place in the rig.
@@ -110,18 +114,27 @@ impl Plan {
 
     /// Runs a case, again if this machine was too busy for it.
     fn attempts(&self, case: &Case, ports: &Ports) -> Outcome {
-        let mut outcome = self.case(case, ports);
-        for _ in 1..ATTEMPTS {
+        let values = |outcome: &Outcome| -> Vec<String> {
+            let wrong = outcome.complaints.iter().filter(|wrong| wrong.is_about_values);
+            wrong.map(|wrong| wrong.expected.clone()).collect()
+        };
+        let mut outcome = self.case(case, ports, Vec::new());
+        let mut wrong_each_time = values(&outcome);
+        for attempt in 2..=ATTEMPTS {
             let again = matches!(&outcome.verdict, Verdict::BenchFailed(_));
             if !again || outcome.complaints.is_empty() || self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            outcome = self.case(case, ports);
+            let is_last = attempt == ATTEMPTS;
+            let before = if is_last { wrong_each_time.clone() } else { Vec::new() };
+            outcome = self.case(case, ports, before);
+            let wrong = values(&outcome);
+            wrong_each_time.retain(|expected| wrong.contains(expected));
         }
         outcome
     }
 
-    fn case(&self, case: &Case, ports: &Ports) -> Outcome {
+    fn case(&self, case: &Case, ports: &Ports, wrong_before: Vec<String>) -> Outcome {
         let begun = clock::now();
         let mut outcome = Outcome {
             case: case.name.clone(),
@@ -137,8 +150,13 @@ impl Plan {
             took: Duration::ZERO,
         };
         let folder = self.folder.join(&case.name);
-        outcome.verdict = match self.prepare(case, &folder, ports) {
-            Ok(course) => course.run(&mut outcome),
+        let own = self.with_rig_of(case);
+        let prepared = match &own {
+            Ok(plan) => plan.as_ref().unwrap_or(self).prepare(case, &folder, ports),
+            Err(verdict) => Err(verdict.clone()),
+        };
+        outcome.verdict = match prepared {
+            Ok(course) => Course { wrong_before, ..course }.run(&mut outcome),
             Err(verdict) => verdict,
         };
         if !self.keep || outcome.verdict.is_fine() {
@@ -146,6 +164,25 @@ impl Plan {
         }
         outcome.took = begun.elapsed();
         outcome
+    }
+
+    /// The plan with the rig that a case brings, if it brings one and the user has not named another.
+    fn with_rig_of(&self, case: &Case) -> Result<Option<Self>, Verdict> {
+        let Some(source) = case.rig.as_ref().filter(|_| !self.is_users_rig) else {
+            return Ok(None);
+        };
+        let rig_file = source.file(&self.folder).map_err(|error| {
+            Verdict::BenchFailed(format!("cannot write the rig {}: {error}", source.shown()))
+        })?;
+        let rig = Rig::load(&rig_file, &self.sets, catalogue())
+            .map_err(|told| Verdict::NotApplicable(reason_of(&told)))?;
+        let name = &self.rig.devices[self.device].name;
+        let device = rig.devices.iter().position(|device| device.name == *name);
+        let Some(device) = device else {
+            let text = format!("its rig {} has no device \"{name}\"", source.shown());
+            return Err(Verdict::NotApplicable(text));
+        };
+        Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
     }
 
     /// Makes all that a case needs ready, or says why it cannot be made here.
@@ -203,6 +240,10 @@ impl Plan {
             folder: folder.to_owned(),
             mark,
         };
+        let clock = match &case.clock_steps[..] {
+            [] => None,
+            _ => Some(HostClock::new(folder, &bench.mark).map_err(Verdict::NotApplicable)?),
+        };
         let twins = self.twins(case, &bench, start_utc)?;
         let truth = Truth::load(&rig, self.device).map_err(Verdict::BenchFailed)?;
         let calibration = calibration(&rig, self.device, folder)
@@ -220,8 +261,10 @@ impl Plan {
             twins,
             truth,
             calibration,
+            clock,
             seed: rig.seed,
             keep: self.keep,
+            wrong_before: Vec::new(),
             stop: &self.stop,
         })
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::config::toml::reader::{Faults, Field, Limit, TableReader, parse_toml};
-use crate::kit::case::Case;
-use crate::kit::case_parts_read::{fault, power_cut, stranger, web_post};
+use crate::kit::case::{Case, CaseFault, PowerCut};
+use crate::kit::case_parts_read::{clock_step, fault, power_cut, stranger, web_post};
 use crate::kit::expectation::{Check, Expectation, Quantity};
+use crate::kit::suite::RigSource;
 use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
 /// Most cases of a file.
@@ -36,6 +37,7 @@ pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> 
         let include = optional_strings(&table.optional("include"), "names of suites");
         let rig = text(table.optional("rig"), "a rig's name or path");
         let cases = tables(&table.optional("case"), "case", MAX_CASES, |table| case(table, stem));
+        let cases: Vec<_> = cases.into_iter().flatten().collect();
         let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -64,12 +66,15 @@ fn name(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
-    let name = name(&table.required("name"));
+/// Reads a case: itself, or each of its variants.
+fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
+    let case_name = name(&table.required("name"));
     let title = table.required("title").text("what happens, in a few words");
     let real = table.required("real").text("what real units do, and who says so");
     let good = table.required("good").text("what a good driver does");
     let profiles = optional_strings(&table.optional("profiles"), "patterns of profiles' names");
+    let rig = table.optional("rig");
+    let rig = if rig.is_written() { rig.text("a rig's name or path") } else { None };
     let order = [("driver", true), ("sensor", false)];
     let first = table.optional("first");
     let driver_first = if first.is_written() { first.choice(&order, FORMAT) } else { None };
@@ -89,6 +94,9 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
         false => Vec::new(),
     };
     let strangers = tables(&table.optional("stranger"), "case.stranger", MAX_PARTS, stranger);
+    let clock = table.optional("clock_step");
+    let clock_steps = tables(&clock, "case.clock_step", MAX_PARTS, clock_step);
+    let variants = tables(&table.optional("variants"), "case.variants", MAX_PARTS, variant);
     let web = table.optional("web");
     let web_posts = tables(&web, "case.web", MAX_PARTS, web_post);
     let expect = table.required("expect");
@@ -106,13 +114,14 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
         }
     }
     table.finish();
-    Some(Case {
-        name: name?,
+    let case = Case {
+        name: case_name?,
         suite: suite.to_owned(),
         title: title?.value,
         real: real?.value,
         good: good?.value,
         profiles,
+        rig: rig.map(|name| RigSource::File(name.value.into())),
         driver_first,
         driver_after_s,
         lasts_s: lasts_s?,
@@ -124,8 +133,52 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Case> {
         driver_restarts_s,
         web_posts,
         strangers,
+        clock_steps,
         expectations,
+    };
+    Some(match &variants[..] {
+        [] => vec![case],
+        variants => variants.iter().map(|variant| variant.of(&case)).collect(),
     })
+}
+
+/// A case as one of several that differ in a value.
+struct Variant {
+    name: String,
+    value: String,
+    profiles: Vec<String>,
+}
+
+impl Variant {
+    /// `case` with its value.
+    fn of(&self, case: &Case) -> Case {
+        let fill = |text: &String| text.replace("{value}", &self.value);
+        let key = |(key, value): &(String, String)| (key.clone(), fill(value));
+        let fault = |fault: &CaseFault| CaseFault {
+            keys: fault.keys.iter().map(key).collect(),
+            ..fault.clone()
+        };
+        let cut = |cut: &PowerCut| PowerCut { set: cut.set.iter().map(fill).collect(), ..*cut };
+        Case {
+            name: format!("{}-{}", case.name, self.name),
+            title: fill(&case.title),
+            profiles: if self.profiles.is_empty() { &case.profiles } else { &self.profiles }
+                .clone(),
+            set: case.set.iter().map(fill).collect(),
+            env: case.env.iter().map(fill).collect(),
+            faults: case.faults.iter().map(fault).collect(),
+            power_cuts: case.power_cuts.iter().map(cut).collect(),
+            ..case.clone()
+        }
+    }
+}
+
+fn variant(mut table: TableReader<'_>) -> Option<Variant> {
+    let name = name(&table.required("name"));
+    let value = table.required("value").text("what stands for `{value}`, as text");
+    let profiles = optional_strings(&table.optional("profiles"), "patterns of profiles' names");
+    table.finish();
+    Some(Variant { name: name?, value: value?.value, profiles })
 }
 
 fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
@@ -246,8 +299,8 @@ fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
         "memory" => {
             let mb = Limit::new(0.1..=1e7, "MB", FORMAT);
             let at_most_mb = table.optional("at_most_mb").number_or(&mb, f64::MAX);
-            let growth_mb = table.required("growth_mb").number(&mb);
-            Check::Memory { at_most_mb, growth_mb: growth_mb? }
+            let growth_mb = table.optional("growth_mb").number_or(&mb, f64::MAX);
+            Check::Memory { at_most_mb, growth_mb }
         }
         _ => Check::Alive,
     })
@@ -292,6 +345,30 @@ mod tests {
             case.expectations[0].to_string(),
             "never longer than 0.5 s without `points` (from 1 s on)"
         );
+    }
+
+    #[test]
+    fn variants_are_cases_of_their_own() {
+        let source = SourceFile::new(
+            "my-suite.toml",
+            format!(
+                "{CASE}set = [\"device.{{device}}.settings.x={{value}}\"]\nprofiles = [\"a-*\"]\n\
+                 variants = [{{ name = \"one\", value = \"1\" }}, {{ name = \"two\", value = \"2\", profiles = [\"b\"] }}]\n\
+                 power_cut = [{{ off_s = 1, on_s = 2, set = [\"y={{value}}\"] }}]\n\
+                 clock_step = [{{ at_s = 1, by_s = -3600 }}]\n\
+                 [[case.expect]]\nkind = \"alive\"\n"
+            ),
+            "",
+        );
+        let cases = suite(&source).unwrap_or_else(|told| panic!("{told}")).cases;
+        let brief = |case: &Case| {
+            let set = case.set.join(" ") + " " + &case.power_cuts[0].set.join(" ");
+            (case.name.clone(), set, case.profiles.join(" "), case.clock_steps[0].by_s)
+        };
+        let one =
+            ("a-one".into(), "device.{device}.settings.x=1 y=1".into(), "a-*".into(), -3600.0);
+        let two = ("a-two".into(), "device.{device}.settings.x=2 y=2".into(), "b".into(), -3600.0);
+        assert_eq!(cases.iter().map(brief).collect::<Vec<_>>(), [one, two]);
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub struct Complaint {
     pub found: String,
     /// Around when, seconds of the case.
     pub at_s: Option<f64>,
+    /// Whether it is about what the driver told, and not about when: a machine that is slow makes drivers late, and
+    /// sometimes, by packets that are lost, wrong.
+    pub is_about_values: bool,
 }
 
 /// A case that was run, or could not be.

@@ -2,10 +2,10 @@
 """The driver test kit finds what is wrong with drivers, and nothing else.
 
 - examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault.
-- Each of its thirteen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
+- Each of its fifteen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
   the suites, here and without a fault.
 - Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes
-  and for the LMS 2xx, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
+  and for the LMS 2xx, ouster-sdk, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
 
 A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time. A case that
 is to fail may be one of which the kit says that the machine was too busy, as long as it says what it found.
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,9 +33,10 @@ REPEATS = 2
 CASES = {
     "lidar": ["steady", "azimuth-wrap", "no-returns", "laser-dead", "power-cycle", "unplugged", "cut-packets",
               "loss", "twin", "hour-wrap", "other-product", "dual-return", "speed-change", "dual-return-switch",
-              "field-of-view-change", "position-lost"],
+              "field-of-view-change", "position-lost", "clock-forward", "clock-back", "pps-lost"],
     "gnss": ["steady", "midnight", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
-             "north-west", "below-the-sea"],
+             "north-west", "below-the-sea", "clock-back", "talkers", "talkers-change", "firmware-hpg-1-11",
+             "all-sentences"],
 }
 
 # The cases that are meant for each fault.
@@ -50,11 +52,13 @@ FAULTS = {
         "any-source": {"twin"},
         "product-byte": {"other-product"},
         "first-mode": {"dual-return-switch"},
+        "wall-clock": {"clock-back"},
     },
     "gnss": {
         "no-checksum": {"noise", "lost-bytes"},
         "hemisphere": {"south-west", "north-west"},
         "empty-field": {"no-fix", "tunnel"},
+        "talker": {"talkers", "talkers-change"},
     },
 }
 
@@ -70,7 +74,9 @@ REAL = {
         [sys.executable, str(SCRIPTS / "velodyne_decoder_driver.py"), "{udp_port}", "{sensor_ip}"],
         {"cut-packets": "it raises a TypeError for a datagram that is not whole, where others drop it",
          "field-of-view": "it interpolates azimuths across the jump from the end of the view to its beginning",
-         "field-of-view-change": "the same"}),
+         "field-of-view-change": "the same",
+         "clock-forward": "it takes the hour of its stamps from the time that its host gives with each packet",
+         "clock-back": "the same"}),
     "mrpt-velodyne": (
         "lidar", ["steady", "azimuth-wrap", "power-cycle", "unplugged", "cut-packets", "garbage", "other-product",
                   "field-of-view-change", "speed-change", "dual-return-switch"], (),
@@ -78,7 +84,8 @@ REAL = {
         {"other-product": "its user names the model, and it does not look at the byte that says which it is"}),
     "mrpt-sick": (
         "scanner", ["steady", "noise", "lost-bytes", "status-fatal", "millimetres", "half-degrees", "fast-line",
-                    "slow-boot", "power-cycle", "late-telegrams", "half-telegrams", "rate-after-power-cycle"],
+                    "slow-boot", "power-cycle", "late-telegrams", "half-telegrams", "rate-after-power-cycle", "nak",
+                    "all-status-bits", "implausible-ok", "firmware-lms200"],
         ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
         ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (
@@ -88,8 +95,14 @@ REAL = {
         "gnss", ["steady", "midnight", "tunnel", "noise", "south-west", "below-the-sea"],
         ("--adapter", str(SCRIPTS / "gpsd.toml")),
         [sys.executable, str(SCRIPTS / "gpsd_driver.py"), "{pty}"], {}),
+    "ouster-sdk": (
+        "lidar", ["steady", "azimuth-wrap", "power-cycle", "cut-packets", "twin", "reordering", "no-returns",
+                  "laser-dead", "alert-error", "shot-limiting", "thermal-shutdown", "clock-back",
+                  "firmware-os1-64-2-5"], ("--rig", "os1"),
+        [sys.executable, str(SCRIPTS / "ouster_driver.py"), "{udp_port}", "{sensor_ip}", "{web}"], {}),
     "vectornav-vn200": (
-        "imu", ["steady", "motion", "noise", "lost-bytes", "power-cycle", "silent", "upside-down"], (),
+        "imu", ["steady", "motion", "noise", "lost-bytes", "power-cycle", "silent", "upside-down", "samples-lost",
+                "mode-ypr", "mode-imu", "mode-off", "clock-back"], (),
         [sys.executable, str(SCRIPTS / "vectornav_driver.py"), "{pty}"],
         {"noise": "it strips the checksum from answers and does not look at it"}),
 }
@@ -112,7 +125,7 @@ def verdicts(menura, suite, command, jobs, only=(), options=()):
             arguments += ["--only", case]
         done = subprocess.run([*arguments, "--", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not junit.read_text():
-            sys.exit(f"FAILED {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
+            raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
         found = {}
         for case in ET.parse(junit).getroot().iter("testcase"):
             kinds = {"failure": "failed", "error": "bench failed", "skipped": "not applicable"}
@@ -136,42 +149,53 @@ def reasons(found, cases):
     return "; ".join(f"{case}: {found[case][0]}, {found[case][1]}" for case in sorted(cases))
 
 
-def settled(menura, suite, command, jobs, only, meant, options=()):
-    """As [`verdicts`]; the cases that do not fail exactly where `meant` are run again by themselves."""
-    found = verdicts(menura, suite, command, jobs, only, options)
-    for _ in range(REPEATS):
-        wrong = unexpected(found, meant)
-        if not wrong:
-            break
-        print(f"again  {reasons(found, wrong)}", flush=True)
-        found |= verdicts(menura, suite, command, 1, sorted(wrong), options)
-    return found
+class Trial:
+    """A driver on cases of a suite, which are to fail exactly where `meant`."""
+
+    def __init__(self, what, suite, command, only, meant, options=(), why=None):
+        self.what, self.suite, self.command, self.only, self.meant = what, suite, command, only, meant
+        self.options, self.why, self.found, self.took_s = options, why or {}, {}, 0.0
+
+    def run(self, menura, jobs):
+        begun = time.monotonic()
+        self.found = verdicts(menura, self.suite, self.command, jobs, self.only, self.options)
+        self.took_s = time.monotonic() - begun
+
+    def again(self, menura):
+        """What did not come out as it was to, by itself: a case that is late among others may not be so alone."""
+        for _ in range(REPEATS):
+            wrong = unexpected(self.found, self.meant)
+            if not wrong:
+                return
+            print(f"again  {self.what}: {reasons(self.found, wrong)}", flush=True)
+            self.found |= verdicts(menura, self.suite, self.command, 1, sorted(wrong), self.options)
+
+    def tell(self):
+        wrong = unexpected(self.found, self.meant)
+        counts = f"{len(those(self.found, 'passed'))} passed, {len(those(self.found, 'not applicable'))} not applicable"
+        check(f"{self.what} ({counts}, {self.took_s:.0f} s)", not wrong, reasons(self.found, wrong))
+        for case in sorted(set(self.why) - wrong):
+            print(f"         {case}: {self.why[case]}")
 
 
-def good(menura, suite, command, jobs, full):
-    start = time.monotonic()
-    found = settled(menura, suite, command, jobs, () if full else CASES[suite], set())
-    wrong = unexpected(found, set())
-    counts = f"{len(those(found, 'passed'))} passed, {len(those(found, 'not applicable'))} not applicable"
-    check(f"{suite}: the good driver passes ({counts}, {time.monotonic() - start:.0f} s)", not wrong,
-          reasons(found, wrong))
-
-
-def faulty(menura, suite, command, fault, meant, jobs, full):
-    only = () if full else [*sorted(meant), *BESIDE[suite]]
-    found = settled(menura, suite, [*command, "--fault", fault], jobs, only, meant)
-    wrong = unexpected(found, meant)
-    check(f"{suite}: the fault {fault} fails {', '.join(sorted(meant))} and no other", not wrong,
-          reasons(found, wrong))
-
-
-def real(menura, name, suite, only, options, command, known, jobs):
-    found = settled(menura, suite, command, jobs, only, set(known), options)
-    wrong = unexpected(found, set(known))
-    check(f"{name}: {len(those(found, 'passed'))} passed, known weaknesses: {', '.join(sorted(known)) or 'none'}",
-          not wrong, reasons(found, wrong))
-    for case in sorted(set(known) - wrong):
-        print(f"         {case}: {known[case]}")
+def trials(options):
+    chosen = options.only or ["good", "faults", "real"]
+    for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
+        if "good" in chosen:
+            only = () if options.full else CASES[suite]
+            yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
+    if "real" in chosen:
+        for name, (suite, only, adapter, command, known) in REAL.items():
+            if options.driver and name not in options.driver:
+                continue
+            program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
+            what = f"{name}: known weaknesses: {', '.join(sorted(known)) or 'none'}"
+            yield Trial(what, suite, [program, *command[1:]], only, set(known), adapter, known)
+    for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
+        for fault, meant in FAULTS[suite].items() if "faults" in chosen else ():
+            only = () if options.full else [*sorted(meant), *BESIDE[suite]]
+            what = f"{suite}: the fault {fault} fails {', '.join(sorted(meant))} and no other"
+            yield Trial(what, suite, [*command, "--fault", fault], only, meant)
 
 
 def main():
@@ -181,22 +205,17 @@ def main():
     parser.add_argument("--only", choices=["good", "faults", "real"], action="append")
     parser.add_argument("--drivers", default="target/interop/kit", help="the programs that tools/test builds of kit/")
     parser.add_argument("--driver", choices=REAL, action="append", help="of the real drivers, this one")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="cases at a time, of all drivers")
     options = parser.parse_args()
-    menura, jobs = str(Path(options.menura).resolve()), options.jobs
-    chosen = options.only or ["good", "faults", "real"]
-    for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
-        if "good" in chosen:
-            good(menura, suite, command, jobs, options.full)
-        if "faults" in chosen:
-            for fault, meant in FAULTS[suite].items():
-                faulty(menura, suite, command, fault, meant, jobs, options.full)
-    if "real" in chosen:
-        for name, (suite, only, adapter, command, known) in REAL.items():
-            if options.driver and name not in options.driver:
-                continue
-            program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
-            real(menura, name, suite, only, adapter, [program, *command[1:]], known, jobs)
+    menura, all_trials = str(Path(options.menura).resolve()), list(trials(options))
+    # Most of a case is waiting: a driver's cases go two at a time, and as many drivers as there are jobs for.
+    jobs = min(2, options.jobs)
+    with ThreadPoolExecutor(max(1, options.jobs // jobs)) as pool:
+        for done in [pool.submit(trial.run, menura, jobs) for trial in all_trials]:
+            done.result()
+    for trial in all_trials:
+        trial.again(menura)
+        trial.tell()
     if failures:
         sys.exit(f"{len(failures)} failed")
 

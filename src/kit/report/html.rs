@@ -12,7 +12,7 @@ const STYLE: &str = ":root{color-scheme:light dark;--text:#1c2127;--page:#fff;--
 body{font:15px/1.5 system-ui,sans-serif;color:var(--text);background:var(--page);max-width:980px;margin:24px auto;\
 padding:0 14px}h1{font-size:22px;margin:0 0 6px}h2{font-size:16px;margin:26px 0 4px}\
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:4px 12px 4px 0;vertical-align:top;\
-border-bottom:1px solid var(--line)}th{font-weight:600}td.v{white-space:nowrap}.passed{color:var(--good)}\
+border-bottom:1px solid var(--line)}th{font-weight:600}td.v,td:first-child{white-space:nowrap}.passed{color:var(--good)}\
 .failed,.bench{color:var(--bad);font-weight:600}.not{color:var(--dim)}.dim{color:var(--dim)}a{color:var(--link)}\
 pre{background:var(--box);padding:8px;font-size:12px;overflow-x:auto}section{border-top:2px solid var(--line);\
 margin-top:22px}code{word-break:break-all}@media print{pre{white-space:pre-wrap}tr,section{break-inside:avoid}}";

@@ -123,6 +123,7 @@ pub(super) mod tests {
             expected: "no gap > 0.5 s".into(),
             found: "2 s \u{1b}[31mwithout".into(),
             at_s: Some(1.5),
+            is_about_values: false,
         };
         Outcome {
             case: case.into(),

@@ -1,0 +1,114 @@
+//! The clock of the driver's computer, as the driver alone sees it, so that it can be set without root and without
+//! harm to anybody else: a small library in C that is loaded before the driver's own.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use crate::kit::group::Group;
+
+/// The library's source.
+const SOURCE: &str = include_str!("host_clock.c");
+/// How long a compiler may take.
+const COMPILING: Duration = Duration::from_secs(60);
+
+/// The clock of the computer of one case's driver.
+#[derive(Debug)]
+pub struct HostClock {
+    library: PathBuf,
+    shared: PathBuf,
+    ahead_ns: AtomicI64,
+}
+
+impl HostClock {
+    /// One that is right, with its files in `folder`; `mark` is that of the case's processes.
+    ///
+    /// # Errors
+    /// There is no C compiler, or it does not compile it; why.
+    pub fn new(folder: &Path, mark: &str) -> Result<Self, String> {
+        let path = |name| folder.join(name);
+        let clock = Self {
+            library: path("host_clock.so"),
+            shared: path("host_clock"),
+            ahead_ns: AtomicI64::new(0),
+        };
+        let source = path("host_clock.c");
+        let cannot =
+            |error: std::io::Error| format!("cannot write the library of the clock: {error}");
+        fs::write(&source, SOURCE).map_err(cannot)?;
+        fs::write(&clock.shared, [0; 16]).map_err(cannot)?;
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-O1", "-w", "-o"]).arg(&clock.library).arg(&source);
+        compiler.arg("-ldl").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut group = Group::start(&mut compiler, &format!("{mark}-cc")).map_err(|error| {
+            format!("setting the driver's clock takes a C compiler, `cc`, and it cannot be started: {error}")
+        })?;
+        match group.wait(COMPILING) {
+            Some(status) if status.success() => Ok(clock),
+            _ => Err("setting the driver's clock takes a C compiler, and `cc` does not compile it"
+                .into()),
+        }
+    }
+
+    /// What the driver's environment has for it.
+    pub fn variables(&self) -> Vec<String> {
+        let library = self.library.display().to_string();
+        let preload = match std::env::var("LD_PRELOAD") {
+            Ok(others) if !others.is_empty() => format!("{library}:{others}"),
+            _ => library,
+        };
+        vec![format!("LD_PRELOAD={preload}"), format!("MENURA_CLOCK={}", self.shared.display())]
+    }
+
+    /// Sets it ahead of what it was.
+    ///
+    /// # Errors
+    /// Its file cannot be written.
+    pub fn step(&self, by_s: f64) -> std::io::Result<()> {
+        let by_ns = (by_s * 1e9).round() as i64;
+        let ahead_ns = self.ahead_ns.fetch_add(by_ns, Ordering::Relaxed).wrapping_add(by_ns);
+        let file = fs::OpenOptions::new().write(true).open(&self.shared)?;
+        file.write_all_at(&ahead_ns.to_ne_bytes(), 0)
+    }
+
+    /// Whether a program has loaded the library.
+    pub fn is_used(&self) -> bool {
+        fs::read(&self.shared).is_ok_and(|bytes| bytes.iter().skip(8).any(|byte| *byte != 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::clock as machine;
+    use std::io::{BufRead, BufReader};
+
+    /// What `date` says of the day in a program that runs while the clock is set.
+    #[test]
+    fn a_program_sees_its_clock_being_set_and_nobody_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = HostClock::new(folder.path(), "host-clock-test").unwrap();
+        assert!(!clock.is_used());
+        let script = "for n in 1 2; do date -u +%s; read line; done";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.envs(clock.variables().iter().filter_map(|pair| pair.split_once('=')));
+        let begun = machine::now();
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = || lines.next().unwrap().unwrap().parse::<f64>().unwrap();
+        let first = next();
+        clock.step(-86_400.0).unwrap();
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"\n").unwrap();
+        let second = next();
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        let stepped = first - second - 86_400.0;
+        let passed = begun.elapsed().as_secs_f64();
+        assert!((-passed - 1.0..=1.0).contains(&stepped), "{first} {second}");
+        assert!(clock.is_used());
+    }
+}
