@@ -109,6 +109,9 @@ fn the_top_folder_holds_what_was_agreed() {
 fn every_dependency_has_its_reason() {
     let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
     report(manifest::dependency_faults(&manifest));
+    let page = "docs/DEPENDENCIES.md";
+    let text = fs::read_to_string(top().join(page)).expect("the page of the dependencies");
+    report(manifest::repeated_reasons(page, &text, &manifest));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Why each dependency is there: the manifest says it.
+//! Why each dependency is there: the manifest says it, and no page says it again.
 
 use crate::{Fault, fault};
 
@@ -29,6 +29,23 @@ pub fn dependency_faults(manifest: &str) -> Vec<Fault> {
     faults
 }
 
+/// A page about dependencies must not list one that the manifest has: its reason would stand twice.
+pub fn repeated_reasons(page: &str, text: &str, manifest: &str) -> Vec<Fault> {
+    let is_there = |name: &str| {
+        manifest.lines().any(|line| {
+            line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
+        })
+    };
+    text.lines()
+        .enumerate()
+        .filter_map(|(index, line)| {
+            let (name, _) = line.strip_prefix("- `")?.split_once('`')?;
+            let what = format!("`{name}` is a dependency, and Cargo.toml says why");
+            is_there(name).then(|| fault(page, index + 1, what))
+        })
+        .collect()
+}
+
 mod checker {
     use super::*;
     use crate::lines;
@@ -54,5 +71,12 @@ tempfile = \"3\"
 opt-level = 1
 ";
         assert_eq!(lines(&dependency_faults(text)), [7, 9, 11, 14]);
+    }
+
+    #[test]
+    fn finds_reasons_that_stand_twice() {
+        let manifest = "[dependencies]\n# data\nserde = \"1\"\nglam.version = \"1\"\n";
+        let page = "- `serde`: data\n- `serde_yaml`: not kept\n  `serde` reads\n- text\n";
+        assert_eq!(lines(&repeated_reasons("docs/a.md", page, manifest)), [1]);
     }
 }
