@@ -91,8 +91,13 @@ pub trait StreamDecoder {
         "frame"
     }
 
-    /// What a frame's line begins with.
-    fn margin(&self, place: &Place) -> String;
+    /// What a frame's line begins with: its time, or its place where times are not known.
+    fn margin(&self, place: &Place) -> String {
+        match place.time_s {
+            Some(time_s) => format!("{time_s:12.6}  "),
+            None => format!("{:10}  ", place.offset),
+        }
+    }
 
     /// What the report for people says of all frames.
     fn summary(&self, name: &str, totals: &Totals) -> String;
@@ -225,6 +230,19 @@ pub(crate) struct Fields {
     pub text: String,
     /// For machines.
     pub fields: Map<String, Value>,
+}
+
+impl Fields {
+    /// A frame of a kind, and what it says by name.
+    pub fn of(kind: &str, said: Map<String, Value>) -> Self {
+        let mut text = kind.to_owned();
+        for (key, value) in &said {
+            text += &format!("  {key} {value}");
+        }
+        let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
+        fields.extend(said);
+        Self { text, fields }
+    }
 }
 
 impl Content for Fields {

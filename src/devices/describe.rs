@@ -8,6 +8,23 @@ pub type Section = (&'static str, Rows);
 /// Keys with their values.
 pub type Rows = Vec<(&'static str, String)>;
 
+/// The sections of a lidar that sends datagrams: what is its own, and what all of them have.
+pub(super) fn lidar_sections(
+    device: Rows,
+    network: &NetworkIdentity,
+    settings: Rows,
+    beam: &BeamSettings,
+    noise: &NoiseSettings,
+) -> Vec<Section> {
+    vec![
+        ("device", device),
+        ("network, as recorded", network_rows(network)),
+        ("settings of a rig, with their defaults", settings),
+        ("settings.beam", beam_rows(beam)),
+        ("settings.noise", noise_rows(noise)),
+    ]
+}
+
 pub(super) fn network_rows(network: &NetworkIdentity) -> Rows {
     let mac = |bytes: &[u8; 6]| bytes.map(|b| format!("{b:02x}")).join(":");
     let end =

@@ -27,6 +27,7 @@ pub mod spinning;
 mod tcp_hosts;
 mod uart;
 pub mod velodyne;
+mod waiting;
 
 use self::family::{AnyFamily, family_of};
 use crate::config::profile::FamilyData;

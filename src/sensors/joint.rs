@@ -2,11 +2,10 @@
 
 use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;
-use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
-use crate::time::SimTime;
+use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 use crate::world::joints::JointState;
 
-/// Answers a [`Subject::Series`] with [`Outcome::Joint`]: the truth, which a device counts in steps. On no
+/// Answers a [`super::Subject::Series`] with [`Outcome::Joint`]: the truth, which a device counts in steps. On no
 /// joint everything is zero.
 #[derive(Clone, Copy, Debug)]
 pub struct JointSensor;
@@ -18,14 +17,8 @@ impl Sensor for JointSensor {
         surroundings: &Surroundings<'_>,
         _scratch: &mut Scratch,
     ) -> Measurement {
-        let (count, period_ns) = match request.subject {
-            Subject::Series { count, period_ns } => (count, period_ns),
-            Subject::Instant => (1, 0),
-            Subject::Sweep(_) => (0, 0),
-        };
-        let instants = (0..u64::from(count)).map(|i| SimTime(request.start.0 + i * period_ns));
         let state = |at| surroundings.carrier.map_or(JointState::default(), |on| on.state(at));
-        let states: Vec<JointState> = instants.map(state).collect();
+        let states: Vec<JointState> = request.instants().map(state).collect();
         let held = surroundings.carrier.and_then(|on| on.jammed_by(request.start));
         let effect = held.map(|(fault, window)| {
             let rate = states.first().map_or(0.0, |state| state.rate.abs());

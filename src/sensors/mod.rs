@@ -140,6 +140,13 @@ impl MeasurementRequest {
         }
     }
 
+    /// The instants of its samples; none for a sweep.
+    pub fn instants(&self) -> impl Iterator<Item = SimTime> + use<> {
+        let (count, period_ns) = self.subject.samples();
+        let start_ns = self.start.0;
+        (0..u64::from(count)).map(move |sample| SimTime(start_ns + sample * period_ns))
+    }
+
     /// When the answer is needed at the latest: a sweep leaves as a whole when it is over, the samples of
     /// a series leave one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
@@ -151,6 +158,16 @@ impl MeasurementRequest {
 }
 
 impl Subject {
+    /// How many samples it asks for, one for an instant and none for a sweep, and their interval in
+    /// nanoseconds.
+    pub fn samples(&self) -> (u32, u64) {
+        match *self {
+            Self::Series { count, period_ns } => (count, period_ns),
+            Self::Instant => (1, 0),
+            Self::Sweep(_) => (0, 0),
+        }
+    }
+
     /// Whether rays by the hundred are cast for it. The lines of sight to some satellites do not count.
     pub fn casts_rays(&self) -> bool {
         match self {

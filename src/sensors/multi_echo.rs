@@ -2,12 +2,30 @@
 
 use super::Sensor;
 use super::lidar::{Fired, Lidar, Scratch};
+use super::noise::NoiseSource;
+use super::optics_fault::LidarFault;
+use super::pattern::LaserGeometry;
 use super::receiver::{Backscatter, Reception};
 use super::{Measurement, MeasurementRequest, Outcome, Subject, Surroundings};
+use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
+use crate::config::rig::faults::Timed;
 
 /// A [`Lidar`] that answers with [`Outcome::Echoes`].
 #[derive(Clone, Debug)]
 pub struct MultiEchoLidar(pub Lidar);
+
+impl MultiEchoLidar {
+    /// One beam, in the plane of a mirror.
+    pub fn single_beam(
+        beam: &BeamSettings,
+        settings: &NoiseSettings,
+        noise: NoiseSource,
+        faults: &[Timed<LidarFault>],
+    ) -> Self {
+        let lidar = Lidar::new(vec![LaserGeometry::default()], beam, settings, noise);
+        Self(lidar.with_faults(faults))
+    }
+}
 
 impl Sensor for MultiEchoLidar {
     fn measure(

@@ -3,6 +3,7 @@
 //! What profiles of all families share is here; the rest of a profile is its family's, which this
 //! layer knows as a [`FamilyReader`] only.
 
+pub(crate) mod baud_rate;
 mod catalogue;
 mod family;
 pub(crate) mod lag;

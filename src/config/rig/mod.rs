@@ -532,6 +532,14 @@ impl UdpConfig {
 }
 
 impl LinkConfig {
+    /// Where datagrams go; `None` for a link that has none.
+    pub fn datagram_host(&self) -> Option<HostAddress> {
+        match self {
+            Self::Udp(udp) => Some(udp.host()),
+            Self::Line(_) | Self::TcpServer(_) => None,
+        }
+    }
+
     /// The link in messages, without what only the open link knows.
     pub fn describe(&self) -> String {
         match self {

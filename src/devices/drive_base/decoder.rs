@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::profile::BaseProtocol;
-use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
+use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::create_oi::{Stream, StreamFrame};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 use crate::wire::horizon::{self, Horizon, kind};
@@ -77,13 +77,7 @@ impl<F: Framing + Copy> StreamDecoder for BaseDecoder<F> {
         self.framed_bytes += length;
         // Lines of text have the form of many other devices'.
         let is_telling = kind != "text";
-        let mut text = kind.clone();
-        for (key, value) in &said {
-            text += &format!("  {key} {value}");
-        }
-        let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind.clone()))]);
-        fields.extend(said);
-        let content = Box::new(Fields { text, fields });
+        let content = Box::new(Fields::of(&kind, said));
         Some(Frame { offset, length, kind: Some(kind), is_telling, content })
     }
 
@@ -100,13 +94,6 @@ impl<F: Framing + Copy> StreamDecoder for BaseDecoder<F> {
 
     fn title(&self) -> &'static str {
         self.protocol.word()
-    }
-
-    fn margin(&self, place: &Place) -> String {
-        match place.time_s {
-            Some(time_s) => format!("{time_s:12.6}  "),
-            None => format!("{:10}  ", place.offset),
-        }
     }
 
     fn summary(&self, name: &str, totals: &Totals) -> String {

@@ -5,7 +5,7 @@ use super::profile::{
     HorizonSettings, KangarooSettings, PidOrder, PowerSettings, RoboClawSettings, SabertoothMode,
     SabertoothSettings, StatusWidth, WheelSettings,
 };
-use crate::config::profile::Profile;
+use crate::config::profile::{Profile, baud_rate};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 
@@ -218,21 +218,7 @@ pub(super) fn settings(
     driver: &BaseProfile,
 ) -> Option<BaseSettings> {
     let mut all = driver.defaults.clone();
-    let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
-    let baud = table.optional("baud_rate");
-    baud.defaults_to(all.baud_rate);
-    let any_baud = Limit::new(1..=4_000_000, "baud", "UARTs");
-    let of_unit: Vec<i128> = driver.baud_rates.iter().copied().map(i128::from).collect();
-    if let Some(rate) = baud.integer_among::<u32>(&any_baud, &of_unit) {
-        match baud.place() {
-            Some(place) if !driver.baud_rates.contains(&rate) => {
-                let label = format!("allowed: {}", bauds.join(", "));
-                let fault = place.fault(format!("the unit does not run at {rate} baud"), label);
-                table.fault(fault.note(format!("limit from {}, [line]", profile.file)));
-            }
-            _ => all.baud_rate = rate,
-        }
-    }
+    baud_rate::read(&mut table, profile, &driver.baud_rates, &mut all.baud_rate);
     let mut keys = Keys::of_rig(table);
     keys.time_ns("reply_delay_ms", &delay_limit(), 1e6, &mut all.reply_delay_ns);
     keys.boolean("paced_input", &mut all.is_input_paced);

@@ -1,17 +1,12 @@
 //! What `menura profiles` shows of an HDL-64E.
 
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
-use crate::devices::describe::{Rows, Section, beam_rows, network_rows, noise_rows, shortest};
+use crate::devices::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &Hdl64eProfile) -> Vec<Section> {
-    vec![
-        ("device", device_rows(driver)),
-        ("network, as recorded", network_rows(&driver.network)),
-        ("settings of a rig, with their defaults", settings_rows(driver)),
-        ("settings.beam", beam_rows(&driver.defaults.beam)),
-        ("settings.noise", noise_rows(&driver.defaults.noise)),
-    ]
+    let (beam, noise) = (&driver.defaults.beam, &driver.defaults.noise);
+    lidar_sections(device_rows(driver), &driver.network, settings_rows(driver), beam, noise)
 }
 
 fn device_rows(driver: &Hdl64eProfile) -> Rows {

@@ -49,11 +49,9 @@ use crate::devices::motor_stall::{MotorStall, before};
 use crate::links::Peer;
 use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
-use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
-use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;
@@ -211,13 +209,8 @@ impl Hokuyo {
 
     /// The physics that measures for this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
-        let lidar = Lidar::new(
-            vec![LaserGeometry::default()],
-            &self.settings.beam,
-            &self.settings.noise,
-            self.noise,
-        );
-        MultiEchoLidar(lidar.with_faults(&self.optics_faults))
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
     /// Does what falls due until `until`, in its order.
@@ -256,8 +249,10 @@ impl Hokuyo {
             .map(|asked| (SimTime(self.leaves(asked.revolution).0 + PATIENCE_NS), Event::GivenUp));
         let hears = self.profile.connection.listens_while_booting
             || !matches!(self.phase, Phase::Booting { .. });
-        let answer =
-            self.served().filter(|_| hears).and_then(|place| self.hosts[place].next_answer());
+        let answer = self
+            .served()
+            .filter(|_| hears)
+            .and_then(|place| self.hosts[place].waiting.next_answer());
         let answer = answer.map(|at| (at, Event::AnswerDue));
         [phase, held, reboot, scan, given_up, answer]
             .into_iter()
@@ -381,9 +376,11 @@ impl Hokuyo {
 
     fn answer(&mut self, at: SimTime) {
         let Some(place) = self.served() else { return };
-        let Some(line): Option<RequestLine> = self.hosts[place].request().cloned() else { return };
+        let Some(line): Option<RequestLine> = self.hosts[place].waiting.first().cloned() else {
+            return;
+        };
         let (at, message) = match self.obey(at, &line) {
-            Answer::WithScan => return self.hosts[place].wait_for_scan(),
+            Answer::WithScan => return self.hosts[place].waiting.wait_for_scan(),
             Answer::AtTick(message) => {
                 (self.clock.next_tick(at, self.profile.timing.clock_tick_ns), message)
             }
@@ -402,7 +399,7 @@ impl Hokuyo {
     fn answered(&mut self, at: SimTime) {
         let reply_ns = self.profile.timing.reply_ns;
         if let Some(place) = self.served() {
-            self.hosts[place].answered(at, reply_ns);
+            self.hosts[place].waiting.answered(at, reply_ns);
         }
     }
 
@@ -462,7 +459,7 @@ impl Hokuyo {
         self.reboot_asked = None;
         let reply_ns = self.profile.timing.reply_ns;
         if let Some(place) = self.served() {
-            self.hosts[place].begin(at, reply_ns);
+            self.hosts[place].waiting.begin(at, reply_ns);
         }
     }
 }

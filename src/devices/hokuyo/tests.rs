@@ -585,6 +585,6 @@ fn floods_are_bounded() {
             bench.unit.uart.as_ref().map_or(0, |uart| uart.waiting_bytes(bench.unit.now));
         assert!(uart_bytes <= LINE_BUFFER, "{name}: {uart_bytes}");
         bench.run_ms(30_000);
-        assert_eq!(bench.unit.hosts.last().and_then(Host::next_answer), None);
+        assert_eq!(bench.unit.hosts.last().and_then(|host| host.waiting.next_answer()), None);
     }
 }

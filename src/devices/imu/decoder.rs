@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::measured;
 use crate::devices::decoder::readings::{Inertial, Reading};
-use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
+use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::devices::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::framer::{Framer, Framing};
@@ -71,13 +71,7 @@ impl<F: Framing + Copy> StreamDecoder for ImuDecoder<F> {
         let is_telling = self.protocol != ImuProtocol::VectorNav
             || kind.starts_with("VN")
             || kind.starts_with("binary");
-        let mut text = kind.clone();
-        for (key, value) in &said {
-            text += &format!("  {key} {value}");
-        }
-        let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind.clone()))]);
-        fields.extend(said);
-        let content = Box::new(Reading { fields: Fields { text, fields }, inertial, fix: None });
+        let content = Box::new(Reading { fields: Fields::of(&kind, said), inertial, fix: None });
         Some(Frame { offset, length, kind: Some(kind), is_telling, content })
     }
 
@@ -94,13 +88,6 @@ impl<F: Framing + Copy> StreamDecoder for ImuDecoder<F> {
 
     fn title(&self) -> &'static str {
         self.protocol.word()
-    }
-
-    fn margin(&self, place: &Place) -> String {
-        match place.time_s {
-            Some(time_s) => format!("{time_s:12.6}  "),
-            None => format!("{:10}  ", place.offset),
-        }
     }
 
     fn summary(&self, name: &str, totals: &Totals) -> String {

@@ -5,7 +5,7 @@ use super::profile::{
     ClockErrors, Decimation, ImuIdentity, ImuProfile, ImuProtocol, ImuSettings, MESSAGES,
 };
 use crate::config::profile::read::PROFILES;
-use crate::config::profile::{Profile, lag};
+use crate::config::profile::{Profile, baud_rate, lag};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::sensors::imu::settings::ImuModel;
@@ -230,21 +230,7 @@ pub(super) fn settings(
         all.rate_hz =
             output_rate(&rate, rate_hz, Some(samples), Some(most), &origin).unwrap_or(all.rate_hz);
     }
-    let bauds: Vec<String> = driver.baud_rates.iter().map(u32::to_string).collect();
-    let baud = table.optional("baud_rate");
-    baud.defaults_to(all.baud_rate);
-    let any_baud = Limit::new(1..=4_000_000, "baud", "UARTs");
-    let bauds_of_unit: Vec<i128> = driver.baud_rates.iter().copied().map(i128::from).collect();
-    if let Some(rate) = baud.integer_among::<u32>(&any_baud, &bauds_of_unit) {
-        match baud.place() {
-            Some(place) if !driver.baud_rates.contains(&rate) => {
-                let label = format!("allowed: {}", bauds.join(", "));
-                let fault = place.fault(format!("the unit does not run at {rate} baud"), label);
-                table.fault(fault.note(format!("limit from {}, [line]", profile.file)));
-            }
-            _ => all.baud_rate = rate,
-        }
-    }
+    baud_rate::read(&mut table, profile, &driver.baud_rates, &mut all.baud_rate);
     all.is_streaming = table.optional("streaming").boolean_or(all.is_streaming);
     let listed = table.optional("messages");
     if listed.is_written() {

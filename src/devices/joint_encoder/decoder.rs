@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::devices::decoder::{Fields, Frame, Place, StreamDecoder, Totals, object_of};
+use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
@@ -86,13 +86,6 @@ impl StreamDecoder for JointDecoder {
 
     fn item(&self) -> &'static str {
         "line"
-    }
-
-    fn margin(&self, place: &Place) -> String {
-        match place.time_s {
-            Some(time_s) => format!("{time_s:12.6}  "),
-            None => format!("{:10}  ", place.offset),
-        }
     }
 
     fn summary(&self, name: &str, totals: &Totals) -> String {

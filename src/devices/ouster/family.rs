@@ -6,7 +6,6 @@ use crate::config::profile::{
     AngleSense, Control, ControlKind, DeviceFaultKind, Interface, JointRole, LidarTraits, Product,
     Profile,
 };
-use crate::config::rig::LinkConfig;
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
 use crate::devices::Built;
@@ -81,10 +80,7 @@ impl Family for OusterFamily {
     }
 
     fn build(&self, unit: &Unit<'_, Self>) -> Built {
-        let host = match &unit.config.link {
-            LinkConfig::Udp(udp) => Some(udp.host()),
-            LinkConfig::Line(_) | LinkConfig::TcpServer(_) => None,
-        };
+        let host = unit.config.link.datagram_host();
         let mut device = Ouster::new(unit.profile, unit.settings, host, unit.noise(), unit.epoch);
         device.set_faults(unit.faults);
         if unit.config.cable_from.is_some() {

@@ -42,11 +42,9 @@ use crate::devices::sick_lms1xx::profile::{
 };
 use crate::links::Peer;
 use crate::sensors::fault::{EffectKind, FaultEffect};
-use crate::sensors::lidar::Lidar;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
-use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::telegram::{Telegram, Value};
@@ -189,13 +187,8 @@ impl SickLms1xx {
 
     /// The physics that measures for this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
-        let lidar = Lidar::new(
-            vec![LaserGeometry::default()],
-            &self.settings.beam,
-            &self.settings.noise,
-            self.noise,
-        );
-        MultiEchoLidar(lidar.with_faults(&self.optics_faults))
+        let (beam, noise) = (&self.settings.beam, &self.settings.noise);
+        MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
     /// Does what falls due until `until`, in its order.
@@ -266,8 +259,9 @@ impl SickLms1xx {
         let scan =
             self.ahead.front().map(|scan| (self.mirror.transmission(scan.number), Event::ScanOver));
         let answers = self.clients.iter().enumerate();
-        let answers = answers
-            .filter_map(|(client, host)| Some((host.next_answer()?, Event::AnswerDue { client })));
+        let answers = answers.filter_map(|(client, host)| {
+            Some((host.waiting.next_answer()?, Event::AnswerDue { client }))
+        });
         [phase, held, scan].into_iter().flatten().chain(answers).min_by_key(|(at, _)| *at)
     }
 
@@ -303,7 +297,7 @@ impl SickLms1xx {
         self.latest = None;
         self.begin_anew();
         for client in &mut self.clients {
-            client.wake(now);
+            client.waiting.wake(now);
         }
     }
 
@@ -403,12 +397,12 @@ impl SickLms1xx {
         }
         self.latest = Some(scan);
         for client in &mut self.clients {
-            client.wake(at);
+            client.waiting.wake(at);
         }
     }
 
     fn answer(&mut self, at: SimTime, client: usize) {
-        let Some(command) = self.clients[client].command() else { return };
+        let Some(command) = self.clients[client].waiting.first() else { return };
         let dialect = command.dialect;
         let telegram = Telegram::parse(dialect, &command.content);
         let tells_state = telegram.as_ref().is_ok_and(|asked| {
@@ -418,7 +412,7 @@ impl SickLms1xx {
         let mut truth = PacketTruth::default();
         let (content, points) = match self.obey(at, client, dialect, telegram) {
             Answer::Telegram(telegram) => (telegram.emit(dialect), 0),
-            Answer::NextScan => return self.clients[client].wait_for_scan(),
+            Answer::NextScan => return self.clients[client].waiting.wait_for_scan(),
             Answer::Scan => {
                 let Some(scan) = &self.latest else { return };
                 let (data, points) = self.telegrams(scan).scan_data(scan, false);
@@ -429,7 +423,7 @@ impl SickLms1xx {
         };
         let peer = self.clients[client].peer;
         let reply_ns = self.profile.reply_ns;
-        self.clients[client].answered(at, reply_ns);
+        self.clients[client].waiting.answered(at, reply_ns);
         let output = Output::BytesTo(peer, frame::emit(dialect, &content));
         self.send(at, points, output, &fault_effects, &truth);
     }

@@ -38,7 +38,7 @@ use glam::{DQuat, DVec3};
 use self::settings::{ImuModel, MagneticField};
 use super::lidar::Scratch;
 use super::noise::NoiseSource;
-use super::{Measurement, MeasurementRequest, Outcome, Sensor, Subject, Surroundings};
+use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::SimTime;
 use crate::world::trajectory::Trajectory;
@@ -81,7 +81,7 @@ pub struct InertialTruth {
     pub place: Geodetic,
 }
 
-/// The physics of an IMU. Answers a [`Subject::Series`] with [`Outcome::Inertial`].
+/// The physics of an IMU. Answers a [`super::Subject::Series`] with [`Outcome::Inertial`].
 #[derive(Debug)]
 pub struct ImuSensor {
     window_ns: u64,
@@ -203,13 +203,7 @@ impl Sensor for ImuSensor {
         surroundings: &Surroundings<'_>,
         _scratch: &mut Scratch,
     ) -> Measurement {
-        let (count, period_ns) = match request.subject {
-            Subject::Series { count, period_ns } => (count, period_ns),
-            Subject::Instant => (1, 0),
-            Subject::Sweep(_) => (0, 0),
-        };
-        let instants = (0..u64::from(count)).map(|i| SimTime(request.start.0 + i * period_ns));
-        let truths = instants.map(|at| self.collected(at, surroundings)).collect();
+        let truths = request.instants().map(|at| self.collected(at, surroundings)).collect();
         Measurement::new(request, Outcome::Inertial(truths))
     }
 }

@@ -5,6 +5,7 @@ use super::settings::BarometerErrors;
 use super::*;
 use crate::config::rig::{RobotConfig, TrajectoryConfig};
 use crate::frames::{Body, Sensor as SensorFrame, Transform};
+use crate::sensors::Subject;
 use crate::world::raycast::OpenSky;
 
 const HERE: Geodetic =
