@@ -367,7 +367,7 @@ fn lone_pulses_find_the_ground_that_they_just_reach() {
         for step in 0..36 {
             let azimuth = f64::from(step).to_radians() * 10.0;
             for down in [-0.05, 0.0, 0.02, 0.1, 0.4, 1.5] {
-                let direction = DVec3::new(azimuth.cos(), azimuth.sin(), -down);
+                let direction = DVec3::new(libm::cos(azimuth), libm::sin(azimuth), -down);
                 let reach_m = direction.length() / f64::max(down, 0.02);
                 for share in [0.5, 0.9, 0.999, 1.001, 1.1, 2.0, f64::INFINITY] {
                     let max_range_m = (reach_m * share) as f32;

@@ -23,7 +23,6 @@ pub struct Ranks {
 }
 
 /// Rank 0's.
-#[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "nothing but MPI starts others"))]
 struct Job {
     /// Dropped before it is left.
     lead: Option<Lead>,

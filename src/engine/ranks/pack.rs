@@ -194,12 +194,9 @@ type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
 type QuestionFields =
     ((u64, u32, u64, u64, u64), (Vec<(u64, f64, f64, f64)>, u8, f32, f32), (u32, u8, bool));
 type LoadedFields = (String, u32, String, String, Vec<(String, String)>);
-type TruthFields = (
-    u64,
-    Vec<(u32, [f64; 7])>,
-    Vec<(u32, f32, f32, u16)>,
-    Vec<((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool))>,
-);
+/// What a return is of, and how it came about.
+type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
+type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
     // Whether pulses have several echoes; which returns each has, and these.
@@ -599,7 +596,7 @@ fn truth_of((start, poses, firings, returns): TruthFields) -> Result<SweepTruth,
         elevation_rad,
         laser,
     };
-    let echo = |(what, how): ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool))| {
+    let echo = |(what, how): ReturnFields| {
         let (firing, reported_m, true_m, instance, material) = what;
         let (cos_incidence, share, why, slots, is_mirrored) = how;
         Ok(ReturnTruth {

@@ -36,6 +36,9 @@ enum Branch {
     Fork(Bounded, Box<[Branch; 2]>),
 }
 
+/// Adds what a part consists of to a list, or nothing if it cannot be opened.
+type Open<'a> = dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync + 'a;
+
 /// Parts are opened if they extend over more than this share of their node.
 const LARGE: f32 = 0.1;
 /// A part consists of at most so many others.
@@ -46,12 +49,8 @@ const BINS: usize = 16;
 const ENOUGH_FOR_THREADS: usize = 4096;
 
 /// Builds the tree over `instances`, opened into `most` parts at the most. Returns the parts in the order of
-/// the leaves too. `open` adds what a part consists of to a list, or nothing if it cannot be opened.
-pub fn build(
-    instances: Vec<(Bounded, Part)>,
-    most: usize,
-    open: &(dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync),
-) -> (Tree, Vec<Part>) {
+/// the leaves too.
+pub fn build(instances: Vec<(Bounded, Part)>, most: usize, open: &Open<'_>) -> (Tree, Vec<Part>) {
     if instances.is_empty() {
         return (Tree::default(), Vec::new());
     }
@@ -87,11 +86,7 @@ fn flatten(root: Branch, nodes: &mut Vec<Bvh2Node>, parts: &mut Vec<Part>) {
 }
 
 /// Splits `all` down to single parts; up to `room` more parts may be made of them.
-fn branch(
-    mut all: Vec<Boxed>,
-    mut room: usize,
-    open: &(dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync),
-) -> Branch {
+fn branch(mut all: Vec<Boxed>, mut room: usize, open: &Open<'_>) -> Branch {
     let mut bounds = around(&all);
     if let [only] = all[..] {
         return Branch::Leaf(only);
@@ -115,12 +110,7 @@ fn branch(
 }
 
 /// Replaces parts that are large beside `bounds` by what they consist of; returns how many more there are.
-fn open_large(
-    all: &mut Vec<Boxed>,
-    bounds: &Bounded,
-    room: usize,
-    open: &(dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync),
-) -> usize {
+fn open_large(all: &mut Vec<Boxed>, bounds: &Bounded, room: usize, open: &Open<'_>) -> usize {
     // What belongs to one instance is as well split by its own tree.
     if all.iter().all(|boxed| boxed.part.instance == all[0].part.instance) {
         return 0;
