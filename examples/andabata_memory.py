@@ -13,6 +13,7 @@ KEPT_S, FARTHER_M = 300, 1.0            # what was seen from near is not judged 
 NEAR_CELLS = 3                          # to what is closed, of the robot's middle
 OPEN, NEAR_CLOSED, CLOSED = 100, 1000, 10000
 STEP_CELLS, STEP_M, STEP_SLOPE = 6, 0.25, 0.5
+OVERHEAD_M = 1.2                        # above the lowest point around: the robot, 0.81 m high, passes under it
 AHEAD_M, NEAR_GOAL_M, LEAVES_WITHIN_M = 2.0, 2.5, 1.0
 
 
@@ -43,6 +44,13 @@ def steps(height):
     return closed
 
 
+def is_overhead(cells, points):
+    """Which points are far above the lowest in their cell and the eight around it, as crowns of trees are."""
+    lowest = np.full((SIDE, SIDE), np.inf)
+    np.minimum.at(lowest, tuple(cells.T), points[:, 2])
+    return points[:, 2] > ndimage.minimum_filter(lowest, 3)[tuple(cells.T)] + OVERHEAD_M
+
+
 class Memory:
     def __init__(self):
         self.seen_at = np.full((SIDE, SIDE), -np.inf)
@@ -52,7 +60,9 @@ class Memory:
     def add(self, now, here, points, judged):
         """Adds a scan that was made at `here`: its points, and 1, 0 or -1 for each."""
         cells = np.floor(points[:, :2] / CELL_M).astype(int) + SIDE // 2
-        use = (judged >= 0) & (cells >= 0).all(axis=1) & (cells < SIDE).all(axis=1)
+        inside = (cells >= 0).all(axis=1) & (cells < SIDE).all(axis=1)
+        cells, points, judged = cells[inside], points[inside], judged[inside]
+        use = (judged >= 0) & ~is_overhead(cells, points)
         where = tuple(cells[use].T)
         counts, height = np.zeros((2, SIDE, SIDE), int), np.full((SIDE, SIDE), np.inf)
         np.add.at(counts, (judged[use], *where), 1)

@@ -24,6 +24,9 @@ const CLOSED_SHARE: f64 = 0.15;
 const STEP_CELLS: i32 = 6;
 const STEP_M: f64 = 0.25;
 const STEP_SLOPE: f64 = 0.5;
+/// The robot passes under a point that is so far above the lowest around it, metres: it is 0.81 m high, and the ground
+/// rises by 0.25 m at most from one cell to the next that it drives over. Crowns of trees close nothing.
+const OVERHEAD_M: f64 = 1.2;
 /// What was seen is forgotten after so long, nanoseconds: the wheels' odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
 /// A cell that was seen from nearer is not judged again from farther away; by so much it may be, metres. From afar
@@ -119,6 +122,19 @@ impl Scanned {
     }
 }
 
+/// The height above which points are overhead, for each cell: by the lowest point in it and in the eight around it.
+fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
+    let mut from_m = vec![f64::MAX; (SIDE * SIDE) as usize];
+    for (point, _) in judged {
+        let here = cell_of(point.truncate());
+        let around = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| here + IVec2::new(dx, dy)));
+        for cell in around.filter_map(index) {
+            from_m[cell] = from_m[cell].min(point.z + OVERHEAD_M);
+        }
+    }
+    from_m
+}
+
 /// The cells of a step that begins at `cell`, if there is one in that direction.
 fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
     let seen = |cell: IVec2| Some(scan[index(cell)?]).filter(Scanned::is_seen);
@@ -138,8 +154,11 @@ impl Memory {
     /// Adds a scan that was made around `from_m` and ended at `at`.
     pub fn add(&mut self, at: SimTime, from_m: DVec2, judged: &[Judged]) {
         let mut scan = vec![Scanned::default(); self.cells.len()];
+        let overhead_from_m = overhead_from_m(judged);
         for (point, ground) in judged {
-            if let Some(cell) = index(cell_of(point.truncate())) {
+            if let Some(cell) = index(cell_of(point.truncate()))
+                && point.z <= overhead_from_m[cell]
+            {
                 scan[cell].add(point.z, *ground);
             }
         }
@@ -341,6 +360,44 @@ mod tests {
             seen.map(|seen| seen.is_closed)
         };
         assert_eq!([1.0, 2.1, 2.6, 5.0].map(is_closed), [false, true, true, false].map(Some));
+    }
+
+    #[test]
+    fn what_is_overhead_closes_nothing_and_what_is_in_the_way_does() {
+        // Above the cell of 2 m, which its ground leaves open, stands what was seen from `low_m` to `high_m`.
+        let is_closed = |low_m: f64, high_m: f64| {
+            let place_m = DVec2::new(2.1, 0.1);
+            let levels =
+                (0..40).map(|n| f64::from(n) * 0.1).filter(|z| (low_m..=high_m).contains(z));
+            let upper = levels.map(|z_m| (place_m.extend(z_m), Ground::Obstacle));
+            let points: Vec<Judged> = field(|_| false).into_iter().chain(upper).collect();
+            let mut memory = Memory::default();
+            memory.add(SimTime(0), DVec2::ZERO, &points);
+            memory.cells[index(cell_of(place_m)).unwrap()].map(|seen| seen.is_closed)
+        };
+        let [crown, wall, rock, branch] = [(1.35, 3.5), (0.05, 3.5), (0.05, 0.65), (0.55, 0.85)];
+        assert_eq!(is_closed(crown.0, crown.1), Some(false));
+        for (low_m, high_m) in [wall, rock, branch] {
+            assert_eq!(is_closed(low_m, high_m), Some(true), "{low_m} to {high_m} m");
+        }
+    }
+
+    #[test]
+    fn the_ground_under_a_crown_may_show_beside_it_only() {
+        let crown = |points: &mut Vec<Judged>, x_m: f64| {
+            points.extend(
+                (0..9).map(|n| (DVec3::new(x_m, 0.1, 1.5 + 0.1 * f64::from(n)), Ground::Obstacle)),
+            );
+        };
+        let seen = |ground_x_m: f64| {
+            let mut points = vec![(DVec3::new(ground_x_m, 0.1, 0.0), Ground::Traversable); 3];
+            crown(&mut points, 2.1);
+            let mut memory = Memory::default();
+            memory.add(SimTime(0), DVec2::ZERO, &points);
+            memory.cells[index(cell_of(DVec2::new(2.1, 0.1))).unwrap()].map(|seen| seen.is_closed)
+        };
+        // One cell away it is the ground below; from four away nothing is known of what is below.
+        assert_eq!([seen(1.85), seen(1.1)], [None, Some(true)]);
     }
 
     #[test]
