@@ -370,8 +370,8 @@ fn every_kind_of_reader_hears_its_driver() {
 fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
     let bench = Bench::new();
     let driver = DRIVER.replace(
-        "        force = ",
-        "        if fault == \"wall\" and time.time() < begun:\n            continue\n        force = ",
+        "        force = [float",
+        "        if fault == \"wall\" and time.time() < begun:\n            continue\n        force = [float",
     );
     std::fs::write(bench.path("driver.py"), driver).unwrap();
     std::fs::write(

@@ -20,8 +20,9 @@ use crate::kit::library;
 use crate::kit::report::html::html;
 use crate::kit::report::junit::junit;
 use crate::kit::report::{Counts, Subject, account};
+use crate::kit::rig_source::RigSource;
 use crate::kit::runner::{Plan, Progress};
-use crate::kit::suite::{RigSource, Suite};
+use crate::kit::suite::Suite;
 use crate::kit::verdict::{Outcome, Verdict};
 
 /// Arguments of `menura test`.

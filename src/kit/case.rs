@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::kit::expectation::Expectation;
-use crate::kit::suite::RigSource;
+use crate::kit::rig_source::RigSource;
 
 /// A case, as its suite says.
 #[derive(Clone, Debug, PartialEq)]

@@ -37,6 +37,7 @@ pub mod observation;
 mod placeholders;
 mod python;
 pub mod report;
+pub mod rig_source;
 pub mod runner;
 mod stranger;
 pub mod suite;

@@ -7,7 +7,7 @@ use crate::config::toml::reader::{Faults, Field, Limit, TableReader, parse_toml}
 use crate::kit::case::{Case, CaseFault, PowerCut};
 use crate::kit::case_parts_read::{clock_step, fault, power_cut, stranger, web_post};
 use crate::kit::expectation::{Check, Expectation, Quantity};
-use crate::kit::suite::RigSource;
+use crate::kit::rig_source::RigSource;
 use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
 /// Most cases of a file.

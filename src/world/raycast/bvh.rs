@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use glam::{DMat3, DVec3, Mat3, Vec3};
+use glam::{DAffine3, DMat3, DVec3, Mat3, Vec3};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::memory;
@@ -123,7 +123,7 @@ impl BvhCaster {
         }
         let bounds = |part: Part| {
             let instance = &instances[part.instance as usize];
-            top::bounds_of(&meshes[instance.mesh as usize], part.code, &instance.world_from_mesh)
+            bounds_of(&meshes[instance.mesh as usize], part.code, &instance.world_from_mesh)
         };
         let boxes: Vec<(Bounded, Part)> = (0..instances.len() as u32)
             .into_par_iter()
@@ -286,5 +286,58 @@ impl Placed {
     #[inline(always)]
     pub fn to_mesh(&self, p: DVec3) -> DVec3 {
         self.mesh_from_world_f64 * (p - self.origin)
+    }
+}
+
+/// The box in World of the part of `mesh` below `code`, rounded outward: of triangles if they are few, else of
+/// the boxes two levels below.
+fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounded {
+    let mut reach =
+        Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
+    if mesh.nodes.is_empty() {
+        return Bounded::NOTHING;
+    }
+    reach.below(code, 2);
+    let Reach { low, high, .. } = reach;
+    Bounded {
+        low: low.to_array().map(|c| (c as f32).next_down()),
+        high: high.to_array().map(|c| (c as f32).next_up()),
+    }
+}
+
+struct Reach<'a> {
+    mesh: &'a MeshTree,
+    world_from_mesh: &'a DAffine3,
+    low: DVec3,
+    high: DVec3,
+}
+
+impl Reach<'_> {
+    /// Includes what is below `code`, boxes of `levels` levels further down standing for their content.
+    fn below(&mut self, code: u32, levels: u32) {
+        if let Some((block, count)) = leaf(code) {
+            for place in 0..count {
+                for corner in self.mesh.corners(8 * block + place) {
+                    let p = self.world_from_mesh.transform_point3(corner.as_dvec3());
+                    (self.low, self.high) = (self.low.min(p), self.high.max(p));
+                }
+            }
+            return;
+        }
+        let node = &self.mesh.nodes[code as usize];
+        let turn = &self.world_from_mesh.matrix3;
+        let (x, y, z) = (turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
+        for slot in (0..8).filter(|slot| node.occupied >> slot & 1 == 1) {
+            if levels > 1 {
+                self.below(node.children[slot], levels - 1);
+                continue;
+            }
+            let [middle, half] = [&node.middle, &node.half]
+                .map(|axes| DVec3::from_array(std::array::from_fn(|axis| axes[axis][slot].into())));
+            let middle = self.world_from_mesh.transform_point3(middle);
+            let half = x * half.x + y * half.y + z * half.z;
+            self.low = self.low.min(middle - half);
+            self.high = self.high.max(middle + half);
+        }
     }
 }

@@ -7,19 +7,17 @@
 //! (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007), which takes a second for a
 //! million copies.
 
-use glam::{DAffine3, DVec3};
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::node::Bvh2Node;
 
-use super::bvh::MeshTree;
-use super::tree::{Bounded, Tree, leaf};
+use super::tree::{Bounded, Tree};
 
 /// Part of an instance: what its mesh's tree has below one child.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Index of the instance.
     pub instance: u32,
-    /// The child's code in the mesh's tree, see [`leaf`]; 0, the root, is all of it.
+    /// The child's code in the mesh's tree, see [`leaf`](super::tree::leaf); 0, the root, is all of it.
     pub code: u32,
 }
 
@@ -207,62 +205,10 @@ fn around(all: &[Boxed]) -> Bounded {
     around
 }
 
-/// The box in World of the part of `mesh` below `code`, rounded outward: of triangles if they are few, else of
-/// the boxes two levels below.
-pub fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounded {
-    let mut reach =
-        Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
-    if mesh.nodes.is_empty() {
-        return Bounded::NOTHING;
-    }
-    reach.below(code, 2);
-    let Reach { low, high, .. } = reach;
-    Bounded {
-        low: low.to_array().map(|c| (c as f32).next_down()),
-        high: high.to_array().map(|c| (c as f32).next_up()),
-    }
-}
-
-struct Reach<'a> {
-    mesh: &'a MeshTree,
-    world_from_mesh: &'a DAffine3,
-    low: DVec3,
-    high: DVec3,
-}
-
-impl Reach<'_> {
-    /// Includes what is below `code`, boxes of `levels` levels further down standing for their content.
-    fn below(&mut self, code: u32, levels: u32) {
-        if let Some((block, count)) = leaf(code) {
-            for place in 0..count {
-                for corner in self.mesh.corners(8 * block + place) {
-                    let p = self.world_from_mesh.transform_point3(corner.as_dvec3());
-                    (self.low, self.high) = (self.low.min(p), self.high.max(p));
-                }
-            }
-            return;
-        }
-        let node = &self.mesh.nodes[code as usize];
-        let turn = &self.world_from_mesh.matrix3;
-        let (x, y, z) = (turn.x_axis.abs(), turn.y_axis.abs(), turn.z_axis.abs());
-        for slot in (0..8).filter(|slot| node.occupied >> slot & 1 == 1) {
-            if levels > 1 {
-                self.below(node.children[slot], levels - 1);
-                continue;
-            }
-            let [middle, half] = [&node.middle, &node.half]
-                .map(|axes| DVec3::from_array(std::array::from_fn(|axis| axes[axis][slot].into())));
-            let middle = self.world_from_mesh.transform_point3(middle);
-            let half = x * half.x + y * half.y + z * half.z;
-            self.low = self.low.min(middle - half);
-            self.high = self.high.max(middle + half);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::raycast::tree::leaf;
 
     /// Boxes of which each instance has four levels, halves of halves along x.
     fn halves(part: Part, into: &mut Vec<(Bounded, Part)>) {

@@ -1,0 +1,68 @@
+//! The rig that a driver is tested with.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::toml::diagnostic::{Diagnostic, Diagnostics};
+use crate::kit::library;
+
+/// Where a rig comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RigSource {
+    /// A file.
+    File(PathBuf),
+    /// One that is part of the program, by its name.
+    Embedded(&'static str, &'static str),
+}
+
+impl RigSource {
+    /// The rig of this name, or in the file of this path, which ends in `.toml`; paths are relative to `folder`.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn find(name: &str, folder: &Path) -> Result<Self, Diagnostics> {
+        if name.ends_with(".toml") {
+            return Ok(Self::File(folder.join(name)));
+        }
+        match library::rig(name) {
+            Some((file, text)) => Ok(Self::Embedded(file, text)),
+            None => {
+                let names: Vec<_> = library::rig_names().collect();
+                let fault = Diagnostic::new(format!("there is no rig `{name}` for suites"));
+                Err(fault
+                    .help(format!("rigs: {}; or a path that ends in .toml", names.join(", ")))
+                    .into())
+            }
+        }
+    }
+
+    /// Its file; one that is part of the program is written into `folder`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn file(&self, folder: &Path) -> std::io::Result<PathBuf> {
+        match self {
+            // As `repeat.sh` is to work from any folder.
+            Self::File(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
+            Self::Embedded(file, text) => {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                let path = folder.join(name);
+                // Cases that run side by side may want the same one, whole.
+                if std::fs::read_to_string(&path).is_ok_and(|there| there == *text) {
+                    return Ok(path);
+                }
+                let part = folder.join(format!("{name}.{:?}", std::thread::current().id()));
+                std::fs::write(&part, text)?;
+                std::fs::rename(&part, &path)?;
+                Ok(path)
+            }
+        }
+    }
+
+    /// What people call it.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Embedded(file, _) => (*file).to_owned(),
+        }
+    }
+}
