@@ -30,10 +30,14 @@ pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListener, SocketAddr)> {
     let told = |error: io::Error| {
         let hint = match error.kind() {
+            io::ErrorKind::AddrInUse if address.ip().is_loopback() => {
+                ": another program has this port; any other address from 127.0.0.1 to \
+                 127.255.255.254 can be taken instead, without preparations"
+            }
             io::ErrorKind::AddrInUse => ": another program has this port",
             io::ErrorKind::AddrNotAvailable => ": no network interface has this address",
             io::ErrorKind::PermissionDenied if address.port() < 1024 => {
-                ": ports below 1024 need CAP_NET_BIND_SERVICE, `sysctl \
+                ": ports below 1024 need `setcap cap_net_bind_service=+ep` on the program, `sysctl \
                  net.ipv4.ip_unprivileged_port_start=0`, or a network of its own (`unshare -rn`)"
             }
             _ => "",

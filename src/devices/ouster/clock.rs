@@ -98,7 +98,6 @@ impl OusterClock {
 
     /// What a timestamp of `at` is, nanoseconds.
     pub fn stamp_ns(&self, mode: TimestampMode, at: SimTime) -> u64 {
-        let resolution = i128::from(self.settings.resolution_ns.max(1));
         let shown = match (mode, self.settings.ptp) {
             (TimestampMode::Ptp1588, PtpState::Locked) => {
                 let ahead_ns = i128::from(self.settings.ptp_ahead_s) * SECOND_NS;
@@ -107,7 +106,8 @@ impl OusterClock {
             (TimestampMode::SyncPulseIn, _) => self.pulsed_ns(at),
             (TimestampMode::InternalOsc | TimestampMode::Ptp1588, _) => self.ticks(at),
         };
-        (shown - shown.rem_euclid(resolution)).max(0) as u64
+        let shown = u64::try_from(shown).unwrap_or(0);
+        shown - shown % self.settings.resolution_ns.max(1)
     }
 
     /// The unit restarts and counts from zero at `up_at`.

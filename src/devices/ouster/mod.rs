@@ -195,7 +195,7 @@ impl Ouster {
         let fault_effects = self.faults.mark(plan.start(), &mut header);
         let mut writer = PacketWriter::new(format, pixels, &mut payload);
         writer.header(&header);
-        let maker = PixelMaker::new(
+        let mut maker = PixelMaker::new(
             &self.profile.photons,
             self.profile.geometry.beam_origin_m,
             format,
@@ -213,12 +213,7 @@ impl Ouster {
             let column = Column { timestamp_ns: 0, measurement_id, is_valid };
             let out = writer.column(index, &column, &header, turn);
             let Some(echoes) = is_valid.then(|| measured.next()).flatten() else { continue };
-            for (echoes, out) in echoes.iter().zip(out.chunks_exact_mut(format.pixel_len())) {
-                let pixel = maker.pixel(echoes);
-                points += u32::from(pixel.returns[0].range_mm != 0);
-                points += u32::from(pixel.returns[1].range_mm != 0);
-                pixel.put(format, out);
-            }
+            points += maker.write_column(echoes, out);
         }
         MeasuredPacket { payload, points, fault_effects, truth: PacketTruth::default() }
     }

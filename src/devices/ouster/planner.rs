@@ -242,7 +242,10 @@ impl stream::Planner for Planner {
                 mode,
                 frame: self.cursor.frame,
                 first,
-                at: std::array::from_fn(|place| fires(first + place as u16)),
+                at: std::array::from_fn(|place| match place {
+                    0 => start,
+                    place => fires(first + place as u16),
+                }),
                 period_ns: (1e9 / f64::from(mode.lidar_mode.columns_per_s())).round() as u64,
             };
             self.next_number += 1;

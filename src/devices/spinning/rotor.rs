@@ -151,7 +151,7 @@ impl Rotor {
 
     /// The angle at `at`, turns, 0..1.
     pub fn turn(&self, at: SimTime) -> f64 {
-        self.stretch(at).turned(at).rem_euclid(1.0)
+        part_of_turn(self.stretch(at).turned(at))
     }
 
     pub fn rpm(&self, at: SimTime) -> f64 {
@@ -300,6 +300,12 @@ impl Rotor {
     fn stretch(&self, at: SimTime) -> &Stretch {
         &self.stretches[self.index(at)]
     }
+}
+
+/// What is left of so many turns without the whole ones, 0..=1: the same number as `rem_euclid(1.0)`, in a
+/// fraction of its time.
+pub(super) fn part_of_turn(turns: f64) -> f64 {
+    turns - turns.floor()
 }
 
 /// The end of the cell that holds `at`.

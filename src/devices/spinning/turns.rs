@@ -1,6 +1,6 @@
 //! Firings that the encoder triggers: the places of a turn, and when the rotor reaches them.
 
-use super::rotor::Rotor;
+use super::rotor::{Rotor, part_of_turn};
 use crate::time::SimTime;
 
 /// No packets are made while the rotor's speed is farther from the set one than this share.
@@ -29,7 +29,7 @@ pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     // One step is exact at an even speed; while the rotor corrects its phase three leave less than 1 ns.
     for _ in 0..3 {
         let whole = SimTime(at.round().max(0.0) as u64);
-        let missing = (share - rotor.turn(whole) + 0.5).rem_euclid(1.0) - 0.5;
+        let missing = part_of_turn(share - rotor.turn(whole) + 0.5) - 0.5;
         let step_ns = missing * ns_a_turn;
         at = whole.0 as f64 + step_ns;
         if step_ns.abs() <= 0.5 {

@@ -185,7 +185,7 @@ fn put_states(out: &mut [u8], header: &Header) {
 
 impl Pixel {
     /// Writes it into bytes that are zeros and as many as [`LidarFormat::pixel_len`] says.
-    #[inline]
+    #[inline(always)]
     pub fn put(&self, format: LidarFormat, out: &mut [u8]) {
         let [one, two] = &self.returns;
         let coarse = |range_mm: u32| (range_mm / COARSE_MM) as u16 & 0x7fff;
