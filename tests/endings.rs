@@ -228,7 +228,7 @@ fn a_file_that_cannot_be_written_is_told_and_loses_no_other() {
     let (_port, devices) = heard_lidar();
     let fault = "[[fault]]\ndevice = \"lidar\"\nname = \"hole\"\nkind = \"packet-loss\"\nprobability = 0.5\nstart_s = 0.0\n";
     let bench = Bench::new(&format!("{devices}{fault}"));
-    for full_one in ["--report", "--certificate", "--fault-log"] {
+    for full_one in ["--report", "--certificate", "--fault-log", "--truth"] {
         let good = ["report.json", "good.json", "faults.csv"].map(|name| bench.path(name));
         for name in &good {
             let _ = fs::remove_file(name);

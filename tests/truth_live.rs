@@ -105,3 +105,46 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
         assert_eq!(bytes(live), bytes(record), "packet {}", record.number);
     }
 }
+
+/// A disk that takes nothing while a rig runs: a pipe that is read when the run is over.
+#[test]
+fn a_truth_that_nobody_takes_costs_events_of_the_truth_and_no_packet() {
+    // More than find room in the queue, a chunk and the pipe.
+    const ENOUGH: usize = 7000;
+    let folder = tempfile::tempdir().unwrap();
+    let socket: UdpSocket = common::roomy_socket();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let to = socket.local_addr().unwrap().to_string();
+    let rig = folder.path().join("rig.toml");
+    let text = RIG.replace("ADDRESS", &to).replace("vlp16-3.0", "hdl64e-s2");
+    std::fs::write(&rig, text).unwrap();
+    let [pipe, told, report] =
+        ["pipe.mcap", "told.mcap", "report.json"].map(|name| folder.path().join(name));
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_menura"))
+        .args(["run".as_ref(), rig.as_os_str(), "--truth".as_ref(), pipe.as_os_str()])
+        .args(["--report".as_ref(), report.as_os_str()])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut taken = std::fs::File::open(&pipe).unwrap();
+    let mut buffer = [0; 2048];
+    for _ in 0..ENOUGH {
+        socket.recv(&mut buffer).expect("packets are sent although the truth is not taken");
+    }
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    std::io::copy(&mut taken, &mut std::fs::File::create(&told).unwrap()).unwrap();
+    assert!(run.wait().unwrap().success());
+
+    let report = std::fs::read_to_string(&report).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let dropped = report["truth"]["dropped"].as_u64().unwrap();
+    let sent = report["devices"][0]["packets"].as_u64().unwrap();
+    let told = packets(&told).len() as u64;
+    assert!(dropped > 0, "{report}");
+    // Each event is a packet here: what was not told was counted.
+    assert!(told > 1000 && told + dropped >= sent, "{told} told, {dropped} dropped, {sent} sent");
+}

@@ -9,6 +9,7 @@ use super::foxglove::{Foxglove, FoxglovePort};
 use super::run_control::RunControl;
 use super::view::{View, ViewServer};
 use super::watch::{Audience, watch};
+use crate::engine::os;
 use crate::engine::run::RealTimeRun;
 
 /// Arguments for those who look on.
@@ -60,11 +61,19 @@ impl Onlookers {
         let view = self.view.as_ref().map(|server| View::new(server, run, control));
         let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
         std::thread::scope(|scope| {
+            // The threads that these start step back as well.
+            let engine = &run.rig().engine;
             if let Some(view) = &view {
-                scope.spawn(|| view.serve(over));
+                scope.spawn(|| {
+                    os::step_back(engine);
+                    view.serve(over);
+                });
             }
             if let Some(foxglove) = &foxglove {
-                scope.spawn(|| foxglove.serve(over));
+                scope.spawn(|| {
+                    os::step_back(engine);
+                    foxglove.serve(over);
+                });
             }
             let mut viewers = view.as_ref().map(View::viewers);
             let mut subscribers = foxglove.as_ref().map(Foxglove::subscribers);

@@ -16,7 +16,7 @@ use thread_priority::{
     ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 
-use crate::config::rig::SchedulerChoice;
+use crate::config::rig::{EngineConfig, SchedulerChoice};
 
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
@@ -31,6 +31,9 @@ const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
 const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
+
+/// How much threads step back that only look on or write down.
+const ONLOOKER_NICE: i32 = 10;
 
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +123,24 @@ fn pin_to(core: usize) -> Result<(), String> {
         rustix::io::Errno::INVAL => "there is no such core, or it is not ours to use".to_owned(),
         other => other.to_string(),
     })
+}
+
+/// Has the calling thread, and those that it starts, step back for all that a run needs to be on time: it gets little
+/// of a processor that others want, and leaves the cores of both senders to them where there is another. Whoever
+/// looks on or writes down what was does its work so. A refusal does not matter: the thread is scheduled as others are
+/// then.
+pub fn step_back(engine: &EngineConfig) {
+    // Only this thread's, on Linux.
+    let _ = rustix::process::nice(ONLOOKER_NICE);
+    let Ok(mut cores) = sched_getaffinity(None) else { return };
+    for core in engine.send_core.into_iter().chain(engine.standby_core) {
+        if core < CpuSet::MAX_CPU {
+            cores.unset(core);
+        }
+    }
+    if cores.count() > 0 {
+        let _ = sched_setaffinity(None, &cores);
+    }
 }
 
 /// Keeps this process' threads, and those they start, off a core until this is dropped.

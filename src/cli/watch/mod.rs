@@ -1,7 +1,7 @@
 //! What devices send, decoded from the bytes as they leave, for all who look on: the live view, Foxglove.
 //!
-//! One thread decodes for everybody, and only while somebody is there. It has less of the processor than
-//! others; what it has no time for it misses.
+//! One thread decodes for everybody, and only while somebody is there. It steps back for all others; what it has
+//! no time for it misses.
 
 mod device;
 
@@ -11,16 +11,16 @@ use std::time::Duration;
 use self::device::WatchedDevice;
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::decoder::Content;
-use crate::engine::LiveWorld;
 use crate::engine::run::tap::{Emitted, Tap};
 use crate::engine::truth::labels::Labels;
+use crate::engine::{LiveWorld, os};
 use crate::frames::{Sensor, Transform, World};
 use crate::time::SimTime;
 
 /// A frame is what was sent in so long.
 pub const FRAME: Duration = Duration::from_millis(100);
-/// How much the thread that decodes steps back for others.
-const NICE: i32 = 10;
+/// Time between two looks at what has been sent. Nobody wakes the thread: that would be a system call a packet.
+const REST: Duration = Duration::from_millis(15);
 
 /// Somebody who looks on.
 pub trait Audience {
@@ -88,8 +88,7 @@ pub fn watch(
     audiences: &mut [&mut dyn Audience],
     is_over: impl Fn() -> bool,
 ) {
-    // Only this thread's, on Linux.
-    let _ = rustix::process::nice(NICE);
+    os::step_back(&rig.engine);
     let mut devices: Vec<_> = rig.devices.iter().map(WatchedDevice::new).collect();
     let mut labels: Option<Labels> = None;
     let mut begun: Option<SimTime> = None;
@@ -98,7 +97,10 @@ pub fn watch(
         tap.set_watched(audiences.iter().any(|audience| audience.is_there()));
         let wants_labels = audiences.iter().any(|audience| audience.wants_labels());
         world.shows_labels.store(wants_labels, Ordering::Relaxed);
-        let Ok(Emitted { device, transmit }) = tap.packets().recv_timeout(FRAME) else { continue };
+        let Ok(Emitted { device, transmit }) = tap.packets().try_recv() else {
+            std::thread::sleep(REST);
+            continue;
+        };
         let due = transmit.due;
         let frame_begun = *begun.get_or_insert(due);
         if due.0 >= frame_begun.0 + FRAME.as_nanos() as u64 {

@@ -41,7 +41,7 @@ use super::host_events::HostEvent;
 use super::host_log::HostLog;
 use super::live_faults::FaultDesk;
 use super::log_failures::LogFailures;
-use super::os::{Grant, KeptOff};
+use super::os::{self, Grant, KeptOff};
 use super::render::Renderer;
 use super::responses::ResponseFigures;
 use super::stats::{DeviceFigures, DeviceStats, RenderStats};
@@ -396,6 +396,7 @@ impl<'a> RealTimeRun<'a> {
             sender::start(scope, context, self.timing(), queue, stop, on_start);
             if let Some(stream) = &self.pose_stream {
                 start_small(scope, LISTENER_STACK, move || {
+                    os::step_back(&self.rig.engine);
                     stream.send(self.rig, self.world, clock, over);
                 });
             }
@@ -405,6 +406,7 @@ impl<'a> RealTimeRun<'a> {
                 let clock = Some(self.clock);
                 let thread = Builder::new().name("truth".into());
                 let spawned = thread.spawn_scoped(scope, move || {
+                    os::step_back(&self.rig.engine);
                     let log = TruthLog::new(file, self.rig, self.world, self.epoch)?;
                     log.keep(&events, clock)
                 });

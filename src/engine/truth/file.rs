@@ -7,6 +7,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use mcap::records::{MessageHeader, Metadata};
+use mcap::write::NoSeek;
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
 
 use super::Told;
@@ -24,10 +25,10 @@ instance u32, material u16, label u16, cos_incidence u16, share u16, object u16,
 
 /// Why the truth is not written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the truth to {path}: {error}")]
+#[error("cannot write the truth to {path}: {reason}")]
 pub struct TruthError {
     path: String,
-    error: McapError,
+    reason: String,
 }
 
 /// What was written.
@@ -44,7 +45,8 @@ pub struct TruthFigures {
 /// A file for the truth. Times of messages are POSIX time, nanoseconds.
 pub struct TruthFile {
     path: PathBuf,
-    out: Writer<BufWriter<File>>,
+    /// Does not seek: a chunk is written at once when it is whole, and to a pipe as well.
+    out: Writer<NoSeek<BufWriter<File>>>,
     channels: BTreeMap<String, u16>,
     sequence: u32,
     figures: TruthFigures,
@@ -60,9 +62,10 @@ impl TruthFile {
             let options = WriteOptions::new()
                 .compression(Some(Compression::Lz4))
                 .chunk_size(Some(CHUNK_BYTES))
+                .disable_seeking(true)
                 .profile("")
                 .library(concat!("menura ", env!("CARGO_PKG_VERSION")));
-            options.create(BufWriter::new(File::create(path)?))
+            options.create(NoSeek::new(BufWriter::new(File::create(path)?)))
         };
         let out = create().map_err(|error| wrong(path, error))?;
         Ok(Self {
@@ -165,7 +168,8 @@ impl TruthFile {
             Ok(())
         };
         finish().map_err(|error| wrong(&self.path, error))?;
-        let file = self.out.into_inner().into_inner().map_err(|error| error.into_error());
+        let file =
+            self.out.into_inner().into_inner().into_inner().map_err(|error| error.into_error());
         let size = file.and_then(|file| Ok(file.metadata()?.len()));
         let file_bytes = size.map_err(|error| wrong(&self.path, error.into()))?;
         Ok(TruthFigures { file_bytes, ..self.figures })
@@ -173,5 +177,10 @@ impl TruthFile {
 }
 
 fn wrong(path: &Path, error: McapError) -> TruthError {
-    TruthError { path: path.display().to_string(), error }
+    let reason = match error {
+        // Its own words leave out what the system says.
+        McapError::Io(error) => error.to_string(),
+        other => other.to_string(),
+    };
+    TruthError { path: path.display().to_string(), reason }
 }

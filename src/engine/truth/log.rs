@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, TryRecvError};
 use mcap::McapError;
 use serde_json::json;
 
@@ -20,8 +20,11 @@ use crate::engine::host_log;
 use crate::sensors::Measurement;
 use crate::time::{Epoch, SimTime};
 
-/// The longest time between two looks at the clock.
+/// Time between two looks at what has come.
 const REST: Duration = Duration::from_millis(10);
+/// Events that are taken between two looks at the clock, at most.
+const EVENTS_A_LOOK: u32 = 64;
+
 /// The truth of a run on its way to a file. Ordered by time: of an instant first the poses, then devices in
 /// the rig's order, then faults, then hosts.
 pub struct TruthLog<'a> {
@@ -93,25 +96,35 @@ impl<'a> TruthLog<'a> {
         clock: Option<MonotonicClock>,
     ) -> Result<TruthFigures, TruthError> {
         let mut outcome = Ok(());
+        let mut since_look = 0;
         loop {
-            match events.recv_timeout(REST) {
-                Ok(TruthEvent::Until(until)) => {
+            // However many come, what was is written.
+            since_look += 1;
+            if let Some(clock) = clock
+                && since_look == EVENTS_A_LOOK
+            {
+                since_look = 0;
+                if outcome.is_ok() {
+                    outcome = self.settle(clock.now());
+                }
+            }
+            match next(events, clock) {
+                Next::Event(TruthEvent::Until(until)) => {
                     if outcome.is_ok() {
                         outcome = self.settle(until);
                     }
                 }
-                Ok(event) => {
+                Next::Event(event) => {
                     if outcome.is_ok() {
                         self.take(event);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if let Some(clock) = clock
-                && outcome.is_ok()
-            {
-                outcome = self.settle(clock.now());
+                Next::Nothing(now) => {
+                    if outcome.is_ok() {
+                        outcome = self.settle(now);
+                    }
+                }
+                Next::Over => break,
             }
         }
         match outcome {
@@ -252,6 +265,29 @@ impl<'a> TruthLog<'a> {
             }
         }
         self.out.finish()
+    }
+}
+
+/// What comes next.
+enum Next {
+    Event(TruthEvent),
+    /// Nothing waits, and it is so late.
+    Nothing(SimTime),
+    Over,
+}
+
+/// In real time nobody wakes this thread, which would be a system call an event: it looks again and again.
+fn next(events: &Receiver<TruthEvent>, clock: Option<MonotonicClock>) -> Next {
+    let Some(clock) = clock else { return events.recv().map_or(Next::Over, Next::Event) };
+    // Asked first: what was told before this instant is in the queue then.
+    let now = clock.now();
+    match events.try_recv() {
+        Ok(event) => Next::Event(event),
+        Err(TryRecvError::Disconnected) => Next::Over,
+        Err(TryRecvError::Empty) => {
+            clock.rest(REST);
+            Next::Nothing(now)
+        }
     }
 }
 

@@ -1,0 +1,133 @@
+//! Who looks on at a run and takes nothing of what is sent to him holds up neither the packets nor others.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const RIG: &str = r#"
+seed = 3
+[world]
+scene = "room"
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+[[device]]
+name = "lidar"
+profile = "velodyne-hdl64e-s2"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "ADDRESS" } }
+settings = { beam = { shape = "ray" } }
+"#;
+
+/// Asks for a page and reads all of the answer.
+fn asked(address: &str, path: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    answer
+}
+
+/// Asks for clouds again and again, and reads nothing.
+fn deaf_page(address: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    for _ in 0..200 {
+        let _ = write!(stream, "GET /api/cloud?after=0 HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    }
+    stream
+}
+
+/// A client of Foxglove's protocol that has subscribed to all there is, and reads nothing.
+struct DeafClient {
+    stream: TcpStream,
+    subscriptions: u32,
+}
+
+impl DeafClient {
+    fn connect(address: &str) -> Self {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+        let head = format!(
+            "GET / HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // A first letter, so that it is known to be let in.
+        stream.read_exact(&mut [0]).unwrap();
+        Self { stream, subscriptions: 0 }
+    }
+
+    /// Subscribes to channels that may have come since; what it has already is refused.
+    fn subscribe(&mut self) {
+        for channel in 0..8 {
+            self.subscriptions += 1;
+            let id = self.subscriptions;
+            let wish = format!(
+                r#"{{"op":"subscribe","subscriptions":[{{"id":{id},"channelId":{channel}}}]}}"#
+            );
+            // A final text frame, masked with zeros.
+            let mut frame = vec![0x81, 0x80 | wish.len() as u8, 0, 0, 0, 0];
+            frame.extend(wish.as_bytes());
+            let _ = self.stream.write_all(&frame);
+        }
+    }
+}
+
+struct Run(Child);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn who_takes_nothing_holds_up_neither_packets_nor_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket: UdpSocket = common::roomy_socket();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let rig = folder.path().join("rig.toml");
+    let to = socket.local_addr().unwrap().to_string();
+    std::fs::write(&rig, RIG.replace("ADDRESS", &to)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+    command.arg("run").arg(&rig).args(["--view", "127.0.0.1:0", "--foxglove", "127.0.0.1:0"]);
+    let mut run = Run(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(run.0.stderr.take().unwrap()).lines();
+    let mut address_after = |start: &str| -> String {
+        let line = lines.find_map(|line| line.unwrap().strip_prefix(start).map(str::to_owned));
+        line.expect(start).trim_end_matches('/').to_owned()
+    };
+    let view = address_after("live view: http://");
+    let foxglove = address_after("Foxglove: ws://");
+    // What it says later is not to fill the pipe.
+    let rest = std::thread::spawn(move || lines.count());
+
+    let mut buffer = [0; 2048];
+    let mut hear = |count: usize| {
+        for _ in 0..count {
+            socket.recv(&mut buffer).expect("packets go on");
+        }
+    };
+    hear(10);
+    let pages = [(); 4].map(|()| deaf_page(&view));
+    let mut clients = [(); 4].map(|()| DeafClient::connect(&foxglove));
+    for _ in 0..20 {
+        clients.iter_mut().for_each(DeafClient::subscribe);
+        hear(350);
+        let status = asked(&view, "/api/status");
+        assert!(status.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&status));
+    }
+    // There are frames of points, which those who take nothing have been sent as well.
+    assert!(asked(&view, "/api/cloud?after=0").len() > 20_000);
+    let pid = rustix::process::Pid::from_child(&run.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(run.0.wait().unwrap().success());
+    rest.join().unwrap();
+    drop((pages, clients));
+}
