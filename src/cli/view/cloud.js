@@ -2,6 +2,8 @@
 // Draws points, the robot, its path and the ground with WebGL. World axes: x east, y north, z up.
 
 const POINT_BYTES = 20;
+// The ranges that the last colour may stand for, metres.
+const REACHES = [5, 10, 20, 50, 100, 200];
 // The mode in which colour shows the label.
 const LABELS = 5;
 
@@ -11,7 +13,7 @@ attribute vec4 marks;
 attribute float label;
 uniform mat4 view;
 uniform vec3 robot;
-uniform float size, mode, reach, low, lasers;
+uniform float size, mode, reach, low, lasers, shade;
 varying vec3 colour;
 vec3 ramp(float t) {
   // Google's Turbo, as a polynomial by its authors.
@@ -35,13 +37,21 @@ void main() {
   if (mode > 4.5) t = fract(0.31 + label * 0.381966);
   colour = ramp(0.04 + 0.92 * t);
   if (mode > 4.5 && label < 0.5) colour = vec3(0.5);
+  colour *= shade;
   gl_PointSize = size * clamp(14.0 / gl_Position.w, 0.75, 3.0);
 }`;
 const LINE_SHADER = `
 attribute vec3 at;
 uniform mat4 view;
 void main() { gl_Position = view * vec4(at, 1.0); }`;
-const POINT_COLOUR = "precision mediump float; varying vec3 colour; void main() { gl_FragColor = vec4(colour, 1.0); }";
+const POINT_COLOUR = `
+precision mediump float;
+varying vec3 colour;
+void main() {
+  vec2 off = gl_PointCoord - 0.5;
+  if (dot(off, off) > 0.3) discard;
+  gl_FragColor = vec4(colour, 1.0);
+}`;
 const LINE_COLOUR = "precision mediump float; uniform vec4 colour; void main() { gl_FragColor = colour; }";
 
 class CloudView {
@@ -52,8 +62,8 @@ class CloudView {
     this.keep = 3;
     this.mode = 0;
     this.size = 2;
-    this.reach = 50;
-    this.lasers = 16;
+    this.reach = REACHES[0];
+    this.lasers = 1;
     this.robot = [0, 0, 0];
     this.quaternion = [0, 0, 0, 1];
     this.path = [];
@@ -68,9 +78,9 @@ class CloudView {
 
   home() {
     this.turn = -2.2;
-    this.tilt = 0.55;
-    this.distance = 32;
-    this.centre = [0, 0, 0];
+    this.tilt = 0.5;
+    this.distance = 34;
+    this.centre = [0, 0, 3];
     this.wanted = true;
   }
 
@@ -105,8 +115,24 @@ class CloudView {
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, bytes, gl.STATIC_DRAW);
     this.frames.push({ buffer, count: bytes.byteLength / POINT_BYTES, labels: this.labelsOf(bytes) });
+    this.fitColours(bytes);
     this.forget();
     this.wanted = true;
+  }
+
+  // Colours reach as far as the points do: to the last laser, and to the range that most points are within.
+  fitColours(bytes) {
+    const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const ranges = [];
+    const step = POINT_BYTES * Math.max(1, Math.floor(bytes.byteLength / POINT_BYTES / 2000));
+    for (let at = 0; at + POINT_BYTES <= bytes.byteLength; at += POINT_BYTES) {
+      this.lasers = Math.max(this.lasers, data.getUint16(at + 14, true) + 1);
+      if (at % step === 0) ranges.push(Math.hypot(...[0, 1, 2].map((i) => data.getFloat32(at + 4 * i, true) - this.robot[i])));
+    }
+    const most = ranges.sort((a, b) => a - b)[Math.floor(0.9 * ranges.length)];
+    const fitting = REACHES.find((reach) => reach >= most) || REACHES[REACHES.length - 1];
+    // Not to and fro.
+    if (fitting > this.reach || most < 0.4 * this.reach) this.reach = fitting;
   }
 
   // How many points have each label.
@@ -251,7 +277,7 @@ class CloudView {
     gl.uniform3fv(names.robot, this.robot);
     const low = this.robot[2] - 0.5;
     for (const [name, value] of Object.entries({
-      size: this.size * scale, mode: this.mode, reach: this.reach, low, lasers: this.lasers }))
+      size: this.size * scale, mode: this.mode, reach: this.reach, low, lasers: this.lasers, shade: this.shade() }))
       gl.uniform1f(names[name], value);
     gl.enableVertexAttribArray(names.at);
     gl.enableVertexAttribArray(names.marks);
@@ -266,6 +292,9 @@ class CloudView {
     gl.disableVertexAttribArray(names.marks);
     gl.disableVertexAttribArray(names.label);
   }
+
+  // On light ground, bright yellow and green are hard to see.
+  shade() { return matchMedia("(prefers-color-scheme: dark)").matches ? 1 : 0.82; }
 
   drawLines(view, rgb) {
     const gl = this.gl;

@@ -13,8 +13,19 @@ use crate::time::SimTime;
 
 /// Frames that a viewer may be behind; one that is further behind goes on with the newest.
 const FRAMES_KEPT: usize = 4;
-/// Most of a device's latest values that are shown.
-const MOST_VALUES: usize = 12;
+/// Most of a device's latest values that are shown, and letters of one of them.
+const MOST_VALUES: usize = 10;
+const MOST_LETTERS: usize = 60;
+
+/// The latest values of a device by their names. What is told in words comes after what is told as quantities.
+type Latest = BTreeMap<(Told, String), String>;
+
+/// How something is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Quantity,
+    Words,
+}
 
 /// What is shown, shared with those who serve it.
 #[derive(Default)]
@@ -63,13 +74,13 @@ pub struct Viewers<'a, F, G> {
     /// Frames so far.
     number: u64,
     points: Vec<u8>,
-    latest: Vec<BTreeMap<String, String>>,
+    latest: Vec<Latest>,
 }
 
 impl<'a, F: Fn() -> bool, G: Fn() -> bool> Viewers<'a, F, G> {
     /// Those of a rig with so many devices, who are shown `shown` while they are there.
     pub fn new(shown: &'a Shown, devices: usize, is_there: F, wants_labels: G) -> Self {
-        let latest = vec![BTreeMap::new(); devices];
+        let latest = vec![Latest::new(); devices];
         Self { shown, is_there, wants_labels, number: 0, points: Vec::new(), latest }
     }
 }
@@ -104,7 +115,7 @@ impl<F: Fn() -> bool, G: Fn() -> bool> Audience for Viewers<'_, F, G> {
             }
             What::Frame(kind, content) => note(latest, *kind, *content),
             What::Message(kind, text) => {
-                latest.insert((*kind).to_owned(), (*text).to_owned());
+                keep(latest, Told::Words, kind, (*text).to_owned());
             }
         }
     }
@@ -112,7 +123,7 @@ impl<F: Fn() -> bool, G: Fn() -> bool> Audience for Viewers<'_, F, G> {
     fn end_frame(&mut self, _at: SimTime) {
         self.number += 1;
         let values = self.latest.iter().map(|latest| {
-            let value = |(name, text): (&String, &String)| NamedValue {
+            let value = |((_, name), text): (&(Told, String), &String)| NamedValue {
                 name: name.clone(),
                 text: text.clone(),
             };
@@ -122,38 +133,47 @@ impl<F: Fn() -> bool, G: Fn() -> bool> Audience for Viewers<'_, F, G> {
     }
 }
 
+/// Keeps a value. Of those that are told in words no more than are shown: a host may have asked for any number.
+fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String) {
+    let key = (told, name.to_owned());
+    if told == Told::Words && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
+        return;
+    }
+    if let Some((end, _)) = text.char_indices().nth(MOST_LETTERS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    latest.insert(key, text);
+}
+
 /// Keeps what a frame says.
-fn note(latest: &mut BTreeMap<String, String>, kind: Option<&str>, content: &dyn Content) {
-    let mut keep = |name: &str, text: String| {
-        if latest.len() < MOST_VALUES || latest.contains_key(name) {
-            latest.insert(name.to_owned(), text);
-        }
-    };
+fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
+    let mut quantity = |name: &str, text: String| keep(latest, Told::Quantity, name, text);
     let fix = content.fix();
     let inertial = content.inertial();
     if let Some(fix) = &fix {
         let place = fix.position;
         let (latitude, longitude) = (place.latitude_deg, place.longitude_deg);
-        keep("position", format!("{latitude:.7}°, {longitude:.7}°, {:.2} m", place.altitude_m));
+        quantity("position", format!("{latitude:.7}°, {longitude:.7}°, {:.2} m", place.altitude_m));
         if let Some(grade) = fix.grade {
-            keep("fix", format!("{grade:?}"));
+            quantity("fix", format!("{grade:?}"));
         }
     }
     if let Some(inertial) = &inertial {
         let three = |v: glam::DVec3| format!("{:.3}, {:.3}, {:.3}", v.x, v.y, v.z);
         if let Some(gyro) = inertial.gyro_rad_s {
-            keep("angular rate", format!("{} rad/s", three(gyro)));
+            quantity("angular rate", format!("{} rad/s", three(gyro)));
         }
         if let Some(accel) = inertial.accel_m_s2 {
-            keep("specific force", format!("{} m/s²", three(accel)));
+            quantity("specific force", format!("{} m/s²", three(accel)));
         }
         if let Some(attitude) = inertial.attitude {
             let (roll, pitch, yaw) = rpy_from_quat(attitude);
             let [roll, pitch, yaw] = [roll, pitch, yaw].map(f64::to_degrees);
-            keep("roll, pitch, yaw", format!("{roll:.2}°, {pitch:.2}°, {yaw:.2}°"));
+            quantity("roll, pitch, yaw", format!("{roll:.2}°, {pitch:.2}°, {yaw:.2}°"));
         }
     }
     if let (None, None, Some(kind)) = (fix, inertial, kind) {
-        keep(kind, content.text().trim().to_owned());
+        keep(latest, Told::Words, kind, content.text().trim().to_owned());
     }
 }

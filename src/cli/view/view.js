@@ -87,6 +87,7 @@ function show() {
   showDevices();
   showFaults();
   showLabels();
+  showLegend();
 }
 
 // The labels of the points that are shown, the most frequent first.
@@ -108,9 +109,10 @@ function showLabels() {
   }));
 }
 
+// With spaces that no line is broken at.
 function micros(us) {
-  if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)} µs`;
-  return us < 1e6 ? `${(us / 1000).toFixed(1)} ms` : `${(us / 1e6).toFixed(1)} s`;
+  if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)}\u00a0µs`;
+  return us < 1e6 ? `${(us / 1000).toFixed(us < 1e5 ? 1 : 0)}\u00a0ms` : `${(us / 1e6).toFixed(1)}\u00a0s`;
 }
 
 const cards = new Map();
@@ -131,11 +133,11 @@ function showDevices() {
       .filter(([key]) => device[key] > 0).map(([key, word]) => `${device[key]} ${word}`);
     rows.push(["misses", troubles.join(", ") || (device.packets ? "none" : "nothing sent yet"), troubles.length ? "bad" : device.packets ? "good" : "waiting"]);
     const share = device.nominal_rate_hz ? ` of ${device.nominal_rate_hz.toFixed(0)}` : "";
-    rows.push(["rate", `${device.rate_hz.toFixed(1)}${share} /s`]);
-    if (device.packets) rows.push(["late by", `${micros(device.lateness_us.p50)}, p99 ${micros(device.lateness_us.p99)}, worst ${micros(device.lateness_us.max)}`]);
+    rows.push(["rate", `${device.rate_hz.toFixed(device.rate_hz < 100 ? 1 : 0)}${share} /s`]);
+    if (device.packets) rows.push(["late p50, p99, max", ["p50", "p99", "max"].map((key) => micros(device.lateness_us[key])).join(", ")]);
     if (device.faulted) rows.push(["packets under a fault", device.faulted]);
     if (device.hosts.length) rows.push(["hosts", device.hosts.join(", ")]);
-    for (const { name, text } of device.values) rows.push([name, text]);
+    for (const { name, text } of device.values) rows.push([name, text.replace(/ (?=[^ ]*$)/, "\u00a0")]);
     list.replaceChildren(...rows.flatMap(([name, text, mark]) => [element("dt", name), element("dd", text, mark)]));
     drawBins(bins, device);
   }
@@ -237,11 +239,15 @@ $("fault").addEventListener("submit", (event) => {
 $("fault-device").addEventListener("change", showKinds);
 $("fault-kind").addEventListener("change", () => { $("fault-keys").value = KEYS[$("fault-kind").value] || ""; });
 
-const LEGENDS = [["0 m", "50 m"], ["dark", "bright"], ["first", "last"], ["low", "6 m up"], ["", ""], ["", ""]];
+const LEGENDS = [["0 m", ""], ["dark", "bright"], ["first", "last"], ["low", "6 m up"], ["", ""], ["", ""]];
+function showLegend() {
+  [$("legend-low").textContent, $("legend-high").textContent] = LEGENDS[view.mode];
+  if (view.mode === 0) $("legend-high").textContent = `${view.reach} m`;
+  $("legend").hidden = view.mode === LABELS;
+}
 $("colour").addEventListener("change", () => {
   view.mode = Number($("colour").value);
-  [$("legend-low").textContent, $("legend-high").textContent] = LEGENDS[view.mode];
-  $("legend").hidden = view.mode === LABELS;
+  showLegend();
   showLabels();
   view.wanted = true;
 });
