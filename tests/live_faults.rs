@@ -3,19 +3,23 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use menura::config::rig::Rig;
 use menura::devices::family::catalogue;
 use menura::engine::faults::log::FaultLog;
+use menura::engine::host_log::{self, HostLog};
 use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};
 use menura::engine::ranks::lead::Lead;
+use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
-use menura::wire::velodyne::DATA_PACKET_LEN;
 
 use common::faulty;
 
@@ -156,6 +160,139 @@ const SCRIPT_OF_OTHERS: &Script = &[
     (2600, r#"{"end": "down"}"#),
 ];
 
+/// An Ouster, and a scanner that a host reads by TCP.
+const OUSTER: &str = r#"
+seed = 13
+start_utc = 2026-06-01T12:00:00Z
+
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+
+[[device]]
+name = "lidar"
+profile = "ouster-os1-32-3.1"
+mount = { translation_m = [0.0, 0.0, 1.0] }
+link = { udp = { to = "127.0.0.1:9", imu_port = 9 } }
+settings = { lidar_mode = "512x10" }
+
+[[device]]
+name = "scanner"
+profile = "sick-lms111"
+mount = { translation_m = [0.3, 0.0, 0.5] }
+link = { tcp = "127.0.0.1:PORT" }
+settings = { power_on_stream = "cola-b" }
+"#;
+const OUSTER_SCRIPT: &Script = &[
+    (
+        300,
+        r#"{"start": {"name": "dirt", "device": "lidar", "kind": "window-dirty", "transmission": 0.2, "from_deg": 90, "to_deg": 270}}"#,
+    ),
+    (
+        400,
+        r#"{"start": {"device": "scanner", "kind": "window-dirty", "transmission": 0.05, "duration_s": 1}}"#,
+    ),
+    (
+        500,
+        r#"{"start": {"device": "lidar", "kind": "alert", "id": 16777217, "category": "TEST", "level": "WARNING", "message": "a test", "duration_s": 1}}"#,
+    ),
+    (
+        700,
+        r#"{"start": {"device": "lidar", "kind": "shot-limiting", "reduction": 0.4, "announced_s": 0.3, "duration_s": 1}}"#,
+    ),
+    (800, r#"{"start": {"device": "lidar", "kind": "laser-dead", "lasers": [1, 30]}}"#),
+    (
+        900,
+        r#"{"start": {"name": "held", "device": "scanner", "kind": "motor-stall", "stops_within_s": 0.1}}"#,
+    ),
+    (1000, r#"{"end": "dirt"}"#),
+    (
+        1200,
+        r#"{"start": {"device": "lidar", "kind": "duplication", "probability": 0.2, "duration_s": 1}}"#,
+    ),
+    (
+        1500,
+        r#"{"start": {"name": "stall", "device": "lidar", "kind": "motor-stall", "stops_within_s": 0.3}}"#,
+    ),
+    (1600, r#"{"end": "held"}"#),
+    (1700, r#"{"start": {"device": "scanner", "kind": "delay", "delay_ms": 15, "duration_s": 1}}"#),
+    (2000, r#"{"end": "stall"}"#),
+    (
+        2200,
+        r#"{"start": {"device": "lidar", "kind": "thermal-shutdown", "announced_s": 0.2, "duration_s": 0.4}}"#,
+    ),
+];
+
+/// A Hesai on a joint that turns, and a scanner of another maker that a host reads by TCP.
+const HESAI: &str = r#"
+seed = 14
+start_utc = 2026-06-01T12:00:00Z
+
+[world]
+scene = "room"
+
+[robot]
+trajectory = { kind = "circle", radius_m = 2.0, speed_m_s = 1.0 }
+
+[[joint]]
+name = "mast"
+translation_m = [0.0, 0.0, 0.5]
+motion = { kind = "constant-rate", rate_deg_s = 90.0 }
+
+[[device]]
+name = "lidar"
+profile = "hesai-pandar40p"
+mount = { on = "mast", translation_m = [0.0, 0.0, 0.5] }
+link = { udp = { to = "127.0.0.1:9" } }
+settings = { clock_source = "ptp", ptp = "locked", beam = { shape = "ray" } }
+
+[[device]]
+name = "scanner"
+profile = "hokuyo-utm30lx-ew"
+mount = { translation_m = [0.3, 0.0, 0.5] }
+link = { tcp = "127.0.0.1:PORT" }
+settings = { power_on_stream = "ME" }
+"#;
+const HESAI_SCRIPT: &Script = &[
+    (300, r#"{"start": {"name": "alone", "device": "lidar", "kind": "ptp-lost"}}"#),
+    (
+        400,
+        r#"{"start": {"name": "dirt", "device": "scanner", "kind": "window-dirty", "transmission": 0.05, "from_deg": -45, "to_deg": 45}}"#,
+    ),
+    (
+        500,
+        r#"{"start": {"device": "lidar", "kind": "high-temperature", "rise_c": 60, "duration_s": 1}}"#,
+    ),
+    (
+        700,
+        r#"{"start": {"device": "lidar", "kind": "window-dirty", "transmission": 0.1, "from_deg": 300, "to_deg": 60, "duration_s": 1}}"#,
+    ),
+    (900, r#"{"end": "dirt"}"#),
+    (
+        1000,
+        r#"{"start": {"device": "lidar", "kind": "laser-dead", "lasers": [0, 39], "duration_s": 1}}"#,
+    ),
+    (
+        1100,
+        r#"{"start": {"name": "held", "device": "scanner", "kind": "motor-stall", "stops_within_s": 0.2}}"#,
+    ),
+    (1300, r#"{"end": "alone"}"#),
+    (
+        1400,
+        r#"{"start": {"device": "lidar", "kind": "reordering", "probability": 0.2, "by_packets": 2, "duration_s": 1}}"#,
+    ),
+    (
+        1500,
+        r#"{"start": {"name": "stall", "device": "lidar", "kind": "motor-stall", "stops_within_s": 0.3}}"#,
+    ),
+    (1700, r#"{"end": "held"}"#),
+    (2000, r#"{"end": "stall"}"#),
+    (2200, r#"{"start": {"device": "lidar", "kind": "packet-loss", "probability": 0.2}}"#),
+    (2300, r#"{"start": {"device": "scanner", "kind": "delay", "delay_ms": 10, "jitter_ms": 5}}"#),
+];
+
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     match FaultRequest::parse(request.as_bytes())? {
         FaultRequest::Start(keys) => run.fault_desk().start(run.rig(), keys, catalogue()),
@@ -169,7 +306,7 @@ fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
     let mut file = loop {
         match File::open(path) {
             Ok(file) => break file,
-            Err(_) => std::thread::yield_now(),
+            Err(_) => std::thread::park_timeout(Duration::from_millis(1)),
         }
     };
     rustix::io::ioctl_fionbio(&file, true).unwrap();
@@ -183,48 +320,95 @@ fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
     }
 }
 
+/// All that comes by TCP until `over` is set and nothing more comes.
+fn read_tcp(port: u16, over: &AtomicBool) -> Vec<u8> {
+    let mut stream = loop {
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(stream) => break stream,
+            Err(_) => std::thread::park_timeout(Duration::from_millis(1)),
+        }
+    };
+    stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return all,
+            Ok(count) => all.extend_from_slice(&buffer[..count]),
+            Err(_) if over.load(Ordering::Relaxed) => return all,
+            Err(_) => {}
+        }
+    }
+}
+
 #[test]
 fn the_log_as_sections_of_the_rig_repeats_the_run() {
-    repeats(RIG, SCRIPT, &["gnss"], None);
+    repeats(RIG, SCRIPT, &["gnss"], None, None);
 }
 
 /// Where other ranks measure, they hear of each fault before they measure what it changes.
 #[test]
 fn so_it_does_where_other_ranks_measure() {
-    repeats(RIG, SCRIPT, &["gnss"], Some(2));
+    repeats(RIG, SCRIPT, &["gnss"], None, Some(2));
 }
 
 #[test]
 fn so_it_does_for_an_hdl_64e_a_scanner_and_an_inertial_unit() {
-    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"], None);
+    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"], None, None);
 }
 
-/// Runs the rig, perhaps with so many other ranks, with faults that begin and end meanwhile, and records it
-/// again with the sections of its log.
-fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
+#[test]
+fn so_it_does_for_an_ouster_and_a_scanner_with_a_host() {
+    repeats(OUSTER, OUSTER_SCRIPT, &[], Some("scanner"), None);
+}
+
+#[test]
+fn so_it_does_for_a_hesai_and_a_hokuyo_with_a_host() {
+    repeats(HESAI, HESAI_SCRIPT, &[], Some("scanner"), None);
+}
+
+/// What came of a run.
+struct Live {
+    datagrams: Vec<Vec<u8>>,
+    /// Of each line.
+    on_lines: Vec<Vec<u8>>,
+    /// By the connection of the host.
+    by_tcp: Vec<u8>,
+    /// What hosts said.
+    said: String,
+}
+
+/// Runs the rig, perhaps with so many other ranks, with faults that begin and end meanwhile, and records it again with
+/// the sections of its log and what hosts said. `lines` are the devices on lines; `host` is a device that is read by
+/// TCP.
+fn repeats(text: &str, script: &Script, lines: &[&str], host: Option<&str>, ranks: Option<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();
     let to = socket.local_addr().unwrap().to_string();
     let sets = [("device.lidar.link.udp.to", &*to)];
+    let port = common::free_port();
     let text = text.replace("FOLDER", folder.path().to_str().unwrap());
+    let text = text.replace("PORT", &port.to_string());
     let rig = common::rig(&text, &sets);
     let world = common::world(&rig);
+    let log = folder.path().join("log.csv");
+    let host_log = folder.path().join("hosts.jsonl");
     let live = |lead: Option<&Lead>| {
-        let path = folder.path().join("log.csv");
         let mut run = RealTimeRun::new(&rig, &world).unwrap();
         if let Some(lead) = lead {
             run.cast_elsewhere(lead);
         }
-        run.log_faults(FaultLog::new(&rig, Box::new(File::create(&path).unwrap())).unwrap());
+        run.log_faults(FaultLog::new(&rig, Box::new(File::create(&log).unwrap())).unwrap());
+        let file = Box::new(File::create(&host_log).unwrap());
+        run.log_hosts(HostLog::new(&rig, run.epoch().start(), file).unwrap());
         let over = AtomicBool::new(false);
         let ptys: Vec<_> = lines.iter().map(|name| folder.path().join(name)).collect();
-        let (heard, on_lines) = std::thread::scope(|scope| {
+        let (heard, on_lines, by_tcp) = std::thread::scope(|scope| {
             let readers: Vec<_> =
                 ptys.iter().map(|pty| scope.spawn(|| read_pty(pty, &over))).collect();
+            let host = host.map(|_| scope.spawn(|| read_tcp(port, &over)));
             scope.spawn(|| {
                 for (at_ms, request) in script {
                     let at = Duration::from_millis(*at_ms);
-                    std::thread::park_timeout(at.saturating_sub(run.elapsed()));
                     while run.elapsed() < at {
                         std::thread::park_timeout(at.saturating_sub(run.elapsed()));
                     }
@@ -238,12 +422,14 @@ fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
             over.store(true, Ordering::Relaxed);
             let on_lines: Vec<_> =
                 readers.into_iter().map(|reader| reader.join().unwrap()).collect();
-            (heard, on_lines)
+            let by_tcp = host.map(|host| host.join().unwrap());
+            (heard, on_lines, by_tcp.unwrap_or_default())
         });
-        let told = (heard.told, on_lines, path);
+        let said = std::fs::read_to_string(&host_log).unwrap();
+        let told = Live { datagrams: heard.told, on_lines, by_tcp, said };
         common::Heard { told, dropped: heard.dropped }
     };
-    let (datagrams, on_lines, log) = match ranks {
+    let Live { datagrams, on_lines, by_tcp, said } = match ranks {
         None => common::until_whole(|| live(None)),
         Some(others) => common::ranks::with_others(&text, &sets, &rig, &world, others, |lead| {
             common::until_whole(|| live(Some(lead)))
@@ -259,9 +445,19 @@ fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
     let starts = script.iter().filter(|(_, request)| request.contains("start")).count();
     assert_eq!(sections.matches("[[fault]]").count(), starts, "{sections}");
     let again = common::rig(&(text.clone() + &sections), &sets);
-    let recorded = common::recorded(&again, DURATION);
-    // The other port's datagrams go to another socket.
-    let expected = faulty::packets(&recorded["lidar.pcap"], DATA_PACKET_LEN);
+    let hosts = host_log::read(&said, &rig).unwrap();
+    let recorded = |rig: &Rig| -> BTreeMap<String, Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let (hosts, stop) = (Some(&hosts), AtomicBool::new(false));
+        record(rig, &common::world(rig), DURATION, hosts, folder.path(), &stop, |_| {}).unwrap();
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        files.map(|path| (name(&path), std::fs::read(path).unwrap())).collect()
+    };
+    // Without the faults it is another recording.
+    let (without, recorded) = (recorded(&rig), recorded(&again));
+    // The other port's datagrams, which are of another length, go to another socket.
+    let expected = faulty::packets(&recorded["lidar.pcap"], datagrams[0].len());
     let expected: Vec<_> = expected.into_iter().map(|(_, bytes)| bytes).collect();
     let differs = datagrams.iter().zip(&expected).position(|(a, b)| a != b);
     assert!(
@@ -270,8 +466,6 @@ fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
         datagrams.len(),
         expected.len()
     );
-    // Without the faults it is another recording.
-    let without = common::recorded(&rig, DURATION);
     assert!(recorded["lidar.pcap"] != without["lidar.pcap"]);
     for (name, line) in lines.iter().zip(&on_lines) {
         let stream = format!("{name}.bin");
@@ -279,6 +473,16 @@ fn repeats(text: &str, script: &Script, lines: &[&str], ranks: Option<usize>) {
         let bytes = recorded[&stream].len();
         let told = format!("{stream}: {} bytes of {bytes}, differ at {differs:?}", line.len());
         assert!(*line == recorded[&stream], "{told}");
+        assert!(recorded[&stream] != without[&stream], "{stream}");
+    }
+    if let Some(name) = host {
+        // The end of the run cuts off what is on its way.
+        let stream = format!("{name}-peer0.bin");
+        let expected = &recorded[&stream];
+        let differs = by_tcp.iter().zip(expected).position(|(a, b)| a != b);
+        let (heard, all) = (by_tcp.len(), expected.len());
+        assert!(expected.starts_with(&by_tcp), "{stream}: {heard} of {all}, differ at {differs:?}");
+        assert!(heard > all * 9 / 10, "{stream}: {heard} bytes of {all}");
         assert!(recorded[&stream] != without[&stream], "{stream}");
     }
 }

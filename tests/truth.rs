@@ -159,13 +159,22 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("velodyne-hdl64e-s1", UDP, "", 8, 0.06),
     ("velodyne-hdl64e-s3", UDP, "return_mode = \"dual\"", 8, 0.06),
     ("ouster-os1-32-3.1", UDP, "", 40, 0.005),
+    ("ouster-os0-32-2.5", UDP, OUSTER_DUAL, 40, 0.005),
+    ("ouster-os1-64-2.0", UDP, "", 20, 0.005),
     ("hesai-xt32", UDP, "", 20, 0.003),
+    ("hesai-pandar40p", UDP, "return_mode = \"last-strongest\"", 20, 0.003),
+    ("hesai-pandar64", UDP, "", 10, 0.003),
+    ("hesai-qt64", UDP, "return_mode = \"last-first\"", 20, 0.003),
+    ("sick-lms200-v2.30", PTY, LMS291, 500, 0.0055),
     ("sick-lms291-s14", PTY, LMS291, 500, 0.0015),
     ("sick-lms111", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
     ("sick-lms511", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
     ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"MD\"", 500, 0.0015),
+    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"NE\"", 500, 0.0015),
+    ("hokuyo-ust20lx", TCP, "power_on_stream = \"MD\"", 500, 0.0015),
 ];
 
+const OUSTER_DUAL: &str = "udp_profile_lidar = \"RNG19_RFL8_SIG16_NIR16_DUAL\"";
 const LMS291: &str = "rate_baud = 500000, power_on_mode = \"continuous\", unit = \"mm\"";
 const UDP: &str = "{ udp = { to = \"127.0.0.1:24010\" } }";
 const PTY: &str = "{ pty = \"truth-test\" }";
@@ -203,17 +212,28 @@ settings = {{ {settings} }}
         let file = files.iter().find(|file| file.exists()).unwrap();
         let truth = folder.path().join("truth.mcap");
         let (mut worst, mut nearest) = (0.0_f64, 0u64);
+        let (mut worst_aside, mut behind_m) = (0.0_f64, 0.0_f64);
         let (counts, _) = each_point(file, Some(&profile), Some(&truth), &mut |row, _| {
-            let Some(PointTruth { seen, .. }) = row.truth else {
+            let Some(PointTruth { seen, firing, .. }) = row.truth else {
                 return Err(format!("{row:?} has no truth"));
             };
             let off = (f64::from(seen.reported_m) - row.point.range_m).abs();
             worst = worst.max(off);
+            // The pulse is that of the point: it lies in its direction, seen from where the lens is.
+            let (sin_az, cos_az) = f64::from(firing.azimuth_rad).sin_cos();
+            let (sin_el, cos_el) = f64::from(firing.elevation_rad).sin_cos();
+            let beam = glam::DVec3::new(cos_el * cos_az, -cos_el * sin_az, sin_el);
+            let aside_m = row.point.position_m.reject_from(beam).length();
+            worst_aside = worst_aside.max(aside_m - 0.02 * row.point.range_m);
+            behind_m = behind_m.min(row.point.position_m.dot(beam));
             nearest += u64::from(seen.why == Why::Nearest as u8);
             Ok(())
         })
         .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(worst <= *tolerance_m, "{name}: a range is off by {worst} m");
+        // No lens is farther from the origin.
+        assert!(worst_aside < 0.2, "{name}: a point is {worst_aside} m beside its beam");
+        assert!(behind_m > -0.2, "{name}: a point is behind its beam");
         assert!(counts.points > 300, "{name}: {counts:?}");
         assert_eq!((counts.unknown_packets, counts.unknown_points), (0, 0), "{name}");
         assert!(2 * nearest > counts.points, "{name}: {nearest} of {}", counts.points);

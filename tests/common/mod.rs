@@ -167,7 +167,7 @@ pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Heard<
     make_roomy(socket);
     let told = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let (mut received, mut buffer) = (Vec::new(), [0; 2048]);
+            let (mut received, mut buffer) = (Vec::new(), vec![0; 65_536]);
             loop {
                 match socket.recv(&mut buffer) {
                     Ok(length) => received.push(buffer[..length].to_vec()),
