@@ -3,7 +3,7 @@
 
 A recording of a moving VLP-16 in a room is joined with its truth by examples/join_truth.py, which must find all points
 that velodyne-decoder decodes; exports in all formats are read back and compared with `menura join`; points in the world's
-frame lie on the room's walls.
+frame lie on the room's walls. A lidar of each other family is recorded and exported in all formats, with and without labels.
 
 Exit code 0 when all is well, 1 when a check fails.
 """
@@ -44,6 +44,73 @@ profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.2, 0.1, 1.0], roll_pitch_yaw_deg = [0.0, 0.0, 20.0] }
 link = { udp = { to = "127.0.0.1:2368" } }
 """
+
+
+# A lidar of each family: profile, link, settings, seconds.
+TCP, PTY = '{ tcp = "127.0.0.1:2369" }', '{ pty = "truth-check" }'
+UDP = '{ udp = { to = "127.0.0.1:2368" } }'
+FAMILIES = [
+    ("velodyne-vls128-5.1", UDP, 'return_mode = "dual"', 0.02),
+    ("velodyne-hdl64e-s3", UDP, "", 0.05),
+    ("ouster-os1-32-3.1", UDP, "", 0.1),
+    ("hesai-pandar40p", UDP, 'return_mode = "last-strongest"', 0.05),
+    ("sick-lms291-s14", PTY, 'rate_baud = 500000, power_on_mode = "continuous"', 0.5),
+    ("sick-lms511", TCP, 'power_on_stream = "cola-b"', 0.5),
+    ("hokuyo-utm30lx-ew", TCP, 'power_on_stream = "NE"', 0.5),
+]
+
+
+def read_cloud(path):
+    """Positions of an exported cloud, and labels if it has them, by a reader that is not Menura's."""
+    if path.suffix == ".npz":
+        read = np.load(path)
+        names = read.files
+    elif path.suffix == ".pcd":
+        cloud = PointCloud.from_path(path)
+        names = cloud.fields
+        read = {name: cloud.numpy((name,))[:, 0] for name in names}
+    elif path.suffix == ".ply":
+        read = PlyData.read(path)["vertex"]
+        names = [part.name for part in read.properties]
+    else:
+        cloud = laspy.read(path)
+        classes = np.asarray(cloud.classification).astype(int)
+        # Unlabelled, and labels from 64 on.
+        label = np.where(classes == 1, 0, classes - 64)
+        return cloud.xyz, label if np.any(classes > 1) else None
+    return np.stack([read[a] for a in "xyz"], 1), np.asarray(read["label"]) if "label" in names else None
+
+
+def check_families(run, folder):
+    """All families, formats, with labels and without."""
+    for profile, link, settings, seconds in FAMILIES:
+        out = folder / profile
+        out.mkdir()
+        head, device = RIG.split("[[device]]")
+        rig = head + f"""[[device]]
+name = "lidar"
+profile = "{profile}"
+mount = {{ translation_m = [0.2, 0.1, 1.0] }}
+link = {link}
+settings = {{ {settings} }}
+"""
+        (out / "rig.toml").write_text(rig)
+        run("record", out / "rig.toml", "--duration", f"{seconds}s", "--out", out, "--truth")
+        recording = next(file for file in (out / "lidar.pcap", out / "lidar.bin") if file.exists())
+        run("join", recording, out / "truth.mcap", "--profile", profile, "--out", out / "joined.npz")
+        joined = np.load(out / "joined.npz")
+        x = np.stack([joined[a] for a in "xyz"], 1)
+        for form in "npz", "pcd", "ply", "las":
+            cloud = out / f"cloud.{form}"
+            words = ["export", recording, "--profile", profile, "--to", form, "--out", cloud]
+            run(*words)
+            plain, none = read_cloud(cloud)
+            run(*words, "--truth", out / "truth.mcap")
+            told, label = read_cloud(cloud)
+            same = len(x) == len(plain) == len(told) and np.allclose(plain, x, atol=1e-4)
+            expect(same and np.allclose(told, x, atol=1e-4) and none is None
+                   and np.array_equal(label, joined["label"]) and len(set(label)) > 1,
+                   f"{profile} as {form}: {len(x)} points, with labels and without")
 
 
 def expect(truth, text):
@@ -130,25 +197,14 @@ def main():
         expect(walker.sum() > 100 and np.all(table["object"][walker] == 0), f"{walker.sum()} points are the walker's")
 
         check_live(arguments.menura, examples, folder)
+        check_families(run, folder)
 
         for frame in "sensor", "world":
             arrays = {}
             for form in "npz", "pcd", "ply", "las":
                 out = folder / f"cloud.{form}"
                 run("export", capture, "--to", form, "--out", out, "--truth", truth, "--frame", frame)
-                if form == "npz":
-                    read = np.load(out)
-                    x, label = np.stack([read[a] for a in "xyz"], 1), read["label"]
-                elif form == "pcd":
-                    cloud = PointCloud.from_path(out)
-                    x, label = cloud.numpy(("x", "y", "z")), cloud.numpy(("label",))[:, 0]
-                elif form == "ply":
-                    read = PlyData.read(out)["vertex"]
-                    x, label = np.stack([read[a] for a in "xyz"], 1), read["label"]
-                else:
-                    read = laspy.read(out)
-                    x, label = read.xyz, np.asarray(read.classification).astype(int)
-                    label = np.where(label == 1, 0, label - 64)
+                x, label = read_cloud(out)
                 arrays[form] = x, label
                 expect(len(x) == count and np.allclose(x, arrays["npz"][0], atol=1e-4)
                        and np.array_equal(label, arrays["npz"][1]), f"{form} in the frame of the {frame}")
