@@ -220,8 +220,8 @@ settings = {{ {settings} }}
             let off = (f64::from(seen.reported_m) - row.point.range_m).abs();
             worst = worst.max(off);
             // The pulse is that of the point: it lies in its direction, seen from where the lens is.
-            let (sin_az, cos_az) = f64::from(firing.azimuth_rad).sin_cos();
-            let (sin_el, cos_el) = f64::from(firing.elevation_rad).sin_cos();
+            let (sin_az, cos_az) = libm::sincos(f64::from(firing.azimuth_rad));
+            let (sin_el, cos_el) = libm::sincos(f64::from(firing.elevation_rad));
             let beam = glam::DVec3::new(cos_el * cos_az, -cos_el * sin_az, sin_el);
             let aside_m = row.point.position_m.reject_from(beam).length();
             worst_aside = worst_aside.max(aside_m - 0.02 * row.point.range_m);

@@ -98,7 +98,7 @@ pub fn watch(
         let wants_labels = audiences.iter().any(|audience| audience.wants_labels());
         world.shows_labels.store(wants_labels, Ordering::Relaxed);
         let Ok(Emitted { device, transmit }) = tap.packets().try_recv() else {
-            std::thread::sleep(REST);
+            std::thread::park_timeout(REST);
             continue;
         };
         let due = transmit.due;

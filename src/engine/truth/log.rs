@@ -109,22 +109,22 @@ impl<'a> TruthLog<'a> {
                 }
             }
             match next(events, clock) {
-                Next::Event(TruthEvent::Until(until)) => {
+                Ok(TruthEvent::Until(until)) => {
                     if outcome.is_ok() {
                         outcome = self.settle(until);
                     }
                 }
-                Next::Event(event) => {
+                Ok(event) => {
                     if outcome.is_ok() {
                         self.take(event);
                     }
                 }
-                Next::Nothing(now) => {
+                Err(NoEvent::Yet(now)) => {
                     if outcome.is_ok() {
                         outcome = self.settle(now);
                     }
                 }
-                Next::Over => break,
+                Err(NoEvent::AnyMore) => break,
             }
         }
         match outcome {
@@ -268,27 +268,29 @@ impl<'a> TruthLog<'a> {
     }
 }
 
-/// What comes next.
-enum Next {
-    Event(TruthEvent),
-    /// Nothing waits, and it is so late.
-    Nothing(SimTime),
-    Over,
+/// Why there is no event.
+enum NoEvent {
+    /// None waits, and it is so late.
+    Yet(SimTime),
+    AnyMore,
 }
 
-/// In real time nobody wakes this thread, which would be a system call an event: it looks again and again.
-fn next(events: &Receiver<TruthEvent>, clock: Option<MonotonicClock>) -> Next {
-    let Some(clock) = clock else { return events.recv().map_or(Next::Over, Next::Event) };
+/// What comes next. In real time nobody wakes this thread, which would be a system call an event: it looks again and
+/// again.
+fn next(
+    events: &Receiver<TruthEvent>,
+    clock: Option<MonotonicClock>,
+) -> Result<TruthEvent, NoEvent> {
+    let Some(clock) = clock else { return events.recv().map_err(|_| NoEvent::AnyMore) };
     // Asked first: what was told before this instant is in the queue then.
     let now = clock.now();
-    match events.try_recv() {
-        Ok(event) => Next::Event(event),
-        Err(TryRecvError::Disconnected) => Next::Over,
-        Err(TryRecvError::Empty) => {
+    events.try_recv().map_err(|error| match error {
+        TryRecvError::Disconnected => NoEvent::AnyMore,
+        TryRecvError::Empty => {
             clock.rest(REST);
-            Next::Nothing(now)
+            NoEvent::Yet(now)
         }
-    }
+    })
 }
 
 /// Where the messages about a device's packets are.
