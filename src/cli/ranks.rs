@@ -55,7 +55,7 @@ fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
 
 #[cfg(feature = "mpi")]
 fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
-    let stop = stop::stop_on_signal()?;
+    let stop = stop::stop_on_launchers_signal()?;
     let station = mpi::open().map_err(CliError::Failed)?;
     if station.processes != processes {
         return Err(CliError::Input(format!(

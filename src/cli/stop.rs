@@ -15,6 +15,17 @@ const INTERRUPTED: i32 = 130;
 /// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set: a terminal that is closed ends a run in order, too,
 /// unless it was started to outlive it (`nohup`). A second Ctrl-C or `SIGTERM` ends the process at once.
 pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
+    listen_for_signals(true)
+}
+
+/// As [`stop_on_signal`] for a process that a launcher ends: that may send `SIGTERM` several times before it kills.
+#[cfg(feature = "mpi")]
+pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
+    listen_for_signals(false)
+}
+
+/// `terminates` is whether a second `SIGTERM` ends the process at once.
+fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     let failed = |error| CliError::failed("cannot listen for signals", &error);
@@ -36,7 +47,7 @@ pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
             loop {
                 let is_impatient = tokio::select! {
                     _ = interrupt.recv() => true,
-                    _ = terminate.recv() => true,
+                    _ = terminate.recv() => terminates,
                     // A terminal that closes may say so twice.
                     () = next(&mut hangup) => false,
                 };

@@ -34,10 +34,10 @@ const SILENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 /// Within this a signal that is for all has come to all.
 const SIGNALS: Duration = Duration::from_millis(300);
-/// How long the others may take to say farewell, and how long when the launcher ends all: it kills after a
+/// How long the others may take to say farewell, and how long when the launcher ends all: it kills within a
 /// second.
 const FAREWELL: Duration = Duration::from_secs(10);
-const HURRIED_FAREWELL: Duration = Duration::from_millis(700);
+const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
 /// Why the others cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,9 +224,14 @@ impl Lead {
             // Those who can have said farewell, even if a signal ends all.
             _ if !silent.is_empty() => {
                 let names: Vec<_> = silent.iter().map(|rank| self.name(*rank)).collect();
-                let (has, it) =
-                    if names.len() == 1 { ("has", "it does") } else { ("have", "they do") };
-                Err(format!("{} {has} died: {it} not answer any more", names.join(", ")))
+                let names = names.join(", ");
+                // Over TCP, Open MPI lets nothing more arrive from anybody once one has died.
+                Err(match silent.len() {
+                    1 => format!("{names} has died: it does not answer any more"),
+                    _ => format!(
+                        "at least one of {names} has died, none of them answers any more; the launcher says which"
+                    ),
+                })
             }
             Some(lost) => Err(lost),
             None => Ok(()),

@@ -3,11 +3,16 @@
 //! One thread talks to MPI: it sends what is posted and receives what has come. It never waits for the
 //! other side, as two that wait for each other to receive would wait for ever; when there is nothing to do it
 //! sleeps for so long that it takes a few per cent of a processor.
+//!
+//! What is longer than [`PART`] travels in parts. MPI sends a short message at once, but asks the receiver before a
+//! long one: whoever has begun to receive such a message waits, busily, for its sender to go on, and for ever if that
+//! process has died.
 
 use std::thread::Builder;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use mpi::Tag;
 use mpi::Threading;
 use mpi::environment::processor_name;
 use mpi::point_to_point::MatchedReceiveVec;
@@ -18,6 +23,12 @@ use mpi::traits::{Communicator, Destination, Source};
 use super::line::Line;
 use crate::engine::clock::Stopwatch;
 
+/// Bytes that are sent without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its own
+/// header, and higher on all networks.
+const PART: usize = 3 << 10;
+/// The tag of a message's parts, and of its last or only one.
+const MORE: Tag = 1;
+const LAST_PART: Tag = 0;
 /// Most messages that are on their way out at a time.
 const BATCH: usize = 256;
 /// How long is slept between two looks, while messages come and go, and after none has for a while.
@@ -87,8 +98,9 @@ fn pump(
     inbox: &Sender<(usize, Vec<u8>)>,
 ) {
     let mut last = Stopwatch::start();
+    let mut arriving = Arriving::new(world);
     loop {
-        let mut is_busy = receive(world, inbox);
+        let mut is_busy = arriving.receive(inbox);
         let nap = if last.elapsed() < CALM { NAP } else { LONG_NAP };
         let first = match is_busy {
             true => outbox.try_recv().map_err(|error| match error {
@@ -101,7 +113,7 @@ fn pump(
             Ok(first) => {
                 let mut batch = vec![first];
                 batch.extend(outbox.try_iter().take(BATCH - 1));
-                send(world, &batch, inbox);
+                send(&batch, &mut arriving, inbox);
                 is_busy = true;
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -114,11 +126,12 @@ fn pump(
 }
 
 /// Sends a batch, and receives until it is out.
-fn send(world: &SimpleCommunicator, batch: &[(usize, Vec<u8>)], inbox: &Sender<(usize, Vec<u8>)>) {
-    multiple_scope(batch.len(), |scope, sends| {
-        for (rank, bytes) in batch {
-            let to = world.process_at_rank(*rank as i32);
-            sends.add(to.immediate_send(scope, &bytes[..]));
+fn send(batch: &[(usize, Vec<u8>)], arriving: &mut Arriving, inbox: &Sender<(usize, Vec<u8>)>) {
+    let parts: Vec<_> = batch.iter().flat_map(|(rank, bytes)| parts(*rank, bytes)).collect();
+    multiple_scope(parts.len(), |scope, sends| {
+        for (rank, part, tag) in &parts {
+            let to = arriving.world.process_at_rank(*rank as i32);
+            sends.add(to.immediate_send_with_tag(scope, *part, *tag));
         }
         let mut sent = Vec::new();
         loop {
@@ -126,20 +139,54 @@ fn send(world: &SimpleCommunicator, batch: &[(usize, Vec<u8>)], inbox: &Sender<(
             if sends.incomplete() == 0 {
                 break;
             }
-            if !receive(world, inbox) && sent.is_empty() {
+            if !arriving.receive(inbox) && sent.is_empty() {
                 std::thread::park_timeout(NAP);
             }
         }
     });
 }
 
-/// Receives what has come; whether anything has.
-fn receive(world: &SimpleCommunicator, inbox: &Sender<(usize, Vec<u8>)>) -> bool {
-    let mut has_come = false;
-    while let Some(found) = world.any_process().immediate_matched_probe() {
-        let (bytes, status) = found.matched_receive_vec::<u8>();
-        let _ = inbox.send((status.source_rank() as usize, bytes));
-        has_come = true;
+/// The parts of a message for `rank`, each with its tag; one part if it is empty.
+fn parts(rank: usize, bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8], Tag)> {
+    let count = bytes.len().div_ceil(PART).max(1);
+    (0..count).map(move |index| {
+        let part = &bytes[index * PART..bytes.len().min((index + 1) * PART)];
+        (rank, part, if index + 1 < count { MORE } else { LAST_PART })
+    })
+}
+
+/// Messages of which parts have come. Those of one sender come in the order in which they were sent.
+struct Arriving<'a> {
+    world: &'a SimpleCommunicator,
+    /// By sender.
+    begun: Vec<Vec<u8>>,
+}
+
+impl<'a> Arriving<'a> {
+    fn new(world: &'a SimpleCommunicator) -> Self {
+        Self { world, begun: vec![Vec::new(); world.size() as usize] }
     }
-    has_come
+
+    /// Receives what has come; whether anything has.
+    fn receive(&mut self, inbox: &Sender<(usize, Vec<u8>)>) -> bool {
+        let mut has_come = false;
+        while let Some(found) = self.world.any_process().immediate_matched_probe() {
+            let (part, status) = found.matched_receive_vec::<u8>();
+            self.take(status.source_rank() as usize, part, status.tag(), inbox);
+            has_come = true;
+        }
+        has_come
+    }
+
+    fn take(&mut self, rank: usize, part: Vec<u8>, tag: Tag, inbox: &Sender<(usize, Vec<u8>)>) {
+        let begun = &mut self.begun[rank];
+        if begun.is_empty() {
+            *begun = part;
+        } else {
+            begun.extend_from_slice(&part);
+        }
+        if tag == LAST_PART {
+            let _ = inbox.send((rank, std::mem::take(begun)));
+        }
+    }
 }
