@@ -32,8 +32,8 @@ const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 const LAST_LOOKS: usize = 16;
 /// How long the end may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// No datagram of any product is longer.
-const LONGEST_DATAGRAM: usize = 9216;
+/// No datagram of IPv4 is longer. Those of Ousters have 33 kB.
+const LONGEST_DATAGRAM: usize = 65_507;
 
 /// Open sockets and what has arrived at them.
 pub struct Probe {
@@ -237,7 +237,7 @@ mod tests {
             sender.send_to(&[0; 1206], addresses[0]).unwrap();
         }
         senders[0].send_to(b"", addresses[1]).unwrap();
-        senders[0].send_to(&[7; 9300], addresses[0]).unwrap();
+        senders[0].send_to(&[7; 33_024], addresses[0]).unwrap();
         let elapsed = probe
             .run(Some(Duration::from_millis(200)), &AtomicBool::new(false), |_, _| ())
             .unwrap();
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(packets + report.crowded_out, 72);
         let cut: u64 = report.streams.iter().map(|stream| stream.cut).sum();
         let unstamped: u64 = report.streams.iter().map(|stream| stream.unstamped).sum();
-        assert_eq!((cut <= 1, unstamped), (true, 0));
+        assert_eq!((cut, unstamped), (0, 0));
         assert_eq!(report.sockets[0].overflowed, 0);
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<ProbeReport>(&text).unwrap().streams.len(), 64);
