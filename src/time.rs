@@ -81,12 +81,12 @@ impl Epoch {
         (self.unix_ns(at).rem_euclid(3_600_000_000_000) / 1000) as u32
     }
 
-    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. It runs ahead of
-    /// UTC by [`gps_minus_utc_s`].
+    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the run's first
+    /// instant it is ahead of UTC by [`gps_minus_utc_s`]; from then on it goes on as the run does,
+    /// also where a second is inserted into UTC.
     pub fn gps_ns(&self, at: SimTime) -> i128 {
-        let unix_ns = self.unix_ns(at);
-        let leap_s = gps_minus_utc_s((unix_ns.div_euclid(1_000_000_000)) as i64);
-        unix_ns - GPS_EPOCH_UNIX_S * 1_000_000_000 + i128::from(leap_s) * 1_000_000_000
+        let leap_s = gps_minus_utc_s(self.start.as_second());
+        self.unix_ns(at) + (i128::from(leap_s) - GPS_EPOCH_UNIX_S) * SECOND_NS
     }
 
     /// GPS time at `at` in seconds since the GPS epoch; exact to a microsecond.
@@ -104,6 +104,7 @@ impl Epoch {
 
 /// POSIX time of the GPS epoch.
 const GPS_EPOCH_UNIX_S: i128 = 315_964_800;
+const SECOND_NS: i128 = 1_000_000_000;
 
 /// POSIX times at which GPS minus UTC took a new value, latest first (IERS bulletin C).
 const LEAP_SECONDS: [(i64, u8); 6] = [
@@ -120,9 +121,92 @@ pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
     LEAP_SECONDS.iter().find(|(since, _)| unix_s >= *since).map_or(13, |(_, leap)| *leap)
 }
 
+/// UTC at an instant of GPS time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtcInstant {
+    /// Nanoseconds of POSIX time. An inserted second has those of the second before it.
+    pub unix_ns: i128,
+    /// Whether this is an inserted second: 23:59:60.
+    pub is_inserted_second: bool,
+    /// GPS minus UTC, seconds; an inserted second still has the old one.
+    pub gps_minus_utc_s: u8,
+}
+
+/// The change of GPS minus UTC that is next after an instant of GPS time, or else the last one: its
+/// instant in seconds of GPS time, when the inserted second is over, and the seconds from then on.
+pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> (i64, u8) {
+    let mut last = None;
+    for (unix_s, leap_s) in changes(inserted_on) {
+        let gps_s = unix_s - GPS_EPOCH_UNIX_S as i64 + i64::from(leap_s);
+        last = Some((gps_s, leap_s));
+        if i128::from(gps_s) * SECOND_NS > gps_ns {
+            break;
+        }
+    }
+    last.unwrap_or_default()
+}
+
+/// UTC at `gps_ns` of GPS time. `inserted_on` is a day at whose end a second is inserted that no
+/// bulletin has told of yet.
+pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcInstant {
+    let (mut gps_minus_utc_s, mut is_inserted_second) = (13, false);
+    for (unix_s, leap_s) in changes(inserted_on) {
+        let over_ns = (i128::from(unix_s) - GPS_EPOCH_UNIX_S + i128::from(leap_s)) * SECOND_NS;
+        is_inserted_second = (over_ns - SECOND_NS..over_ns).contains(&gps_ns);
+        if gps_ns < over_ns {
+            break;
+        }
+        gps_minus_utc_s = leap_s;
+    }
+    let behind_s = i128::from(gps_minus_utc_s) + i128::from(is_inserted_second);
+    UtcInstant {
+        unix_ns: gps_ns + (GPS_EPOCH_UNIX_S - behind_s) * SECOND_NS,
+        is_inserted_second,
+        gps_minus_utc_s,
+    }
+}
+
+/// The changes of GPS minus UTC, earliest first, as in [`LEAP_SECONDS`].
+fn changes(inserted_on: Option<jiff::civil::Date>) -> impl Iterator<Item = (i64, u8)> {
+    let (newest_unix_s, newest_leap_s) = LEAP_SECONDS[0];
+    let told = inserted_on
+        .and_then(|day| day.tomorrow().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok())
+        .map(|midnight| midnight.timestamp().as_second())
+        .filter(|unix_s| *unix_s > newest_unix_s)
+        .map(|unix_s| (unix_s, newest_leap_s + 1));
+    LEAP_SECONDS.into_iter().rev().chain(told)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_is_inserted_and_gps_time_goes_on() {
+        let day = "2026-06-30".parse().ok();
+        let (epoch, second) = (Epoch::new("2026-06-30T23:59:58Z".parse().unwrap()), 1_000_000_000);
+        let shown = |after_s: u64, day| {
+            let utc = utc_at_gps(epoch.gps_ns(SimTime(after_s * second)), day);
+            let passed_s = utc.unix_ns / 1_000_000_000 - i128::from(epoch.start().as_second());
+            (passed_s, utc.is_inserted_second, utc.gps_minus_utc_s)
+        };
+        let all: Vec<_> = (0..5).map(|after_s| shown(after_s, day)).collect();
+        let one_more =
+            [(0, false, 18), (1, false, 18), (1, true, 18), (2, false, 19), (3, false, 19)];
+        assert_eq!(all, one_more);
+        assert_eq!(shown(4, None), (4, false, 18));
+        // The last real one was at the end of 2016.
+        let epoch = Epoch::new("2016-12-31T23:59:59Z".parse().unwrap());
+        let utc = |after_s| utc_at_gps(epoch.gps_ns(SimTime(after_s * second)), None);
+        assert!(
+            utc(1).is_inserted_second && !utc(0).is_inserted_second && !utc(2).is_inserted_second
+        );
+        assert_eq!(epoch.gps_ns(SimTime(second)) - epoch.gps_ns(SimTime(0)), 1_000_000_000);
+        assert_eq!(leap_second_near(epoch.gps_ns(SimTime(0)), None), (1_167_264_018, 18));
+        assert_eq!(leap_second_near(epoch.gps_ns(SimTime(5 * second)), None), (1_167_264_018, 18));
+        let (gps_s, leap_s) = leap_second_near(epoch.gps_ns(SimTime(5 * second)), day);
+        assert_eq!((gps_s / 604_800, gps_s % 604_800 / 86_400, leap_s), (2425, 3, 19));
+    }
 
     #[test]
     fn gps_time_is_ahead_of_utc() {

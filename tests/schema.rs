@@ -186,7 +186,7 @@ fn refused_value(value: &toml::Value, key: &KeySpec, path: &str) -> Vec<String> 
                 Kind::Boolean => value.is_bool(),
                 Kind::Text { .. } => value.is_str(),
                 Kind::Words(words) => value.as_str().is_some_and(|x| words.iter().any(|w| w == x)),
-                Kind::Datetime { .. } => value.is_datetime(),
+                Kind::Datetime { .. } | Kind::Date { .. } => value.is_datetime(),
                 Kind::Any { .. } => true,
                 Kind::Array { .. } | Kind::Table(_) => false,
             };

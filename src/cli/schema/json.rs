@@ -188,7 +188,7 @@ fn type_name(kind: &Kind) -> Option<&'static str> {
         Kind::Number(_) => "number",
         Kind::Integer(_) | Kind::OneOf(_) => "integer",
         Kind::Boolean => "boolean",
-        Kind::Text { .. } | Kind::Words(_) | Kind::Datetime { .. } => "string",
+        Kind::Text { .. } | Kind::Words(_) | Kind::Datetime { .. } | Kind::Date { .. } => "string",
         Kind::Any { .. } => return None,
         Kind::Array { .. } => "array",
         Kind::Table(_) => "object",
@@ -236,6 +236,7 @@ fn of_kind(kind: &Kind, path: &str, sentences: &Sentences) -> Map<String, Json> 
         Kind::Text { pattern: None, .. }
         | Kind::Boolean
         | Kind::Datetime { .. }
+        | Kind::Date { .. }
         | Kind::Any { .. } => {}
     }
     all

@@ -14,6 +14,7 @@ pub fn type_of(key: &KeySpec) -> String {
         Kind::Text { .. } => "text".into(),
         Kind::Words(_) => "word".into(),
         Kind::Datetime { .. } => "date and time".into(),
+        Kind::Date { .. } => "date".into(),
         Kind::Any { .. } => "value".into(),
         Kind::Array { least, most, item, .. } if Some(*least) == *most => {
             format!("{least} × {}", type_of(item))
@@ -35,9 +36,10 @@ pub fn allowed(key: &KeySpec) -> String {
         // The text says which words there are.
         Kind::Words(_) if has_text => String::new(),
         Kind::Words(words) => list(words.iter().map(|word| format!("\"{word}\""))),
-        Kind::Text { expected, .. } | Kind::Datetime { expected } | Kind::Any { expected } => {
-            expected.clone()
-        }
+        Kind::Text { expected, .. }
+        | Kind::Datetime { expected }
+        | Kind::Date { expected }
+        | Kind::Any { expected } => expected.clone(),
         Kind::Array { least, most, item, .. } => {
             let count = match (least, most) {
                 (least, Some(most)) if least == most => String::new(),

@@ -292,6 +292,28 @@ impl<'f> Field<'f> {
         }
     }
 
+    /// A day.
+    pub fn date(&self) -> Option<jiff::civil::Date> {
+        let expected = "a date, such as 2026-06-30";
+        if let Some(asked) = &self.asked {
+            asked.may_be(Kind::Date { expected: expected.to_owned() });
+            return None;
+        }
+        let node = self.some(expected, "")?;
+        match node.value {
+            Value::Datetime(toml::value::Datetime { date: Some(date), time: None, .. }) => {
+                let (year, month, day) = (date.year as i16, date.month as i8, date.day as i8);
+                let found = jiff::civil::Date::new(year, month, day);
+                if let Err(error) = &found {
+                    let title = format!("`{}` is not a day of the calendar", self.name);
+                    self.fault(node.place.fault(title, "no such day").note(error.to_string()));
+                }
+                found.ok()
+            }
+            _ => self.wrong_type(&node, "a date", &format!("{expected}, no quotes"), ""),
+        }
+    }
+
     /// `N` numbers, each within `limit`.
     pub fn numbers<const N: usize>(&self, limit: &Limit<f64>) -> Option<[f64; N]> {
         let expected = format!("{N} numbers, each {}", limit.allowed());

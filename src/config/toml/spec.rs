@@ -56,6 +56,11 @@ pub enum Kind {
         /// What it should be, in words.
         expected: String,
     },
+    /// A day.
+    Date {
+        /// What it should be, in words.
+        expected: String,
+    },
     /// Something that only its reader knows.
     Any {
         /// What it should be, in words.

@@ -1,8 +1,8 @@
 //! What time the receiver's messages say it is.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 
-use crate::time::{Epoch, SimTime, gps_minus_utc_s};
+use crate::time::{Epoch, SimTime, utc_at_gps};
 
 const WEEK_MS: i128 = 604_800_000;
 
@@ -17,37 +17,48 @@ pub struct Stamp {
     pub tow_rest_ns: i32,
     /// GPS minus UTC as the receiver believes it, seconds.
     pub leap_s: i8,
-    /// UTC as the receiver believes it, rounded to 10 ms.
+    /// UTC as the receiver believes it, rounded to 10 ms; in an inserted second that of the second
+    /// before it.
     pub utc: DateTime,
+    /// Whether this is an inserted second.
+    pub is_inserted_second: bool,
     /// To be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999 ns.
     pub nano_ns: i32,
     /// GPS time as the receiver believes it, since the GPS epoch.
     pub gps_ns: i128,
 }
 
+/// What a receiver believes of the leap seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeapSeconds {
+    /// What satellites told it: what is known of the past, and the day at whose end one is inserted.
+    Told { inserted_on: Option<Date> },
+    /// The number that its firmware has, GPS minus UTC.
+    OfFirmware { gps_minus_utc_s: i8 },
+}
+
 impl Stamp {
-    /// `at` in the eyes of a receiver that knows the leap seconds, or else takes `firmware_leap_s`
-    /// for them. `error_ns` is the receiver's error in time.
-    pub fn new(
-        epoch: Epoch,
-        at: SimTime,
-        is_leap_known: bool,
-        firmware_leap_s: i8,
-        error_ns: f64,
-    ) -> Self {
-        let error_ns = error_ns.round() as i64;
-        let unix_ns = epoch.unix_ns(at);
-        let true_leap_s = gps_minus_utc_s(unix_ns.div_euclid(1_000_000_000) as i64) as i8;
-        let leap_s = if is_leap_known { true_leap_s } else { firmware_leap_s };
-        let gps_ns = epoch.gps_ns(at) + i128::from(error_ns);
+    /// `at` in the eyes of a receiver. `error_ns` is its error in time.
+    pub fn new(epoch: Epoch, at: SimTime, leap: LeapSeconds, error_ns: f64) -> Self {
+        let gps_ns = epoch.gps_ns(at) + error_ns.round() as i128;
         // The week follows the rounded time, so that the last half of a millisecond of a week is
         // the start of the next.
         let gps_ms = (gps_ns + 500_000).div_euclid(1_000_000);
         // UTC is rounded to hundredths, so that all messages agree with NMEA.
-        let believed_ns = i64::from(true_leap_s - leap_s) * 1_000_000_000 + error_ns;
-        let utc_ns = unix_ns as i64 + believed_ns;
-        let shown_ns = (utc_ns + 5_000_000).div_euclid(10_000_000) * 10_000_000;
-        let utc = jiff::Timestamp::from_nanosecond(shown_ns.into())
+        let shown_gps_ns = (gps_ns + 5_000_000).div_euclid(10_000_000) * 10_000_000;
+        let told = |inserted_on| {
+            let utc = utc_at_gps(shown_gps_ns, inserted_on);
+            (utc.gps_minus_utc_s as i8, utc.unix_ns, utc.is_inserted_second)
+        };
+        let (leap_s, shown_ns, is_inserted_second) = match leap {
+            LeapSeconds::Told { inserted_on } => told(inserted_on),
+            LeapSeconds::OfFirmware { gps_minus_utc_s } => {
+                let (true_s, unix_ns, _) = told(None);
+                let ahead_ns = i128::from(true_s - gps_minus_utc_s) * 1_000_000_000;
+                (gps_minus_utc_s, unix_ns + ahead_ns, false)
+            }
+        };
+        let utc = jiff::Timestamp::from_nanosecond(shown_ns)
             .unwrap_or(jiff::Timestamp::MAX)
             .to_zoned(jiff::tz::TimeZone::UTC)
             .datetime();
@@ -57,9 +68,15 @@ impl Stamp {
             tow_rest_ns: (gps_ns - gps_ms * 1_000_000) as i32,
             leap_s,
             utc,
-            nano_ns: (utc_ns - shown_ns.div_euclid(1_000_000_000) * 1_000_000_000) as i32,
+            is_inserted_second,
+            nano_ns: (shown_ns.rem_euclid(1_000_000_000) + gps_ns - shown_gps_ns) as i32,
             gps_ns,
         }
+    }
+
+    /// The second of the minute, 0 to 60.
+    pub fn second(&self) -> u8 {
+        if self.is_inserted_second { 60 } else { self.utc.second() as u8 }
     }
 
     /// Week and time of week in another time scale, whole milliseconds and the rest in units of
@@ -96,13 +113,34 @@ pub fn next_on_grid(epoch: Epoch, scale: Scale, from: SimTime, period_ns: u64) -
 mod tests {
     use super::*;
 
+    const TOLD: LeapSeconds = LeapSeconds::Told { inserted_on: None };
+
+    #[test]
+    fn an_inserted_second_is_the_sixtieth() {
+        let leap = LeapSeconds::Told { inserted_on: "2026-06-30".parse().ok() };
+        let begins = epoch("2026-06-30T23:59:59Z");
+        let shown = |at_ms: u64| {
+            let stamp = Stamp::new(begins, SimTime(at_ms * 1_000_000), leap, 0.0);
+            let utc = stamp.utc;
+            (utc.day(), utc.hour(), utc.minute(), stamp.second(), stamp.nano_ns, stamp.leap_s)
+        };
+        assert_eq!(shown(994), (30, 23, 59, 59, 994_000_000, 18));
+        // Rounded to hundredths it has begun already.
+        assert_eq!(shown(996), (30, 23, 59, 60, -4_000_000, 18));
+        assert_eq!(shown(1500), (30, 23, 59, 60, 500_000_000, 18));
+        assert_eq!(shown(2000), (1, 0, 0, 0, 0, 19));
+        let unknown = LeapSeconds::OfFirmware { gps_minus_utc_s: 18 };
+        let stamp = Stamp::new(begins, SimTime(1_500_000_000), unknown, 0.0);
+        assert_eq!((stamp.second(), stamp.utc.day()), (0, 1));
+    }
+
     fn epoch(text: &str) -> Epoch {
         Epoch::new(text.parse().unwrap())
     }
 
     #[test]
     fn the_example_of_the_notes() {
-        let stamp = Stamp::new(epoch("2026-11-21T09:27:25Z"), SimTime(0), true, 18, -120.0);
+        let stamp = Stamp::new(epoch("2026-11-21T09:27:25Z"), SimTime(0), TOLD, -120.0);
         assert_eq!((stamp.week, stamp.tow_ms, stamp.leap_s), (2445, 552_463_000, 18));
         assert_eq!((stamp.utc.to_string().as_str(), stamp.nano_ns), ("2026-11-21T09:27:25", -120));
     }
@@ -110,10 +148,11 @@ mod tests {
     #[test]
     fn seconds_round_up_with_negative_nanoseconds() {
         let at = SimTime(996_000_000);
-        let stamp = Stamp::new(epoch("2026-12-31T23:59:59Z"), at, true, 18, 0.0);
+        let stamp = Stamp::new(epoch("2026-12-31T23:59:59Z"), at, TOLD, 0.0);
         assert_eq!(stamp.utc.to_string(), "2027-01-01T00:00:00");
         assert_eq!(stamp.nano_ns, -4_000_000);
-        let stamp = Stamp::new(epoch("2026-12-31T23:59:59Z"), SimTime(0), false, 16, 0.0);
+        let firmware = LeapSeconds::OfFirmware { gps_minus_utc_s: 16 };
+        let stamp = Stamp::new(epoch("2026-12-31T23:59:59Z"), SimTime(0), firmware, 0.0);
         assert_eq!(stamp.utc.to_string(), "2027-01-01T00:00:01");
     }
 

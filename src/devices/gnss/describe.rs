@@ -75,6 +75,7 @@ fn settings_rows(driver: &GnssProfile) -> Rows {
         ("coast_s", seconds(d.receiver.coast_ns)),
         ("firmware_leap_s", d.firmware_leap_s.to_string()),
         ("leap_known_after_s", seconds(d.receiver.leap_known_after_ns)),
+        ("leap_second_on", "none; a rig may name a day".to_string()),
         ("errors", format!("by kind of fix, see below; allowed {presets}, or an array of models")),
     ]);
     rows

@@ -8,19 +8,20 @@ use crate::frames::GeoOrigin;
 use crate::sensors::gnss::dop::Dop;
 use crate::sensors::gnss::navigator::{Fix, Solution, TrackedSatellite};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
+use crate::time::leap_second_near;
 use crate::wire::ubx::mon::TimTp;
 use crate::wire::ubx::nav::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
 /// Accuracies of what is not known.
 const UNKNOWN: u32 = u32::MAX;
-/// The last change of leap seconds: day 7 of GPS week 1929, in GPS seconds.
-const LAST_LEAP_GPS_S: i32 = 1_167_264_018;
 
 /// What messages say besides the solution.
 pub struct Reporter<'a> {
     /// The epoch's solution.
     pub solution: &'a Solution,
+    /// The day at whose end a second is inserted.
+    pub leap_second_on: Option<jiff::civil::Date>,
     /// Its time.
     pub stamp: &'a Stamp,
     /// Bits set besides the documented ones: `valid`, `flags2` of NAV-PVT.
@@ -403,14 +404,22 @@ impl Reporter<'_> {
 
     fn timels(&self) -> NavTimels {
         let is_known = self.solution.is_leap_known;
+        // To the nearest millisecond, as everything else that this message tells.
+        let now_ms = i64::from(self.stamp.week) * 604_800_000 + i64::from(self.stamp.tow_ms);
+        let now_ns = i128::from(now_ms) * 1_000_000;
+        let (event_s, leap_after_s) = leap_second_near(now_ns, self.leap_second_on);
+        let is_ahead = event_s * 1000 > now_ms;
+        // Within the day at whose end the second is inserted.
+        let last_s = event_s - i64::from(leap_after_s) - 1;
         NavTimels {
             itow_ms: self.itow(),
             source: if is_known { 2 } else { 0 },
             leap_s: self.stamp.leap_s,
             change_source: if is_known { 2 } else { 0 },
-            time_to_event_s: LAST_LEAP_GPS_S - self.stamp.gps_ns.div_euclid(1_000_000_000) as i32,
-            event_week: 1929,
-            event_day: 7,
+            change_s: i8::from(is_known && is_ahead),
+            time_to_event_s: (event_s - now_ms.div_euclid(1000)) as i32,
+            event_week: last_s.div_euclid(604_800) as u16,
+            event_day: (last_s.rem_euclid(604_800) / 86_400 + 1) as u16,
             valid: u8::from(is_known) * 0b11,
             ..NavTimels::default()
         }
@@ -520,7 +529,7 @@ impl Reporter<'_> {
             day: t.day() as u8,
             hour: t.hour() as u8,
             minute: t.minute() as u8,
-            second: t.second() as u8,
+            second: self.stamp.second(),
             nano_ns: self.stamp.nano_ns,
         }
     }

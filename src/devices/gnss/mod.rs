@@ -39,7 +39,7 @@ mod ublox;
 pub use self::family::GnssFamily;
 use std::collections::{BTreeMap, VecDeque};
 
-use self::clock::{Scale, Stamp, next_on_grid};
+use self::clock::{LeapSeconds, Scale, Stamp, next_on_grid};
 use self::items::{Protocol, Store, UART1, key, output_key, rate_key, sentence_id};
 use self::monitor::Traffic;
 use self::survey::Survey;
@@ -227,6 +227,14 @@ impl Gnss {
         }
     }
 
+    /// What the receiver knows of the leap seconds.
+    fn leap_seconds(&self, solution: &Solution) -> LeapSeconds {
+        match solution.is_leap_known {
+            true => LeapSeconds::Told { inserted_on: self.settings.leap_second_on },
+            false => LeapSeconds::OfFirmware { gps_minus_utc_s: self.settings.firmware_leap_s },
+        }
+    }
+
     fn uptime_ms(&self, at: SimTime) -> u32 {
         (at.0.saturating_sub(self.started.0) / 1_000_000) as u32
     }
@@ -264,13 +272,8 @@ impl Gnss {
         }
         let limits = self.limits();
         let solution = self.navigator.step(at, slot.index, &view, &limits);
-        let stamp = Stamp::new(
-            self.epoch,
-            at,
-            solution.is_leap_known,
-            self.settings.firmware_leap_s,
-            solution.time_error_ns,
-        );
+        let leap = self.leap_seconds(&solution);
+        let stamp = Stamp::new(self.epoch, at, leap, solution.time_error_ns);
         let mut fault_effects = slot.fault_effects;
         let mut told = (solution, stamp);
         if let Some((old, effect)) = frozen::told_again(&self.faults, &told, self.last.as_ref()) {

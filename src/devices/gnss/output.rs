@@ -83,13 +83,7 @@ impl Gnss {
     pub(super) fn reporter<'a>(&'a self, solution: &'a Solution, stamp: &'a Stamp) -> Reporter<'a> {
         let next = self.next_pulse_from(SimTime(solution.at.0 + 1));
         let next_pulse = NextPulse {
-            stamp: Stamp::new(
-                self.epoch,
-                next,
-                solution.is_leap_known,
-                self.settings.firmware_leap_s,
-                0.0,
-            ),
+            stamp: Stamp::new(self.epoch, next, self.leap_seconds(solution), 0.0),
             quantisation_ps: (self.quantisation_ns(next) * 1000.0).round() as i32,
             is_utc: self.store.get(key::TIMEGRID_TP1) == 0,
         };
@@ -100,6 +94,7 @@ impl Gnss {
             uptime_ms: self.uptime_ms(solution.at),
             drift_ns_s: self.drift_ns_s,
             next_pulse,
+            leap_second_on: self.settings.leap_second_on,
             utc_standard: match self.store.get(key::UTCSTANDARD) {
                 0 => 3,
                 standard => standard as u8,

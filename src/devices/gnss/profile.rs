@@ -146,6 +146,9 @@ pub struct GnssSettings {
     pub pulse: PulseSettings,
     /// GPS minus UTC before satellites told it, seconds.
     pub firmware_leap_s: i8,
+    /// The day at whose end a second is inserted into UTC, as satellites announce it; `None` for none but those of the
+    /// past.
+    pub leap_second_on: Option<jiff::civil::Date>,
 }
 
 /// Time pulse.

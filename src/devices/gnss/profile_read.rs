@@ -203,6 +203,8 @@ fn read_settings(mut keys: Keys<'_>, scope: &Scope<'_>, all: &mut GnssSettings) 
     keys.integer("firmware_leap_s", &leap, &mut all.firmware_leap_s);
     let known_after = &mut receiver.leap_known_after_ns;
     keys.time_ns("leap_known_after_s", &up_to(86_400.0, "s"), 1e9, known_after);
+    let leap_second_on = keys.table.optional("leap_second_on").date();
+    all.leap_second_on = leap_second_on.or(all.leap_second_on);
     keys.table("acquisition", "`acquisition`", &mut receiver.acquisition, acquisition);
     keys.table("sky", "`sky`", &mut receiver.sky, sky);
     keys.table("pulse", "`pulse`", &mut all.pulse, pulse);

@@ -60,7 +60,7 @@ impl Writer<'_> {
             SentenceKind::Gsa => self.gsa(s),
             SentenceKind::Gsv => self.gsv(s),
             SentenceKind::Pgrme => vec![self.pgrme(s)],
-            SentenceKind::Pgrmt if stamp.utc.second() == 0 => vec![self.pgrmt()],
+            SentenceKind::Pgrmt if stamp.second() == 0 => vec![self.pgrmt()],
             SentenceKind::Pgrmt => Vec::new(),
         }
     }
@@ -92,7 +92,7 @@ impl Writer<'_> {
         let time = Time::new(
             t.hour() as u8,
             t.minute() as u8,
-            t.second() as u8,
+            stamp.second(),
             t.subsec_nanosecond() as u32,
             decimals,
         );

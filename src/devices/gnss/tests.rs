@@ -12,7 +12,7 @@ use crate::wire::nmea::{Content, RawSentence};
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::*;
 use crate::wire::ubx::mon::MonVer;
-use crate::wire::ubx::nav::{NavDop, NavPvt, NavSat};
+use crate::wire::ubx::nav::{NavDop, NavPvt, NavSat, NavTimels};
 use crate::wire::ubx::{Frame, Message, Payload};
 use crate::world::raycast::OpenSky;
 use crate::world::trajectory::Trajectory;
@@ -576,6 +576,39 @@ fn two_bytes_tell_the_same_time() {
     let utc = |pvt: &NavPvt| u32::from(pvt.minute) * 60 + u32::from(pvt.second);
     let gps = |pvt: &NavPvt| pvt.itow_ms / 1000;
     assert_eq!(utc(early) + gps(late), utc(late) + gps(early) + 1);
+}
+
+#[test]
+fn a_second_is_inserted_and_announced() {
+    let start = "2026-06-30T23:59:55Z";
+    let mut bench = Bench::starting_at("ublox-zed-f9p-hpg1.32", start, |settings| {
+        settings.messages = vec!["NAV-PVT".to_string(), "NAV-TIMELS".to_string()];
+        settings.receiver.acquisition.startup_ns = 0;
+        settings.leap_second_on = "2026-06-30".parse().ok();
+    });
+    bench.run(9.0);
+    let clock = |pvt: &NavPvt| (pvt.day, pvt.hour, pvt.minute, pvt.second);
+    let told: Vec<_> = bench.pvts().iter().filter(|pvt| pvt.valid & 7 == 7).map(clock).collect();
+    let sixtieth = told.iter().position(|clock| clock.3 == 60).unwrap();
+    let around = [(30, 23, 59, 59), (30, 23, 59, 60), (1, 0, 0, 0), (1, 0, 0, 1)];
+    assert_eq!(told[sixtieth - 1..sixtieth + 3], around, "{told:?}");
+    let rmc =
+        bench.sentences().into_iter().find(|s| s.address == "GNRMC" && s.fields[0] == "235960.00");
+    assert_eq!(rmc.unwrap().fields[8], "300626");
+    let announced: Vec<_> = bench
+        .frames()
+        .iter()
+        .filter(|frame| frame.id == NavTimels::ID)
+        .map(|frame| NavTimels::parse(&frame.payload).unwrap())
+        .filter(|message| message.valid == 0b11)
+        .map(|m| (m.time_to_event_s, m.change_s, m.leap_s, m.event_week, m.event_day))
+        .collect();
+    // A Tuesday.
+    for expected in
+        [(2, 1, 18, 2425, 3), (1, 1, 18, 2425, 3), (0, 0, 19, 2425, 3), (-1, 0, 19, 2425, 3)]
+    {
+        assert!(announced.contains(&expected), "{announced:?}");
+    }
 }
 
 proptest! {

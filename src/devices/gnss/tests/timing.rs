@@ -1,5 +1,6 @@
 //! When a receiver says what it says: pulse, latency, window and lag.
 
+use super::super::clock::LeapSeconds;
 use super::*;
 use crate::wire::record::Record;
 use crate::wire::ubx::mon::TimTp;
@@ -189,7 +190,7 @@ fn times_on_the_edge_of_a_unit_stay_within_their_fields() {
     for at_ns in (0..20 * MS).step_by(250_000) {
         for error_ns in [-49.0, -0.4, 0.0, 0.4, 49.0] {
             let at = SimTime(at_ns);
-            let stamp = Stamp::new(epoch, at, true, 18, error_ns);
+            let stamp = Stamp::new(epoch, at, LeapSeconds::Told { inserted_on: None }, error_ns);
             let exact = epoch.gps_ns(at) + error_ns.round() as i128;
             let told = i128::from(stamp.week) * 604_800_000_000_000
                 + i128::from(stamp.tow_ms) * 1_000_000
