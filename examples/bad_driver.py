@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and fifteen faults to switch on one by one.
+"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and seventeen faults to switch on one by one.
 
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip} --fault zero-range
@@ -37,6 +37,8 @@ FAULTS = {
     "no-checksum": "does not check the checksums of sentences",
     "hemisphere": "does not look at the letters for south and west",
     "empty-field": "dies of a sentence with empty fields",
+    "flat-height": "tells the height of a fix in two dimensions",
+    "leap-second": "dies of the second 60",
 }
 FULL_HOUR_US = 3_600_000_000
 # Of a VLP-16: where its lasers look, and which bytes say that it is one.
@@ -168,7 +170,9 @@ def lidar(options):
 
 class Nmea:
     def __init__(self, fault):
-        self.fault, self.buffer, self.date = fault, b"", None
+        self.fault, self.buffer = fault, b""
+        # Of the latest GGA and GSA.
+        self.altitude_m, self.is_flat = None, False
 
     def feed(self, data):
         self.buffer = (self.buffer + data)[-4096:]
@@ -190,7 +194,15 @@ class Nmea:
             fields = body.decode("ascii").split(",")
         except UnicodeDecodeError:
             return
-        if fields[0][2:] != "RMC" or len(fields) < 10:
+        kind = fields[0][2:]
+        if kind == "GSA" and len(fields) > 2:
+            self.is_flat = fields[2] == "2"
+        if kind == "GGA" and len(fields) > 9:
+            try:
+                self.altitude_m = float(fields[9]) if fields[6] != "0" else None
+            except ValueError:
+                self.altitude_m = None
+        if kind != "RMC" or len(fields) < 10:
             return
         if self.fault == "talker" and fields[0] != "GNRMC":
             return
@@ -212,8 +224,13 @@ class Nmea:
             lat, lon = (-lat if fields[4] == "S" else lat), (-lon if fields[6] == "W" else lon)
         day, month, year = (int(fields[9][i:i + 2]) for i in (0, 2, 4))
         hour, minute, second = int(fields[1][:2]), int(fields[1][2:4]), float(fields[1][4:])
+        if second >= 60 and self.fault == "leap-second":
+            sys.exit("second must be in 0..59")
         stamp = calendar.timegm((2000 + year, month, day, hour, minute, 0)) + second
-        tell("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp)
+        # In two dimensions the receiver tells a height that it has not measured.
+        has_height = self.altitude_m is not None and (not self.is_flat or self.fault == "flat-height")
+        height = {"altitude_m": self.altitude_m} if has_height else {}
+        tell("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp, **height)
 
 
 def opened(path):

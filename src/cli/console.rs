@@ -48,6 +48,11 @@ pub fn has_colours() -> bool {
     io::stderr().is_terminal() && !no_color
 }
 
+/// Whether results and talk are seen in the same place, as on a terminal.
+pub fn is_one_terminal() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Has what is logged said on standard error: warnings, or what `MENURA_LOG` asks for.
 pub fn start_log() {
     let wanted = std::env::var("MENURA_LOG").ok().and_then(|text| text.parse::<Targets>().ok());

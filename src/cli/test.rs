@@ -142,7 +142,8 @@ impl Cmd {
         let mut results = Vec::new();
         results.extend(junit_file.map(|file| file.write(&junit(&subject, &outcomes))));
         results.extend(html_file.map(|file| file.write(&html(&subject, &outcomes))));
-        results.push(console::print(summary(&outcomes)));
+        // A terminal has the lines of the cases already.
+        results.push(console::print(summary(&outcomes, console::is_one_terminal())));
         results.push(verdict(&outcomes, cases.len()));
         all(results)
     }
@@ -279,9 +280,12 @@ fn line(outcome: &Outcome) -> String {
     format!("{:<14}  {}{reason}", outcome.verdict.word(), outcome.case)
 }
 
-/// A line for each case, what is wrong with those that failed, and the counts.
-fn summary(outcomes: &[Outcome]) -> String {
-    let mut text: String = outcomes.iter().map(|outcome| line(outcome) + "\n").collect();
+/// A line for each case unless that `is_told`, what is wrong with those that failed, and the counts.
+fn summary(outcomes: &[Outcome], is_told: bool) -> String {
+    let mut text = String::new();
+    if !is_told {
+        text.extend(outcomes.iter().map(|outcome| line(outcome) + "\n"));
+    }
     for outcome in outcomes.iter().filter(|outcome| !outcome.verdict.is_fine()) {
         text += &format!("\n{}: {}\n", outcome.case, outcome.title);
         let told = match &outcome.verdict {
@@ -300,7 +304,10 @@ fn verdict(outcomes: &[Outcome], wanted: usize) -> Result<(), CliError> {
     match (counts.failed + counts.bench_failed, wanted - outcomes.len()) {
         (0, 0) => Ok(()),
         (0, left) => Err(CliError::Failed(format!("stopped; {left} cases were not run"))),
-        _ => Err(CliError::Failed(format!("of {wanted} cases: {}", counts.line()))),
+        _ => {
+            let noun = if wanted == 1 { "case" } else { "cases" };
+            Err(CliError::Failed(format!("of {wanted} {noun}: {}", counts.line())))
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Read {
     },
 }
 
-/// A function in Python that is given what was heard and the truth, and answers with what is wrong.
+/// A function in Python that is given what the driver told and the truth, and answers with what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonJudge {
     /// Its file.

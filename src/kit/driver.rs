@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::kit::adapter::Adapter;
 use crate::kit::clock;
 use crate::kit::group::{Group, computer_memory_bytes};
-use crate::kit::hearing::Ears;
+use crate::kit::listener::Listener;
 use crate::kit::placeholders::Placeholders;
 
 /// How often it is looked at.
@@ -84,7 +84,7 @@ impl<'a> Driver<'a> {
     /// There is no such program, or it cannot be started.
     pub fn launch<'scope>(
         &'scope self,
-        ears: &'scope Ears<'_>,
+        listener: &'scope Listener<'_>,
         scope: &'scope Scope<'scope, '_>,
     ) -> io::Result<()> {
         let (program, arguments) =
@@ -99,23 +99,23 @@ impl<'a> Driver<'a> {
         let mut group = Group::start(&mut command, self.start.mark)?;
         let child = group.child();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        scope.spawn(|| stdout.map(|pipe| ears.hear_lines(pipe)));
-        scope.spawn(|| stderr.map(|pipe| ears.hear_lines(pipe)));
+        scope.spawn(|| stdout.map(|pipe| listener.read_lines(pipe)));
+        scope.spawn(|| stderr.map(|pipe| listener.read_lines(pipe)));
         // The one before, if there was one, has ended.
         *self.group.lock().expect("no holder panics") = Some(group);
         Ok(())
     }
 
     /// Waits until it is ready; what is wrong if it does not become so.
-    pub fn wait_ready(&self, ears: &Ears<'_>, stop: &AtomicBool) -> Result<(), String> {
+    pub fn wait_ready(&self, listener: &Listener<'_>, stop: &AtomicBool) -> Result<(), String> {
         let adapter = self.start.adapter;
         let begun = clock::now();
         let within = Duration::from_secs_f64(adapter.ready_within_s);
         loop {
-            let is_ready = ears.with(|heard| {
-                let told = heard.observations.iter().any(|seen| seen.event == "ready");
+            let is_ready = listener.with(|output| {
+                let told = output.observations.iter().any(|seen| seen.event == "ready");
                 let said =
-                    |ready: &regex::Regex| heard.lines.iter().any(|l| ready.is_match(&l.text));
+                    |ready: &regex::Regex| output.lines.iter().any(|l| ready.is_match(&l.text));
                 told || match &adapter.ready {
                     Some(ready) => said(ready),
                     None => begun.elapsed() >= Duration::from_secs_f64(adapter.start_s),
@@ -124,7 +124,7 @@ impl<'a> Driver<'a> {
             if is_ready || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if let Some(how) = self.has_ended() {
+            if let Some(how) = self.how_it_ended() {
                 return Err(format!("it ended before it was ready: {how}"));
             }
             if begun.elapsed() > within {
@@ -135,7 +135,11 @@ impl<'a> Driver<'a> {
     }
 
     /// Watches over its life and its memory until [`Driver::finish`].
-    pub fn watch<'scope>(&'scope self, ears: &'scope Ears<'_>, scope: &'scope Scope<'scope, '_>) {
+    pub fn watch<'scope>(
+        &'scope self,
+        listener: &'scope Listener<'_>,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
         while !self.over.load(Ordering::Relaxed) {
             let slept = clock::now();
             clock::sleep(TICK);
@@ -152,9 +156,9 @@ impl<'a> Driver<'a> {
                 state.memory.extend(seen);
             }
             self.end_if_it_takes_too_much(bytes.unwrap_or(0));
-            let ended = self.has_ended();
+            let ended = self.how_it_ended();
             if ended.is_some() && self.start.adapter.respawn && !self.over.load(Ordering::Relaxed) {
-                let _ = self.launch(ears, scope);
+                let _ = self.launch(listener, scope);
             }
         }
     }
@@ -179,18 +183,23 @@ impl<'a> Driver<'a> {
     /// As [`Driver::launch`].
     pub fn restart<'scope>(
         &'scope self,
-        ears: &'scope Ears<'_>,
+        listener: &'scope Listener<'_>,
         scope: &'scope Scope<'scope, '_>,
     ) -> io::Result<()> {
         let group = self.group.lock().expect("no holder panics").take();
         if let Some(mut group) = group {
             group.kill();
         }
-        self.launch(ears, scope)
+        self.launch(listener, scope)
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.how_it_ended().is_some()
     }
 
     /// How it ended, if it has, by itself.
-    fn has_ended(&self) -> Option<String> {
+    fn how_it_ended(&self) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         let mut group = self.group.lock().expect("no holder panics");
         let status = group.as_mut()?.ended()?;
@@ -207,7 +216,7 @@ impl<'a> Driver<'a> {
     /// Ends it with all that it has started; what came of it until then.
     pub fn finish(&self) -> Life {
         self.over.store(true, Ordering::Relaxed);
-        let had_ended = self.has_ended().is_some();
+        let had_ended = self.has_ended();
         let group = self.group.lock().expect("no holder panics").take();
         if let Some(mut group) = group {
             group.end(ENDING);

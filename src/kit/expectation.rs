@@ -66,14 +66,8 @@ pub enum Check {
     NearTruth {
         /// The event.
         of: String,
-        /// What is compared.
-        quantity: Quantity,
-        /// Farther than this is wrong, in the quantity's unit.
-        tolerance: f64,
-        /// The share that may be wrong.
-        share: f64,
-        /// The fewest values that have to be told.
-        at_least: u64,
+        /// How near.
+        near: Nearness,
     },
     /// A field is within limits.
     Value {
@@ -87,6 +81,13 @@ pub enum Check {
         most: f64,
         /// The share that may be outside.
         share: f64,
+    },
+    /// A field is not told.
+    TellsNot {
+        /// The event.
+        of: String,
+        /// The field.
+        field: String,
     },
     /// A field that is a time goes on as time does: from one event to the next it advances by what has passed.
     Steady {
@@ -112,12 +113,27 @@ pub enum Check {
     },
 }
 
+/// How near to the truth something has to be.
+#[derive(Clone, Debug)]
+pub struct Nearness {
+    /// What is compared.
+    pub quantity: Quantity,
+    /// Farther than this is wrong, in the quantity's unit.
+    pub tolerance: f64,
+    /// The share that may be wrong.
+    pub share: f64,
+    /// The fewest values that have to be told.
+    pub at_least: u64,
+    /// Of times: how far behind the run's time they are to be, seconds.
+    pub behind_s: f64,
+}
+
 impl Check {
     /// Whether it is about what a driver tells, and not about when or how often.
     pub fn is_about_values(&self) -> bool {
         match self {
-            Self::NearTruth { quantity, .. } => *quantity != Quantity::Time,
-            Self::Value { .. } | Self::SaysNot(_) => true,
+            Self::NearTruth { near, .. } => near.quantity != Quantity::Time,
+            Self::Value { .. } | Self::TellsNot { .. } | Self::SaysNot(_) => true,
             // Too many, when there should be none or few.
             Self::Count { at_least, .. } => *at_least == 0,
             Self::PointRate { at_least_hz, .. } | Self::Rate { at_least_hz, .. } => {
@@ -226,9 +242,13 @@ impl fmt::Display for Expectation {
                     limits(*at_least_hz, *at_most_hz, "")
                 )?;
             }
-            Check::NearTruth { of, quantity, tolerance, share, .. } => {
+            Check::NearTruth { of, near } => {
+                let Nearness { quantity, tolerance, share, behind_s, .. } = near;
                 let (word, unit) = (quantity.word(), quantity.unit());
                 write!(f, "the {word} of `{of}` is within {tolerance} {unit} of the truth")?;
+                if *behind_s != 0.0 {
+                    write!(f, ", and {behind_s} s behind it")?;
+                }
                 if *share > 0.0 {
                     write!(f, ", but for {} %", share * 100.0)?;
                 }
@@ -236,6 +256,7 @@ impl fmt::Display for Expectation {
             Check::Value { of, field, least, most, .. } => {
                 write!(f, "`{field}` of `{of}` is {}", limits(*least, *most, ""))?;
             }
+            Check::TellsNot { of, field } => write!(f, "`{of}` has no `{field}`")?,
             Check::Steady { of, field, tolerance_s } => {
                 write!(f, "`{field}` of `{of}` advances as time does, within {tolerance_s} s")?;
             }

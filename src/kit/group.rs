@@ -194,7 +194,6 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script, script, "2000"]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut group = Group::start(&mut command, "group-test-3").unwrap();
-        clock::sleep(Duration::from_millis(200));
         let is_there = || {
             let marked = format!("{MARK}=group-test-3");
             let has = |pid: i32| {
@@ -203,7 +202,14 @@ mod tests {
             };
             processes().any(has)
         };
-        assert!(is_there());
+        clock::sleep(Duration::from_millis(200));
+        // One that becomes another program has no environment for a moment.
+        let until = clock::now() + Duration::from_secs(5);
+        let mut was_there = false;
+        while !was_there && clock::now() < until {
+            was_there = is_there();
+        }
+        assert!(was_there);
         group.end(Duration::from_secs(1));
         clock::sleep(Duration::from_millis(200));
         assert!(!is_there());

@@ -1,9 +1,9 @@
-//! Judges what was heard of a driver by what a case expects.
+//! Judges what a driver told by what a case expects.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use crate::kit::expectation::{ANY, Check, Expectation, Quantity};
+use crate::kit::expectation::{ANY, Check, Expectation, Nearness, Quantity};
 use crate::kit::observation::{Line, Observation};
 use crate::kit::truth::Truth;
 use crate::time::SimTime;
@@ -12,7 +12,7 @@ use crate::time::SimTime;
 const NOT_OF_THE_SENSOR: [&str; 2] = ["ready", "message"];
 
 /// What a case is judged by.
-pub struct Material<'a> {
+pub struct CaseRecord<'a> {
     /// What the driver told, in the order in which it came.
     pub observations: &'a [Observation],
     /// What it said.
@@ -44,7 +44,7 @@ pub enum Found {
     NotTold(String),
 }
 
-impl Material<'_> {
+impl CaseRecord<'_> {
     /// An instant as seconds of the case.
     pub fn seconds(&self, at: Instant) -> f64 {
         match at.checked_duration_since(self.zero) {
@@ -72,13 +72,13 @@ impl Material<'_> {
 }
 
 /// Judges one expectation.
-pub fn judge(expectation: &Expectation, material: &Material<'_>) -> Found {
+pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
     let from_s = expectation.from_s;
-    let to_s = expectation.to_s.unwrap_or(material.lasts_s);
-    let within = |at: Instant| (from_s..=to_s).contains(&material.seconds(at));
-    let chosen = |of| material.between(of, from_s, to_s);
+    let to_s = expectation.to_s.unwrap_or(record.lasts_s);
+    let within = |at: Instant| (from_s..=to_s).contains(&record.seconds(at));
+    let chosen = |of| record.between(of, from_s, to_s);
     let times =
-        |of| -> Vec<f64> { chosen(of).iter().map(|seen| material.seconds(seen.at)).collect() };
+        |of| -> Vec<f64> { chosen(of).iter().map(|seen| record.seconds(seen.at)).collect() };
     let length_s = to_s - from_s;
     match &expectation.check {
         Check::Rate { of, at_least_hz, at_most_hz } => {
@@ -111,10 +111,7 @@ pub fn judge(expectation: &Expectation, material: &Material<'_>) -> Found {
                 Some(first) => longest_gap(&times, *first, to_s, *within_s),
             }
         }
-        Check::NearTruth { of, quantity, tolerance, share, at_least } => {
-            let seen = chosen(of);
-            near_truth(material, &seen, *quantity, *tolerance, *share, *at_least, of)
-        }
+        Check::NearTruth { of, near } => near_truth(record, &chosen(of), of, near),
         Check::Value { of, field, least, most, share } => {
             let seen = chosen(of);
             let told = seen.iter().filter_map(|seen| Some((*seen, seen.number(field)?)));
@@ -122,7 +119,7 @@ pub fn judge(expectation: &Expectation, material: &Material<'_>) -> Found {
             for (seen, value) in told {
                 count += 1;
                 if !(*least..=*most).contains(&value) {
-                    wrong.push((material.seconds(seen.at), value));
+                    wrong.push((record.seconds(seen.at), value));
                 }
             }
             if count == 0 {
@@ -135,11 +132,19 @@ pub fn judge(expectation: &Expectation, material: &Material<'_>) -> Found {
             let text = format!("{} of {count} outside, first {value}", wrong.len());
             Found::Wrong(text, Some(*at_s))
         }
+        Check::TellsNot { of, field } => {
+            let seen = chosen(of);
+            let mut told = seen.iter().filter(|seen| seen.tells(field)).peekable();
+            let Some(first) = told.peek().copied() else { return Found::Fine };
+            let text =
+                format!("{} of {} have it, first {}", told.count(), seen.len(), first.brief());
+            Found::Wrong(text, Some(record.seconds(first.at)))
+        }
         Check::Steady { of, field, tolerance_s } => {
             let seen = chosen(of);
             let told: Vec<_> = seen
                 .iter()
-                .filter_map(|seen| Some((material.seconds(seen.at), seen.number(field)?)))
+                .filter_map(|seen| Some((record.seconds(seen.at), seen.number(field)?)))
                 .collect();
             if told.is_empty() {
                 return nothing_told(&seen, of, &[field]);
@@ -163,25 +168,25 @@ pub fn judge(expectation: &Expectation, material: &Material<'_>) -> Found {
         }
         Check::Says(pattern) => {
             let said =
-                material.lines.iter().any(|line| within(line.at) && pattern.is_match(&line.text));
+                record.lines.iter().any(|line| within(line.at) && pattern.is_match(&line.text));
             if said { Found::Fine } else { Found::Wrong("no such line".into(), Some(to_s)) }
         }
         Check::SaysNot(pattern) => {
-            let said = material.lines.iter().find(|l| within(l.at) && pattern.is_match(&l.text));
+            let said = record.lines.iter().find(|l| within(l.at) && pattern.is_match(&l.text));
             match said {
                 None => Found::Fine,
                 Some(line) => {
-                    Found::Wrong(format!("\"{}\"", line.text), Some(material.seconds(line.at)))
+                    Found::Wrong(format!("\"{}\"", line.text), Some(record.seconds(line.at)))
                 }
             }
         }
-        Check::Alive => match &material.ended {
+        Check::Alive => match &record.ended {
             None => Found::Fine,
             Some((at_s, how)) => Found::Wrong(format!("it ended: {how}"), Some(*at_s)),
         },
         Check::Memory { at_most_mb, growth_mb } => {
             let within: Vec<_> =
-                material.memory.iter().filter(|(at, _)| (from_s..=to_s).contains(at)).collect();
+                record.memory.iter().filter(|(at, _)| (from_s..=to_s).contains(at)).collect();
             let (Some(first), Some(last)) = (within.first(), within.last()) else {
                 return Found::NotTold("its memory was not seen".into());
             };
@@ -233,10 +238,15 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
     }
 }
 
-/// What is off by how much; empty if the observation does not tell the quantity.
-fn errors(material: &Material<'_>, seen: &Observation, quantity: Quantity) -> Vec<f64> {
-    let at = material.rig_time(seen.at);
-    let truth = material.truth;
+/// What is off by how much, times by how much they are not `behind_s`; empty if the observation does not tell the quantity.
+fn errors(
+    record: &CaseRecord<'_>,
+    seen: &Observation,
+    quantity: Quantity,
+    behind_s: f64,
+) -> Vec<f64> {
+    let at = record.rig_time(seen.at);
+    let truth = record.truth;
     let length = |vector: [f64; 3]| glam::DVec3::from_array(vector).length();
     let one = |error: Option<f64>| error.into_iter().collect();
     match quantity {
@@ -252,9 +262,9 @@ fn errors(material: &Material<'_>, seen: &Observation, quantity: Quantity) -> Ve
             .number("altitude_m")
             .map(|told| (told - truth.inertial(at).place.height_above_sea_level_m()).abs())),
         Quantity::Time => one(seen.number("stamp_s").map(|told| {
-            let first = material.switched_on.first().copied().unwrap_or(material.zero);
+            let first = record.switched_on.first().copied().unwrap_or(record.zero);
             let passed = seen.at.saturating_duration_since(first).as_secs_f64();
-            (told - material.start_unix_s - passed).abs()
+            (told - record.start_unix_s - passed + behind_s).abs()
         })),
         Quantity::Force => one(seen
             .vector("force_m_s2")
@@ -266,25 +276,20 @@ fn errors(material: &Material<'_>, seen: &Observation, quantity: Quantity) -> Ve
             .into_iter()
             .flat_map(|kind| {
                 let usual = kind.usual_error();
-                errors(material, seen, kind).into_iter().map(move |error| error / usual)
+                errors(record, seen, kind, behind_s).into_iter().map(move |error| error / usual)
             })
             .collect(),
     }
 }
 
-fn near_truth(
-    material: &Material<'_>,
-    seen: &[&Observation],
-    quantity: Quantity,
-    tolerance: f64,
-    share: f64,
-    at_least: u64,
-    of: &str,
-) -> Found {
+fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &Nearness) -> Found {
+    let Nearness { quantity, tolerance, share, at_least, behind_s } = *near;
     let (mut count, mut wrong) = (0_u64, 0_u64);
     let mut worst = (0.0_f64, None, String::new());
     for observation in seen {
-        for (place, error) in errors(material, observation, quantity).into_iter().enumerate() {
+        for (place, error) in
+            errors(record, observation, quantity, behind_s).into_iter().enumerate()
+        {
             count += 1;
             // Also what is no number.
             let is_near = error <= tolerance;
@@ -297,7 +302,7 @@ fn near_truth(
                     Some([x, y, z]) => format!("the point ({x:.2}, {y:.2}, {z:.2})"),
                     None => observation.brief(),
                 };
-                worst = (error, Some(material.seconds(observation.at)), told);
+                worst = (error, Some(record.seconds(observation.at)), told);
             }
         }
     }
@@ -351,7 +356,7 @@ mod tests {
             })
             .collect();
         let lines = VecDeque::from([Line { at: zero, text: "hello".into() }]);
-        let material = Material {
+        let record = CaseRecord {
             observations: &observations,
             lines: &lines,
             zero,
@@ -362,7 +367,7 @@ mod tests {
             memory: &[(0.0, 10.0), (5.0, 12.0), (10.0, 20.0)],
             ended: Some((3.0, "code 1".into())),
         };
-        judge(&Expectation { check, from_s, to_s: None }, &material)
+        judge(&Expectation { check, from_s, to_s: None }, &record)
     }
 
     fn each_half_second(until_s: f64, fields: &Value) -> Vec<(f64, &'static str, Value)> {
@@ -416,10 +421,13 @@ mod tests {
     fn points_off_the_walls_are_found() {
         let near = |tolerance, share| Check::NearTruth {
             of: of(),
-            quantity: Quantity::Range,
-            tolerance,
-            share,
-            at_least: 1,
+            near: Nearness {
+                quantity: Quantity::Range,
+                tolerance,
+                share,
+                at_least: 1,
+                behind_s: 0.0,
+            },
         };
         let fields = json!({"points": [[10, 0, 0], [0, 9.5, 0]]});
         let events = [(1.0, "points", fields)];
@@ -443,10 +451,13 @@ mod tests {
         );
         let usual = Check::NearTruth {
             of: ANY.into(),
-            quantity: Quantity::Usual,
-            tolerance: 1.0,
-            share: 0.0,
-            at_least: 1,
+            near: Nearness {
+                quantity: Quantity::Usual,
+                tolerance: 1.0,
+                share: 0.0,
+                at_least: 1,
+                behind_s: 0.0,
+            },
         };
         assert!(matches!(judged(usual, 0.0, &events), Found::Wrong(..)));
     }
@@ -456,18 +467,14 @@ mod tests {
         let place = TRUTH.inertial(SimTime::ZERO).place;
         let fields = |dt: f64, up: f64| {
             json!({"lat_deg": place.latitude_deg, "lon_deg": place.longitude_deg,
-                   "stamp_s": 1001.0 + dt, "height_m": place.altitude_m + up,
+                   "stamp_s": 1000.0 + dt, "height_m": place.altitude_m + up,
                    "altitude_m": place.height_above_sea_level_m() + up,
                    "force_m_s2": [0.0, 0.0, 9.8 + up], "rate_rad_s": [0, 0, up]})
         };
         let check = |quantity, fields: &Value| {
-            let check = Check::NearTruth {
-                of: "fix".into(),
-                quantity,
-                tolerance: 0.5,
-                share: 0.0,
-                at_least: 1,
-            };
+            let behind_s = if quantity == Quantity::Time { 1.0 } else { 0.0 };
+            let near = Nearness { quantity, tolerance: 0.5, share: 0.0, at_least: 1, behind_s };
+            let check = Check::NearTruth { of: "fix".into(), near };
             judged(check, 0.0, &[(1.0, "fix", fields.clone())])
         };
         for (quantity, word) in [
@@ -485,6 +492,18 @@ mod tests {
         }
         let Found::Wrong(text, _) = check(Quantity::Time, &fields(-3600.0, 0.0)) else { panic!() };
         assert!(text.ends_with("off by 3600.00 s"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_to_be_told_is_found() {
+        let events =
+            [(1.0, "fix", json!({"height_m": null})), (2.0, "fix", json!({"height_m": 3}))];
+        let check = Check::TellsNot { of: "fix".into(), field: "height_m".into() };
+        assert_eq!(judged(check.clone(), 0.0, &events[..1]), Found::Fine);
+        assert_eq!(
+            judged(check, 0.0, &events),
+            Found::Wrong("1 of 2 have it, first fix height_m=3".into(), Some(2.0))
+        );
     }
 
     #[test]

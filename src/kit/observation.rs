@@ -37,6 +37,11 @@ impl Observation {
         number(self.fields.get(field)?)
     }
 
+    /// Whether a field says something.
+    pub fn tells(&self, field: &str) -> bool {
+        !matches!(self.fields.get(field), None | Some(Value::Null))
+    }
+
     /// The three numbers in a field.
     pub fn vector(&self, field: &str) -> Option<[f64; 3]> {
         let items = self.fields.get(field)?.as_array()?;

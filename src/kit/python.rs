@@ -1,4 +1,4 @@
-//! Judges in Python: a function that is given what was heard and the truth, and answers with what is wrong.
+//! Judges in Python: a function that is given what the driver told and the truth, and answers with what is wrong.
 
 use std::time::Duration;
 
@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 
 use crate::kit::adapter::PythonJudge;
 use crate::kit::case::Case;
-use crate::kit::hearing::answer;
-use crate::kit::judge::Material;
+use crate::kit::judge::CaseRecord;
+use crate::kit::listener::answer;
 
 /// How long a judge may think.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Before its answer; what it prints besides is not the answer.
 const MARK: &str = "menura-judge:";
+/// So many of its complaints are told.
+const MOST_COMPLAINTS: usize = 10;
 /// Of the truth so many samples are given.
 const TRUTH_SAMPLES: usize = 1000;
 
@@ -33,41 +35,48 @@ print('\\nmenura-judge:' + json.dumps([str(one) for one in ([found] if isinstanc
 pub fn judge(
     judge: &PythonJudge,
     case: &Case,
-    material: &Material<'_>,
+    record: &CaseRecord<'_>,
 ) -> Result<Vec<String>, String> {
-    let input = input(case, material).to_string();
+    let input = input(case, record).to_string();
     let file = judge.file.display().to_string();
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let command = [&python, "-c", PROGRAM, &file, &judge.function].map(str::to_owned);
     let (is_done, said) = answer(&command, PATIENCE, Some(&input))
         .map_err(|error| format!("cannot run {python}: {error}"))?;
     let found = said.lines().find_map(|line| line.strip_prefix(MARK));
-    match found.and_then(|found| serde_json::from_str(found).ok()) {
-        Some(found) if is_done => Ok(found),
+    match found.and_then(|found| serde_json::from_str::<Vec<String>>(found).ok()) {
+        Some(mut found) if is_done => {
+            let more = found.len().saturating_sub(MOST_COMPLAINTS);
+            found.truncate(MOST_COMPLAINTS);
+            if more > 0 {
+                found.push(format!("and {more} more"));
+            }
+            Ok(found)
+        }
         _ => Err(format!("`{}` of {file} failed: {}", judge.function, said.trim())),
     }
 }
 
 /// What a judge is given.
-fn input(case: &Case, material: &Material<'_>) -> Value {
-    let seen = material.observations.iter().map(|seen| {
+fn input(case: &Case, record: &CaseRecord<'_>) -> Value {
+    let seen = record.observations.iter().map(|seen| {
         let mut fields = seen.fields.clone();
         if seen.has_points {
             fields.insert("points".into(), json!(seen.points));
         }
         json!({
-            "t_s": material.seconds(seen.at),
+            "t_s": record.seconds(seen.at),
             "event": seen.event,
             "fields": fields,
         })
     });
-    let lines = material
+    let lines = record
         .lines
         .iter()
-        .map(|line| json!({ "t_s": material.seconds(line.at), "text": line.text }));
+        .map(|line| json!({ "t_s": record.seconds(line.at), "text": line.text }));
     let step_s = case.lasts_s / TRUTH_SAMPLES as f64;
-    let settled = material.switched_on.first().map_or(0.0, |on| -material.seconds(*on));
-    let truth = material
+    let settled = record.switched_on.first().map_or(0.0, |on| -record.seconds(*on));
+    let truth = record
         .truth
         .samples((0..=TRUTH_SAMPLES).map(|n| n as f64 * step_s).map(|t| (t, settled + t)));
     json!({

@@ -13,8 +13,8 @@ use crate::devices::family::{catalogue, family_of};
 use crate::kit::adapter::Adapter;
 use crate::kit::bench::{Bench, Stretch};
 use crate::kit::case::{Case, CaseFault, Sends};
+use crate::kit::case_run::{self, CaseRun};
 use crate::kit::clock;
-use crate::kit::course::{self, Course};
 use crate::kit::host_clock::HostClock;
 use crate::kit::links::{self, Ports};
 use crate::kit::stranger::Timed;
@@ -68,18 +68,23 @@ pub enum Progress<'a> {
 }
 
 impl Plan {
-    /// Whether the command's placeholders are known for this sensor.
+    /// Whether the command's placeholders are known for this sensor, and its program is there.
     ///
     /// # Errors
-    /// Which is not.
+    /// What is not.
     pub fn check(&self) -> Result<(), String> {
         let ports = Ports::default();
         let links = links::of_case(&self.rig, self.device, true, Path::new(""), &ports);
         let mut known = links.map_err(|error| error.to_string())?.placeholders;
-        course::add_common(&mut known, "case", "dir", "127.0.0.1:1", "menura");
+        case_run::add_common(&mut known, "case", "dir", "127.0.0.1:1", "menura");
         known.add("calibration", "calibration");
-        self.command.iter().try_for_each(|word| known.fill(word).map(|_| ()))?;
-        Ok(())
+        let filled = |word: &String| known.fill(word);
+        let command = self.command.iter().map(filled).collect::<Result<Vec<_>, _>>()?;
+        let program = command.first().map_or("", String::as_str);
+        match is_program(program) {
+            true => Ok(()),
+            false => Err(format!("cannot start the driver: there is no program `{program}`")),
+        }
     }
 
     /// Runs `cases`; what came of each, in their order. Less if it was stopped.
@@ -156,7 +161,7 @@ impl Plan {
             Err(verdict) => Err(verdict.clone()),
         };
         outcome.verdict = match prepared {
-            Ok(course) => Course { wrong_before, ..course }.run(&mut outcome),
+            Ok(run) => CaseRun { wrong_before, ..run }.run(&mut outcome),
             Err(verdict) => verdict,
         };
         if !self.keep || outcome.verdict.is_fine() {
@@ -191,7 +196,7 @@ impl Plan {
         case: &'a Case,
         folder: &Path,
         ports: &Ports,
-    ) -> Result<Course<'a>, Verdict> {
+    ) -> Result<CaseRun<'a>, Verdict> {
         let bench_failed = |what: &str| {
             let what = what.to_owned();
             move |error: std::io::Error| Verdict::BenchFailed(format!("{what}: {error}"))
@@ -248,7 +253,7 @@ impl Plan {
         let truth = Truth::load(&rig, self.device).map_err(Verdict::BenchFailed)?;
         let calibration = calibration(&rig, self.device, folder)
             .map_err(bench_failed("cannot write the calibration"))?;
-        Ok(Course {
+        Ok(CaseRun {
             case,
             bench,
             device: device.name.clone(),
@@ -331,6 +336,20 @@ impl Plan {
         }
         Ok(twins)
     }
+}
+
+/// Whether there is a program of this name, in a folder of `PATH` if the name is no path.
+fn is_program(name: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let may_be_run = |path: &Path| {
+        let about = std::fs::metadata(path);
+        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return may_be_run(Path::new(name));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| may_be_run(&folder.join(name)))
 }
 
 /// What is wrong with a rig, in a line: the title of the first message and what is allowed.

@@ -6,7 +6,7 @@ use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
 use crate::config::toml::reader::{Faults, Field, Limit, TableReader, parse_toml};
 use crate::kit::case::{Case, CaseFault, PowerCut};
 use crate::kit::case_parts_read::{clock_step, fault, power_cut, stranger, web_post};
-use crate::kit::expectation::{Check, Expectation, Quantity};
+use crate::kit::expectation::{Check, Expectation, Nearness, Quantity};
 use crate::kit::rig_source::RigSource;
 use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
@@ -197,7 +197,7 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
 }
 
 /// The kinds of expectations.
-const KINDS: [(&str, &str); 12] = [
+const KINDS: [(&str, &str); 13] = [
     ("rate", "rate"),
     ("gap", "gap"),
     ("count", "count"),
@@ -205,6 +205,7 @@ const KINDS: [(&str, &str); 12] = [
     ("point-rate", "point-rate"),
     ("near-truth", "near-truth"),
     ("value", "value"),
+    ("tells-not", "tells-not"),
     ("steady", "steady"),
     ("says", "says"),
     ("says-not", "says-not"),
@@ -273,8 +274,20 @@ fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
             let tolerance = table.required("tolerance").number(&positive(""));
             let share = table.optional("share").number_or(&share, 0.0);
             let at_least = table.optional("at_least").integer_or(&count, 1);
+            let seconds = Limit::new(-3600.0..=3600.0, "s", FORMAT);
+            let behind = table.optional("behind_s");
+            let behind_s = behind.number_or(&seconds, 0.0);
+            if let (Some(place), Some(quantity)) = (behind.place(), quantity)
+                && quantity != Quantity::Time
+            {
+                let title = format!("`behind_s` is of times, not of \"{}\"", quantity.word());
+                behind.fault(place.fault(title, "allowed with quantity = \"time\""));
+            }
             let (of, quantity, tolerance) = (of?, quantity?, tolerance?);
-            Check::NearTruth { of, quantity, tolerance, share, at_least }
+            Check::NearTruth {
+                of,
+                near: Nearness { quantity, tolerance, share, at_least, behind_s },
+            }
         }
         "value" => {
             let of = of(table);
@@ -283,6 +296,10 @@ fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
             let most = table.optional("most").number_or(&any, f64::MAX);
             let share = table.optional("share").number_or(&share, 0.0);
             Check::Value { of: of?, field: field?.value, least, most, share }
+        }
+        "tells-not" => {
+            let (of, field) = (of(table), table.required("field").text("the name of a field"));
+            Check::TellsNot { of: of?, field: field?.value }
         }
         "steady" => {
             let of = of(table);
@@ -377,7 +394,7 @@ mod tests {
             told(&format!("{CASE}[[case.expect]]\nkind = \"gab\"\nof = \"points\"\n")),
             "error: `kind` cannot be \"gab\"\n --> my-suite.toml:9:8\n  |\n9 | kind = \"gab\"\n  |        \
              ^^^^^ allowed: \"rate\", \"gap\", \"count\", \"resumes\", \"point-rate\", \"near-truth\", \
-             \"value\", \"steady\", \"says\", \"says-not\", \"alive\", \"memory\"\n  |\n  = note: limit from \
+             \"value\", \"tells-not\", \"steady\", \"says\", \"says-not\", \"alive\", \"memory\"\n  |\n  = note: limit from \
              the format of suites, docs/DRIVER-TESTS.md\n  = help: did you mean \"gap\"?"
         );
         let text = told(&format!(

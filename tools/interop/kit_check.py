@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The driver test kit finds what is wrong with drivers, and nothing else.
 
-- examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault.
-- Each of its fifteen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
+- examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault, and kit/good_driver.py
+  those of GOOD on the other rigs of the suites.
+- Each of the first one's seventeen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
   the suites, here and without a fault.
-- Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes
-  and for the LMS 2xx, ouster-sdk, pynmeagps, gpsd and vectornav-vn200. REAL says what each weakness is.
+- Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes,
+  Hokuyos, the LMS 1xx and the LMS 2xx, hilspy, ouster-sdk, pynmeagps, gpsd, vectornav-vn200 and basicmicro. REAL says what each weakness is.
 
 A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time. A case that
 is to fail may be one of which the kit says that the machine was too busy, as long as it says what it found.
@@ -36,7 +37,27 @@ CASES = {
               "field-of-view-change", "position-lost", "clock-forward", "clock-back", "pps-lost"],
     "gnss": ["steady", "midnight", "no-fix", "tunnel", "power-cycle", "noise", "lost-bytes", "south-west",
              "north-west", "below-the-sea", "clock-back", "talkers", "talkers-change", "firmware-hpg-1-11",
-             "all-sentences"],
+             "all-sentences", "two-dimensional", "leap-second", "leap-second-announced"],
+}
+
+# One case for each kind of thing that happens to the other products. Suite, options, what the driver is told, cases.
+COMMON = ["steady", "driver-restart", "unplugged", "power-cycle", "clock-back", "week-rollover"]
+LINES = ["noise", "lost-bytes", "breaks"]
+GOOD = {
+    "hdl64e": ("lidar", ("--rig", "hdl64e"), ["{udp_port}", "{sensor_ip}", "{calibration}"],
+               COMMON + ["status-bytes", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return"]),
+    "xt32": ("lidar", ("--rig", "xt32"), ["{udp_port}", "{sensor_ip}", "{ptc}"],
+             COMMON + ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature"]),
+    "lms291": ("scanner", (), ["{pty}"],
+               COMMON + LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal",
+                                 "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),
+    "utm30lx": ("scanner", ("--rig", "utm30lx"), ["{pty}"],
+                COMMON + LINES + ["motor-stall", "late-telegrams", "half-telegrams", "slow-boot"]),
+    "lms111": ("scanner", ("--rig", "lms111"), ["{tcp_host}", "{tcp_port}"],
+               COMMON + ["motor-stall", "state-error", "state-pollution-warning", "late-telegrams", "dirty-window"]),
+    "vn100": ("imu", (), ["{pty}"],
+              COMMON + LINES + ["motion", "half-frames", "samples-lost", "mode-imu", "mode-acc", "slow-line"]),
+    "roboclaw": ("all", ("--rig", "roboclaw"), ["{pty}"], COMMON + ["sensor-first", "driver-first"]),
 }
 
 # The cases that are meant for each fault.
@@ -59,6 +80,8 @@ FAULTS = {
         "hemisphere": {"south-west", "north-west"},
         "empty-field": {"no-fix", "tunnel"},
         "talker": {"talkers", "talkers-change"},
+        "flat-height": {"two-dimensional"},
+        "leap-second": {"leap-second"},
     },
 }
 
@@ -66,6 +89,7 @@ FAULTS = {
 BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
 
 SCRIPTS = HERE / "kit"
+GOOD_DRIVER = SCRIPTS / "good_driver.py"
 
 # Real drivers: suite, cases (none for all), options, command, and the cases that each is known to fail, with the reason.
 REAL = {
@@ -82,17 +106,38 @@ REAL = {
                   "field-of-view-change", "speed-change", "dual-return-switch"], (),
         ["{drivers}/velodyne_mrpt", "{udp_port}", "{position_port}", "{sensor_ip}"],
         {"other-product": "its user names the model, and it does not look at the byte that says which it is"}),
+    "velodyne-decoder-hdl64e": (
+        "lidar", ["steady", "status-bytes", "no-returns", "power-cycle", "unplugged"], ("--rig", "hdl64e"),
+        [sys.executable, str(SCRIPTS / "velodyne_decoder_driver.py"), "{udp_port}", "{sensor_ip}", "HDL64E_S3",
+         "{calibration}"], {}),
+    "hilspy": (
+        "lidar", ["steady", "azimuth-wrap", "no-returns", "power-cycle", "cut-packets", "twin"], ("--rig", "xt32"),
+        [sys.executable, str(SCRIPTS / "hilspy_driver.py"), "{udp_port}", "pandar_xt32"],
+        {"cut-packets": "it raises an error for a datagram that is not whole, where others drop it",
+         "twin": "it opens the port itself, and takes packets from any address"}),
+    "mrpt-hokuyo": (
+        "scanner", ["steady", "noise", "power-cycle", "dirty-window"],
+        ("--rig", "utm30lx", "--adapter", str(SCRIPTS / "hokuyo_mrpt.toml")),
+        ["{drivers}/flat_mrpt", "hokuyo", "{pty}"], {}),
+    "mrpt-lms100": (
+        "scanner", ["steady", "week-rollover"], ("--rig", "lms111", "--adapter", str(SCRIPTS / "lms100_mrpt.toml")),
+        ["{drivers}/flat_mrpt", "lms100", "{tcp_host}", "{tcp_port}"],
+        {"steady": "it says that a scan runs from left to right, but hands it over as it comes: all is mirrored"}),
+    "basicmicro": (
+        "all", ["steady", "unplugged", "power-cycle", "driver-restart"], ("--rig", "roboclaw"),
+        [sys.executable, str(SCRIPTS / "basicmicro_driver.py"), "{pty}"], {}),
     "mrpt-sick": (
         "scanner", ["steady", "noise", "lost-bytes", "status-fatal", "millimetres", "half-degrees", "fast-line",
                     "slow-boot", "power-cycle", "late-telegrams", "half-telegrams", "rate-after-power-cycle", "nak",
-                    "all-status-bits", "implausible-ok", "firmware-lms200"],
+                    "both-bits-fatal", "implausible-ok", "firmware-lms200"],
         ("--adapter", str(SCRIPTS / "sick_mrpt.toml")),
         ["{drivers}/sick_mrpt", "{pty}"], {}),
     "pynmeagps": (
         "gnss", CASES["gnss"] + ["cold-start", "breaks", "leap-day", "north-pole"], (),
-        [sys.executable, str(SCRIPTS / "pynmeagps_driver.py"), "{pty}"], {}),
+        [sys.executable, str(SCRIPTS / "pynmeagps_driver.py"), "{pty}"],
+        {"leap-second": "its time of 23:59:60 is an empty text, with which whoever wants an instant fails"}),
     "gpsd": (
-        "gnss", ["steady", "midnight", "tunnel", "noise", "south-west", "below-the-sea"],
+        "gnss", ["steady", "midnight", "tunnel", "noise", "south-west", "below-the-sea", "two-dimensional", "leap-second"],
         ("--adapter", str(SCRIPTS / "gpsd.toml")),
         [sys.executable, str(SCRIPTS / "gpsd_driver.py"), "{pty}"], {}),
     "ouster-sdk": (
@@ -184,6 +229,10 @@ def trials(options):
         if "good" in chosen:
             only = () if options.full else CASES[suite]
             yield Trial(f"{suite}: the good driver passes", suite, command, only, set())
+    for product, (suite, adapter, told, cases) in GOOD.items():
+        if "good" in chosen and not options.driver:
+            command = [sys.executable, str(GOOD_DRIVER), product, *told]
+            yield Trial(f"{product}: the good driver passes", suite, command, () if options.full else cases, set(), adapter)
     if "real" in chosen:
         for name, (suite, only, adapter, command, known) in REAL.items():
             if options.driver and name not in options.driver:

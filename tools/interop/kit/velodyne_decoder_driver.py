@@ -1,8 +1,9 @@
-"""velodyne-decoder as a driver under test: the datagrams of a VLP-16 in, turns as the kit's JSON out.
+"""velodyne-decoder as a driver under test: the datagrams of a Velodyne in, turns as the kit's JSON out.
 
     menura test lidar -- python3 velodyne_decoder_driver.py PORT SENSOR_ADDRESS
+    menura test lidar --rig hdl64e -- python3 velodyne_decoder_driver.py PORT SENSOR_ADDRESS HDL64E_S3 CALIBRATION
 
-The library decodes packets; the socket is ours, and listens to the sensor alone.
+The library decodes packets, and finds out what a VLP-16 is; the socket is ours, and listens to the sensor alone.
 """
 import json
 import socket
@@ -17,7 +18,10 @@ def main():
     link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     link.bind(("", port))
-    decoder = velodyne_decoder.StreamDecoder(velodyne_decoder.Config())
+    about = {}
+    if len(sys.argv) > 3:
+        about = {"model": velodyne_decoder.Model[sys.argv[3]], "calibration": velodyne_decoder.Calibration.read(sys.argv[4])}
+    decoder = velodyne_decoder.StreamDecoder(velodyne_decoder.Config(**about))
     print(json.dumps({"event": "ready"}), flush=True)
     while True:
         data, (source, _) = link.recvfrom(2048)

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::kit::adapter::{Adapter, Read};
 use crate::kit::bench::{Bench, Stretch};
 use crate::kit::case::Case;
+use crate::kit::case_actions::{What, actions, stretches};
 use crate::kit::clock;
-use crate::kit::course_actions::{What, actions, stretches};
 use crate::kit::driver::{Driver, Life, Start};
 use crate::kit::evidence;
-use crate::kit::hearing::{Ears, Heard, answer};
 use crate::kit::host_clock::HostClock;
-use crate::kit::judge::{Found, Material, judge};
+use crate::kit::judge::{CaseRecord, Found, judge};
 use crate::kit::links::CaseLinks;
+use crate::kit::listener::{DriverOutput, Listener, answer};
 use crate::kit::placeholders::Placeholders;
 use crate::kit::python;
 use crate::kit::stranger::{self, Timed};
@@ -37,7 +37,7 @@ const WAITED: Duration = Duration::from_millis(700);
 const MOMENTS: usize = 2;
 
 /// All that one case needs.
-pub struct Course<'a> {
+pub struct CaseRun<'a> {
     /// The case.
     pub case: &'a Case,
     /// Its rig.
@@ -76,7 +76,7 @@ pub struct Course<'a> {
 
 /// What was seen of a case.
 struct Seen {
-    heard: Heard,
+    output: DriverOutput,
     zero: Instant,
     switched_on: Vec<Instant>,
     stretches: Vec<Stretch>,
@@ -99,7 +99,7 @@ pub fn add_common(known: &mut Placeholders, case: &str, dir: &str, report: &str,
     known.add("menura", menura);
 }
 
-impl Course<'_> {
+impl CaseRun<'_> {
     /// Runs it; what came of it, with all that `outcome` is to say.
     pub fn run(self, outcome: &mut Outcome) -> Verdict {
         let seen = match self.watch() {
@@ -162,7 +162,7 @@ impl Course<'_> {
         let command = fill(self.command)?;
         let mut env = self.case.env.clone();
         env.extend(self.clock.iter().flat_map(HostClock::variables));
-        let ears = Ears::new(&self.adapter.reads);
+        let listener = Listener::new(&self.adapter.reads);
         let over = AtomicBool::new(false);
         let mark = format!("{}-driver", self.bench.mark);
         let driver = Driver::new(Start {
@@ -175,29 +175,29 @@ impl Course<'_> {
         let done = std::thread::scope(|scope| {
             // Whatever comes, threads and processes end with the scope.
             let _end = EndOfCase { over: &over, driver: &driver };
-            scope.spawn(|| ears.hear_datagrams(&report, &over));
+            scope.spawn(|| listener.read_datagrams(&report, &over));
             for read in &self.adapter.reads {
                 match read {
                     Read::Cloud { path, event } => {
                         let path = PathBuf::from(known.fill(path)?);
-                        let (ears, over) = (&ears, &over);
-                        scope.spawn(move || ears.watch_cloud(&path, event, over));
+                        let (listener, over) = (&listener, &over);
+                        scope.spawn(move || listener.watch_cloud(&path, event, over));
                     }
                     Read::Ask { command, every_s, event } => {
                         let command = fill(command)?;
                         let every = Duration::from_secs_f64(*every_s);
-                        let (ears, over) = (&ears, &over);
-                        scope.spawn(move || ears.ask(&command, every, event, over));
+                        let (listener, over) = (&listener, &over);
+                        scope.spawn(move || listener.ask(&command, every, event, over));
                     }
                     Read::Pattern { .. } | Read::Json { .. } => {}
                 }
             }
-            self.play(&driver, &ears, &over, scope, &known)
+            self.play(&driver, &listener, &over, scope, &known)
         });
         let mut seen = done?;
-        seen.heard = ears.take();
-        if seen.heard.left_out > 0 {
-            let text = format!("{} events were too many to be kept", seen.heard.left_out);
+        seen.output = listener.take();
+        if seen.output.left_out > 0 {
+            let text = format!("{} events were too many to be kept", seen.output.left_out);
             seen.notes.push(text);
         }
         Ok(seen)
@@ -207,7 +207,7 @@ impl Course<'_> {
     fn play<'scope>(
         &'scope self,
         driver: &'scope Driver<'scope>,
-        ears: &'scope Ears<'scope>,
+        listener: &'scope Listener<'scope>,
         over: &'scope AtomicBool,
         scope: &'scope std::thread::Scope<'scope, '_>,
         known: &Placeholders,
@@ -217,18 +217,19 @@ impl Course<'_> {
         let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
         let (start_utc, settle_s) = (self.start_utc, self.settle_s);
         let mut stretches = stretches(self.case, &self.device, start_utc, settle_s, &self.faults);
-        let launch = |complaints: &mut Vec<Complaint>| -> Result<(), String> {
-            driver.launch(ears, scope).map_err(cannot)?;
-            scope.spawn(|| driver.watch(ears, scope));
-            if let Err(found) = driver.wait_ready(ears, self.stop) {
-                let expected = "the driver becomes ready".to_owned();
-                let is_about_values = false;
-                complaints.push(Complaint { expected, found, at_s: None, is_about_values });
-            }
-            Ok(())
+        // Whether it lives, or may live again.
+        let launch = |complaints: &mut Vec<Complaint>| -> Result<bool, String> {
+            driver.launch(listener, scope).map_err(cannot)?;
+            scope.spawn(|| driver.watch(listener, scope));
+            let Err(found) = driver.wait_ready(listener, self.stop) else { return Ok(true) };
+            let (expected, is_about_values) = ("the driver becomes ready".to_owned(), false);
+            complaints.push(Complaint { expected, found, at_s: None, is_about_values });
+            let is_restarted = self.adapter.respawn || !self.case.driver_restarts_s.is_empty();
+            Ok(is_restarted || !driver.has_ended())
         };
+        let mut lives = true;
         if driver_first {
-            launch(&mut complaints)?;
+            lives = launch(&mut complaints)?;
         }
         let mut rig = Some(self.bench.start(&stretches[0]).map_err(|error| error.to_string())?);
         let first = rig.as_mut().expect("just started").first_instant()?;
@@ -244,11 +245,12 @@ impl Course<'_> {
                 clock::sleep(Duration::from_millis(5));
             }
             self.sleep_until(first + Duration::from_secs_f64(self.case.driver_after_s));
-            launch(&mut complaints)?;
+            lives = launch(&mut complaints)?;
         }
         let mut switched_on = vec![first];
         let mut refusal = None;
-        for action in actions(self.case) {
+        // A driver that has ended is not to be waited for.
+        for action in actions(self.case).into_iter().filter(|_| lives) {
             self.sleep_until(zero + Duration::from_secs_f64(action.at_s));
             if self.stop.load(Ordering::Relaxed) {
                 break;
@@ -270,7 +272,7 @@ impl Course<'_> {
                     switched_on.push(again.first_instant()?);
                     rig = Some(again);
                 }
-                What::RestartDriver => driver.restart(ears, scope).map_err(cannot)?,
+                What::RestartDriver => driver.restart(listener, scope).map_err(cannot)?,
                 What::Post(post) => {
                     let to = self.links.web.ok_or("the device has no web interface")?;
                     refusal = web::post(to, &post.path, &post.body)?;
@@ -290,7 +292,7 @@ impl Course<'_> {
                 break;
             }
         }
-        if refusal.is_none() {
+        if refusal.is_none() && lives {
             self.sleep_until(zero + Duration::from_secs_f64(self.case.lasts_s));
         }
         // Before the driver is told to end: what it says then is not judged.
@@ -300,14 +302,14 @@ impl Course<'_> {
         let mut ended_in_time = true;
         if let Some(rig) = rig {
             match self.stop.load(Ordering::Relaxed) {
-                _ if refusal.is_some() => rig.cut(),
+                _ if refusal.is_some() || !lives => rig.cut(),
                 true => rig.cut(),
                 false => ended_in_time = rig.end(),
             }
         }
-        let (heard, notes) = (Heard::default(), Vec::new());
+        let (output, notes) = (DriverOutput::default(), Vec::new());
         Ok(Seen {
-            heard,
+            output,
             zero,
             switched_on,
             stretches,
@@ -362,9 +364,9 @@ impl Course<'_> {
             .iter()
             .map(|(at, bytes)| (seconds(*at), *bytes as f64 / 1e6))
             .collect();
-        let material = Material {
-            observations: &seen.heard.observations,
-            lines: &seen.heard.lines,
+        let record = CaseRecord {
+            observations: &seen.output.observations,
+            lines: &seen.output.lines,
             zero: seen.zero,
             switched_on: &seen.switched_on,
             start_unix_s,
@@ -377,7 +379,7 @@ impl Course<'_> {
         let mut untold = Vec::new();
         let mut judged = 0;
         for expectation in &self.case.expectations {
-            match judge(expectation, &material) {
+            match judge(expectation, &record) {
                 Found::Fine => judged += usize::from(!is_of_process(expectation)),
                 Found::Wrong(found, at_s) => {
                     let is_about_values = at_s.is_some() && expectation.check.is_about_values();
@@ -388,7 +390,7 @@ impl Course<'_> {
             }
         }
         for judge in &self.adapter.judges {
-            match python::judge(judge, self.case, &material) {
+            match python::judge(judge, self.case, &record) {
                 Ok(wrong) => complaints.extend(wrong.into_iter().map(|found| Complaint {
                     expected: format!("`{}` finds nothing", judge.function),
                     found,
@@ -423,7 +425,7 @@ impl Course<'_> {
             moments.push(0.0);
         }
         let said: Vec<_> = seen
-            .heard
+            .output
             .lines
             .iter()
             .map(|line| {

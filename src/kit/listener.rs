@@ -1,4 +1,4 @@
-//! What the kit hears of a driver: each line, datagram, file and answer, made into observations by the adapter.
+//! What a driver says: each line, datagram, file and answer, made into observations by the adapter.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read as _};
@@ -33,9 +33,9 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// How often sockets and files are looked at.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Everything that was heard in a case.
+/// Everything that a driver said and told in a case.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct DriverOutput {
     /// The latest lines of the driver's output.
     pub lines: VecDeque<Line>,
     /// What it told of its sensor.
@@ -45,50 +45,50 @@ pub struct Heard {
     points: usize,
 }
 
-/// Where what is heard goes, from any thread.
-pub struct Ears<'a> {
+/// Takes what a driver says, from any thread.
+pub struct Listener<'a> {
     reads: &'a [Read],
-    heard: Mutex<Heard>,
+    output: Mutex<DriverOutput>,
 }
 
-impl<'a> Ears<'a> {
-    /// Ears that understand what `reads` say.
+impl<'a> Listener<'a> {
+    /// One that understands what `reads` say.
     pub fn new(reads: &'a [Read]) -> Self {
-        Self { reads, heard: Mutex::default() }
+        Self { reads, output: Mutex::default() }
     }
 
-    /// Looks at what was heard so far.
-    pub fn with<T>(&self, look: impl FnOnce(&Heard) -> T) -> T {
-        look(&self.heard.lock().expect("no holder panics"))
+    /// Looks at what has come so far.
+    pub fn with<T>(&self, look: impl FnOnce(&DriverOutput) -> T) -> T {
+        look(&self.output.lock().expect("no holder panics"))
     }
 
-    /// All that was heard.
-    pub fn take(self) -> Heard {
-        self.heard.into_inner().expect("no holder panics")
+    /// All that has come.
+    pub fn take(self) -> DriverOutput {
+        self.output.into_inner().expect("no holder panics")
     }
 
     /// Takes lines of `from` until it ends.
-    pub fn hear_lines(&self, from: impl std::io::Read) {
+    pub fn read_lines(&self, from: impl std::io::Read) {
         let mut from = BufReader::new(from);
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
             match from.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut bytes) {
                 Ok(0) | Err(_) => return,
-                Ok(_) => self.hear_line(clock::now(), &String::from_utf8_lossy(&bytes)),
+                Ok(_) => self.take_line(clock::now(), &String::from_utf8_lossy(&bytes)),
             }
         }
     }
 
     /// Takes datagrams until `over`.
-    pub fn hear_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
+    pub fn read_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
         let mut buffer = vec![0; 65_536];
         let _ = socket.set_read_timeout(Some(TICK));
         while !over.load(Ordering::Relaxed) {
             if let Ok((length, _)) = socket.recv_from(&mut buffer) {
                 let text = String::from_utf8_lossy(&buffer[..length]);
                 let at = clock::now();
-                text.lines().for_each(|line| self.hear_json(at, line.trim()));
+                text.lines().for_each(|line| self.take_json(at, line.trim()));
             }
         }
     }
@@ -131,18 +131,18 @@ impl<'a> Ears<'a> {
         }
     }
 
-    fn hear_line(&self, at: Instant, line: &str) {
+    fn take_line(&self, at: Instant, line: &str) {
         let line = line.trim_end_matches(['\n', '\r']);
         {
-            let mut heard = self.heard.lock().expect("no holder panics");
-            if heard.lines.len() == MOST_LINES {
-                heard.lines.pop_front();
+            let mut output = self.output.lock().expect("no holder panics");
+            if output.lines.len() == MOST_LINES {
+                output.lines.pop_front();
             }
             let text = match line.char_indices().nth(KEPT_LINE) {
                 Some((end, _)) => format!("{} ... ({} bytes)", &line[..end], line.len()),
                 None => line.to_owned(),
             };
-            heard.lines.push_back(Line { at, text });
+            output.lines.push_back(Line { at, text });
         }
         for read in self.reads {
             if let Read::Pattern { pattern, event } = read
@@ -154,10 +154,10 @@ impl<'a> Ears<'a> {
                 self.keep(Observation::new(at, event.clone(), fields));
             }
         }
-        self.hear_json(at, line.trim());
+        self.take_json(at, line.trim());
     }
 
-    fn hear_json(&self, at: Instant, text: &str) {
+    fn take_json(&self, at: Instant, text: &str) {
         if !text.starts_with('{') {
             return;
         }
@@ -176,14 +176,14 @@ impl<'a> Ears<'a> {
     }
 
     fn keep(&self, observation: Observation) {
-        let mut heard = self.heard.lock().expect("no holder panics");
-        let points = heard.points + observation.points.len();
-        if heard.observations.len() >= MOST_OBSERVATIONS || points > MOST_POINTS {
-            heard.left_out += 1;
+        let mut output = self.output.lock().expect("no holder panics");
+        let points = output.points + observation.points.len();
+        if output.observations.len() >= MOST_OBSERVATIONS || points > MOST_POINTS {
+            output.left_out += 1;
             return;
         }
-        heard.points = points;
-        heard.observations.push(observation);
+        output.points = points;
+        output.observations.push(observation);
     }
 }
 
@@ -284,21 +284,21 @@ mod tests {
             },
             Read::Json { only: Vec::new(), event: None, fields: Vec::new() },
         ];
-        let ears = Ears::new(&reads);
+        let listener = Listener::new(&reads);
         let text = "hello\nlat 1.5\n{\"class\": \"TPV\", \"at\": {\"lat\": 2}}\n{\"class\": \"SKY\"}\n\
                     {\"event\": \"points\", \"points\": []}\n{ broken\n";
-        ears.hear_lines(text.as_bytes());
-        let heard = ears.take();
-        assert_eq!(heard.lines.len(), 6);
-        let told: Vec<_> = heard.observations.iter().map(Observation::brief).collect();
+        listener.read_lines(text.as_bytes());
+        let output = listener.take();
+        assert_eq!(output.lines.len(), 6);
+        let told: Vec<_> = output.observations.iter().map(Observation::brief).collect();
         assert_eq!(told, ["fix lat_deg=\"1.5\"", "fix lat_deg=2", "points (0 points)"]);
     }
 
     #[test]
     fn long_lines_are_cut_for_people() {
-        let ears = Ears::new(&[]);
-        ears.hear_lines("x".repeat(600).as_bytes());
-        assert!(ears.take().lines[0].text.ends_with("x ... (600 bytes)"));
+        let listener = Listener::new(&[]);
+        listener.read_lines("x".repeat(600).as_bytes());
+        assert!(listener.take().lines[0].text.ends_with("x ... (600 bytes)"));
     }
 
     #[test]
