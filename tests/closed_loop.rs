@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use menura::config::rig::Rig;
+use menura::devices::family::catalogue;
 use menura::engine::host_log::{self, Conversation, HostLog};
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
@@ -189,4 +190,55 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     // 2 s of full speed less a lag of 35 ms.
     let expected_m = 0.5 * (2.48 - 0.035);
     assert!((moved_m("3.000000000") - expected_m).abs() < 1e-3, "{}", moved_m("3.000000000"));
+}
+
+/// The rig of a robot that is driven, with such a device; `None` if a rig cannot be like that.
+fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option<Rig> {
+    let text = format!(
+        r#"
+        start_utc = 2026-06-01T12:00:00Z
+        [world]
+        scene = "room"
+        [robot.trajectory]
+        kind = "drive"
+        model = "differential"
+        track_m = 0.4
+        max_speed_m_s = 0.5
+        {commands}
+        [[joint]]
+        name = "mast"
+        motion = {{ kind = "constant-rate", rate_deg_s = 30.0 }}
+        [[device]]
+        name = "device"
+        profile = "{profile}"
+        mount = {{ {place} translation_m = [0.1, 0.0, 0.4] }}
+        link = {link}
+        "#
+    );
+    Rig::parse("test rig", &text, Path::new("."), &[], catalogue()).ok()
+}
+
+/// What a device asks for in one piece must be known before it has to wait for it, or it would wait for
+/// ever.
+#[test]
+fn a_driven_robot_with_any_device_is_recorded_to_the_end() {
+    let links = [
+        "{ udp = { to = \"127.0.0.1:9\" } }",
+        "{ pty = \"closed-loop\" }",
+        "{ tcp = \"127.0.0.1:9\" }",
+    ];
+    for profile in catalogue().profiles() {
+        // An encoder is on a joint; a base hears its host, and others leave that to the robot.
+        let rig = links.iter().find_map(|link| {
+            let twist = "twist = \"127.0.0.1:9\"";
+            let ways = [(twist, ""), (twist, "on = \"mast\","), ("", "")];
+            ways.iter()
+                .find_map(|(commands, place)| driven_with(&profile.name, commands, place, link))
+        });
+        let rig = rig.unwrap_or_else(|| panic!("no rig has a {} here", profile.name));
+        let (folder, world) = (tempfile::tempdir().unwrap(), common::world(&rig));
+        let (end, stop) = (Duration::from_millis(60), AtomicBool::new(false));
+        let recording = record(&rig, &world, end, None, folder.path(), &stop, |_| {}).unwrap();
+        assert!(!recording.is_cut_short, "{}", profile.name);
+    }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
@@ -293,6 +293,95 @@ const HESAI_SCRIPT: &Script = &[
     (2300, r#"{"start": {"device": "scanner", "kind": "delay", "delay_ms": 10, "jitter_ms": 5}}"#),
 ];
 
+/// A robot whose drive base and turning head hosts command, with an Ouster and a scanner.
+const DRIVEN: &str = r#"
+seed = 15
+start_utc = 2026-06-01T12:00:00Z
+
+[world]
+scene = "room"
+
+[robot.trajectory]
+kind = "drive"
+model = "differential"
+track_m = 0.235
+max_speed_m_s = 0.5
+lag_ms = 35.0
+
+[[joint]]
+name = "mast"
+translation_m = [0.0, 0.0, 0.6]
+motion = { kind = "commanded", max_rate_deg_s = 120.0, max_acceleration_deg_s2 = 400.0 }
+
+[[device]]
+name = "lidar"
+profile = "ouster-os1-32-3.1"
+mount = { on = "mast", translation_m = [0.0, 0.0, 0.4] }
+link = { udp = { to = "127.0.0.1:9", imu_port = 9 } }
+settings = { lidar_mode = "512x10" }
+
+[[device]]
+name = "base"
+profile = "irobot-create2"
+link = { pty = "FOLDER/base" }
+
+[[device]]
+name = "head"
+profile = "menura-turning-head"
+mount = { on = "mast" }
+link = { pty = "FOLDER/head" }
+
+[[device]]
+name = "scanner"
+profile = "sick-lms111"
+mount = { translation_m = [0.3, 0.0, 0.3] }
+link = { tcp = "127.0.0.1:PORT" }
+settings = { power_on_stream = "cola-b" }
+"#;
+const DRIVEN_SCRIPT: &Script = &[
+    (
+        300,
+        r#"{"start": {"device": "base", "kind": "encoder-stuck", "side": "left", "duration_s": 0.4}}"#,
+    ),
+    (400, r#"{"start": {"name": "still", "device": "head", "kind": "joint-encoder-stuck"}}"#),
+    (500, r#"{"start": {"device": "base", "kind": "counter-jump", "counts": 500}}"#),
+    (
+        600,
+        r#"{"start": {"name": "back", "device": "base", "kind": "encoder-reversed", "side": "right"}}"#,
+    ),
+    (700, r#"{"end": "still"}"#),
+    (
+        800,
+        r#"{"start": {"device": "lidar", "kind": "window-dirty", "transmission": 0.2, "duration_s": 0.5}}"#,
+    ),
+    (900, r#"{"start": {"device": "base", "kind": "encoders-swapped", "duration_s": 0.3}}"#),
+    (1100, r#"{"end": "back"}"#),
+    (
+        1200,
+        r#"{"start": {"device": "base", "kind": "low-battery", "battery_v": 11.5, "duration_s": 0.5}}"#,
+    ),
+    (
+        1300,
+        r#"{"start": {"device": "base", "kind": "late-replies", "delay_ms": 7, "duration_s": 0.6}}"#,
+    ),
+    (1500, r#"{"start": {"device": "head", "kind": "joint-encoder-stuck", "duration_s": 0.3}}"#),
+    (
+        1550,
+        r#"{"start": {"device": "scanner", "kind": "window-dirty", "transmission": 0.05, "duration_s": 0.5}}"#,
+    ),
+    (1600, r#"{"start": {"name": "held-up", "device": "base", "kind": "emergency-stop"}}"#),
+    (
+        1700,
+        r#"{"start": {"device": "head", "kind": "dropped-bytes", "probability": 0.01, "duration_s": 1}}"#,
+    ),
+    (2000, r#"{"end": "held-up"}"#),
+    (2300, r#"{"start": {"device": "base", "kind": "power-cycle", "duration_s": 0.2}}"#),
+];
+/// Start, full mode, an arc of a metre's radius, and a stream of counts, voltage and charge.
+const DRIVE_AND_TELL: &[u8] = &[128, 132, 137, 0, 100, 3, 232, 148, 4, 43, 44, 22, 25];
+/// It turns for ever.
+const TURN: &[u8] = b"TC+9\r";
+
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     match FaultRequest::parse(request.as_bytes())? {
         FaultRequest::Start(keys) => run.fault_desk().start(run.rig(), keys, catalogue()),
@@ -301,14 +390,15 @@ fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     }
 }
 
-/// All that comes by a pseudo-terminal until `over` is set.
-fn read_pty(path: &Path, over: &AtomicBool) -> Vec<u8> {
+/// All that comes by a pseudo-terminal until `over` is set, to a host that says `words` first.
+fn talk_by_pty(path: &Path, words: &[u8], over: &AtomicBool) -> Vec<u8> {
     let mut file = loop {
-        match File::open(path) {
+        match File::options().read(true).write(!words.is_empty()).open(path) {
             Ok(file) => break file,
             Err(_) => std::thread::park_timeout(Duration::from_millis(1)),
         }
     };
+    file.write_all(words).unwrap();
     rustix::io::ioctl_fionbio(&file, true).unwrap();
     let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -342,28 +432,52 @@ fn read_tcp(port: u16, over: &AtomicBool) -> Vec<u8> {
 
 #[test]
 fn the_log_as_sections_of_the_rig_repeats_the_run() {
-    repeats(RIG, SCRIPT, &["gnss"], None, None);
+    repeats(Bench::new(RIG, SCRIPT, &[("gnss", b"")]));
 }
 
 /// Where other ranks measure, they hear of each fault before they measure what it changes.
 #[test]
 fn so_it_does_where_other_ranks_measure() {
-    repeats(RIG, SCRIPT, &["gnss"], None, Some(2));
+    repeats(Bench { ranks: Some(2), ..Bench::new(RIG, SCRIPT, &[("gnss", b"")]) });
 }
 
 #[test]
 fn so_it_does_for_an_hdl_64e_a_scanner_and_an_inertial_unit() {
-    repeats(OTHERS, SCRIPT_OF_OTHERS, &["scanner", "imu"], None, None);
+    repeats(Bench::new(OTHERS, SCRIPT_OF_OTHERS, &[("scanner", b""), ("imu", b"")]));
 }
 
 #[test]
 fn so_it_does_for_an_ouster_and_a_scanner_with_a_host() {
-    repeats(OUSTER, OUSTER_SCRIPT, &[], Some("scanner"), None);
+    repeats(Bench { host: Some("scanner"), ..Bench::new(OUSTER, OUSTER_SCRIPT, &[]) });
 }
 
 #[test]
 fn so_it_does_for_a_hesai_and_a_hokuyo_with_a_host() {
-    repeats(HESAI, HESAI_SCRIPT, &[], Some("scanner"), None);
+    repeats(Bench { host: Some("scanner"), ..Bench::new(HESAI, HESAI_SCRIPT, &[]) });
+}
+
+#[test]
+fn so_it_does_for_a_drive_base_and_a_turning_head_that_hosts_command() {
+    let lines = &[("base", DRIVE_AND_TELL), ("head", TURN)];
+    repeats(Bench { host: Some("scanner"), ..Bench::new(DRIVEN, DRIVEN_SCRIPT, lines) });
+}
+
+/// What runs, what is asked for meanwhile, and who listens.
+struct Bench<'a> {
+    text: &'a str,
+    script: &'a Script,
+    /// The devices on lines, and what their hosts say.
+    lines: &'a [(&'a str, &'a [u8])],
+    /// A device that is read by TCP.
+    host: Option<&'a str>,
+    /// So many other ranks measure.
+    ranks: Option<usize>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(text: &'a str, script: &'a Script, lines: &'a [(&'a str, &'a [u8])]) -> Self {
+        Self { text, script, lines, host: None, ranks: None }
+    }
 }
 
 /// What came of a run.
@@ -377,10 +491,9 @@ struct Live {
     said: String,
 }
 
-/// Runs the rig, perhaps with so many other ranks, with faults that begin and end meanwhile, and records it again with
-/// the sections of its log and what hosts said. `lines` are the devices on lines; `host` is a device that is read by
-/// TCP.
-fn repeats(text: &str, script: &Script, lines: &[&str], host: Option<&str>, ranks: Option<usize>) {
+/// Runs the bench with faults that begin and end meanwhile, and records it again with the sections of its log
+/// and what hosts said.
+fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();
     let to = socket.local_addr().unwrap().to_string();
@@ -401,10 +514,13 @@ fn repeats(text: &str, script: &Script, lines: &[&str], host: Option<&str>, rank
         let file = Box::new(File::create(&host_log).unwrap());
         run.log_hosts(HostLog::new(&rig, run.epoch().start(), file).unwrap());
         let over = AtomicBool::new(false);
-        let ptys: Vec<_> = lines.iter().map(|name| folder.path().join(name)).collect();
+        let ptys: Vec<_> =
+            lines.iter().map(|(name, words)| (folder.path().join(name), words)).collect();
         let (heard, on_lines, by_tcp) = std::thread::scope(|scope| {
-            let readers: Vec<_> =
-                ptys.iter().map(|pty| scope.spawn(|| read_pty(pty, &over))).collect();
+            let readers: Vec<_> = ptys
+                .iter()
+                .map(|(pty, words)| scope.spawn(|| talk_by_pty(pty, words, &over)))
+                .collect();
             let host = host.map(|_| scope.spawn(|| read_tcp(port, &over)));
             scope.spawn(|| {
                 for (at_ms, request) in script {
@@ -467,7 +583,7 @@ fn repeats(text: &str, script: &Script, lines: &[&str], host: Option<&str>, rank
         expected.len()
     );
     assert!(recorded["lidar.pcap"] != without["lidar.pcap"]);
-    for (name, line) in lines.iter().zip(&on_lines) {
+    for ((name, _), line) in lines.iter().zip(&on_lines) {
         let stream = format!("{name}.bin");
         let differs = line.iter().zip(&recorded[&stream]).position(|(a, b)| a != b);
         let bytes = recorded[&stream].len();

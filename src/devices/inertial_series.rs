@@ -3,6 +3,15 @@
 use crate::sensors::Subject;
 use crate::time::SimTime;
 
+/// Length of the series in which a device asks for the truth, nanoseconds. A longer one would be asked for
+/// further ahead than the motion of a robot that is driven is known, and nobody could ever measure it.
+pub const SERIES_NS: u64 = 10_000_000;
+
+/// Samples of a series of such samples, one each `period_ns`.
+pub fn samples_of_series(period_ns: u64) -> u32 {
+    (SERIES_NS / period_ns).max(1) as u32
+}
+
 /// Which samples have been asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct InertialSeries {
@@ -12,9 +21,9 @@ pub struct InertialSeries {
 }
 
 impl InertialSeries {
-    /// Series of `count` samples, one each `period_ns`; the first is at the first instant.
-    pub fn new(count: u32, period_ns: u64) -> Self {
-        Self { count, period_ns, next: SimTime::ZERO }
+    /// Series of samples, one each `period_ns`; the first is at the first instant.
+    pub fn new(period_ns: u64) -> Self {
+        Self { count: samples_of_series(period_ns), period_ns, next: SimTime::ZERO }
     }
 
     /// From a sample to the next, nanoseconds.

@@ -64,7 +64,8 @@ impl Renderer<'_> {
     /// Lets a device, or the robot, hear what a host said, which arrived at `said.at`. Returns the time
     /// from which on it counts as heard, and the answer to a request.
     ///
-    /// What is heard at the returned time has the same effect in every run.
+    /// What is heard at the returned time has the same effect in every run. What was said before the first
+    /// instant is heard right after it: whether what is measured at it goes before would else be left to chance.
     pub fn hear(
         &mut self,
         said: &Said,
@@ -80,6 +81,7 @@ impl Renderer<'_> {
             (HostTarget::Robot, _) => return (*at, None),
             (HostTarget::Device(device), _) => *device,
         };
+        let at = &SimTime(at.0.max(1));
         // What befalls the device until then comes first, as it will when this is repeated.
         self.advance_to(device, *at, out);
         let mut tell = |event: &mut dyn FnMut(&mut dyn Device, SimTime)| {

@@ -50,7 +50,8 @@ impl<'a> Repeated<'a> {
 
 impl Hosts for Repeated<'_> {
     fn next(&self) -> Option<SimTime> {
-        self.said.first().map(|said| said.at)
+        // Right after the first instant at the soonest, as `Renderer::hear` has it.
+        self.said.first().map(|said| said.at.max(SimTime(1)))
     }
 
     fn speak(&mut self, now: SimTime) -> Vec<Said> {

@@ -74,6 +74,8 @@ const STEP: Duration = Duration::from_millis(5);
 /// No device is measured further ahead of the slowest: what is measured waits in memory. Long enough for
 /// slow devices to keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
+/// Nothing has moved in so many passes on end: nothing ever will.
+const IDLE_PASSES: u32 = 1000;
 /// So often the truth is told how far all devices have come.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
@@ -288,6 +290,7 @@ fn render_all<E>(
             },
         };
         let mut told = SimTime::ZERO;
+        let (mut last, mut idle_passes) = (None, 0);
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
             // All devices come to the time at which hosts speak, and no further, before they do.
@@ -314,8 +317,16 @@ fn render_all<E>(
                 // Fails only when every worker has ended, which only a panic there brings about.
                 let Ok(answer) = renderer.answers().recv() else { break };
                 renderer.collect(answer, &mut take);
+                idle_passes = 0;
             } else if all_at_end && !renderer.is_busy() {
                 break;
+            } else {
+                // A device that asks for more than will ever be known is a bug, and not to be waited for.
+                let here = Some((renderer.way(), hosts.next()));
+                idle_passes = if last == here { idle_passes + 1 } else { 0 };
+                last = here;
+                let at_s = renderer.slowest().as_secs_f64();
+                assert!(idle_passes < IDLE_PASSES, "the recording stands still at {at_s} s");
             }
         }
         renderer.finish(&mut |rendered| sent.take(rendered, hosts));

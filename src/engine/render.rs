@@ -443,6 +443,11 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
     }
 
+    /// How far all devices have come, nanoseconds together: what is the same again has not moved.
+    pub fn way(&self) -> u128 {
+        self.devices.iter().map(|device| u128::from(device.now.0)).sum()
+    }
+
     /// No device has asked for anything that is measured then or later, nor given out anything that is
     /// due then or later.
     pub fn untouched_from(&self) -> SimTime {

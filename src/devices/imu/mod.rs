@@ -42,15 +42,13 @@ use super::uart::Uart;
 use super::{Device, Transmit};
 use crate::devices::imu::answers::Dialect;
 use crate::devices::imu::profile::{ImuProfile, ImuSettings};
+use crate::devices::inertial_series::samples_of_series;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::links::line::LineSettings;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
-
-/// The truth is asked for in series this long.
-const SERIES_NS: u64 = 10_000_000;
 
 /// A product's messages and commands.
 pub trait Protocol: Send {
@@ -203,7 +201,7 @@ impl Imu {
             protocol,
             errors: ImuErrors::new(&settings.model, seed, name, period_ns as f64 * 1e-9),
             period_ns,
-            series: (SERIES_NS / period_ns).max(1) as u32,
+            series: samples_of_series(period_ns),
             next_request: 0,
             samples: VecDeque::new(),
             now: SimTime::ZERO,

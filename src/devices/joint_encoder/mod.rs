@@ -61,6 +61,10 @@ pub struct JointEncoder {
     datagrams: VecDeque<Transmit>,
     orders: VecDeque<Transmit>,
     heard: Heard,
+    /// Answers, with the instants at which their commands were whole, that wait for lines before them.
+    answers: VecDeque<(SimTime, Vec<u8>)>,
+    /// No sample before this is still to be measured.
+    known_to: SimTime,
     now: SimTime,
 }
 
@@ -118,6 +122,8 @@ impl JointEncoder {
             datagrams: VecDeque::new(),
             orders: VecDeque::new(),
             heard: Heard::default(),
+            answers: VecDeque::new(),
+            known_to: SimTime::ZERO,
             now: SimTime::ZERO,
         }
     }
@@ -127,11 +133,23 @@ impl JointEncoder {
         self.stuck = faults.kind();
     }
 
-    /// Looks at the samples that are due.
-    fn process_due_samples(&mut self) {
-        while let Some(sample) = self.samples.pop_front_if(|sample| sample.at <= self.now) {
-            self.release(sample.at);
-            self.look_at(sample);
+    /// Looks at the samples that are due and gives the answers between them. An answer waits until all samples
+    /// up to its command have been measured: however late that is, the bytes have the same order.
+    fn process(&mut self) {
+        loop {
+            let answer = self.answers.front().map(|(at, _)| *at);
+            let until = answer.map_or(self.now, |at| at.min(self.now));
+            if let Some(sample) = self.samples.pop_front_if(|sample| sample.at <= until) {
+                self.release(sample.at);
+                self.look_at(sample);
+            } else if let Some((at, bytes)) =
+                self.answers.pop_front_if(|(at, _)| *at < self.known_to)
+            {
+                self.release(at);
+                self.port.send(SimTime(at.0 + self.profile.reply_delay_ns), bytes);
+            } else {
+                break;
+            }
         }
     }
 
@@ -218,7 +236,7 @@ impl JointEncoder {
         let answer = if order.is_some() { Message::Ack } else { Message::Nack };
         let mut bytes = Vec::new();
         answer.emit(&mut bytes);
-        self.port.send(SimTime(self.now.0 + self.profile.reply_delay_ns), bytes);
+        self.answers.push_back((self.now, bytes));
         if let Some(order) = order {
             self.orders.push_back(Transmit::new(self.now, Output::Actuate(order)));
         }
@@ -245,7 +263,8 @@ impl Device for JointEncoder {
             fault_effects: measurement.fault_effects.clone(),
         });
         self.samples.extend(samples);
-        self.process_due_samples();
+        self.known_to = SimTime(start.0 + states.len() as u64 * SAMPLE_NS);
+        self.process();
     }
 
     fn handle_input(&mut self, now: SimTime, bytes: &[u8]) {
@@ -258,12 +277,15 @@ impl Device for JointEncoder {
                 self.obey(&line);
             }
         }
+        self.process();
     }
 
     fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
-        self.process_due_samples();
-        self.release(self.now);
+        self.process();
+        if self.answers.is_empty() {
+            self.release(self.now);
+        }
     }
 
     fn change_faults(&mut self, _at: SimTime, faults: &DeviceFaults) {

@@ -14,8 +14,6 @@ use crate::wire::ouster::imu::ImuPacket;
 
 const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Samples that are asked for at once.
-const SERIES: u32 = 10;
 
 /// The samples on their way to packets.
 pub struct Inertial {
@@ -29,7 +27,7 @@ impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
         let period_ns = SECOND_NS / u64::from(profile.rate_hz.max(1));
-        let series = InertialSeries::new(SERIES, period_ns);
+        let series = InertialSeries::new(period_ns);
         Self { profile: *profile, noise, series, samples: VecDeque::new() }
     }
 

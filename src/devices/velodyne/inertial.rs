@@ -22,8 +22,6 @@ const TEMPERATURE_K: f64 = 0.1453;
 /// Scale of the acceleration, g a count.
 const ACCELERATION_G: f64 = 0.001221;
 const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
-/// Length of the series in which the truth is asked for, nanoseconds.
-const SERIES_NS: u64 = 10_000_000;
 
 /// The base's inertial units.
 pub struct Inertial {
@@ -38,8 +36,7 @@ impl Inertial {
     /// Samples begin at the first instant.
     pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
         let period_ns = 1_000_000_000 / u64::from(profile.sample_rate_hz);
-        let count = (SERIES_NS / period_ns).max(1) as u32;
-        let series = InertialSeries::new(count, period_ns);
+        let series = InertialSeries::new(period_ns);
         Self { profile: profile.clone(), noise, series, samples: VecDeque::new() }
     }
 
