@@ -149,29 +149,77 @@ fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
     assert!(missing > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1]), "{missing}");
 }
 
-/// A lidar of each family with a link, its settings, milliseconds to record, and the greatest error of a decoded range beside the one
-/// that was measured: half a step of the wire, and what its calibration leaves.
+/// Every lidar: its profile, link and settings, milliseconds to record, and the greatest error of a decoded
+/// range beside the one that was measured: half a step of the wire. An HDL-64E's bytes are for
+/// velodyne-decoder, and are decoded here as ROS does, whose near-point correction is another by millimetres.
 const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
-    ("velodyne-vlp16-3.0", UDP, "return_mode = \"dual\"", 20, 0.0015),
-    ("velodyne-vlp32c-3.0", UDP, "", 10, 0.0025),
-    ("velodyne-hdl32e-2.2", UDP, "", 10, 0.0015),
-    ("velodyne-vls128-5.1", UDP, "return_mode = \"dual\"", 4, 0.0025),
-    ("velodyne-hdl64e-s1", UDP, "", 8, 0.06),
-    ("velodyne-hdl64e-s3", UDP, "return_mode = \"dual\"", 8, 0.06),
-    ("ouster-os1-32-3.1", UDP, "", 40, 0.005),
-    ("ouster-os0-32-2.5", UDP, OUSTER_DUAL, 40, 0.005),
-    ("ouster-os1-64-2.0", UDP, "", 20, 0.005),
-    ("hesai-xt32", UDP, "", 20, 0.003),
-    ("hesai-pandar40p", UDP, "return_mode = \"last-strongest\"", 20, 0.003),
-    ("hesai-pandar64", UDP, "", 10, 0.003),
-    ("hesai-qt64", UDP, "return_mode = \"last-first\"", 20, 0.003),
-    ("sick-lms200-v2.30", PTY, LMS291, 500, 0.0055),
-    ("sick-lms291-s14", PTY, LMS291, 500, 0.0015),
-    ("sick-lms111", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
-    ("sick-lms511", TCP, "power_on_stream = \"cola-b\"", 500, 0.0015),
-    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"MD\"", 500, 0.0015),
-    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"NE\"", 500, 0.0015),
-    ("hokuyo-ust20lx", TCP, "power_on_stream = \"MD\"", 500, 0.0015),
+    ("velodyne-vlp16-3.0", UDP, "return_mode = \"dual\"", 20, 0.0011),
+    ("velodyne-puck-hires-3.0", UDP, "return_mode = \"last\"", 20, 0.0011),
+    ("velodyne-vlp32c-3.0", UDP, "", 10, 0.0021),
+    ("velodyne-hdl32e-2.2", UDP, "", 10, 0.0011),
+    ("velodyne-vls128-5.1", UDP, "return_mode = \"dual\"", 4, 0.0021),
+    ("velodyne-vls128-5.1-captured", UDP, "", 4, 0.0021),
+    ("velodyne-vls128-5.2", UDP, "return_mode = \"last\"", 4, 0.0021),
+    ("velodyne-hdl64e-s1", UDP, "", 8, 0.0011),
+    ("velodyne-hdl64e-s2", UDP, "", 8, 0.006),
+    ("velodyne-hdl64e-s3", UDP, "return_mode = \"dual\"", 8, 0.006),
+    ("ouster-os0-32-2.5", UDP, OUSTER_DUAL, 40, 0.0006),
+    ("ouster-os1-32-2.5", UDP, "", 20, 0.0006),
+    ("ouster-os0-64-2.5", UDP, "", 10, 0.0006),
+    ("ouster-os0-128-2.5", UDP, "", 6, 0.0006),
+    ("ouster-os0-32-3.1", UDP, "", 20, 0.0006),
+    ("ouster-os0-64-3.1", UDP, OUSTER_DUAL, 10, 0.0006),
+    ("ouster-os0-128-3.1", UDP, "", 6, 0.0006),
+    ("ouster-os1-64-2.0", UDP, "", 20, 0.0016),
+    ("ouster-os1-64-2.5", UDP, "", 10, 0.0006),
+    ("ouster-os1-128-2.5", UDP, OUSTER_DUAL, 6, 0.0006),
+    ("ouster-os1-32-3.1", UDP, "", 40, 0.0006),
+    ("ouster-os1-64-3.1", UDP, "", 10, 0.0006),
+    ("ouster-os1-128-3.1", UDP, "", 6, 0.0006),
+    ("ouster-os2-32-2.5", UDP, "", 20, 0.0006),
+    ("ouster-os2-64-2.5", UDP, "", 10, 0.0006),
+    ("ouster-os2-128-2.5", UDP, "", 6, 0.0006),
+    ("ouster-os2-32-3.1", UDP, OUSTER_DUAL, 20, 0.0006),
+    ("ouster-os2-64-3.1", UDP, "", 10, 0.0006),
+    ("ouster-os2-128-3.1", UDP, "", 6, 0.0006),
+    ("hesai-xt16", UDP, "return_mode = \"last\"", 20, 0.0021),
+    ("hesai-xt32", UDP, "", 20, 0.0021),
+    ("hesai-pandar40p", UDP, "return_mode = \"last-strongest\"", 20, 0.0021),
+    ("hesai-pandar64", UDP, "", 10, 0.0021),
+    ("hesai-qt64", UDP, "return_mode = \"last-first\"", 20, 0.0021),
+    ("sick-lms200-v2.30", PTY, LMS291, 500, 0.0006),
+    ("sick-lms211", PTY, LMS291, 500, 0.0006),
+    ("sick-lms221", PTY, LMS291, 500, 0.0006),
+    ("sick-lms291-s05-x1.27", PTY, LMS291, 500, 0.0006),
+    ("sick-lms291-s14", PTY, LMS291, 500, 0.0006),
+    ("sick-lms111", TCP, "power_on_stream = \"cola-b\"", 500, 0.0006),
+    ("sick-lms511", TCP, "power_on_stream = \"cola-b\"", 500, 0.0006),
+    ("hokuyo-utm30lx", PTY, "power_on_stream = \"MD\"", 500, 0.0006),
+    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"MD\"", 500, 0.0006),
+    ("hokuyo-utm30lx-ew", TCP, "power_on_stream = \"NE\"", 500, 0.0006),
+    ("hokuyo-ust10lx", TCP, "power_on_stream = \"ME\"", 500, 0.0006),
+    ("hokuyo-ust20lx", TCP, "power_on_stream = \"MD\"", 500, 0.0006),
+    ("hokuyo-urg04lx", PTY, "power_on_stream = \"MD\", bit_rate = 750000", 500, 0.0006),
+];
+
+/// Sees 4 m, and stands in a small room.
+const SHORT_SIGHTED: &str = "hokuyo-urg04lx";
+
+/// Drivers of what measures no ranges.
+const NO_LIDARS: &[&str] = &[
+    "clearpath-horizon",
+    "create-oi",
+    "gnss",
+    "joint-encoder",
+    "kangaroo",
+    "microstrain-mip",
+    "phone-imu",
+    "roboclaw",
+    "sabertooth",
+    "sbg-ecom",
+    "vectornav",
+    "wheeltec-fdilink",
+    "xsens-xbus",
 ];
 
 const OUSTER_DUAL: &str = "udp_profile_lidar = \"RNG19_RFL8_SIG16_NIR16_DUAL\"";
@@ -182,21 +230,31 @@ const TCP: &str = "{ tcp = \"127.0.0.1:24011\" }";
 
 #[test]
 fn every_decoded_point_of_every_lidar_finds_its_truth() {
+    let lidars = catalogue().profiles().iter().filter(|one| !NO_LIDARS.contains(&one.family.key()));
+    let missing: Vec<_> = lidars
+        .filter(|lidar| !LIDARS.iter().any(|(name, ..)| *name == lidar.name))
+        .map(|lidar| &lidar.name)
+        .collect();
+    assert!(missing.is_empty(), "not held to the truth: {missing:?}");
     for (name, link, settings, duration_ms, tolerance_m) in LIDARS {
         let profile = catalogue().profile(name).unwrap();
+        let (size_m, radius_m, walker_m) = match *name {
+            SHORT_SIGHTED => ([6.0, 5.0, 4.0], 1.0, 2.2),
+            _ => ([20.0, 14.0, 5.0], 3.0, 6.0),
+        };
         let text = format!(
             r#"
 seed = 3
 start_utc = 2026-05-01T12:00:00Z
 [world]
 scene = "room"
-parameters = {{ size_m = [20.0, 14.0, 5.0] }}
+parameters = {{ size_m = {size_m:?} }}
 [[world.object]]
 name = "walker"
 body = "person"
-trajectory = {{ kind = "line", start_m = [6.0, 0.0, 0.0], speed_m_s = 1.2 }}
+trajectory = {{ kind = "line", start_m = [{walker_m}, 0.0, 0.0], speed_m_s = 1.2 }}
 [robot]
-trajectory = {{ kind = "circle", radius_m = 3.0, speed_m_s = 1.5 }}
+trajectory = {{ kind = "circle", radius_m = {radius_m}, speed_m_s = 1.5 }}
 [[device]]
 name = "lidar"
 profile = "{name}"

@@ -93,15 +93,19 @@ impl Cloud {
                 + near_correction_m
                 - calibration.distance_m
         };
-        let for_x_m = distance_m + near(NEAR_POINT_X_M, calibration.distance_x_m, x(distance_m));
-        let for_y_m = distance_m + near(NEAR_POINT_Y_M, calibration.distance_y_m, y(distance_m));
+        let near_x_m = near(NEAR_POINT_X_M, calibration.distance_x_m, x(distance_m));
+        let near_y_m = near(NEAR_POINT_Y_M, calibration.distance_y_m, y(distance_m));
+        let (for_x_m, for_y_m) = (distance_m + near_x_m, distance_m + near_y_m);
+        // What the corrections move along the beam belongs to the range; the height follows that of y.
+        let share_x = (cos_vertical * sin) * (cos_vertical * sin);
+        let along_m = share_x * near_x_m + (1.0 - share_x) * near_y_m;
         let z = for_y_m * sin_vertical + height * cos_vertical;
         Some(CloudPoint {
             position_m: DVec3::new(y(for_y_m), -x(for_x_m), z),
             intensity: corrected_intensity(&calibration, point),
             laser: 0,
             firing: 0,
-            range_m: distance_m,
+            range_m: distance_m + along_m,
         })
     }
 }
