@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::CliError;
 use super::console::{LongResult, say};
-use super::{CliError, all};
 use crate::analysis::ReportError;
 use crate::analysis::truth::file::Names;
 use crate::analysis::truth::table::{
@@ -65,8 +65,12 @@ impl Cmd {
             None => {
                 let mut out = LongResult::new(false);
                 let counts = self.write_csv(profile, &mut out);
-                all([out.finish()])?;
-                counts?
+                let printed = out.finish();
+                match counts {
+                    // Whoever reads it may have had enough.
+                    Err(JoinFailure::Output(_)) => return printed,
+                    counts => counts?,
+                }
             }
         };
         tell(&counts);
@@ -77,22 +81,38 @@ impl Cmd {
         &self,
         profile: Option<&Profile>,
         out: &mut dyn Write,
-    ) -> Result<JoinCounts, CliError> {
+    ) -> Result<JoinCounts, JoinFailure> {
         let mut failure = None;
-        let head = writeln!(out, "{COLUMNS}");
-        let joined = match head {
-            Err(error) => return Err(CliError::failed("cannot write the points", &error)),
-            Ok(()) => each_point(&self.recording, profile, Some(&self.truth), &mut |row, names| {
-                write_row(out, row, names).map_err(|error| {
-                    let text = error.to_string();
-                    failure = Some(error);
-                    text
-                })
-            }),
-        };
+        writeln!(out, "{COLUMNS}").map_err(JoinFailure::Output)?;
+        let joined = each_point(&self.recording, profile, Some(&self.truth), &mut |row, names| {
+            write_row(out, row, names).map_err(|error| {
+                let text = error.to_string();
+                failure = Some(error);
+                text
+            })
+        });
         match failure {
-            Some(error) => Err(CliError::failed("cannot write the points", &error)),
-            None => joined.map(|(counts, _)| counts).map_err(|error| wrong(&self.recording, error)),
+            Some(error) => Err(JoinFailure::Output(error)),
+            None => joined
+                .map(|(counts, _)| counts)
+                .map_err(|error| JoinFailure::Input(wrong(&self.recording, error))),
+        }
+    }
+}
+
+/// Why points were not written to the end.
+enum JoinFailure {
+    /// Where they go takes no more.
+    Output(std::io::Error),
+    /// What they are read from.
+    Input(CliError),
+}
+
+impl From<JoinFailure> for CliError {
+    fn from(failure: JoinFailure) -> Self {
+        match failure {
+            JoinFailure::Output(error) => Self::failed("cannot write the points", &error),
+            JoinFailure::Input(error) => error,
         }
     }
 }

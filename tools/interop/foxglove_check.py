@@ -188,7 +188,8 @@ async def live(run):
     ear = Ear(run.url, "foxglove.websocket.v1")
     await ear.client.connect()
     await ear.hear(60, lambda: all(len(ear.messages[topic]) > 2 for topic in TOPICS if topic != "/log"))
-    await ear.hear(4)
+    # One a second, or fewer where the machine is busy with other things.
+    await ear.hear(120, lambda: len(ear.messages["/devices/gnss/fix"]) > 16)
     before_mb = run.resident_mb()
     bad = await asyncio.to_thread(nonsense, run.url)
     other = Ear(run.url, "foxglove.sdk.v1")
@@ -296,11 +297,14 @@ def truth_of(path):
 
 
 def between(rows, at, value):
-    """`value` of the truth at an instant; None outside it."""
+    """`value` of the truth at an instant; None outside it, and where a busy machine left some of it out."""
     after = bisect.bisect_left(rows, at, key=lambda row: row[0])
     if not 0 < after < len(rows):
         return None
     (t0, a), (t1, b) = rows[after - 1], rows[after]
+    period = min(rows[i + 1][0] - rows[i][0] for i in range(min(len(rows) - 1, 20)))
+    if t1 - t0 > 1.5 * period:
+        return None
     share = (at - t0) / (t1 - t0)
     return value(a) * (1 - share) + value(b) * share
 
@@ -322,7 +326,7 @@ def check_against_truth(ear, truth):
             north, east = (where(fix) - there) * 111_111.0
             off_m.append(np.hypot(north, east * np.cos(np.radians(fix["latitude"]))))
     # A fix is sent some time after its epoch, in which the robot moves on.
-    expect(len(off_m) > 10 and max(off_m) < 5, f"{len(off_m)} fixes, {max(off_m):.2f} m from the truth at most")
+    expect(len(off_m) > 10 and max(off_m) < 3, f"{len(off_m)} fixes, {max(off_m):.2f} m from the truth at most")
 
     force = lambda m: np.array(m["specific_force_m_s2"])
     off = []

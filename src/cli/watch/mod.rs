@@ -97,32 +97,36 @@ pub fn watch(
         tap.set_watched(audiences.iter().any(|audience| audience.is_there()));
         let wants_labels = audiences.iter().any(|audience| audience.wants_labels());
         world.shows_labels.store(wants_labels, Ordering::Relaxed);
-        let Ok(Emitted { device, transmit }) = tap.packets().try_recv() else {
-            std::thread::park_timeout(REST);
-            continue;
-        };
-        let due = transmit.due;
-        let frame_begun = *begun.get_or_insert(due);
-        if due.0 >= frame_begun.0 + FRAME.as_nanos() as u64 {
-            begun = Some(due);
-            audiences.iter_mut().for_each(|audience| audience.end_frame(last));
-            devices.iter_mut().for_each(WatchedDevice::end_frame);
-        }
-        last = last.max(due);
-        if !audiences.iter().any(|audience| audience.wants(device)) {
-            continue;
-        }
-        let place = || {
-            let mount = rig.devices[device.0].body_from_sensor;
-            world.surroundings_of(device, &mount).world_from_sensor(due)
-        };
-        let labels = wants_labels.then(|| &*labels.get_or_insert_with(|| Labels::of(rig, world)));
-        devices[device.0].decode(&transmit, labels, &place, &mut |what| {
-            let seen = Seen { device, due, what };
-            for audience in audiences.iter_mut().filter(|audience| audience.wants(device)) {
-                audience.take(&seen);
+        let mut was_idle = true;
+        for Emitted { device, transmit } in tap.next_of_each() {
+            was_idle = false;
+            let due = transmit.due;
+            let frame_begun = *begun.get_or_insert(due);
+            if due.0 >= frame_begun.0 + FRAME.as_nanos() as u64 {
+                begun = Some(due);
+                audiences.iter_mut().for_each(|audience| audience.end_frame(last));
+                devices.iter_mut().for_each(WatchedDevice::end_frame);
             }
-        });
+            last = last.max(due);
+            if !audiences.iter().any(|audience| audience.wants(device)) {
+                continue;
+            }
+            let place = || {
+                let mount = rig.devices[device.0].body_from_sensor;
+                world.surroundings_of(device, &mount).world_from_sensor(due)
+            };
+            let labels =
+                wants_labels.then(|| &*labels.get_or_insert_with(|| Labels::of(rig, world)));
+            devices[device.0].decode(&transmit, labels, &place, &mut |what| {
+                let seen = Seen { device, due, what };
+                for audience in audiences.iter_mut().filter(|audience| audience.wants(device)) {
+                    audience.take(&seen);
+                }
+            });
+        }
+        if was_idle {
+            std::thread::park_timeout(REST);
+        }
     }
     tap.set_watched(false);
     world.shows_labels.store(false, Ordering::Relaxed);

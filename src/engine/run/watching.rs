@@ -20,7 +20,7 @@ impl RealTimeRun<'_> {
 
     /// Lets somebody watch what is sent; nobody does until [`Tap::set_watched`].
     pub fn open_tap(&mut self) {
-        self.tap = Some(Tap::default());
+        self.tap = Some(Tap::new(self.rig.devices.len()));
     }
 
     /// Where what has been sent comes out.
