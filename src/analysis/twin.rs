@@ -178,7 +178,13 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
     let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
         let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
-        let _ = writeln!(text, "{name:34} {real:14.3} {ours:14.3} {:+12.3}", ours - real);
+        // A stream may have none of what is compared.
+        let told = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") };
+        let difference = ours - real;
+        let sign = if difference >= 0.0 { "+" } else { "" };
+        let (real, ours, difference) = (told(real), told(ours), told(difference));
+        let _ =
+            writeln!(text, "{name:34} {real:>14} {ours:>14} {:>12}", sign.to_owned() + &difference);
     };
     let spread =
         |name: &str, unit: &str, row: &mut dyn FnMut(&str, f64, f64, &str), pair: [&Spread; 2]| {
