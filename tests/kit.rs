@@ -154,7 +154,7 @@ title = "Nothing happens to what is not told"
 real = "They have temperatures."
 good = "It may tell them."
 first = "sensor"
-lasts_s = 0.5
+lasts_s = 1.5
 expect = [{ kind = "value", of = "imu", field = "temperature_c", least = 0 }, { kind = "alive" }]
 "#;
 
@@ -176,11 +176,26 @@ impl Bench {
     }
 
     fn test(&self, options: &[&str], driver: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
-        command.current_dir(self.folder.path()).env_remove("MENURA_LOG").env("COLUMNS", "100");
-        command.args(["test", "suite.toml"]).args(options).arg("--").args(driver);
-        command.output().expect("the binary runs")
+        in_a_calm_minute(|| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
+            command.current_dir(self.folder.path()).env_remove("MENURA_LOG").env("COLUMNS", "100");
+            command.args(["test", "suite.toml"]).args(options).arg("--").args(driver);
+            command.output().expect("the binary runs")
+        })
     }
+}
+
+/// What the kit says, asked again while it finds the machine too busy to judge a driver or to record a failure again: four
+/// times is no accident.
+fn in_a_calm_minute(judge: impl Fn() -> Output) -> Output {
+    let mut output = judge();
+    for _ in 0..3 {
+        let told = stdout(&output);
+        if told.contains("bench failed") || told.contains("could not be recorded again") {
+            output = judge();
+        }
+    }
+    output
 }
 
 fn stdout(output: &Output) -> String {
@@ -271,7 +286,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
 fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
-    let judge = || {
+    let output = in_a_calm_minute(|| {
         Command::new(env!("CARGO_BIN_EXE_menura"))
             .current_dir(folder.path())
             .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
@@ -279,14 +294,7 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
             .args(["--sensor", "{sensor_ip}", "--fault", "first-mode"])
             .output()
             .unwrap()
-    };
-    // A machine that is too busy gives no evidence; four times is no accident.
-    let mut output = judge();
-    for _ in 0..3 {
-        if stdout(&output).contains("bench failed") {
-            output = judge();
-        }
-    }
+    });
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("never longer than 0.6 s without `points`"), "{told}");
@@ -435,18 +443,11 @@ fn a_failure_is_seen_again_by_a_replay_of_what_is_kept() {
     let receiver = [bad_driver.to_str().unwrap(), "--fault", "no-checksum", "--tty"];
     let unit = [imu_driver.to_str().unwrap()];
     for (suite, device, driver) in [("gnss", "gnss", &receiver[..]), ("imu", "imu", &unit[..])] {
-        let judge = || {
+        let output = in_a_calm_minute(|| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
             command.current_dir(folder.path()).args(["test", suite, "--only", "noise", "--keep"]);
             command.args(["kept", "--", "python3"]).args(driver).arg("{pty}").output().unwrap()
-        };
-        // A machine that is too busy gives no evidence; four times is no accident.
-        let mut output = judge();
-        for _ in 0..3 {
-            if stdout(&output).contains("bench failed") {
-                output = judge();
-            }
-        }
+        });
         let told = stdout(&output);
         assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
         // What was wrong, as the driver said it.
