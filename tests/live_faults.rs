@@ -20,6 +20,7 @@ use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};
 use menura::engine::ranks::lead::Lead;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
+use menura::wire::nmea::RawSentence;
 
 use common::faulty;
 
@@ -600,6 +601,44 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
         assert!(expected.starts_with(&by_tcp), "{stream}: {heard} of {all}, differ at {differs:?}");
         assert!(heard > all * 9 / 10, "{stream}: {heard} bytes of {all}");
         assert!(recorded[&stream] != without[&stream], "{stream}");
+    }
+}
+
+/// When a delay ends, the next telegram is due while the late one is still on the line.
+#[test]
+fn a_late_telegram_is_on_its_line_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let pty = folder.path().join("imu.tty");
+    let rig = format!(
+        "seed = 3\nstart_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"room\"\n[robot]\n\
+         trajectory = {{ kind = \"still\" }}\n[[device]]\nname = \"imu\"\nprofile = \"vectornav-vn100\"\n\
+         link = {{ pty = {pty:?}, strict_rate = false }}\nsettings = {{ baud_rate = 9600, rate_hz = 5 }}\n\
+         [[fault]]\ndevice = \"imu\"\nkind = \"delay\"\ndelay_ms = 150.0\nstart_s = 0.5\nduration_s = 0.5\n\
+         period_s = 1.0\n"
+    );
+    let file = folder.path().join("rig.toml");
+    std::fs::write(&file, rig).unwrap();
+    let over = AtomicBool::new(false);
+    let heard = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| talk_by_pty(&pty, &[], &over));
+        let status = Command::new(env!("CARGO_BIN_EXE_menura"))
+            .arg("run")
+            .arg(&file)
+            .args(["--duration", "5s"])
+            .output()
+            .unwrap();
+        assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+        over.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    let text = String::from_utf8_lossy(&heard);
+    let mut lines: Vec<_> = text.split("\r\n").collect();
+    // The run ends within one.
+    lines.pop();
+    assert!(lines.len() > 10, "{text}");
+    // The first may have begun before it was listened to.
+    for line in &lines[1..] {
+        assert!(RawSentence::parse(format!("{line}\r\n").as_bytes()).is_ok(), "{line}");
     }
 }
 

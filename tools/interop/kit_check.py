@@ -49,7 +49,7 @@ GOOD = {
     "xt32": ("lidar", ("--rig", "xt32"), ["{udp_port}", "{sensor_ip}", "{ptc}"],
              COMMON + ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature"]),
     "lms291": ("scanner", (), ["{pty}"],
-               COMMON + LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal",
+               COMMON + LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal", "late-telegrams",
                                  "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),
     "utm30lx": ("scanner", ("--rig", "utm30lx"), ["{pty}"],
                 COMMON + LINES + ["motor-stall", "late-telegrams", "half-telegrams", "slow-boot"]),

@@ -78,6 +78,8 @@ pub struct Transmission<'a> {
     queue: SendQueue,
     log: Producer<LogEntry>,
     lines: Vec<LineSettings>,
+    /// When the last bit of what each line was given so far has left.
+    lines_free: Vec<SimTime>,
     /// Where each device's datagrams go, by port; here as well as in the link, which has a lock.
     targets: Vec<Vec<SocketAddr>>,
     /// Packets of each device that were turned to.
@@ -100,6 +102,7 @@ impl<'a> Transmission<'a> {
             queue,
             log,
             lines: context.lines.to_vec(),
+            lines_free: vec![SimTime::ZERO; context.lines.len()],
             targets: targets.map(|ports| ports.iter().map(UdpLink::to).collect()).collect(),
             numbers: vec![0; context.connections.len()],
             sent_by: Role::First,
@@ -239,7 +242,14 @@ impl<'a> Transmission<'a> {
         if done == bytes.len() {
             return self.give_back(scheduled);
         }
-        let settings = self.lines[scheduled.packet.device.0];
+        let device = scheduled.packet.device.0;
+        let settings = self.lines[device];
+        if scheduled.piece.is_none() {
+            // A line has one byte at a time: what is due while a late telegram is on it comes behind.
+            let begins = scheduled.packet.transmit.due.max(self.lines_free[device]);
+            scheduled.packet.transmit.due = begins;
+            self.lines_free[device] = SimTime(begins.0 + settings.duration_ns(bytes.len()));
+        }
         let fitting = (LONGEST_PIECE_NS / settings.duration_ns(1)).max(1) as usize;
         let end = bytes.len().min(done + fitting);
         // From the start of the whole, so that no rounding adds up.
