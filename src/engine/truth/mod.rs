@@ -39,6 +39,9 @@ use crate::wire::truth::Way;
 
 /// Events on their way. A fifth of a second of the busiest lidar.
 const QUEUE: usize = 4096;
+/// So many may be there when a packet still finds room. The rest is for all else, which is little: a lidar's
+/// packets crowd out no position that comes once a second.
+const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
 /// A message that is JSON.
 #[derive(Clone)]
@@ -123,7 +126,11 @@ impl TruthSender {
         // Sending fails only when the thread has ended, which it does after an error that it keeps.
         let is_lost = match self.waits {
             true => self.queue.send(event).is_err(),
-            false => self.queue.try_send(event).is_err(),
+            false => {
+                let is_packet = matches!(event, TruthEvent::Packet(_));
+                is_packet && self.queue.len() >= QUEUE_FOR_PACKETS
+                    || self.queue.try_send(event).is_err()
+            }
         };
         if is_lost {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -133,5 +140,28 @@ impl TruthSender {
     /// Events that were lost so far.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_crowd_out_nothing_else() {
+        let (teller, events) = TruthSender::new(false);
+        let packet = |due| {
+            let output = Output::Bytes(vec![0]);
+            PacketEvent::of(DeviceId(0), SimTime(due), &output, PacketTruth::default()).unwrap()
+        };
+        for due in 0..2 * QUEUE as u64 {
+            teller.tell(TruthEvent::Packet(packet(due)));
+        }
+        assert_eq!(teller.dropped(), (2 * QUEUE - QUEUE_FOR_PACKETS) as u64);
+        for at in 0..(QUEUE - QUEUE_FOR_PACKETS) as u64 {
+            teller.tell(TruthEvent::Until(SimTime(at)));
+        }
+        assert_eq!(events.len(), QUEUE);
+        assert_eq!(teller.dropped(), (2 * QUEUE - QUEUE_FOR_PACKETS) as u64);
     }
 }
