@@ -179,12 +179,11 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
         let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
         // A stream may have none of what is compared.
-        let told = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") };
+        let told = |value: f64, text: String| if value.is_nan() { "-".to_owned() } else { text };
         let difference = ours - real;
-        let sign = if difference >= 0.0 { "+" } else { "" };
-        let (real, ours, difference) = (told(real), told(ours), told(difference));
-        let _ =
-            writeln!(text, "{name:34} {real:>14} {ours:>14} {:>12}", sign.to_owned() + &difference);
+        let difference = told(difference, format!("{difference:+.3}"));
+        let [real, ours] = [real, ours].map(|value| told(value, format!("{value:.3}")));
+        let _ = writeln!(text, "{name:34} {real:>14} {ours:>14} {difference:>12}");
     };
     let spread =
         |name: &str, unit: &str, row: &mut dyn FnMut(&str, f64, f64, &str), pair: [&Spread; 2]| {

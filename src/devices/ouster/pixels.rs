@@ -19,8 +19,8 @@ const BEYOND_ALL_MM: f32 = (1 << 24) as f32;
 /// Reflectivity of a white diffuse target; retro-reflectors are above it.
 const DIFFUSE_FULL_SCALE: f32 = 100.0;
 
-#[allow(unsafe_code)] // the one cast that the compiler makes for several pixels at once
 /// The whole part of a number that is made 0 at least and `most` at most, which is less than 2^31.
+#[allow(unsafe_code)] // the one cast that the compiler makes for several pixels at once
 #[inline(always)]
 fn whole(number: f32, most: f32) -> i32 {
     let number = if number > 0.0 { number } else { 0.0 };
