@@ -33,7 +33,7 @@ const WAKE_LATENCY_US: i32 = 0;
 const STACK_BYTES: usize = 64 << 10;
 
 /// How much threads step back that only look on or write down.
-const ONLOOKER_NICE: i32 = 10;
+const ONLOOKER_NICE: i32 = 19;
 
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::beam::{self, Spot};
 use super::lidar_faults::{Received, SweepFaults};
 use super::noise::{NoiseSource, Quantity, RequestNoise};
 use super::pattern::LaserGeometry;
-use super::receiver::{self, Backscatter, EchoSelection, Errors, Receiver, Reception};
+use super::receiver::{self, Backscatter, Errors, Receiver, Reception};
 use super::surfaces::Glimpses;
 use super::truth::{Origin, Sources};
 use super::weather::{AirOptics, AirScratch, Flight, Stop};
@@ -114,6 +114,16 @@ impl Received for PulseReturns {
         let both = self.first.iter().chain(&self.second);
         both.into_iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
     }
+
+    fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self {
+        let first = self.first.map(|echo| measured(echo, ERRORS[0]));
+        let second = if self.second == self.first {
+            first
+        } else {
+            self.second.map(|echo| measured(echo, ERRORS[1]))
+        };
+        Self { first, second }
+    }
 }
 
 impl Received for Echoes {
@@ -129,6 +139,14 @@ impl Received for Echoes {
 
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool {
         self.as_slice().iter().any(|echo| (echo.range_m - range_m).abs() <= within_m)
+    }
+
+    fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self {
+        let mut all = Self::default();
+        for (echo, errors) in self.as_slice().iter().zip(ERRORS) {
+            all.push(measured(*echo, errors));
+        }
+        all
     }
 }
 
@@ -202,7 +220,7 @@ impl Lidar {
     /// 2021). For a sensor on a joint that is the pose of the robot's body; the joint, which may turn far
     /// in that time, is evaluated at each firing.
     ///
-    /// `receive` makes the receiver's report from the light of a firing that comes back.
+    /// `receive` says which echoes the receiver detects in the light of a firing that comes back; errors are added here.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -314,15 +332,19 @@ impl Lidar {
                 light: 1.0,
                 noise,
                 firing,
-                laser: usize::from(sweep.firings[firing].laser),
-                common_m,
-                is_ideal: false,
                 buffers: &scratch.receiver,
             };
+            let laser = usize::from(sweep.firings[firing].laser);
             let passed = Cell::new(1.0);
+            let detected = Cell::new(T::default());
             received[firing] = faults.receive(firing, |light| {
+                let echoes = receive(&scratch.scatter, &Reception { light, ..reception });
+                let report = echoes.with_errors(|echo, errors| {
+                    self.errors.apply(echo, laser, firing, common_m, noise, errors)
+                });
                 passed.set(light);
-                receive(&scratch.scatter, &Reception { light, ..reception })
+                detected.set(echoes);
+                report
             });
             if let Some(truth) = &mut truth {
                 let sources = Sources {
@@ -331,9 +353,8 @@ impl Lidar {
                     surfaces,
                     width_m: self.receiver.width_m(),
                 };
-                let ideal = Reception { light: passed.get(), is_ideal: true, ..reception };
-                let unfailing = receive(&scratch.scatter, &ideal);
-                truth.note(&sources, &ideal, &unfailing, &received[firing]);
+                let reception = Reception { light: passed.get(), ..reception };
+                truth.note(&sources, &reception, &detected.take(), &received[firing]);
             }
             if scratch.watch.objects != 0 {
                 let watch = &scratch.watch;
@@ -378,23 +399,9 @@ impl Lidar {
         self.noise.request(sweep.number)
     }
 
-    /// All echoes of the light that comes back; each has errors of its own.
+    /// All echoes of the light that comes back, without their errors.
     pub(super) fn echoes(&self, scatter: &[Backscatter], reception: &Reception<'_>) -> Echoes {
-        let mut all = Echoes::default();
-        let heard = self.receiver.echoes(scatter, reception);
-        for (echo, errors) in heard.as_slice().iter().zip(ERRORS) {
-            all.push(self.measured(*echo, reception, errors));
-        }
-        all
-    }
-
-    /// `echo` with its errors.
-    fn measured(&self, echo: Return, reception: &Reception<'_>, errors: [Quantity; 2]) -> Return {
-        let Reception { laser, firing, common_m, noise, is_ideal, .. } = *reception;
-        if is_ideal {
-            return echo;
-        }
-        self.errors.apply(echo, laser, firing, common_m, noise, errors)
+        self.receiver.echoes(scatter, reception)
     }
 
     fn pulse(
@@ -426,23 +433,6 @@ impl Lidar {
             max_range_m: self.beam.max_range_m as f32,
         }
     }
-
-    /// What is reported of the light that comes back. Two reports of one echo carry the same error.
-    fn returns(
-        &self,
-        scatter: &[Backscatter],
-        selection: EchoSelection,
-        reception: &Reception<'_>,
-    ) -> PulseReturns {
-        let seen = self.receiver.returns(scatter, selection, reception);
-        let first = seen.first.map(|echo| self.measured(echo, reception, ERRORS[0]));
-        let second = if seen.second == seen.first {
-            first
-        } else {
-            seen.second.map(|echo| self.measured(echo, reception, ERRORS[1]))
-        };
-        PulseReturns { first, second }
-    }
 }
 
 impl super::Sensor for Lidar {
@@ -457,7 +447,7 @@ impl super::Sensor for Lidar {
             Subject::Sweep(sweep) => {
                 let noise = self.noise_of(sweep);
                 let receive = |scatter: &[Backscatter], reception: &Reception<'_>| {
-                    self.returns(scatter, sweep.selection, reception)
+                    self.receiver.returns(scatter, sweep.selection, reception)
                 };
                 self.fire(request.start, sweep, &noise, surroundings, scratch, receive)
             }

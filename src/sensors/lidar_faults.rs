@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::fault::{EffectKind, FaultEffect};
+use super::noise::Quantity;
 use super::pattern::LaserGeometry;
 use super::{FiringSlot, Return, Sweep};
 use crate::config::rig::faults::Timed;
@@ -19,6 +20,10 @@ pub(super) trait Received {
 
     /// How many returns are missing in `other`, and how many differ.
     fn difference(&self, other: &Self) -> (u64, u64);
+
+    /// The report with each echo as `measured` makes it, which is given the echo's draws. Two reports of one echo are
+    /// measured alike.
+    fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self;
 }
 
 /// The faults that may be active during a sweep, with their effects so far.

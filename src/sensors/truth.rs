@@ -112,7 +112,7 @@ pub(super) struct Sources<'a> {
 
 /// The part of an echo that one surface sends.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+pub(super) struct Part {
     key: (u32, u32, bool),
     light: f32,
     moment: f32,
@@ -144,9 +144,9 @@ impl Sources<'_> {
         [dimmed, clear]
     }
 
-    /// What an echo at `range_m`, without its errors, is of.
-    pub fn of_echo(&self, range_m: f32) -> ReturnTruth {
-        let mut parts: Vec<Part> = Vec::with_capacity(4);
+    /// What an echo at `range_m`, without its errors, is of; `parts` is for the work.
+    pub fn of_echo(&self, range_m: f32, parts: &mut Vec<Part>) -> ReturnTruth {
+        parts.clear();
         let mut closest: Option<(f32, usize)> = None;
         for (place, light) in self.scatter.iter().enumerate() {
             let off = (light.range_m - range_m).abs();
@@ -155,20 +155,20 @@ impl Sources<'_> {
             }
             if off < self.width_m {
                 let share = 1.0 - off / self.width_m;
-                self.add(&mut parts, place, share * share);
+                self.add(parts, place, share * share);
             }
         }
         if parts.iter().all(|part| part.light <= 0.0) {
             parts.clear();
             if let Some((_, place)) = closest {
-                self.add(&mut parts, place, 1.0);
+                self.add(parts, place, 1.0);
             }
         }
         let all: f32 = parts.iter().map(|part| part.light).sum();
         let mut best: Option<Part> = None;
         for part in parts {
             if best.is_none_or(|best| part.light > best.light) {
-                best = Some(part);
+                best = Some(*part);
             }
         }
         let Some(Part { key: (instance, material, is_mirrored), light, moment, cos }) = best else {
@@ -277,17 +277,18 @@ mod tests {
             .collect();
         scatter.push(Backscatter { range_m: 5.0, reflectance: 0.1 });
         let sources = Sources { origins: &origins, scatter: &scatter, surfaces: 3, width_m: 1.0 };
-        let both = sources.of_echo(10.15);
+        let mut parts = Vec::new();
+        let both = sources.of_echo(10.15, &mut parts);
         assert_eq!((both.instance, both.material), (4, 4));
         assert!((both.true_m - 10.2).abs() < 1e-5 && both.share > 0.7 && both.share < 0.9);
-        let air = sources.of_echo(5.0);
+        let air = sources.of_echo(5.0, &mut parts);
         assert!(air.is_air() && (air.true_m - 5.0).abs() < 1e-6 && air.share == 1.0);
         assert_eq!(sources.nearest().map(|nearest| nearest.instance), Some(3));
         let [dimmed, clear] = sources.signals_at(20.0);
         assert!(dimmed == clear && (clear - 0.005).abs() < 1e-6);
         // Dust has taken the place of all surfaces.
         let hidden = Sources { surfaces: 0, ..sources };
-        assert_eq!(hidden.of_echo(10.15).instance, NONE);
+        assert_eq!(hidden.of_echo(10.15, &mut parts).instance, NONE);
         assert_eq!(hidden.signals_at(20.0)[0], 0.0);
     }
 

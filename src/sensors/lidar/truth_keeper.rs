@@ -8,7 +8,7 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::sensors::receiver::Backscatter;
 use crate::sensors::surfaces::Glimpse;
-use crate::sensors::truth::{FiringTruth, Origin, ReturnTruth, Sources, SweepTruth, Why};
+use crate::sensors::truth::{FiringTruth, Origin, Part, ReturnTruth, Sources, SweepTruth, Why};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sweep};
 use crate::time::SimTime;
 use crate::world::raycast::Hit;
@@ -68,6 +68,8 @@ impl Origin {
 pub(super) struct TruthKeeper<'a> {
     lidar: &'a Lidar,
     truth: SweepTruth,
+    /// For the work.
+    parts: Vec<Part>,
 }
 
 impl<'a> TruthKeeper<'a> {
@@ -96,20 +98,21 @@ impl<'a> TruthKeeper<'a> {
         });
         let firings: Vec<_> = firings.collect();
         let returns = Vec::with_capacity(firings.len() + firings.len() / 4);
-        Self { lidar, truth: SweepTruth { start, poses, firings, returns } }
+        Self { lidar, truth: SweepTruth { start, poses, firings, returns }, parts: Vec::new() }
     }
 
-    /// Takes the report of a firing and what it were without errors, and faults that leave no light.
+    /// Takes the report of a firing and the echoes that it is made of: without errors, and without faults that leave
+    /// no light.
     pub fn note<T: Received>(
         &mut self,
         sources: &Sources<'_>,
-        ideal: &Reception<'_>,
-        unfailing: &T,
+        reception: &Reception<'_>,
+        detected: &T,
         reported: &T,
     ) {
         let before = self.truth.returns.len();
-        let firing = ideal.firing as u32;
-        for (slot, (echo, clean)) in reported.slots().zip(unfailing.slots()).enumerate() {
+        let firing = reception.firing as u32;
+        for (slot, (echo, clean)) in reported.slots().zip(detected.slots()).enumerate() {
             let (Some(echo), Some(clean)) = (echo, clean) else { continue };
             let slots = 1u8 << slot;
             let same = |known: &&mut ReturnTruth| known.reported_m == echo.range_m;
@@ -117,14 +120,14 @@ impl<'a> TruthKeeper<'a> {
                 known.slots |= slots;
                 continue;
             }
-            let seen = sources.of_echo(clean.range_m);
-            let why = self.why(sources, ideal, clean.range_m, &seen);
+            let seen = sources.of_echo(clean.range_m, &mut self.parts);
+            let why = self.why(sources, reception, clean.range_m, &seen);
             let reported_m = echo.range_m;
             self.truth.returns.push(ReturnTruth { firing, reported_m, slots, why, ..seen });
         }
         if self.truth.returns.len() == before {
-            let is_dark = unfailing.slots().any(|echo| echo.is_some());
-            let missing = self.missing(sources, ideal, is_dark);
+            let is_dark = detected.slots().any(|echo| echo.is_some());
+            let missing = self.missing(sources, reception, is_dark);
             self.truth.returns.push(ReturnTruth { firing, ..missing });
         }
     }
@@ -133,7 +136,7 @@ impl<'a> TruthKeeper<'a> {
     fn why(
         &self,
         sources: &Sources<'_>,
-        ideal: &Reception<'_>,
+        reception: &Reception<'_>,
         range_m: f32,
         seen: &ReturnTruth,
     ) -> Why {
@@ -147,9 +150,10 @@ impl<'a> TruthKeeper<'a> {
             return if is_it || is_level { Why::Nearest } else { Why::Merged };
         }
         let [signal, clear] =
-            sources.signals_at(nearest.range_m).map(|signal| signal * ideal.light);
-        let reports = |signal| self.lidar.receiver.reports(nearest.range_m, signal, ideal.setting);
-        let echoes = self.lidar.receiver.echoes(sources.scatter, ideal);
+            sources.signals_at(nearest.range_m).map(|signal| signal * reception.light);
+        let reports =
+            |signal| self.lidar.receiver.reports(nearest.range_m, signal, reception.setting);
+        let echoes = self.lidar.receiver.echoes(sources.scatter, reception);
         let near = |range_m: f32| (nearest.range_m - range_m).abs() < sources.width_m;
         if echoes.as_slice().iter().any(|echo| near(echo.range_m)) {
             Why::OtherEcho
@@ -163,15 +167,21 @@ impl<'a> TruthKeeper<'a> {
     }
 
     /// Why nothing is reported.
-    fn missing(&self, sources: &Sources<'_>, ideal: &Reception<'_>, is_dark: bool) -> ReturnTruth {
+    fn missing(
+        &self,
+        sources: &Sources<'_>,
+        reception: &Reception<'_>,
+        is_dark: bool,
+    ) -> ReturnTruth {
         let Some(nearest) = sources.nearest() else { return ReturnTruth::MISSING };
         let [signal, clear] = sources.signals_at(nearest.range_m);
-        let reports = |signal| self.lidar.receiver.reports(nearest.range_m, signal, ideal.setting);
-        let why = if is_dark || ideal.light < 1.0 && reports(signal) {
+        let reports =
+            |signal| self.lidar.receiver.reports(nearest.range_m, signal, reception.setting);
+        let why = if is_dark || reception.light < 1.0 && reports(signal) {
             Why::Fault
-        } else if reports(signal * ideal.light) {
+        } else if reports(signal * reception.light) {
             Why::Noise
-        } else if reports(clear * ideal.light) {
+        } else if reports(clear * reception.light) {
             Why::Weather
         } else {
             Why::Threshold
@@ -181,8 +191,20 @@ impl<'a> TruthKeeper<'a> {
 
     /// The whole, in the order of the firings.
     pub fn finish(mut self) -> SweepTruth {
-        // Stable: of a firing from the first echo to the last.
-        self.truth.returns.sort_by_key(|one| one.firing);
+        // They came sorted by laser; of a firing they stay from the first echo to the last.
+        let returns = &self.truth.returns;
+        let mut places = vec![0; self.truth.firings.len() + 1];
+        returns.iter().for_each(|one| places[one.firing as usize + 1] += 1);
+        for firing in 1..places.len() {
+            places[firing] += places[firing - 1];
+        }
+        let mut sorted = vec![ReturnTruth::MISSING; returns.len()];
+        for one in returns {
+            let place = &mut places[one.firing as usize];
+            sorted[*place] = *one;
+            *place += 1;
+        }
+        self.truth.returns = sorted;
         self.truth
     }
 }

@@ -58,12 +58,6 @@ pub(super) struct Reception<'a> {
     pub noise: &'a RequestNoise,
     /// The firing's index in its request.
     pub firing: usize,
-    /// The laser that fired.
-    pub laser: usize,
-    /// What all ranges are off by at that time, metres: [`Errors::common_m`].
-    pub common_m: f32,
-    /// Whether echoes are reported as they are, without errors.
-    pub is_ideal: bool,
     /// For the work.
     pub buffers: &'a RefCell<Buffers>,
 }

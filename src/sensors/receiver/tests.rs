@@ -30,16 +30,7 @@ impl Heard {
 
     fn reception(&self, setting: ReceiverSetting, window: f32, firing: usize) -> Reception<'_> {
         let (noise, buffers) = (&self.noise, &self.buffers);
-        Reception {
-            setting,
-            light: window,
-            noise,
-            firing,
-            laser: 0,
-            common_m: 0.0,
-            is_ideal: false,
-            buffers,
-        }
+        Reception { setting, light: window, noise, firing, buffers }
     }
 }
 
