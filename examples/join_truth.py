@@ -11,7 +11,9 @@ import numpy as np
 import velodyne_decoder as vd
 from mcap.reader import make_reader
 
-capture, truth, topic = sys.argv[1:4]
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+capture, truth, topic = sys.argv[1:]
 FIRING = np.dtype([("time_ns", "<u8"), ("azimuth", "<f4"), ("elevation", "<f4"),
                    ("first", "<u4"), ("laser", "<u2"), ("returns", "u1"), ("pad", "u1")])
 RETURN = np.dtype([("reported", "<f4"), ("true", "<f4"), ("instance", "<u4"), ("material", "<u2"),
