@@ -123,8 +123,12 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
         let status = asked(&view, "/api/status");
         assert!(status.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&status));
     }
-    // There are frames of points, which those who take nothing have been sent as well.
-    assert!(asked(&view, "/api/cloud?after=0").len() > 20_000);
+    // There are frames of points, which those who take nothing have been sent as well. On a busy machine they come late.
+    let mut clouds = (0..100).map(|_| {
+        hear(350);
+        asked(&view, "/api/cloud?after=0").len()
+    });
+    assert!(clouds.any(|bytes| bytes > 20_000));
     let pid = rustix::process::Pid::from_child(&run.0);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert!(run.0.wait().unwrap().success());
