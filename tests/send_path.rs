@@ -100,7 +100,8 @@ fn the_senders_leave_the_allocator_alone() {
     run.keep_timing();
     let stop = AtomicBool::new(false);
     let is_over = AtomicBool::new(false);
-    let packets = || run.figures(run.elapsed()).iter().map(|f| f.packets).sum::<u64>();
+    // The lidar's: on a busy machine the IMU's may be many of all.
+    let packets = || run.figures(run.elapsed())[0].packets;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             run.run(None, &stop, |_| {});
