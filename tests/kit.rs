@@ -185,11 +185,11 @@ impl Bench {
     }
 }
 
-/// What the kit says, asked again while it finds the machine too busy to judge a driver or to record a failure again: four
+/// What the kit says, asked again while it finds the machine too busy to judge a driver or to record a failure again: eight
 /// times is no accident.
 fn in_a_calm_minute(judge: impl Fn() -> Output) -> Output {
     let mut output = judge();
-    for _ in 0..3 {
+    for _ in 0..7 {
         let told = stdout(&output);
         if told.contains("bench failed") || told.contains("could not be recorded again") {
             output = judge();
