@@ -65,8 +65,12 @@ pub struct Bundle {
     pub depth: PerRay<f32>,
     /// The least of `depth`.
     pub nearest: f32,
+    /// The greatest of `depth`.
+    pub deepest: f32,
     /// The greatest depth at which a ray can end.
     pub farthest: f32,
+    /// Whether there are hits that `nearest` and `deepest` do not know yet.
+    pub is_stale: bool,
     /// Whether any ray has a hit.
     pub has_hit: bool,
     /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
@@ -210,7 +214,9 @@ impl Bundle {
             stretch: [1.0; MAX_LANES],
             depth: [f32::NEG_INFINITY; MAX_LANES],
             nearest: f32::INFINITY,
+            deepest: f32::INFINITY,
             farthest: f32::INFINITY,
+            is_stale: false,
             has_hit: false,
             placed: [NONE; MAX_LANES],
             slot: [NONE; MAX_LANES],
@@ -280,6 +286,7 @@ impl Bundle {
         room.range[self.lanes..self.lanes + LANES].fill(f32::NEG_INFINITY);
 
         (self.low, self.high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
+        self.is_stale = false;
         self.has_hit = false;
         let mut start = [f32::INFINITY; LANES];
         let mut nearest = [f32::INFINITY; LANES];
@@ -330,6 +337,7 @@ impl Bundle {
         }
         self.nearest = least(&nearest);
         self.farthest = most(&farthest);
+        self.deepest = self.farthest;
         self.least_start = least(&start);
         self.shift = [most(&shift[0]), most(&shift[1])];
         // Rays that start behind the origin may be farther from the axis there.
@@ -387,6 +395,12 @@ pub fn most(values: &Lanes) -> f32 {
 
 /// The part of `values` that a register holds.
 #[inline(always)]
-pub fn of_register(values: &PerRay<f32>, register: usize) -> &Lanes {
+pub fn of_register<T>(values: &PerRay<T>, register: usize) -> &[T; LANES] {
     &values.as_chunks().0[register & (REGISTERS - 1)]
+}
+
+/// As [`of_register`], to be written.
+#[inline(always)]
+pub fn register_mut<T>(values: &mut PerRay<T>, register: usize) -> &mut [T; LANES] {
+    &mut values.as_chunks_mut().0[register & (REGISTERS - 1)]
 }

@@ -28,7 +28,12 @@ pub struct BvhCaster {
     pub(super) placed: Vec<Placed>,
     /// Largest coordinate, metres; scales the margin of culling.
     pub(super) extent: f32,
+    /// Whether the trees lie in the processor's caches, so that a traversal hardly waits for memory.
+    pub(super) is_small: bool,
 }
+
+/// Trees of at most so many bytes are small: what a third-level cache holds.
+const SMALL_BYTES: usize = 32 << 20;
 
 /// Where a ray goes on that meets a leaf of the top tree.
 #[derive(Clone, Copy)]
@@ -156,7 +161,9 @@ impl BvhCaster {
             }
             entrances.push(Entrance { place: *place, code });
         }
-        Ok(Self { scene, meshes, top, entrances, placed, extent })
+        let mut caster = Self { scene, meshes, top, entrances, placed, extent, is_small: false };
+        caster.is_small = caster.memory_bytes() <= SMALL_BYTES;
+        Ok(caster)
     }
 
     /// The scene of which the trees were built.

@@ -38,7 +38,8 @@ fn fastest() -> Level {
     level
 }
 
-/// Number of interleaved traversals: each waits for memory while the others compute.
+/// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
+/// one, see [`BvhCaster::is_small`].
 const WALKERS: usize = 4;
 
 /// Up to this number, a bundle's pulses are held against the scene's largest boxes before it is formed.
@@ -58,10 +59,11 @@ fn cast<S: Simd>(
     let mut next = 0;
     let mut room = Room::new();
     let mut walkers: [Walker; WALKERS] = std::array::from_fn(|_| Walker::new());
+    let walkers = &mut walkers[..if caster.is_small { 1 } else { WALKERS }];
     let mut is_busy = true;
     while is_busy {
         is_busy = false;
-        for walker in &mut walkers {
+        for walker in &mut *walkers {
             if walker.step(simd, caster) {
                 is_busy = true;
                 continue;

@@ -13,10 +13,10 @@
 //! **Vast triangles.** Depths on triangles that extend beyond [`VAST_M`] are computed again in double
 //! precision by [`surface::Plane`].
 
-use fearless_simd::prelude::{SimdBase, SimdFrom, SimdMask};
-use fearless_simd::{Simd, f32x8, mask32x8};
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
+use fearless_simd::{Simd, f32x8, mask32x8, u32x8};
 
-use super::bundle::{Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS};
+use super::bundle::{Bundle, LANES, Lanes, MAX_LANES, NONE, REGISTERS, least, most, register_mut};
 use super::bvh::{BvhCaster, MeshTree, Placed, VAST_M};
 use super::shadow::{Corners, View, load, splat};
 use super::surface;
@@ -63,7 +63,7 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
         }
     } else {
         let shadows = view.shadows(simd, &corners);
-        let mut met = shadows.in_bundle(bundle) & triangles;
+        let mut met = shadows.in_bundle(bundle) & shadows.before(bundle.deepest) & triangles;
         while met != 0 {
             let k = met.trailing_zeros() as usize & 7;
             met &= met - 1;
@@ -80,6 +80,25 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
             }
         }
     }
+    if bundle.is_stale {
+        settle(simd, bundle);
+    }
+}
+
+/// Brings the bounds of the nearest hits' depths up to date.
+#[inline(always)]
+fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
+    let no_ray = f32x8::splat(simd, f32::NEG_INFINITY);
+    let mut nearest = f32x8::splat(simd, f32::INFINITY);
+    let mut deepest = no_ray;
+    for register in 0..bundle.registers().min(REGISTERS) {
+        let depth = load(simd, &bundle.depth, register);
+        nearest = nearest.min(depth.simd_gt(no_ray).select(depth, nearest));
+        deepest = deepest.max(depth);
+    }
+    bundle.is_stale = false;
+    bundle.nearest = least(&nearest.into());
+    bundle.deepest = most(&deepest.into());
 }
 
 /// A corner of triangle `k` in all lanes.
@@ -146,6 +165,23 @@ fn test_register<S: Simd>(
     }
     let (start, limit) = (load(simd, &bundle.start, register), load(simd, &bundle.depth, register));
     let mut hit = is_within(depth, start, limit) & inside;
+    if hit == 0 {
+        return;
+    }
+    // Only ties and masks need a look at single rays.
+    if !target.mesh.masked {
+        let is_nearer = is_inside & depth.simd_gt(start) & depth.simd_lt(limit);
+        *register_mut(&mut bundle.depth, register) = is_nearer.select(depth, limit).into();
+        let (place, slot) = (target.place, target.slot(k));
+        for (values, value) in [(&mut bundle.placed, place), (&mut bundle.slot, slot)] {
+            let values = register_mut(values, register);
+            let before = u32x8::simd_from(simd, *values);
+            *values = is_nearer.select(u32x8::splat(simd, value), before).into();
+        }
+        bundle.has_hit = true;
+        bundle.is_stale = true;
+        hit &= !(is_nearer.to_bitmask() as u32);
+    }
     while hit != 0 {
         let lane = hit.trailing_zeros() as usize & 7;
         hit &= hit - 1;
@@ -247,8 +283,8 @@ fn accept(
         return;
     }
     bundle.depth[ray] = depth;
-    bundle.nearest = bundle.nearest.min(depth);
     bundle.has_hit = true;
+    bundle.is_stale = true;
     bundle.placed[ray] = target.place;
     bundle.slot[ray] = slot;
 }

@@ -186,6 +186,27 @@ impl<S: Simd> Shadows<S> {
         (x & y).to_bitmask() as u32 & self.ahead(bundle)
     }
 
+    /// A bit for each box that is not behind `depth`.
+    #[inline(always)]
+    pub fn before(&self, depth: f32) -> u32 {
+        let simd = self.far.simd;
+        self.near.simd_le(f32x8::splat(simd, depth)).to_bitmask() as u32
+    }
+
+    /// A bit for each box that all rays of the bundle may hit.
+    #[inline(always)]
+    pub fn covering(&self, bundle: &Bundle) -> u32 {
+        let simd = self.far.simd;
+        let [low_x, low_y] = self.low;
+        let [high_x, high_y] = self.high;
+        let x = low_x.simd_le(f32x8::splat(simd, bundle.low[0]))
+            & high_x.simd_ge(f32x8::splat(simd, bundle.high[0]));
+        let y = low_y.simd_le(f32x8::splat(simd, bundle.low[1]))
+            & high_y.simd_ge(f32x8::splat(simd, bundle.high[1]));
+        let near = self.near.simd_le(f32x8::splat(simd, bundle.nearest));
+        (x & y & near).to_bitmask() as u32
+    }
+
     /// The boxes that a ray may hit.
     #[inline(always)]
     pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {

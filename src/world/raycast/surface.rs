@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::Hit;
-use super::bundle::{Bundle, NONE};
+use super::bundle::{Bundle, LANES, NONE, least, of_register};
 use super::bvh::{BvhCaster, Placed};
 use crate::world::scene::{MaterialId, Mesh};
 
@@ -33,7 +33,17 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
         return;
     }
     let mut last: Option<Surface> = None;
-    for lane in 0..bundle.lanes {
+    let mut next = 0;
+    while next < bundle.lanes {
+        let lane = next;
+        if lane % LANES == 0
+            && lane + LANES <= bundle.lanes
+            && report_alike(caster, bundle, lane / LANES, &mut last, hits)
+        {
+            next += LANES;
+            continue;
+        }
+        next += 1;
         let hit = &mut hits[usize::from(bundle.ray[lane])];
         let (place, slot) = (bundle.placed[lane], bundle.slot[lane]);
         if place == NONE {
@@ -65,6 +75,60 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             material: surface.material,
         };
     }
+}
+
+/// Writes the hits of a full register whose rays all meet the same surface, as most do on walls and ground. Returns
+/// false without having written any if they do not, or if single rays need a closer look. The arithmetic is that of
+/// [`report`].
+#[inline(always)]
+fn report_alike<'a>(
+    caster: &'a BvhCaster,
+    bundle: &Bundle,
+    register: usize,
+    last: &mut Option<Surface<'a>>,
+    hits: &mut [Hit],
+) -> bool {
+    let (placed, slots) =
+        (of_register(&bundle.placed, register), of_register(&bundle.slot, register));
+    let (place, slot) = (placed[0], slots[0]);
+    let mut difference = 0;
+    for k in 0..LANES {
+        difference |= (placed[k] ^ place) | (slots[k] ^ slot);
+    }
+    if difference != 0 || place == NONE {
+        return false;
+    }
+    if last.as_ref().is_none_or(|surface| (surface.place, surface.slot) != (place, slot)) {
+        *last = Some(Surface::new(caster, bundle, place, slot));
+    }
+    let Some(surface) = last else { return false };
+    if surface.is_mapped {
+        return false;
+    }
+    let of = |values| of_register(values, register);
+    let (slope_x, slope_y) = (of(&bundle.slope_x), of(&bundle.slope_y));
+    let (stretch, depth, start) = (of(&bundle.stretch), of(&bundle.depth), of(&bundle.start));
+    let normal = surface.normal;
+    let (mut cos_incidence, mut range_m) = ([0.0f32; LANES], [0.0f32; LANES]);
+    for k in 0..LANES {
+        let along = normal.x * slope_x[k] + normal.y * slope_y[k] + normal.z;
+        cos_incidence[k] = (along.abs() / stretch[k]).min(1.0);
+        range_m[k] = (depth[k] - start[k]) * stretch[k];
+    }
+    if least(&cos_incidence) < GRAZING_COS {
+        return false;
+    }
+    for (k, &ray) in of_register(&bundle.ray, register).iter().enumerate() {
+        hits[usize::from(ray)] = Hit {
+            range_m: range_m[k],
+            cos_incidence: cos_incidence[k],
+            reflectance: surface.reflectance,
+            instance: surface.placed.instance,
+            triangle: surface.triangle,
+            material: surface.material,
+        };
+    }
+    true
 }
 
 impl<'a> Surface<'a> {

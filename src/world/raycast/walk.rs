@@ -13,7 +13,7 @@ use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, u32x8};
 use glam::DVec3;
 
-use super::bundle::{Bundle, MAX_LANES, REGISTERS, max};
+use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, max};
 use super::bvh::{BvhCaster, Entrance, MeshTree};
 use super::leaf::{Target, test};
 use super::memory::prefetch;
@@ -35,6 +35,7 @@ pub struct Walker {
     top_view: View,
     /// View of the current instance.
     view: View,
+    /// Index of that instance in `BvhCaster::placed`, or [`NONE`].
     place: u32,
 }
 
@@ -110,7 +111,7 @@ impl Walker {
             mesh: Stack::default(),
             top_view: View::default(),
             view: View::default(),
-            place: 0,
+            place: NONE,
         }
     }
 
@@ -120,6 +121,7 @@ impl Walker {
         let bundle = &self.bundle;
         self.mesh.len = 0;
         self.top.len = 0;
+        self.place = NONE;
         if !caster.top.nodes.is_empty() {
             let origin = bundle.origin.as_vec3();
             self.top_view = View::new(bundle, &bundle.from_world, origin, caster.extent);
@@ -173,12 +175,16 @@ impl Walker {
         let Entrance { place, code } = caster.entrances[entrance as usize];
         let placed = &caster.placed[place as usize];
         let mesh = &caster.meshes[placed.mesh as usize];
-        let bundle = &self.bundle;
-        let origin = placed.to_mesh(bundle.origin).as_vec3();
-        let bundle_from_mesh = bundle.from_world * placed.world_from_mesh;
-        self.place = place;
-        self.view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
+        // An instance that is opened into parts is often entered several times.
+        if self.place != place {
+            let bundle = &self.bundle;
+            let origin = placed.to_mesh(bundle.origin).as_vec3();
+            let bundle_from_mesh = bundle.from_world * placed.world_from_mesh;
+            self.place = place;
+            self.view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
+        }
         if !mesh.nodes.is_empty() {
+            mesh.prefetch(code);
             self.mesh.start(code, rays);
         }
     }
@@ -205,13 +211,20 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
     if entry.near() <= bundle.nearest {
         return entry.rays;
     }
-    let depth = f32x8::splat(simd, entry.near());
-    let mut rays = 0;
-    for register in 0..REGISTERS {
-        let nearest = load(simd, &bundle.depth, register);
-        rays |= nearest.simd_ge(depth).to_bitmask() << (8 * register);
+    if entry.near() > bundle.deepest {
+        return 0;
     }
-    entry.rays & rays
+    let depth = f32x8::splat(simd, entry.near());
+    let beyond = |registers: usize| {
+        let mut rays = 0;
+        for register in 0..registers {
+            let nearest = load(simd, &bundle.depth, register);
+            rays |= nearest.simd_ge(depth).to_bitmask() << (8 * register);
+        }
+        rays
+    };
+    // Both numbers are constants, so that neither is a loop.
+    entry.rays & if bundle.registers() <= 2 { beyond(2) } else { beyond(REGISTERS) }
 }
 
 /// The targets of a tree's child codes.
@@ -268,12 +281,15 @@ fn push<S: Simd>(
             used += 1;
         }
     } else {
-        let mut met = shadows.in_bundle(bundle) & node.occupied;
+        let mut met = shadows.in_bundle(bundle) & shadows.before(bundle.deepest) & node.occupied;
+        let covering = shadows.covering(bundle);
         let registers = bundle.registers().min(REGISTERS);
         while met != 0 {
             let slot = met.trailing_zeros() as usize & 7;
             met &= met - 1;
-            let rays = rays & shadows.rays(slot, bundle, registers);
+            let is_met_by_all = covering >> slot & 1 == 1;
+            let rays =
+                if is_met_by_all { rays } else { rays & shadows.rays(slot, bundle, registers) };
             if rays != 0 {
                 let code = node.children[slot];
                 memory.prefetch(code);
