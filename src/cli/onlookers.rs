@@ -65,13 +65,13 @@ impl Onlookers {
             let engine = &run.rig().engine;
             if let Some(view) = &view {
                 scope.spawn(|| {
-                    os::step_back(engine);
+                    os::step_back(engine, os::ONLOOKER_NICE);
                     view.serve(over);
                 });
             }
             if let Some(foxglove) = &foxglove {
                 scope.spawn(|| {
-                    os::step_back(engine);
+                    os::step_back(engine, os::ONLOOKER_NICE);
                     foxglove.serve(over);
                 });
             }

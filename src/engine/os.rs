@@ -32,8 +32,10 @@ const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// How much threads step back that only look on or write down.
-const ONLOOKER_NICE: i32 = 19;
+/// How much threads step back that only look on: a page or a client still gets its answers.
+pub const ONLOOKER_NICE: i32 = 10;
+/// How much the thread steps back that writes the truth, as far as it goes: it has its queue.
+pub const WRITER_NICE: i32 = 19;
 
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,11 +129,11 @@ fn pin_to(core: usize) -> Result<(), String> {
 
 /// Has the calling thread, and those that it starts, step back for all that a run needs to be on time: it gets little
 /// of a processor that others want, and leaves the cores of both senders to them where there is another. Whoever
-/// looks on or writes down what was does its work so. A refusal does not matter: the thread is scheduled as others are
-/// then.
-pub fn step_back(engine: &EngineConfig) {
+/// looks on or writes down what was does its work so, with `nice` added to its niceness. A refusal does not matter: the
+/// thread is scheduled as others are then.
+pub fn step_back(engine: &EngineConfig, nice: i32) {
     // Only this thread's, on Linux.
-    let _ = rustix::process::nice(ONLOOKER_NICE);
+    let _ = rustix::process::nice(nice);
     let Ok(mut cores) = sched_getaffinity(None) else { return };
     for core in engine.send_core.into_iter().chain(engine.standby_core) {
         if core < CpuSet::MAX_CPU {

@@ -88,7 +88,7 @@ pub fn watch(
     audiences: &mut [&mut dyn Audience],
     is_over: impl Fn() -> bool,
 ) {
-    os::step_back(&rig.engine);
+    os::step_back(&rig.engine, os::ONLOOKER_NICE);
     let mut devices: Vec<_> = rig.devices.iter().map(WatchedDevice::new).collect();
     let mut labels: Option<Labels> = None;
     let mut begun: Option<SimTime> = None;
