@@ -1,4 +1,5 @@
-//! What `menura bench` says of a rig: shares and stages add up, and its packets are counted. Never how fast this machine is.
+//! What `menura bench` says of a rig: shares and stages add up, and its packets are counted. Never how fast this
+//! machine is.
 
 mod common;
 

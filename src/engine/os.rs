@@ -32,9 +32,9 @@ const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// How much threads step back that only look on: a page or a client still gets its answers.
+/// Niceness of threads that only look on. With more, a page gets no answers on a busy machine.
 pub const ONLOOKER_NICE: i32 = 10;
-/// How much the thread steps back that writes the truth, as far as it goes: it has its queue.
+/// Niceness of the thread that writes the truth, the most there is. A queue holds what it does not come to write.
 pub const WRITER_NICE: i32 = 19;
 
 /// A wish and the system's answer.

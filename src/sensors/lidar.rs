@@ -544,23 +544,33 @@ impl Scratch {
         (&mut self.pulses, &mut self.hits)
     }
 
-    /// Fills `order` by a stable counting sort.
+    /// Fills `order`.
     fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
-        self.places.clear();
-        self.places.resize(lasers + 1, 0);
-        for firing in firings {
-            self.places[usize::from(firing.laser) + 1] += 1;
-        }
-        for laser in 0..lasers {
-            self.places[laser + 1] += self.places[laser];
-        }
         self.order.clear();
         self.order.resize(firings.len(), 0);
-        for (index, firing) in firings.iter().enumerate() {
-            let place = &mut self.places[usize::from(firing.laser)];
-            self.order[*place as usize] = index as u32;
-            *place += 1;
-        }
+        let lasers_of = firings.iter().map(|firing| usize::from(firing.laser));
+        let order = &mut self.order;
+        sort(lasers_of, lasers, &mut self.places, |index, place| order[place] = index as u32);
+    }
+}
+
+/// Calls `put` with the index of each of `keys` and its place among all when they are sorted; equal keys keep their
+/// order. Keys are below `count`; `places` is for the work.
+fn sort(
+    keys: impl Iterator<Item = usize> + Clone,
+    count: usize,
+    places: &mut Vec<u32>,
+    mut put: impl FnMut(usize, usize),
+) {
+    places.clear();
+    places.resize(count + 1, 0);
+    keys.clone().for_each(|key| places[key + 1] += 1);
+    for key in 0..count {
+        places[key + 1] += places[key];
+    }
+    for (index, key) in keys.enumerate() {
+        put(index, places[key] as usize);
+        places[key] += 1;
     }
 }
 

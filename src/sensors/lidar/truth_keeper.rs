@@ -193,17 +193,10 @@ impl<'a> TruthKeeper<'a> {
     pub fn finish(mut self) -> SweepTruth {
         // They came sorted by laser; of a firing they stay from the first echo to the last.
         let returns = &self.truth.returns;
-        let mut places = vec![0; self.truth.firings.len() + 1];
-        returns.iter().for_each(|one| places[one.firing as usize + 1] += 1);
-        for firing in 1..places.len() {
-            places[firing] += places[firing - 1];
-        }
         let mut sorted = vec![ReturnTruth::MISSING; returns.len()];
-        for one in returns {
-            let place = &mut places[one.firing as usize];
-            sorted[*place] = *one;
-            *place += 1;
-        }
+        let firings = returns.iter().map(|one| one.firing as usize);
+        let count = self.truth.firings.len();
+        super::sort(firings, count, &mut Vec::new(), |index, place| sorted[place] = returns[index]);
         self.truth.returns = sorted;
         self.truth
     }
