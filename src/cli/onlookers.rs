@@ -65,7 +65,7 @@ impl Onlookers {
             let engine = &run.rig().engine;
             if let Some(view) = &view {
                 scope.spawn(|| {
-                    os::step_back(engine, os::ONLOOKER_NICE);
+                    os::step_back(engine, os::ANSWERER_NICE);
                     view.serve(over);
                 });
             }

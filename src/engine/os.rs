@@ -32,10 +32,11 @@ const WAKE_LATENCY_US: i32 = 0;
 /// Stack of the sending thread that is touched before it is needed.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Niceness of threads that only look on. With more, a page gets no answers on a busy machine.
-pub const ONLOOKER_NICE: i32 = 10;
-/// Niceness of the thread that writes the truth, the most there is. A queue holds what it does not come to write.
-pub const WRITER_NICE: i32 = 19;
+/// Niceness of threads that answer people who look on. With more, a page gets no answers on a busy machine.
+pub const ANSWERER_NICE: i32 = 10;
+/// Niceness of threads that decode what was sent, pass it on or write the truth, the most there is. What they do not
+/// come to is kept for a while, then left out.
+pub const ONLOOKER_NICE: i32 = 19;
 
 /// A wish and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -396,7 +396,7 @@ impl<'a> RealTimeRun<'a> {
             sender::start(scope, context, self.timing(), queue, stop, on_start);
             if let Some(stream) = &self.pose_stream {
                 start_small(scope, LISTENER_STACK, move || {
-                    os::step_back(&self.rig.engine, os::ONLOOKER_NICE);
+                    os::step_back(&self.rig.engine, os::ANSWERER_NICE);
                     stream.send(self.rig, self.world, clock, over);
                 });
             }
@@ -406,7 +406,7 @@ impl<'a> RealTimeRun<'a> {
                 let clock = Some(self.clock);
                 let thread = Builder::new().name("truth".into());
                 let spawned = thread.spawn_scoped(scope, move || {
-                    os::step_back(&self.rig.engine, os::WRITER_NICE);
+                    os::step_back(&self.rig.engine, os::ONLOOKER_NICE);
                     let log = TruthLog::new(file, self.rig, self.world, self.epoch)?;
                     log.keep(&events, clock)
                 });
