@@ -25,6 +25,8 @@ const MAX_STEP_RAD: f64 = 0.01;
 const MAX_SHIFT_M: f64 = 0.05;
 /// Half of the widest spot that is bundled, metres at 1 m.
 const MAX_SPOT_M: f64 = 0.1;
+/// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
+pub const ROUNDING: f32 = 1e-6;
 /// Stands for no surface.
 pub const NONE: u32 = u32::MAX;
 

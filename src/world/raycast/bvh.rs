@@ -6,6 +6,7 @@ use glam::{DAffine3, DMat3, DVec3, Mat3, Vec3};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use super::memory;
+use super::shadow::Frame;
 use super::top::{self, Part};
 use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree, leaf};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
@@ -26,8 +27,8 @@ pub struct BvhCaster {
     pub(super) entrances: Vec<Entrance>,
     /// Instances in the order in which the top tree's leaves lead to them first.
     pub(super) placed: Vec<Placed>,
-    /// Largest coordinate, metres; scales the margin of culling.
-    pub(super) extent: f32,
+    /// World, with the scene's extent.
+    pub(super) frame: Frame,
     /// Whether the trees lie in the processor's caches, so that a traversal hardly waits for memory.
     pub(super) is_small: bool,
 }
@@ -100,8 +101,8 @@ pub(super) struct Placed {
     pub mesh: u32,
     origin: DVec3,
     pub mesh_from_world_f64: DMat3,
-    pub mesh_from_world: Mat3,
-    pub world_from_mesh: Mat3,
+    /// The mesh's frame, with the mesh's extent.
+    pub frame: Frame,
     /// Whether its mesh extends beyond [`VAST_M`] from the mesh's origin.
     pub is_vast: bool,
 }
@@ -161,7 +162,8 @@ impl BvhCaster {
             }
             entrances.push(Entrance { place: *place, code });
         }
-        let mut caster = Self { scene, meshes, top, entrances, placed, extent, is_small: false };
+        let frame = Frame { to_world: Mat3::IDENTITY, from_world: Mat3::IDENTITY, extent };
+        let mut caster = Self { scene, meshes, top, entrances, placed, frame, is_small: false };
         caster.is_small = caster.memory_bytes() <= SMALL_BYTES;
         Ok(caster)
     }
@@ -277,15 +279,18 @@ impl Placed {
         let turn = &instance.world_from_mesh.matrix3;
         let mesh_from_world = turn.inverse();
         let stretch = turn.x_axis.length().max(turn.y_axis.length()).max(turn.z_axis.length());
-        let extent = f64::from(meshes[instance.mesh as usize].extent);
+        let extent = meshes[instance.mesh as usize].extent;
         Self {
             instance: index,
             mesh: instance.mesh,
             origin: instance.world_from_mesh.translation,
             mesh_from_world_f64: mesh_from_world,
-            mesh_from_world: mesh_from_world.as_mat3(),
-            world_from_mesh: turn.as_mat3(),
-            is_vast: extent * stretch > f64::from(VAST_M),
+            frame: Frame {
+                to_world: turn.as_mat3(),
+                from_world: mesh_from_world.as_mat3(),
+                extent,
+            },
+            is_vast: f64::from(extent) * stretch > f64::from(VAST_M),
         }
     }
 

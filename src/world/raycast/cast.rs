@@ -2,8 +2,8 @@
 //!
 //! The rays of a pulse share an origin and lie within milliradians of each other, and so do the next
 //! pulses of the same laser: they visit almost the same nodes. [`super::bundle`] groups such rays,
-//! [`super::walk`] traverses the trees with them, [`super::leaf`] tests them against triangles, and
-//! [`super::surface`] computes their hits.
+//! [`super::walk`] traverses the trees with them, [`super::slab`] and [`super::shadow`] tell which boxes
+//! they meet, [`super::leaf`] tests them against triangles, and [`super::surface`] computes their hits.
 //!
 //! The vectors of `fearless_simd` are AVX2, SSE or NEON, chosen at run time. No build contracts
 //! multiply and add, so all give the same bits. Bundles depend only on the pulses of a call. A pulse
@@ -83,7 +83,7 @@ fn cast<S: Simd>(
                     continue;
                 }
                 walker.bundle.aim(&spot, bundled, &mut room);
-                walker.start(caster);
+                walker.start(simd, caster);
                 walker.pulses = first..next;
                 is_busy = true;
                 break;

@@ -13,6 +13,7 @@ mod leaf;
 mod memory;
 mod moving;
 mod shadow;
+mod slab;
 mod surface;
 mod top;
 mod tree;

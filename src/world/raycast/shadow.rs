@@ -8,16 +8,15 @@ use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8};
 use glam::{Mat3, Vec3};
 
-use super::bundle::{Bundle, Lanes, PerRay, of_register};
+use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
+use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
-pub const ROUNDING: f32 = 1e-6;
 /// Depths below this count as zero. Its inverse stands for infinity, because zero times it is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
-/// The transform from a frame to the bundle's frame.
+/// A frame as the bundle sees it: the transform to the bundle's frame.
 #[derive(Default)]
 pub struct View {
     /// Rotates the frame's axes to the bundle's.
@@ -28,8 +27,16 @@ pub struct View {
     /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
     /// starts from the origin.
     slack: [f32; 3],
-    /// The greatest depth at which a ray can end.
-    farthest: f32,
+    /// The bundle in the frame's axes.
+    slabs: Slabs,
+}
+
+/// World, or the frame of an instance's mesh.
+pub struct Frame {
+    pub to_world: Mat3,
+    pub from_world: Mat3,
+    /// Largest coordinate, metres.
+    pub extent: f32,
 }
 
 /// Bounds of eight boxes or triangles: slopes by axis, and depth.
@@ -44,39 +51,60 @@ pub struct Shadows<S: Simd> {
 pub type Corners<T> = [[T; 3]; 3];
 
 impl View {
-    /// The view of a frame that `bundle_from_frame` rotates to the bundle's, with coordinates up to
-    /// `extent` and the bundle's origin at `origin`.
+    /// The view of `frame`, with the bundle's origin at `origin` there.
     #[inline(always)]
-    pub fn new(bundle: &Bundle, bundle_from_frame: &Mat3, origin: Vec3, extent: f32) -> Self {
-        let m = bundle_from_frame;
+    pub fn new<S: Simd>(
+        simd: S,
+        bundle: &Bundle,
+        spread: &Spread,
+        frame: &Frame,
+        origin: Vec3,
+    ) -> Self {
+        let m = bundle.from_world * frame.to_world;
         let rows = [
             [m.x_axis.x, m.y_axis.x, m.z_axis.x],
             [m.x_axis.y, m.y_axis.y, m.z_axis.y],
             [m.x_axis.z, m.y_axis.z, m.z_axis.z],
         ];
-        let size = (origin.abs().max_element() + extent) * ROUNDING;
+        let size = (origin.abs().max_element() + frame.extent) * ROUNDING;
         let rounding = |row: [f32; 3]| (row[0].abs() + row[1].abs() + row[2].abs()) * size;
-        let slack = [
-            rounding(rows[0]) + bundle.shift[0],
-            rounding(rows[1]) + bundle.shift[1],
-            rounding(rows[2]),
-        ];
+        let rounding = [rounding(rows[0]), rounding(rows[1]), rounding(rows[2])];
+        let slack = [rounding[0] + bundle.shift[0], rounding[1] + bundle.shift[1], rounding[2]];
+        let most = max(max(rounding[0], rounding[1]), rounding[2]);
+        let slabs = Slabs::new(simd, spread, &frame.from_world, origin, most);
         let origin = [origin.x, origin.y, origin.z];
         let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
         let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
-        Self { rows, origin, turned_origin, slack, farthest: bundle.farthest }
+        Self { rows, origin, turned_origin, slack, slabs }
     }
 
-    /// The shadows of a node's children.
+    /// Where the bundle is inside a node's children.
     #[inline(always)]
-    pub fn boxes<S: Simd>(&self, simd: S, node: &Node) -> Shadows<S> {
-        let middle = load_axes(simd, &node.middle);
-        let half = load_axes(simd, &node.half);
+    pub fn depths<S: Simd>(&self, simd: S, node: &Node) -> Depths<S> {
+        let (middle, half) = (load_axes(simd, &node.middle), load_axes(simd, &node.half));
+        self.slabs.depths(simd, middle, half)
+    }
+
+    /// Bounds of the depth of a node's children. Hits are culled by these, not by where a ray enters: on a
+    /// triangle that is seen almost edge-on, the depth of a hit is only known to be on the triangle.
+    #[inline(always)]
+    pub fn depth_bounds<S: Simd>(&self, simd: S, node: &Node) -> [f32x8<S>; 2] {
+        self.bounds(load_axes(simd, &node.middle), load_axes(simd, &node.half), 2)
+    }
+
+    /// The shadows of what the bundle passes of a node's children, where it is inside them.
+    #[inline(always)]
+    pub fn boxes<S: Simd>(
+        &self,
+        simd: S,
+        node: &Node,
+        depths: &Depths<S>,
+        [near, far]: [f32x8<S>; 2],
+    ) -> Shadows<S> {
+        let (middle, half) = (load_axes(simd, &node.middle), load_axes(simd, &node.half));
         let x = self.bounds(middle, half, 0);
         let y = self.bounds(middle, half, 1);
-        let [near, far] = self.bounds(middle, half, 2);
-        // Of a box that reaches farther than the rays, only the part within their reach counts.
-        Shadows::cast(simd, x, y, [near, far.min(f32x8::splat(simd, self.farthest))])
+        Shadows { near, far, ..Shadows::cast(simd, x, y, [depths.near, depths.far]) }
     }
 
     /// Bounds of boxes along an axis of the bundle.

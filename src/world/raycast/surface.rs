@@ -140,7 +140,7 @@ impl<'a> Surface<'a> {
         let [a, b, c] = tree.corners(slot);
         let normal_in_mesh = (b - a).cross(c - a);
         // Normals are transformed by the inverse transpose.
-        let normal = bundle.from_world * (placed.mesh_from_world.transpose() * normal_in_mesh);
+        let normal = bundle.from_world * (placed.frame.from_world.transpose() * normal_in_mesh);
         let triangle = tree.triangle(slot);
         let material = tree.material(slot, mesh);
         let looks = &caster.scene.materials[material as usize];

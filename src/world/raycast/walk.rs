@@ -1,11 +1,13 @@
 //! Traversal of the trees with a bundle.
 //!
-//! A child of a node is visited with the set of rays that hit its box and have no nearer hit. No
-//! more nodes and triangles are tested than with separate rays, and their data is fetched once for
-//! all rays.
+//! A child of a node is visited with the set of rays that hit its box and have no nearer hit, so that
+//! no more nodes and triangles are tested than with separate rays, and their data is fetched once for
+//! all rays. A box that is large beside the bundle is visited with all rays that met its parent:
+//! finding out which miss it would take longer than what it saves.
 //!
 //! A traversal consists of steps. Each ends with a prefetch of the memory that the next one needs, and
-//! several traversals take turns, so that their waits for memory overlap.
+//! several traversals take turns, so that their waits for memory overlap. In a small scene there is
+//! nothing to wait for.
 
 use std::ops::Range;
 
@@ -13,11 +15,12 @@ use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, u32x8};
 use glam::DVec3;
 
-use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, max};
+use super::bundle::{Bundle, MAX_LANES, NONE, REGISTERS, ROUNDING};
 use super::bvh::{BvhCaster, Entrance, MeshTree};
 use super::leaf::{Target, test};
 use super::memory::prefetch;
-use super::shadow::{ROUNDING, Shadows, View, load};
+use super::shadow::{Shadows, View, load};
+use super::slab::Spread;
 use super::tree::{Node, leaf};
 
 /// Up to this number, rays are tested one by one against a node's children; more rays are tested
@@ -32,6 +35,7 @@ pub struct Walker {
     pub pulses: Range<usize>,
     top: Stack,
     mesh: Stack,
+    spread: Spread,
     top_view: View,
     /// View of the current instance.
     view: View,
@@ -42,11 +46,13 @@ pub struct Walker {
 /// A child that remains to be visited.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// The bits of its least depth, then its code. Depths are not negative, so entries compare by
-    /// depth.
+    /// The bits of the depth at which the bundle enters its box, then its code. Depths are not negative,
+    /// so entries compare by depth.
     key: u64,
     /// The rays that hit its box.
     rays: u64,
+    /// The least depth of the box: no hit in it is nearer.
+    least: f32,
 }
 
 #[derive(Default)]
@@ -57,13 +63,8 @@ struct Stack {
 
 impl Entry {
     #[inline(always)]
-    fn new(near: f32, code: u32, rays: u64) -> Self {
-        Self { key: u64::from(max(near, 0.0).to_bits()) << 32 | u64::from(code), rays }
-    }
-
-    #[inline(always)]
-    fn near(self) -> f32 {
-        f32::from_bits((self.key >> 32) as u32)
+    fn new(near: f32, least: f32, code: u32, rays: u64) -> Self {
+        Self { key: u64::from(near.to_bits()) << 32 | u64::from(code), rays, least }
     }
 
     #[inline(always)]
@@ -77,7 +78,7 @@ impl Stack {
     #[inline(always)]
     fn start(&mut self, code: u32, rays: u64) {
         self.len = 0;
-        self.room()[0] = Entry { key: u64::from(code), rays };
+        self.room()[0] = Entry { key: u64::from(code), rays, least: 0.0 };
         self.len = 1;
     }
 
@@ -109,6 +110,7 @@ impl Walker {
             pulses: 0..0,
             top: Stack::default(),
             mesh: Stack::default(),
+            spread: Spread::default(),
             top_view: View::default(),
             view: View::default(),
             place: NONE,
@@ -117,14 +119,15 @@ impl Walker {
 
     /// Starts at the root.
     #[inline(always)]
-    pub fn start(&mut self, caster: &BvhCaster) {
+    pub fn start<S: Simd>(&mut self, simd: S, caster: &BvhCaster) {
         let bundle = &self.bundle;
         self.mesh.len = 0;
         self.top.len = 0;
         self.place = NONE;
         if !caster.top.nodes.is_empty() {
             let origin = bundle.origin.as_vec3();
-            self.top_view = View::new(bundle, &bundle.from_world, origin, caster.extent);
+            self.spread = Spread::new(bundle);
+            self.top_view = View::new(simd, bundle, &self.spread, &caster.frame, origin);
             self.top.start(0, bundle.all());
         }
     }
@@ -142,8 +145,8 @@ impl Walker {
             match leaf(entry.code()) {
                 None => {
                     let node = &mesh.nodes[entry.code() as usize];
-                    let children = self.view.boxes(simd, node);
-                    push(&children, node, rays, &self.bundle, &mut self.mesh, mesh);
+                    let memory = (!caster.is_small).then_some(mesh);
+                    push(simd, &self.view, node, rays, &self.bundle, &mut self.mesh, memory);
                 }
                 Some((block, count)) => {
                     let target = Target { caster, mesh, placed, place: self.place, block, count };
@@ -160,10 +163,10 @@ impl Walker {
             match leaf(entry.code()) {
                 None => {
                     let node = &caster.top.nodes[entry.code() as usize];
-                    let children = self.top_view.boxes(simd, node);
-                    push(&children, node, rays, &self.bundle, &mut self.top, caster);
+                    let memory = (!caster.is_small).then_some(caster);
+                    push(simd, &self.top_view, node, rays, &self.bundle, &mut self.top, memory);
                 }
-                Some((entrance, _)) => self.enter_instance(caster, entrance, rays),
+                Some((entrance, _)) => self.enter_instance(simd, caster, entrance, rays),
             }
             return true;
         }
@@ -171,7 +174,7 @@ impl Walker {
     }
 
     #[inline(always)]
-    fn enter_instance(&mut self, caster: &BvhCaster, entrance: u32, rays: u64) {
+    fn enter_instance<S: Simd>(&mut self, simd: S, caster: &BvhCaster, entrance: u32, rays: u64) {
         let Entrance { place, code } = caster.entrances[entrance as usize];
         let placed = &caster.placed[place as usize];
         let mesh = &caster.meshes[placed.mesh as usize];
@@ -179,12 +182,13 @@ impl Walker {
         if self.place != place {
             let bundle = &self.bundle;
             let origin = placed.to_mesh(bundle.origin).as_vec3();
-            let bundle_from_mesh = bundle.from_world * placed.world_from_mesh;
             self.place = place;
-            self.view = View::new(bundle, &bundle_from_mesh, origin, mesh.extent);
+            self.view = View::new(simd, bundle, &self.spread, &placed.frame, origin);
         }
         if !mesh.nodes.is_empty() {
-            mesh.prefetch(code);
+            if !caster.is_small {
+                mesh.prefetch(code);
+            }
             self.mesh.start(code, rays);
         }
     }
@@ -194,7 +198,7 @@ impl Walker {
 #[inline(always)]
 pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]) -> bool {
     let Some(root) = caster.top.nodes.first() else { return false };
-    let margin = (middle.abs().max_element() as f32 + caster.extent) * ROUNDING;
+    let margin = (middle.abs().max_element() as f32 + caster.frame.extent) * ROUNDING;
     // A ray without end has no bounds, and is apart from nothing.
     let mut apart = 0;
     for axis in 0..3 {
@@ -208,13 +212,13 @@ pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]
 /// The rays of `entry` without a nearer hit.
 #[inline(always)]
 fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
-    if entry.near() <= bundle.nearest {
+    if entry.least <= bundle.nearest {
         return entry.rays;
     }
-    if entry.near() > bundle.deepest {
+    if entry.least > bundle.deepest {
         return 0;
     }
-    let depth = f32x8::splat(simd, entry.near());
+    let depth = f32x8::splat(simd, entry.least);
     let beyond = |registers: usize| {
         let mut rays = 0;
         for register in 0..registers {
@@ -256,45 +260,68 @@ impl Children for BvhCaster {
     }
 }
 
-/// Pushes the children that any of `rays` hit, nearest last.
+/// Pushes the children that any of `rays` may hit, nearest last, and prefetches them unless `memory` is
+/// `None`.
 #[inline(always)]
 fn push<S: Simd>(
-    shadows: &Shadows<S>,
+    simd: S,
+    view: &View,
     node: &Node,
     rays: u64,
     bundle: &Bundle,
     stack: &mut Stack,
-    memory: &impl Children,
+    memory: Option<&impl Children>,
 ) {
+    let depths = view.depths(simd, node);
+    let mut met = depths.met & node.occupied;
+    if met == 0 {
+        return;
+    }
+    let [near, far] = view.depth_bounds(simd, node);
+    let is_within = near.simd_le(f32x8::splat(simd, bundle.deepest))
+        & far.simd_ge(f32x8::splat(simd, bundle.least_start));
+    met &= is_within.to_bitmask() as u32;
     let room = stack.room();
     let mut used = 0;
-    if rays.count_ones() <= FEW_RAYS {
-        let (met, low, high) = meet_few(shadows, rays, bundle);
-        let mut met = met & node.occupied;
+    let mut add = |slot: usize, rays: u64| {
+        let code = node.children[slot];
+        if let Some(memory) = memory {
+            memory.prefetch(code);
+        }
+        insert(room, used, Entry::new(depths.near[slot], near[slot], code, rays));
+        used += 1;
+    };
+    // Hardly a ray misses a box that is large beside the bundle; its shadow would tell nothing.
+    if met & !depths.large == 0 {
         while met != 0 {
             let slot = met.trailing_zeros() as usize & 7;
             met &= met - 1;
-            let code = node.children[slot];
-            memory.prefetch(code);
-            let rays = u64::from(low[slot]) | u64::from(high[slot]) << 32;
-            insert(room, used, Entry::new(shadows.near[slot], code, rays));
-            used += 1;
+            add(slot, rays);
+        }
+        stack.len += used;
+        return;
+    }
+    let shadows = view.boxes(simd, node, &depths, [near, far]);
+    if rays.count_ones() <= FEW_RAYS {
+        let (met_by_any, low, high) = meet_few(&shadows, rays, bundle);
+        met &= met_by_any;
+        while met != 0 {
+            let slot = met.trailing_zeros() as usize & 7;
+            met &= met - 1;
+            add(slot, u64::from(low[slot]) | u64::from(high[slot]) << 32);
         }
     } else {
-        let mut met = shadows.in_bundle(bundle) & shadows.before(bundle.deepest) & node.occupied;
-        let covering = shadows.covering(bundle);
+        met &= shadows.in_bundle(bundle);
+        let whole = depths.large | shadows.covering(bundle);
         let registers = bundle.registers().min(REGISTERS);
         while met != 0 {
             let slot = met.trailing_zeros() as usize & 7;
             met &= met - 1;
-            let is_met_by_all = covering >> slot & 1 == 1;
+            let is_met_by_all = whole >> slot & 1 == 1;
             let rays =
                 if is_met_by_all { rays } else { rays & shadows.rays(slot, bundle, registers) };
             if rays != 0 {
-                let code = node.children[slot];
-                memory.prefetch(code);
-                insert(room, used, Entry::new(shadows.near[slot], code, rays));
-                used += 1;
+                add(slot, rays);
             }
         }
     }

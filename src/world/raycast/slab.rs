@@ -1,0 +1,256 @@
+//! Where a bundle's rays are inside boxes, in the boxes' own axes.
+//!
+//! [`super::shadow`] encloses a box once more in the axes of the bundle: a wall that stands askew to
+//! the bundle becomes a block as deep as the wall is long. In its own axes a box stays as it is. There
+//! a ray is `origin + depth * slope`, and a bundle is bounds of `slope` on each axis. A few operations
+//! give the range of depth between each pair of sides (Kay and Kajiya, Ray Tracing Complex Scenes,
+//! SIGGRAPH 1986), here of all rays at once.
+
+use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
+use fearless_simd::{Simd, f32x4, f32x8};
+use glam::{Mat3, Vec3};
+
+use super::bundle::{Bundle, ROUNDING, max};
+
+/// Stands for the inverse of a slope of zero.
+const ENDLESS: f32 = 1e25;
+/// Boxes are widened by no less, so that [`ENDLESS`] times it is beyond all depths.
+const LEAST_SLACK: f32 = 1e-12;
+/// A box is large if its extent is more than so many times the bundle's there.
+const LARGE: f32 = 2.0;
+
+/// Bounds of a bundle's directions, in World.
+#[derive(Default)]
+pub struct Spread {
+    /// The middle one; of length 1 along the bundle's `z`.
+    middle: Vec3,
+    /// What others differ from it at most, along the bundle's `x` and `y`.
+    across: [Vec3; 2],
+    /// Distance of the rays' starts from the origin, metres.
+    shift: f32,
+    /// The least depth at which a ray starts, and the greatest at which one can end.
+    start: f32,
+    farthest: f32,
+}
+
+/// A bundle in the axes of a frame; the fourth lane has no meaning.
+#[derive(Default)]
+pub struct Slabs {
+    origin: [f32; 3],
+    /// Margin by which boxes are widened: rounding, and the distance of the rays' starts from the origin.
+    slack: [f32; 4],
+    /// The inverse of the greatest absolute slope.
+    steep: [f32; 4],
+    /// The inverse of the slope that is nearest to zero; 0 if there are slopes of both signs.
+    flat: [f32; 4],
+    /// The absolute value of `flat`, but [`ENDLESS`] instead of 0.
+    flat_size: [f32; 4],
+    /// The greatest depth that counts.
+    farthest: f32,
+    /// Extent of a box that is large, for each metre of depth.
+    large: f32,
+}
+
+/// Where the bundle enters and leaves eight boxes.
+pub struct Depths<S: Simd> {
+    pub near: f32x8<S>,
+    pub far: f32x8<S>,
+    /// A bit for each box that the bundle passes through.
+    pub met: u32,
+    /// A bit for each box that is large beside the bundle.
+    pub large: u32,
+}
+
+impl Spread {
+    #[inline(always)]
+    pub fn new(bundle: &Bundle) -> Self {
+        let [x, y, z] = [0, 1, 2].map(|axis| bundle.from_world.row(axis));
+        let middle = |axis: usize| 0.5 * (bundle.low[axis] + bundle.high[axis]);
+        let half = |axis: usize| 0.5 * (bundle.high[axis] - bundle.low[axis]);
+        Self {
+            middle: z + x * middle(0) + y * middle(1),
+            across: [x * half(0), y * half(1)],
+            shift: bundle.shift[0] + bundle.shift[1],
+            start: bundle.least_start,
+            farthest: bundle.farthest,
+        }
+    }
+}
+
+impl Slabs {
+    /// The bundle in the frame to which `frame_from_world` turns, where it starts at `origin`;
+    /// coordinates in the bundle's frame are rounded by `rounding_m`.
+    #[inline(always)]
+    pub fn new<S: Simd>(
+        simd: S,
+        spread: &Spread,
+        frame_from_world: &Mat3,
+        origin: Vec3,
+        rounding_m: f32,
+    ) -> Self {
+        let m = frame_from_world.to_cols_array();
+        let columns =
+            [[m[0], m[1], m[2], m[3]], [m[3], m[4], m[5], m[6]], [m[6], m[7], m[8], m[8]]]
+                .map(|column| f32x4::simd_from(simd, column));
+        let turn = |v: Vec3| columns[0] * v.x + columns[1] * v.y + columns[2] * v.z;
+        // A vector of World is at most so many times as long along the axes.
+        let stretch = columns[0].abs() + columns[1].abs() + columns[2].abs();
+        let slope = turn(spread.middle);
+        let reach = turn(spread.across[0]).abs() + turn(spread.across[1]).abs();
+        let (size, margin) = (slope.abs(), reach + stretch * (4.0 * ROUNDING));
+        let (least, most) = (size - margin, size + margin);
+        let is_one_sided = least.simd_gt(f32x4::splat(simd, 1.0 / ENDLESS));
+        let inverse = f32x4::splat(simd, 1.0 + ROUNDING) / least;
+        let zero = f32x4::splat(simd, 0.0);
+        let flat = slope.simd_gt(zero).select(inverse, zero - inverse);
+        // For rays that start behind the origin, boxes are as if longer along the rays.
+        let slack =
+            most * max(-spread.start, 0.0) + stretch * (spread.shift + rounding_m) + LEAST_SLACK;
+        let reach: [f32; 4] = reach.into();
+        Self {
+            origin: origin.to_array(),
+            slack: slack.into(),
+            steep: (f32x4::splat(simd, 1.0 - ROUNDING) / most).into(),
+            flat: is_one_sided.select(flat, zero).into(),
+            flat_size: is_one_sided.select(inverse, f32x4::splat(simd, ENDLESS)).into(),
+            farthest: spread.farthest,
+            large: LARGE * (reach[0] + reach[1] + reach[2]),
+        }
+    }
+
+    /// Where the rays are inside the boxes with these middles and half sizes, by axis.
+    #[inline(always)]
+    pub fn depths<S: Simd>(
+        &self,
+        simd: S,
+        middle: [f32x8<S>; 3],
+        half: [f32x8<S>; 3],
+    ) -> Depths<S> {
+        let mut near = f32x8::splat(simd, 0.0);
+        let mut far = f32x8::splat(simd, self.farthest);
+        for axis in 0..3 {
+            let middle = middle[axis] - self.origin[axis];
+            let half = half[axis] + self.slack[axis];
+            // Of a box that is behind the origin this is wrong, but its `far` is negative.
+            near = near.max((middle.abs() - half) * self.steep[axis]);
+            far = far.min(middle * self.flat[axis] + half * self.flat_size[axis]);
+        }
+        let met = near.simd_le(far).to_bitmask() as u32;
+        let large = (half[0] + half[1] + half[2]).simd_gt(near * self.large);
+        Depths { near, far, met, large: large.to_bitmask() as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::{Level, dispatch};
+    use glam::{DMat3, DQuat, DVec3};
+
+    use super::*;
+    use crate::world::raycast::bundle::{Room, Spot};
+    use crate::world::raycast::shadow::{Frame, View};
+    use crate::world::raycast::tree::Node;
+    use crate::world::raycast::{Pulse, Stencil};
+
+    /// Draws in -1..1.
+    struct Draws(u64);
+
+    impl Draws {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            2.0 * (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 1.0
+        }
+
+        fn vector(&mut self) -> DVec3 {
+            DVec3::new(self.next(), self.next(), self.next())
+        }
+    }
+
+    /// Neighbouring pulses, along an axis in every third bundle, from somewhat different places.
+    fn bundle(draws: &mut Draws, number: u32, spot: &Spot, room: &mut Room) -> Bundle {
+        let middle = match number % 3 {
+            0 => DVec3::AXES[number as usize / 3 % 3],
+            _ => draws.vector().normalize(),
+        };
+        let aside = middle.any_orthonormal_vector();
+        let origin = draws.vector() * 50.0;
+        let pulses: Vec<Pulse> = (0..1 + number % 4)
+            .map(|k| {
+                let direction = (middle + aside * 6e-3 * f64::from(k)).normalize();
+                let half_axis_u = direction.cross(middle.any_orthonormal_vector()).normalize();
+                Pulse {
+                    origin: origin + draws.vector() * 0.02 * f64::from(k),
+                    start_m: 0.1 * (number % 2) as f32,
+                    direction,
+                    half_axis_u: half_axis_u * 2e-3,
+                    half_axis_v: direction.cross(half_axis_u) * 2e-3,
+                    max_range_m: 100.0,
+                }
+            })
+            .collect();
+        let mut bundle = Bundle::new();
+        bundle.aim(spot, &pulses, room);
+        bundle
+    }
+
+    #[test]
+    fn boxes_are_met_where_a_ray_is_in_them() {
+        let mut draws = Draws(3);
+        let stencil = Stencil::new(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, -0.5]]);
+        let spot = Spot::new(&stencil.unwrap());
+        let mut room = Room::new();
+        let mut missed = 0;
+        for number in 0..3000 {
+            let bundle = bundle(&mut draws, number, &spot, &mut room);
+            let turn = match number % 4 {
+                0 => DMat3::IDENTITY,
+                // Flattened a hundred times.
+                1 => DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.01)),
+                _ => {
+                    DMat3::from_quat(DQuat::from_scaled_axis(draws.vector() * 3.0))
+                        * DMat3::from_diagonal(DVec3::ONE + 0.5 * draws.vector())
+                }
+            };
+            let frame_from_world = turn.inverse();
+            let frame = Frame {
+                to_world: turn.as_mat3(),
+                from_world: frame_from_world.as_mat3(),
+                extent: 200.0,
+            };
+            let origin = (frame_from_world * bundle.origin).as_vec3();
+            let mut node = Node {
+                middle: [[0.0; 8]; 3],
+                half: [[0.0; 8]; 3],
+                children: [0; 8],
+                occupied: 255,
+            };
+            // Small boxes around points of rays, and two that are elsewhere.
+            let mut depths_of_points = [0.0; 8];
+            for (slot, depth_of_point) in depths_of_points.iter_mut().enumerate() {
+                let lane = (7 * slot + number as usize) % bundle.lanes;
+                let share = (0.5 + 0.5 * draws.next() as f32).powi(3);
+                let depth = bundle.start[lane] + share * (bundle.depth[lane] - bundle.start[lane]);
+                *depth_of_point = depth;
+                let beside = if slot < 6 { DVec3::ZERO } else { draws.vector() * 5.0 };
+                let point = frame_from_world * (bundle.point(lane, depth) + beside);
+                for axis in 0..3 {
+                    let half = 10f32.powf(3.0 * draws.next() as f32 - 3.0);
+                    let aside = if slot < 6 { half * 0.9 * draws.next() as f32 } else { 0.0 };
+                    node.middle[axis][slot] = point[axis] as f32 + aside;
+                    node.half[axis][slot] = half;
+                }
+            }
+            dispatch!(Level::baseline(), simd => {
+                let view = View::new(simd, &bundle, &Spread::new(&bundle), &frame, origin);
+                let depths = view.depths(simd, &node);
+                assert_eq!(depths.met & 63, 63, "bundle {number}");
+                missed += (!depths.met & 192).count_ones();
+                for (slot, depth) in depths_of_points.into_iter().enumerate().take(6) {
+                    let depth = depth.max(0.0);
+                    assert!(depths.near[slot] <= depth && depth <= depths.far[slot]);
+                }
+            });
+        }
+        assert!(missed > 4000, "{missed} of 6000 boxes beside the rays");
+    }
+}
