@@ -71,7 +71,7 @@ impl View {
         let rounding = [rounding(rows[0]), rounding(rows[1]), rounding(rows[2])];
         let slack = [rounding[0] + bundle.shift[0], rounding[1] + bundle.shift[1], rounding[2]];
         let most = max(max(rounding[0], rounding[1]), rounding[2]);
-        let slabs = Slabs::new(simd, spread, &frame.from_world, origin, most);
+        let slabs = Slabs::new(simd, bundle, spread, &frame.from_world, origin, most);
         let origin = [origin.x, origin.y, origin.z];
         let turn = |row: [f32; 3]| row[0] * origin[0] + row[1] * origin[1] + row[2] * origin[2];
         let turned_origin = [turn(rows[0]), turn(rows[1]), turn(rows[2])];
@@ -196,7 +196,7 @@ impl<S: Simd> Shadows<S> {
 
     /// A bit for each box that is not behind the bundle's rays.
     #[inline(always)]
-    pub fn ahead(&self, bundle: &Bundle) -> u32 {
+    fn ahead(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
         self.far.simd_ge(f32x8::splat(simd, bundle.least_start)).to_bitmask() as u32
     }

@@ -26,11 +26,6 @@ pub struct Spread {
     middle: Vec3,
     /// What others differ from it at most, along the bundle's `x` and `y`.
     across: [Vec3; 2],
-    /// Distance of the rays' starts from the origin, metres.
-    shift: f32,
-    /// The least depth at which a ray starts, and the greatest at which one can end.
-    start: f32,
-    farthest: f32,
 }
 
 /// A bundle in the axes of a frame; the fourth lane has no meaning.
@@ -67,13 +62,7 @@ impl Spread {
         let [x, y, z] = [0, 1, 2].map(|axis| bundle.from_world.row(axis));
         let middle = |axis: usize| 0.5 * (bundle.low[axis] + bundle.high[axis]);
         let half = |axis: usize| 0.5 * (bundle.high[axis] - bundle.low[axis]);
-        Self {
-            middle: z + x * middle(0) + y * middle(1),
-            across: [x * half(0), y * half(1)],
-            shift: bundle.shift[0] + bundle.shift[1],
-            start: bundle.least_start,
-            farthest: bundle.farthest,
-        }
+        Self { middle: z + x * middle(0) + y * middle(1), across: [x * half(0), y * half(1)] }
     }
 }
 
@@ -83,6 +72,7 @@ impl Slabs {
     #[inline(always)]
     pub fn new<S: Simd>(
         simd: S,
+        bundle: &Bundle,
         spread: &Spread,
         frame_from_world: &Mat3,
         origin: Vec3,
@@ -104,8 +94,9 @@ impl Slabs {
         let zero = f32x4::splat(simd, 0.0);
         let flat = slope.simd_gt(zero).select(inverse, zero - inverse);
         // For rays that start behind the origin, boxes are as if longer along the rays.
-        let slack =
-            most * max(-spread.start, 0.0) + stretch * (spread.shift + rounding_m) + LEAST_SLACK;
+        let before_m = max(-bundle.least_start, 0.0);
+        let shift_m = bundle.shift[0] + bundle.shift[1];
+        let slack = most * before_m + stretch * (shift_m + rounding_m) + LEAST_SLACK;
         let reach: [f32; 4] = reach.into();
         Self {
             origin: origin.to_array(),
@@ -113,7 +104,7 @@ impl Slabs {
             steep: (f32x4::splat(simd, 1.0 - ROUNDING) / most).into(),
             flat: is_one_sided.select(flat, zero).into(),
             flat_size: is_one_sided.select(inverse, f32x4::splat(simd, ENDLESS)).into(),
-            farthest: spread.farthest,
+            farthest: bundle.farthest,
             large: LARGE * (reach[0] + reach[1] + reach[2]),
         }
     }

@@ -359,5 +359,5 @@ fn meet_few<S: Simd>(
         high |= is_met.select(u32x8::splat(simd, (bit >> 32) as u32), none);
     }
     let met = !(low | high).simd_eq(none);
-    (met.to_bitmask() as u32 & shadows.ahead(bundle), low.into(), high.into())
+    (met.to_bitmask() as u32, low.into(), high.into())
 }
