@@ -47,7 +47,8 @@ struct Options {
     /// mesh-20m, buildings, boxes
     #[arg(long)]
     scene: Vec<String>,
-    /// Sensors, all when left out: hdl-64e-s2, hdl-64e-s1, hdl-32e, vlp-16, vlp-16-1200rpm, lms-291, lms111, utm-30lx
+    /// Sensors, all when left out: hdl-64e-s2, hdl-64e-s1, hdl-32e, vlp-16, vlp-16-1200rpm, os1-128, os2-128, pandar64,
+    /// lms-291, lms111, utm-30lx
     #[arg(long)]
     sensor: Vec<String>,
     /// Numbers of threads to measure with; when left out 1, 2, 4 and so on up to as many as there are
@@ -86,6 +87,8 @@ struct Sensor {
     shape: BeamShape,
     /// Full angles, radians.
     divergence_rad: [f64; 2],
+    /// Of the beam where it leaves the device.
+    exit_width_m: f64,
     max_range_m: f32,
     pulses_per_s: f64,
 }
@@ -117,6 +120,7 @@ fn turning(name: &'static str, lasers: Vec<Laser>, turns_hz: f64, cycle_s: f64) 
         columns_per_packet: 12,
         shape: BeamShape::Rectangular,
         divergence_rad: [3e-3, 3e-3],
+        exit_width_m: 0.0,
         max_range_m: 100.0,
     }
 }
@@ -133,6 +137,7 @@ fn scanner(name: &'static str, field_deg: f64, step_deg: f64, scans_hz: f64) -> 
         columns_per_packet: columns,
         shape: BeamShape::Circular,
         divergence_rad: [4.4e-3, 4.4e-3],
+        exit_width_m: 0.0,
         max_range_m: 80.0,
         pulses_per_s: f64::from(columns) * scans_hz,
     }
@@ -152,6 +157,13 @@ fn sensors() -> Vec<Sensor> {
         divergence_rad: [3e-3, 1.5e-3],
         ..turning(name, lasers(-15.0, 2.0, 16), turns_hz, 55.296e-6)
     };
+    // Columns are asked for as packets hold them.
+    let wide = |sensor: Sensor, columns_per_packet, divergence_rad, exit_width_m, max_range_m| {
+        Sensor { columns_per_packet, divergence_rad, exit_width_m, max_range_m, ..sensor }
+    };
+    let os1_128 = turning("os1-128", lasers(-22.5, 45.0 / 127.0, 128), 10.0, 1.0 / 10_240.0);
+    let os2_128 = turning("os2-128", lasers(-11.25, 22.5 / 127.0, 128), 10.0, 1.0 / 20_480.0);
+    let pandar64 = turning("pandar64", lasers(-25.0, 40.0 / 63.0, 64), 10.0, 1.0 / 18_000.0);
     vec![
         hdl64e_beam(Sensor {
             columns_per_packet: 6,
@@ -165,14 +177,19 @@ fn sensors() -> Vec<Sensor> {
         turning("hdl-32e", lasers(-30.67, 4.0 / 3.0, 32), 10.0, 46.08e-6),
         vlp16("vlp-16", 10.0),
         vlp16("vlp-16-1200rpm", 20.0),
+        wide(os1_128, 16, [3.1e-3, 3.1e-3], 9.5e-3, 170.0),
+        wide(os2_128, 16, [1.6e-3, 1.6e-3], 22e-3, 240.0),
+        wide(pandar64, 6, [3e-3, 1.5e-3], 10e-3, 230.0),
         scanner("lms-291", 180.0, 1.0, 75.0),
         Sensor {
             divergence_rad: [15e-3, 15e-3],
+            exit_width_m: 8e-3,
             max_range_m: 20.0,
             ..scanner("lms111", 270.0, 0.5, 50.0)
         },
         Sensor {
             divergence_rad: [5e-3, 5e-3],
+            exit_width_m: 10e-3,
             max_range_m: 60.0,
             ..scanner("utm-30lx", 270.0, 0.25, 40.0)
         },
@@ -225,6 +242,7 @@ impl Sensor {
             rays: 9,
             divergence_horizontal_rad,
             divergence_vertical_rad,
+            exit_width_m: self.exit_width_m,
             ..BeamSettings::default()
         }
     }
@@ -232,6 +250,7 @@ impl Sensor {
     /// Laser by laser, from `first_column` on.
     fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Packet {
         let [across, along] = beam::half_axes_m(&self.beam());
+        let apex_behind_m = beam::apex_behind_m(&self.beam());
         let pulse = |elevation_deg: f64, column: u32| {
             let turned = self.first_deg + self.step_deg * f64::from(first_column + column);
             // Clockwise, as these turn.
@@ -241,7 +260,14 @@ impl Sensor {
             let left = DVec3::new(-sin_a, cos_a, 0.0);
             let (half_axis_u, half_axis_v) = (left * across, direction.cross(left) * along);
             let max_range_m = self.max_range_m;
-            Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m }
+            Pulse {
+                origin: origin - direction * apex_behind_m,
+                start_m: apex_behind_m as f32,
+                direction,
+                half_axis_u,
+                half_axis_v,
+                max_range_m,
+            }
         };
         // One column after the other, all lasers of one at once.
         let column_s = self.in_column() / self.pulses_per_s;

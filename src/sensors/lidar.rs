@@ -318,7 +318,7 @@ impl Lidar {
                     |(hit, share): (&Hit, &f32)| Stop { range_m: hit.range_m, share: *share };
                 scratch.stops.extend(hits.iter().zip(weights).map(stop));
                 let flight = Flight {
-                    origin: pulse.origin + pulse.direction * f64::from(pulse.start_m),
+                    origin: pulse.exit(),
                     direction: pulse.direction,
                     at: scratch.fired[place],
                     noise,

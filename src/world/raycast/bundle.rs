@@ -1,8 +1,9 @@
 //! Bundles: pulses that traverse the trees together.
 //!
 //! A bundle has a frame of its own: `z` along its middle, `x` from its first pulse towards its last,
-//! and the origin of its first pulse. There every ray is `x = slope_x z + shift_x` (and the same in
-//! `y`), so rays may start at different points and have a common depth `z`. Lanes are the rays in
+//! and the origin where its first pulse leaves the device. There every ray is `x = slope_x z + shift_x`
+//! (and the same in `y`), so rays may start at different points and have a common depth `z`. Pulses
+//! leave close together, however far behind that point their rays would meet. Lanes are the rays in
 //! registers of eight, ordered along `x`, so that a small surface concerns few registers.
 
 use glam::{DMat3, DVec3, Mat3};
@@ -21,7 +22,7 @@ const MAX_SPREAD_RAD: f64 = 0.05;
 /// The largest angle from a pulse of a bundle to the next, radians: nodes in wider gaps would be
 /// visited in vain.
 const MAX_STEP_RAD: f64 = 0.01;
-/// The largest distance of a pulse's origin from that of the first pulse, metres.
+/// The largest distance from where a pulse leaves the device to where the first pulse does, metres.
 const MAX_SHIFT_M: f64 = 0.05;
 /// Half of the widest spot that is bundled, metres at 1 m.
 const MAX_SPOT_M: f64 = 0.1;
@@ -165,9 +166,9 @@ impl Spot {
             let aside = (pulse.half_axis_u.abs() * self.reach[0]
                 + pulse.half_axis_v.abs() * self.reach[1])
                 * length;
-            let ahead = pulse.direction * length;
-            low = low.min(pulse.origin + (ahead.min(DVec3::ZERO) - aside));
-            high = high.max(pulse.origin + (ahead.max(DVec3::ZERO) + aside));
+            let (exit, end) = (pulse.exit(), pulse.origin + pulse.direction * length);
+            low = low.min(exit.min(end) - aside);
+            high = high.max(exit.max(end) + aside);
         }
         [0.5 * (low + high), 0.5 * (high - low)]
     }
@@ -186,6 +187,7 @@ impl Spot {
         if !is_narrow(first) {
             return 1;
         }
+        let exit = first.exit();
         let mut run = 1;
         // A run that is a little longer than a bundle is split evenly.
         while run < pulses.len() && run < 2 * most {
@@ -194,7 +196,7 @@ impl Spot {
                 |a: &Pulse, rad: f64| (next.direction - a.direction).length_squared() <= rad * rad;
             let is_near = within(first, MAX_SPREAD_RAD)
                 && within(previous, MAX_STEP_RAD)
-                && (next.origin - first.origin).length_squared() <= MAX_SHIFT_M * MAX_SHIFT_M
+                && (next.exit() - exit).length_squared() <= MAX_SHIFT_M * MAX_SHIFT_M
                 && is_narrow(next);
             if !is_near {
                 break;
@@ -255,7 +257,7 @@ impl Bundle {
         self.to_world = DMat3::from_cols(x, z.cross(x), z);
         let from_world = self.to_world.transpose();
         self.from_world = from_world.as_mat3();
-        self.origin = first.origin;
+        self.origin = first.exit();
         self.lanes = pulses.len() * spot.rays;
         let registers = self.registers().min(REGISTERS);
 
@@ -263,7 +265,7 @@ impl Bundle {
             let turn = |v: DVec3| (from_world * v).as_vec3();
             let direction = turn(pulse.direction);
             let (u, v) = (turn(pulse.half_axis_u), turn(pulse.half_axis_v));
-            let from = turn(pulse.origin - first.origin);
+            let from = turn(pulse.origin - self.origin);
             let order = &spot.orders[if u.x.abs() >= v.x.abs() {
                 usize::from(u.x < 0.0)
             } else {

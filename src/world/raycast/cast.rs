@@ -98,6 +98,7 @@ mod tests {
 
     use glam::{DAffine3, DQuat, DVec3};
 
+    use super::super::bundle::Bundle;
     use super::*;
     use crate::world::materials;
     use crate::world::scene::{Instance, Mesh, Scene};
@@ -195,5 +196,24 @@ mod tests {
         let moved = Pulse { origin: DVec3::Y, ..pulses[1] };
         assert_eq!(spot.bundle_len(&[pulses[0], moved]), 1);
         assert_eq!(Spot::new(&Stencil::single()).bundle_len(&pulses[..4]), 4);
+    }
+
+    #[test]
+    fn beams_that_leave_wide_are_bundled_where_they_leave() {
+        let (_, pulses, stencil) = fixture();
+        // As those of an Ouster OS2, which leave 22 mm wide.
+        let wide = |pulse: &Pulse| Pulse {
+            origin: pulse.origin - pulse.direction * 14.0,
+            start_m: 14.0,
+            ..*pulse
+        };
+        let wide: Vec<Pulse> = pulses[..7].iter().map(wide).collect();
+        let spot = Spot::new(&stencil);
+        assert_eq!(spot.bundle_len(&wide), 7);
+        let mut bundle = Bundle::new();
+        bundle.aim(&spot, &wide, &mut Room::new());
+        // Half of the beam's width and what the origins are apart; the rays' meeting points are 0.5 m apart.
+        assert!(bundle.shift.into_iter().all(|shift_m| shift_m < 0.014 + 0.007));
+        assert!(bundle.start.iter().take(bundle.lanes).all(|start_m| start_m.abs() < 0.01));
     }
 }

@@ -73,10 +73,12 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
                 pick(simd, &corners[2], k),
             ];
             let mut registers = shadows.registers(k, bundle);
+            let is_far = target.placed.is_vast && reaches_far(simd, &triangle) != 0;
+            let plane = (is_far && registers != 0).then(|| target.plane(k, bundle));
             while registers != 0 {
                 let register = registers.trailing_zeros() as usize & (REGISTERS - 1);
                 registers &= registers - 1;
-                test_register(simd, target, &triangle, k, register, bundle);
+                test_register(simd, target, &triangle, plane.as_ref(), k, register, bundle);
             }
         }
     }
@@ -142,12 +144,13 @@ fn test_ray<S: Simd>(
     }
 }
 
-/// Triangle `k` against the rays of a register.
+/// Triangle `k` against the rays of a register; a triangle that reaches far with its plane.
 #[inline(always)]
 fn test_register<S: Simd>(
     simd: S,
     target: &Target,
     triangle: &Corners<f32x8<S>>,
+    plane: Option<&surface::Plane>,
     k: usize,
     register: usize,
     bundle: &mut Bundle,
@@ -160,8 +163,8 @@ fn test_register<S: Simd>(
         return;
     }
     let mut depth = depth_on(triangle, &weights);
-    if target.placed.is_vast && reaches_far(simd, triangle) != 0 {
-        depth = f32x8::simd_from(simd, precise_of(target, bundle, k, register));
+    if let Some(plane) = plane {
+        depth = f32x8::simd_from(simd, plane.depths(bundle, register));
     }
     let (start, limit) = (load(simd, &bundle.start, register), load(simd, &bundle.depth, register));
     let mut hit = is_within(depth, start, limit) & inside;
@@ -252,13 +255,6 @@ fn precise_on(target: &Target, bundle: &Bundle, far: u32, ray: usize, mut depths
         }
     }
     depths
-}
-
-/// The depths of a register's rays on triangle `k`, in double precision.
-#[inline(never)]
-fn precise_of(target: &Target, bundle: &Bundle, k: usize, register: usize) -> Lanes {
-    let plane = target.plane(k, bundle);
-    std::array::from_fn(|lane| plane.depth(bundle, LANES * register + lane))
 }
 
 /// Accepts triangle `k` as the hit of `ray`, unless it loses a tie or lets the ray through. Later

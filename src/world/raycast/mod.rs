@@ -48,6 +48,14 @@ pub struct Pulse {
     pub max_range_m: f32,
 }
 
+impl Pulse {
+    /// Where the middle of the beam leaves the device, in World.
+    #[inline(always)]
+    pub fn exit(&self) -> DVec3 {
+        self.origin + self.direction * f64::from(self.start_m)
+    }
+}
+
 /// The positions of a pulse's rays in its spot: ray `i` runs along
 /// `direction + offsets[i][0] * half_axis_u + offsets[i][1] * half_axis_v`.
 #[derive(Clone, Debug, PartialEq)]

@@ -171,7 +171,7 @@ mod tests {
                 let half_axis_u = direction.cross(middle.any_orthonormal_vector()).normalize();
                 Pulse {
                     origin: origin + draws.vector() * 0.02 * f64::from(k),
-                    start_m: 0.1 * (number % 2) as f32,
+                    start_m: [0.0, 0.1, 14.0][number as usize % 3],
                     direction,
                     half_axis_u: half_axis_u * 2e-3,
                     half_axis_v: direction.cross(half_axis_u) * 2e-3,

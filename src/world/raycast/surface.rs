@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::Hit;
-use super::bundle::{Bundle, LANES, NONE, least, of_register};
+use super::bundle::{Bundle, LANES, Lanes, NONE, least, of_register};
 use super::bvh::{BvhCaster, Placed};
 use crate::world::scene::{MaterialId, Mesh};
 
@@ -11,7 +11,7 @@ use crate::world::scene::{MaterialId, Mesh};
 /// millionths.
 const GRAZING_COS: f32 = 0.05;
 
-/// The surface of the last hit, cached because the next lane often hits it too.
+/// A surface that was hit.
 struct Surface<'a> {
     place: u32,
     slot: u32,
@@ -25,6 +25,35 @@ struct Surface<'a> {
     is_mapped: bool,
 }
 
+/// How many surfaces of a bundle are kept; a power of two.
+const KEPT: usize = 8;
+
+/// The surfaces that a bundle hit last: of rays that pass a blade of grass, every other one hits what lies
+/// behind it.
+struct Surfaces<'a> {
+    caster: &'a BvhCaster,
+    bundle: &'a Bundle,
+    /// By the lower bits of their slots.
+    kept: [Option<Surface<'a>>; KEPT],
+}
+
+impl<'a> Surfaces<'a> {
+    fn new(caster: &'a BvhCaster, bundle: &'a Bundle) -> Self {
+        Self { caster, bundle, kept: [const { None }; KEPT] }
+    }
+
+    /// The surface of the triangle in `slot` of instance `place`.
+    #[inline(always)]
+    fn of(&mut self, place: u32, slot: u32) -> &Surface<'a> {
+        let (caster, bundle) = (self.caster, self.bundle);
+        let kept = &mut self.kept[slot as usize % KEPT];
+        if kept.as_ref().is_some_and(|kept| (kept.place, kept.slot) != (place, slot)) {
+            *kept = None;
+        }
+        kept.get_or_insert_with(|| Surface::new(caster, bundle, place, slot))
+    }
+}
+
 /// Writes the hits of a bundle's rays.
 #[inline(always)]
 pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
@@ -32,13 +61,13 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
         hits.fill(Hit::MISS);
         return;
     }
-    let mut last: Option<Surface> = None;
+    let mut surfaces = Surfaces::new(caster, bundle);
     let mut next = 0;
     while next < bundle.lanes {
         let lane = next;
         if lane % LANES == 0
             && lane + LANES <= bundle.lanes
-            && report_alike(caster, bundle, lane / LANES, &mut last, hits)
+            && report_alike(bundle, lane / LANES, &mut surfaces, hits)
         {
             next += LANES;
             continue;
@@ -50,10 +79,7 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
             *hit = Hit::MISS;
             continue;
         }
-        if last.as_ref().is_none_or(|surface| (surface.place, surface.slot) != (place, slot)) {
-            last = Some(Surface::new(caster, bundle, place, slot));
-        }
-        let Some(surface) = &last else { continue };
+        let surface = surfaces.of(place, slot);
         let mut depth = bundle.depth[lane];
         let stretch = bundle.stretch[lane];
         let normal = surface.normal;
@@ -81,11 +107,10 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
 /// false without having written any if they do not, or if single rays need a closer look. The arithmetic is that of
 /// [`report`].
 #[inline(always)]
-fn report_alike<'a>(
-    caster: &'a BvhCaster,
+fn report_alike(
     bundle: &Bundle,
     register: usize,
-    last: &mut Option<Surface<'a>>,
+    surfaces: &mut Surfaces,
     hits: &mut [Hit],
 ) -> bool {
     let (placed, slots) =
@@ -98,10 +123,7 @@ fn report_alike<'a>(
     if difference != 0 || place == NONE {
         return false;
     }
-    if last.as_ref().is_none_or(|surface| (surface.place, surface.slot) != (place, slot)) {
-        *last = Some(Surface::new(caster, bundle, place, slot));
-    }
-    let Some(surface) = last else { return false };
+    let surface = surfaces.of(place, slot);
     if surface.is_mapped {
         return false;
     }
@@ -193,9 +215,27 @@ impl Plane {
     /// The depth at which a lane's ray meets the plane; not finite if they are parallel.
     #[inline]
     pub fn depth(&self, bundle: &Bundle, lane: usize) -> f32 {
+        self.depth_on([
+            bundle.slope_x[lane],
+            bundle.slope_y[lane],
+            bundle.shift_x[lane],
+            bundle.shift_y[lane],
+        ])
+    }
+
+    /// The same for the rays of a register.
+    #[inline(always)]
+    pub fn depths(&self, bundle: &Bundle, register: usize) -> Lanes {
         let [slope_x, slope_y, shift_x, shift_y] =
             [&bundle.slope_x, &bundle.slope_y, &bundle.shift_x, &bundle.shift_y]
-                .map(|values| f64::from(values[lane]));
+                .map(|values| of_register(values, register));
+        std::array::from_fn(|k| self.depth_on([slope_x[k], slope_y[k], shift_x[k], shift_y[k]]))
+    }
+
+    /// The depth on a ray with this slope and shift in `x` and `y`.
+    #[inline(always)]
+    fn depth_on(&self, ray: [f32; 4]) -> f32 {
+        let [slope_x, slope_y, shift_x, shift_y] = ray.map(f64::from);
         let normal = self.normal;
         let along = normal.x * slope_x + normal.y * slope_y + normal.z;
         ((self.distance - normal.x * shift_x - normal.y * shift_y) / along) as f32
