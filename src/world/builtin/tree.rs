@@ -5,9 +5,15 @@
 //! and more, smaller and smoother leaves; height, crown and leaf area stay the same.
 
 use std::f64::consts::TAU;
+use std::ops::Range;
 
 use glam::DVec3;
 use rand_xoshiro::SplitMix64;
+use rayon::iter::IntoParallelRefMutIterator;
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator,
+};
+use rayon::slice::ParallelSliceMut;
 
 use crate::world::random::{self, uniform};
 use crate::world::scene::{MaterialId, Mesh};
@@ -104,7 +110,7 @@ pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId
     // The height of the crown is random so far: scale it to the height that was asked for.
     let top = mesh.positions.iter().map(|p| p[2]).fold(0.0, f32::max);
     let scale = HEIGHT_M as f32 / top;
-    mesh.positions.iter_mut().flatten().for_each(|coordinate| *coordinate *= scale);
+    mesh.positions.par_iter_mut().for_each(|p| *p = p.map(|coordinate| coordinate * scale));
     mesh
 }
 
@@ -224,14 +230,15 @@ impl Grower<'_> {
             100_001..=700_000 => LeafShape::Bowed,
             _ => LeafShape::Curved,
         };
-        let whole = triangles / shape.triangles();
+        let whole = triangles / shape.triangles().len();
         // The remaining triangles make simpler leaves.
-        let rest = (triangles - whole * shape.triangles()) / LeafShape::Folded.triangles();
+        let rest =
+            (triangles - whole * shape.triangles().len()) / LeafShape::Folded.triangles().len();
         let length = (LEAF_AREA_M2 / (whole.max(1) as f64 * LEAF_AREA_PER_LENGTH2)).sqrt();
         let length = length.clamp(LEAF_LENGTH_M[0], LEAF_LENGTH_M[1]);
         let count = whole + rest;
         let per_twig = count.div_ceil(self.twigs.len());
-        for leaf in 0..count {
+        let place = |leaf: usize| {
             let mut rng = random::stream(seed, 1, leaf as u64);
             let twig = &self.twigs[leaf % self.twigs.len()];
             let place = leaf / self.twigs.len();
@@ -247,10 +254,10 @@ impl Grower<'_> {
             // Leaves face the sky, with some variation.
             let tilt = DVec3::new(uniform(&mut rng, -0.7, 0.7), uniform(&mut rng, -0.7, 0.7), 1.0);
             let face = (tilt - axis * tilt.dot(axis)).try_normalize().unwrap_or(side);
-            let length = length * uniform(&mut rng, 0.75, 1.25);
-            let shape = if leaf < whole { shape } else { LeafShape::Folded };
-            shape.add(&mut self.mesh, root, axis, face, length);
-        }
+            Leaf { root, axis, face, length: length * uniform(&mut rng, 0.75, 1.25) }
+        };
+        shape.add(&mut self.mesh, 0..whole, place);
+        LeafShape::Folded.add(&mut self.mesh, whole..count, place);
     }
 
     fn unit_vector(&mut self) -> DVec3 {
@@ -308,56 +315,85 @@ enum LeafShape {
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
-    fn triangles(self) -> usize {
+    /// Vertices of a leaf of length 1: along it, aside, and above its face. The first is where it grows.
+    fn vertices(self) -> &'static [[f64; 3]] {
         match self {
-            Self::Folded => 2,
-            Self::Bowed => 4,
-            Self::Curved => 8,
+            Self::Folded => &[[0.0; 3], [1.0, 0.0, -0.12], [0.45, 0.32, 0.08], [0.45, -0.32, 0.08]],
+            Self::Bowed => &[
+                [0.0; 3],
+                [0.5, 0.0, 0.05],
+                [0.97, 0.0, -0.15],
+                [0.45, 0.33, 0.12],
+                [0.45, -0.33, 0.12],
+            ],
+            Self::Curved => &[
+                [0.0; 3],
+                [0.3, 0.25, 0.10],
+                [0.3, -0.25, 0.10],
+                [0.65, 0.24, 0.08],
+                [0.65, -0.24, 0.08],
+                [0.32, 0.0, 0.05],
+                [0.66, 0.0, 0.02],
+                [0.95, 0.0, -0.16],
+            ],
         }
     }
 
-    /// Adds a leaf that starts at `root`, runs along `axis` and whose upper side faces `face`.
-    fn add(self, mesh: &mut Mesh, root: DVec3, axis: DVec3, face: DVec3, length: f64) {
-        let across = face.cross(axis);
-        let mut vertex = |along: f64, aside: f64, rise: f64| {
-            let p = root + (axis * along + across * aside + face * rise) * length;
-            mesh.positions.push(p.as_vec3().to_array());
-            mesh.positions.len() as u32 - 1
-        };
-        let root = vertex(0.0, 0.0, 0.0);
+    fn triangles(self) -> &'static [[u32; 3]] {
         match self {
-            Self::Folded => {
-                let tip = vertex(1.0, 0.0, -0.12);
-                let (left, right) = (vertex(0.45, 0.32, 0.08), vertex(0.45, -0.32, 0.08));
-                mesh.triangles.extend([[root, right, tip], [root, tip, left]]);
-            }
-            Self::Bowed => {
-                let (middle, tip) = (vertex(0.5, 0.0, 0.05), vertex(0.97, 0.0, -0.15));
-                let (left, right) = (vertex(0.45, 0.33, 0.12), vertex(0.45, -0.33, 0.12));
-                mesh.triangles.extend([
-                    [root, right, middle],
-                    [root, middle, left],
-                    [middle, right, tip],
-                    [middle, tip, left],
-                ]);
-            }
-            Self::Curved => {
-                let near = [(0.3, 0.25), (0.3, -0.25)].map(|(x, y)| vertex(x, y, 0.10));
-                let far = [(0.65, 0.24), (0.65, -0.24)].map(|(x, y)| vertex(x, y, 0.08));
-                let (near_rib, far_rib) = (vertex(0.32, 0.0, 0.05), vertex(0.66, 0.0, 0.02));
-                let tip = vertex(0.95, 0.0, -0.16);
-                mesh.triangles.extend([
-                    [root, near[1], near_rib],
-                    [root, near_rib, near[0]],
-                    [near_rib, near[1], far[1]],
-                    [near_rib, far[1], far_rib],
-                    [near_rib, far_rib, far[0]],
-                    [near_rib, far[0], near[0]],
-                    [far_rib, far[1], tip],
-                    [far_rib, tip, far[0]],
-                ]);
-            }
+            Self::Folded => &[[0, 3, 1], [0, 1, 2]],
+            Self::Bowed => &[[0, 4, 1], [0, 1, 3], [1, 4, 2], [1, 2, 3]],
+            Self::Curved => &[
+                [0, 2, 5],
+                [0, 5, 1],
+                [5, 2, 4],
+                [5, 4, 6],
+                [5, 6, 3],
+                [5, 3, 1],
+                [6, 4, 7],
+                [6, 7, 3],
+            ],
         }
+    }
+
+    /// Adds leaves, each where `place` tells: on all processors, as large trees have half a million.
+    fn add(self, mesh: &mut Mesh, leaves: Range<usize>, place: impl Fn(usize) -> Leaf + Sync) {
+        let (vertices, triangles) = (self.vertices(), self.triangles());
+        let base = mesh.positions.len();
+        mesh.positions.resize(base + leaves.len() * vertices.len(), [0.0; 3]);
+        let slots = mesh.positions[base..].par_chunks_exact_mut(vertices.len());
+        slots.zip(leaves.clone()).for_each(|(slots, leaf)| {
+            let leaf = place(leaf);
+            for (slot, &vertex) in slots.iter_mut().zip(vertices) {
+                *slot = leaf.vertex(vertex);
+            }
+        });
+        let of_leaf = |leaf: usize| (base + leaf * vertices.len()) as u32;
+        let corners = (0..leaves.len() * triangles.len()).into_par_iter().map(|index| {
+            let first = of_leaf(index / triangles.len());
+            triangles[index % triangles.len()].map(|corner| first + corner)
+        });
+        mesh.triangles.par_extend(corners);
+    }
+}
+
+/// A leaf in its place.
+struct Leaf {
+    root: DVec3,
+    /// Along it.
+    axis: DVec3,
+    /// Where its upper side faces.
+    face: DVec3,
+    /// Metres.
+    length: f64,
+}
+
+impl Leaf {
+    /// A vertex of [`LeafShape::vertices`].
+    fn vertex(&self, [along, aside, rise]: [f64; 3]) -> [f32; 3] {
+        let across = self.face.cross(self.axis);
+        let p = self.root + (self.axis * along + across * aside + self.face * rise) * self.length;
+        p.as_vec3().to_array()
     }
 }
 
