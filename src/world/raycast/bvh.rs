@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DVec3, Mat3, Vec3};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator,
+};
 
+use super::boxes::Bounded;
 use super::memory;
 use super::shadow::Frame;
 use super::top::{self, Part};
-use super::tree::{Bounded, MAX_PRIMITIVES, Node, Tree, leaf};
+use super::tree::{MAX_PRIMITIVES, Node, Tree, leaf};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
 /// Triangles of a leaf; they are tested in one vector.
@@ -49,6 +52,9 @@ pub(super) struct Entrance {
 /// copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
+
+/// Meshes of more triangles are large: their trees are not built at the same time.
+const LARGE_MESH: usize = 1 << 19;
 
 /// Why no tree can be built of a scene.
 #[derive(Debug, thiserror::Error)]
@@ -114,10 +120,7 @@ impl BvhCaster {
         for instance in &scene.instances {
             is_used[instance.mesh as usize] = true;
         }
-        let mut meshes = Vec::with_capacity(scene.meshes.len());
-        for (mesh, used) in scene.meshes.iter().zip(is_used) {
-            meshes.push(if used { MeshTree::new(mesh, &scene)? } else { MeshTree::EMPTY });
-        }
+        let meshes = MeshTree::all(&scene, &is_used)?;
         let instances = &scene.instances;
         let most = instances.len() + instances.len().clamp(LEAST_PARTS, MOST_PARTS);
         if most > MAX_PRIMITIVES {
@@ -193,26 +196,44 @@ impl MeshTree {
         masked: false,
     };
 
-    fn new(mesh: &Mesh, scene: &Scene) -> Result<Self, BuildError> {
-        if mesh.triangles.len() > MAX_PRIMITIVES {
-            return Err(BuildError::TooMany {
-                what: format!("mesh {}", mesh.name),
-                count: mesh.triangles.len(),
-                of: "triangles",
-            });
+    /// The trees of all meshes in use: of large ones one after the other, because of the memory it takes, of
+    /// the others at the same time.
+    fn all(scene: &Scene, is_used: &[bool]) -> Result<Vec<Self>, BuildError> {
+        let used = || (0..scene.meshes.len()).filter(|&index| is_used[index]);
+        for mesh in used().map(|index| &scene.meshes[index]) {
+            if mesh.triangles.len() > MAX_PRIMITIVES {
+                return Err(BuildError::TooMany {
+                    what: format!("mesh {}", mesh.name),
+                    count: mesh.triangles.len(),
+                    of: "triangles",
+                });
+            }
         }
+        let is_large = |&index: &usize| scene.meshes[index].triangles.len() > LARGE_MESH;
+        let (large, small): (Vec<usize>, Vec<usize>) = used().partition(is_large);
+        let build = |index| (index, Self::new(&scene.meshes[index], scene));
+        let (large, small): (Vec<_>, Vec<_>) = rayon::join(
+            || large.into_iter().map(build).collect(),
+            || small.into_par_iter().map(build).collect(),
+        );
+        let mut meshes: Vec<Self> = scene.meshes.iter().map(|_| Self::EMPTY).collect();
+        for (index, tree) in large.into_iter().chain(small) {
+            meshes[index] = tree;
+        }
+        Ok(meshes)
+    }
+
+    fn new(mesh: &Mesh, scene: &Scene) -> Self {
         let corners = |index: usize| mesh.triangles[index].map(|v| mesh.positions[v as usize]);
-        let boxes: Vec<Bounded> = (0..mesh.triangles.len())
-            .map(|index| {
-                let [a, b, c] = corners(index);
-                Bounded {
-                    low: std::array::from_fn(|k| a[k].min(b[k]).min(c[k])),
-                    high: std::array::from_fn(|k| a[k].max(b[k]).max(c[k])),
-                }
-            })
-            .collect();
-        let mut tree = Tree::build(&boxes, TRIANGLES_PER_LEAF);
-        drop(boxes);
+        let bounds = |index: u32| {
+            let [a, b, c] = corners(index as usize);
+            Bounded {
+                low: std::array::from_fn(|k| a[k].min(b[k]).min(c[k])),
+                high: std::array::from_fn(|k| a[k].max(b[k]).max(c[k])),
+            }
+        };
+        let around = around(&mesh.positions);
+        let mut tree = Tree::build(mesh.triangles.len(), &around, &bounds, TRIANGLES_PER_LEAF);
         let runs = tree.number_leaves();
         let mut palette: Vec<MaterialId> = Vec::new();
         for &material in &mesh.triangle_materials {
@@ -236,16 +257,18 @@ impl MeshTree {
             block
         };
         let mut blocks = memory::huge(runs.len());
-        blocks.extend(runs.into_iter().map(block));
-        let mut nodes = memory::huge(tree.nodes.len());
-        nodes.append(&mut tree.nodes);
-        let extent = mesh.positions.iter().flatten().fold(0.0f32, |m, c| m.max(c.abs()));
+        runs.into_par_iter().map(block).collect_into_vec(&mut blocks);
+        let nodes = std::mem::take(&mut tree.nodes);
+        let axes = (0..3).filter(|&axis| around.low[axis] <= around.high[axis]);
+        let extent = axes
+            .flat_map(|axis| [around.low[axis], around.high[axis]])
+            .fold(0.0f32, |most, c| most.max(c.abs()));
         let masked = !mesh.uvs.is_empty()
             && mesh
                 .triangle_materials
                 .iter()
                 .any(|&m| scene.materials[m as usize].opacity_mask.is_some());
-        Ok(Self { nodes, blocks, palette, extent, masked })
+        Self { nodes, blocks, palette, extent, masked }
     }
 
     /// The mesh's index of the triangle in `slot`.
@@ -299,6 +322,16 @@ impl Placed {
     pub fn to_mesh(&self, p: DVec3) -> DVec3 {
         self.mesh_from_world_f64 * (p - self.origin)
     }
+}
+
+/// The box around points.
+fn around(points: &[[f32; 3]]) -> Bounded {
+    let union = |mut a: Bounded, b: Bounded| {
+        a.include(&b);
+        a
+    };
+    let boxes = points.par_iter().map(|&point| Bounded { low: point, high: point });
+    boxes.reduce(|| Bounded::NOTHING, union)
 }
 
 /// The box in World of the part of `mesh` below `code`, rounded outward: of triangles if they are few, else of

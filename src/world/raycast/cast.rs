@@ -10,12 +10,12 @@
 //! that is cast with other neighbours gets the same hits except for rounding: a range may differ by
 //! one or two millionths, and a ray along an edge may hit the surface beside it.
 
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Simd, dispatch};
 
 use super::bundle::{Room, Spot};
 use super::bvh::BvhCaster;
 use super::walk::{Walker, may_meet};
-use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes, surface};
+use super::{Finishes, Hit, Pulse, RayCaster, Stencil, fastest, finishes, surface};
 
 impl RayCaster for BvhCaster {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
@@ -26,16 +26,6 @@ impl RayCaster for BvhCaster {
     fn finishes(&self) -> Option<&dyn Finishes> {
         finishes::of(&self.scene)
     }
-}
-
-/// The vector instructions to use. AVX-512 was 5 % slower than AVX2 when measured (Zen 4).
-fn fastest() -> Level {
-    let level = Level::new();
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = level.as_avx2() {
-        return Level::Avx2(avx2);
-    }
-    level
 }
 
 /// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
@@ -96,6 +86,7 @@ fn cast<S: Simd>(
 mod tests {
     use std::sync::Arc;
 
+    use fearless_simd::Level;
     use glam::{DAffine3, DQuat, DVec3};
 
     use super::super::bundle::Bundle;

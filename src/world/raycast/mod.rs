@@ -4,14 +4,19 @@
 //! pulses at once, so that neighbours may share a traversal of the scene; the hits are the same as
 //! those of separate rays.
 
+mod binary;
+mod borders;
+mod boxes;
 mod bundle;
 mod bvh;
 mod cast;
+mod clusters;
 pub mod embree;
 mod finishes;
 mod leaf;
 mod memory;
 mod moving;
+mod parts;
 mod shadow;
 mod slab;
 mod surface;
@@ -19,6 +24,7 @@ mod top;
 mod tree;
 mod walk;
 
+use fearless_simd::Level;
 use glam::DVec3;
 
 pub use bvh::{BuildError, BvhCaster};
@@ -152,4 +158,14 @@ impl RayCaster for OpenSky {
     fn cast(&self, _stencil: &Stencil, _pulses: &[Pulse], hits: &mut [Hit]) {
         hits.fill(Hit::MISS);
     }
+}
+
+/// The vector instructions to use. AVX-512 was 5 % slower than AVX2 when measured (Zen 4).
+fn fastest() -> Level {
+    let level = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = level.as_avx2() {
+        return Level::Avx2(avx2);
+    }
+    level
 }

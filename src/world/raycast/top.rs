@@ -3,14 +3,14 @@
 //! Copies overlap: a ray that enters the box of one often leaves it without having met a leaf. So the
 //! leaves of this tree are not whole instances but parts of them, subtrees of their meshes, wherever an
 //! instance is large beside the node that it lies in (Benthin, Woop, Wald and Áfra, Improved Two-Level
-//! BVHs using Partial Re-Braiding, HPG 2017). Nodes are split where binned costs of surface area are least
-//! (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007), which takes a second for a
-//! million copies.
+//! BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at the
+//! best [`Border`], which takes a second for a million copies; then nodes with large boxes are moved to better
+//! places.
 
-use obvhs::aabb::Aabb;
-use obvhs::bvh2::node::Bvh2Node;
-
-use super::tree::{Bounded, Tree};
+use super::binary::{Below, Binary, ROOT};
+use super::borders::Border;
+use super::boxes::{Bounded, Bounds};
+use super::tree::Tree;
 
 /// Part of an instance: what its mesh's tree has below one child.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,6 @@ type Open<'a> = dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync + 'a;
 const LARGE: f32 = 0.1;
 /// A part consists of at most so many others.
 const MOST_INSIDE: usize = 8;
-/// Bins along an axis.
-const BINS: usize = 16;
 /// Sets of at least so many parts are split on several threads.
 const ENOUGH_FOR_THREADS: usize = 4096;
 
@@ -55,32 +53,33 @@ pub fn build(instances: Vec<(Bounded, Part)>, most: usize, open: &Open<'_>) -> (
     let room = most.saturating_sub(instances.len());
     let boxed = |(bounds, part)| Boxed { bounds, part };
     let root = branch(instances.into_iter().map(boxed).collect(), room, open);
-    let (mut nodes, mut parts) = (Vec::new(), Vec::new());
-    flatten(root, &mut nodes, &mut parts);
-    (Tree::over(&nodes), parts)
+    let (mut binary, parts) = flatten(root);
+    binary.improve(0.0);
+    (Tree::over(&binary), parts)
 }
 
 /// Lays out a branch with the two nodes of a fork next to each other.
-fn flatten(root: Branch, nodes: &mut Vec<Bvh2Node>, parts: &mut Vec<Part>) {
-    let aabb = |bounds: &Bounded| Aabb::new(bounds.low.into(), bounds.high.into());
-    nodes.push(Bvh2Node::new(Aabb::empty(), 0, 0));
-    let mut open = vec![(root, 0)];
+fn flatten(root: Branch) -> (Binary, Vec<Part>) {
+    let mut tree = Binary::with_capacity(0);
+    let mut parts = Vec::new();
+    let vacant = (Bounds::from(&Bounded::NOTHING), Below { first: 0, count: 0 });
+    let mut open = vec![(root, ROOT)];
     while let Some((branch, index)) = open.pop() {
-        nodes[index] = match branch {
+        match branch {
             Branch::Leaf(Boxed { bounds, part }) => {
+                let first = parts.len() as u32;
                 parts.push(part);
-                Bvh2Node::new(aabb(&bounds), 1, (parts.len() - 1) as u32)
+                tree.set(index, (&bounds).into(), Below { first, count: 1 });
             }
             Branch::Fork(bounds, children) => {
-                let first = nodes.len();
-                let vacant = Bvh2Node::new(Aabb::empty(), 0, 0);
-                nodes.extend([vacant, vacant]);
+                let first = tree.push([vacant; 2]);
                 let [left, right] = *children;
-                open.extend([(right, first + 1), (left, first)]);
-                Bvh2Node::new(aabb(&bounds), 0, first as u32)
+                open.extend([(right, first as usize + 1), (left, first as usize)]);
+                tree.set(index, (&bounds).into(), Below { first, count: 0 });
             }
-        };
+        }
     }
+    (tree, parts)
 }
 
 /// Splits `all` down to single parts; up to `room` more parts may be made of them.
@@ -138,58 +137,11 @@ fn open_large(all: &mut Vec<Boxed>, bounds: &Bounded, room: usize, open: &Open<'
     all.len() - before
 }
 
-/// Splits into two sets where the sum of their areas, each times its number, is least among the borders
-/// of bins.
+/// Splits into two sets at the best border.
 fn split(all: Vec<Boxed>) -> (Vec<Boxed>, Vec<Boxed>) {
-    // Twice the middle of the box.
-    let place = |boxed: &Boxed, axis: usize| boxed.bounds.low[axis] + boxed.bounds.high[axis];
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for boxed in &all {
-        for axis in 0..3 {
-            let place = place(boxed, axis);
-            low[axis] = low[axis].min(place);
-            high[axis] = high[axis].max(place);
-        }
-    }
-    let bins = BINS.min(4 + all.len() / 8);
-    let scale: [f32; 3] = std::array::from_fn(|axis| {
-        let scale = 0.999 * bins as f32 / (high[axis] - low[axis]);
-        if scale.is_finite() { scale } else { 0.0 }
-    });
-    let bin = |boxed: &Boxed, axis: usize| {
-        (((place(boxed, axis) - low[axis]) * scale[axis]) as usize).min(BINS - 1)
-    };
-    let mut counts = [[0usize; BINS]; 3];
-    let mut boxes = [[Bounded::NOTHING; BINS]; 3];
-    for boxed in &all {
-        for axis in 0..3 {
-            let bin = bin(boxed, axis);
-            counts[axis][bin] += 1;
-            boxes[axis][bin].include(&boxed.bounds);
-        }
-    }
-    let mut best: Option<(f32, usize, usize)> = None;
-    for axis in (0..3).filter(|&axis| scale[axis] > 0.0) {
-        let mut costs_above = [0.0; BINS];
-        let (mut above, mut count) = (Bounded::NOTHING, 0);
-        for bin in (1..bins).rev() {
-            above.include(&boxes[axis][bin]);
-            count += counts[axis][bin];
-            costs_above[bin] = if count > 0 { above.half_area() * count as f32 } else { f32::NAN };
-        }
-        let (mut below, mut count) = (Bounded::NOTHING, 0);
-        for bin in 1..bins {
-            below.include(&boxes[axis][bin - 1]);
-            count += counts[axis][bin - 1];
-            let cost = below.half_area() * count as f32 + costs_above[bin];
-            // False if there is nothing on either side.
-            if count > 0 && cost < best.map_or(f32::INFINITY, |best| best.0) {
-                best = Some((cost, axis, bin));
-            }
-        }
-    }
-    match best {
-        Some((_, axis, border)) => all.into_iter().partition(|boxed| bin(boxed, axis) < border),
+    let boxes = all.iter().map(|boxed| &boxed.bounds);
+    match Border::best(boxes, 4 + all.len() / 8, 1) {
+        Some(border) => all.into_iter().partition(|boxed| border.is_before(&boxed.bounds)),
         // All are in the same place.
         None => {
             let mut left = all;

@@ -1,19 +1,17 @@
 //! Eight-wide bounding-volume trees.
 //!
-//! `obvhs` builds a binary tree over the triangles of a mesh (PLOC with reinsertion); [`Tree::build`]
-//! collapses it so that one node holds the boxes of up to eight children as structure of arrays, for vector
-//! instructions. The same type serves the instances of a scene, see [`super::top`].
+//! [`Clustering`] builds a binary tree over the triangles of a mesh and [`Binary::improve`] makes it better;
+//! [`Tree::build`] collapses it so that one node holds the boxes of up to eight children as structure of
+//! arrays, for vector instructions. The same type serves the instances of a scene, see [`super::top`].
 
-use glam::Vec3A;
-use obvhs::aabb::Aabb;
-use obvhs::bvh2::node::Bvh2Node;
-use obvhs::{Boundable, BvhBuildParams};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
+use super::binary::{Binary, ROOT};
+use super::boxes::{Bounded, Bounds, Boxed};
+use super::clusters::Clustering;
 use super::memory;
+use super::parts::{Divider, INDEX_BITS, index};
 
-/// Approximate number of primitives that are considered for reinsertion.
-const REINSERTED: f32 = 20_000.0;
 /// Marks an unused child slot.
 const EMPTY: u32 = u32::MAX;
 const LEAF_BIT: u32 = 1 << 31;
@@ -21,10 +19,13 @@ const COUNT_SHIFT: u32 = 28;
 const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 /// A leaf's count is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
-/// Trees of more primitives are built in parts, because building needs some 200 bytes a primitive.
-const MOST_AT_ONCE: usize = 1 << 19;
+/// Least share of a mesh's nodes that are moved to better places.
+const LEAST_MOVED: f32 = 0.4;
+/// Trees of more primitives are built in parts of up to half as many, which are fastest.
+const MOST_AT_ONCE: usize = 1 << 18;
 /// Largest number of primitives in a tree, the limit of the leaf encoding.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
+const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 
 /// A node with up to eight children.
 #[derive(Clone, Debug)]
@@ -61,9 +62,9 @@ impl Node {
     const VACANT: Self =
         Self { middle: [[0.0; 8]; 3], half: [[0.0; 8]; 3], children: [EMPTY; 8], occupied: 0 };
 
-    fn set(&mut self, slot: usize, bounds: &Aabb, code: u32) {
+    fn set(&mut self, slot: usize, bounds: &Bounds, code: u32) {
         for axis in 0..3 {
-            let (low, high) = (bounds.min[axis], bounds.max[axis]);
+            let (low, high) = (bounds.low[axis], bounds.high[axis]);
             let middle = 0.5 * low + 0.5 * high;
             self.middle[axis][slot] = middle;
             self.half[axis][slot] = (high - middle).max(middle - low).next_up();
@@ -73,80 +74,70 @@ impl Node {
     }
 }
 
-/// The bounding box of a primitive, for the builder.
-#[derive(Clone, Copy)]
-pub struct Bounded {
-    pub low: [f32; 3],
-    pub high: [f32; 3],
-}
-
-impl Bounded {
-    /// The box of no primitive.
-    pub const NOTHING: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
-
-    /// Grows to contain `other`.
-    pub fn include(&mut self, other: &Self) {
-        for axis in 0..3 {
-            self.low[axis] = self.low[axis].min(other.low[axis]);
-            self.high[axis] = self.high[axis].max(other.high[axis]);
-        }
-    }
-
-    /// Half of the surface.
-    pub fn half_area(&self) -> f32 {
-        let [x, y, z]: [f32; 3] = std::array::from_fn(|axis| self.high[axis] - self.low[axis]);
-        x * y + y * z + z * x
-    }
-}
-
-impl Boundable for Bounded {
-    fn aabb(&self) -> Aabb {
-        Aabb::new(Vec3A::from_array(self.low), Vec3A::from_array(self.high))
-    }
-}
-
 impl Tree {
-    /// Builds a tree whose leaves hold up to `max_per_leaf` (1..=8) primitives.
+    /// Builds a tree over `count` primitives, whose boxes `bounds` tells and which lie in `around`, with up to
+    /// `max_per_leaf` (1..=8) of them in a leaf.
     ///
     /// # Panics
     /// With more than [`MAX_PRIMITIVES`] primitives; callers check.
-    pub fn build(primitives: &[Bounded], max_per_leaf: u32) -> Self {
-        assert!(primitives.len() <= MAX_PRIMITIVES);
-        if primitives.is_empty() {
+    pub fn build(
+        count: usize,
+        around: &Bounded,
+        bounds: &(impl Fn(u32) -> Bounded + Sync),
+        max_per_leaf: u32,
+    ) -> Self {
+        assert!(count <= MAX_PRIMITIVES);
+        if count == 0 {
             return Self::default();
         }
-        Self::build_in_parts(primitives, max_per_leaf.clamp(1, MAX_PER_LEAF), MOST_AT_ONCE)
+        let max_per_leaf = max_per_leaf.clamp(1, MAX_PER_LEAF);
+        Self::build_in_parts(count, around, bounds, max_per_leaf, MOST_AT_ONCE)
     }
 
-    /// Builds a tree for every `most` neighbouring primitives, on all processors, and one tree above them.
-    fn build_in_parts(primitives: &[Bounded], max_per_leaf: u32, most: usize) -> Self {
-        if primitives.len() <= most {
-            return Self::build_at_once(primitives, max_per_leaf);
+    /// As [`Tree::build`]; of more than `most` primitives it builds a tree for each part of up to half of
+    /// `most`, on all processors, and one above them.
+    fn build_in_parts(
+        count: usize,
+        around: &Bounded,
+        bounds: &(impl Fn(u32) -> Bounded + Sync),
+        max_per_leaf: u32,
+        most: usize,
+    ) -> Self {
+        if count <= most {
+            let all = (0..count as u32).map(|index| Boxed { bounds: bounds(index), index });
+            let Self { nodes, order } = Builder::default().build(all, max_per_leaf, false).0;
+            return Self { nodes: in_huge_pages(nodes), order };
         }
-        let mut indices: Vec<u32> = (0..primitives.len() as u32).collect();
-        let mut parts = Vec::new();
-        part(primitives, &mut indices, most, &mut parts);
-        let boxes: Vec<Bounded> = parts.iter().map(|part| around(primitives, part)).collect();
-        // The upper tree, whose leaves are then replaced by the roots of the parts.
-        let Self { mut nodes, order: order_of_parts } = Self::build_at_once(&boxes, 1);
-        let nodes_above = nodes.len();
-        let trees: Vec<Self> = parts
-            .par_iter()
-            .map(|part| {
-                let members: Vec<Bounded> = part.iter().map(|&i| primitives[i as usize]).collect();
-                Self::build_at_once(&members, max_per_leaf)
+        let (divider, mut words) = Divider::new(count, around, bounds);
+        let parts: Vec<(Self, Bounded)> = divider
+            .divide(&mut words, most / 2)
+            .into_par_iter()
+            .with_max_len(1)
+            .map_init(Builder::default, |builder, part| {
+                let indices = part.iter().map(|&word| index(word));
+                let part = indices.map(|index| Boxed { bounds: bounds(index), index });
+                builder.build(part, max_per_leaf, true)
             })
             .collect();
-        let count = nodes_above + trees.iter().map(|tree| tree.nodes.len()).sum::<usize>();
-        let mut all = memory::huge(count);
-        all.append(&mut nodes);
-        let mut nodes = all;
+        drop(words);
+        Self::above(parts, count)
+    }
+
+    /// One tree of the trees of parts, which hold `count` primitives.
+    fn above(parts: Vec<(Self, Bounded)>, count: usize) -> Self {
+        let boxes = (0..).zip(&parts).map(|(index, part)| Boxed { bounds: part.1, index });
+        // The upper tree, whose leaves are then replaced by the roots of the parts.
+        let (mut above, _) = Builder::default().build(boxes, 1, false);
+        let nodes_above = above.nodes.len();
+        let nodes_below = parts.iter().map(|(tree, _)| tree.nodes.len()).sum::<usize>();
+        let mut nodes = memory::huge(nodes_above + nodes_below);
+        nodes.append(&mut above.nodes);
         let mut roots = Vec::with_capacity(parts.len());
-        let mut order = Vec::with_capacity(primitives.len());
-        for (part, tree) in parts.into_iter().zip(trees) {
+        let mut order = Vec::with_capacity(count);
+        for (tree, _) in parts {
             let (first_node, first_place) = (nodes.len() as u32, order.len() as u32);
             roots.push(first_node);
-            order.extend(tree.order.into_iter().map(|place| part[place as usize]));
+            order.extend(tree.order);
             nodes.extend(tree.nodes.into_iter().map(|mut node| {
                 for code in node.children.iter_mut().filter(|code| **code != EMPTY) {
                     *code += if leaf(*code).is_some() { first_place } else { first_node };
@@ -159,29 +150,15 @@ impl Tree {
                 continue;
             }
             if let Some((place, _)) = leaf(*code) {
-                *code = roots[order_of_parts[place as usize] as usize];
+                *code = roots[above.order[place as usize] as usize];
             }
         }
         Self { nodes, order }
     }
 
-    fn build_at_once(primitives: &[Bounded], max_per_leaf: u32) -> Self {
-        let params = BvhBuildParams {
-            max_prims_per_leaf: max_per_leaf,
-            // A leaf's primitives are tested in one vector, so leaves are always filled.
-            collapse_traversal_cost: 2.0 * max_per_leaf as f32,
-            // Reinserting all would make traversal 4 to 7 % faster and take a minute for millions.
-            reinsertion_batch_ratio: (REINSERTED / primitives.len() as f32).clamp(0.05, 1.0),
-            ..BvhBuildParams::medium_build()
-        };
-        let mut core_build_time = std::time::Duration::ZERO;
-        let binary = obvhs::bvh2::builder::build_bvh2(primitives, params, &mut core_build_time);
-        Self { nodes: collapse(&binary.nodes), order: binary.primitive_indices }
-    }
-
     /// The wide tree of a binary one, whose leaves refer to runs of an order that is kept elsewhere.
-    pub fn over(binary: &[Bvh2Node]) -> Self {
-        Self { nodes: collapse(binary), order: Vec::new() }
+    pub fn over(binary: &Binary) -> Self {
+        Self { nodes: in_huge_pages(collapse(binary)), order: Vec::new() }
     }
 
     /// Renumbers the leaves consecutively in the order of the nodes. Returns the start and length of
@@ -201,69 +178,70 @@ impl Tree {
     }
 }
 
-/// Halves `indices` across the longest side of the boxes' centres until each part has at most `most`.
-fn part<'a>(
-    primitives: &[Bounded],
-    indices: &'a mut [u32],
-    most: usize,
-    parts: &mut Vec<&'a [u32]>,
-) {
-    if indices.len() <= most {
-        parts.push(indices);
-        return;
-    }
-    let middle = |index: u32, axis: usize| {
-        let Bounded { low, high } = &primitives[index as usize];
-        0.5 * low[axis] + 0.5 * high[axis]
-    };
-    let extent = |axis: usize| {
-        let all = indices.iter().map(|&index| middle(index, axis));
-        let (low, high) = all
-            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), c| (low.min(c), high.max(c)));
-        high - low
-    };
-    let longest = (0..3).max_by(|&a, &b| extent(a).total_cmp(&extent(b))).unwrap_or(0);
-    let half = indices.len() / 2;
-    indices.select_nth_unstable_by(half, |&a, &b| {
-        middle(a, longest).total_cmp(&middle(b, longest)).then(a.cmp(&b))
-    });
-    let (near, far) = indices.split_at_mut(half);
-    part(primitives, near, most, parts);
-    part(primitives, far, most, parts);
+fn in_huge_pages(mut nodes: Vec<Node>) -> Vec<Node> {
+    let mut all = memory::huge(nodes.len());
+    all.append(&mut nodes);
+    all
 }
 
-/// The bounding box of the primitives `indices`.
-fn around(primitives: &[Bounded], indices: &[u32]) -> Bounded {
-    let mut all = Bounded::NOTHING;
-    indices.iter().for_each(|&index| all.include(&primitives[index as usize]));
-    all
+/// Builds trees on one thread; keeps its memory from one to the next.
+#[derive(Default)]
+struct Builder {
+    primitives: Vec<Boxed>,
+    clustering: Clustering,
+}
+
+impl Builder {
+    /// The tree over `primitives`, which may be part of a mesh, and its box.
+    fn build(
+        &mut self,
+        primitives: impl Iterator<Item = Boxed>,
+        max_per_leaf: u32,
+        is_part: bool,
+    ) -> (Tree, Bounded) {
+        self.primitives.clear();
+        self.primitives.extend(primitives);
+        let primitives = &self.primitives;
+        let (mut binary, order) = if is_part {
+            self.clustering.build(primitives, max_per_leaf)
+        } else {
+            // There is time to put single primitives where they belong before they are gathered in leaves.
+            let (mut single, order) = self.clustering.build(primitives, 1);
+            single.improve(0.0);
+            single.filled(&order, max_per_leaf)
+        };
+        binary.improve(LEAST_MOVED);
+        let root = binary.bounds(ROOT);
+        let bounds = Bounded { low: root.low.to_array(), high: root.high.to_array() };
+        (Tree { nodes: collapse(&binary), order }, bounds)
+    }
 }
 
 /// Collapses the binary tree into wide nodes with the least sum of areas, which rays hit in
 /// proportion (Ylitie, Karras and Laine, Efficient Incoherent Ray Traversal on GPUs Through
 /// Compressed Wide BVHs, HPG 2017).
-fn collapse(binary: &[Bvh2Node]) -> Vec<Node> {
+fn collapse(binary: &Binary) -> Vec<Node> {
     let costs = Costs::new(binary);
     let mut nodes = vec![Node::VACANT];
-    let mut open = vec![(0usize, 0usize)];
+    let mut open = vec![(ROOT, 0usize)];
     let mut children = Vec::with_capacity(WIDTH);
     while let Some((binary_index, wide_index)) = open.pop() {
         children.clear();
-        if binary[binary_index].is_leaf() {
+        if binary.below(binary_index).is_leaf() {
             children.push(binary_index);
         } else {
             costs.split(binary_index, WIDTH, &mut children);
         }
         for (slot, &source) in children.iter().enumerate() {
-            let node = &binary[source];
-            let code = if node.is_leaf() {
-                LEAF_BIT | (node.prim_count - 1) << COUNT_SHIFT | node.first_index
+            let below = binary.below(source);
+            let code = if below.is_leaf() {
+                LEAF_BIT | (below.count - 1) << COUNT_SHIFT | below.first
             } else {
                 nodes.push(Node::VACANT);
                 open.push((source, nodes.len() - 1));
                 (nodes.len() - 1) as u32
             };
-            nodes[wide_index].set(slot, node.aabb(), code);
+            nodes[wide_index].set(slot, binary.bounds(source), code);
         }
     }
     nodes
@@ -274,30 +252,20 @@ const WIDTH: usize = 8;
 
 /// Least costs of the subtrees of a binary tree.
 struct Costs<'a> {
-    binary: &'a [Bvh2Node],
+    binary: &'a Binary,
     /// For each node, the least sum of areas of the wide nodes below it if the subtree takes up to 1,
     /// 2, ... 7 slots of its parent. Leaves are the same in any case and cost nothing.
     least: Vec<[f32; WIDTH - 1]>,
 }
 
 impl<'a> Costs<'a> {
-    fn new(binary: &'a [Bvh2Node]) -> Self {
+    fn new(binary: &'a Binary) -> Self {
         let mut costs = Self { binary, least: vec![[0.0; WIDTH - 1]; binary.len()] };
-        let mut parents_first = vec![0];
-        let mut next = 0;
-        while let Some(&index) = parents_first.get(next) {
-            let node = &binary[index as usize];
-            if !node.is_leaf() {
-                parents_first.extend([node.first_index, node.first_index + 1]);
-            }
-            next += 1;
-        }
-        for index in parents_first.into_iter().rev().map(|index| index as usize) {
-            let node = &binary[index];
-            if node.is_leaf() {
+        for index in binary.parents_first().into_iter().rev().map(|index| index as usize) {
+            if binary.below(index).is_leaf() {
                 continue;
             }
-            let mut best = node.aabb().half_area() + costs.best_split(index, WIDTH).0;
+            let mut best = binary.bounds(index).half_area() + costs.best_split(index, WIDTH).0;
             for slots in 1..WIDTH {
                 if slots > 1 {
                     best = best.min(costs.best_split(index, slots).0);
@@ -311,7 +279,7 @@ impl<'a> Costs<'a> {
     /// The least cost of an inner node's children in `slots` slots (2..=8), and how many of them
     /// the first child takes.
     fn best_split(&self, index: usize, slots: usize) -> (f32, usize) {
-        let first = self.binary[index].first_index as usize;
+        let first = self.binary.below(index).first as usize;
         let (left, right) = (&self.least[first], &self.least[first + 1]);
         (1..slots)
             .map(|taken| (left[taken - 1] + right[slots - taken - 1], taken))
@@ -321,7 +289,7 @@ impl<'a> Costs<'a> {
     /// Adds the children of an inner node, in up to `slots` slots.
     fn split(&self, index: usize, slots: usize, children: &mut Vec<usize>) {
         let taken = self.best_split(index, slots).1;
-        let first = self.binary[index].first_index as usize;
+        let first = self.binary.below(index).first as usize;
         self.place(first, taken, children);
         self.place(first + 1, slots - taken, children);
     }
@@ -389,14 +357,46 @@ mod tests {
                 Bounded { low, high: low.map(|c| c + 0.5) }
             })
             .collect();
+        let around = Bounded { low: [0.0; 3], high: [101.0, 41.0, 11.0] };
         let all: Vec<u32> = (0..5000).collect();
         for most in [5000, 4999, 700, 100] {
-            let tree = Tree::build_in_parts(&primitives, 8, most);
+            let tree = Tree::build_in_parts(5000, &around, &|i| primitives[i as usize], 8, most);
             assert_eq!(reached(&tree, &primitives), all, "{most} at once");
         }
         // Also if all are at the same position.
         let alike = vec![primitives[0]; 3000];
-        let tree = Tree::build_in_parts(&alike, 8, 500);
-        assert_eq!(reached(&tree, &alike), all[..3000]);
+        for most in [3000, 500] {
+            let tree = Tree::build_in_parts(3000, &around, &|i| alike[i as usize], 8, most);
+            assert_eq!(reached(&tree, &alike), all[..3000]);
+        }
+    }
+
+    #[test]
+    fn boxes_that_are_not_numbers_are_kept() {
+        let places = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1.0];
+        let bounds = |i: u32| {
+            let at = places[i as usize % places.len()];
+            Bounded { low: [at, i as f32, 0.0], high: [at, i as f32, at] }
+        };
+        let around = Bounded { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3] };
+        for most in [2000, 300] {
+            let mut order = Tree::build_in_parts(2000, &around, &bounds, 8, most).order;
+            order.sort_unstable();
+            assert_eq!(order, (0..2000).collect::<Vec<u32>>());
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_does_not_matter() {
+        let bounds = |i: u32| {
+            let low = [3, 5, 7].map(|k| (i * k % 1009) as f32);
+            Bounded { low, high: low.map(|c| c + 9.0) }
+        };
+        let around = Bounded { low: [0.0; 3], high: [1018.0; 3] };
+        let order = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Tree::build_in_parts(9000, &around, &bounds, 8, 1000)).order
+        };
+        assert_eq!(order(1), order(3));
     }
 }

@@ -1,0 +1,112 @@
+//! Where to split a set of boxes: at the border of bins where the sum of the areas of both sides, each
+//! times its number, is least (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007).
+
+use super::boxes::Bounded;
+
+/// Bins along an axis, at the most.
+pub const BINS: usize = 16;
+
+/// Splits a set by the middles of its boxes.
+pub struct Border {
+    bins: Bins,
+    axis: usize,
+    /// The first bin beyond it.
+    bin: usize,
+}
+
+/// Bins along the axes.
+struct Bins {
+    number: usize,
+    low: [f32; 3],
+    /// Bins a unit of [`place`]; 0 where all are at the same place.
+    scale: [f32; 3],
+}
+
+/// Twice the middle of the box.
+#[inline(always)]
+fn place(bounds: &Bounded, axis: usize) -> f32 {
+    bounds.low[axis] + bounds.high[axis]
+}
+
+impl Border {
+    /// The best border among `bins` that leaves `least` boxes or more on either side, if there is one.
+    pub fn best<'a>(
+        boxes: impl Iterator<Item = &'a Bounded> + Clone,
+        bins: usize,
+        least: usize,
+    ) -> Option<Self> {
+        let bins = Bins::new(boxes.clone(), bins.min(BINS));
+        let mut counts = [[0usize; BINS]; 3];
+        let mut inside = [[Bounded::NOTHING; BINS]; 3];
+        for bounds in boxes {
+            for axis in 0..3 {
+                let bin = bins.of(bounds, axis);
+                counts[axis][bin] += 1;
+                inside[axis][bin].include(bounds);
+            }
+        }
+        let mut best: Option<(f32, usize, usize)> = None;
+        for axis in (0..3).filter(|&axis| bins.scale[axis] > 0.0) {
+            let best_here = best_bin(&counts[axis][..bins.number], &inside[axis], least);
+            if let Some((cost, bin)) = best_here
+                && cost < best.map_or(f32::INFINITY, |best| best.0)
+            {
+                best = Some((cost, axis, bin));
+            }
+        }
+        best.map(|(_, axis, bin)| Self { bins, axis, bin })
+    }
+
+    /// Whether a box is before the border.
+    #[inline(always)]
+    pub fn is_before(&self, bounds: &Bounded) -> bool {
+        self.bins.of(bounds, self.axis) < self.bin
+    }
+}
+
+impl Bins {
+    fn new<'a>(boxes: impl Iterator<Item = &'a Bounded>, number: usize) -> Self {
+        let mut places = Bounded::NOTHING;
+        for bounds in boxes {
+            let at = std::array::from_fn(|axis| place(bounds, axis));
+            places.include(&Bounded { low: at, high: at });
+        }
+        let scale = std::array::from_fn(|axis| {
+            let scale = 0.999 * number as f32 / (places.high[axis] - places.low[axis]);
+            if scale.is_finite() { scale } else { 0.0 }
+        });
+        Self { number, low: places.low, scale }
+    }
+
+    #[inline(always)]
+    fn of(&self, bounds: &Bounded, axis: usize) -> usize {
+        let bin = ((place(bounds, axis) - self.low[axis]) * self.scale[axis]) as usize;
+        bin.min(self.number - 1)
+    }
+}
+
+/// The first bin beyond the border that costs least, with the cost.
+fn best_bin(counts: &[usize], inside: &[Bounded], least: usize) -> Option<(f32, usize)> {
+    let all: usize = counts.iter().sum();
+    let mut costs_above = [0.0; BINS];
+    let (mut above, mut count) = (Bounded::NOTHING, 0);
+    for bin in (1..counts.len()).rev() {
+        above.include(&inside[bin]);
+        count += counts[bin];
+        costs_above[bin] = above.half_area() * count as f32;
+    }
+    let mut best: Option<(f32, usize)> = None;
+    let (mut below, mut count) = (Bounded::NOTHING, 0);
+    for bin in 1..counts.len() {
+        below.include(&inside[bin - 1]);
+        count += counts[bin - 1];
+        if count < least || all - count < least {
+            continue;
+        }
+        let cost = below.half_area() * count as f32 + costs_above[bin];
+        if cost < best.map_or(f32::INFINITY, |best| best.0) {
+            best = Some((cost, bin));
+        }
+    }
+    best
+}

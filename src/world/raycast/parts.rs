@@ -1,0 +1,111 @@
+//! Divides the primitives of a large mesh into parts, of which trees are built one by one: a part lies in
+//! the caches while it is built, takes little memory, and occupies one processor.
+//!
+//! What is divided are not the boxes, which take more time to fill memory with than to compute again, but
+//! words of 64 bits: indices, and above them where the middles of boxes are, to a 4096th of the mesh.
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+use super::borders::{BINS, Border};
+use super::boxes::Bounded;
+
+/// Of a set to be split, about so many primitives decide where.
+const SAMPLE: usize = 1 << 14;
+/// A side has at least this share, one in so many, of the sample.
+const LEAST_SHARE: usize = 16;
+/// Bits of the index, and of the place along each axis.
+pub const INDEX_BITS: u32 = 28;
+const PLACE_BITS: u32 = 12;
+const _: () = assert!(INDEX_BITS + 3 * PLACE_BITS == 64);
+
+/// Primitives with their places.
+pub struct Divider<'a, F> {
+    bounds: &'a F,
+    /// Where places are counted from.
+    low: [f32; 3],
+    /// Extent of a place.
+    step: [f32; 3],
+}
+
+/// The index in a word.
+pub fn index(word: u64) -> u32 {
+    (word & ((1 << INDEX_BITS) - 1)) as u32
+}
+
+impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
+    /// For primitives `0..count`, whose boxes `bounds` tells and which lie in `around`; also returns their words.
+    pub fn new(count: usize, around: &Bounded, bounds: &'a F) -> (Self, Vec<u64>) {
+        let extent = |axis: usize| around.high[axis] - around.low[axis];
+        let step = std::array::from_fn(|axis| extent(axis) / (1 << PLACE_BITS) as f32);
+        let divider = Self { bounds, low: around.low, step };
+        let mut words = Vec::new();
+        let all = (0..count as u32).into_par_iter();
+        all.map(|index| divider.word(index)).collect_into_vec(&mut words);
+        (divider, words)
+    }
+
+    fn word(&self, index: u32) -> u64 {
+        let Bounded { low, high } = (self.bounds)(index);
+        (0..3).fold(u64::from(index), |word, axis| {
+            let middle = 0.5 * low[axis] + 0.5 * high[axis];
+            let place = ((middle - self.low[axis]) / self.step[axis]) as u64;
+            let shift = INDEX_BITS + PLACE_BITS * axis as u32;
+            word | place.min((1 << PLACE_BITS) - 1) << shift
+        })
+    }
+
+    /// The middle of a box as a box.
+    #[inline(always)]
+    fn middle(&self, word: u64) -> Bounded {
+        let at = std::array::from_fn(|axis| {
+            let place = word >> (INDEX_BITS + PLACE_BITS * axis as u32) & ((1 << PLACE_BITS) - 1);
+            self.low[axis] + self.step[axis] * place as f32
+        });
+        Bounded { low: at, high: at }
+    }
+
+    /// Splits `all` until each part has at most `most`.
+    pub fn divide<'w>(&self, all: &'w mut [u64], most: usize) -> Vec<&'w mut [u64]> {
+        if all.len() <= most {
+            return vec![all];
+        }
+        let middle = self.split(all);
+        let (near, far) = all.split_at_mut(middle);
+        let (mut near, mut far) =
+            rayon::join(|| self.divide(near, most), || self.divide(far, most));
+        near.append(&mut far);
+        near
+    }
+
+    /// Brings what is before the best border to the front; returns how many these are.
+    fn split(&self, all: &mut [u64]) -> usize {
+        let step = all.len().div_ceil(SAMPLE);
+        let sample: Vec<Bounded> =
+            all.iter().step_by(step).map(|&word| (self.bounds)(index(word))).collect();
+        let half = all.len() / 2;
+        let Some(border) = Border::best(sample.iter(), BINS, sample.len() / LEAST_SHARE) else {
+            // Most are in the same place.
+            return half;
+        };
+        let before = bring_to_front(all, |word| border.is_before(&self.middle(word)));
+        if before == 0 || before == all.len() { half } else { before }
+    }
+}
+
+/// Brings those for which `is_first` holds to the front; returns how many these are.
+fn bring_to_front(all: &mut [u64], is_first: impl Fn(u64) -> bool) -> usize {
+    let (mut low, mut high) = (0, all.len());
+    loop {
+        while low < high && is_first(all[low]) {
+            low += 1;
+        }
+        while low < high && !is_first(all[high - 1]) {
+            high -= 1;
+        }
+        if low == high {
+            return low;
+        }
+        all.swap(low, high - 1);
+        (low, high) = (low + 1, high - 1);
+    }
+}
