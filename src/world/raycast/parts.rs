@@ -88,7 +88,9 @@ impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
             return half;
         };
         let before = bring_to_front(all, |word| border.is_before(&self.middle(word)));
-        if before == 0 || before == all.len() { half } else { before }
+        // The sample may mislead: it takes every so many triangles, and just these may lie apart.
+        let least = (all.len() / (4 * LEAST_SHARE)).max(1);
+        if before < least || all.len() - before < least { half } else { before }
     }
 }
 
