@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use glam::DVec3;
 use rand_xoshiro::SplitMix64;
-use rayon::iter::IntoParallelRefMutIterator;
 use rayon::iter::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator,
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelExtend,
+    ParallelIterator,
 };
 use rayon::slice::ParallelSliceMut;
 

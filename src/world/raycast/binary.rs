@@ -5,7 +5,7 @@
 //! Reinsertion for Bounding Volume Hierarchy Optimization, 2018), here one after the other: a move knows
 //! of those before it, so that few rounds are enough. Parts of a mesh make up for the one thread.
 
-use super::boxes::Bounds;
+use super::boxes::VectorBounds;
 
 /// The place of the root.
 pub const ROOT: usize = 0;
@@ -36,7 +36,7 @@ impl Below {
 /// The boxes of two siblings.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Pair([Bounds; 2]);
+struct Pair([VectorBounds; 2]);
 
 /// A binary tree. The root has index 0 and no sibling; pairs of children lie behind it.
 pub struct Binary {
@@ -50,12 +50,12 @@ impl Binary {
         let mut tree =
             Self { boxes: Vec::with_capacity(leaves), below: Vec::with_capacity(leaves) };
         let vacant = Below { first: 0, count: 0 };
-        tree.push([(Bounds::NOTHING, vacant); 2]);
+        tree.push([(VectorBounds::NOTHING, vacant); 2]);
         tree
     }
 
     /// Adds a pair of siblings; returns the index of the first.
-    pub fn push(&mut self, [a, b]: [(Bounds, Below); 2]) -> u32 {
+    pub fn push(&mut self, [a, b]: [(VectorBounds, Below); 2]) -> u32 {
         self.boxes.push(Pair([a.0, b.0]));
         self.below.push([a.1, b.1]);
         2 * (self.boxes.len() - 1) as u32
@@ -68,7 +68,7 @@ impl Binary {
 
     /// The box of a node.
     #[inline(always)]
-    pub fn bounds(&self, index: usize) -> &Bounds {
+    pub fn bounds(&self, index: usize) -> &VectorBounds {
         &self.boxes[index / 2].0[index % 2]
     }
 
@@ -79,7 +79,7 @@ impl Binary {
     }
 
     /// Sets a node.
-    pub fn set(&mut self, index: usize, bounds: Bounds, below: Below) {
+    pub fn set(&mut self, index: usize, bounds: VectorBounds, below: Below) {
         self.boxes[index / 2].0[index % 2] = bounds;
         self.below[index / 2][index % 2] = below;
     }
@@ -107,7 +107,7 @@ impl Binary {
             counts[index] =
                 if count > 0 { count } else { counts[first as usize] + counts[first as usize + 1] };
         }
-        let vacant = (Bounds::NOTHING, Below { first: 0, count: 0 });
+        let vacant = (VectorBounds::NOTHING, Below { first: 0, count: 0 });
         let (mut filled, mut new_order) = (Self::with_capacity(order.len() / 4), Vec::new());
         let mut open = vec![(ROOT, ROOT)];
         let mut inside = Vec::new();
@@ -155,7 +155,7 @@ impl Binary {
 struct Best {
     place: usize,
     gain: f32,
-    own: Bounds,
+    own: VectorBounds,
     own_area: f32,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Mover<'a> {
         }
     }
 
-    fn place(&mut self, index: usize, bounds: Bounds, below: Below) {
+    fn place(&mut self, index: usize, bounds: VectorBounds, below: Below) {
         self.tree.set(index, bounds, below);
         if !below.is_leaf() {
             self.parents[below.first as usize / 2] = index as u32;
@@ -321,7 +321,7 @@ mod tests {
         let leaf = |i: u32| {
             let x = (i * 37 % 101) as f32;
             let (low, high) = (Vec3A::new(x, 0.0, 0.0), Vec3A::new(x + 1.0, 1.0, 1.0));
-            (Bounds { low, high }, Below { first: i, count: 1 })
+            (VectorBounds { low, high }, Below { first: i, count: 1 })
         };
         let mut tree = Binary::with_capacity(100);
         let mut all = leaf(0);

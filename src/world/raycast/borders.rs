@@ -1,7 +1,7 @@
 //! Where to split a set of boxes: at the border of bins where the sum of the areas of both sides, each
 //! times its number, is least (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007).
 
-use super::boxes::Bounded;
+use super::boxes::Bounds;
 
 /// Bins along an axis, at the most.
 pub const BINS: usize = 16;
@@ -24,20 +24,20 @@ struct Bins {
 
 /// Twice the middle of the box.
 #[inline(always)]
-fn place(bounds: &Bounded, axis: usize) -> f32 {
+fn place(bounds: &Bounds, axis: usize) -> f32 {
     bounds.low[axis] + bounds.high[axis]
 }
 
 impl Border {
     /// The best border among `bins` that leaves `least` boxes or more on either side, if there is one.
     pub fn best<'a>(
-        boxes: impl Iterator<Item = &'a Bounded> + Clone,
+        boxes: impl Iterator<Item = &'a Bounds> + Clone,
         bins: usize,
         least: usize,
     ) -> Option<Self> {
         let bins = Bins::new(boxes.clone(), bins.min(BINS));
         let mut counts = [[0usize; BINS]; 3];
-        let mut inside = [[Bounded::NOTHING; BINS]; 3];
+        let mut inside = [[Bounds::NOTHING; BINS]; 3];
         for bounds in boxes {
             for axis in 0..3 {
                 let bin = bins.of(bounds, axis);
@@ -59,17 +59,17 @@ impl Border {
 
     /// Whether a box is before the border.
     #[inline(always)]
-    pub fn is_before(&self, bounds: &Bounded) -> bool {
+    pub fn is_before(&self, bounds: &Bounds) -> bool {
         self.bins.of(bounds, self.axis) < self.bin
     }
 }
 
 impl Bins {
-    fn new<'a>(boxes: impl Iterator<Item = &'a Bounded>, number: usize) -> Self {
-        let mut places = Bounded::NOTHING;
+    fn new<'a>(boxes: impl Iterator<Item = &'a Bounds>, number: usize) -> Self {
+        let mut places = Bounds::NOTHING;
         for bounds in boxes {
             let at = std::array::from_fn(|axis| place(bounds, axis));
-            places.include(&Bounded { low: at, high: at });
+            places.include(&Bounds { low: at, high: at });
         }
         let scale = std::array::from_fn(|axis| {
             let scale = 0.999 * number as f32 / (places.high[axis] - places.low[axis]);
@@ -79,24 +79,24 @@ impl Bins {
     }
 
     #[inline(always)]
-    fn of(&self, bounds: &Bounded, axis: usize) -> usize {
+    fn of(&self, bounds: &Bounds, axis: usize) -> usize {
         let bin = ((place(bounds, axis) - self.low[axis]) * self.scale[axis]) as usize;
         bin.min(self.number - 1)
     }
 }
 
 /// The first bin beyond the border that costs least, with the cost.
-fn best_bin(counts: &[usize], inside: &[Bounded], least: usize) -> Option<(f32, usize)> {
+fn best_bin(counts: &[usize], inside: &[Bounds], least: usize) -> Option<(f32, usize)> {
     let all: usize = counts.iter().sum();
     let mut costs_above = [0.0; BINS];
-    let (mut above, mut count) = (Bounded::NOTHING, 0);
+    let (mut above, mut count) = (Bounds::NOTHING, 0);
     for bin in (1..counts.len()).rev() {
         above.include(&inside[bin]);
         count += counts[bin];
         costs_above[bin] = above.half_area() * count as f32;
     }
     let mut best: Option<(f32, usize)> = None;
-    let (mut below, mut count) = (Bounded::NOTHING, 0);
+    let (mut below, mut count) = (Bounds::NOTHING, 0);
     for bin in 1..counts.len() {
         below.include(&inside[bin - 1]);
         count += counts[bin - 1];

@@ -2,15 +2,15 @@
 
 use glam::Vec3A;
 
-/// The bounding box of a primitive, while trees are built.
+/// A bounding box, packed.
 #[derive(Clone, Copy)]
-pub struct Bounded {
+pub struct Bounds {
     pub low: [f32; 3],
     pub high: [f32; 3],
 }
 
-impl Bounded {
-    /// The box of no primitive.
+impl Bounds {
+    /// The box of nothing.
     pub const NOTHING: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
 
     /// Grows to contain `other`.
@@ -28,21 +28,22 @@ impl Bounded {
     }
 }
 
-/// A primitive's box, with its index.
+/// What a tree is built over: a triangle, or a part of a mesh that has a tree already.
 #[derive(Clone, Copy)]
-pub struct Boxed {
-    pub bounds: Bounded,
+pub struct Primitive {
+    pub bounds: Bounds,
+    /// Its index in the mesh, or of the part.
     pub index: u32,
 }
 
-/// A box, as [`Bounded`] is, in vector registers.
+/// A bounding box whose corners are vectors: larger than [`Bounds`], and faster to compute with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct VectorBounds {
     pub low: Vec3A,
     pub high: Vec3A,
 }
 
-impl Bounds {
+impl VectorBounds {
     /// The box of nothing.
     pub const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
 
@@ -60,8 +61,8 @@ impl Bounds {
     }
 }
 
-impl From<&Bounded> for Bounds {
-    fn from(bounded: &Bounded) -> Self {
+impl From<&Bounds> for VectorBounds {
+    fn from(bounded: &Bounds) -> Self {
         Self { low: Vec3A::from_array(bounded.low), high: Vec3A::from_array(bounded.high) }
     }
 }

@@ -7,7 +7,7 @@ use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator,
 };
 
-use super::boxes::Bounded;
+use super::boxes::Bounds;
 use super::memory;
 use super::shadow::Frame;
 use super::top::{self, Part};
@@ -134,7 +134,7 @@ impl BvhCaster {
             let instance = &instances[part.instance as usize];
             bounds_of(&meshes[instance.mesh as usize], part.code, &instance.world_from_mesh)
         };
-        let boxes: Vec<(Bounded, Part)> = (0..instances.len() as u32)
+        let boxes: Vec<(Bounds, Part)> = (0..instances.len() as u32)
             .into_par_iter()
             .filter(|&i| !meshes[instances[i as usize].mesh as usize].nodes.is_empty())
             .map(|instance| Part { instance, code: 0 })
@@ -142,7 +142,7 @@ impl BvhCaster {
             .collect();
         let extent = boxes.iter().flat_map(|(b, _)| b.low.into_iter().chain(b.high));
         let extent = extent.fold(0.0f32, |most, c| most.max(c.abs()));
-        let open = |part: Part, into: &mut Vec<(Bounded, Part)>| {
+        let open = |part: Part, into: &mut Vec<(Bounds, Part)>| {
             let mesh = &meshes[instances[part.instance as usize].mesh as usize];
             if leaf(part.code).is_some() || mesh.nodes.is_empty() {
                 return;
@@ -227,7 +227,7 @@ impl MeshTree {
         let corners = |index: usize| mesh.triangles[index].map(|v| mesh.positions[v as usize]);
         let bounds = |index: u32| {
             let [a, b, c] = corners(index as usize);
-            Bounded {
+            Bounds {
                 low: std::array::from_fn(|k| a[k].min(b[k]).min(c[k])),
                 high: std::array::from_fn(|k| a[k].max(b[k]).max(c[k])),
             }
@@ -325,26 +325,26 @@ impl Placed {
 }
 
 /// The box around points.
-fn around(points: &[[f32; 3]]) -> Bounded {
-    let union = |mut a: Bounded, b: Bounded| {
+fn around(points: &[[f32; 3]]) -> Bounds {
+    let union = |mut a: Bounds, b: Bounds| {
         a.include(&b);
         a
     };
-    let boxes = points.par_iter().map(|&point| Bounded { low: point, high: point });
-    boxes.reduce(|| Bounded::NOTHING, union)
+    let boxes = points.par_iter().map(|&point| Bounds { low: point, high: point });
+    boxes.reduce(|| Bounds::NOTHING, union)
 }
 
 /// The box in World of the part of `mesh` below `code`, rounded outward: of triangles if they are few, else of
 /// the boxes two levels below.
-fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounded {
+fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounds {
     let mut reach =
         Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
     if mesh.nodes.is_empty() {
-        return Bounded::NOTHING;
+        return Bounds::NOTHING;
     }
     reach.below(code, 2);
     let Reach { low, high, .. } = reach;
-    Bounded {
+    Bounds {
         low: low.to_array().map(|c| (c as f32).next_down()),
         high: high.to_array().map(|c| (c as f32).next_up()),
     }

@@ -7,7 +7,7 @@ use fearless_simd::{Simd, dispatch, f32x8};
 use glam::Vec3A;
 
 use super::binary::{Below, Binary, ROOT};
-use super::boxes::{Bounds, Boxed};
+use super::boxes::{Primitive, VectorBounds};
 use super::fastest;
 
 /// How far a partner is searched on either side: two vectors.
@@ -43,7 +43,7 @@ impl Clusters {
     }
 
     #[inline(always)]
-    fn set(&mut self, index: usize, bounds: &Bounds, below: Below) {
+    fn set(&mut self, index: usize, bounds: &VectorBounds, below: Below) {
         let low = bounds.low.to_array().into_iter();
         for (side, value) in self.sides.iter_mut().zip(low.chain(bounds.high.to_array())) {
             side[index + REACH] = value;
@@ -52,10 +52,10 @@ impl Clusters {
     }
 
     #[inline(always)]
-    fn bounds(&self, index: usize) -> Bounds {
+    fn bounds(&self, index: usize) -> VectorBounds {
         let [a, b, c, d, e, f] = &self.sides;
         let at = index + REACH;
-        Bounds { low: Vec3A::new(a[at], b[at], c[at]), high: Vec3A::new(d[at], e[at], f[at]) }
+        VectorBounds { low: Vec3A::new(a[at], b[at], c[at]), high: Vec3A::new(d[at], e[at], f[at]) }
     }
 
     fn len(&self) -> usize {
@@ -78,14 +78,14 @@ pub struct Clustering {
 impl Clustering {
     /// Builds the tree over `primitives` with up to `most` in a leaf. Leaves are runs of the second result,
     /// which are indices of primitives.
-    pub fn build(&mut self, primitives: &[Boxed], most: u32) -> (Binary, Vec<u32>) {
+    pub fn build(&mut self, primitives: &[Primitive], most: u32) -> (Binary, Vec<u32>) {
         self.sort(primitives);
         self.next.clear();
         self.next.extend(0..primitives.len() as u32);
         self.now.make_room(primitives.len());
         for (place, &key) in self.keys.iter().enumerate() {
             let first = key as u32;
-            let bounds = Bounds::from(&primitives[first as usize].bounds);
+            let bounds = VectorBounds::from(&primitives[first as usize].bounds);
             self.now.set(place, &bounds, Below { first, count: 1 });
         }
         self.now.close(primitives.len());
@@ -105,8 +105,8 @@ impl Clustering {
     }
 
     /// Sorts along the curve: keys are places on it, and indices in the lower half.
-    fn sort(&mut self, primitives: &[Boxed]) {
-        let middle = |Boxed { bounds, .. }: &Boxed| {
+    fn sort(&mut self, primitives: &[Primitive]) {
+        let middle = |Primitive { bounds, .. }: &Primitive| {
             Vec3A::from_array(bounds.low) + Vec3A::from_array(bounds.high)
         };
         let (low, high) = primitives
@@ -125,7 +125,13 @@ impl Clustering {
     }
 
     /// Merges all pairs that prefer each other.
-    fn merge(&mut self, primitives: &[Boxed], most: u32, tree: &mut Binary, order: &mut Vec<u32>) {
+    fn merge(
+        &mut self,
+        primitives: &[Primitive],
+        most: u32,
+        tree: &mut Binary,
+        order: &mut Vec<u32>,
+    ) {
         self.then.make_room(self.now.len());
         let mut count = 0;
         for index in 0..self.now.len() {
@@ -156,7 +162,7 @@ impl Clustering {
     }
 
     /// Writes the members of a leaf to the order.
-    fn settle(&self, below: Below, primitives: &[Boxed], order: &mut Vec<u32>) -> Below {
+    fn settle(&self, below: Below, primitives: &[Primitive], order: &mut Vec<u32>) -> Below {
         if !below.is_leaf() {
             return below;
         }

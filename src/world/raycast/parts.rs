@@ -7,7 +7,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use super::borders::{BINS, Border};
-use super::boxes::Bounded;
+use super::boxes::Bounds;
 
 /// Of a set to be split, about so many primitives decide where.
 const SAMPLE: usize = 1 << 14;
@@ -32,9 +32,9 @@ pub fn index(word: u64) -> u32 {
     (word & ((1 << INDEX_BITS) - 1)) as u32
 }
 
-impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
+impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
     /// For primitives `0..count`, whose boxes `bounds` tells and which lie in `around`; also returns their words.
-    pub fn new(count: usize, around: &Bounded, bounds: &'a F) -> (Self, Vec<u64>) {
+    pub fn new(count: usize, around: &Bounds, bounds: &'a F) -> (Self, Vec<u64>) {
         let extent = |axis: usize| around.high[axis] - around.low[axis];
         let step = std::array::from_fn(|axis| extent(axis) / (1 << PLACE_BITS) as f32);
         let divider = Self { bounds, low: around.low, step };
@@ -45,7 +45,7 @@ impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
     }
 
     fn word(&self, index: u32) -> u64 {
-        let Bounded { low, high } = (self.bounds)(index);
+        let Bounds { low, high } = (self.bounds)(index);
         (0..3).fold(u64::from(index), |word, axis| {
             let middle = 0.5 * low[axis] + 0.5 * high[axis];
             let place = ((middle - self.low[axis]) / self.step[axis]) as u64;
@@ -56,12 +56,12 @@ impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
 
     /// The middle of a box as a box.
     #[inline(always)]
-    fn middle(&self, word: u64) -> Bounded {
+    fn middle(&self, word: u64) -> Bounds {
         let at = std::array::from_fn(|axis| {
             let place = word >> (INDEX_BITS + PLACE_BITS * axis as u32) & ((1 << PLACE_BITS) - 1);
             self.low[axis] + self.step[axis] * place as f32
         });
-        Bounded { low: at, high: at }
+        Bounds { low: at, high: at }
     }
 
     /// Splits `all` until each part has at most `most`.
@@ -80,7 +80,7 @@ impl<'a, F: Fn(u32) -> Bounded + Sync> Divider<'a, F> {
     /// Brings what is before the best border to the front; returns how many these are.
     fn split(&self, all: &mut [u64]) -> usize {
         let step = all.len().div_ceil(SAMPLE);
-        let sample: Vec<Bounded> =
+        let sample: Vec<Bounds> =
             all.iter().step_by(step).map(|&word| (self.bounds)(index(word))).collect();
         let half = all.len() / 2;
         let Some(border) = Border::best(sample.iter(), BINS, sample.len() / LEAST_SHARE) else {
@@ -109,5 +109,32 @@ fn bring_to_front(all: &mut [u64], is_first: impl Fn(u64) -> bool) -> usize {
         }
         all.swap(low, high - 1);
         (low, high) = (low + 1, high - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_the_only_ones_that_lie_apart_makes_no_small_part() {
+        const COUNT: usize = 1 << 19;
+        const MOST: usize = 1 << 17;
+        let step = (COUNT / SAMPLE) as u32;
+        // Of those in the first sample one in sixteen is far away, and none of the others is.
+        let bounds = |index: u32| {
+            let is_apart = index % step == 0 && index / step % LEAST_SHARE as u32 == 0;
+            let x = if is_apart { 1000.0 } else { index as f32 / COUNT as f32 };
+            Bounds { low: [x, 0.0, 0.0], high: [x + 0.001, 1.0, 1.0] }
+        };
+        let around = Bounds { low: [0.0; 3], high: [1001.0, 1.0, 1.0] };
+        let (divider, mut words) = Divider::new(COUNT, &around, &bounds);
+        let parts = divider.divide(&mut words, MOST);
+        let mut all: Vec<u32> =
+            parts.iter().flat_map(|part| part.iter().copied().map(index)).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..COUNT as u32));
+        let least = MOST / (4 * LEAST_SHARE);
+        assert!(parts.iter().all(|part| (least..=MOST).contains(&part.len())));
     }
 }

@@ -67,7 +67,7 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
         let lane = next;
         if lane % LANES == 0
             && lane + LANES <= bundle.lanes
-            && report_alike(bundle, lane / LANES, &mut surfaces, hits)
+            && report_alike(&mut surfaces, lane / LANES, hits)
         {
             next += LANES;
             continue;
@@ -107,12 +107,8 @@ pub fn report(caster: &BvhCaster, bundle: &Bundle, hits: &mut [Hit]) {
 /// false without having written any if they do not, or if single rays need a closer look. The arithmetic is that of
 /// [`report`].
 #[inline(always)]
-fn report_alike(
-    bundle: &Bundle,
-    register: usize,
-    surfaces: &mut Surfaces,
-    hits: &mut [Hit],
-) -> bool {
+fn report_alike(surfaces: &mut Surfaces, register: usize, hits: &mut [Hit]) -> bool {
+    let bundle = surfaces.bundle;
     let (placed, slots) =
         (of_register(&bundle.placed, register), of_register(&bundle.slot, register));
     let (place, slot) = (placed[0], slots[0]);

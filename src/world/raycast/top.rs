@@ -3,13 +3,12 @@
 //! Copies overlap: a ray that enters the box of one often leaves it without having met a leaf. So the
 //! leaves of this tree are not whole instances but parts of them, subtrees of their meshes, wherever an
 //! instance is large beside the node that it lies in (Benthin, Woop, Wald and Áfra, Improved Two-Level
-//! BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at the
-//! best [`Border`], which takes a second for a million copies; then nodes with large boxes are moved to better
-//! places.
+//! BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at the best [`Border`], which takes a second for a
+//! million copies; then nodes with large boxes are moved to better places.
 
 use super::binary::{Below, Binary, ROOT};
 use super::borders::Border;
-use super::boxes::{Bounded, Bounds};
+use super::boxes::{Bounds, VectorBounds};
 use super::tree::Tree;
 
 /// Part of an instance: what its mesh's tree has below one child.
@@ -24,18 +23,18 @@ pub struct Part {
 /// A part with its box in World.
 #[derive(Clone, Copy)]
 struct Boxed {
-    bounds: Bounded,
+    bounds: Bounds,
     part: Part,
 }
 
 /// A binary tree in the making.
 enum Branch {
     Leaf(Boxed),
-    Fork(Bounded, Box<[Branch; 2]>),
+    Fork(Bounds, Box<[Branch; 2]>),
 }
 
 /// Adds what a part consists of to a list, or nothing if it cannot be opened.
-type Open<'a> = dyn Fn(Part, &mut Vec<(Bounded, Part)>) + Sync + 'a;
+type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 
 /// Parts are opened if they extend over more than this share of their node.
 const LARGE: f32 = 0.1;
@@ -46,7 +45,7 @@ const ENOUGH_FOR_THREADS: usize = 4096;
 
 /// Builds the tree over `instances`, opened into `most` parts at the most. Returns the parts in the order of
 /// the leaves too.
-pub fn build(instances: Vec<(Bounded, Part)>, most: usize, open: &Open<'_>) -> (Tree, Vec<Part>) {
+pub fn build(instances: Vec<(Bounds, Part)>, most: usize, open: &Open<'_>) -> (Tree, Vec<Part>) {
     if instances.is_empty() {
         return (Tree::default(), Vec::new());
     }
@@ -62,7 +61,7 @@ pub fn build(instances: Vec<(Bounded, Part)>, most: usize, open: &Open<'_>) -> (
 fn flatten(root: Branch) -> (Binary, Vec<Part>) {
     let mut tree = Binary::with_capacity(0);
     let mut parts = Vec::new();
-    let vacant = (Bounds::from(&Bounded::NOTHING), Below { first: 0, count: 0 });
+    let vacant = (VectorBounds::NOTHING, Below { first: 0, count: 0 });
     let mut open = vec![(root, ROOT)];
     while let Some((branch, index)) = open.pop() {
         match branch {
@@ -107,12 +106,12 @@ fn branch(mut all: Vec<Boxed>, mut room: usize, open: &Open<'_>) -> Branch {
 }
 
 /// Replaces parts that are large beside `bounds` by what they consist of; returns how many more there are.
-fn open_large(all: &mut Vec<Boxed>, bounds: &Bounded, room: usize, open: &Open<'_>) -> usize {
+fn open_large(all: &mut Vec<Boxed>, bounds: &Bounds, room: usize, open: &Open<'_>) -> usize {
     // What belongs to one instance is as well split by its own tree.
     if all.iter().all(|boxed| boxed.part.instance == all[0].part.instance) {
         return 0;
     }
-    let extent = |bounds: &Bounded, axis: usize| bounds.high[axis] - bounds.low[axis];
+    let extent = |bounds: &Bounds, axis: usize| bounds.high[axis] - bounds.low[axis];
     let longest = (0..3).max_by(|&a, &b| extent(bounds, a).total_cmp(&extent(bounds, b)));
     let axis = longest.unwrap_or(0);
     let large = LARGE * extent(bounds, axis);
@@ -151,8 +150,8 @@ fn split(all: Vec<Boxed>) -> (Vec<Boxed>, Vec<Boxed>) {
     }
 }
 
-fn around(all: &[Boxed]) -> Bounded {
-    let mut around = Bounded::NOTHING;
+fn around(all: &[Boxed]) -> Bounds {
+    let mut around = Bounds::NOTHING;
     all.iter().for_each(|boxed| around.include(&boxed.bounds));
     around
 }
@@ -163,7 +162,7 @@ mod tests {
     use crate::world::raycast::tree::leaf;
 
     /// Boxes of which each instance has four levels, halves of halves along x.
-    fn halves(part: Part, into: &mut Vec<(Bounded, Part)>) {
+    fn halves(part: Part, into: &mut Vec<(Bounds, Part)>) {
         // Codes count as a heap does: 0, then 1 and 2, then 3 to 6.
         if part.code < 7 {
             into.extend([1, 2].map(|k| {
@@ -173,7 +172,7 @@ mod tests {
         }
     }
 
-    fn bounds(part: Part) -> Bounded {
+    fn bounds(part: Part) -> Bounds {
         let (mut low, mut size, mut code) = (0.0, 8.0, part.code + 1);
         let depth = code.ilog2();
         code -= 1 << depth;
@@ -182,7 +181,7 @@ mod tests {
             low += size * (code >> level & 1) as f32;
         }
         let y = part.instance as f32 * 0.3;
-        Bounded { low: [low, y, 0.0], high: [low + size, y + 1.0, 1.0] }
+        Bounds { low: [low, y, 0.0], high: [low + size, y + 1.0, 1.0] }
     }
 
     /// Parts below each leaf of the tree, and that boxes on the way contain theirs.
@@ -197,7 +196,7 @@ mod tests {
                     continue;
                 };
                 assert_eq!(count, 1);
-                let Bounded { low, high } = bounds(parts[first as usize]);
+                let Bounds { low, high } = bounds(parts[first as usize]);
                 for axis in 0..3 {
                     let (middle, half) = (node.middle[axis][slot], node.half[axis][slot]);
                     assert!(low[axis] >= middle - half && high[axis] <= middle + half);
@@ -221,7 +220,7 @@ mod tests {
             // What parts of each instance are long adds up to all of it.
             let mut lengths = vec![0.0; count as usize];
             for part in &parts {
-                let Bounded { low, high } = bounds(*part);
+                let Bounds { low, high } = bounds(*part);
                 lengths[part.instance as usize] += high[0] - low[0];
             }
             assert!(lengths.iter().all(|&length| length == 8.0));

@@ -7,7 +7,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use super::binary::{Binary, ROOT};
-use super::boxes::{Bounded, Bounds, Boxed};
+use super::boxes::{Bounds, Primitive, VectorBounds};
 use super::clusters::Clustering;
 use super::memory;
 use super::parts::{Divider, INDEX_BITS, index};
@@ -62,7 +62,7 @@ impl Node {
     const VACANT: Self =
         Self { middle: [[0.0; 8]; 3], half: [[0.0; 8]; 3], children: [EMPTY; 8], occupied: 0 };
 
-    fn set(&mut self, slot: usize, bounds: &Bounds, code: u32) {
+    fn set(&mut self, slot: usize, bounds: &VectorBounds, code: u32) {
         for axis in 0..3 {
             let (low, high) = (bounds.low[axis], bounds.high[axis]);
             let middle = 0.5 * low + 0.5 * high;
@@ -82,8 +82,8 @@ impl Tree {
     /// With more than [`MAX_PRIMITIVES`] primitives; callers check.
     pub fn build(
         count: usize,
-        around: &Bounded,
-        bounds: &(impl Fn(u32) -> Bounded + Sync),
+        around: &Bounds,
+        bounds: &(impl Fn(u32) -> Bounds + Sync),
         max_per_leaf: u32,
     ) -> Self {
         assert!(count <= MAX_PRIMITIVES);
@@ -98,24 +98,24 @@ impl Tree {
     /// `most`, on all processors, and one above them.
     fn build_in_parts(
         count: usize,
-        around: &Bounded,
-        bounds: &(impl Fn(u32) -> Bounded + Sync),
+        around: &Bounds,
+        bounds: &(impl Fn(u32) -> Bounds + Sync),
         max_per_leaf: u32,
         most: usize,
     ) -> Self {
         if count <= most {
-            let all = (0..count as u32).map(|index| Boxed { bounds: bounds(index), index });
+            let all = (0..count as u32).map(|index| Primitive { bounds: bounds(index), index });
             let Self { nodes, order } = Builder::default().build(all, max_per_leaf, false).0;
             return Self { nodes: in_huge_pages(nodes), order };
         }
         let (divider, mut words) = Divider::new(count, around, bounds);
-        let parts: Vec<(Self, Bounded)> = divider
+        let parts: Vec<(Self, Bounds)> = divider
             .divide(&mut words, most / 2)
             .into_par_iter()
             .with_max_len(1)
             .map_init(Builder::default, |builder, part| {
                 let indices = part.iter().map(|&word| index(word));
-                let part = indices.map(|index| Boxed { bounds: bounds(index), index });
+                let part = indices.map(|index| Primitive { bounds: bounds(index), index });
                 builder.build(part, max_per_leaf, true)
             })
             .collect();
@@ -124,8 +124,8 @@ impl Tree {
     }
 
     /// One tree of the trees of parts, which hold `count` primitives.
-    fn above(parts: Vec<(Self, Bounded)>, count: usize) -> Self {
-        let boxes = (0..).zip(&parts).map(|(index, part)| Boxed { bounds: part.1, index });
+    fn above(parts: Vec<(Self, Bounds)>, count: usize) -> Self {
+        let boxes = (0..).zip(&parts).map(|(index, part)| Primitive { bounds: part.1, index });
         // The upper tree, whose leaves are then replaced by the roots of the parts.
         let (mut above, _) = Builder::default().build(boxes, 1, false);
         let nodes_above = above.nodes.len();
@@ -187,7 +187,7 @@ fn in_huge_pages(mut nodes: Vec<Node>) -> Vec<Node> {
 /// Builds trees on one thread; keeps its memory from one to the next.
 #[derive(Default)]
 struct Builder {
-    primitives: Vec<Boxed>,
+    primitives: Vec<Primitive>,
     clustering: Clustering,
 }
 
@@ -195,10 +195,10 @@ impl Builder {
     /// The tree over `primitives`, which may be part of a mesh, and its box.
     fn build(
         &mut self,
-        primitives: impl Iterator<Item = Boxed>,
+        primitives: impl Iterator<Item = Primitive>,
         max_per_leaf: u32,
         is_part: bool,
-    ) -> (Tree, Bounded) {
+    ) -> (Tree, Bounds) {
         self.primitives.clear();
         self.primitives.extend(primitives);
         let primitives = &self.primitives;
@@ -212,7 +212,7 @@ impl Builder {
         };
         binary.improve(LEAST_MOVED);
         let root = binary.bounds(ROOT);
-        let bounds = Bounded { low: root.low.to_array(), high: root.high.to_array() };
+        let bounds = Bounds { low: root.low.to_array(), high: root.high.to_array() };
         (Tree { nodes: collapse(&binary), order }, bounds)
     }
 }
@@ -311,7 +311,7 @@ mod tests {
 
     /// The primitives that are reached from the root, after checking that all boxes on the way contain
     /// them.
-    fn reached(tree: &Tree, primitives: &[Bounded]) -> Vec<u32> {
+    fn reached(tree: &Tree, primitives: &[Bounds]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(0u32, vec![])];
         while let Some((index, boxes)) = open.pop() {
@@ -325,7 +325,7 @@ mod tests {
                         for place in first..first + count {
                             let primitive = tree.order[place as usize];
                             found.push(primitive);
-                            let Bounded { low, high } = &primitives[primitive as usize];
+                            let Bounds { low, high } = &primitives[primitive as usize];
                             for &(node, slot) in &boxes {
                                 let node = &tree.nodes[node];
                                 for axis in 0..3 {
@@ -351,13 +351,13 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 40) as f32 / (1u64 << 24) as f32
         };
-        let primitives: Vec<Bounded> = (0..5000)
+        let primitives: Vec<Bounds> = (0..5000)
             .map(|_| {
                 let low = [100.0 * draw(), 40.0 * draw(), 10.0 * draw()];
-                Bounded { low, high: low.map(|c| c + 0.5) }
+                Bounds { low, high: low.map(|c| c + 0.5) }
             })
             .collect();
-        let around = Bounded { low: [0.0; 3], high: [101.0, 41.0, 11.0] };
+        let around = Bounds { low: [0.0; 3], high: [101.0, 41.0, 11.0] };
         let all: Vec<u32> = (0..5000).collect();
         for most in [5000, 4999, 700, 100] {
             let tree = Tree::build_in_parts(5000, &around, &|i| primitives[i as usize], 8, most);
@@ -376,9 +376,9 @@ mod tests {
         let places = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1.0];
         let bounds = |i: u32| {
             let at = places[i as usize % places.len()];
-            Bounded { low: [at, i as f32, 0.0], high: [at, i as f32, at] }
+            Bounds { low: [at, i as f32, 0.0], high: [at, i as f32, at] }
         };
-        let around = Bounded { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3] };
+        let around = Bounds { low: [f32::NEG_INFINITY; 3], high: [f32::INFINITY; 3] };
         for most in [2000, 300] {
             let mut order = Tree::build_in_parts(2000, &around, &bounds, 8, most).order;
             order.sort_unstable();
@@ -390,9 +390,9 @@ mod tests {
     fn the_number_of_threads_does_not_matter() {
         let bounds = |i: u32| {
             let low = [3, 5, 7].map(|k| (i * k % 1009) as f32);
-            Bounded { low, high: low.map(|c| c + 9.0) }
+            Bounds { low, high: low.map(|c| c + 9.0) }
         };
-        let around = Bounded { low: [0.0; 3], high: [1018.0; 3] };
+        let around = Bounds { low: [0.0; 3], high: [1018.0; 3] };
         let order = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| Tree::build_in_parts(9000, &around, &bounds, 8, 1000)).order
