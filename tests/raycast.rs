@@ -252,6 +252,8 @@ proptest! {
         climb in -0.3..0.3f64,
         travel in point(0.004),
         half in 0.0..0.002f64,
+        // How far behind the device the rays meet: not at all, or up to as far as those of an Ouster OS2.
+        behind_m in prop_oneof![Just(0.0), 0.1..14.0f64],
         pulses in 2..40usize,
         shuffled in any::<u64>(),
     ) {
@@ -274,6 +276,10 @@ proptest! {
             .collect();
         // Another line, far from the first, in the same call.
         line.extend((0..5).map(|k| pulse(-origin, across + up * (0.002 * f64::from(k)), half, 30.0)));
+        for pulse in &mut line {
+            pulse.origin -= pulse.direction * behind_m;
+            pulse.start_m = behind_m as f32;
+        }
         let caster = BvhCaster::new(scene.clone()).unwrap();
         for stencil in [Stencil::single(), nine()] {
             let rays = stencil.len();
