@@ -123,7 +123,8 @@ mod tests {
         let step = (COUNT / SAMPLE) as u32;
         // Of those in the first sample one in sixteen is far away, and none of the others is.
         let bounds = |index: u32| {
-            let is_apart = index % step == 0 && index / step % LEAST_SHARE as u32 == 0;
+            let is_apart =
+                index.is_multiple_of(step) && (index / step).is_multiple_of(LEAST_SHARE as u32);
             let x = if is_apart { 1000.0 } else { index as f32 / COUNT as f32 };
             Bounds { low: [x, 0.0, 0.0], high: [x + 0.001, 1.0, 1.0] }
         };
