@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
 
 use crate::kit::clock;
 
@@ -79,12 +79,9 @@ impl Group {
 
     /// Resident memory of all of its processes, bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let is_own = |pid: &i32| {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            // Behind the name in brackets: state, parent, group.
-            let group = stat.rsplit_once(") ").and_then(|(_, fields)| fields.split(' ').nth(2));
-            group.and_then(|group| group.parse().ok()) == Some(self.child.id())
-        };
+        let own = Pid::from_raw(self.child.id() as i32);
+        // Asked often and of every process there is, so that no file is read for it.
+        let is_own = |pid: &i32| Pid::from_raw(*pid).is_some_and(|p| getpgid(Some(p)).ok() == own);
         let resident = |pid: i32| {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
