@@ -112,7 +112,12 @@ impl Draft {
 
     /// The rig.
     pub fn text(&self) -> String {
-        let spec = rig::spec(catalogue());
+        // To find what all profiles may be told takes seconds.
+        let mut profiles: Vec<_> =
+            self.devices.iter().map(|device| Arc::clone(&device.profile)).collect();
+        profiles.sort_by(|a, b| a.name.cmp(&b.name));
+        profiles.dedup_by(|a, b| a.name == b.name);
+        let spec = rig::spec(&catalogue().with_only(profiles));
         let sentences = Sentences::new();
         let mut out = HEAD.to_owned();
         self.world(&mut out);

@@ -18,13 +18,18 @@ const MAX_PROFILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Catalogue {
     families: Vec<&'static dyn FamilyReader>,
-    embedded: OnceLock<Vec<Arc<Profile>>>,
+    profiles: OnceLock<Vec<Arc<Profile>>>,
 }
 
 impl Catalogue {
     /// Of `families`, in the order in which messages list them.
     pub fn new(families: Vec<&'static dyn FamilyReader>) -> Self {
-        Self { families, embedded: OnceLock::new() }
+        Self { families, profiles: OnceLock::new() }
+    }
+
+    /// The same families, with no other profiles than these, each given once.
+    pub fn with_only(&self, profiles: Vec<Arc<Profile>>) -> Self {
+        Self { families: self.families.clone(), profiles: OnceLock::from(profiles) }
     }
 
     /// Every family.
@@ -48,9 +53,9 @@ impl Catalogue {
         all
     }
 
-    /// The profiles that are part of the program, by name.
+    /// The profiles that are part of the program, by name, or those it is limited to.
     pub fn profiles(&self) -> &[Arc<Profile>] {
-        self.embedded.get_or_init(|| {
+        self.profiles.get_or_init(|| {
             let parse = |(file, text): &(&str, &str)| match self.parse_profile(file, text) {
                 Ok(profile) => Arc::new(profile),
                 // Their text is part of the program: this is a bug in Menura, seen by its tests.

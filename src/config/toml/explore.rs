@@ -91,8 +91,10 @@ impl Question {
             reading(read, &answers).0
         };
         let others: Vec<TableSpec> = (1..self.answers.len()).map(with).collect();
-        let is_all_within =
-            |table: &str| others.iter().all(|other| other.without(table) == first.without(table));
+        let is_all_within = |table: &str| {
+            let rest = first.without(table);
+            others.iter().all(|other| other.without(table) == rest)
+        };
         let (mut table, mut key) = (self.table.clone(), self.key.clone());
         while !is_all_within(&table) {
             let (above, last) = table.rsplit_once('.').unwrap_or(("", &table));
