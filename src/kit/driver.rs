@@ -145,8 +145,8 @@ impl<'a> Driver<'a> {
             clock::sleep(TICK);
             let stalled = slept.elapsed().saturating_sub(TICK);
             let (bytes, waited) = {
-                let group = self.group.lock().expect("no holder panics");
-                (group.as_ref().map(Group::memory_bytes), group.as_ref().map(Group::waited))
+                let mut group = self.group.lock().expect("no holder panics");
+                (group.as_mut().map(Group::memory_bytes), group.as_ref().map(Group::waited))
             };
             {
                 let mut state = self.state.lock().expect("no holder panics");

@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getpgid, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::kit::clock;
 
@@ -16,6 +16,8 @@ pub const MARK: &str = "MENURA_TEST";
 const PASSES: usize = 100;
 /// In how many of these in a row there has to be none.
 const ENOUGH_EMPTY: usize = 3;
+/// How often its processes are searched for.
+const SEARCH: Duration = Duration::from_millis(500);
 /// How often an end is looked for.
 const TICK: Duration = Duration::from_millis(5);
 
@@ -25,6 +27,9 @@ pub struct Group {
     child: Child,
     mark: String,
     status: Option<ExitStatus>,
+    /// Its processes, when they were last searched for.
+    members: Vec<i32>,
+    searched: Option<Instant>,
 }
 
 impl Group {
@@ -34,7 +39,7 @@ impl Group {
     /// It cannot be started.
     pub fn start(command: &mut Command, mark: &str) -> io::Result<Self> {
         let child = command.env(MARK, mark).process_group(0).spawn()?;
-        Ok(Self { child, mark: mark.to_owned(), status: None })
+        Ok(Self { child, mark: mark.to_owned(), status: None, members: Vec::new(), searched: None })
     }
 
     /// The process, for its pipes.
@@ -77,17 +82,29 @@ impl Group {
         kill_marked(&self.mark);
     }
 
-    /// Resident memory of all of its processes, bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        let own = Pid::from_raw(self.child.id() as i32);
-        // Asked often and of every process there is, so that no file is read for it.
-        let is_own = |pid: &i32| Pid::from_raw(*pid).is_some_and(|p| getpgid(Some(p)).ok() == own);
-        let resident = |pid: i32| {
+    /// Resident memory of all of its processes, bytes; of one that has just begun, [`SEARCH`] later.
+    pub fn memory_bytes(&mut self) -> u64 {
+        // To find them, a file of every process of this computer is read.
+        if self.searched.is_none_or(|at| at.elapsed() >= SEARCH) {
+            self.members = self.find_members();
+            self.searched = Some(clock::now());
+        }
+        let resident = |pid: &i32| {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
             line.trim().trim_end_matches(" kB").parse::<u64>().ok()
         };
-        processes().filter(is_own).filter_map(resident).sum::<u64>() * 1024
+        self.members.iter().filter_map(resident).sum::<u64>() * 1024
+    }
+
+    fn find_members(&self) -> Vec<i32> {
+        let is_own = |pid: &i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // Behind the name in brackets: state, parent, group.
+            let group = stat.rsplit_once(") ").and_then(|(_, fields)| fields.split(' ').nth(2));
+            group.and_then(|group| group.parse().ok()) == Some(self.child.id())
+        };
+        processes().filter(is_own).collect()
     }
 
     /// How long its first process has waited for a processor so far, though it could have run.
