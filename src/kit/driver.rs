@@ -146,7 +146,7 @@ impl<'a> Driver<'a> {
             let stalled = slept.elapsed().saturating_sub(TICK);
             let (bytes, waited) = {
                 let mut group = self.group.lock().expect("no holder panics");
-                (group.as_mut().map(Group::memory_bytes), group.as_ref().map(Group::waited))
+                group.as_mut().map(|group| (group.memory_bytes(), group.waited())).unzip()
             };
             {
                 let mut state = self.state.lock().expect("no holder panics");

@@ -16,7 +16,7 @@ pub const MARK: &str = "MENURA_TEST";
 const PASSES: usize = 100;
 /// In how many of these in a row there has to be none.
 const ENOUGH_EMPTY: usize = 3;
-/// How often its processes are searched for.
+/// How often the processes of a group are searched for.
 const SEARCH: Duration = Duration::from_millis(500);
 /// How often an end is looked for.
 const TICK: Duration = Duration::from_millis(5);
@@ -27,9 +27,8 @@ pub struct Group {
     child: Child,
     mark: String,
     status: Option<ExitStatus>,
-    /// Its processes, when they were last searched for.
-    members: Vec<i32>,
-    searched: Option<Instant>,
+    /// When its processes were last searched for, and those that were found.
+    found: Option<(Instant, Vec<i32>)>,
 }
 
 impl Group {
@@ -39,7 +38,7 @@ impl Group {
     /// It cannot be started.
     pub fn start(command: &mut Command, mark: &str) -> io::Result<Self> {
         let child = command.env(MARK, mark).process_group(0).spawn()?;
-        Ok(Self { child, mark: mark.to_owned(), status: None, members: Vec::new(), searched: None })
+        Ok(Self { child, mark: mark.to_owned(), status: None, found: None })
     }
 
     /// The process, for its pipes.
@@ -82,22 +81,24 @@ impl Group {
         kill_marked(&self.mark);
     }
 
-    /// Resident memory of all of its processes, bytes; of one that has just begun, [`SEARCH`] later.
+    /// Resident memory of all of its processes, bytes. A new process counts half a second after it
+    /// has begun at the latest.
     pub fn memory_bytes(&mut self) -> u64 {
-        // To find them, a file of every process of this computer is read.
-        if self.searched.is_none_or(|at| at.elapsed() >= SEARCH) {
-            self.members = self.find_members();
-            self.searched = Some(clock::now());
-        }
+        // The search reads a file of every process of this computer.
+        let last = self.found.take().filter(|(at, _)| at.elapsed() < SEARCH);
+        let (at, members) = last.unwrap_or_else(|| (clock::now(), self.members()));
         let resident = |pid: &i32| {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
             line.trim().trim_end_matches(" kB").parse::<u64>().ok()
         };
-        self.members.iter().filter_map(resident).sum::<u64>() * 1024
+        let kb: u64 = members.iter().filter_map(resident).sum();
+        self.found = Some((at, members));
+        kb * 1024
     }
 
-    fn find_members(&self) -> Vec<i32> {
+    /// Its processes as they are now.
+    fn members(&self) -> Vec<i32> {
         let is_own = |pid: &i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             // Behind the name in brackets: state, parent, group.

@@ -27,9 +27,11 @@ impl Catalogue {
         Self { families, profiles: OnceLock::new() }
     }
 
-    /// The same families, with no other profiles than these, each given once.
-    pub fn with_only(&self, profiles: Vec<Arc<Profile>>) -> Self {
-        Self { families: self.families.clone(), profiles: OnceLock::from(profiles) }
+    /// The same families, and of the profiles only those that are wanted.
+    pub fn with_only(&self, is_wanted: impl Fn(&Profile) -> bool) -> Self {
+        let wanted: Vec<_> =
+            self.profiles().iter().filter(|profile| is_wanted(profile)).cloned().collect();
+        Self { families: self.families.clone(), profiles: OnceLock::from(wanted) }
     }
 
     /// Every family.
@@ -53,7 +55,7 @@ impl Catalogue {
         all
     }
 
-    /// The profiles that are part of the program, by name, or those it is limited to.
+    /// The profiles that are part of the program, by name, unless [`Catalogue::with_only`] left some out.
     pub fn profiles(&self) -> &[Arc<Profile>] {
         self.profiles.get_or_init(|| {
             let parse = |(file, text): &(&str, &str)| match self.parse_profile(file, text) {
