@@ -62,18 +62,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+pub extern crate menura_wire as wire;
+
+pub use wire::{frames, time};
+
 pub mod analysis;
 pub mod cli;
-#[macro_use]
 pub mod config;
 pub mod devices;
 pub mod engine;
-pub mod frames;
 pub mod kit;
 pub mod links;
 pub mod plot;
 pub mod sensors;
-pub mod time;
 pub mod validation;
-pub mod wire;
 pub mod world;

@@ -27,13 +27,13 @@ use std::path::Path;
 
 use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::Output;
-use menura::links::Peer;
 use menura::time::SimTime;
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::{self, Cola};
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
 use menura::wire::framer::Framer;
+use menura::wire::port::Peer;
 
 const STEP_NS: u64 = 500_000;
 

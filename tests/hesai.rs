@@ -26,10 +26,10 @@ use std::time::Duration;
 
 use common::scanner::{HOST, Scanner, time_ns};
 use menura::devices::Output;
-use menura::links::Peer;
 use menura::time::SimTime;
 use menura::wire::hesai::data::{Packet, PacketWriter};
 use menura::wire::hesai::format::HesaiFormat;
+use menura::wire::port::Peer;
 use serde_json::Value;
 
 const RIG: &str = r#"

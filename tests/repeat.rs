@@ -11,8 +11,8 @@ use menura::engine::host_events::{HostTarget, Said, Words};
 use menura::engine::host_log::Conversation;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
-use menura::links::http::{HttpMethod, HttpRequest};
 use menura::time::SimTime;
+use menura::wire::http::{HttpMethod, HttpRequest};
 use menura::wire::velodyne::DataPacket;
 
 const RIG: &str = r#"

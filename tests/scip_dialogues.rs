@@ -32,10 +32,10 @@ use std::path::Path;
 
 use common::scanner::{HOST, Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
-use menura::links::Peer;
-use menura::links::line::{LineSettings, received};
 use menura::time::SimTime;
 use menura::wire::framer::Framer;
+use menura::wire::line::{LineSettings, received};
+use menura::wire::port::Peer;
 use menura::wire::scip::coding::{decode, largest};
 use menura::wire::scip::message::{Message, Messages, Status};
 use menura::wire::scip::request::Request;

@@ -28,9 +28,9 @@ use std::path::Path;
 
 use common::scanner::{Scanner, time_ns, wall_m};
 use menura::devices::{Output, Transmit};
-use menura::links::line::{LineSettings, received};
 use menura::time::SimTime;
 use menura::wire::framer::Framer;
+use menura::wire::line::{LineSettings, received};
 use menura::wire::sick_lms2xx::data::{MeasuringMode, Range, Unit, Values};
 use menura::wire::sick_lms2xx::frame::{self, Item, Telegrams};
 use menura::wire::sick_lms2xx::reply::{Body, Reply};

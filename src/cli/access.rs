@@ -7,7 +7,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::links::http::{ClientSays, HttpMethod, HttpRequest};
+use crate::wire::http::{ClientSays, HttpMethod, HttpRequest};
 
 /// Bytes of a token.
 const TOKEN_BYTES: usize = 16;

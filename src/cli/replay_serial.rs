@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::{CliError, console};
 use crate::kit::clock;
 use crate::links::ByteLink;
-use crate::links::line::LineSettings;
-use crate::links::pty::{PtyLink, PtyOptions};
+use crate::links::pty::PtyLink;
 use crate::links::serial_record::SerialIndex;
+use crate::wire::line::LineSettings;
+use crate::wire::port::PtyOptions;
 
 /// Longest recording that is held in memory.
 const MAX_BYTES: u64 = 1 << 30;

@@ -24,9 +24,10 @@ use crate::engine::live_faults::LiveFault;
 use crate::engine::run::RealTimeRun;
 use crate::engine::stats::{DeviceFigures, LatenessBin};
 use crate::engine::truth::labels::Labels;
-use crate::links::http::{HttpMethod, HttpRequest, HttpResponse, HttpServer};
+use crate::links::http::HttpServer;
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
+use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 /// A page that nobody has asked for anything for so long is closed.
 const VIEWER_PATIENCE: Duration = Duration::from_secs(3);

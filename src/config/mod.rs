@@ -3,8 +3,6 @@
 //! Everything to the right of this layer works on values that were checked here. All faults of a
 //! file are told at once, as [`toml::diagnostic::Diagnostics`].
 
-#[macro_use]
-pub mod toml;
-
 pub mod profile;
 pub mod rig;
+pub mod toml;

@@ -34,13 +34,13 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::faults::DeviceFaults;
-use crate::links::Peer;
-use crate::links::http::{HttpRequest, HttpResponse};
-use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::truth::SweepTruth;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor};
 use crate::time::{Epoch, SimTime};
+use crate::wire::http::{HttpRequest, HttpResponse};
+use crate::wire::line::LineSettings;
+use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
 use std::sync::Arc;
 

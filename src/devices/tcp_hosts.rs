@@ -1,8 +1,8 @@
 //! The hosts that are connected to a device's command port, and what they have said so far.
 
-use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::framer::{Framer, Framing};
+use crate::wire::port::Peer;
 
 /// Answers of one host that wait for their turn; what is asked on top is not heard.
 const MAX_WAITING: u64 = 32;

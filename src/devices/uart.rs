@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::{Output, PacketTruth, Transmit};
-use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::schedule::Schedule;
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{CableSignal, Output, Transmit};
-use crate::links::line::LineSettings;
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
 
 /// The cables of a rig.
 #[derive(Debug, Default)]

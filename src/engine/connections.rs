@@ -12,13 +12,14 @@ use crate::config::rig::{
 };
 use crate::links::card_clock::CardClock;
 use crate::links::http::HttpServer;
-use crate::links::line::LineSettings;
 use crate::links::pty::PtyLink;
 use crate::links::serial::SerialLink;
 use crate::links::tcp::TcpLink;
 use crate::links::tcp_server::TcpServer;
 use crate::links::udp::{UdpLink, UdpOptions};
-use crate::links::{ByteLink, Peer, interface};
+use crate::links::{ByteLink, interface};
+use crate::wire::line::LineSettings;
+use crate::wire::port::Peer;
 
 /// What connects one device with its hosts. Threads listen while the sender sends.
 pub struct Connections {

@@ -5,10 +5,10 @@ use tokio::sync::oneshot;
 use super::render::{Rendered, Renderer};
 use crate::config::rig::DeviceId;
 use crate::devices::Device;
-use crate::links::Peer;
-use crate::links::http::{HttpRequest, HttpResponse};
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
+use crate::wire::http::{HttpRequest, HttpResponse};
+use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
 
 /// Something that a host did.

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::host_events::{HostTarget, Said, Words};
 use crate::config::rig::{DeviceId, Rig};
-use crate::links::Peer;
-use crate::links::http::{HttpMethod, HttpRequest};
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
+use crate::wire::http::{HttpMethod, HttpRequest};
+use crate::wire::port::Peer;
 
 /// The version described here.
 const VERSION: u32 = 1;

@@ -5,7 +5,7 @@
 //! oldest of them is the one with which least goes on; when there are too many, it makes room.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
+use crate::wire::http::{ClientSays, HttpMethod, HttpRequest, HttpResponse};
 
 /// Bytes of a request's body.
 const MAX_BODY: usize = 4096;
@@ -26,97 +27,6 @@ const MAX_BODY: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the end of a run may go unnoticed.
 const END_CHECK: Duration = Duration::from_millis(50);
-
-/// What a client wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpRequest {
-    /// How.
-    pub method: HttpMethod,
-    /// Of what: the path without a query, as it was sent.
-    pub path: String,
-    /// What stands after the path's question mark, as it was sent.
-    pub query: String,
-    /// What came with it.
-    pub body: Vec<u8>,
-    /// Who wants it.
-    pub from: IpAddr,
-    /// What the client says of itself.
-    pub says: ClientSays,
-}
-
-/// Headers by which it is decided whether a client may do what it wants.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientSays {
-    /// `Host`: whom it believes to speak to.
-    pub host: Option<String>,
-    /// `Origin`: the site of the page that asks, if a browser asks for a page.
-    pub origin: Option<String>,
-    /// `Authorization`.
-    pub authorization: Option<String>,
-    /// `Content-Type` of the body.
-    pub content_type: Option<String>,
-}
-
-impl ClientSays {
-    /// What stands in these headers.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
-        Self {
-            host: said(header::HOST),
-            origin: said(header::ORIGIN),
-            authorization: said(header::AUTHORIZATION),
-            content_type: said(header::CONTENT_TYPE),
-        }
-    }
-}
-
-impl Default for HttpRequest {
-    /// A client on the same machine that wants nothing in particular.
-    fn default() -> Self {
-        Self {
-            method: HttpMethod::Get,
-            path: String::new(),
-            query: String::new(),
-            body: Vec::new(),
-            from: Ipv4Addr::LOCALHOST.into(),
-            says: ClientSays::default(),
-        }
-    }
-}
-
-/// How a client wants something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpMethod {
-    /// To have it.
-    Get,
-    /// To change it.
-    Post,
-    /// To put something in its place.
-    Put,
-    /// To have it no more.
-    Delete,
-    /// Something else.
-    Other,
-}
-
-/// What a client gets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpResponse {
-    /// Status code, 100..=599.
-    pub status: u16,
-    /// What the body is.
-    pub content_type: &'static str,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-impl HttpResponse {
-    /// A line of text, for people.
-    pub fn text(status: u16, text: &str) -> Self {
-        let body = format!("{text}\n").into_bytes();
-        Self { status, content_type: "text/plain; charset=utf-8", body }
-    }
-}
 
 /// Passes a request on and gives where its answer will come; `None` when there is no room for it.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
@@ -183,6 +93,17 @@ impl HttpServer {
     }
 }
 
+/// What a client's headers say of it.
+pub(super) fn says(headers: &HeaderMap) -> ClientSays {
+    let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
+    ClientSays {
+        host: said(header::HOST),
+        origin: said(header::ORIGIN),
+        authorization: said(header::AUTHORIZATION),
+        content_type: said(header::CONTENT_TYPE),
+    }
+}
+
 /// Waits until `over` is set.
 pub(super) async fn is_set(over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
@@ -206,7 +127,7 @@ async fn answer(request: Request, ask: Ask) -> Response {
     };
     let path = parts.uri.path().to_owned();
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let says = ClientSays::of(&parts.headers);
+    let says = says(&parts.headers);
     let Some(reply) = ask(HttpRequest { method, path, query, body: body.into(), from, says })
     else {
         return respond(HttpResponse::text(503, "busy"));

@@ -5,7 +5,6 @@ pub mod card_clock;
 pub mod foxglove;
 pub mod http;
 pub mod interface;
-pub mod line;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;
 #[allow(clippy::disallowed_methods)]
@@ -25,21 +24,9 @@ pub mod udp;
 mod visitors;
 
 use std::io;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use line::LineSettings;
-
-/// A host that is connected to a [`tcp_server::TcpServer`] of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Peer {
-    /// Counts the server's connections; never given twice.
-    pub connection: u64,
-    /// Which of the device's TCP ports it connected to: its link's first, then its controls'.
-    pub port: u8,
-    /// The host's address.
-    pub from: IpAddr,
-}
+use crate::wire::line::LineSettings;
 
 /// An error of the system, of the same kind, after what could not be done.
 fn told(error: &io::Error, what: &str) -> io::Error {

@@ -2,7 +2,7 @@
 //!
 //! The kernel moves its bytes at once and whatever the rate; this link makes a line of it. Bytes
 //! between ends that run at different rates arrive as a UART would hear them
-//! ([`super::line::received`]); while no program has the port open, what the device sends is
+//! ([`received`]); while no program has the port open, what the device sends is
 //! lost, as on a real port. The pulse-per-second line is left out: a pseudo-terminal has no modem
 //! lines.
 
@@ -20,23 +20,12 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{self, OptionalActions, QueueSelector};
 
 use super::ByteLink;
-use super::line::{LineSettings, Parity, received};
 use super::pty_name::PtyName;
+use crate::wire::line::{LineSettings, Parity, received};
+use crate::wire::port::PtyOptions;
 
 /// How often a port that no program has open is looked at.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
-
-/// How to open a [`PtyLink`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PtyOptions {
-    /// A symbolic link to the terminal is made here.
-    pub path: PathBuf,
-    /// Whether a host at another rate than the device's hears noise. Otherwise rates do not matter.
-    pub strict_rate: bool,
-    /// Pairs `[host, device]` of rates that are the same, for drivers that reach a rate by a custom
-    /// divisor and leave another one in the terminal's settings.
-    pub rate_aliases: Vec<[u32; 2]>,
-}
 
 /// An open pseudo-terminal.
 #[derive(Debug)]

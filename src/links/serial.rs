@@ -5,36 +5,17 @@
 //! left off; meanwhile the device goes on and its bytes are lost.
 
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serialport::{ClearBuffer, DataBits, SerialPort, StopBits, TTYPort};
 
-use super::line::{LineSettings, Parity};
 use super::{ByteLink, low_latency};
+use crate::wire::line::{LineSettings, Parity};
+use crate::wire::port::{PulseLine, SerialOptions};
 
 /// Between two attempts to open a port that is gone.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// The modem line that carries the pulse per second. Wired to the host's DCD, where the kernel and
-/// gpsd look for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PulseLine {
-    /// Request to send.
-    Rts,
-    /// Data terminal ready.
-    Dtr,
-}
-
-/// How to open a [`SerialLink`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SerialOptions {
-    /// The port, such as `/dev/ttyUSB0`.
-    pub port: PathBuf,
-    /// Carries the pulse per second, where one is wired.
-    pub pulse_line: Option<PulseLine>,
-}
 
 /// An open serial port, or one that is being waited for.
 pub struct SerialLink {
@@ -184,7 +165,8 @@ fn set_up(port: &mut TTYPort, line: LineSettings) -> serialport::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::pty::{PtyLink, PtyOptions};
+    use crate::links::pty::PtyLink;
+    use crate::wire::port::PtyOptions;
 
     const LINE: LineSettings = LineSettings::eight_n_one(38_400);
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ByteLink;
-use super::line::LineSettings;
+use crate::wire::line::LineSettings;
 
 /// A listening socket and the host that is connected to it.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{SockRef, TcpKeepalive};
 
-use super::Peer;
 use super::often::Often;
+use crate::wire::port::Peer;
 
 /// Clients at a time.
 const MAX_CLIENTS: usize = 16;

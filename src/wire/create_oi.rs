@@ -215,8 +215,8 @@ impl Framing for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
 
     #[test]
     fn commands_are_those_of_drivers() {

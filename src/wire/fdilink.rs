@@ -200,8 +200,8 @@ impl Framing for FdiLink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
     use proptest::prelude::*;
 
     const IMU: &str = "FC 40 38 00 09 97 DB 0A D7 23 3C 0A D7 A3 BC 8F C2 F5 3C CD CC CC 3D CD CC \

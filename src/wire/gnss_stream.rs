@@ -88,7 +88,7 @@ fn rtcm3(bytes: &[u8]) -> Result<&[u8], NoFrame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
 
     const ACK: &[u8] = &[0xb5, 0x62, 0x05, 0x01, 0x02, 0x00, 0x06, 0x08, 0x16, 0x3f];
 

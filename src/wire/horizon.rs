@@ -219,8 +219,8 @@ pub fn payload<T: Record>(frame: &Frame) -> Result<T, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
 
     fn golden(time: u32, kind: u16, payload: Vec<u8>, text: &str) {
         let frame = Frame::new(time, kind, payload);

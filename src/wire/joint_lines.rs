@@ -229,7 +229,7 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
     use proptest::prelude::*;
 
     fn bytes_of(message: &Message) -> Vec<u8> {

@@ -154,8 +154,8 @@ impl Framing for Kangaroo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
     use proptest::prelude::*;
 
     fn golden(command: u8, data: &str, text: &str) {

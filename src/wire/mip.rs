@@ -174,8 +174,8 @@ impl Framing for Mip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
     use proptest::prelude::*;
 
     fn emit(packet: &Packet) -> Vec<u8> {

@@ -134,7 +134,7 @@ impl Framing for Phone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
     use proptest::prelude::*;
 
     const EXAMPLE: Sentence = Sentence {

@@ -224,38 +224,38 @@ macro_rules! record {
             }
 
             $(const _: () = assert!(
-                <$name as $crate::wire::record::Field<$crate::wire::record::$order>>::MIN_LEN
+                <$name as $crate::record::Field<$crate::record::$order>>::MIN_LEN
                     == $length
             );)?
 
-            impl $crate::wire::record::Field<$crate::wire::record::$order> for $name {
+            impl $crate::record::Field<$crate::record::$order> for $name {
                 const MIN_LEN: usize = 0 $(
-                    + <$type as $crate::wire::record::Field<$crate::wire::record::$order>>::MIN_LEN
+                    + <$type as $crate::record::Field<$crate::record::$order>>::MIN_LEN
                 )+;
 
                 fn read(
-                    from: &mut $crate::wire::record::Reader<'_>,
-                ) -> Result<Self, $crate::wire::ParseError> {
-                    type Order = $crate::wire::record::$order;
-                    Ok(Self { $($field: $crate::wire::record::Field::<Order>::read(from)?),+ })
+                    from: &mut $crate::record::Reader<'_>,
+                ) -> Result<Self, $crate::ParseError> {
+                    type Order = $crate::record::$order;
+                    Ok(Self { $($field: $crate::record::Field::<Order>::read(from)?),+ })
                 }
 
                 fn write(&self, out: &mut Vec<u8>) {
-                    type Order = $crate::wire::record::$order;
-                    $($crate::wire::record::Field::<Order>::write(&self.$field, out);)+
+                    type Order = $crate::record::$order;
+                    $($crate::record::Field::<Order>::write(&self.$field, out);)+
                 }
             }
 
-            impl $crate::wire::record::Record for $name {
-                fn parse(bytes: &[u8]) -> Result<Self, $crate::wire::ParseError> {
-                    $crate::wire::record::parse::<$crate::wire::record::$order, _>(
+            impl $crate::record::Record for $name {
+                fn parse(bytes: &[u8]) -> Result<Self, $crate::ParseError> {
+                    $crate::record::parse::<$crate::record::$order, _>(
                         stringify!($name),
                         bytes,
                     )
                 }
 
                 fn emit(&self, out: &mut Vec<u8>) {
-                    $crate::wire::record::Field::write(self, out);
+                    $crate::record::Field::write(self, out);
                 }
             }
         )+

@@ -256,8 +256,8 @@ impl Framing for RoboClaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
 
     fn golden_write(command: u8, data: &str, text: &str) {
         let item = Item::write(0x80, command, hex(data));

@@ -81,8 +81,8 @@ impl Framing for Sabertooth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::tests::hex;
 
     #[test]
     fn packets_are_those_of_the_python_library() {

@@ -394,9 +394,9 @@ impl Default for Configuration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
-    use crate::wire::record::Record;
-    use crate::wire::tests::hex;
+    use crate::framer::Framer;
+    use crate::record::Record;
+    use crate::tests::hex;
     use proptest::prelude::*;
 
     fn emit(message: &Message) -> Vec<u8> {

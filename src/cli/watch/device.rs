@@ -11,8 +11,8 @@ use crate::devices::{Output, Transmit};
 use crate::engine::truth::labels::Labels;
 use crate::engine::truth::packets::returns_of;
 use crate::frames::{Sensor, Transform, World};
-use crate::links::Peer;
 use crate::time::SimTime;
+use crate::wire::port::Peer;
 use crate::wire::truth::PacketRecord;
 
 /// Most points of one device in a frame.

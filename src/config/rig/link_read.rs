@@ -10,8 +10,8 @@ use crate::config::rig::claims::{Claims, PathKind};
 use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::links::pty::PtyOptions;
-use crate::links::serial::{PulseLine, SerialOptions};
+use crate::wire::port::PtyOptions;
+use crate::wire::port::{PulseLine, SerialOptions};
 
 /// The kinds of link a device can have.
 const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];

@@ -47,8 +47,8 @@ use crate::config::rig::weather::WeatherConfig;
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 pub use crate::config::toml::overrides::Override;
 use crate::frames::{Body, Geodetic, Sensor, Transform};
-use crate::links::pty::PtyOptions;
-use crate::links::serial::SerialOptions;
+use crate::wire::port::PtyOptions;
+use crate::wire::port::SerialOptions;
 pub use andabata_field::{AndabataFieldParameters, PuddleChoice};
 pub use fort_drum::FortDrumParameters;
 pub use read::spec;
@@ -584,7 +584,7 @@ pub enum ControlConfig {
     Commands {
         /// Where it listens.
         address: SocketAddr,
-        /// What [`crate::links::Peer::port`] is of those who connect.
+        /// What [`crate::wire::port::Peer::port`] is of those who connect.
         port: u8,
     },
     /// `{ pty = "PATH" }`: the serial line it takes commands from.

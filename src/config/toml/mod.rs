@@ -1,8 +1,5 @@
 //! TOML that remembers where every value was written, and messages that show it.
 
-#[macro_use]
-mod words;
-
 mod defaults;
 pub mod diagnostic;
 pub mod explore;

@@ -43,9 +43,9 @@ use self::profile::{BaseProfile, BaseSettings, Dialect};
 use self::unit::{Protocol, Unit};
 use super::{Device, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::links::line::LineSettings;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
 use crate::world::actuation::Actuation;
 use crate::world::vehicle::WheelState;
 

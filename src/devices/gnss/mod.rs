@@ -49,7 +49,6 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::gnss::profile::{
     GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS,
 };
-use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};
@@ -60,6 +59,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
 use crate::wire::framer::Framer;
 use crate::wire::gnss_stream::{self, GnssStream};
+use crate::wire::line::LineSettings;
 use crate::wire::nmea::{Number, Sentence, Txt};
 use crate::wire::ubx::{Frame, MessageId, OVERHEAD};
 

@@ -37,7 +37,6 @@ use crate::devices::hdl64e::profile::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, TimestampMarks,
 };
 use crate::devices::hdl64e::serial_settings::SerialProfile;
-use crate::links::line::LineSettings;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
@@ -46,6 +45,7 @@ use crate::sensors::{
 };
 use crate::time::{Epoch, SimTime};
 use crate::wire::framer::Framer;
+use crate::wire::line::LineSettings;
 use crate::wire::velodyne::hdl64e_command::{Command, Commands};
 use crate::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable, warning,

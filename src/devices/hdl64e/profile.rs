@@ -11,7 +11,6 @@ use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);
 words!(TimestampMarks: "first-firing" => FirstFiring, "packet-end" => PacketEnd);
 words!(S1Grouping: "block" => Block, "datagram" => Datagram);
-words!(ThresholdTypes: "f7-f6" => Own, "6-7" => Digits);
 words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
 
 /// Which HDL-64E.

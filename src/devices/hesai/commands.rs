@@ -8,13 +8,13 @@ use super::control::Values;
 use super::faults;
 use super::profile::{ClockSource, PtpState};
 use crate::config::profile::network::HostAddress;
-use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::hesai::ptc::{
     Configuration, Destination, Inventory, LidarRange, MODES, Monitor, OwnNetwork, PtcFrame,
     PtpConfiguration, PtpGrandmaster, PtpPort, PtpQuery, PtpStatus, PtpTime, Status, SyncAngle,
     code, command, mode_number, text,
 };
+use crate::wire::port::Peer;
 use crate::wire::record::{Record, parse};
 
 /// Tenths of a degree in a turn.

@@ -1,8 +1,8 @@
 //! The hosts that are connected, and what they have said and not been answered yet.
 
 use crate::devices::waiting::WaitingRequests;
-use crate::links::Peer;
 use crate::time::SimTime;
+use crate::wire::port::Peer;
 use crate::wire::scip::request::{RequestLine, RequestLines};
 
 /// A connected host.

@@ -46,14 +46,14 @@ use super::uart::Uart;
 use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::motor_stall::{MotorStall, before};
-use crate::links::Peer;
-use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
+use crate::wire::port::Peer;
 use crate::wire::scip::message::Message;
 use crate::wire::scip::request::{Name, Request, RequestLine};
 

@@ -44,11 +44,11 @@ use crate::devices::imu::answers::Dialect;
 use crate::devices::imu::profile::{ImuProfile, ImuSettings};
 use crate::devices::inertial_series::samples_of_series;
 use crate::frames::{GeoOrigin, Geodetic};
-use crate::links::line::LineSettings;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
+use crate::wire::line::LineSettings;
 
 /// A product's messages and commands.
 pub trait Protocol: Send {

@@ -28,12 +28,12 @@ use super::{Device, Output, Transmit};
 use crate::config::profile::network::PortIndex;
 use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::config::rig::joints::{JointConfig, JointKind};
-use crate::links::line::LineSettings;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};
 use crate::time::SimTime;
 use crate::wire::joint_lines::{Command, MAX_COMMAND_LEN, Message};
+use crate::wire::line::LineSettings;
 use crate::world::joints::JointState;
 
 /// From a sample to the next.

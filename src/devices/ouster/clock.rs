@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use super::profile::OusterClockSettings;
 use super::words::{PtpState, TimestampMode};
 use crate::devices::CableSignal;
-use crate::links::line::{LineSettings, received};
 use crate::time::{Epoch, SimTime};
+use crate::wire::line::{LineSettings, received};
 use crate::wire::nmea::RawSentence;
 
 const SECOND_NS: i128 = 1_000_000_000;

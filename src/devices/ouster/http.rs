@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Ouster;
 use super::config;
 use super::documents;
-use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
+use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 const PREFIX: &str = "api/v1/";
 const JSON: &str = "application/json";

@@ -9,8 +9,8 @@ use crate::config::rig::schedule::Schedule;
 use crate::devices::family::catalogue;
 use crate::devices::ouster::words::{OperatingMode, PtpState, TimestampMode};
 use crate::devices::spinning::testing::without_revoked;
-use crate::links::http::HttpMethod;
 use crate::sensors::{Return, Subject};
+use crate::wire::http::HttpMethod;
 use crate::wire::ouster::lidar::{Packet, Pixel};
 
 const NAME: &str = "ouster-os1-32-2.5";

@@ -1,11 +1,11 @@
 //! The hosts that are connected, and what they have said and not been answered yet.
 
 use crate::devices::waiting::WaitingRequests;
-use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::cola::Dialect;
 use crate::wire::cola::frame::{Cola, Frame};
 use crate::wire::framer::Framer;
+use crate::wire::port::Peer;
 
 /// No command is longer.
 const LONGEST_COMMAND: usize = 1024;

@@ -40,7 +40,6 @@ use crate::devices::motor_stall::{MotorStall, before};
 use crate::devices::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
 };
-use crate::links::Peer;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
@@ -49,6 +48,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::telegram::{Telegram, Value};
 use crate::wire::cola::{Dialect, frame};
+use crate::wire::port::Peer;
 
 /// One unit.
 pub struct SickLms1xx {

@@ -6,7 +6,6 @@
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::cola::Dialect;
 
-words!(Dialect: "cola-a" => A, "cola-b" => B);
 words!(AcceptedDialects: "both" => Both, "configured" => Configured);
 words!(EchoFilter: "first" => First, "all" => All, "last" => Last);
 words!(ScannerStatus:

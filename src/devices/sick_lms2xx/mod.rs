@@ -43,7 +43,6 @@ use crate::config::rig::faults::{DeviceFaults, Timed};
 use crate::devices::sick_lms2xx::profile::{
     Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
 };
-use crate::links::line::LineSettings;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
@@ -52,6 +51,7 @@ use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
 use crate::wire::sick_lms2xx::command::{Command, Mode, Subrange};
 use crate::wire::sick_lms2xx::configuration::Configuration;
 use crate::wire::sick_lms2xx::reply::{Body, Reply};

@@ -4,7 +4,6 @@ use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Unit};
 use crate::wire::sick_lms2xx::{LineRate, Variant};
 
-words!(RangeUnit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
 words!(PowerOnMode:
     "on-request" => OnRequest, "continuous" => Continuous, "partial" => Partial,
     "reflectivity" => Reflectivity);

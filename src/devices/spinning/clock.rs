@@ -17,8 +17,8 @@ use jiff::civil::DateTime;
 
 use crate::devices::CableSignal;
 use crate::devices::spinning::clock_settings::{ClockReference, ClockSettings, TimeSentence};
-use crate::links::line::{LineSettings, received};
 use crate::time::{Epoch, SimTime};
+use crate::wire::line::{LineSettings, received};
 use crate::wire::nmea::RawSentence;
 
 const SECOND_NS: i128 = 1_000_000_000;

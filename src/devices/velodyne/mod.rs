@@ -40,7 +40,6 @@ use crate::devices::spinning::return_mode::ReturnMode;
 use crate::devices::velodyne::profile::{
     VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
 };
-use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -49,6 +48,7 @@ use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor};
 use crate::time::{Epoch, SimTime};
+use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
 use boards::Boards;
 use control::{Configuration, Limits};

@@ -12,8 +12,8 @@ use super::control::Configuration;
 use super::control::Mode;
 use crate::devices::velodyne::web_settings::WebProfile;
 use crate::devices::{Device as _, REACTION_NS};
-use crate::links::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::time::SimTime;
+use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 /// The state of the web interface besides the configuration.
 #[derive(Clone, Debug)]

@@ -10,12 +10,12 @@ use crate::config::rig::faults::DeviceFaults;
 use crate::devices::{Built, CableSignal, Device, Transmit};
 use crate::engine::LiveWorld;
 use crate::engine::clock::thread_cpu_ns;
-use crate::links::Peer;
-use crate::links::http::{HttpRequest, HttpResponse};
-use crate::links::line::LineSettings;
 use crate::sensors::lidar::Scratch;
 use crate::sensors::{Measurement, MeasurementRequest, Sensor, SkyOutlook, Subject, Surroundings};
 use crate::time::SimTime;
+use crate::wire::http::{HttpRequest, HttpResponse};
+use crate::wire::line::LineSettings;
+use crate::wire::port::Peer;
 use crate::world::raycast::{Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
 
 thread_local! {

@@ -7,7 +7,7 @@ use super::{Active, Effect};
 use crate::config::profile::Interface;
 use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
-use crate::links::line::{LineSettings, sampled};
+use crate::wire::line::{LineSettings, sampled};
 
 /// How a disturbed line runs at both ends; its rate does not matter then.
 const LINE: LineSettings = LineSettings::eight_n_one(9600);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::devices::Output;
-use crate::links::Peer;
+use crate::wire::port::Peer;
 
 const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 

@@ -16,9 +16,9 @@ use crate::engine::SetupError;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::packet::Seen;
 use crate::engine::responses::{Board, Event, Matcher, ResponseFigures};
-use crate::links::Peer;
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::time::SimTime;
+use crate::wire::port::Peer;
 
 /// How long the end of a run may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -198,7 +198,7 @@ mod tests {
     use crate::engine::run::send_log::{LogEntry, SendRecord};
     use crate::engine::run::send_queue;
     use crate::engine::stats::{DeviceStats, Outcome};
-    use crate::links::line::LineSettings;
+    use crate::wire::line::LineSettings;
 
     const SPACING_NS: u64 = 200_000;
     /// As many as a socket's buffer holds.

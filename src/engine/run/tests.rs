@@ -8,10 +8,10 @@ use crate::config::profile::network::PortIndex;
 use crate::config::rig::ControlConfig;
 use crate::devices::family::catalogue;
 use crate::devices::{Device, Output, Transmit};
-use crate::links::Peer;
-use crate::links::http::{HttpRequest, HttpResponse};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::{Measurement, MeasurementRequest};
+use crate::wire::http::{HttpRequest, HttpResponse};
+use crate::wire::port::Peer;
 
 /// Sends datagrams from its second port and answers commands at two TCP ports and a web interface.
 #[derive(Default)]

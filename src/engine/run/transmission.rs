@@ -22,9 +22,9 @@ use crate::engine::connections::{Connections, Link};
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::ByteLink;
-use crate::links::line::LineSettings;
 use crate::links::udp::{LaunchClock, UdpLink, system_keeps_datagrams};
 use crate::time::SimTime;
+use crate::wire::line::LineSettings;
 
 /// A piece of a serial transmission lasts no longer than this on the line, if it has more than one
 /// byte: well below the gaps that drivers take for the end of a telegram.

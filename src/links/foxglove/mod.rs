@@ -23,9 +23,10 @@ use tokio::time::{sleep, timeout};
 use client::Client;
 pub use hub::{Hub, NewChannel};
 
-use super::http::{ClientSays, is_set};
+use super::http::{self, is_set};
 use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
 use crate::wire::foxglove::{MAX_CLIENT_MESSAGE, SUBPROTOCOLS};
+use crate::wire::http::ClientSays;
 
 /// Bytes that wait within a WebSocket before the system takes them: a message more than its queue has.
 const MAX_WRITE_BUFFER: usize = 32 << 20;
@@ -111,7 +112,7 @@ fn open(
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN);
         (status, format!("{why}\n")).into_response()
     };
-    let says = ClientSays::of(request.headers());
+    let says = http::says(request.headers());
     if let Err((status, why)) = admit(&says, request.uri().query().unwrap_or_default()) {
         return refused(status, why);
     }

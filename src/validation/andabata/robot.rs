@@ -18,7 +18,6 @@ use crate::devices::Output;
 use crate::engine::host_events::{HostTarget, Said, Words};
 use crate::engine::hosts::Hosts;
 use crate::frames::{GeoOrigin, Geodetic};
-use crate::links::Peer;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::gnss_stream::{Frame, GnssStream};
@@ -26,6 +25,7 @@ use crate::wire::joint_lines::{Lines, Message as HeadMessage};
 use crate::wire::kangaroo::{Item, Kangaroo};
 use crate::wire::nmea::RawSentence;
 use crate::wire::phone::{Phone, Sentence};
+use crate::wire::port::Peer;
 use crate::wire::scip::message::{Message, Messages, Status};
 use crate::wire::scip::scan::{ScanData, ScanFormat};
 

@@ -10,8 +10,8 @@
 use std::borrow::Cow;
 
 use super::Dialect;
-use crate::wire::checksum::xor8;
-use crate::wire::framer::{Framing, NoFrame, head, require, whole};
+use crate::checksum::xor8;
+use crate::framer::{Framing, NoFrame, head, require, whole};
 
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
@@ -117,7 +117,7 @@ pub fn printable(content: &[u8]) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
 
     const COLA: Cola = Cola { max_content: 64 };
 

@@ -22,6 +22,8 @@ pub enum Dialect {
     B,
 }
 
+words!(Dialect: "cola-a" => A, "cola-b" => B);
+
 /// Why a scanner does not do what it was told: the number after `sFA`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u16)]

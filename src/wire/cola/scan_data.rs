@@ -363,7 +363,7 @@ fn is_set(from: &mut Reader<'_>) -> Result<bool, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::cola::frame;
+    use crate::cola::frame;
     use proptest::prelude::*;
 
     fn example() -> ScanData {

@@ -300,8 +300,8 @@ impl Telegram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::cola::frame::{self, Cola};
-    use crate::wire::framer::Framer;
+    use crate::cola::frame::{self, Cola};
+    use crate::framer::Framer;
     use proptest::prelude::*;
 
     fn value(kind: Type) -> BoxedStrategy<Value> {

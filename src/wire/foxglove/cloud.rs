@@ -1,7 +1,7 @@
 //! `foxglove.PointCloud` as Protocol Buffers, and its description as Foxglove wants it: a
 //! `FileDescriptorSet`.
 
-use crate::wire::protobuf::Message;
+use crate::protobuf::Message;
 
 /// The message's name.
 pub const NAME: &str = "foxglove.PointCloud";

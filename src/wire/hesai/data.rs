@@ -6,8 +6,8 @@ use super::format::{
     AZIMUTH_LEN, BLOCK_FLAG, DISTANCE_UNIT_MM, HAS_SEQUENCE, HEAD_FLAG, HesaiFormat, LongHead,
     ShortHead, TailKind,
 };
-use crate::wire::ParseError;
-use crate::wire::record::{Record as _, record};
+use crate::ParseError;
+use crate::record::{Record as _, record};
 
 /// Hundredths of a degree in a turn.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;

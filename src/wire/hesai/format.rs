@@ -1,6 +1,6 @@
 //! How the data packets of each model are laid out, and the bytes before their first block.
 
-use crate::wire::record::{Record as _, record};
+use crate::record::{Record as _, record};
 
 /// Of one count of distance, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.004;

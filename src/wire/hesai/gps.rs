@@ -1,7 +1,7 @@
 //! GPS packets: the time of the clock, and the last sentence of the receiver that sets it.
 
-use crate::wire::ParseError;
-use crate::wire::record::{Record as _, record};
+use crate::ParseError;
+use crate::record::{Record as _, record};
 
 /// Bytes of a packet.
 pub const GPS_PACKET_LEN: usize = 512;

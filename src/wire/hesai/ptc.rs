@@ -2,8 +2,8 @@
 //!
 //! Requests and answers have one form; an answer repeats its request's command.
 
-use crate::wire::framer::{Framing, NoFrame, head, require, whole};
-use crate::wire::record::{Record as _, record};
+use crate::framer::{Framing, NoFrame, head, require, whole};
+use crate::record::{Record as _, record};
 
 /// The port that units listen at.
 pub const PTC_PORT: u16 = 9347;

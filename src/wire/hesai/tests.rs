@@ -7,8 +7,8 @@ use super::ptc::{
     Configuration, Destination, Inventory, LidarRange, Monitor, OwnNetwork, Ptc, PtcFrame,
     PtpConfiguration, PtpGrandmaster, PtpPort, PtpStatus, PtpTime, Status, SyncAngle, command,
 };
-use crate::wire::framer::Framer;
-use crate::wire::record::Record;
+use crate::framer::Framer;
+use crate::record::Record;
 
 /// One of the notes' packets: format, whether dual, whether numbered, year, first bytes, SHA-256.
 struct Golden(HesaiFormat, bool, bool, u8, &'static str, &'static str);

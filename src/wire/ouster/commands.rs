@@ -3,7 +3,7 @@
 //!
 //! Source: TCP API guide; what ouster-sdk 0.15.1 says to firmware 2.0.
 
-use crate::wire::framer::{Framing, NoFrame};
+use crate::framer::{Framing, NoFrame};
 
 /// Longer lines are cut there. The whole configuration has about 700 bytes.
 pub const MAX_LINE: usize = 8192;
@@ -51,7 +51,7 @@ impl Framing for CommandLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
 
     fn lines(bytes: &[u8]) -> Vec<(String, String)> {
         let found = Framer::new(CommandLines).frames(bytes);

@@ -1,6 +1,6 @@
 //! IMU packets of the profile `LEGACY`: one sample in 48 bytes.
 
-use crate::wire::record::record;
+use crate::record::record;
 
 /// Bytes of a packet.
 pub const IMU_PACKET_LEN: usize = 48;

@@ -4,8 +4,8 @@
 //! times a second.
 
 use super::format::{COARSE_MM, COARSE_PHOTONS, COLUMNS, EDGE_LEN, ENCODER_TICKS, LidarFormat};
-use crate::wire::ParseError;
-use crate::wire::checksum::crc64_xz;
+use crate::ParseError;
+use crate::checksum::crc64_xz;
 
 /// Packet type of lidar packets.
 pub const LIDAR_TYPE: u16 = 1;

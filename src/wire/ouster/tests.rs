@@ -3,7 +3,7 @@ use sha2::{Digest, Sha256};
 use super::format::{COLUMNS, LidarFormat};
 use super::imu::ImuPacket;
 use super::lidar::{Column, Footer, Header, Packet, PacketWriter, Pixel, PixelReturn};
-use crate::wire::record::Record as _;
+use crate::record::Record as _;
 
 const PIXELS: usize = 64;
 const T_NS: u64 = 1_600_000_000_000_000_000;

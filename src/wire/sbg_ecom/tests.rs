@@ -1,6 +1,6 @@
 use super::*;
-use crate::wire::framer::Framer;
-use crate::wire::tests::hex;
+use crate::framer::Framer;
+use crate::tests::hex;
 use proptest::prelude::*;
 
 const IMU: &str = "FF 5A 03 00 3A 00 40 42 0F 00 FF 03 CD CC CC 3D CD CC 4C BE C3 F5 1C C1 0A \

@@ -1,6 +1,6 @@
 //! Numbers as characters: groups of six bits, the most significant first, plus 0x30.
 
-use crate::wire::ParseError;
+use crate::ParseError;
 
 /// The character of a group that is 0.
 pub const ZERO: u8 = 0x30;

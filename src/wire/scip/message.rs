@@ -1,7 +1,7 @@
 //! What a scanner sends: the request again, a status, lines with a sum each, an empty line.
 
 use super::{LF, sum};
-use crate::wire::framer::{Framing, NoFrame, require};
+use crate::framer::{Framing, NoFrame, require};
 
 /// Scanners send no longer lines, sum included.
 pub const LONGEST_LINE: usize = 71;

@@ -2,7 +2,7 @@
 
 use super::coding::{decode, encode};
 use super::message::Line;
-use crate::wire::ParseError;
+use crate::ParseError;
 
 /// Characters of a line of data, its sum aside.
 pub const DATA_LINE: usize = 64;

@@ -5,7 +5,7 @@ use super::message::{Line, Message, Messages, Status};
 use super::request::{LONGEST_REQUEST, Name, Request, RequestError, RequestLines};
 use super::scan::{Echo, ScanData, ScanFormat, Step};
 use super::sum;
-use crate::wire::framer::{Framer, Framing, NoFrame};
+use crate::framer::{Framer, Framing, NoFrame};
 use proptest::prelude::*;
 
 fn coded(value: u32, characters: usize) -> String {

@@ -1,7 +1,7 @@
 //! What a host says: payloads of telegrams to the scanner.
 
 use super::{LineRate, Variant};
-use crate::wire::record::{Reader, Record, record};
+use crate::record::{Reader, Record, record};
 
 record! {
     /// Values `first` to `last` of a scan, counted from 1.
@@ -278,9 +278,9 @@ fn emit_parts(parts: &[Subrange]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::sick_lms2xx::FACTORY_PASSWORD;
-    use crate::wire::sick_lms2xx::frame::emit;
-    use crate::wire::tests::hex;
+    use crate::sick_lms2xx::FACTORY_PASSWORD;
+    use crate::sick_lms2xx::frame::emit;
+    use crate::tests::hex;
     use proptest::prelude::*;
 
     #[test]

@@ -1,8 +1,8 @@
 //! Measured values: what a scan's numbers mean.
 
 use super::SpecialValue;
-use crate::wire::ParseError;
-use crate::wire::record::{Reader, put_le};
+use crate::ParseError;
+use crate::record::{Reader, put_le};
 
 /// Unit of a scan's ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Unit {
     /// Decimetres, known to Carmen only.
     Decimetres,
 }
+
+words!(Unit: "cm" => Centimetres, "mm" => Millimetres, "dm" => Decimetres);
 
 impl Unit {
     /// The unit that block E and the info word number so.

@@ -1,8 +1,8 @@
 //! Telegrams in a stream of bytes.
 
 use super::{ACK, NAK, STX};
-use crate::wire::checksum::crc16_sick;
-use crate::wire::framer::{Framing, NoFrame, head, require, whole};
+use crate::checksum::crc16_sick;
+use crate::framer::{Framing, NoFrame, head, require, whole};
 
 /// Bytes before the payload: STX, address, length.
 const HEADER: usize = 4;
@@ -95,7 +95,7 @@ impl Framing for Telegrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
     use proptest::prelude::*;
 
     fn read(bytes: &[u8]) -> Vec<Item> {

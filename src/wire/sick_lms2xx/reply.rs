@@ -5,8 +5,8 @@ use super::command::Subrange;
 use super::configuration::{CONFIGURATION_LEN, OLD_CONFIGURATION_LEN};
 use super::data::{ScanInfo, Values};
 use super::status::State;
-use crate::wire::ParseError;
-use crate::wire::record::{Field, Le, Reader, Record, put_le, record};
+use crate::ParseError;
+use crate::record::{Field, Le, Reader, Record, put_le, record};
 
 /// A telegram from the scanner.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The scanner's state, as telegram 0xB1 says it.
 
-use crate::wire::record::record;
+use crate::record::record;
 
 record! {
     /// All that a scanner says about itself. Times and counters are raw; percentages, thresholds and
@@ -79,7 +79,7 @@ record! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::record::Record;
+    use crate::record::Record;
 
     #[test]
     fn fields_stand_where_drivers_read_them() {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{MessageId, Payload};
-use crate::wire::ParseError;
-use crate::wire::record::{Field, Le, Reader, Record, put_le, record};
+use crate::ParseError;
+use crate::record::{Field, Le, Reader, Record, put_le, record};
 
 message! {
     /// The named message was refused.

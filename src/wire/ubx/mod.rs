@@ -14,15 +14,15 @@ macro_rules! message {
         $($body:tt)+
     })+) => {
         $(
-            $crate::wire::record::record! {
+            $crate::record::record! {
                 $(#[$doc])*
                 #[derive(Copy, Default, serde::Serialize)]
                 $name: Le $($length)? { $($body)+ }
             }
 
-            impl $crate::wire::ubx::Payload for $name {
-                const ID: $crate::wire::ubx::MessageId =
-                    $crate::wire::ubx::MessageId::new($class, $id);
+            impl $crate::ubx::Payload for $name {
+                const ID: $crate::ubx::MessageId =
+                    $crate::ubx::MessageId::new($class, $id);
             }
         )+
     };

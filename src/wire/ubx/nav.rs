@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{MessageId, Payload};
-use crate::wire::ParseError;
-use crate::wire::record::{Reader, Record, put_le, record};
+use crate::ParseError;
+use crate::record::{Reader, Record, put_le, record};
 
 message! {
     /// Position, earth-centred.

@@ -4,7 +4,7 @@ use super::cfg::*;
 use super::mon::*;
 use super::nav::*;
 use super::*;
-use crate::wire::tests::hex as bytes;
+use crate::tests::hex as bytes;
 
 /// Frames of the interface description's messages with their checksums.
 const GOLDEN: &[&str] = &[

@@ -4,9 +4,9 @@
 //! their groups and bits, least significant byte first; the CRC is most significant byte first and
 //! covers everything after `FA`. Source: VectorNav's programming library 1.2.
 
-use crate::wire::ParseError;
-use crate::wire::checksum::crc16_xmodem;
-use crate::wire::framer::{NoFrame, head, require, whole};
+use crate::ParseError;
+use crate::checksum::crc16_xmodem;
+use crate::framer::{NoFrame, head, require, whole};
 
 /// First byte of a packet.
 pub const SYNC: u8 = 0xfa;
@@ -179,7 +179,7 @@ impl BinaryPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{record::put_le, tests::hex};
+    use crate::{record::put_le, tests::hex};
 
     #[test]
     fn a_packet_is_the_librarys() {

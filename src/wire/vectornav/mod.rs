@@ -211,7 +211,7 @@ impl Framing for VectorNav {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
 
     fn emit(frame: &Frame) -> Vec<u8> {
         let mut out = vec![0xa5];

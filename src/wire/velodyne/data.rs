@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::wire::ParseError;
+use crate::ParseError;
 
 /// Length of a data packet, bytes.
 pub const DATA_PACKET_LEN: usize = 1206;

@@ -6,7 +6,7 @@
 
 use core::net::Ipv4Addr;
 
-use crate::wire::framer::{Framing, NoFrame, require};
+use crate::framer::{Framing, NoFrame, require};
 
 /// What every command begins with.
 const BEGINNING: &str = "#HDL";
@@ -135,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::framer::Framer;
+    use crate::framer::Framer;
 
     fn words() -> CommandWords {
         CommandWords {

@@ -12,7 +12,7 @@
 
 mod decoder;
 
-use crate::wire::{ParseError, checksum};
+use crate::{ParseError, checksum};
 
 pub use self::decoder::{StatusDecoder, StatusEvent};
 
@@ -73,6 +73,8 @@ pub enum ThresholdTypes {
     /// `6` and `7`, as of any byte at their places.
     Digits,
 }
+
+words!(ThresholdTypes: "f7-f6" => Own, "6-7" => Digits);
 
 impl ThresholdTypes {
     fn types(self) -> [u8; 2] {

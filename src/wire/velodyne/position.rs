@@ -7,7 +7,7 @@
 //! Sources: HDL-32E, VLP-16 and VLP-32C user manuals; captures of real units.
 
 use super::data::{exactly, u16_le, u32_le};
-use crate::wire::ParseError;
+use crate::ParseError;
 
 /// Length of a position packet, bytes.
 pub const POSITION_PACKET_LEN: usize = 512;

@@ -9,7 +9,7 @@ use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::hesai::Hesai;
 use menura::devices::hesai::profile::HesaiProfile;
-use menura::links::Peer;
+use menura::wire::port::Peer;
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};

@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use menura::config::rig::Rig;
 use menura::config::rig::faults::DeviceFaults;
 use menura::devices::{Device, Output, build};
-use menura::links::Peer;
+use menura::wire::port::Peer;
 use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
 use menura::time::{Epoch, SimTime};
 use menura::wire::cola::Dialect;

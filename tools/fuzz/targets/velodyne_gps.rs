@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
 use menura::devices::spinning::clock_settings::ClockSettings;
-use menura::links::line::LineSettings;
+use menura::wire::line::LineSettings;
 use menura::time::{Epoch, SimTime};
 use menura::wire::nmea::RawSentence;
 

@@ -9,7 +9,7 @@ use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::velodyne::Velodyne;
 use menura::devices::velodyne::profile::VelodyneProfile;
-use menura::links::http::{HttpMethod, HttpRequest};
+use menura::wire::http::{HttpMethod, HttpRequest};
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};

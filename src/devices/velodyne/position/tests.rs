@@ -5,9 +5,9 @@ use crate::devices::spinning::clock_settings::ClockSettings;
 use crate::devices::velodyne::profile::VelodyneProfile;
 use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::frames::Geodetic;
-use crate::links::line::LineSettings;
 use crate::sensors::imu::InertialTruth;
 use crate::time::Epoch;
+use crate::wire::line::LineSettings;
 use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 use glam::{DQuat, DVec3};
 

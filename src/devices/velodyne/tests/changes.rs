@@ -8,8 +8,8 @@ use super::*;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::devices::spinning::clock_settings::ClockReference;
 use crate::devices::velodyne::control::PhaseLock;
-use crate::links::http::HttpMethod;
 use crate::sensors::Sweep;
+use crate::wire::http::HttpMethod;
 use crate::wire::velodyne::DataPacket;
 use crate::wire::velodyne::position::PositionPacket;
 

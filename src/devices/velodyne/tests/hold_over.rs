@@ -2,7 +2,7 @@
 
 use super::changes::{MS, Run};
 use super::*;
-use crate::links::line::LineSettings;
+use crate::wire::line::LineSettings;
 use crate::wire::velodyne::position::PpsStatus;
 
 /// Whole seconds of UTC are so many microseconds before those of the run: [`START`] is .56789 s.

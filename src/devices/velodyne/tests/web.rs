@@ -12,7 +12,7 @@ use super::*;
 use crate::config::rig::Rig;
 use crate::devices::build;
 use crate::devices::velodyne::web_settings::ThermalProfile;
-use crate::links::http::HttpMethod;
+use crate::wire::http::HttpMethod;
 use crate::wire::velodyne::position::PpsStatus;
 
 fn ask(run: &mut Run, method: HttpMethod, path: &str, body: &str) -> HttpResponse {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{forms, state};
 use crate::devices::velodyne::Velodyne;
-use crate::links::http::HttpResponse;
+use crate::wire::http::HttpResponse;
 
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">

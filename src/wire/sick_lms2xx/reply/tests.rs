@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::framer::Framer;
-use crate::wire::sick_lms2xx::configuration::Configuration;
-use crate::wire::sick_lms2xx::data::Unit;
-use crate::wire::sick_lms2xx::frame::{Item, Telegrams, emit};
-use crate::wire::sick_lms2xx::status_byte;
-use crate::wire::tests::hex;
+use crate::framer::Framer;
+use crate::sick_lms2xx::configuration::Configuration;
+use crate::sick_lms2xx::data::Unit;
+use crate::sick_lms2xx::frame::{Item, Telegrams, emit};
+use crate::sick_lms2xx::status_byte;
+use crate::tests::hex;
 
 fn check(bytes: &[u8], body: Body) {
     let reply = Reply { body, status: status_byte::FAMILY };

@@ -4,7 +4,7 @@ use super::{
     CYCLE_PACKETS, LIVE_TYPES, LiveStatus, MARKER, ROLLING_LEN, ROLLING_PER_CYCLE, RollingStream,
     StatusFormat, StatusTable, ThresholdTypes, is_warning, slot_of, type_of,
 };
-use crate::wire::ParseError;
+use crate::ParseError;
 
 /// Puts the status bytes of consecutive packets together again.
 ///
@@ -153,7 +153,7 @@ impl StatusDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::velodyne::hdl64e_status::{STREAM_PACKETS, at, warning};
+    use crate::velodyne::hdl64e_status::{STREAM_PACKETS, at, warning};
     use proptest::prelude::*;
 
     const LIVE: LiveStatus = LiveStatus {

@@ -1,6 +1,7 @@
-//! Enums that a file spells as words.
+//! Enums whose values have a word in rig files, profiles and reports.
 
 /// Gives an enum the words that TOML and `menura profiles` have for it.
+#[macro_export]
 macro_rules! words {
     ($type:ident: $($word:literal => $variant:ident),+) => {
         impl $type {

@@ -3,6 +3,9 @@
 //! Every format here keeps one promise: stateless, `emit` writes every byte it owns, `parse`
 //! refuses what it cannot represent, and `emit(parse(bytes)) == bytes` for all it accepts.
 
+#[macro_use]
+mod words;
+
 pub mod checksum;
 pub mod cola;
 pub mod create_oi;
@@ -12,15 +15,19 @@ pub mod fdilink;
 pub mod feed;
 pub mod foxglove;
 pub mod framer;
+pub mod frames;
 pub mod gnss_stream;
 pub mod hesai;
 pub mod horizon;
+pub mod http;
 pub mod joint_lines;
 pub mod kangaroo;
+pub mod line;
 pub mod mip;
 pub mod nmea;
 pub mod ouster;
 pub mod phone;
+pub mod port;
 pub mod protobuf;
 pub mod record;
 pub mod roboclaw;
@@ -28,6 +35,7 @@ pub mod sabertooth;
 pub mod sbg_ecom;
 pub mod scip;
 pub mod sick_lms2xx;
+pub mod time;
 pub mod truth;
 pub mod ubx;
 pub mod vectornav;
@@ -60,7 +68,8 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    pub(crate) fn value(field: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
+    /// A field with a value that the format does not know.
+    pub fn value(field: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
         Self::Value { field, value: value.into(), allowed }
     }
 }

@@ -1,0 +1,46 @@
+//! Ports of a device, and hosts that are connected to them, as values.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// A host that is connected to one of a device's TCP ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer {
+    /// Counts the connections of the device; no number is used twice.
+    pub connection: u64,
+    /// Which of the device's TCP ports it connected to: its link's first, then its controls'.
+    pub port: u8,
+    /// The host's address.
+    pub from: IpAddr,
+}
+
+/// How a pseudo-terminal is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PtyOptions {
+    /// A symbolic link to the terminal is made here.
+    pub path: PathBuf,
+    /// Whether a host at another rate than the device's hears noise. Otherwise rates do not matter.
+    pub strict_rate: bool,
+    /// Pairs `[host, device]` of rates that are the same, for drivers that reach a rate by a custom
+    /// divisor and leave another one in the terminal's settings.
+    pub rate_aliases: Vec<[u32; 2]>,
+}
+
+/// The modem line that carries the pulse per second. Wired to the host's DCD, where the kernel and
+/// gpsd look for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PulseLine {
+    /// Request to send.
+    Rts,
+    /// Data terminal ready.
+    Dtr,
+}
+
+/// How a serial port is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SerialOptions {
+    /// The port, such as `/dev/ttyUSB0`.
+    pub port: PathBuf,
+    /// Carries the pulse per second, where one is wired.
+    pub pulse_line: Option<PulseLine>,
+}
