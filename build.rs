@@ -1,5 +1,4 @@
-//! Lists the profiles that become part of the program: every `.toml` in `firmware-profiles/` but the
-//! examples, which explain the keys; and the suites of the driver test kit with their rigs, every `.toml` in
+//! Lists the suites of the driver test kit with their rigs, which become part of the program: every `.toml` in
 //! `test-suites/` and `test-suites/rigs/`. For a static binary, it also makes a library that the linker misses.
 
 use std::env;
@@ -8,20 +7,6 @@ use std::fs;
 use std::path::Path;
 
 fn main() {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("firmware-profiles");
-    println!("cargo::rerun-if-changed=firmware-profiles");
-    let mut names: Vec<String> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".toml") && !name.starts_with("example"))
-        .collect();
-    names.sort_by_key(|name| name.trim_end_matches(".toml").to_owned());
-    let mut list = String::from("const EMBEDDED: &[(&str, &str)] = &[\n");
-    for name in names {
-        let shown = format!("firmware-profiles/{name}");
-        writeln!(list, "({shown:?}, include_str!({:?})),", folder.join(&name)).unwrap();
-    }
-    list += "];\n";
     let out = env::var("OUT_DIR").unwrap();
     println!("cargo::rerun-if-changed=test-suites");
     let mut suites = String::new();
@@ -46,7 +31,6 @@ fn main() {
         suites += "];\n";
     }
     fs::write(Path::new(&out).join("embedded_suites.rs"), suites).unwrap();
-    fs::write(Path::new(&out).join("embedded_profiles.rs"), list).unwrap();
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
         // `libloading` asks for libdl, which musl has within its libc: an archive of nothing will do.
         fs::write(Path::new(&out).join("libdl.a"), "!<arch>\n").unwrap();

@@ -65,16 +65,15 @@
 #[macro_use]
 pub extern crate menura_wire as wire;
 
+pub use menura_config as config;
+pub use menura_devices as devices;
+pub use menura_world::{sensors, world};
 pub use wire::{frames, time};
 
 pub mod analysis;
 pub mod cli;
-pub mod config;
-pub mod devices;
 pub mod engine;
 pub mod kit;
 pub mod links;
 pub mod plot;
-pub mod sensors;
 pub mod validation;
-pub mod world;

@@ -256,7 +256,7 @@ impl Content for Fields {
 }
 
 /// The fields of a JSON object.
-pub(crate) fn object_of(value: Value) -> Map<String, Value> {
+pub fn object_of(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),

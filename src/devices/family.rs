@@ -170,14 +170,18 @@ fn own_profile<'p, F: Family>(family: &F, profile: &'p Profile) -> Option<&'p F:
     (profile.family.key() == Family::key(family)).then(|| own(&*profile.data))
 }
 
-impl<F: Family> FamilyReader for F {
+/// A [`Family`] without its types, for the table of all.
+#[derive(Debug)]
+pub struct Erased<F>(pub F);
+
+impl<F: Family> FamilyReader for Erased<F> {
     fn key(&self) -> &'static str {
-        Family::key(self)
+        Family::key(&self.0)
     }
 
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)> {
-        let profile = Family::read_profile(self, root)?;
-        Some((self.product(&profile), Arc::new(profile)))
+        let profile = Family::read_profile(&self.0, root)?;
+        Some((self.0.product(&profile), Arc::new(profile)))
     }
 
     fn read_settings(
@@ -187,22 +191,22 @@ impl<F: Family> FamilyReader for F {
     ) -> Option<Arc<dyn FamilyData>> {
         let data = own::<F::Profile>(&*profile.data);
         let settings = match written {
-            Some(table) => Family::read_settings(self, table, profile, data)?,
-            None => self.defaults(data).clone(),
+            Some(table) => Family::read_settings(&self.0, table, profile, data)?,
+            None => self.0.defaults(data).clone(),
         };
         Some(Arc::new(settings))
     }
 
     fn faults(&self) -> &'static [DeviceFaultKind] {
-        Family::faults(self)
+        Family::faults(&self.0)
     }
 
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal> {
-        Family::gps_input_refusal(self, own(settings))
+        Family::gps_input_refusal(&self.0, own(settings))
     }
 }
 
-impl<F: Family> AnyFamily for F {
+impl<F: Family> AnyFamily for Erased<F> {
     fn build(
         &self,
         config: &DeviceConfig,
@@ -212,22 +216,22 @@ impl<F: Family> AnyFamily for F {
     ) -> Built {
         let profile = own(&*config.profile.data);
         let settings = own(&*config.settings);
-        Family::build(self, &Unit { profile, settings, config, faults, seed, epoch })
+        Family::build(&self.0, &Unit { profile, settings, config, faults, seed, epoch })
     }
 
     fn describe(&self, profile: &Profile) -> Vec<Section> {
-        Family::describe(self, own(&*profile.data))
+        Family::describe(&self.0, own(&*profile.data))
     }
 
     fn summary(&self, config: &DeviceConfig) -> String {
-        Family::summary(self, own(&*config.profile.data), own(&*config.settings))
+        Family::summary(&self.0, own(&*config.profile.data), own(&*config.settings))
     }
 
     fn stream_decoder(&self, profile: Option<&Profile>) -> Option<Box<dyn StreamDecoder>> {
-        let own = profile.map(|profile| own_profile(self, profile));
+        let own = profile.map(|profile| own_profile(&self.0, profile));
         match own {
             Some(None) => None,
-            own => Family::stream_decoder(self, own.flatten()),
+            own => Family::stream_decoder(&self.0, own.flatten()),
         }
     }
 
@@ -235,11 +239,11 @@ impl<F: Family> AnyFamily for F {
         &self,
         hints: &Hints<'_>,
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics> {
-        let own = hints.profile.and_then(|profile| own_profile(self, profile));
-        Family::datagram_decoder(self, own, hints)
+        let own = hints.profile.and_then(|profile| own_profile(&self.0, profile));
+        Family::datagram_decoder(&self.0, own, hints)
     }
 
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {
-        Family::calibration_file(self, own(&*profile.data), extension)
+        Family::calibration_file(&self.0, own(&*profile.data), extension)
     }
 }

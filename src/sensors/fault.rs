@@ -24,9 +24,16 @@ pub enum EffectKind {
     /// A receiver reported an old fix.
     Frozen,
     /// Returns that a lidar would have had are missing.
-    LostReturns { count: u64 },
+    LostReturns {
+        /// How many.
+        count: u64,
+    },
     /// Returns are weaker than, or different from, those without the fault.
-    ChangedReturns { count: u64 },
+    ChangedReturns {
+        /// How many.
+        count: u64,
+    },
+    /// The motor did not turn at its rate.
     Stalled {
         /// Its speed at the first firing, rounded.
         rpm: u64,

@@ -6,14 +6,14 @@
 //! owns them and steps them.
 
 pub mod beam;
-pub(crate) mod fault;
+pub mod fault;
 pub mod gnss;
 pub mod imu;
 pub mod joint;
 pub mod lidar;
 mod lidar_faults;
 pub mod lidar_with_imu;
-pub(crate) mod multi_echo;
+pub mod multi_echo;
 pub mod noise;
 pub mod odometry;
 pub mod optics_fault;

@@ -7,7 +7,7 @@ pub mod joints;
 pub mod loaders;
 pub mod materials;
 pub mod moving;
-pub(crate) mod random;
+pub mod random;
 pub mod raycast;
 pub mod scene;
 pub mod survey;

@@ -109,7 +109,12 @@ fn the_top_folder_holds_what_was_agreed() {
 #[test]
 fn every_dependency_has_its_reason() {
     let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
-    report(manifest::dependency_faults(&manifest));
+    report(manifest::dependency_faults("Cargo.toml", &manifest));
+    for layer in ["config", "devices", "wire", "world"] {
+        let name = format!("src/{layer}/Cargo.toml");
+        let text = fs::read_to_string(top().join(&name)).expect("a layer's Cargo.toml");
+        report(manifest::dependency_faults(&name, &text));
+    }
     let page = "docs/DEPENDENCIES.md";
     let text = fs::read_to_string(top().join(page)).expect("the page of the dependencies");
     report(manifest::repeated_reasons(page, &text, &manifest));

@@ -3,7 +3,7 @@
 use crate::{Fault, fault};
 
 /// A dependency needs a comment above it; `serde_json` below `serde` shares its own.
-pub fn dependency_faults(manifest: &str) -> Vec<Fault> {
+pub fn dependency_faults(file: &str, manifest: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut in_dependencies = false;
     let mut explained = String::new();
@@ -17,11 +17,15 @@ pub fn dependency_faults(manifest: &str) -> Vec<Fault> {
             (in_dependencies, line.starts_with('#'), line.split_once('='))
         {
             let name = name.trim();
+            // Its reason stands where the workspace lists it.
+            if name.ends_with(".workspace") {
+                continue;
+            }
             if comment_above {
                 explained = name.to_owned();
             } else if explained.is_empty() || !name.starts_with(&explained) {
                 let what = format!("no comment says why `{name}` is there");
-                faults.push(fault("Cargo.toml", index + 1, what));
+                faults.push(fault(file, index + 1, what));
             }
         }
         comment_above = line.starts_with('#') && line.len() > 2;
@@ -60,7 +64,7 @@ name = \"x\"
 serde = \"1\"
 serde_json = \"1\"
 glam = \"1\"
-
+libm.workspace = true
 csv = \"1\"
 [target.'cfg(unix)'.dependencies]
 rustix = \"1\"
@@ -70,7 +74,7 @@ tempfile = \"3\"
 [profile.dev]
 opt-level = 1
 ";
-        assert_eq!(lines(&dependency_faults(text)), [7, 9, 11, 14]);
+        assert_eq!(lines(&dependency_faults("Cargo.toml", text)), [7, 10, 12, 15]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::paths::{paths_of, tokens_of};
 use crate::{Fault, fault};
 
 /// The table.
-const TABLE: &str = "src/devices/mod.rs";
+const TABLE: &str = "src/devices/lib.rs";
 /// Two families send the data packet of `src/wire/velodyne`; what both make of it stands here.
 const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
@@ -113,7 +113,7 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, [1, 2, 5, 6]);
         assert_eq!(lines(&find("src/validation/allan/mod.rs")).len(), 3);
-        for room in ["src/devices/hdl64e/mod.rs", "src/devices/mod.rs", "src/wire/velodyne.rs"] {
+        for room in ["src/devices/hdl64e/mod.rs", "src/devices/lib.rs", "src/wire/velodyne.rs"] {
             assert_eq!(find(room), [], "{room}");
         }
     }

@@ -2,8 +2,13 @@
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// A path as written, from the crate's root where it starts there: `crate` also stands for
-/// `menura`, `self` and `super`.
+use crate::imports::LAYERS;
+
+/// Layers that are crates: paths in their folders start at the layer, unless they name another one.
+const CRATES: &[&str] = &["config", "devices", "wire"];
+
+/// A path as written, from the root of `menura` where it starts in one of its crates: `crate` also stands
+/// for `menura`, `self` and `super`.
 #[derive(Clone, Debug)]
 pub struct UsedPath {
     pub names: Vec<String>,
@@ -26,9 +31,16 @@ pub struct Said {
 /// The module a file of `src/` is, or `None` for the crate's roots.
 pub fn module_of(file: &str) -> Option<Vec<String>> {
     let inner = file.strip_prefix("src/")?.strip_suffix(".rs")?;
-    let module: Vec<String> =
-        inner.split('/').filter(|part| *part != "mod").map(str::to_owned).collect();
-    (!matches!(module[0].as_str(), "lib" | "main")).then_some(module)
+    if ["lib", "main", "config/build", "world/lib"].contains(&inner) {
+        return None;
+    }
+    // These two layers are in the crate of the third.
+    let inner = ["wire/time", "wire/frames"].iter().find(|layer| inner.starts_with(*layer)).map_or(
+        inner,
+        |_| &inner["wire/".len()..],
+    );
+    let is_root = |part: &&str| !["mod", "lib"].contains(part);
+    Some(inner.split('/').filter(is_root).map(str::to_owned).collect())
 }
 
 pub fn said_in(file: &str, text: &str) -> Said {
@@ -175,10 +187,15 @@ fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
     matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == wanted)
 }
 
-/// `menura::a`, `self::a` and `super::a`, seen from `module`, as `crate::…`.
+/// `menura::a`, `self::a`, `super::a` and a crate's own `crate::a`, seen from `module`, as `crate::…` of `menura`.
 fn from_the_root(names: Vec<String>, module: &[String]) -> Vec<String> {
     let mut place = match names[0].as_str() {
         "menura" => Vec::new(),
+        "crate" => {
+            let layer = module.first().filter(|layer| CRATES.contains(&layer.as_str()));
+            let is_layer = names.get(1).is_some_and(|name| LAYERS.contains(&name.as_str()));
+            layer.filter(|_| !is_layer).cloned().into_iter().collect()
+        }
         "self" | "super" => module.to_vec(),
         _ => return names,
     };
@@ -221,4 +238,17 @@ use crate::last;
     ];
     assert_eq!(paths, wanted.map(|(path, name, test)| (path.to_owned(), name, test)));
     assert_eq!(said.test_modules, [["a", "x", "more"]]);
+}
+
+#[test]
+fn paths_in_a_layer_that_is_a_crate_are_read_from_the_root_of_all() {
+    let text = "use crate::uart::{A, B};\nuse crate::wire::line;\nuse super::C;\n";
+    let names = |file: &str| -> Vec<String> {
+        paths_of(file, text).iter().map(|path| path.names.join("::")).collect()
+    };
+    let of_devices = ["uart::A", "uart::B"].map(|name| format!("crate::devices::{name}"));
+    assert_eq!(names("src/devices/lib.rs")[..2], of_devices);
+    assert_eq!(names("src/devices/a/b.rs")[2..], ["crate::wire::line", "crate::devices::a::C"]);
+    assert_eq!(names("src/engine/a.rs")[0], "crate::uart::A");
+    assert_eq!(module_of("src/wire/time/duration.rs").unwrap(), ["time", "duration"]);
 }

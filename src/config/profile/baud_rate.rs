@@ -1,10 +1,10 @@
 //! `baud_rate` of a rig, for a unit whose serial line runs at some rates only.
 
 use super::Profile;
-use crate::config::toml::reader::{Limit, TableReader};
+use crate::toml::reader::{Limit, TableReader};
 
 /// Reads it, or keeps what `baud_rate` is. `of_unit` are the rates that the profile has in `[line]`.
-pub(crate) fn read(
+pub fn read(
     table: &mut TableReader<'_>,
     profile: &Profile,
     of_unit: &[u32],

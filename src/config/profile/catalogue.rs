@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::{DeviceFaultKind, FamilyReader, Profile, read};
-use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
-use crate::config::toml::reader::nearest;
-use crate::config::toml::spec::TableSpec;
+use crate::toml::diagnostic::{Diagnostic, Diagnostics, SourceFile};
+use crate::toml::reader::nearest;
+use crate::toml::spec::TableSpec;
 
 // `EMBEDDED`: file name and text of each profile in `firmware-profiles/`, in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/embedded_profiles.rs"));
@@ -82,17 +82,17 @@ impl Catalogue {
     }
 
     /// Whether a rig's `profile` key means a file rather than a name.
-    pub(crate) fn is_path(name_or_path: &str) -> bool {
+    pub fn is_path(name_or_path: &str) -> bool {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
     /// One of [`Catalogue::profiles`].
-    pub(crate) fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
+    pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         self.profiles().iter().find(|profile| profile.name == name).cloned()
     }
 
     /// What to write instead of an unknown name.
-    pub(crate) fn suggestion(&self, name: &str) -> String {
+    pub fn suggestion(&self, name: &str) -> String {
         let names: Vec<_> = self.profiles().iter().map(|profile| profile.name.as_str()).collect();
         let near = nearest(name, names.iter().copied());
         let mean = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Profile;
 use super::product::Product;
-use crate::config::toml::reader::TableReader;
+use crate::toml::reader::TableReader;
 
 /// Data of a type that only its family knows: a profile's, a device's settings, a fault's.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}

@@ -7,19 +7,19 @@
 //! user wants beyond it. It holds bytes back and changes no time that is written in them, except where
 //! they say when they were sent; answers to a host and time pulses are not held back.
 
-use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Limit, TableReader};
+use crate::toml::keys::Keys;
+use crate::toml::reader::{Limit, TableReader};
 
 fn limit() -> Limit<f64> {
     Limit::new(0.0..=10_000.0, "ms", "Menura: bytes are held in memory until they are due")
 }
 
 /// Reads `lag_ms` of a rig, or of a profile's table that a rig may override key by key.
-pub(crate) fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
+pub fn read(keys: &mut Keys<'_>, lag_ns: &mut u64) {
     keys.time_ns("lag_ms", &limit(), 1e6, lag_ns);
 }
 
 /// Reads `lag_ms` of another table of a profile, nanoseconds.
-pub(crate) fn of_profile(table: &mut TableReader<'_>) -> Option<u64> {
+pub fn of_profile(table: &mut TableReader<'_>) -> Option<u64> {
     table.required("lag_ms").number(&limit()).map(|ms| (ms * 1e6).round() as u64)
 }

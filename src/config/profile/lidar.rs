@@ -1,8 +1,8 @@
 //! Optics and errors that all lidars have: what a profile says and a rig may set.
 
-use crate::config::toml::diagnostic::{Diagnostic, Place};
-use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::toml::diagnostic::{Diagnostic, Place};
+use crate::toml::keys::Keys;
+use crate::toml::reader::{Field, Limit, TableReader};
 
 words!(BeamShape:
     "ray" => Ray, "circular" => Circular, "elliptical" => Elliptical, "rectangular" => Rectangular);
@@ -163,7 +163,7 @@ pub struct NoiseSettings {
 }
 
 /// Reads `[beam]` and `[noise]` of a profile; `reach` limits the beam's ranges, metres.
-pub(crate) fn profile_optics(
+pub fn profile_optics(
     root: &mut TableReader<'_>,
     reach: &Limit<f64>,
 ) -> Option<(BeamSettings, NoiseSettings)> {
@@ -177,7 +177,7 @@ pub(crate) fn profile_optics(
 }
 
 /// Reads `beam` of a rig's settings; `reach` limits its ranges, metres.
-pub(crate) fn rig_beam(
+pub fn rig_beam(
     keys: &mut Keys<'_>,
     example: &'static str,
     reach: &Limit<f64>,
@@ -191,7 +191,7 @@ pub(crate) fn rig_beam(
 }
 
 /// Reads `noise` of a rig's settings.
-pub(crate) fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSettings) {
+pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSettings) {
     let field = keys.field("noise").such_as(example);
     keys.table_in(&field, "noise", all, |mut keys, all| {
         let mut none = false;

@@ -3,14 +3,14 @@
 //! What profiles of all families share is here; the rest of a profile is its family's, which this
 //! layer knows as a [`FamilyReader`] only.
 
-pub(crate) mod baud_rate;
+pub mod baud_rate;
 mod catalogue;
 mod family;
-pub(crate) mod lag;
+pub mod lag;
 pub mod lidar;
 pub mod network;
 mod product;
-pub(crate) mod read;
+pub mod read;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::ethernet::FrameHeader;
 
 /// One of a device's own ports: its place in the product's list of [`DatagramPort`]s.
@@ -94,7 +94,7 @@ impl NetworkIdentity {
 }
 
 /// Reads `[network]`.
-pub(crate) fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
+pub fn network(mut table: TableReader<'_>) -> Option<NetworkIdentity> {
     let port = Limit::new(1..=65535, "", "UDP");
     let source_ip = ipv4(&table.required("source_ip"));
     let destination_ip = ipv4(&table.required("destination_ip"));

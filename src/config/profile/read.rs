@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{FamilyReader, Profile};
-use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
-use crate::config::toml::explore::explore;
-use crate::config::toml::reader::{Faults, TableReader, parse_toml};
-use crate::config::toml::spec::TableSpec;
+use crate::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::toml::explore::explore;
+use crate::toml::reader::{Faults, TableReader, parse_toml};
+use crate::toml::spec::TableSpec;
 
 /// Where limits come from that no product sets.
-pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
+pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
 /// Reads the profile in `source`; its name is the file's stem.
 pub fn parse(

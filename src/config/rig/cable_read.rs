@@ -1,7 +1,7 @@
 //! Wires the inputs of devices to the outputs of others, as a rig names them.
 
-use crate::config::rig::{DeviceConfig, DeviceId};
-use crate::config::toml::reader::{Field, Text, nearest};
+use crate::rig::{DeviceConfig, DeviceId};
+use crate::toml::reader::{Field, Text, nearest};
 
 /// A device and the name of the one that its input is wired to.
 pub(crate) struct Cabled {

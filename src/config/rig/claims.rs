@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::toml::diagnostic::{Diagnostic, Place};
-use crate::config::toml::reader::Faults;
+use crate::toml::diagnostic::{Diagnostic, Place};
+use crate::toml::reader::Faults;
 
 const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs to one socket";
 

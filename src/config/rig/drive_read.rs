@@ -2,7 +2,7 @@
 
 use super::drive::{DriveBody, DriveConfig, DriveModel, IcrVariation, Suspension, TwistInput};
 use super::parts::{seed_limit, socket};
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::toml::reader::{Field, Limit, TableReader};
 
 const FORMAT: &str = "the rig format, driven robots";
 const SUSPENSION_EXAMPLE: &str =

@@ -2,8 +2,8 @@
 
 use super::cable_read::Cabled;
 use super::{RobotConfig, TrajectoryConfig};
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Text};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Text};
 
 const NOTE: &str = "limit from the rig format: one drives the robot, and what it did follows from what that was told";
 

@@ -5,9 +5,9 @@ use super::parts::{device_named, file_name, seed_limit};
 use super::schedule::{schedule, schedule_from_now};
 use super::wire_fault_read::{WireKind, details};
 use super::{DeviceConfig, Rig};
-use crate::config::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
-use crate::config::toml::diagnostic::{Diagnostics, SourceFile};
-use crate::config::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
+use crate::profile::{Catalogue, DeviceFaultKind, Interface, Profile};
+use crate::toml::diagnostic::{Diagnostics, SourceFile};
+use crate::toml::reader::{Faults, Field, TableReader, Text, parse_toml};
 
 /// Most faults of a rig; one that repeats has a schedule.
 const MAX_FAULTS: usize = 1000;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::config::profile::FamilyData;
-use crate::config::rig::schedule::Schedule;
-use crate::config::toml::diagnostic::Place;
+use crate::profile::FamilyData;
+use crate::rig::schedule::Schedule;
 use crate::time::SimTime;
+use crate::toml::diagnostic::Place;
 
 /// Where limits of a fault come from that nothing else sets.
-pub(crate) const FORMAT: &str = "the rig format, [[fault]]";
+pub const FORMAT: &str = "the rig format, [[fault]]";
 
 /// One fault of a rig.
 #[derive(Clone, Debug)]

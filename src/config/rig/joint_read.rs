@@ -7,13 +7,13 @@ use glam::DVec3;
 use super::joint_table::JointTable;
 use super::joints::{FORMAT, JointConfig, JointKind, JointMotion};
 use super::parts::{file_name, place_of};
-use crate::config::profile::{JointRole, Product};
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::faults::{FaultConfig, FaultKind};
-use crate::config::rig::joints::JointJam;
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader, Text};
 use crate::frames::{Body, Transform};
+use crate::profile::{JointRole, Product};
+use crate::rig::DeviceConfig;
+use crate::rig::faults::{FaultConfig, FaultKind};
+use crate::rig::joints::JointJam;
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 /// What carries a joint or a device that names no joint.
 const BODY: &str = "body";

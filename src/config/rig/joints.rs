@@ -1,12 +1,12 @@
 //! `[[joint]]`: what turns or slides between the robot's body and its devices.
 
 use super::joint_table::JointTable;
-use crate::config::rig::schedule::Schedule;
-use crate::config::toml::diagnostic::Place;
 use crate::frames::{Body, Transform};
+use crate::rig::schedule::Schedule;
+use crate::toml::diagnostic::Place;
 
 /// Who sets the limits of a joint that nothing else sets.
-pub(crate) const FORMAT: &str = "the rig format, [[joint]]";
+pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians of a joint that turns and metres of one that slides; at
 /// zero the axes of what it moves are those in which its own axis is written.

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::profile::{Catalogue, Control, ControlKind, Interface, Profile};
-use crate::config::rig::claims::{Claims, PathKind};
-use crate::config::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::profile::{Catalogue, Control, ControlKind, Interface, Profile};
+use crate::rig::claims::{Claims, PathKind};
+use crate::rig::{ControlConfig, LineConfig, LinkConfig, UdpConfig};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::port::PtyOptions;
 use crate::wire::port::{PulseLine, SerialOptions};
 
@@ -339,8 +339,8 @@ fn interface(field: &Field<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::toml::diagnostic::SourceFile;
-    use crate::config::toml::reader::{Faults, parse_toml};
+    use crate::toml::diagnostic::SourceFile;
+    use crate::toml::reader::{Faults, parse_toml};
 
     const CONTROLS: [Control; 4] = [
         Control { key: "web", kind: ControlKind::Web },

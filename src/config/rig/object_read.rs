@@ -5,10 +5,10 @@ use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
 use super::trajectory_read::{Whose, stance, trajectory};
-use crate::config::rig::RobotConfig;
-use crate::config::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
-use crate::config::toml::reader::{Field, Limit, TableReader, Text, nearest};
 use crate::frames::quat_from_rpy;
+use crate::rig::RobotConfig;
+use crate::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
+use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
 const FORMAT: &str = "the rig format, [[world.object]]";
 const TRAJECTORY_EXAMPLE: &str = "{ kind = \"line\", speed_m_s = 20.0 }";
@@ -76,9 +76,7 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
     (name, object)
 }
 
-fn body(
-    table: &mut TableReader<'_>,
-) -> Option<(ObjectBody, crate::config::toml::diagnostic::Place)> {
+fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnostic::Place)> {
     let words = ObjectShape::WORDS.map(|(word, _)| word);
     let expected = format!(
         "a built-in body ({}) or the path of a mesh ({})",

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use glam::DAffine3;
 
-use crate::config::rig::RobotConfig;
-use crate::config::toml::diagnostic::Place;
+use crate::rig::RobotConfig;
+use crate::toml::diagnostic::Place;
 
 /// A rigid thing with a motion of its own. Its body frame is forward-left-up; built-in bodies
 /// stand on the frame's origin.

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::DeviceConfig;
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, Text, nearest};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Limit, Text, nearest};
 
 /// Who sets the limits of a rig that nothing else sets.
 pub(crate) const FORMAT: &str = "the rig format";

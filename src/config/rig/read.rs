@@ -8,24 +8,24 @@ use glam::DVec3;
 
 use super::trajectory_read::robot;
 use super::world_read::world;
-use crate::config::profile::{Catalogue, FamilyData, Profile};
-use crate::config::rig::cable_read::{self, Cabled};
-use crate::config::rig::claims::Claims;
-use crate::config::rig::fault_read::faults;
-use crate::config::rig::joint_read;
-use crate::config::rig::joints::JointConfig;
-use crate::config::rig::link_read::link;
-use crate::config::rig::response_read::{Named, responses, stimuli};
-use crate::config::rig::{
+use crate::frames::{Body, Geodetic, Sensor, Transform};
+use crate::profile::{Catalogue, FamilyData, Profile};
+use crate::rig::cable_read::{self, Cabled};
+use crate::rig::claims::Claims;
+use crate::rig::fault_read::faults;
+use crate::rig::joint_read;
+use crate::rig::joints::JointConfig;
+use crate::rig::link_read::link;
+use crate::rig::response_read::{Named, responses, stimuli};
+use crate::rig::{
     CasterChoice, DeviceConfig, EngineConfig, LatePolicy, Lead, Rig, RigPlaces, RobotConfig,
     SchedulerChoice, StampChoice, TrajectoryConfig, WorldConfig,
 };
-use crate::config::toml::diagnostic::{Diagnostics, Place, SourceFile};
-use crate::config::toml::explore::explore;
-use crate::config::toml::overrides::Override;
-use crate::config::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
-use crate::config::toml::spec::TableSpec;
-use crate::frames::{Body, Geodetic, Sensor, Transform};
+use crate::toml::diagnostic::{Diagnostics, Place, SourceFile};
+use crate::toml::explore::explore;
+use crate::toml::overrides::Override;
+use crate::toml::reader::{Faults, Field, Limit, TableReader, Text, parse_toml};
+use crate::toml::spec::TableSpec;
 
 const ORIGIN_EXAMPLE: &str =
     "{ latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }";

@@ -3,16 +3,14 @@
 use super::parts::{device_named, file_name, place_of, socket};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::config::profile::Interface;
-use crate::config::rig::DeviceConfig;
-use crate::config::rig::claims::Claims;
-use crate::config::rig::faults::FaultConfig;
-use crate::config::rig::objects::ObjectConfig;
-use crate::config::rig::responses::{
-    ResponseConfig, ResponseSource, StimulusCause, StimulusConfig,
-};
-use crate::config::rig::schedule::schedule;
-use crate::config::toml::reader::{Field, Limit, TableReader, Text};
+use crate::profile::Interface;
+use crate::rig::DeviceConfig;
+use crate::rig::claims::Claims;
+use crate::rig::faults::FaultConfig;
+use crate::rig::objects::ObjectConfig;
+use crate::rig::responses::{ResponseConfig, ResponseSource, StimulusCause, StimulusConfig};
+use crate::rig::schedule::schedule;
+use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";

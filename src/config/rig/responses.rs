@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use regex::bytes::Regex;
 
-use crate::config::rig::schedule::Schedule;
+use crate::rig::schedule::Schedule;
 
 /// Something the robot is to notice.
 #[derive(Clone, Debug)]

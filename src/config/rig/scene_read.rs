@@ -1,13 +1,13 @@
 //! Reads the parameters of the built-in scenes.
 
 use super::parts::seed_limit;
-use crate::config::rig::scenes::ParameterHelp;
-use crate::config::rig::{
+use crate::rig::scenes::ParameterHelp;
+use crate::rig::{
     AndabataFieldParameters, CourtyardParameters, FortDrumParameters, GrassStandParameters,
     MeadowWallParameters, PuddleChoice, RodsParameters, RoomParameters, RootStepParameters,
     SceneSource, ShrubParameters, StreetParameters,
 };
-use crate::config::toml::reader::{Field, Limit, TableReader, Text};
+use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 /// The built-in scene that `scene` names, with its `parameters`; `rig_seed` is its seed if they name
 /// none.

@@ -12,7 +12,7 @@ use super::street::StreetParameters;
 use super::thin_scenes::{
     GrassStandParameters, MeadowWallParameters, RodsParameters, ShrubParameters,
 };
-use crate::config::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
+use crate::rig::{CourtyardParameters, RoomParameters, RootStepParameters};
 
 /// A scene that needs no file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -317,8 +317,8 @@ impl Default for RoomParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::rig::andabata_field::tests as field;
-    use crate::config::rig::fort_drum::tests as apron;
+    use crate::rig::andabata_field::tests as field;
+    use crate::rig::fort_drum::tests as apron;
 
     /// The printed defaults are those that are used, and lie within the printed limits.
     #[test]
@@ -348,7 +348,7 @@ mod tests {
                 ("street", "wetness") => vec![street.wetness],
                 ("andabata-field", name) => field::used(name).unwrap(),
                 ("fort-drum", name) => apron::used(name).unwrap(),
-                (scene, name) => crate::config::rig::thin_scenes::tests::used(scene, name),
+                (scene, name) => crate::rig::thin_scenes::tests::used(scene, name),
             }
         };
         for scene in BUILTIN {

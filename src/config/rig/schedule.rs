@@ -1,7 +1,7 @@
 //! When something lasts: once, until the end, or again and again.
 
-use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
+use crate::toml::reader::{Limit, TableReader};
 
 /// Windows of time: from `start` for `duration_ns`, and again each `period_ns`. A window holds its
 /// first instant and not its last.

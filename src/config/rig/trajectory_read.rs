@@ -3,8 +3,8 @@
 use super::drive_read::drive;
 use super::parts::{dotted, extension_pattern, has_extension, socket};
 use super::{FeedConfig, RobotConfig, TrajectoryConfig};
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Limit, TableReader};
 
 /// Extensions of trajectory files.
 const TRAJECTORY_EXTENSIONS: [&str; 5] = ["txt", "tum", "csv", "gpx", "vprp"];

@@ -1,12 +1,12 @@
 //! Reads `[world.weather]`.
 
 use super::parts::{file_name, place_of};
-use crate::config::rig::TrajectoryConfig;
-use crate::config::rig::objects::ObjectConfig;
-use crate::config::rig::weather::{
+use crate::rig::TrajectoryConfig;
+use crate::rig::objects::ObjectConfig;
+use crate::rig::weather::{
     DustConfig, DustLaw, FogConfig, RainConfig, RainLaw, SnowConfig, SnowKind, WeatherConfig,
 };
-use crate::config::toml::reader::{Field, Limit, TableReader, Text};
+use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 const FORMAT: &str = "the rig format, [world.weather]";
 const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";

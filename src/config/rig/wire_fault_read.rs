@@ -3,8 +3,8 @@
 use super::DeviceConfig;
 use super::faults::FORMAT;
 use super::faults::WireFault;
-use crate::config::profile::Interface;
-use crate::config::toml::reader::{Limit, TableReader};
+use crate::profile::Interface;
+use crate::toml::reader::{Limit, TableReader};
 
 words!(WireKind:
     "packet-loss" => PacketLoss, "duplication" => Duplication, "reordering" => Reordering,

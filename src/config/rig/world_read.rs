@@ -2,14 +2,14 @@
 
 use super::parts::{dotted, extension_pattern, has_extension, seed_limit};
 
-use crate::config::rig::object_read::objects;
-use crate::config::rig::placement::{ScenePlacement, UpAxis};
-use crate::config::rig::scene_read::{built_in, finish_parameters};
-use crate::config::rig::scenes::BUILTIN;
-use crate::config::rig::weather_read::weather;
-use crate::config::rig::{LabelRule, SceneSource, WorldConfig};
-use crate::config::toml::diagnostic::Place;
-use crate::config::toml::reader::{Field, Limit, TableReader, Text, Value, nearest};
+use crate::rig::object_read::objects;
+use crate::rig::placement::{ScenePlacement, UpAxis};
+use crate::rig::scene_read::{built_in, finish_parameters};
+use crate::rig::scenes::BUILTIN;
+use crate::rig::weather_read::weather;
+use crate::rig::{LabelRule, SceneSource, WorldConfig};
+use crate::toml::diagnostic::Place;
+use crate::toml::reader::{Field, Limit, TableReader, Text, Value, nearest};
 
 /// Scenes that are part of the program.
 const BUILT_IN: [&str; BUILTIN.len()] = {

@@ -213,7 +213,7 @@ fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::toml::reader::{Faults, Limit, TableReader};
+    use crate::toml::reader::{Faults, Limit, TableReader};
 
     fn spec_of(read: impl Fn(TableReader<'_>)) -> TableSpec {
         explore(|survey| {

@@ -387,7 +387,7 @@ impl<'f> Field<'f> {
     }
 
     /// What a file named by this value holds, or its faults; those without a place get this one.
-    pub(crate) fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
+    pub fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
             Err(faults) => {

@@ -10,8 +10,8 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::config::toml::diagnostic::{OVERRIDE_NAME, Place, SourceFile};
-use crate::config::toml::reader::{Entry, Faults, Node, Value, nearest, parse_value};
+use crate::toml::diagnostic::{OVERRIDE_NAME, Place, SourceFile};
+use crate::toml::reader::{Entry, Faults, Node, Value, nearest, parse_value};
 
 /// One `--set`.
 #[derive(Clone, Debug, PartialEq, Eq)]

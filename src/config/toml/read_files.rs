@@ -52,7 +52,7 @@ pub(super) fn note(path: &Path, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::toml::diagnostic::SourceFile;
+    use crate::toml::diagnostic::SourceFile;
 
     use super::*;
 

@@ -13,7 +13,7 @@ pub use super::nearest::nearest;
 use super::spec::{Kind, TableSpec};
 use super::survey::{Asked, Survey};
 pub use super::tree::{Entry, Faults, Node, Value, parse_toml, parse_value};
-use crate::config::toml::diagnostic::{Diagnostic, Place, SourceFile};
+use crate::toml::diagnostic::{Diagnostic, Place, SourceFile};
 
 /// Takes a table apart; [`TableReader::finish`] refuses what was not asked for.
 #[derive(Debug)]

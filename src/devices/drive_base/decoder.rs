@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::profile::BaseProtocol;
-use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
+use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::create_oi::{Stream, StreamFrame};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 use crate::wire::horizon::{self, Horizon, kind};

@@ -1,7 +1,7 @@
 //! What `menura profiles NAME` shows of a drive base, in the units and with the keys a rig uses.
 
 use super::profile::{BaseProfile, Dialect};
-use crate::devices::describe::{Rows, Section, shortest};
+use crate::describe::{Rows, Section, shortest};
 
 /// Headings with their rows.
 pub(super) fn sections(driver: &BaseProfile) -> Vec<Section> {

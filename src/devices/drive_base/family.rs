@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::faults::{FAULTS, FAULTS_OF_MUTE};
 use super::profile::{BaseProfile, BaseProtocol, BaseSettings};
 use super::{DriveBase, decoder, describe, profile_read};
+use crate::Built;
 use crate::config::profile::{DeviceFaultKind, Product, Profile};
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::StreamDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
+use crate::decoder::StreamDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
 use crate::sensors::odometry::WheelSensor;
 
 /// A base that speaks this protocol, whose word is the driver's.

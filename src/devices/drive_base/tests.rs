@@ -1,9 +1,9 @@
 use super::faults::{BaseFault, Sides};
 use super::profile::BaseProfile;
 use super::*;
+use crate::Output;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::Output;
-use crate::devices::family::catalogue;
+use crate::family::catalogue;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use super::encoders::Encoders;
 use super::faults::Condition;
 use super::profile::{BaseProfile, BaseSettings};
-use crate::devices::uart::Uart;
-use crate::devices::{Output, Transmit};
 use crate::time::SimTime;
+use crate::uart::Uart;
 use crate::world::actuation::Actuation;
+use crate::{Output, Transmit};
 
 /// Between two set points of a ramp, nanoseconds.
 const RAMP_STEP_NS: u64 = 10_000_000;

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::position_fix;
 use super::profile::{GnssDialect, GnssProfile};
-use crate::devices::decoder::readings::{PositionFix, Reading};
-use crate::devices::decoder::{Fields, Frame as Found, Place, StreamDecoder, Totals, object_of};
+use crate::decoder::readings::{PositionFix, Reading};
+use crate::decoder::{Fields, Frame as Found, Place, StreamDecoder, Totals, object_of};
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::framer::{Framer, Piece};
 use crate::wire::gnss_stream::{self, GnssStream};

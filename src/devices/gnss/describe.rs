@@ -1,7 +1,7 @@
 //! A GNSS receiver's profile for people.
 
 use super::profile::{GnssProfile, GnssSettings, UBX_OUTPUTS};
-use crate::devices::describe::{Rows, Section, shortest};
+use crate::describe::{Rows, Section, shortest};
 use crate::sensors::gnss::settings::{BestFix, ErrorKind, ErrorModel, ErrorPreset};
 
 /// Headings with their rows.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::profile::{GnssProfile, GnssSettings};
 use super::{Gnss, decoder, describe, profile_read};
+use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::StreamDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
+use crate::decoder::StreamDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
 use crate::sensors::gnss::SkySensor;
 use crate::sensors::gnss::faults::FAULTS;
 

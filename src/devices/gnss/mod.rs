@@ -46,9 +46,7 @@ use self::survey::Survey;
 use super::uart::Uart;
 use super::{Device, Output, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::gnss::profile::{
-    GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS,
-};
+use crate::gnss::profile::{GnssDialect, GnssProfile, GnssSettings, NmeaVersion, UBX_OUTPUTS};
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::{Fix, Navigator, Solution};

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::devices::decoder::readings::PositionFix;
+use crate::decoder::readings::PositionFix;
 use crate::frames::Geodetic;
 use crate::sensors::gnss::settings::BestFix;
 use crate::wire::nmea::Content;

@@ -1,5 +1,5 @@
-use crate::devices::family::catalogue;
-use crate::devices::gnss::profile::GnssProfile;
+use crate::family::catalogue;
+use crate::gnss::profile::GnssProfile;
 use proptest::prelude::*;
 
 use super::items::signal_key;
@@ -182,10 +182,8 @@ const F9P: &str = "ublox-zed-f9p-hpg1.11";
 #[test]
 fn an_epoch_has_the_captures_order() {
     let mut bench = Bench::new(F9P, |settings| {
-        settings.sentences = crate::devices::gnss::profile::SentenceKind::WORDS
-            .iter()
-            .map(|(_, kind)| *kind)
-            .collect();
+        settings.sentences =
+            crate::gnss::profile::SentenceKind::WORDS.iter().map(|(_, kind)| *kind).collect();
         settings.baud = 115_200;
     });
     bench.run(8.95);

@@ -126,7 +126,7 @@ impl Gnss {
 
     /// `PUBX,40,GLL,ddc,uart1,uart2,usb,spi,0`
     fn set_sentence_rates(&mut self, kind: &str, rates: &[&str]) {
-        let words = crate::devices::gnss::profile::SentenceKind::WORDS;
+        let words = crate::gnss::profile::SentenceKind::WORDS;
         let Some((_, kind)) = words.iter().find(|(word, _)| *word == kind) else { return };
         for (port, rate) in rates.iter().take(5).enumerate() {
             let key = rate_key(super::sentence_id(*kind), port as u8);

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
-use crate::devices::hdl64e::profile::{LaserCalibration, LaserTable};
-use crate::devices::hdl64e::yaml::{Document, NodeRef, YamlFault};
+use crate::hdl64e::profile::{LaserCalibration, LaserTable};
+use crate::hdl64e::yaml::{Document, NodeRef, YamlFault};
 
 /// Lasers of an HDL-64E.
 pub const LASERS: usize = 64;

@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::devices::hdl64e::profile::{LaserCalibration, LaserTable};
+use crate::hdl64e::profile::{LaserCalibration, LaserTable};
 
 /// Centimetres of one count of distance.
 const COUNT_CM: f64 = 0.2;
@@ -100,8 +100,8 @@ where
 
 #[cfg(test)]
 mod tests {
-    use crate::devices::family::catalogue;
-    use crate::devices::hdl64e::profile::Hdl64eProfile;
+    use crate::family::catalogue;
+    use crate::hdl64e::profile::Hdl64eProfile;
 
     #[test]
     fn every_value_of_a_unit_stands_where_drivers_look_for_it() {

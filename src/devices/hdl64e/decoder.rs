@@ -10,11 +10,9 @@ use serde_json::{Map, Value, json};
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, LaserTable};
 use crate::config::profile::Profile;
 use crate::config::toml::diagnostic::Diagnostics;
-use crate::devices::decoder::datagram::{
-    DatagramDecoder, Head, Lines, PointSource, Shot, Sweep, Twin,
-};
-use crate::devices::decoder::{Hints, Misfit, object_of};
-use crate::devices::spinning::data_packet;
+use crate::decoder::datagram::{DatagramDecoder, Head, Lines, PointSource, Shot, Sweep, Twin};
+use crate::decoder::{Hints, Misfit, object_of};
+use crate::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::{
     LASERS, S1Status, StatusDecoder, StatusEvent, StatusFormat, StatusTable,
 };

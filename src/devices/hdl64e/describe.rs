@@ -1,7 +1,7 @@
 //! What `menura profiles` shows of an HDL-64E.
 
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
-use crate::devices::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &Hdl64eProfile) -> Vec<Section> {

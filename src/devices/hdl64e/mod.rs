@@ -33,10 +33,10 @@ use super::spinning::view::View;
 use super::{CableSignal, Device, REACTION_NS, Transmit};
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::hdl64e::profile::{
+use crate::hdl64e::profile::{
     Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus, TimestampMarks,
 };
-use crate::devices::hdl64e::serial_settings::SerialProfile;
+use crate::hdl64e::serial_settings::SerialProfile;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::optics_fault::{LidarFault, dirt_at};

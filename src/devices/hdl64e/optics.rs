@@ -10,7 +10,7 @@
 //! [`Optics::raw_distance`] solves. What the corrections do across the beam (they differ for x and
 //! y) no raw distance can undo.
 
-use crate::devices::hdl64e::profile::{
+use crate::hdl64e::profile::{
     CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
     NEAR_POINT_Y_M,
 };

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::schedule::{BlockSource, Schedule};
-use crate::devices::hdl64e::profile::{Hdl64eProfile, Hdl64eSettings};
-use crate::devices::spinning::backlog;
-use crate::devices::spinning::motor_settings::MotorSettings;
-use crate::devices::spinning::planned::Planned;
-use crate::devices::spinning::program::Program;
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::spinning::stream::{self, Undone};
-use crate::devices::spinning::view::View;
+use crate::hdl64e::profile::{Hdl64eProfile, Hdl64eSettings};
 use crate::sensors::Sweep;
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
+use crate::spinning::backlog;
+use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::planned::Planned;
+use crate::spinning::program::Program;
+use crate::spinning::return_mode::ReturnMode;
+use crate::spinning::stream::{self, Undone};
+use crate::spinning::view::View;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 

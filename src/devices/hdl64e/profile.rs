@@ -2,10 +2,10 @@
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::NetworkIdentity;
-use crate::devices::hdl64e::serial_settings::SerialProfile;
-use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::spinning::motor_settings::{MotorSettings, RotationRates};
-use crate::devices::spinning::return_mode::ReturnMode;
+use crate::hdl64e::serial_settings::SerialProfile;
+use crate::spinning::clock_settings::ClockSettings;
+use crate::spinning::motor_settings::{MotorSettings, RotationRates};
+use crate::spinning::return_mode::ReturnMode;
 use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 words!(Hdl64eGeneration: "s1" => S1, "s2" => S2, "s3" => S3);

@@ -6,16 +6,16 @@ use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader, Value};
-use crate::devices::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
-use crate::devices::hdl64e::profile::{
+use crate::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
+use crate::hdl64e::profile::{
     CalibrationReading, CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, Hdl64eStatus,
     LaserCalibration, LaserTable, PacketTiming, S1Grouping, TimestampMarks,
 };
-use crate::devices::hdl64e::serial_settings as serial;
-use crate::devices::spinning::clock_settings;
-use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
-use crate::devices::spinning::profile_read::{self as spinning, Column};
-use crate::devices::spinning::return_mode::ReturnMode;
+use crate::hdl64e::serial_settings as serial;
+use crate::spinning::clock_settings;
+use crate::spinning::motor_settings::{self as motor, RotationRates};
+use crate::spinning::profile_read::{self as spinning, Column};
+use crate::spinning::return_mode::ReturnMode;
 use crate::wire::velodyne::hdl64e_status::ThresholdTypes;
 
 const ONE_BYTE: &str = "the wire format: one byte";

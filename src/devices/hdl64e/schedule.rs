@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::devices::hdl64e::profile::{
+use crate::hdl64e::profile::{
     CycleStarts, Hdl64eGeneration, Hdl64eProfile, Hdl64eSettings, PacketTiming, S1Grouping,
 };
 use crate::sensors::FiringSlot;
@@ -160,8 +160,8 @@ fn bank_of(block: usize) -> Bank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::family::catalogue;
-    use crate::devices::spinning::return_mode::ReturnMode;
+    use crate::family::catalogue;
+    use crate::spinning::return_mode::ReturnMode;
 
     fn schedule(name: &str, change: impl FnOnce(&mut Hdl64eSettings)) -> Schedule {
         let profile = catalogue().profile(name).unwrap_or_else(|e| panic!("{e}"));

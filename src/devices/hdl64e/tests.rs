@@ -1,11 +1,11 @@
-use crate::devices::family::catalogue;
-use crate::devices::hdl64e::profile::Hdl64eProfile;
+use crate::family::catalogue;
+use crate::hdl64e::profile::Hdl64eProfile;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::devices::Output;
+use crate::Output;
 use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent, ThresholdTypes};
 
 const MS: u64 = 1_000_000;

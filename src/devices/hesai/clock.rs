@@ -4,9 +4,9 @@ use jiff::civil::DateTime;
 
 use super::faults::PtpLost;
 use super::profile::{ClockSource, HesaiClockSettings, PtpState};
+use crate::CableSignal;
 use crate::config::rig::faults::Timed;
-use crate::devices::CableSignal;
-use crate::devices::spinning::clock::{DeviceClock, PpsState};
+use crate::spinning::clock::{DeviceClock, PpsState};
 use crate::time::{Epoch, SimTime};
 
 const SECOND_NS: i128 = 1_000_000_000;
@@ -113,7 +113,7 @@ pub fn words(time: DateTime, base: u16) -> ([u8; 6], u32) {
 mod tests {
     use super::*;
     use crate::config::rig::schedule::Schedule;
-    use crate::devices::spinning::clock_settings::ClockSettings;
+    use crate::spinning::clock_settings::ClockSettings;
 
     fn clock(change: impl FnOnce(&mut HesaiClockSettings)) -> HesaiClock {
         let own = ClockSettings { drift_s_per_day: 86.4, ..ClockSettings::default() };

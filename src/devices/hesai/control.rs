@@ -4,11 +4,11 @@ use super::Hesai;
 use super::planner::{FiringRange, Mode};
 use super::profile::{ClockSource, HesaiProfile, HesaiSettings};
 use crate::config::profile::network::HostAddress;
-use crate::devices::spinning::rotor::Phase;
-use crate::devices::{Output, REACTION_NS, Transmit};
+use crate::spinning::rotor::Phase;
 use crate::time::SimTime;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
+use crate::{Output, REACTION_NS, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
 
@@ -140,7 +140,7 @@ impl Hesai {
 
     /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
     fn plan_again(&mut self, from: SimTime) {
-        use crate::devices::spinning::backlog::PacketPlan as _;
+        use crate::spinning::backlog::PacketPlan as _;
         self.waiting.retain(|held| held.plan.last() < from);
         self.stream.plan_again(from);
     }

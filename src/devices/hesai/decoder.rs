@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 use super::calibration;
 use super::profile::{HesaiProfile, PtpState};
 use crate::config::profile::Profile;
-use crate::devices::decoder::datagram::{
+use crate::decoder::datagram::{
     CloudPoint, DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep,
     Twin,
 };
-use crate::devices::decoder::{Misfit, object_of};
-use crate::devices::family::catalogue;
+use crate::decoder::{Misfit, object_of};
+use crate::family::catalogue;
 use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
 use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};

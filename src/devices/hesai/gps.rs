@@ -2,9 +2,9 @@
 
 use super::clock::{HesaiClock, words};
 use super::profile::{ClockSource, HesaiProfile};
-use crate::devices::{Output, Transmit};
 use crate::time::SimTime;
 use crate::wire::hesai::gps::GpsPacket;
+use crate::{Output, Transmit};
 
 const PERIOD_NS: u64 = 1_000_000_000;
 /// Dates in these packets have two digits for the year.

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use super::profile::{ClockSource, DualOrder, HesaiLaser, HesaiProfile, Stamped};
-use crate::devices::spinning::backlog;
-use crate::devices::spinning::planned::Planned;
-use crate::devices::spinning::program::Program;
-use crate::devices::spinning::rotor::Rotor;
-use crate::devices::spinning::stream::{self, Undone};
-use crate::devices::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, Sweep};
+use crate::spinning::backlog;
+use crate::spinning::planned::Planned;
+use crate::spinning::program::Program;
+use crate::spinning::rotor::Rotor;
+use crate::spinning::stream::{self, Undone};
+use crate::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::time::SimTime;
 use crate::wire::hesai::data::{FULL_TURN_CENTIDEG, ReturnMode};
 

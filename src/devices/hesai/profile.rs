@@ -2,8 +2,8 @@
 
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
-use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::spinning::clock_settings::ClockSettings;
+use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;

@@ -10,9 +10,9 @@ use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::devices::spinning::clock_settings;
-use crate::devices::spinning::motor_settings;
-use crate::devices::spinning::profile_read::{self as spinning, Column};
+use crate::spinning::clock_settings;
+use crate::spinning::motor_settings;
+use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use super::*;
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::family::catalogue;
-use crate::devices::hesai::profile::{ClockSource, DualOrder};
-use crate::devices::spinning::testing::without_revoked;
+use crate::family::catalogue;
+use crate::hesai::profile::{ClockSource, DualOrder};
 use crate::sensors::{Return, Subject};
+use crate::spinning::testing::without_revoked;
 use crate::wire::hesai::data::{Packet, ReturnMode};
 use crate::wire::hesai::gps::GpsPacket;
 use crate::wire::hesai::ptc::{

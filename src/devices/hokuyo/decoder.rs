@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::profile::HokuyoProfile;
-use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::ParseError;
 use crate::wire::framer::Framer;
 use crate::wire::scip::message::{Line, Message, Messages, Status};

@@ -1,7 +1,7 @@
 //! What `menura profiles` shows of one of Hokuyo's scanners.
 
 use super::profile::{HokuyoProfile, HostInterface};
-use crate::devices::describe::{Rows, Section, beam_rows, noise_rows, shortest};
+use crate::describe::{Rows, Section, beam_rows, noise_rows, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &HokuyoProfile) -> Vec<Section> {

@@ -4,9 +4,9 @@
 
 use super::profile::Code;
 use super::{Hokuyo, Phase, Simulation};
+use crate::PacketTruth;
 use crate::config::rig::faults::Timed;
-use crate::devices::PacketTruth;
-use crate::devices::motor_stall::MotorStall;
+use crate::motor_stall::MotorStall;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;

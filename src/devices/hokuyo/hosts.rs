@@ -1,7 +1,7 @@
 //! The hosts that are connected, and what they have said and not been answered yet.
 
-use crate::devices::waiting::WaitingRequests;
 use crate::time::SimTime;
+use crate::waiting::WaitingRequests;
 use crate::wire::port::Peer;
 use crate::wire::scip::request::{RequestLine, RequestLines};
 

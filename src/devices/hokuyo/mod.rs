@@ -45,7 +45,7 @@ use self::values::{Scan, Wanted};
 use super::uart::Uart;
 use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::motor_stall::{MotorStall, before};
+use crate::motor_stall::{MotorStall, before};
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::profile::{ClusterRule, EchoChoice, EchoOrder, HokuyoProfile};
-use crate::devices::PacketTruth;
+use crate::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::wire::scip::scan::{Echo, ScanData, ScanFormat, Step};

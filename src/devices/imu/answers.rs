@@ -322,8 +322,8 @@ fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::family::catalogue;
-    use crate::devices::imu::profile::ImuProfile;
+    use crate::family::catalogue;
+    use crate::imu::profile::ImuProfile;
 
     fn dialect(name: &str) -> Dialect {
         let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));

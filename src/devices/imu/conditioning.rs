@@ -143,13 +143,13 @@ impl MovingMean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::imu::output::{ned_from_frd, roll_pitch_yaw};
     use crate::frames::quat_from_rpy;
+    use crate::imu::output::{ned_from_frd, roll_pitch_yaw};
 
     #[test]
     fn axes_and_attitude_turn_together() {
-        let truth = crate::devices::imu::tests::truth(crate::time::SimTime(5));
-        let sample = crate::devices::imu::tests::sample(&truth);
+        let truth = crate::imu::tests::truth(crate::time::SimTime(5));
+        let sample = crate::imu::tests::sample(&truth);
         let user_from_sensor = quat_from_rpy(0.2, -0.4, 1.1);
         let turned = Conditioning { user_from_sensor, ..Conditioning::NONE }.apply(&sample);
         assert!((turned.accel.value - sample.accel.value).length() > 1.0);

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::measured;
-use crate::devices::decoder::readings::{Inertial, Reading};
-use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
-use crate::devices::imu::profile::ImuProtocol;
+use crate::decoder::readings::{Inertial, Reading};
+use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
+use crate::imu::profile::ImuProtocol;
 use crate::wire::fdilink::{self, FdiLink};
 use crate::wire::framer::{Framer, Framing};
 use crate::wire::mip::Mip;

@@ -1,7 +1,7 @@
 //! What `menura profiles NAME` shows of an IMU, in the units and with the keys a rig uses.
 
 use super::profile::ImuProfile;
-use crate::devices::describe::{Rows, Section, shortest};
+use crate::describe::{Rows, Section, shortest};
 use crate::sensors::imu::settings::TriadErrors;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;

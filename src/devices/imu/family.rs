@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::profile::{ImuProfile, ImuProtocol, ImuSettings};
 use super::{Imu, decoder, describe, profile_read};
+use crate::Built;
 use crate::config::profile::{Product, Profile};
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::StreamDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
+use crate::decoder::StreamDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
 
 /// An IMU that speaks this protocol, whose word is the driver's.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use glam::{DQuat, DVec3};
 
 use super::output::{frd, ned_from_frd};
-use crate::devices::decoder::readings::Inertial;
+use crate::decoder::readings::Inertial;
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 use crate::wire::vectornav::Line;
 use crate::wire::vectornav::binary::{BinaryPacket, Group};

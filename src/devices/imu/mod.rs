@@ -40,10 +40,10 @@ use std::collections::VecDeque;
 
 use super::uart::Uart;
 use super::{Device, Transmit};
-use crate::devices::imu::answers::Dialect;
-use crate::devices::imu::profile::{ImuProfile, ImuSettings};
-use crate::devices::inertial_series::samples_of_series;
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::imu::answers::Dialect;
+use crate::imu::profile::{ImuProfile, ImuSettings};
+use crate::inertial_series::samples_of_series;
 use crate::sensors::imu::{ImuErrors, ImuSensor, Sample};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, Subject};

@@ -2,8 +2,8 @@
 
 use glam::{DQuat, DVec3};
 
-use crate::devices::imu::profile::Decimation;
 use crate::frames::rpy_from_quat;
+use crate::imu::profile::Decimation;
 use crate::sensors::imu::Sample;
 
 /// Gathers samples between two outputs of a stream.

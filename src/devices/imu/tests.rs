@@ -1,14 +1,14 @@
 //! What all units have in common; conversations are in `tests/dialogues/imu`.
 
-use crate::devices::family::catalogue;
-use crate::devices::imu::profile::ImuProfile;
+use crate::family::catalogue;
+use crate::imu::profile::ImuProfile;
 use glam::DVec3;
 use proptest::prelude::*;
 
 use super::*;
-use crate::devices::Output;
-use crate::devices::imu::profile::{ImuProtocol, MESSAGES};
+use crate::Output;
 use crate::frames::quat_from_rpy;
+use crate::imu::profile::{ImuProtocol, MESSAGES};
 use crate::sensors::imu::InertialTruth;
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::decoder::{fields_of, text_of};
 use crate::config::profile::Profile;
-use crate::devices::decoder::datagram::{
+use crate::decoder::datagram::{
     DatagramDecoder, Head, Lines as ReportLines, PointSource, Sweep, Twin,
 };
-use crate::devices::decoder::object_of;
+use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
 

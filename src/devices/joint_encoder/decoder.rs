@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::devices::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
+use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 

@@ -1,7 +1,7 @@
 //! What `menura profiles NAME` shows of an encoder or a turning head, with the keys that a rig uses.
 
 use super::profile::{JointEncoderProfile, OutputWay};
-use crate::devices::describe::{Rows, Section, network_rows, shortest};
+use crate::describe::{Rows, Section, network_rows, shortest};
 
 /// Headings with their rows.
 pub(super) fn sections(profile: &JointEncoderProfile) -> Vec<Section> {

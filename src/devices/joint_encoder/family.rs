@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::profile::{JointEncoderProfile, JointEncoderSettings, OutputWay};
 use super::{JointEncoder, datagrams, decoder, describe, faults, profile_read};
+use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::datagram::DatagramDecoder;
-use crate::devices::decoder::{Hints, StreamDecoder};
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
+use crate::decoder::datagram::DatagramDecoder;
+use crate::decoder::{Hints, StreamDecoder};
+use crate::describe::Section;
+use crate::family::{Family, Unit};
 use crate::sensors::joint::JointSensor;
 
 /// `joint-encoder`

@@ -5,7 +5,7 @@ use crate::config::profile::Profile;
 use crate::config::rig::joints::JointMotion;
 use crate::config::rig::schedule::Schedule;
 use crate::config::toml::diagnostic::{Place, SourceFile};
-use crate::devices::family::catalogue;
+use crate::family::catalogue;
 use crate::frames::Transform;
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Position};

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use super::profile::OusterClockSettings;
 use super::words::{PtpState, TimestampMode};
-use crate::devices::CableSignal;
+use crate::CableSignal;
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::{LineSettings, received};
 use crate::wire::nmea::RawSentence;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::config::{self, AUTO, Values};
 use super::http::Refusal;
 use super::{Ouster, documents};
-use crate::devices::{Output, Transmit};
 use crate::time::SimTime;
 use crate::wire::ouster::commands::{CommandLine, NOT_RECOGNISED};
 use crate::wire::port::Peer;
+use crate::{Output, Transmit};
 
 impl Ouster {
     /// Carries out a command that a host at `from` gives, and says what the answer holds: a document, the empty object

@@ -157,7 +157,7 @@ pub fn at_power_on(
         "udp_profile_imu": "LEGACY",
         "udp_profile_lidar": settings.lidar_format.name(),
     });
-    let mut values = crate::devices::decoder::object_of(values);
+    let mut values = crate::decoder::object_of(values);
     if profile.interface.has_return_order {
         values.insert("accel_fsr".into(), json!("NORMAL"));
         values.insert("gyro_fsr".into(), json!("NORMAL"));

@@ -11,10 +11,10 @@ use super::planner::Mode;
 use super::profile::{OusterProfile, OusterSettings};
 use super::words::{OperatingMode, TimestampMode};
 use crate::config::profile::network::HostAddress;
-use crate::devices::spinning::rotor::Phase;
-use crate::devices::spinning::turns::is_at_speed;
-use crate::devices::{Device as _, Output, REACTION_NS, Transmit};
+use crate::spinning::rotor::Phase;
+use crate::spinning::turns::is_at_speed;
 use crate::time::SimTime;
+use crate::{Device as _, Output, REACTION_NS, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
 /// Initialisation ids have 24 bits.
@@ -203,7 +203,7 @@ impl Ouster {
 
     /// Plans again what a change at `from` concerns, also of packets that wait for their timestamps.
     fn plan_again(&mut self, from: SimTime) {
-        use crate::devices::spinning::backlog::PacketPlan as _;
+        use crate::spinning::backlog::PacketPlan as _;
         self.waiting.retain(|held| held.plan.last() < from);
         self.stream.plan_again(from);
     }

@@ -16,10 +16,10 @@ use self::points::point_source;
 use super::profile::OusterProfile;
 use super::words::LidarMode;
 use crate::config::profile::Profile;
-use crate::devices::decoder::datagram::{
+use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, RawReturn, Shot, Stamp, Sweep, Twin,
 };
-use crate::devices::decoder::{Misfit, object_of};
+use crate::decoder::{Misfit, object_of};
 use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
 use crate::wire::ouster::imu::ImuPacket;
 use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};

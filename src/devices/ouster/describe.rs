@@ -1,7 +1,7 @@
 //! What `menura profiles` shows of an Ouster.
 
 use super::profile::OusterProfile;
-use crate::devices::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &OusterProfile) -> Vec<Section> {

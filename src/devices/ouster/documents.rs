@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Ouster;
 use super::words::TimestampMode;
-use crate::devices::decoder::object_of;
+use crate::decoder::object_of;
 use crate::time::SimTime;
 use crate::wire::ouster::format::COLUMNS;
 

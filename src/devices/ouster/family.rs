@@ -2,18 +2,18 @@
 
 use super::profile::{OusterProfile, OusterSettings};
 use super::{Ouster, decoder, describe, faults, profile_read};
+use crate::Built;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, DeviceFaultKind, Interface, JointRole, LidarTraits, Product,
     Profile,
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::Hints;
-use crate::devices::decoder::datagram::DatagramDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
-use crate::devices::motor_stall::MOTOR_STALL;
+use crate::decoder::Hints;
+use crate::decoder::datagram::DatagramDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
+use crate::motor_stall::MOTOR_STALL;
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 
 const WEB: Control = Control { key: "web", kind: ControlKind::Web };

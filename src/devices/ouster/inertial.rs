@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::clock::OusterClock;
 use super::profile::ImuProfile;
 use super::words::TimestampMode;
-use crate::devices::inertial_series::InertialSeries;
+use crate::inertial_series::InertialSeries;
 use crate::sensors::Subject;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::faults::{self, OusterFaults};
 use super::window::ColumnWindow;
 use super::words::{LidarMode, ReturnOrder, TimestampMode};
-use crate::devices::spinning::backlog;
-use crate::devices::spinning::planned::Planned;
-use crate::devices::spinning::program::Program;
-use crate::devices::spinning::stream::{self, Undone};
-use crate::devices::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, Sweep};
+use crate::spinning::backlog;
+use crate::spinning::planned::Planned;
+use crate::spinning::program::Program;
+use crate::spinning::stream::{self, Undone};
+use crate::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::time::SimTime;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 

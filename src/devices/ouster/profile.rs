@@ -3,7 +3,7 @@
 use super::words::{LidarMode, OperatingMode, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::{DatagramPort, NetworkIdentity, PortIndex};
-use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::spinning::motor_settings::MotorSettings;
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ouster::format::LidarFormat;
 use crate::wire::ouster::lidar::Footer;

@@ -12,8 +12,8 @@ use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::devices::spinning::motor_settings;
-use crate::devices::spinning::profile_read::{self as spinning, Column};
+use crate::spinning::motor_settings;
+use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
 use crate::wire::ouster::lidar::Footer;
 

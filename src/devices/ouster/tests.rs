@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::config::profile::Profile;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::family::catalogue;
-use crate::devices::ouster::words::{OperatingMode, PtpState, TimestampMode};
-use crate::devices::spinning::testing::without_revoked;
+use crate::family::catalogue;
+use crate::ouster::words::{OperatingMode, PtpState, TimestampMode};
 use crate::sensors::{Return, Subject};
+use crate::spinning::testing::without_revoked;
 use crate::wire::http::HttpMethod;
 use crate::wire::ouster::lidar::{Packet, Pixel};
 

@@ -2,7 +2,7 @@
 
 use super::scans::DataConfig;
 use super::{Phase, SickLms1xx};
-use crate::devices::sick_lms1xx::profile::{EchoFilter, ScanMode, ScannerStatus};
+use crate::sick_lms1xx::profile::{EchoFilter, ScanMode, ScannerStatus};
 use crate::time::SimTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, Refusal};
@@ -225,7 +225,7 @@ impl SickLms1xx {
         }
         let values = match (call.name.as_str(), &call.values[..]) {
             ("SetAccessMode", [Value::U8(level), Value::U32(hash)]) => {
-                let known = |password: &&crate::devices::sick_lms1xx::profile::Password| {
+                let known = |password: &&crate::sick_lms1xx::profile::Password| {
                     (password.level, password.hash) == (*level, *hash)
                 };
                 let is_right = self.profile.passwords.iter().find(known).is_some();

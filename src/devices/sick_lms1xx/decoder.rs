@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::cola::Dialect;
 use crate::wire::cola::frame::{self, Cola};
 use crate::wire::cola::scan_data::{ScanData, ScanDataError};

@@ -1,7 +1,7 @@
 //! What `menura profiles` shows of an LMS1xx or LMS5xx.
 
 use super::profile::{EchoFilter, ScanMode, SickLms1xxProfile};
-use crate::devices::describe::{Rows, Section, beam_rows, noise_rows, shortest};
+use crate::describe::{Rows, Section, beam_rows, noise_rows, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<Section> {

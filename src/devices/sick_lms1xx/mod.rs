@@ -36,15 +36,15 @@ use self::scanning::Mirror;
 use self::scans::{Clocks, DataConfig, Scan, Telegrams};
 use super::{Device, Output, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::motor_stall::{MotorStall, before};
-use crate::devices::sick_lms1xx::profile::{
-    AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
-};
+use crate::motor_stall::{MotorStall, before};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::multi_echo::MultiEchoLidar;
 use crate::sensors::noise::NoiseSource;
 use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::sick_lms1xx::profile::{
+    AcceptedDialects, EchoFilter, ScanMode, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
+};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::telegram::{Telegram, Value};
 use crate::wire::cola::{Dialect, frame};

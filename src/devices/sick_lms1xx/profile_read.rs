@@ -6,7 +6,7 @@ use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::devices::sick_lms1xx::profile::{
+use crate::sick_lms1xx::profile::{
     AcceptedDialects, EchoFilter, Password, ScanMode, ScannerClock, ScannerStatus,
     SickLms1xxProfile, SickLms1xxSettings, TURN,
 };

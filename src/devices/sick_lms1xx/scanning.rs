@@ -7,9 +7,9 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::devices::sick_lms1xx::profile::{ScanMode, SickLms1xxProfile, TURN};
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
+use crate::sick_lms1xx::profile::{ScanMode, SickLms1xxProfile, TURN};
 use crate::time::SimTime;
 
 /// The turning mirror in one scan mode.

@@ -1,12 +1,12 @@
 //! Scans as telegrams.
 
 use super::scanning::Mirror;
-use crate::devices::PacketTruth;
-use crate::devices::sick_lms1xx::profile::{
-    EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
-};
+use crate::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
+use crate::sick_lms1xx::profile::{
+    EchoFilter, ScannerClock, ScannerStatus, SickLms1xxProfile, SickLms1xxSettings,
+};
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
 

@@ -1,4 +1,4 @@
-use crate::devices::family::catalogue;
+use crate::family::catalogue;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

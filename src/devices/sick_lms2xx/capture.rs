@@ -1,7 +1,7 @@
 //! Scans on their way from the mirror to a telegram.
 
 use super::mirror::{HeldUntil, Mirror, Pattern};
-use crate::devices::PacketTruth;
+use crate::PacketTruth;
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use self::mode_guess::ModeGuess;
 use super::profile::SickLms2xxProfile;
-use crate::devices::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
+use crate::decoder::{Content, Frame, Place, Scan, StreamDecoder, Totals, object_of};
 use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::configuration::Configuration;

@@ -3,7 +3,7 @@
 use super::profile::{
     PowerOnMode, RangeUnit, SickLms2xxProfile, SpoiltTelegram, TransmissionStart,
 };
-use crate::devices::describe::{Rows, Section, beam_rows, noise_rows, shortest};
+use crate::describe::{Rows, Section, beam_rows, noise_rows, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
 /// The sections between name and sources.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::faults::NAK;
 use super::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use super::{SickLms2xx, decoder, describe, profile_read};
+use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{AngleSense, LidarTraits, Product, Profile};
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::StreamDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
-use crate::devices::motor_stall::MOTOR_STALL;
+use crate::decoder::StreamDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
+use crate::motor_stall::MOTOR_STALL;
 use crate::sensors::optics_fault::WINDOW_DIRTY;
 
 /// `sick-lms2xx`

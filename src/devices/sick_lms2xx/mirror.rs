@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::rig::faults::Timed;
-use crate::devices::motor_stall::MotorStall;
-use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
+use crate::motor_stall::MotorStall;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep};
+use crate::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
 

@@ -40,9 +40,6 @@ use self::telegrams::{Encoder, Format};
 use super::uart::Uart;
 use super::{Device, PacketTruth, Transmit};
 use crate::config::rig::faults::{DeviceFaults, Timed};
-use crate::devices::sick_lms2xx::profile::{
-    Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
-};
 use crate::sensors::fault::FaultEffect;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::noise::NoiseSource;
@@ -50,6 +47,9 @@ use crate::sensors::optics_fault::{LidarFault, dirt_at};
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome};
+use crate::sick_lms2xx::profile::{
+    Motor, PowerOnMode, SickLms2xxProfile, SickLms2xxSettings, SpoiltTelegram,
+};
 use crate::time::SimTime;
 use crate::wire::line::LineSettings;
 use crate::wire::sick_lms2xx::command::{Command, Mode, Subrange};

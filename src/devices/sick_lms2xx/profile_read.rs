@@ -6,7 +6,7 @@ use crate::config::profile::{lag, lidar};
 use crate::config::toml::diagnostic::Place;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
-use crate::devices::sick_lms2xx::profile::{
+use crate::sick_lms2xx::profile::{
     Motor, PowerOnMode, RangeUnit, ReplyTiming, ScanIndexCounts, SickLms2xxProfile,
     SickLms2xxSettings, SpoiltTelegram, TransmissionStart,
 };

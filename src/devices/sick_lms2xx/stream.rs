@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use super::capture::{Belongs, Capture};
 use super::mirror::{Mirror, Pattern};
 use super::telegrams::Format;
-use crate::devices::sick_lms2xx::profile::TransmissionStart;
 use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
+use crate::sick_lms2xx::profile::TransmissionStart;
 use crate::time::SimTime;
 
 /// A stream of scans.

@@ -2,7 +2,7 @@
 
 use super::capture::{Capture, Seen};
 use super::mirror::Pattern;
-use crate::devices::sick_lms2xx::profile::{ScanIndexCounts, SickLms2xxProfile};
+use crate::sick_lms2xx::profile::{ScanIndexCounts, SickLms2xxProfile};
 use crate::wire::sick_lms2xx::SpecialValue;
 use crate::wire::sick_lms2xx::command::Subrange;
 use crate::wire::sick_lms2xx::configuration::Configuration;

@@ -1,13 +1,13 @@
-use crate::devices::family::catalogue;
-use crate::devices::sick_lms2xx::profile::{SickLms2xxProfile, TransmissionStart};
+use crate::family::catalogue;
+use crate::sick_lms2xx::profile::{SickLms2xxProfile, TransmissionStart};
 use proptest::prelude::*;
 
 use super::capture::Seen;
 use super::telegrams::Encoder;
 use super::*;
+use crate::Output;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::Output;
-use crate::devices::motor_stall::MotorStall;
+use crate::motor_stall::MotorStall;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::{PulseReturns, Return, Subject};
 use crate::wire::framer::Framer;

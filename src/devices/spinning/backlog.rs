@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::config::profile::network::PortIndex;
-use crate::devices::{Output, PacketTruth, Transmit};
 use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
+use crate::{Output, PacketTruth, Transmit};
 
 /// What is known of a packet before it is measured.
 pub trait PacketPlan {

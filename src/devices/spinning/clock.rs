@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 
 use jiff::civil::DateTime;
 
-use crate::devices::CableSignal;
-use crate::devices::spinning::clock_settings::{ClockReference, ClockSettings, TimeSentence};
+use crate::CableSignal;
+use crate::spinning::clock_settings::{ClockReference, ClockSettings, TimeSentence};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::{LineSettings, received};
 use crate::wire::nmea::RawSentence;

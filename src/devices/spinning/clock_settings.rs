@@ -56,7 +56,7 @@ pub struct ClockSettings {
 }
 
 /// Why a clock that goes by `settings` hears no receiver; `None` if it does.
-pub(in crate::devices) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
+pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
     (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
         title: "a clock that is right by itself hears no receiver",
         label: "remove this or `clock.reference = \"utc\"`",

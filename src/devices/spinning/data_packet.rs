@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::devices::decoder::datagram::{DATA, Head, RawReturn, Shot, Stamp, Sweep};
+use crate::decoder::datagram::{DATA, Head, RawReturn, Shot, Stamp, Sweep};
 use crate::wire::velodyne::{BLOCKS, Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US, SLOTS};
 
 /// A data packet with at least one block of lasers.

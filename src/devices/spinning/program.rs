@@ -5,10 +5,10 @@
 //! effect before [`REACTION_NS`]: packets that are due until then may have been handed over.
 
 use super::rotor::{Phase, Rotor};
+use crate::REACTION_NS;
 use crate::config::profile::FamilyData;
 use crate::config::rig::faults::Timed;
-use crate::devices::REACTION_NS;
-use crate::devices::motor_stall::MotorStall;
+use crate::motor_stall::MotorStall;
 use crate::time::SimTime;
 
 /// No change waits longer than this for the rotor, nanoseconds.

@@ -14,10 +14,10 @@ mod stretch;
 use std::f64::consts::TAU;
 
 use crate::config::rig::faults::Timed;
-use crate::devices::motor_stall::MotorStall;
-use crate::devices::spinning::motor_settings::MotorSettings;
+use crate::motor_stall::MotorStall;
 use crate::sensors::RotorMotion;
 use crate::sensors::fault::{EffectKind, FaultEffect};
+use crate::spinning::motor_settings::MotorSettings;
 use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 

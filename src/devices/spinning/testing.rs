@@ -1,6 +1,6 @@
 //! What tests of lidars that spin share.
 
-use crate::devices::{Output, Transmit};
+use crate::{Output, Transmit};
 
 /// What leaves of what a unit has given out: as the engine does, without what was revoked.
 pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {

@@ -3,8 +3,8 @@
 //! From power-up on the boards warm up exponentially. A restart is too short for them to cool down; it
 //! changes only what the unit reports about its last start.
 
-use crate::devices::velodyne::web_settings::ThermalProfile;
 use crate::time::SimTime;
+use crate::velodyne::web_settings::ThermalProfile;
 use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 
 const SECOND_NS: u64 = 1_000_000_000;

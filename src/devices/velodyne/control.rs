@@ -4,13 +4,13 @@ use core::net::Ipv4Addr;
 
 use super::Velodyne;
 use crate::config::profile::network::HostAddress;
-use crate::devices::spinning::clock::PpsState;
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::spinning::rotor::Phase;
-use crate::devices::spinning::view::View;
-use crate::devices::velodyne::profile::{VelodyneProfile, VelodyneSettings};
-use crate::devices::{Output, Transmit};
+use crate::spinning::clock::PpsState;
+use crate::spinning::return_mode::ReturnMode;
+use crate::spinning::rotor::Phase;
+use crate::spinning::view::View;
 use crate::time::{Epoch, SimTime};
+use crate::velodyne::profile::{VelodyneProfile, VelodyneSettings};
+use crate::{Output, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
 

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::layout::Layout;
 use super::profile::VelodyneProfile;
 use crate::config::profile::Profile;
-use crate::devices::decoder::datagram::{
+use crate::decoder::datagram::{
     DATA, DatagramDecoder, Head, Lines, PointSource, Shot, Stamp, Sweep, Twin,
 };
-use crate::devices::decoder::{Misfit, object_of};
-use crate::devices::spinning::data_packet;
+use crate::decoder::{Misfit, object_of};
+use crate::spinning::data_packet;
 use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
 

@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::profile::VelodyneProfile;
-use crate::devices::describe::{Rows, Section, lidar_sections, shortest};
+use crate::describe::{Rows, Section, lidar_sections, shortest};
 
 /// The sections between name and sources.
 pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {

@@ -2,6 +2,7 @@
 
 use super::profile::{VelodyneProfile, VelodyneSettings};
 use super::{Velodyne, decoder, describe, profile_read};
+use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::{
     AngleSense, Control, ControlKind, GpsInputRefusal, Interface, JointRole, LidarTraits, Product,
@@ -9,14 +10,13 @@ use crate::config::profile::{
 };
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::reader::TableReader;
-use crate::devices::Built;
-use crate::devices::decoder::Hints;
-use crate::devices::decoder::datagram::DatagramDecoder;
-use crate::devices::describe::Section;
-use crate::devices::family::{Family, Unit};
-use crate::devices::motor_stall::MOTOR_STALL;
-use crate::devices::spinning::clock_settings;
+use crate::decoder::Hints;
+use crate::decoder::datagram::DatagramDecoder;
+use crate::describe::Section;
+use crate::family::{Family, Unit};
+use crate::motor_stall::MOTOR_STALL;
 use crate::sensors::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
+use crate::spinning::clock_settings;
 
 /// `velodyne`
 #[derive(Debug)]

@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
-use crate::devices::inertial_series::InertialSeries;
-use crate::devices::velodyne::position_settings::{Axis, PositionImu};
+use crate::inertial_series::InertialSeries;
 use crate::sensors::Subject;
 use crate::sensors::imu::InertialTruth;
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
+use crate::velodyne::position_settings::{Axis, PositionImu};
 use crate::wire::velodyne::position::ImuWords;
 
 /// Scale of the angular rate, degrees/s a count (VeloView).

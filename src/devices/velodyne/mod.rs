@@ -36,10 +36,6 @@ use crate::config::profile::FamilyData;
 use crate::config::profile::network::HostAddress;
 use crate::config::rig::faults::DeviceFaults;
 use crate::config::rig::faults::Timed;
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::velodyne::profile::{
-    VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
-};
 use crate::sensors::imu::ImuSensor;
 use crate::sensors::lidar::Lidar;
 use crate::sensors::lidar_with_imu::LidarWithImu;
@@ -47,7 +43,9 @@ use crate::sensors::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::sensors::optics_fault::LidarFault;
 use crate::sensors::pattern::LaserGeometry;
 use crate::sensors::{Measurement, MeasurementRequest, Outcome, PulseReturns, Return, Sensor};
+use crate::spinning::return_mode::ReturnMode;
 use crate::time::{Epoch, SimTime};
+use crate::velodyne::profile::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
 use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, FULL_TURN_CENTIDEG, Point};
 use boards::Boards;

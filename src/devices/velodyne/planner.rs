@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use super::control::Mode;
 use super::layout::Layout;
-use crate::devices::spinning::backlog;
-use crate::devices::spinning::motor_settings::MotorSettings;
-use crate::devices::spinning::planned::Planned;
-use crate::devices::spinning::program::Program;
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::spinning::stream::{self, Undone};
-use crate::devices::velodyne::profile::VelodyneLaser;
 use crate::sensors::receiver::{EchoSelection, ReceiverSetting};
 use crate::sensors::{FiringSlot, Sweep};
+use crate::spinning::backlog;
+use crate::spinning::motor_settings::MotorSettings;
+use crate::spinning::planned::Planned;
+use crate::spinning::program::Program;
+use crate::spinning::return_mode::ReturnMode;
+use crate::spinning::stream::{self, Undone};
 use crate::time::SimTime;
+use crate::velodyne::profile::VelodyneLaser;
 
 /// How far beyond the horizon sequences are sought that complete a packet, nanoseconds; a turn at
 /// the slowest rate is a fifth of a second.

@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 
 use super::boards::Boards;
 use super::inertial::Inertial;
-use crate::devices::spinning::clock::{DeviceClock, PpsState};
-use crate::devices::velodyne::position_settings::PositionProfile;
-use crate::devices::velodyne::profile::VelodyneProfile;
-use crate::devices::{Output, Transmit};
 use crate::sensors::noise::{NoiseSource, Quantity};
+use crate::spinning::clock::{DeviceClock, PpsState};
 use crate::time::SimTime;
+use crate::velodyne::position_settings::PositionProfile;
+use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
+use crate::{Output, Transmit};
 
 /// So long a packet waits for the motion of the base, nanoseconds: a machine that is too slow may
 /// give up measuring it.

@@ -4,11 +4,11 @@ use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
 use crate::config::profile::network::DatagramPort;
 use crate::config::profile::network::NetworkIdentity;
 use crate::config::profile::network::PortIndex;
-use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::spinning::motor_settings::{MotorSettings, RotationRates};
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::velodyne::position_settings::PositionProfile;
-use crate::devices::velodyne::web_settings::{ThermalProfile, WebProfile};
+use crate::spinning::clock_settings::ClockSettings;
+use crate::spinning::motor_settings::{MotorSettings, RotationRates};
+use crate::spinning::return_mode::ReturnMode;
+use crate::velodyne::position_settings::PositionProfile;
+use crate::velodyne::web_settings::{ThermalProfile, WebProfile};
 use crate::wire::ethernet::FrameHeader;
 
 /// A firmware of one model.

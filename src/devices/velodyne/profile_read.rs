@@ -6,14 +6,12 @@ use crate::config::profile::read::PROFILES;
 use crate::config::profile::{lag, lidar};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::devices::spinning::clock_settings;
-use crate::devices::spinning::motor_settings::{self as motor, RotationRates};
-use crate::devices::spinning::profile_read::{self as spinning, Column};
-use crate::devices::velodyne::position_settings;
-use crate::devices::velodyne::profile::{
-    VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings,
-};
-use crate::devices::velodyne::web_settings as web;
+use crate::spinning::clock_settings;
+use crate::spinning::motor_settings::{self as motor, RotationRates};
+use crate::spinning::profile_read::{self as spinning, Column};
+use crate::velodyne::position_settings;
+use crate::velodyne::profile::{VelodyneLaser, VelodynePacket, VelodyneProfile, VelodyneSettings};
+use crate::velodyne::web_settings as web;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 /// Lasers a model can have: whole blocks of 32 points hold one or more sequences, or the other way

@@ -1,14 +1,14 @@
-use crate::devices::family::catalogue;
-use crate::devices::velodyne::profile::VelodyneProfile;
+use crate::family::catalogue;
+use crate::velodyne::profile::VelodyneProfile;
 use std::sync::Arc;
 
 use super::*;
+use crate::Output;
 use crate::config::profile::Profile;
-use crate::devices::Output;
-use crate::devices::spinning::clock_settings::ClockReference;
-use crate::devices::spinning::stream::Planner as _;
 use crate::sensors::FiringSlot;
 use crate::sensors::Subject;
+use crate::spinning::clock_settings::ClockReference;
+use crate::spinning::stream::Planner as _;
 use crate::wire::velodyne::position::PositionPacket;
 
 /// 1 234 567 890 us past the hour.

@@ -10,10 +10,10 @@ mod state;
 use super::Velodyne;
 use super::control::Configuration;
 use super::control::Mode;
-use crate::devices::velodyne::web_settings::WebProfile;
-use crate::devices::{Device as _, REACTION_NS};
 use crate::time::SimTime;
+use crate::velodyne::web_settings::WebProfile;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
+use crate::{Device as _, REACTION_NS};
 
 /// The state of the web interface besides the configuration.
 #[derive(Clone, Debug)]

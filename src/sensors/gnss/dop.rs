@@ -55,18 +55,22 @@ impl Dop {
         DVec3::new(c.x_axis.x.sqrt(), c.y_axis.y.sqrt(), c.z_axis.z.sqrt())
     }
 
+    /// HDOP.
     pub fn horizontal(&self) -> f64 {
         (self.covariance.x_axis.x + self.covariance.y_axis.y).sqrt()
     }
 
+    /// VDOP.
     pub fn vertical(&self) -> f64 {
         self.covariance.z_axis.z.sqrt()
     }
 
+    /// PDOP.
     pub fn position(&self) -> f64 {
         self.axes().length()
     }
 
+    /// TDOP.
     pub fn time(&self) -> f64 {
         self.time_variance.sqrt()
     }

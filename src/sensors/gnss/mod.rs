@@ -5,16 +5,16 @@
 //! acquisition from start to fix, slowly changing errors, the age of the RTK solution. The device
 //! owns it and steps it once an epoch.
 
-pub(crate) mod almanac;
-pub(crate) mod constellation;
-pub(crate) mod dop;
-pub(crate) mod errors;
-pub(crate) mod faults;
-pub(crate) mod limits;
-pub(crate) mod navigator;
+pub mod almanac;
+pub mod constellation;
+pub mod dop;
+pub mod errors;
+pub mod faults;
+pub mod limits;
+pub mod navigator;
 pub mod settings;
-pub(crate) mod settings_read;
-pub(crate) mod tracked;
+pub mod settings_read;
+pub mod tracked;
 
 use glam::DVec3;
 

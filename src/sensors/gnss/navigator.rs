@@ -66,7 +66,9 @@ impl Fix {
 /// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
+    /// The epoch.
     pub at: SimTime,
+    /// The kind of fix.
     pub fix: Fix,
     /// Whether date and time are known.
     pub is_time_known: bool,

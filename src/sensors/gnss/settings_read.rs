@@ -8,18 +8,18 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
 /// Source of limits in messages, where no receiver sets them.
-pub(crate) const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
+pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
 /// Source of the models' limits in messages.
-pub(crate) const RECEIVER: &str = "Menura's GNSS receivers";
+pub const RECEIVER: &str = "Menura's GNSS receivers";
 const ERRORS: &str = "Menura's error models";
 
 /// A limit from 0 to `most`.
-pub(crate) fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
+pub fn up_to(most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(0.0..=most, unit, RECEIVER)
 }
 
 /// Reads `acquisition`.
-pub(crate) fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<()> {
+pub fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<()> {
     let hdop = Limit::new(0.1..=1000.0, "", RECEIVER);
     keys.time_ns("startup_s", &up_to(86_400.0, "s"), 1e9, &mut all.startup_ns);
     keys.boolean("filtered", &mut all.is_filtered);
@@ -54,7 +54,7 @@ pub(crate) fn acquisition(mut keys: Keys<'_>, all: &mut Acquisition) -> Option<(
 }
 
 /// Reads `sky`.
-pub(crate) fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
+pub fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
     let spread = Limit::new(0.0..=30.0, "degrees", RECEIVER);
     keys.degrees("ray_spread_deg", &spread, &mut all.ray_spread_rad);
     keys.number("min_cno_dbhz", &Limit::new(0.0..=60.0, "dB-Hz", RECEIVER), &mut all.min_cno_dbhz);
@@ -64,7 +64,7 @@ pub(crate) fn sky(mut keys: Keys<'_>, all: &mut SkySettings) -> Option<()> {
 
 /// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for
 /// all kinds.
-pub(crate) fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
+pub fn accuracy(keys: &mut Keys<'_>, all: &mut ReceiverSettings) {
     if keys.is_profile() {
         let read = keys.table.required("accuracy").table("`accuracy`").and_then(grades);
         keys.put(read, &mut all.grades);

@@ -15,5 +15,6 @@ pub struct TrackedSatellite {
     pub cno_dbhz: [Option<f64>; 2],
     /// Whether it is part of the solution.
     pub is_used: bool,
+    /// Residual of its pseudorange.
     pub residual_m: f64,
 }

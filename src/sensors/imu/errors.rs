@@ -65,6 +65,7 @@ pub struct Reading {
 pub struct Circumstances {
     /// Disturbs gyros with an acceleration sensitivity; sensor axes.
     pub specific_force_m_s2: DVec3,
+    /// Temperature of the sensor.
     pub temperature_c: f64,
 }
 

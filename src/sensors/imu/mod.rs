@@ -24,12 +24,12 @@
 //! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
 //! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
 
-pub(crate) mod attitude;
-pub(crate) mod earth;
-pub(crate) mod environment;
-pub(crate) mod errors;
+pub mod attitude;
+pub mod earth;
+pub mod environment;
+pub mod errors;
 pub mod settings;
-pub(crate) mod settings_read;
+pub mod settings_read;
 
 use std::sync::OnceLock;
 

@@ -10,12 +10,12 @@ use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit};
 
 /// Source of the models' limits in messages.
-pub(crate) const MODEL: &str = "Menura's error model";
+pub const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;
 
 /// Limits of a number of the error model.
-pub(crate) fn limit(least: f64, most: f64) -> Limit<f64> {
+pub fn limit(least: f64, most: f64) -> Limit<f64> {
     Limit::new(least..=most, "", MODEL)
 }
 
@@ -67,7 +67,7 @@ const MAG: TriadKeys = TriadKeys {
 };
 
 /// Reads the tables of the physics, which are the same in profiles and rigs.
-pub(crate) fn model(keys: &mut Keys<'_>, all: &mut ImuModel) {
+pub fn model(keys: &mut Keys<'_>, all: &mut ImuModel) {
     // Messages name a profile's table with its brackets and a rig's without.
     let is_profile = keys.is_profile();
     let name = |bracketed: &'static str| match is_profile {
@@ -88,7 +88,7 @@ pub(crate) fn model(keys: &mut Keys<'_>, all: &mut ImuModel) {
 }
 
 /// Reads a rig's `magnetic_field_gauss`.
-pub(crate) fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
+pub fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
     if field.is_array() {
         let axes = field.numbers::<3>(&Limit::new(-100.0..=100.0, "gauss", MODEL));
         return axes.map(MagneticField::Stated);

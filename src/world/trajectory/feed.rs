@@ -80,6 +80,7 @@ pub enum FeedEvent {
     Start,
     /// The first pose of a sender.
     First,
+    /// A pose that follows another.
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
@@ -203,6 +204,7 @@ struct Sender {
 /// Counts of datagrams and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
+    /// Datagrams that are poses.
     pub poses: u64,
     /// Datagrams that are no valid pose.
     pub refused: u64,

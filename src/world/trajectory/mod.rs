@@ -43,7 +43,7 @@
 
 mod cubic;
 pub(crate) mod error;
-pub(crate) mod feed;
+pub mod feed;
 pub mod files;
 pub(crate) mod ground_following;
 mod motion;
@@ -51,7 +51,7 @@ mod path;
 mod progress;
 mod recorded;
 pub(crate) mod spline;
-pub(crate) mod truth;
+pub mod truth;
 
 pub use error::{FileFault, TrajectoryError};
 pub use motion::{Description, End, Trajectory};

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
-use crate::devices::family::catalogue;
-use crate::devices::gnss::profile::GnssProfile;
+use crate::family::catalogue;
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::gnss::profile::GnssProfile;
 use crate::sensors::gnss::almanac::{Almanac, AlmanacSatellite, Orbit};
 use crate::sensors::gnss::constellation::{Constellation, SatelliteOrbit};
 use crate::sensors::gnss::navigator::{Fix, NavigationLimits, Navigator, Solution};

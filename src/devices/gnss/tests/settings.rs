@@ -1,8 +1,8 @@
 //! Every setting that a u-blox receiver acknowledges acts, or docs/UBLOX.md names it as kept only.
 
 use super::*;
-use crate::devices::gnss::items::{ROWS, Row};
-use crate::devices::gnss::legacy::LEGACY;
+use crate::gnss::items::{ROWS, Row};
+use crate::gnss::legacy::LEGACY;
 use crate::wire::ubx::mon::MonHw;
 
 const M8N: &str = "ublox-m8n";
@@ -84,7 +84,7 @@ const ACTING: &[Acting] = &[
 
 fn bench(name: &str) -> Bench {
     Bench::new(name, |settings| {
-        let kinds = crate::devices::gnss::profile::SentenceKind::WORDS;
+        let kinds = crate::gnss::profile::SentenceKind::WORDS;
         let sentences = kinds.iter().map(|(_, kind)| *kind);
         settings.sentences =
             sentences.filter(|kind| !format!("{kind:?}").starts_with('P')).collect();

@@ -7,11 +7,11 @@
 
 use glam::DVec3;
 
-use crate::devices::decoder::datagram::{CloudPoint, PointSource};
-use crate::devices::hdl64e::profile::{
+use crate::decoder::datagram::{CloudPoint, PointSource};
+use crate::hdl64e::profile::{
     FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M, NEAR_POINT_Y_M,
 };
-use crate::devices::spinning::data_packet;
+use crate::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{Bank, DataPacket, Model, Point};
 

@@ -8,10 +8,10 @@ use glam::DQuat;
 
 use super::commands::filter;
 use super::settings::Values;
-use crate::devices::imu::answers::MipAnswers;
-use crate::devices::imu::conditioning::{declination_of, declination_rad, turned_clockwise};
-use crate::devices::imu::output::{ned_from_frd, roll_pitch_yaw};
 use crate::frames::Geodetic;
+use crate::imu::answers::MipAnswers;
+use crate::imu::conditioning::{declination_of, declination_rad, turned_clockwise};
+use crate::imu::output::{ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};
 use crate::time::{Epoch, SimTime};
 use crate::wire::mip::{reply, set};

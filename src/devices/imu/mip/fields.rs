@@ -4,9 +4,9 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::estimator::Solution;
 use super::state::LowPass;
-use crate::devices::imu::Unit;
-use crate::devices::imu::answers::MipAnswers;
-use crate::devices::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::imu::Unit;
+use crate::imu::answers::MipAnswers;
+use crate::imu::output::{Measured, f32s, ned_from_frd, roll_pitch_yaw, wxyz};
 use crate::sensors::imu::{Sample, earth};
 use crate::wire::mip::{Field, set};
 

@@ -4,9 +4,9 @@ use glam::DQuat;
 
 use super::commands::{COMMANDS, VEHICLE, filter, function};
 use super::{Answer, MipUnit, settings};
-use crate::devices::imu::Unit;
-use crate::devices::imu::output::{ned_from_frd, roll_pitch_yaw};
 use crate::frames::quat_from_rpy;
+use crate::imu::Unit;
+use crate::imu::output::{ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::mip::{Field, reply, set};

@@ -1,6 +1,6 @@
 //! Who the unit says it is, and what its sensors reach.
 
-use crate::devices::imu::Unit;
+use crate::imu::Unit;
 use crate::sensors::imu::earth;
 use crate::wire::mip::reply;
 

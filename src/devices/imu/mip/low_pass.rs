@@ -8,8 +8,8 @@ use glam::DVec3;
 use super::commands::function;
 use super::state::{LowPass, MipSettings};
 use super::streams::DataStream;
-use crate::devices::imu::conditioning::SinglePole;
-use crate::devices::imu::output::frd;
+use crate::imu::conditioning::SinglePole;
+use crate::imu::output::frd;
 use crate::sensors::imu::Sample;
 use crate::wire::mip::{Field, reply, set};
 

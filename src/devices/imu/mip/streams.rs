@@ -3,7 +3,7 @@
 use super::commands::{dm, function};
 use super::fields::DATA;
 use super::state::{Format, MipSettings};
-use crate::devices::imu::output::Stream;
+use crate::imu::output::Stream;
 use crate::wire::mip::{Field, reply, set};
 
 /// Most fields of a format.

@@ -4,8 +4,8 @@ use glam::DVec3;
 
 use super::commands::{COMMANDS, WITHOUT_EFFECT, dm, filter};
 use super::settings::SETTINGS;
-use crate::devices::Output;
-use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken};
+use crate::Output;
+use crate::imu::tests::{Bench, documented_as_stored_only, shaken};
 use crate::wire::framer::Framer;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
 
@@ -298,7 +298,7 @@ fn settings_are_read_back_saved_and_refused() {
 #[test]
 fn biases_are_subtracted_and_axes_turned() {
     let mut bench = unit();
-    bench.truth = crate::devices::imu::tests::truth;
+    bench.truth = crate::imu::tests::truth;
     bench.run(300);
     let before = stream(&mut bench, 500);
     let [force, rate, mag] = [4, 5, 6].map(|d| vector(&before, set::SENSOR_DATA, d));
@@ -371,7 +371,7 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     ask(&mut bench, (set::FILTER, 0x43), &flagged(1, &[0.0]));
     assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data[1], reply::FAILED);
     // The magnetometer again; a declination of the host's is added to the magnetic heading.
-    bench.truth = crate::devices::imu::tests::truth;
+    bench.truth = crate::imu::tests::truth;
     ask(&mut bench, (set::FILTER, 0x18), &[1, 1]);
     bench.run(300);
     let magnetic = heading(&stream(&mut bench, 300));

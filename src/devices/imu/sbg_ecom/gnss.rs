@@ -2,11 +2,11 @@
 //! accuracy. The sky is always clear; satellites are those that the profile names.
 
 use super::settings::Settings;
-use crate::devices::imu::Unit;
-use crate::devices::imu::answers::SbgAnswers;
-use crate::devices::imu::gps_time::gps_time_of_week_ms;
-use crate::devices::imu::output::{f32s, frd, ned, ned_from_frd, roll_pitch_yaw};
 use crate::frames::GeoOrigin;
+use crate::imu::Unit;
+use crate::imu::answers::SbgAnswers;
+use crate::imu::gps_time::gps_time_of_week_ms;
+use crate::imu::output::{f32s, frd, ned, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::Sample;
 use crate::wire::sbg_ecom::{Gps1Hdt, Gps1Pos, Gps1Vel, Log};
 

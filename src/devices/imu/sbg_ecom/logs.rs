@@ -2,10 +2,10 @@
 
 use super::gnss;
 use super::settings::Settings;
-use crate::devices::imu::answers::SbgAnswers;
-use crate::devices::imu::gps_time::gps_time_of_week_ms;
-use crate::devices::imu::output::{Measured, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
-use crate::devices::imu::{Unit, believed_place};
+use crate::imu::answers::SbgAnswers;
+use crate::imu::gps_time::gps_time_of_week_ms;
+use crate::imu::output::{Measured, f32s, ned, ned_from_frd, roll_pitch_yaw, wxyz};
+use crate::imu::{Unit, believed_place};
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::sbg_ecom::{

@@ -20,7 +20,7 @@ use self::settings::Settings;
 use super::conditioning::{Conditioning, Correction};
 use super::output::Stream;
 use super::{Protocol, Unit};
-use crate::devices::imu::answers::SbgAnswers;
+use crate::imu::answers::SbgAnswers;
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use glam::{DMat3, DQuat, DVec3};
 
-use crate::devices::imu::Unit;
-use crate::devices::imu::conditioning::Correction;
 use crate::frames::quat_from_rpy;
+use crate::imu::Unit;
+use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
 /// Settings that are stored and change nothing, because no filter runs and no sensor but those of the

@@ -3,10 +3,10 @@
 use glam::DVec3;
 
 use super::settings::STORED_ONLY;
-use crate::devices::Output;
-use crate::devices::imu::answers::SBG_SETTINGS;
-use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::Output;
 use crate::frames::{GeoOrigin, Geodetic};
+use crate::imu::answers::SBG_SETTINGS;
+use crate::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
 use crate::wire::framer::Framer;
 use crate::wire::sbg_ecom::{Frame, Log, SbgEcom, class, code, command, log};
 

@@ -3,7 +3,7 @@
 use glam::DMat3;
 
 use super::view::View;
-use crate::devices::imu::output::f32s;
+use crate::imu::output::f32s;
 use crate::wire::record::put_le;
 use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 

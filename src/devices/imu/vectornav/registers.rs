@@ -9,10 +9,10 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::models::models_at;
 use super::names::MESSAGES;
-use crate::devices::imu::Unit;
-use crate::devices::imu::conditioning::{Correction, rotation_of_rows};
-use crate::devices::imu::output::Measured;
-use crate::devices::imu::profile::ImuProfile;
+use crate::imu::Unit;
+use crate::imu::conditioning::{Correction, rotation_of_rows};
+use crate::imu::output::Measured;
+use crate::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 

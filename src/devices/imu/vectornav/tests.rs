@@ -3,9 +3,9 @@
 use glam::DVec3;
 
 use super::registers::{MEASUREMENTS, STORED_ONLY};
-use crate::devices::Output;
-use crate::devices::imu::answers::VECTORNAV_REGISTERS;
-use crate::devices::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
+use crate::Output;
+use crate::imu::answers::VECTORNAV_REGISTERS;
+use crate::imu::tests::{Bench, documented_as_stored_only, shaken, truth};
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav};
 
@@ -238,7 +238,7 @@ fn the_reference_frame_turns_all_outputs_after_a_reset() {
 
 #[test]
 fn calibration_is_the_manuals_formula_and_biases_are_found() {
-    let biased = |_: &mut _, s: &mut crate::devices::imu::profile::ImuSettings| {
+    let biased = |_: &mut _, s: &mut crate::imu::profile::ImuSettings| {
         s.model.gyro.bias = [0.01, -0.02, 0.03];
     };
     let mut bench = Bench::new("vectornav-vn100", biased);

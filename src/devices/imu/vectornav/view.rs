@@ -11,11 +11,11 @@
 use glam::{DQuat, DVec3};
 
 use super::registers::{IncrementsConfig, Registers, Started};
-use crate::devices::imu::Unit;
-use crate::devices::imu::conditioning::{
+use crate::imu::Unit;
+use crate::imu::conditioning::{
     Conditioning, MovingMean, declination_of, declination_rad, turned_clockwise,
 };
-use crate::devices::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
+use crate::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};
 
 /// What is known at an output: forward-right-down and north-east-down.

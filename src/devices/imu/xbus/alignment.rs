@@ -3,9 +3,9 @@
 
 use glam::{DQuat, DVec3};
 
-use crate::devices::imu::conditioning::{Conditioning, Correction, flu_from_frd, turned_clockwise};
-use crate::devices::imu::output::frd;
 use crate::frames::{quat_from_rpy, rpy_from_quat};
+use crate::imu::conditioning::{Conditioning, Correction, flu_from_frd, turned_clockwise};
+use crate::imu::output::frd;
 use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::xbus::error;

@@ -2,10 +2,10 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
-use crate::devices::imu::Unit;
-use crate::devices::imu::gps_time::gps_time_of_week_ms;
-use crate::devices::imu::output::{Measured, positive};
 use crate::frames::{Geodetic, rpy_from_quat};
+use crate::imu::Unit;
+use crate::imu::gps_time::gps_time_of_week_ms;
+use crate::imu::output::{Measured, positive};
 use crate::sensors::imu::{Sample, earth};
 use crate::time::{Epoch, SimTime};
 use crate::wire::xbus::{Item, LocalFrame, Xdi};

@@ -3,9 +3,9 @@
 use glam::{DQuat, DVec3};
 
 use super::STORED_ONLY;
-use crate::devices::Output;
-use crate::devices::imu::answers::XBUS_SETTINGS;
-use crate::devices::imu::tests::{Bench, documented_as_stored_only, truth};
+use crate::Output;
+use crate::imu::answers::XBUS_SETTINGS;
+use crate::imu::tests::{Bench, documented_as_stored_only, truth};
 use crate::sensors::imu::InertialTruth;
 use crate::time::SimTime;
 use crate::wire::framer::Framer;
@@ -244,7 +244,7 @@ fn at_rest_with_bias(at: SimTime) -> InertialTruth {
 
 #[test]
 fn the_bias_of_a_unit_at_rest_is_found() {
-    let biased = |_: &mut _, s: &mut crate::devices::imu::profile::ImuSettings| {
+    let biased = |_: &mut _, s: &mut crate::imu::profile::ImuSettings| {
         s.model.gyro.bias = [0.01, -0.02, 0.03];
     };
     let mut bench = Bench::new("xsens-mti30", biased);

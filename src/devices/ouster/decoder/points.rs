@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::packets::lidar_packet;
-use crate::devices::decoder::datagram::{CloudPoint, PointSource, Shot};
-use crate::devices::ouster::profile::OusterProfile;
+use crate::decoder::datagram::{CloudPoint, PointSource, Shot};
+use crate::ouster::profile::OusterProfile;
 use crate::wire::ouster::lidar::{Packet, Pixel};
 
 /// The returns of a packet by beam, of turns of so many columns. Of two returns of a pixel the first.

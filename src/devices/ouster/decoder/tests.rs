@@ -1,8 +1,8 @@
 use glam::DVec3;
 
 use super::*;
-use crate::devices::family::catalogue;
-use crate::devices::ouster::profile::{BeamAngles, Geometry};
+use crate::family::catalogue;
+use crate::ouster::profile::{BeamAngles, Geometry};
 use crate::wire::ouster::lidar::{PacketWriter, PixelReturn};
 
 const PIXELS: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::motor_stall::MotorStall;
+use crate::motor_stall::MotorStall;
 use crate::sensors::fault::EffectKind;
 use crate::sensors::optics_fault::{LidarFault, Sector};
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{ranges_m, values_of};
-use crate::devices::decoder::object_of;
-use crate::devices::sick_lms2xx::profile::RangeUnit;
+use crate::decoder::object_of;
+use crate::sick_lms2xx::profile::RangeUnit;
 use crate::wire::sick_lms2xx::command::{Command, Mode};
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};

@@ -2,10 +2,10 @@
 
 use glam::DVec3;
 
-use crate::devices::decoder::datagram::{CloudPoint, PointSource};
-use crate::devices::family::catalogue;
-use crate::devices::spinning::data_packet::{self, half_step_deg};
-use crate::devices::velodyne::profile::VelodyneProfile;
+use crate::decoder::datagram::{CloudPoint, PointSource};
+use crate::family::catalogue;
+use crate::spinning::data_packet::{self, half_step_deg};
+use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::{Bank, DataPacket, Model, SLOTS};
 
 /// A laser's place in the head.

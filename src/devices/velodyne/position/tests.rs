@@ -1,12 +1,12 @@
 use super::*;
-use crate::devices::CableSignal;
-use crate::devices::family::catalogue;
-use crate::devices::spinning::clock_settings::ClockSettings;
-use crate::devices::velodyne::profile::VelodyneProfile;
-use crate::devices::velodyne::web_settings::ThermalProfile;
+use crate::CableSignal;
+use crate::family::catalogue;
 use crate::frames::Geodetic;
 use crate::sensors::imu::InertialTruth;
+use crate::spinning::clock_settings::ClockSettings;
 use crate::time::Epoch;
+use crate::velodyne::profile::VelodyneProfile;
+use crate::velodyne::web_settings::ThermalProfile;
 use crate::wire::line::LineSettings;
 use crate::wire::velodyne::telemetry::{AdcCalibration, Telemetry};
 use glam::{DQuat, DVec3};

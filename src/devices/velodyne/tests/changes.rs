@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::profile::network::{HostAddress, PortIndex};
-use crate::devices::spinning::clock_settings::ClockReference;
-use crate::devices::velodyne::control::PhaseLock;
 use crate::sensors::Sweep;
+use crate::spinning::clock_settings::ClockReference;
+use crate::velodyne::control::PhaseLock;
 use crate::wire::http::HttpMethod;
 use crate::wire::velodyne::DataPacket;
 use crate::wire::velodyne::position::PositionPacket;

@@ -6,7 +6,7 @@ use super::changes::{MS, Run, step_at, vlp16};
 use super::web::get;
 use super::*;
 use crate::config::rig::schedule::Schedule;
-use crate::devices::motor_stall::MotorStall;
+use crate::motor_stall::MotorStall;
 
 /// A VLP-16 that is held from `start_ms` for `duration_ms`, again and again if `period_ms` says so.
 fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {

@@ -1,7 +1,7 @@
 //! The web interface.
 
-use crate::devices::family::catalogue;
-use crate::devices::velodyne::profile::VelodyneProfile;
+use crate::family::catalogue;
+use crate::velodyne::profile::VelodyneProfile;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::changes::{MS, Run};
 use super::*;
+use crate::build;
 use crate::config::rig::Rig;
-use crate::devices::build;
-use crate::devices::velodyne::web_settings::ThermalProfile;
+use crate::velodyne::web_settings::ThermalProfile;
 use crate::wire::http::HttpMethod;
 use crate::wire::velodyne::position::PpsStatus;
 

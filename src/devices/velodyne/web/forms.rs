@@ -2,8 +2,8 @@
 
 use core::net::Ipv4Addr;
 
-use crate::devices::spinning::return_mode::ReturnMode;
-use crate::devices::velodyne::control::{Configuration, Limits};
+use crate::spinning::return_mode::ReturnMode;
+use crate::velodyne::control::{Configuration, Limits};
 
 /// The keys of each form, by its path.
 const FORMS: [(&str, &[&str]); 5] = [

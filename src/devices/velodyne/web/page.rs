@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::{forms, state};
-use crate::devices::velodyne::Velodyne;
+use crate::velodyne::Velodyne;
 use crate::wire::http::HttpResponse;
 
 const HEAD: &str = r#"<!DOCTYPE html>

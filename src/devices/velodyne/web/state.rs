@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::word;
-use crate::devices::spinning::clock::PpsState;
-use crate::devices::velodyne::Velodyne;
-use crate::devices::velodyne::web_settings::WebProfile;
 use crate::sensors::noise::Quantity;
+use crate::spinning::clock::PpsState;
 use crate::time::SimTime;
+use crate::velodyne::Velodyne;
+use crate::velodyne::web_settings::WebProfile;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The document at `path`, if there is one.

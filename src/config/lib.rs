@@ -3,6 +3,11 @@
 //! Everything to the right of this layer works on values that were checked here. All faults of a
 //! file are told at once, as [`toml::diagnostic::Diagnostics`].
 
+#[macro_use]
+extern crate menura_wire as wire;
+
 pub mod profile;
 pub mod rig;
 pub mod toml;
+
+use wire::{frames, time};

@@ -8,6 +8,9 @@
 //! A new firmware of a known family is a profile and needs no code. A new family is one folder here
 //! and its entry in [`FAMILIES`].
 
+#[macro_use]
+extern crate menura_wire as wire;
+
 pub mod decoder;
 pub mod describe;
 pub mod drive_base;
@@ -29,7 +32,13 @@ mod uart;
 pub mod velodyne;
 mod waiting;
 
-use self::family::{AnyFamily, family_of};
+use std::sync::Arc;
+
+use menura_config as config;
+use menura_world::{sensors, world};
+use wire::{frames, time};
+
+use self::family::{AnyFamily, Erased, family_of};
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::{HostAddress, PortIndex};
 use crate::config::rig::DeviceConfig;
@@ -42,30 +51,29 @@ use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::line::LineSettings;
 use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
-use std::sync::Arc;
 
 /// Every family that Menura speaks for, in the order in which messages list them.
 pub static FAMILIES: &[&dyn AnyFamily] = &[
-    &hdl64e::Hdl64eFamily,
-    &velodyne::VelodyneFamily,
-    &sick_lms2xx::SickLms2xxFamily,
-    &imu::ImuFamily(imu::ImuProtocol::FdiLink),
-    &imu::ImuFamily(imu::ImuProtocol::VectorNav),
-    &imu::ImuFamily(imu::ImuProtocol::Xbus),
-    &imu::ImuFamily(imu::ImuProtocol::Mip),
-    &imu::ImuFamily(imu::ImuProtocol::SbgEcom),
-    &imu::ImuFamily(imu::ImuProtocol::Phone),
-    &gnss::GnssFamily,
-    &sick_lms1xx::SickLms1xxFamily,
-    &drive_base::BaseFamily(drive_base::BaseProtocol::RoboClaw),
-    &drive_base::BaseFamily(drive_base::BaseProtocol::CreateOi),
-    &drive_base::BaseFamily(drive_base::BaseProtocol::Kangaroo),
-    &drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth),
-    &drive_base::BaseFamily(drive_base::BaseProtocol::Horizon),
-    &joint_encoder::JointEncoderFamily,
-    &hokuyo::HokuyoFamily,
-    &ouster::OusterFamily,
-    &hesai::HesaiFamily,
+    &Erased(hdl64e::Hdl64eFamily),
+    &Erased(velodyne::VelodyneFamily),
+    &Erased(sick_lms2xx::SickLms2xxFamily),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::FdiLink)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::VectorNav)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Xbus)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Mip)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::SbgEcom)),
+    &Erased(imu::ImuFamily(imu::ImuProtocol::Phone)),
+    &Erased(gnss::GnssFamily),
+    &Erased(sick_lms1xx::SickLms1xxFamily),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::RoboClaw)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::CreateOi)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Kangaroo)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Sabertooth)),
+    &Erased(drive_base::BaseFamily(drive_base::BaseProtocol::Horizon)),
+    &Erased(joint_encoder::JointEncoderFamily),
+    &Erased(hokuyo::HokuyoFamily),
+    &Erased(ouster::OusterFamily),
+    &Erased(hesai::HesaiFamily),
 ];
 
 /// What a host asks of a device shows in nothing that is due sooner than this after it, nanoseconds:

@@ -1,0 +1,13 @@
+//! The simulated world and what sensors measure of it: [`world`] is scenes, motion and the ray caster,
+//! [`sensors`] is physics.
+
+#[macro_use]
+extern crate menura_wire as wire;
+
+#[path = "../sensors/mod.rs"]
+pub mod sensors;
+#[path = "mod.rs"]
+pub mod world;
+
+use menura_config as config;
+use wire::{frames, time};
