@@ -9,9 +9,11 @@ mod names;
 mod paths;
 mod printing;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use menura::devices::FAMILIES;
 use proc_macro2::{TokenStream, TokenTree};
@@ -26,7 +28,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "src/world/raycast/memory.rs",
 ];
 
-/// What the top folder may hold besides hidden files and what git ignores.
+/// What the top folder may hold, in addition to hidden files and what git ignores.
 const TOP_FOLDER: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
@@ -100,10 +102,10 @@ fn unsafe_stays_where_it_is_allowed() {
 
 #[test]
 fn the_top_folder_holds_what_was_agreed() {
-    let names = fs::read_dir(top()).expect("the crate's folder").map(|entry| {
-        entry.expect("an entry of the crate's folder").file_name().to_string_lossy().into_owned()
-    });
-    report(names.filter_map(|name| top_folder_fault(&name)));
+    let files = files_of(&top());
+    let names: BTreeSet<_> = files.iter().filter_map(|file| file.split('/').next()).collect();
+    assert!(names.contains("src"), "{names:?}");
+    report(names.into_iter().filter_map(top_folder_fault));
 }
 
 #[test]
@@ -122,10 +124,12 @@ fn every_dependency_has_its_reason() {
 
 #[test]
 fn no_file_names_a_place_on_someones_machine() {
-    let mut files = Vec::new();
-    collect(&top(), &mut files);
+    let files = files_of(&top());
     assert!(files.len() > 20, "found only {} files", files.len());
-    report(files.iter().flat_map(|(name, text)| machine_path_faults(name, text)));
+    report(files.iter().flat_map(|name| {
+        let text = fs::read_to_string(top().join(name)).unwrap_or_default();
+        machine_path_faults(name, &text)
+    }));
 }
 
 #[test]
@@ -173,8 +177,44 @@ fn source_files() -> Vec<(String, String)> {
     files
 }
 
-/// Every text file below `folder`, without what git or Python keep beside them.
+/// The files of the source in `top`: those that git tracks or would add. In a source archive, git lists nothing, and
+/// every file belongs to the source.
+fn files_of(top: &Path) -> Vec<String> {
+    // Git refuses a checkout of another user without `safe.directory`.
+    let listed = Command::new("git")
+        .args(["-c", "safe.directory=*", "ls-files", "-z"])
+        .args(["--cached", "--others", "--exclude-standard"])
+        .current_dir(top)
+        .output()
+        .ok()
+        .filter(|listed| listed.status.success() && !listed.stdout.is_empty());
+    let Some(listed) = listed else {
+        assert!(
+            !top.join(".git").exists(),
+            "this checkout needs git, which does not list its files"
+        );
+        let mut names = Vec::new();
+        walk(top, top, &mut names);
+        return names;
+    };
+    let names = String::from_utf8_lossy(&listed.stdout);
+    let names = names.split_terminator('\0').filter(|name| top.join(name).exists());
+    names.map(str::to_owned).collect()
+}
+
+/// Every text file below `folder`.
 fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
+    let mut names = Vec::new();
+    walk(&top(), folder, &mut names);
+    for name in names {
+        if let Ok(text) = fs::read_to_string(top().join(&name)) {
+            files.push((name, text));
+        }
+    }
+}
+
+/// Every file below `folder` as a path from `top`, without what git, Cargo or Python keep there.
+fn walk(top: &Path, folder: &Path, names: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the crate") {
         let path = entry.expect("an entry of a folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -182,10 +222,10 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
             continue;
         }
         if path.is_dir() {
-            collect(&path, files);
-        } else if let Ok(text) = fs::read_to_string(&path) {
-            let name = path.strip_prefix(top()).expect("below the top").to_string_lossy();
-            files.push((name.into_owned(), text));
+            walk(top, &path, names);
+        } else {
+            let name = path.strip_prefix(top).expect("below the top").to_string_lossy();
+            names.push(name.into_owned());
         }
     }
 }
@@ -213,7 +253,11 @@ fn unsafe_faults(file: &str, text: &str) -> Vec<Fault> {
 
 fn top_folder_fault(name: &str) -> Option<Fault> {
     let fine = name.starts_with('.') || TOP_FOLDER.contains(&name);
-    (!fine).then(|| fault(name, 0, "is not agreed to lie in the top folder"))
+    (!fine).then(|| {
+        let what = "does not belong in the top folder: write output below target/, name what belongs there in \
+                    TOP_FOLDER, or let .git/info/exclude ignore files of your own";
+        fault(name, 0, what)
+    })
 }
 
 /// An ignored test says what it needs, and `tools/test` has a row that runs it where that is there.
@@ -267,6 +311,33 @@ mod checker {
     fn finds_strangers_in_the_top_folder() {
         assert!(top_folder_fault("notes.txt").is_some());
         assert!(top_folder_fault("src").is_none() && top_folder_fault(".ci").is_none());
+    }
+
+    #[test]
+    fn asks_git_for_the_files_of_the_source() {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("files-of-the-source");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("sub")).expect("a folder");
+        for name in ["new", "sub/new", "ignored"] {
+            fs::write(folder.join(name), "").expect("a file");
+        }
+        fs::write(folder.join(".gitignore"), "/ignored\n").expect("a file");
+        let files = |folder: &Path| {
+            let mut files = files_of(folder);
+            files.sort();
+            files
+        };
+        // The folder lies below target/, of which a checkout around it lists nothing.
+        let archive = [".gitignore", "ignored", "new", "sub/new"];
+        assert_eq!(files(&folder), archive);
+        let made = Command::new("git").args(["init", "--quiet"]).current_dir(&folder).status();
+        match made {
+            Ok(made) if made.success() => {
+                assert_eq!(files(&folder), [".gitignore", "new", "sub/new"]);
+            }
+            // A package may be built without git; then its sources are no checkout either.
+            _ => assert!(!top().join(".git").exists(), "{made:?}"),
+        }
     }
 
     #[test]
