@@ -3,10 +3,18 @@
 
 - examples/bad_driver.py passes the cases CASES of the suites `lidar` and `gnss` without a fault, and kit/good_driver.py
   those of GOOD on the other rigs of the suites.
-- Each of the first one's seventeen faults fails the cases that are meant for it, and not those of BESIDE. `--full` runs all cases of
-  the suites, here and without a fault.
+- Each of the first one's seventeen faults fails the cases that are meant for it, and not those of BESIDE.
 - Real drivers come to the verdicts that are known of them, weaknesses included: velodyne-decoder, MRPT's for Velodynes,
-  Hokuyos, the LMS 1xx and the LMS 2xx, hilspy, ouster-sdk, pynmeagps, gpsd, vectornav-vn200 and basicmicro. REAL says what each weakness is.
+  Hokuyos, the LMS 1xx and the LMS 2xx, hilspy, ouster-sdk, pynmeagps, gpsd, vectornav-vn200 and basicmicro. REAL explains
+  each weakness.
+
+A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
+
+- Of the other products, two run the cases COMMON, and each with a serial line runs one of LINES.
+- Each fault runs one case that is meant for it and one of BESIDE.
+- Each real driver runs the cases that it is known to fail and half of the others.
+
+`--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
 A busy machine makes a driver late. So cases whose verdict is not the expected one run again, one at a time. A case that
 is to fail may be one of which the kit says that the machine was too busy, as long as it says what it found.
@@ -14,12 +22,14 @@ is to fail may be one of which the kit says that the machine was too busy, as lo
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -40,24 +50,26 @@ CASES = {
              "all-sentences", "two-dimensional", "leap-second", "leap-second-announced"],
 }
 
-# One case for each kind of thing that happens to the other products. Suite, options, what the driver is told, cases.
+# The cases that rotate over the other products, and those that rotate on a serial line.
 COMMON = ["steady", "driver-restart", "unplugged", "power-cycle", "clock-back", "week-rollover"]
 LINES = ["noise", "lost-bytes", "breaks"]
+# Each of the other products: suite, options, the driver's arguments, and one case for each further kind of thing that happens
+# to it.
 GOOD = {
     "hdl64e": ("lidar", ("--rig", "hdl64e"), ["{udp_port}", "{sensor_ip}", "{calibration}"],
-               COMMON + ["status-bytes", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return"]),
+               ["status-bytes", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return"]),
     "xt32": ("lidar", ("--rig", "xt32"), ["{udp_port}", "{sensor_ip}", "{ptc}"],
-             COMMON + ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature"]),
+             ["azimuth-wrap", "no-returns", "hour-wrap", "twin", "cut-packets", "dual-return", "high-temperature"]),
     "lms291": ("scanner", (), ["{pty}"],
-               COMMON + LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal", "late-telegrams",
-                                 "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),
+               LINES + ["nak", "firmware-lms200", "millimetres", "half-degrees", "both-bits-fatal", "late-telegrams",
+                        "half-telegrams", "rate-after-power-cycle", "polluted-ok", "slow-boot"]),
     "utm30lx": ("scanner", ("--rig", "utm30lx"), ["{pty}"],
-                COMMON + LINES + ["motor-stall", "late-telegrams", "half-telegrams", "slow-boot"]),
+                LINES + ["motor-stall", "late-telegrams", "half-telegrams", "slow-boot"]),
     "lms111": ("scanner", ("--rig", "lms111"), ["{tcp_host}", "{tcp_port}"],
-               COMMON + ["motor-stall", "state-error", "state-pollution-warning", "late-telegrams", "dirty-window"]),
+               ["motor-stall", "state-error", "state-pollution-warning", "late-telegrams", "dirty-window"]),
     "vn100": ("imu", (), ["{pty}"],
-              COMMON + LINES + ["motion", "half-frames", "samples-lost", "mode-imu", "mode-acc", "slow-line"]),
-    "roboclaw": ("all", ("--rig", "roboclaw"), ["{pty}"], COMMON + ["sensor-first", "driver-first"]),
+              LINES + ["motion", "half-frames", "samples-lost", "mode-imu", "mode-acc", "slow-line"]),
+    "roboclaw": ("all", ("--rig", "roboclaw"), ["{pty}"], ["sensor-first", "driver-first"]),
 }
 
 # The cases that are meant for each fault.
@@ -87,6 +99,10 @@ FAULTS = {
 
 # Cases that no fault is meant to fail.
 BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
+
+# The products that a rotation runs the common cases on; odd and even rotations differ in everything that alternates.
+PAIRS = list(combinations(GOOD, 2))
+ROTATIONS = 2 * len(PAIRS)
 
 SCRIPTS = HERE / "kit"
 GOOD_DRIVER = SCRIPTS / "good_driver.py"
@@ -161,11 +177,11 @@ def check(what, is_so, else_say=""):
         failures.append(what)
 
 
-def verdicts(menura, suite, command, jobs, only=(), options=()):
+def verdicts(menura, suite, command, only=(), options=()):
     """The verdict of each case and its reason."""
     with tempfile.TemporaryDirectory() as folder:
         junit = Path(folder) / "verdicts.xml"
-        arguments = [menura, "test", suite, "--jobs", str(jobs), "--junit", str(junit), *options]
+        arguments = [menura, "test", suite, "--junit", str(junit), *options]
         for case in only:
             arguments += ["--only", case]
         done = subprocess.run([*arguments, "--", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -201,10 +217,13 @@ class Trial:
         self.what, self.suite, self.command, self.only, self.meant = what, suite, command, only, meant
         self.options, self.why, self.found, self.took_s = options, why or {}, {}, 0.0
 
-    def run(self, menura, jobs):
+    def parts(self):
+        """The cases one by one, or, of a whole suite, all of them."""
+        return [(case,) for case in self.only] or [()]
+
+    def run(self, menura, part):
         begun = time.monotonic()
-        self.found = verdicts(menura, self.suite, self.command, jobs, self.only, self.options)
-        self.took_s = time.monotonic() - begun
+        return verdicts(menura, self.suite, self.command, part, self.options), time.monotonic() - begun
 
     def again(self, menura):
         """What did not come out as it was to, by itself: a case that is late among others may not be so alone."""
@@ -213,7 +232,7 @@ class Trial:
             if not wrong:
                 return
             print(f"again  {self.what}: {reasons(self.found, wrong)}", flush=True)
-            self.found |= verdicts(menura, self.suite, self.command, 1, sorted(wrong), self.options)
+            self.found |= verdicts(menura, self.suite, self.command, sorted(wrong), self.options)
 
     def tell(self):
         wrong = unexpected(self.found, self.meant)
@@ -223,8 +242,40 @@ class Trial:
             print(f"         {case}: {self.why[case]}")
 
 
-def trials(options):
+def rotation_of(options):
+    """The number of this run's rotation, and where it comes from; none if all cases are to run."""
+    if options.all or options.full:
+        return None, "all cases, without rotation"
+    if options.rotation is not None:
+        return options.rotation, "by hand"
+    command = ["git", "-c", "safe.directory=*", "rev-parse", "HEAD"]
+    try:
+        commit = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return 0, "fixed, because git names no commit here"
+    return int(commit, 16) % ROTATIONS, f"from the hash of commit {commit[:12]}"
+
+
+def one_of(cases, rotation):
+    """All cases, or the one whose turn it is."""
+    return cases if rotation is None else [cases[rotation % len(cases)]]
+
+
+def own_of(product, cases, rotation):
+    """All cases, or only one of those of LINES; it differs from product to product."""
+    turn = None if rotation is None else rotation + list(GOOD).index(product)
+    return [case for case in cases if case not in LINES or case in one_of(LINES, turn)]
+
+
+def half_of(cases, known, rotation):
+    """All cases, or the known failures and half of the others."""
+    others = [case for case in cases if case not in known]
+    return [case for case in cases if rotation is None or case in known or others.index(case) % 2 == rotation % 2]
+
+
+def trials(options, rotation):
     chosen = options.only or ["good", "faults", "real"]
+    pair = GOOD if rotation is None else PAIRS[rotation % len(PAIRS)]
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         if "good" in chosen:
             only = () if options.full else CASES[suite]
@@ -232,39 +283,58 @@ def trials(options):
     for product, (suite, adapter, told, cases) in GOOD.items():
         if "good" in chosen and not options.driver:
             command = [sys.executable, str(GOOD_DRIVER), product, *told]
-            yield Trial(f"{product}: the good driver passes", suite, command, () if options.full else cases, set(), adapter)
+            only = () if options.full else [*(COMMON if product in pair else []), *own_of(product, cases, rotation)]
+            yield Trial(f"{product}: the good driver passes", suite, command, only, set(), adapter)
     if "real" in chosen:
-        for name, (suite, only, adapter, command, known) in REAL.items():
+        for name, (suite, cases, adapter, command, known) in REAL.items():
             if options.driver and name not in options.driver:
                 continue
             program = command[0].replace("{drivers}", str(Path(options.drivers).resolve()))
             what = f"{name}: known weaknesses: {', '.join(sorted(known)) or 'none'}"
+            only = half_of(cases, known, rotation)
             yield Trial(what, suite, [program, *command[1:]], only, set(known), adapter, known)
     for suite, command in (("lidar", LIDAR), ("gnss", RECEIVER)):
         for fault, meant in FAULTS[suite].items() if "faults" in chosen else ():
-            only = () if options.full else [*sorted(meant), *BESIDE[suite]]
-            what = f"{suite}: the fault {fault} fails {', '.join(sorted(meant))} and no other"
-            yield Trial(what, suite, [*command, "--fault", fault], only, meant)
+            tried = one_of(sorted(meant), rotation)
+            only = () if options.full else [*tried, *one_of(BESIDE[suite], rotation)]
+            what = f"{suite}: the fault {fault} fails {', '.join(tried)} and no other"
+            yield Trial(what, suite, [*command, "--fault", fault], only, set(tried))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", required=True)
-    parser.add_argument("--full", action="store_true", help="run all cases, with and without a fault")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--rotation", type=int, choices=range(ROTATIONS), metavar=f"0..{ROTATIONS - 1}",
+                       help="run the cases of this rotation (default: from the commit's hash)")
+    which.add_argument("--all", action="store_true", help="run the cases of all rotations")
+    which.add_argument("--full", action="store_true", help="run every case of the suites, with and without a fault")
     parser.add_argument("--only", choices=["good", "faults", "real"], action="append")
     parser.add_argument("--drivers", default="target/interop/kit", help="the programs that tools/test builds of kit/")
     parser.add_argument("--driver", choices=REAL, action="append", help="of the real drivers, this one")
-    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="cases at a time, of all drivers")
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="cases at a time")
     options = parser.parse_args()
-    menura, all_trials = str(Path(options.menura).resolve()), list(trials(options))
-    # Most of a case is waiting: a driver's cases go two at a time, and as many drivers as there are jobs for.
-    jobs = min(2, options.jobs)
-    with ThreadPoolExecutor(max(1, options.jobs // jobs)) as pool:
-        for done in [pool.submit(trial.run, menura, jobs) for trial in all_trials]:
-            done.result()
+    menura, begun = str(Path(options.menura).resolve()), time.monotonic()
+    rotation, why = rotation_of(options)
+    print(why if rotation is None else f"rotation {rotation} of 0 to {ROTATIONS - 1}, {why}; common cases on "
+          f"{' and '.join(PAIRS[rotation % len(PAIRS)])}; repeat with --rotation {rotation}", flush=True)
+    all_trials = list(trials(options, rotation))
+    # The longest case first, so that no run waits for one at its end; then a case of each driver in turn, because lidars take
+    # more processor time than serial lines.
+    parts = [(part != ("unplugged",), number, trial, part)
+             for trial in all_trials for number, part in enumerate(trial.parts())]
+    parts.sort(key=lambda row: row[:2])
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for trial, done in [(trial, pool.submit(trial.run, menura, part)) for _, _, trial, part in parts]:
+            found, took_s = done.result()
+            trial.found |= found
+            trial.took_s += took_s
     for trial in all_trials:
         trial.again(menura)
         trial.tell()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{sum(len(trial.found) for trial in all_trials)} cases in {time.monotonic() - begun:.0f} s, "
+          f"{used.ru_utime + used.ru_stime:.0f} s of processor time")
     if failures:
         sys.exit(f"{len(failures)} failed")
 
