@@ -8,6 +8,7 @@ with a `place` are in other scenes, on a robot that moves, with a scanner as it 
 
 import argparse
 import contextlib
+import functools
 import math
 import subprocess
 import sys
@@ -150,6 +151,7 @@ def wall(origin, direction):
                for axis, d in enumerate(direction) if d)
 
 
+@functools.cache
 def truth_m(angle, divergence_rad, signal_cutoff_m):
     """The range that a scanner reports at `angle`, counter-clockwise from its heading; without
     divergence that of a single ray."""

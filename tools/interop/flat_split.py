@@ -10,6 +10,7 @@ import math
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ SPEED_M_S = 0.25
 LONGEST_S = 60.0
 # Ranges that are this near to a wall are taken for the wall's when the time is looked for.
 NEAR_M = 0.06
+# Of the first look for the time of a scan whose phase is not known.
+COARSE_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ def where(place):
     }
 
 
+def misfit(ranges_m, walls_m):
+    """How far a scan is from each row of ranges to walls: what is near to a wall counts by its square."""
+    error = np.minimum(np.abs(walls_m - ranges_m), NEAR_M)
+    return np.einsum("mn,mn->m", error, error)
+
+
 class Bench:
     """The scanner of a run: where it was when, and what it had before it. `link` is any of its rig's."""
 
@@ -61,7 +70,12 @@ class Bench:
             out = Path(folder) / "out"
             subprocess.run([menura, "record", rig, "--duration", f"{LONGEST_S}s", "--out", out], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-            self.truth = room.Truth(out / "truth.csv")
+            truth = room.Truth(out / "truth.csv")
+        if np.any(truth.rotation[:, :2]) or np.ptp(truth.position[:, 2]):
+            raise RuntimeError("the robot does not stay on a plane")
+        # On a plane, what is straight between the truth's rows is so number by number.
+        self.time_s, self.row = truth.time, truth.position
+        self.heading = np.unwrap(2 * np.arctan2(truth.rotation[:, 2], truth.rotation[:, 3]))
         # When scans began that were compared last, and what was wanted of them.
         self.began, self.wanted = None, None
         # Walls all around; the scanner looks straight ahead.
@@ -69,8 +83,8 @@ class Bench:
 
     def pose(self, time_s):
         """The scanner's place (n, 3) and its heading (n,)."""
-        position, rotation = self.truth.pose(time_s)
-        heading = 2 * np.arctan2(rotation[:, 2], rotation[:, 3])
+        position = np.stack([np.interp(time_s, self.time_s, axis) for axis in self.row.T], -1)
+        heading = np.interp(time_s, self.time_s, self.heading)
         sin, cos = np.sin(heading), np.cos(heading)
         x, y, z = MOUNT_M
         return position + np.stack([x * cos - y * sin, x * sin + y * cos, 0 * cos + z], -1), \
@@ -86,24 +100,29 @@ class Bench:
             reach = np.where(along == 0, np.inf, (np.copysign(self.half_m, along) - place[:, :2]) / along)
         return reach.min(axis=1).reshape(len(time_s), -1)
 
+    @cached_property
+    def grid(self):
+        """Times at which a scan may have begun, and the ranges to the walls of each."""
+        timing = self.timing
+        time_s = np.arange(0.0, LONGEST_S - 1, COARSE_S if timing.step is None else timing.period_s * timing.step)
+        return time_s, self.walls_m(time_s)
+
     def misfit(self, ranges_m, time_s):
-        """How badly a scan fits to have begun at each time: what is near to a wall counts by its square."""
-        error = np.minimum(np.abs(self.walls_m(time_s) - ranges_m), NEAR_M)
-        return np.sum(error**2, axis=1)
+        """How badly a scan fits to have begun at each time."""
+        return misfit(ranges_m, self.walls_m(time_s))
 
     def begins(self, scans_m):
         """When the scans began, seconds; `scans_m` (scans, n)."""
         timing, period = self.timing, self.timing.period_s
+        time_s, walls_m = self.grid
         if timing.step is not None:
-            first = np.arange(0.0, LONGEST_S - len(scans_m) * timing.step * period - 1, period * timing.step)
-            total = sum(self.misfit(scan, first + number * timing.step * period)
-                        for number, scan in enumerate(scans_m))
-            return first[np.argmin(total)] + np.arange(len(scans_m)) * timing.step * period
-        coarse = np.arange(0.0, LONGEST_S - 1, 0.02)
+            count = len(time_s) - len(scans_m) + 1
+            total = sum(misfit(scan, walls_m[number:number + count]) for number, scan in enumerate(scans_m))
+            return time_s[np.argmin(total)] + np.arange(len(scans_m)) * timing.step * period
         best = []
         for scan in scans_m:
-            about = coarse[np.argmin(self.misfit(scan, coarse))]
-            fine = np.arange(max(about - 0.04, 0), about + 0.04, 0.001)
+            about = time_s[np.argmin(misfit(scan, walls_m))]
+            fine = np.arange(max(about - 2 * COARSE_S, 0), about + 2 * COARSE_S, 0.001)
             best.append(fine[np.argmin(self.misfit(scan, fine))])
         # All have one phase: the mean of the angles that their own are, then what fits them together best.
         turn = np.exp(2j * np.pi * np.array(best) / period)

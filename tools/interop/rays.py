@@ -5,6 +5,7 @@ Arrays: `n` pulses of `k` rays; metres, World.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -88,18 +89,29 @@ class Grid:
         first = np.floor((low - self.low) / self.cell_m).astype(int)
         last = np.floor((high - self.low) / self.cell_m).astype(int)
         self.shape = last.max(axis=0) + 1
+        self.boxes = first, last
+
+    @cached_property
+    def cells(self):
+        """The triangles, cell by cell, and where among them each cell begins."""
+        # Made when the first pulse enters the grid: a scanner's plane lies above the whole of a meadow.
+        first, last = self.boxes
         size = last - first + 1
         count = size.prod(axis=1)
         triangle = np.repeat(np.arange(len(count)), count)
         place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        cell = np.empty((3, len(place)), int)
+        # The same order as that of a ravelled index.
+        strides = np.array([self.shape[1] * self.shape[2], self.shape[2], 1])
+        cell = (first @ strides)[triangle]
         for axis in range(3):
-            cell[axis] = first[triangle, axis] + place % size[triangle, axis]
-            place //= size[triangle, axis]
-        cell = np.ravel_multi_index(tuple(cell), self.shape)
-        order = np.argsort(cell, kind="stable")
-        self.content = triangle[order]
-        self.begin = np.searchsorted(cell[order], np.arange(self.shape.prod() + 1))
+            place, step = np.divmod(place, size[triangle, axis])
+            cell += step * strides[axis]
+        # Numbers are sorted sooner than indices are.
+        cell *= len(count)
+        cell += triangle
+        cell.sort()
+        cell, triangle = np.divmod(cell, len(count))
+        return triangle, np.searchsorted(cell, np.arange(self.shape.prod() + 1))
 
     def cast(self, origin, directions, hits, length_m):
         """Adds what the rays `directions` (n, k, 3) from `origin` (n, 3) hit to `hits`; nothing farther than
@@ -109,10 +121,12 @@ class Grid:
             return
         pulse = np.concatenate([visit[0] for visit in visits])
         cell = np.concatenate([visit[1] for visit in visits])
-        count = self.begin[cell + 1] - self.begin[cell]
+        content, begin = self.cells
+        count = begin[cell + 1] - begin[cell]
         place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        triangle = self.content[np.repeat(self.begin[cell], count) + place]
-        pair = np.unique(np.repeat(pulse, count) * len(self.triangles.corners) + triangle)
+        triangle = content[np.repeat(begin[cell], count) + place]
+        pair = np.sort(np.repeat(pulse, count) * len(self.triangles.corners) + triangle)
+        pair = pair[np.diff(pair, prepend=-1) > 0]
         pulse, triangle = np.divmod(pair, len(self.triangles.corners))
         for start in range(0, len(pulse), self.CHUNK):
             some = slice(start, start + self.CHUNK)
@@ -128,6 +142,8 @@ class Grid:
         enters = np.maximum(np.nanmax(np.minimum(to_low, to_high), axis=1), 0.0)
         leaves = np.minimum(np.nanmin(np.maximum(to_low, to_high), axis=1), length_m)
         pulse = np.flatnonzero(enters < leaves)
+        if len(pulse) == 0:
+            return
         at = (origin + direction * enters[:, None] - self.low)[pulse] / self.cell_m
         cell = np.clip(np.floor(at).astype(int), 0, self.shape - 1)
         step = np.where(direction[pulse] >= 0, 1, -1)
@@ -136,9 +152,10 @@ class Grid:
             next_m = np.where(direction[pulse] == 0, np.inf, (edge - origin[pulse]) * inverse[pulse])
             stride_m = np.abs(self.cell_m * inverse[pulse])
         leaves = leaves[pulse]
+        _, begin = self.cells
         while len(pulse):
             index = np.ravel_multi_index(tuple(cell.T), self.shape)
-            full = self.begin[index + 1] > self.begin[index]
+            full = begin[index + 1] > begin[index]
             if full.any():
                 yield pulse[full], index[full]
             axis = np.argmin(next_m, axis=1)
