@@ -114,4 +114,4 @@ def compare(case, scans):
 
 if __name__ == "__main__":
     sys.exit(check_all(__doc__, CASES, conversation, compare,
-                       lambda case: 2 * UNIT_M + (20 if case.place else 11) * case.range_std_m))
+                       lambda case: 2 * UNIT_M + (20 if case.place else 11) * case.range_std_m, at_a_time=3))

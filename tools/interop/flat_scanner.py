@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from receiving import Judged, Watch, repeated
+from side_by_side import side_by_side
 
 ROOM_SIZE_M = (12.0, 8.0, 5.0)
 # The robot in the room, and the scanner on it.
@@ -46,8 +47,9 @@ class GaveUp(Exception):
     """A driver has ended with an error, which one does that this machine has kept waiting."""
 
 
-def check_all(description, cases, conversation, compare, off_by):
-    """Runs the cases that the command line asks for; the exit code. A case has a `name` and `scans`.
+def check_all(description, cases, conversation, compare, off_by, at_a_time):
+    """Runs the cases that the command line asks for, `at_a_time` of them side by side; the exit code. A case has a
+    `name` and `scans`.
 
     `conversation(case, menura, driver)` gives the scans of a run, `compare(case, scans)` all that is wrong
     with them, and `off_by(case)` how far one range must be off to be found."""
@@ -58,10 +60,13 @@ def check_all(description, cases, conversation, compare, off_by):
     parser.add_argument("--self-test", action="store_true",
                         help="spoil the scans, too, and expect that to be found")
     arguments = parser.parse_args()
+    if arguments.only is None:
+        return side_by_side([case.name for case in cases], at_a_time)
     failures = 0
     for case in cases:
-        if arguments.only not in (None, case.name):
+        if case.name != arguments.only:
             continue
+
         def attempt():
             with Watch() as watch:
                 try:
@@ -83,7 +88,6 @@ def check_all(description, cases, conversation, compare, off_by):
               f"{len(faults)} faults")
         if arguments.self_test:
             failures += self_test(case, scans, compare, off_by(case))
-    print(f"{Path(sys.argv[0]).stem}:", f"{failures} failed" if failures else "all compared, none failed")
     return 1 if failures else 0
 
 

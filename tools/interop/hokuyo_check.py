@@ -393,4 +393,4 @@ def off_by(case):
 
 
 if __name__ == "__main__":
-    sys.exit(check_all(__doc__, CASES, conversation, compare, off_by))
+    sys.exit(check_all(__doc__, CASES, conversation, compare, off_by, at_a_time=2))
