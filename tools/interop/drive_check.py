@@ -31,6 +31,7 @@ from pathlib import Path
 import serial
 
 from receiving import Judged, repeated
+from side_by_side import side_by_side
 
 SIDE_M = 0.6
 SPEED_M_S = 0.3
@@ -494,16 +495,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", required=True)
     parser.add_argument("--self-test", action="store_true", help="spoil each run; every comparison must fail")
-    parser.add_argument("--only", help="one of the bases")
+    parser.add_argument("--only", help="one of the bases, or `faults`")
     words = parser.parse_args()
     makers = {make.__name__.lower(): make for make in (Roboclaw, Create, Roomba, Kangaroo, Husky)}
-    for name in [*makers, "sabertooth"]:
-        if words.only not in (None, name):
-            continue
-        print(name)
-        make = makers.get(name)
-
-        def attempt(make=make):
+    names = [*makers, "sabertooth"] + ([] if words.self_test else ["faults"])
+    name = words.only
+    if name is None:
+        return side_by_side(names, at_a_time=len(names))
+    if name not in names:
+        parser.error(f"--only takes one of {', '.join(names)}")
+    print(name)
+    if name == "faults":
+        faults_show(words.menura)
+    else:
+        def attempt(make=makers.get(name)):
             try:
                 is_good = (drives_a_square(words.menura, make, words.self_test) if make
                            else drives_at_speed(words.menura, words.self_test))
@@ -514,9 +519,6 @@ def main():
         is_good = repeated(name, attempt)
         if is_good == words.self_test:
             faults.append(f"{name}: {'a spoilt run was not noticed' if is_good else 'the robot is elsewhere'}")
-    if not words.self_test and words.only in (None, "faults"):
-        print("faults")
-        faults_show(words.menura)
     for fault in faults:
         print(f"BAD {fault}")
     return 1 if faults else 0
