@@ -3,10 +3,10 @@
 
 Menura sends live a robot that drives a circle in the built-in scene `room`, with one ray a pulse and without noise. The
 client sets lidar mode and profile over HTTP, waits for the sensor, and takes frames. Every pixel must have a return on
-the plane that its beam meets at the time of its column; not one frame may be incomplete. IMU packets are held against
-the circle's motion. Then the client changes window and state: the stream must follow. Last, a sensor as it is delivered
-(nine rays a pulse, the profile's errors) looks at rods before walls: both returns are held against echoes that are
-worked out apart from Menura's code (`split_beams.py`).
+the plane that its beam meets at the time of its column; for ten seconds (`--long`: a minute) not one frame may be
+incomplete. IMU packets are held against the circle's motion. Then the client changes window and state: the stream must
+follow. Last, a sensor as it is delivered (nine rays a pulse, the profile's errors) looks at rods before walls: both
+returns are held against echoes that are worked out apart from Menura's code (`split_beams.py`).
 
 ouster-sdk from 0.16 on refuses firmware before 2.4. Run by the Python of an older one (0.15.1), this program checks a
 sensor with firmware 2.0 instead, which is configured by TCP.
@@ -35,6 +35,7 @@ import room
 import split_beams
 from echoes import Optics
 from receiving import Judged, free_ports, repeated
+from side_by_side import chosen, side_by_side
 
 TAI_S = 37
 RIG = """\
@@ -73,6 +74,8 @@ IS_OLD_CLIENT = tuple(map(int, version("ouster-sdk").split(".")[:2])) < (0, 16)
 OPERATING_NORMAL, OPERATING_STANDBY = (
     (core.OperatingMode.OPERATING_NORMAL, core.OperatingMode.OPERATING_STANDBY) if IS_OLD_CLIENT
     else (core.OperatingMode.NORMAL, core.OperatingMode.STANDBY))
+# Cases side by side: a sensor takes its time to start.
+AT_A_TIME = 3
 LOW = ("RNG15_RFL8_NIR8", "FUSA_RNG15_RFL8_NIR8_DUAL")
 
 
@@ -113,28 +116,29 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
     parser.add_argument("--frames", type=int, default=10, help="frames of a case that are compared (default 10)")
-    parser.add_argument("--steady", type=float, default=60.0,
-                        help="seconds in which no frame may be incomplete (default 60)")
+    parser.add_argument("--long", action="store_true",
+                        help="a minute in which no frame may be incomplete, instead of ten seconds")
     parser.add_argument("--only", help="cases whose name contains this")
     arguments = parser.parse_args()
     if not may_listen():
         return in_a_namespace()
-    failures = 0
-    work = [(points, case) for case in CASES] + [(changes, CASES[1]), (steady, CASES[1])] + [
+    # The longest ones first.
+    work = [(steady, CASES[1]), (changes, CASES[1])] + [(points, case) for case in CASES] + [
         (splits, case) for case in SPLIT]
     if IS_OLD_CLIENT:
-        work = [(points, case) for case in EARLY] + [(changes, EARLY[0])]
+        work = [(changes, EARLY[0])] + [(points, case) for case in EARLY]
+    work = {f"{check.__name__} {case.name}": (check, case) for check, case in work}
+    names = chosen(work, arguments.only)
+    if len(names) > 1:
+        return side_by_side(names, AT_A_TIME)
+    failures = 0
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
-        for check, case in work:
-            name = f"{check.__name__} {case.name}"
-            if arguments.only and arguments.only not in name:
-                continue
+        for name in names:
             try:
-                failures += run(name, check, case, arguments, Path(folder))
+                failures += run(name, *work[name], arguments, Path(folder))
             except (OSError, subprocess.SubprocessError) as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 return 2
-    print("ouster_check:", f"{failures} failed" if failures else "all compared, none failed")
     return 1 if failures else 0
 
 
@@ -435,7 +439,7 @@ def wrong_config():
 def steady(bench, result):
     """Not one incomplete frame for a while."""
     bench.configure()
-    count = int(bench.arguments.steady * 10)
+    count = 600 if bench.arguments.long else 100
     _, frames = bench.frames(count)
     bad = sum(not frame.complete() for frame in frames)
     gaps = np.count_nonzero(np.diff([frame.frame_id for frame in frames]) != 1)
