@@ -32,6 +32,7 @@ import room
 import split_beams
 from echoes import Optics
 from receiving import Judged, Watch, enlarge_buffer, free_ports, repeated
+from side_by_side import chosen, side_by_side
 
 RIG = """\
 seed = 1
@@ -63,6 +64,8 @@ return_mode = "{mode}"
 """
 # The ray sees the walls and nothing else.
 ONE_RAY = 'noise = { none = true }\nbeam = { shape = "ray", min_range_m = 0.3, sees = { reflectance = 0.0 } }\n'
+# Cases side by side.
+AT_A_TIME = 3
 STEP_M = 0.004
 # The beams of an XT are so narrow that their rays meet 10 m behind the window, beyond the walls that echoes are worked
 # out with. A smaller exit brings that near.
@@ -111,20 +114,21 @@ def main():
     for model in MODELS:
         work += [(points, model, model.single[0]), (points, model, model.dual)]
         work += [(splits, model, model.dual), (splits, model, model.single[1])]
-    work += [(commands, MODELS[0], "last"), (commands, MODELS[2], "strongest")]
+    # The longest ones first.
+    work = [(commands, MODELS[0], "last"), (commands, MODELS[2], "strongest"), *work]
     work += [(hydra, MODELS[0], "strongest"), (hydra, MODELS[0], "last-strongest")]
+    work = {f"{check.__name__} {model.profile} {mode}": (check, model, mode) for check, model, mode in work}
+    names = chosen(work, arguments.only)
+    if len(names) > 1:
+        return side_by_side(names, AT_A_TIME)
     failures = 0
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
-        for check, model, mode in work:
-            name = f"{check.__name__} {model.profile} {mode}"
-            if arguments.only and arguments.only not in name:
-                continue
+        for name in names:
             try:
-                failures += run(name, check, model, mode, arguments, Path(folder))
+                failures += run(name, *work[name], arguments, Path(folder))
             except (OSError, subprocess.SubprocessError) as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 return 2
-    print("hesai_check:", f"{failures} failed" if failures else "all compared, none failed")
     return 1 if failures else 0
 
 
