@@ -4,11 +4,13 @@
 Menura records, and then sends live, a robot that drives a circle in the built-in scene `room`,
 without noise. Every shot must come back from a known plane, so for each decoded point the laser,
 the azimuth, the time and the range are known beforehand. Nothing may be missing, nothing extra.
+Then the beginning of each recording is corrupted in several ways, and each corruption must be found.
 
 Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not run.
 """
 
 import argparse
+import copy
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,9 @@ lag_ms = 0.0
 beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, sees = { reflectance = 0.0 } }
 """
 
+# Of a recording, for the corruptions; some tenths of a turn.
+SELF_TEST_PACKETS = 200
+
 
 @dataclass(frozen=True)
 class Case:
@@ -49,6 +54,11 @@ class Case:
     def dual(self):
         return self.return_mode == "dual"
 
+    @property
+    def period_us(self):
+        """From packet to packet."""
+        return 1e6 / 2600 if self.s1 else (172.8 if self.dual else 288.0)
+
 
 CASES = [
     Case("s1", "velodyne-hdl64e-s1", vd.Model.HDL64E_S1),
@@ -64,8 +74,6 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.3, help="length of each run (default 1.3: "
                         "one whole cycle of the calibration bytes takes 1.2)")
     parser.add_argument("--only", choices=[case.name for case in CASES], help="one case")
-    parser.add_argument("--self-test", action="store_true",
-                        help="corrupt the traffic and expect each corruption to be found")
     arguments = parser.parse_args()
 
     cases = [case for case in CASES if arguments.only in (None, case.name)]
@@ -77,7 +85,7 @@ def main():
             except (OSError, subprocess.SubprocessError) as error:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 return 2
-            failures += self_test(bench) if arguments.self_test else compare(bench)
+            failures += compare(bench) + self_test(bench.beginning(SELF_TEST_PACKETS))
     print("velodyne_check:", f"{failures} failed" if failures else "all compared, none failed")
     return 1 if failures else 0
 
@@ -96,10 +104,17 @@ class Bench:
         self.pcap, self.recorded, self.live = traffic.pcap, traffic.recorded, traffic.live
         self.stamps_us = np.array(traffic.stamps_us)
 
+    def beginning(self, packets):
+        """The same, as if the run had ended after so many packets; nothing was sent of it."""
+        part = copy.copy(self)
+        part.seconds = packets * self.case.period_us * 1e-6
+        part.recorded, part.live = self.recorded[:packets], None
+        return part
+
 
 def compare(bench):
     """Checks the recording with the unit's calibration file, the recording as read_pcap finds out
-    by itself, and the live traffic; returns how many of these failed."""
+    by itself, and that the live traffic is the same; returns how many of these failed."""
     case, known = bench.case, bench.calibration
     failed = 0
     rows = decode(case, bench.recorded, known)
@@ -109,11 +124,10 @@ def compare(bench):
         check = Check(bench, bench.recorded, rows, detected)
         check.expect("the model is found", model == case.model, f"{model}")
         failed += judge(bench, "record, detected", check)
-    rows = decode(case, bench.live, known)
-    check = Check(bench, bench.live, rows, known)
-    check.expect("the same bytes as in the recording", bench.live == bench.recorded,
-                 f"{len(bench.live)} packets live, {len(bench.recorded)} recorded")
-    return failed + judge(bench, "live", check)
+    # The decoder makes the same of the same bytes.
+    same = bench.live == bench.recorded
+    print(f"{case.name} live: {len(bench.live)} packets, {'' if same else 'FAILED not '}the bytes of the recording")
+    return failed + (not same)
 
 
 def judge(bench, what, check):
@@ -223,8 +237,7 @@ class Check:
         self.within("block azimuth", "0.01°", (azimuth - turned + 18000) % 36000 - 18000, 0.5 + 1e-6)
         if self.stamps_us is not None:
             self.within("capture stamp", "us", self.stamps_us - self.timing.end_us, 0.002)
-        period_us = 1e6 / 2600 if case.s1 else (172.8 if case.dual else 288.0)
-        expected = self.bench.seconds * 1e6 / period_us
+        expected = self.bench.seconds * 1e6 / case.period_us
         self.expect("the number of packets", abs(self.packets - expected) <= 1.5,
                     f"{self.packets}, not {expected:.0f}")
 
@@ -369,16 +382,16 @@ def self_test(bench):
     last = len(bench.recorded) - 1
     corruptions = {
         "nothing": lambda payloads: None,
-        "one distance two steps up": edit(700, 3 * 100 + 4 + 3 * 7, lambda d: d + 2),
+        "one distance two steps up": edit(70, 3 * 100 + 4 + 3 * 7, lambda d: d + 2),
         "one distance two steps down": edit(last, 11 * 100 + 4 + 3 * 31, lambda d: d - 2),
-        "one azimuth two steps on": edit(900, 5 * 100 + 2, lambda a: (a + 2) % 36000),
-        "one shot without a return": edit(300, 8 * 100 + 4, lambda d: 0),
-        "upper and lower block exchanged": edit(400, 3 * 100, lambda flag: UPPER + LOWER - flag),
-        "one packet lost": lambda payloads: payloads.pop(1000),
-        "one packet twice": lambda payloads: payloads.insert(1000, payloads[1000]),
+        "one azimuth two steps on": edit(90, 5 * 100 + 2, lambda a: (a + 2) % 36000),
+        "one shot without a return": edit(30, 8 * 100 + 4, lambda d: 0),
+        "upper and lower block exchanged": edit(40, 3 * 100, lambda flag: UPPER + LOWER - flag),
+        "one packet lost": lambda payloads: payloads.pop(100),
+        "one packet twice": lambda payloads: payloads.insert(100, payloads[100]),
     }
     if not bench.case.s1:
-        corruptions["one stamp a microsecond late"] = edit(500, 1200, lambda low: low + 1)
+        corruptions["one stamp a microsecond late"] = edit(50, 1200, lambda low: low + 1)
     passed = 0
     for what, corrupt in corruptions.items():
         payloads = list(bench.recorded)
