@@ -30,6 +30,7 @@ from pyubx2 import ERR_RAISE, NMEA_PROTOCOL, POLL_LAYER_RAM, SET_LAYER_RAM, UBX_
 from pyubx2 import UBXMessage, UBXReader
 
 from receiving import Judged, Watch, free_ports, repeated
+from side_by_side import side_by_side
 
 LATITUDE, LONGITUDE, ALTITUDE = 47.285233167, 8.565265, 547.6
 ANTENNA_HEIGHT = 1.5
@@ -309,24 +310,25 @@ def latest(reports, kind, has=()):
     return found[-1]
 
 
-def check_gpsd(menura, folder):
-    path = rig(folder, [
-        ("f9p", "ublox-zed-f9p-hpg1.32", ""),
-        ("phone", "phone-gnss", 'sentences = ["GGA", "RMC", "GSA", "GSV", "GST", "ZDA"]'),
-        ("m8n", "ublox-m8n", ""),
-    ])
-    with running([menura, "run", path, "--duration", "120s"]):
-        for name, driver, is_ubx, options in [
-            ("f9p", "u-blox", True, []),
-            ("m8n", "u-blox", True, []),
-            ("phone", "NMEA0183", False, ["-b"]),
-        ]:
+# What gpsd reads: device, how gpsd calls its type, whether it is by UBX, and options of gpsd.
+FOR_GPSD = [
+    (("f9p", "ublox-zed-f9p-hpg1.32", ""), "u-blox", True, []),
+    (("m8n", "ublox-m8n", ""), "u-blox", True, []),
+    (("phone", "phone-gnss", 'sentences = ["GGA", "RMC", "GSA", "GSV", "GST", "ZDA"]'), "NMEA0183", False, ["-b"]),
+]
+
+
+def check_gpsd(device, driver, is_ubx, options):
+    name = device[0]
+
+    def check_one(menura, folder):
+        with running([menura, "run", rig(folder, [device]), "--duration", "120s"]):
             link = f"{folder}/{name}.tty"
             wait_for(link)
             reports = gpsd_reports(link, options, 14)
-            device = latest(reports, "DEVICES")["devices"][0]
-            check(f"gpsd, {name}: device type", device.get("driver") == driver,
-                  f"{device.get('driver')} {device.get('subtype', '')}")
+            found = latest(reports, "DEVICES")["devices"][0]
+            check(f"gpsd, {name}: device type", found.get("driver") == driver,
+                  f"{found.get('driver')} {found.get('subtype', '')}")
             fix = latest(reports, "TPV", ("lat", "eph"))
             check(f"gpsd, {name}: mode 3", fix["mode"] == 3)
             # gpsd's heights by UBX and NMEA are the device's.
@@ -341,19 +343,22 @@ def check_gpsd(menura, folder):
             used = sum(s["used"] for s in sky["satellites"])
             check(f"gpsd, {name}: satellites", used >= 5, f"{used} used of {len(sky['satellites'])}")
 
+    return check_one
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", type=os.path.abspath, required=True)
-    parser.add_argument("--only", choices=["recordings", "conversation", "gpsd"])
+    checks = {"conversation": check_conversation, **{f"gpsd-{one[0][0]}": check_gpsd(*one) for one in FOR_GPSD},
+              "recordings": check_recordings}
+    parser.add_argument("--only", choices=list(checks))
     arguments = parser.parse_args()
-    for name, run in [("recordings", check_recordings), ("conversation", check_conversation),
-                      ("gpsd", check_gpsd)]:
-        if arguments.only in (None, name):
-            with tempfile.TemporaryDirectory(prefix="menura-gnss-") as folder:
-                # gpsd gives up its rights after the start and must still reach the line.
-                os.chmod(folder, 0o755)
-                run(arguments.menura, folder)
+    if arguments.only is None:
+        return side_by_side(list(checks), at_a_time=3)
+    with tempfile.TemporaryDirectory(prefix="menura-gnss-") as folder:
+        # gpsd gives up its rights after the start and must still reach the line.
+        os.chmod(folder, 0o755)
+        checks[arguments.only](arguments.menura, folder)
     return 0
 
 
