@@ -121,4 +121,4 @@ def compare(case, scans):
 
 if __name__ == "__main__":
     sys.exit(check_all(__doc__, CASES, conversation, compare,
-                       lambda case: case.unit_m + (20 if case.place else 6) * case.range_std_m, at_a_time=4))
+                       lambda case: case.unit_m + (20 if case.place else 6) * case.range_std_m, at_a_time=2))
