@@ -160,9 +160,10 @@ def places(value, path=()):
 
 def wrong_profiles(profile):
     """Copies of a profile, each with one fault and what it is."""
+    text = json.dumps(of_toml(profile))
     for path, table in places(profile):
         def changed(change, path=path):
-            copy = json.loads(json.dumps(of_toml(profile)))
+            copy = json.loads(text)
             inner = copy
             for key in path:
                 inner = inner[key]
