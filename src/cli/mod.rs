@@ -176,6 +176,12 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// [`main`] of a program whose processes `connect` joins when several were started together.
+pub fn main_of_ranks(connect: ranks::Connect) -> ExitCode {
+    ranks::CONNECT.set(connect).expect("a program has one main function");
+    main()
+}
+
 impl Cli {
     /// Runs the command that was asked for and prints its error, if any.
     pub fn run(self) -> ExitCode {

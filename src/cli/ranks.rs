@@ -1,7 +1,7 @@
 //! The part of this process when several were started together by MPI, for `run` and `record`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::rig_args::RigArgs;
 use super::{CliError, console, stop};
@@ -12,10 +12,14 @@ use crate::engine::ranks::launcher;
 use crate::engine::ranks::lead::{Lead, RankFigures};
 use crate::engine::ranks::pack::Load;
 use crate::engine::ranks::serve;
+use crate::engine::ranks::station::Station;
 use crate::engine::workers::RemoteWorkers;
 
-#[cfg(feature = "mpi")]
-use crate::engine::ranks::mpi;
+/// Joins the other processes. The error says why that is impossible.
+pub type Connect = fn() -> Result<Station, String>;
+
+/// What connects the processes of this program; programs without it measure alone.
+pub static CONNECT: OnceLock<Connect> = OnceLock::new();
 
 /// The other processes, if there are any.
 pub struct Ranks {
@@ -31,8 +35,7 @@ struct Job {
     is_over: bool,
     /// Set by signals, and when a rank is lost.
     stop: Arc<AtomicBool>,
-    #[cfg(feature = "mpi")]
-    station: Option<mpi::Station>,
+    station: Option<Station>,
 }
 
 /// Joins the processes that were started with this one, if any were. `None` if this is one that measures for
@@ -44,19 +47,17 @@ pub fn join() -> Result<Option<Ranks>, CliError> {
     join_others(processes)
 }
 
-#[cfg(not(feature = "mpi"))]
 fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
-    Err(CliError::Input(format!(
-        "error: this is one of {processes} processes that were started together (mpirun, srun), and this \
-         build of menura cannot share work with others: each would send the packets of the whole rig\n  \
-         = help: build it with `cargo build --release --features mpi` (docs/SCALE.md), or start one\n"
-    )))
-}
-
-#[cfg(feature = "mpi")]
-fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
+    let connect = CONNECT.get().ok_or_else(|| {
+        CliError::Input(format!(
+            "error: this is one of {processes} processes that were started together (mpirun, srun), and \
+             `menura` cannot share work with others: each would send the packets of the whole rig\n  \
+             = help: start `menura-mpi`, which `cargo build --release -p menura-mpi` builds (docs/SCALE.md), \
+             or start one process\n"
+        ))
+    })?;
     let stop = stop::stop_on_launchers_signal()?;
-    let station = mpi::open().map_err(CliError::Failed)?;
+    let station = connect().map_err(CliError::Failed)?;
     if station.processes != processes {
         return Err(CliError::Input(format!(
             "error: {processes} processes were started together, and the MPI of this build of menura sees \
@@ -139,7 +140,6 @@ impl Ranks {
         let Some(lead) = job.lead.take() else { return Ok(()) };
         let finished = lead.finish(job.stop.load(Ordering::Relaxed));
         drop(lead);
-        #[cfg(feature = "mpi")]
         if let Some(station) = job.station.take() {
             match finished {
                 Ok(()) => station.leave(),

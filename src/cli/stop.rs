@@ -19,7 +19,6 @@ pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
 }
 
 /// As [`stop_on_signal`] for a process that a launcher ends: that may send `SIGTERM` several times before it kills.
-#[cfg(feature = "mpi")]
 pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }

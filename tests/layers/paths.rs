@@ -35,10 +35,10 @@ pub fn module_of(file: &str) -> Option<Vec<String>> {
         return None;
     }
     // These two layers are in the crate of the third.
-    let inner = ["wire/time", "wire/frames"].iter().find(|layer| inner.starts_with(*layer)).map_or(
-        inner,
-        |_| &inner["wire/".len()..],
-    );
+    let inner = ["wire/time", "wire/frames"]
+        .iter()
+        .find(|layer| inner.starts_with(*layer))
+        .map_or(inner, |_| &inner["wire/".len()..]);
     let is_root = |part: &&str| !["mod", "lib"].contains(part);
     Some(inner.split('/').filter(is_root).map(str::to_owned).collect())
 }

@@ -2,7 +2,7 @@
 """Several processes by Open MPI: recordings of 1, 2 and 4 ranks have the same bytes, runs send, and a rank that is
 killed ends a recording in order.
 
-    tools/interop/ranks_check.py --menura BUILT_WITH_MPI --plain BUILT_WITHOUT
+    tools/interop/ranks_check.py --menura target/release/menura-mpi --plain target/release/menura
 """
 import argparse
 import json
@@ -287,11 +287,11 @@ def check_killed(menura, scratch, which, extra=()):
 def check_refusals(menura, plain, scratch):
     process = launch(plain, 2, "run", "--duration", "1s")
     text = output_of(process)
-    require(process.returncode == 2 and "--features mpi" in text, f"exit {process.returncode}\n{text}")
+    require(process.returncode == 2 and "menura-mpi" in text, f"exit {process.returncode}\n{text}")
     process = launch(menura, 3, "record", "--set", "world.scene=no-such-scene", "--duration", "1s", "--out", scratch / "none")
     text = output_of(process)
     require(process.returncode == 2 and text.count("no-such-scene") < 3, f"exit {process.returncode}\n{text}")
-    print("refused: a build without MPI, a rig that is wrong")
+    print("refused: the program without MPI, a rig that is wrong")
 
 
 def main():

@@ -4,12 +4,7 @@ use super::Profile;
 use crate::toml::reader::{Limit, TableReader};
 
 /// Reads it, or keeps what `baud_rate` is. `of_unit` are the rates that the profile has in `[line]`.
-pub fn read(
-    table: &mut TableReader<'_>,
-    profile: &Profile,
-    of_unit: &[u32],
-    baud_rate: &mut u32,
-) {
+pub fn read(table: &mut TableReader<'_>, profile: &Profile, of_unit: &[u32], baud_rate: &mut u32) {
     let field = table.optional("baud_rate");
     field.defaults_to(*baud_rate);
     let any = Limit::new(1..=4_000_000, "baud", "UARTs");

@@ -8,8 +8,8 @@
 //!
 //! Rank 0 holds devices, clock and sender, and measures what casts no rays. The others read the same rig and load
 //! the same world; what only rank 0 knows goes to them with the orders: how the robot is driven, what feeds
-//! say, which faults began meanwhile ([`motion`]). [`pack`] has the bytes, [`mod@line`] what carries them, which
-//! `mpi` does between processes (with the feature `mpi`).
+//! say, which faults began meanwhile ([`motion`]). [`pack`] has the bytes, [`mod@line`] what carries them. Between
+//! processes the program `menura-mpi` does (`src/mpi`), the only one that knows MPI.
 //!
 //! Answers come in any order, and devices get them in the order in which they asked, as from threads: the
 //! bytes are the same for any number of ranks.
@@ -18,8 +18,7 @@ pub mod launcher;
 pub mod lead;
 pub mod line;
 pub mod motion;
-#[cfg(feature = "mpi")]
-pub mod mpi;
 pub mod pack;
 pub mod serve;
+pub mod station;
 pub mod twin_world;

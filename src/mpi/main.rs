@@ -1,4 +1,4 @@
-//! Lines between processes, by MPI.
+//! `menura-mpi`: Menura for several processes that MPI connects (docs/SCALE.md).
 //!
 //! One thread talks to MPI: it sends what is posted and receives what has come. It never waits for the
 //! other side, as two that wait for each other to receive would wait for ever; when there is nothing to do it
@@ -8,6 +8,7 @@
 //! long one: whoever has begun to receive such a message waits, busily, for its sender to go on, and for ever if that
 //! process has died.
 
+use std::process::ExitCode;
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use mpi::request::multiple_scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 
-use super::line::Line;
-use crate::engine::clock::Stopwatch;
+use menura::engine::clock::Stopwatch;
+use menura::engine::ranks::line::Line;
+use menura::engine::ranks::station::Station;
 
 /// Bytes that are sent without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its own
 /// header, and higher on all networks.
@@ -36,27 +38,16 @@ const NAP: Duration = Duration::from_micros(50);
 const LONG_NAP: Duration = Duration::from_millis(1);
 /// So long after the last message none is expected soon.
 const CALM: Duration = Duration::from_millis(50);
-/// MPI's end waits for all processes; one that is gone is not waited for any longer.
-const LAST: Duration = Duration::from_secs(5);
 
-/// This process among those that were started together.
-pub struct Station {
-    /// Its number, from 0 on.
-    pub rank: usize,
-    /// How many there are.
-    pub processes: usize,
-    /// The name of its machine.
-    pub host: String,
-    /// To and from the others.
-    pub line: Line,
-    ended: Receiver<()>,
+fn main() -> ExitCode {
+    menura::cli::main_of_ranks(open)
 }
 
 /// Joins the other processes.
 ///
 /// # Errors
 /// MPI cannot be started, or its thread cannot.
-pub fn open() -> Result<Station, String> {
+fn open() -> Result<Station, String> {
     let (post, outbox) = unbounded();
     let (inbox, mail) = unbounded();
     let (tell, told) = bounded(1);
@@ -79,16 +70,6 @@ pub fn open() -> Result<Station, String> {
     let (rank, processes, host) =
         told.recv().map_err(|_| "MPI cannot be started: it has been already".to_owned())?;
     Ok(Station { rank, processes, host, line: Line { post, mail }, ended })
-}
-
-impl Station {
-    /// Leaves the others, once what was posted has been delivered; all copies of the line are dropped. They are
-    /// waited for, as MPI's end is one that all come to together.
-    pub fn leave(self) {
-        let Self { line, ended, .. } = self;
-        drop(line);
-        let _ = ended.recv_timeout(LAST);
-    }
 }
 
 /// Sends and receives until nobody posts any more.
