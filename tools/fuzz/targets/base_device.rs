@@ -1,7 +1,5 @@
 //! A host that says anything to a drive base: the unit stays alive, and its due times never go back.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::devices::drive_base::DriveBase;
 use menura::devices::drive_base::profile::BaseProfile;
 use menura::devices::family::catalogue;
@@ -11,7 +9,7 @@ use menura::time::SimTime;
 use menura::world::actuation::Actuation;
 use menura::world::vehicle::WheelState;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&first, said)) = bytes.split_first() else { return };
     let units: Vec<_> =
         catalogue().profiles().iter().filter_map(|profile| profile.data::<BaseProfile>()).collect();
@@ -46,4 +44,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(base.nominal_rate_hz().is_finite());
     }
-});
+}

@@ -1,11 +1,10 @@
 //! A calibration of any text is read or refused; what is read survives being written.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::config::toml::diagnostic::SourceFile;
 use menura::devices::hdl64e::profile::LaserTable;
 
-fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = super::text(bytes);
     match LaserTable::from_yaml(&SourceFile::new("any.yaml", text, "")) {
         Err(faults) => assert!(!faults.to_string().is_empty()),
         Ok(table) => {
@@ -14,4 +13,4 @@ fuzz_target!(|text: &str| {
             assert_eq!(again.ok(), Some(table));
         }
     }
-});
+}

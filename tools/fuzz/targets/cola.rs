@@ -1,14 +1,12 @@
 //! CoLa: whatever comes in whatever pieces, memory is bounded; what is read is written back.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::Cola;
 use menura::wire::cola::scan_data::ScanData;
 use menura::wire::cola::telegram::Telegram;
 use menura::wire::framer::Framer;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&cut, bytes)) = bytes.split_first() else { return };
     let mut framer = Framer::new(Cola { max_content: 4096 });
     for mut portion in bytes.chunks(usize::from(cut).max(1)) {
@@ -21,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     for dialect in [Dialect::A, Dialect::B] {
         read(dialect, bytes);
     }
-});
+}
 
 fn read(dialect: Dialect, content: &[u8]) {
     if let Ok(scan) = ScanData::parse(dialect, content) {

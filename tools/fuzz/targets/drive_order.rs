@@ -1,13 +1,11 @@
 //! An order to a driven robot: what is taken is within limits, and is written back as it came.
 
-#![no_main]
-use libfuzzer_sys::fuzz_target;
 use menura::wire::drive_order::{DriveOrder, MAX_RATE_RAD_S, MAX_SPEED_M_S};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let Ok(order) = DriveOrder::decode(data) else { return };
     if let DriveOrder::Twist { forward_m_s, turn_rad_s } = order {
         assert!(forward_m_s.abs() <= MAX_SPEED_M_S && turn_rad_s.abs() <= MAX_RATE_RAD_S);
     }
     assert_eq!(order.encode(), data);
-});
+}

@@ -1,10 +1,8 @@
 //! Frames of any link type: what is found stays within the frame, what is taken comes back.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::ethernet::{Content, FrameHeader, LinkType};
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((link, frame)) = bytes.split_first() else { return };
     const LINKS: [LinkType; 8] = [
         LinkType::ETHERNET,
@@ -24,4 +22,4 @@ fuzz_target!(|bytes: &[u8]| {
         header.emit(payload, &mut again).expect("parsed from a frame");
         assert_eq!(again, frame);
     }
-});
+}

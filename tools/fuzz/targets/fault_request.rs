@@ -1,19 +1,18 @@
 //! Whatever is asked of a run is read or refused in words, and a fault that is read is one of the rig's
 //! devices.
-#![no_main]
 
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use menura::config::rig::Rig;
 use menura::config::rig::fault_read::live_fault;
 use menura::devices::family::catalogue;
 use menura::engine::live_faults::{FaultRequest, toml_of};
 
-static RIG: LazyLock<Rig> =
-    LazyLock::new(|| Rig::default_rig(&[], catalogue()).expect("the rig that runs when none is given"));
+static RIG: LazyLock<Rig> = LazyLock::new(|| {
+    Rig::default_rig(&[], catalogue()).expect("the rig that runs when none is given")
+});
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let keys = match FaultRequest::parse(bytes) {
         Ok(FaultRequest::Start(keys)) => keys,
         Ok(_) => return,
@@ -24,4 +23,4 @@ fuzz_target!(|bytes: &[u8]| {
         Ok((fault, _)) => assert!(fault.device < RIG.devices.len()),
         Err(told) => assert!(!told.render(false).is_empty()),
     }
-});
+}

@@ -1,10 +1,8 @@
 //! A CSV file of an inertial unit, with anything in it: read or refused, fitted or refused.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::analysis::fit::inertial::{fit_samples, parse_csv};
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     for rate_hz in [None, Some(2.0)] {
         if let Ok(log) = parse_csv(bytes, rate_hz)
             && let Ok(fit) = fit_samples(&log, 0.0)
@@ -12,4 +10,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(!fit.triads.is_empty());
         }
     }
-});
+}

@@ -1,11 +1,10 @@
 //! What a client of Foxglove's protocol says: what is understood is written and read back as the same, within
 //! the limits.
 
-#![no_main]
-use libfuzzer_sys::fuzz_target;
 use menura::wire::foxglove::{ClientMessage, MAX_SUBSCRIPTIONS};
 
-fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = super::text(bytes);
     let Ok(message) = ClientMessage::parse(text) else { return };
     let count = match &message {
         ClientMessage::Subscribe(wishes) => wishes.len(),
@@ -14,4 +13,4 @@ fuzz_target!(|text: &str| {
     };
     assert!(count <= MAX_SUBSCRIPTIONS);
     assert_eq!(ClientMessage::parse(&message.emit()), Ok(message));
-});
+}

@@ -1,12 +1,10 @@
 //! A receiver's port: no byte of a stream is lost, what is decoded is encoded as it was, and a
 //! receiver that hears it lives on.
-#![no_main]
 
 use menura::devices::family::catalogue;
 use menura::devices::gnss::profile::GnssProfile;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use menura::devices::Device;
 use menura::devices::gnss::Gnss;
 use menura::sensors::gnss::SkySensor;
@@ -20,7 +18,7 @@ use menura::wire::ubx::Message;
 static EPOCH: LazyLock<Epoch> =
     LazyLock::new(|| Epoch::new("2026-11-21T09:27:20Z".parse().expect("an instant")));
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let mut framer = Framer::new(GnssStream);
     let (mut joined, mut rest) = (Vec::<u8>::new(), bytes);
     loop {
@@ -65,4 +63,4 @@ fuzz_target!(|bytes: &[u8]| {
             while device.poll_transmit().is_some() {}
         }
     }
-});
+}

@@ -1,10 +1,7 @@
 //! A host that says anything on an HDL-64E's serial line: what has left is never taken back, and the
 //! unit goes on.
-#![no_main]
 
-mod drive;
-
-use libfuzzer_sys::fuzz_target;
+use super::drive;
 use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::hdl64e::Hdl64e;
@@ -18,7 +15,7 @@ const STREAM: drive::Stream = drive::Stream {
     may_be: [|len| len == 1206, |len| len == 512],
 };
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&first, said)) = bytes.split_first() else { return };
     let names = ["velodyne-hdl64e-s1", "velodyne-hdl64e-s2", "velodyne-hdl64e-s3"];
     let Ok(profile) = catalogue().profile(names[usize::from(first) % names.len()]) else { return };
@@ -32,4 +29,4 @@ fuzz_target!(|bytes: &[u8]| {
         unit.handle_input(now, piece);
         drive::go_on(&mut unit, &STREAM, now, &mut last_due);
     }
-});
+}

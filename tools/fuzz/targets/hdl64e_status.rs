@@ -1,14 +1,12 @@
 //! The HDL-64E's status cycle: any stream that is taken comes back, any order of packets leaves
 //! the decoder alive and small.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder, StatusEvent,
     StatusFormat, ThresholdTypes,
 };
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     for format in [StatusFormat::S2, StatusFormat::S3] {
         if let Ok(table) = RollingStream::parse(format, bytes) {
             assert_eq!(RollingStream::emit(&table).bytes()[..], *bytes);
@@ -46,4 +44,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(tail) = bytes.first_chunk() {
         assert_eq!(S1Status::parse(*tail).emit(), *tail);
     }
-});
+}

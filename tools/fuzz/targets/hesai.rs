@@ -1,10 +1,7 @@
 //! Hesai datagrams and commands: any bytes are read or refused, and what is read is written again; any requests are
 //! answered, and the unit goes on.
-#![no_main]
 
-mod drive;
-
-use libfuzzer_sys::fuzz_target;
+use super::drive;
 use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::hesai::Hesai;
@@ -22,12 +19,12 @@ const STREAM: drive::Stream = drive::Stream {
     may_be: [|len| HesaiFormat::of_len(len).next().is_some(), |len| len == 512],
 };
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     read(bytes);
     for name in ["hesai-xt32", "hesai-pandar40p"] {
         ask(name, bytes);
     }
-});
+}
 
 fn read(bytes: &[u8]) {
     if let Ok(packet) = GpsPacket::parse(bytes) {
@@ -40,7 +37,10 @@ fn read(bytes: &[u8]) {
     for (index, (azimuth, points)) in packet.blocks().enumerate() {
         let out = writer.block(index, azimuth);
         let len = packet.format().point_len();
-        packet.points(points).zip(out.chunks_exact_mut(len)).for_each(|(point, out)| point.put(out));
+        packet
+            .points(points)
+            .zip(out.chunks_exact_mut(len))
+            .for_each(|(point, out)| point.put(out));
     }
     writer.tail(packet.tail());
     assert_eq!(again, bytes);

@@ -1,12 +1,10 @@
 //! Hokuyo's scanners with hosts that send anything: no panic, bounded memory, and a host that connects
 //! afterwards is answered.
-#![no_main]
 
 use menura::devices::family::catalogue;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use menura::config::rig::Rig;
 use menura::config::rig::faults::DeviceFaults;
 use menura::devices::{Device, Output, build};
@@ -43,7 +41,7 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
 });
 
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which) % READ.devices.len()];
     let start = "2026-06-01T12:00:00Z".parse().expect("an instant");
@@ -87,7 +85,7 @@ fuzz_target!(|bytes: &[u8]| {
         told
     });
     assert!(told, "no answer");
-});
+}
 
 fn peer(host: usize) -> Peer {
     Peer { connection: host as u64, port: 0, from: [127, 0, 0, 1].into() }

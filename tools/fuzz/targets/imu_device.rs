@@ -1,15 +1,13 @@
 //! A host that says anything to an IMU: the unit stays alive, its due times never go back and its
 //! transmitter never holds more than its buffer.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::imu::Imu;
 use menura::devices::imu::profile::ImuProfile;
 use menura::time::{Epoch, SimTime};
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&first, said)) = bytes.split_first() else { return };
     let units: Vec<_> =
         catalogue().profiles().iter().filter_map(|profile| profile.data::<ImuProfile>()).collect();
@@ -27,4 +25,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(imu.nominal_rate_hz().is_finite());
     }
-});
+}

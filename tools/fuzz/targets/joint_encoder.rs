@@ -1,13 +1,11 @@
 //! A host that says anything to a turning head, and lines that anybody writes: the unit stays alive and
 //! moves its own joint only, its due times never go back, and what is understood is written back as it came.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use super::frames;
 use menura::config::rig::Rig;
 use menura::devices::family::catalogue;
 use menura::devices::{Output, build};
 use menura::time::{Epoch, SimTime};
-use menura::wire::framer::Framer;
 use menura::wire::joint_lines::{Command, Lines};
 use menura::world::actuation::Actuation;
 use std::sync::LazyLock;
@@ -32,17 +30,9 @@ static UNIT: LazyLock<Rig> = LazyLock::new(|| {
     Rig::parse("rig", RIG, std::path::Path::new(""), &[], catalogue()).expect("a sound rig")
 });
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
-    let mut framer = Framer::new(Lines);
-    for mut portion in bytes.chunks(cut) {
-        while let Some(piece) = framer.next_piece(&mut portion) {
-            let Some(frame) = piece.frame else { continue };
-            let mut again = Vec::new();
-            frame.emit(&mut again);
-            assert_eq!(again, piece.bytes);
-        }
-    }
+    frames::come_back(Lines, bytes, |frame, out| frame.emit(out));
     for line in bytes.split(|byte| *byte == b'\r') {
         let Some(command) = Command::parse(line) else { continue };
         let mut again = Vec::new();
@@ -70,4 +60,4 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-});
+}

@@ -1,10 +1,7 @@
 //! Ouster datagrams and requests: any bytes are read or refused, and what is read of a packet stays within it; any
 //! request to the HTTP interface and any line at the TCP port is answered, and the unit goes on.
-#![no_main]
 
-mod drive;
-
-use libfuzzer_sys::fuzz_target;
+use super::drive;
 use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::ouster::Ouster;
@@ -26,13 +23,13 @@ const STREAM: drive::Stream = drive::Stream {
 
 // A request is a line of method, path with query and body, divided by blanks, after a byte that says how many
 // milliseconds later it comes.
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     read(bytes);
     for name in ["ouster-os1-32-2.5", "ouster-os1-32-3.1"] {
         ask(name, bytes);
     }
     say(bytes);
-});
+}
 
 fn read(bytes: &[u8]) {
     if let Ok(packet) = ImuPacket::parse(bytes) {

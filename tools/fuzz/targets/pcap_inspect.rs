@@ -1,13 +1,11 @@
 //! The whole of `menura inspect` on any bytes: it ends, and its JSON is JSON.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::analysis::capture::Source;
 use menura::analysis::flows::Analysis;
 use menura::analysis::report::{Options, report};
 use menura::devices::decoder::Hints;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let source = Source::Bytes(bytes);
     let analysis = || Analysis::new(&Hints::default()).expect("no hints");
     let mut text = Vec::new();
@@ -17,4 +15,4 @@ fuzz_target!(|bytes: &[u8]| {
     if report(source, &Options::new("fuzz", true), analysis(), &mut json).is_ok() {
         assert!(json.ends_with(b"}\n"));
     }
-});
+}

@@ -1,19 +1,18 @@
 //! A scene of any bytes as a MAVS scene: loaded soundly, or refused with words.
-#![no_main]
-
-mod sound;
 
 use std::path::Path;
 
-use libfuzzer_sys::fuzz_target;
+use super::sound;
 use menura::world::loaders::mavs;
 use menura::world::loaders::resolve::Memory;
 
 const MESH: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-fuzz_target!(|bytes: &[u8]| sound::check(mavs::parse(
-    bytes,
-    Path::new("a.json"),
-    1,
-    &Memory::default().with("a.obj", MESH)
-)));
+pub fn run(bytes: &[u8]) {
+    sound::check(mavs::parse(
+        bytes,
+        Path::new("a.json"),
+        1,
+        &Memory::default().with("a.obj", MESH),
+    ));
+}

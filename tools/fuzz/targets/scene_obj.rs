@@ -1,18 +1,17 @@
 //! A scene of any bytes as OBJ: loaded soundly, or refused with words.
-#![no_main]
-
-mod sound;
 
 use std::path::Path;
 
-use libfuzzer_sys::fuzz_target;
+use super::sound;
 use menura::world::loaders::obj;
 use menura::world::loaders::resolve::Memory;
 
 const MATERIALS: &str = "newmtl leaf\nKd 0.4 0.5 0.1\n";
 
-fuzz_target!(|bytes: &[u8]| sound::check(obj::parse(
-    bytes,
-    Path::new("a.obj"),
-    &Memory::default().with("a.mtl", MATERIALS)
-)));
+pub fn run(bytes: &[u8]) {
+    sound::check(obj::parse(
+        bytes,
+        Path::new("a.obj"),
+        &Memory::default().with("a.mtl", MATERIALS),
+    ));
+}

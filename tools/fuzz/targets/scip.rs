@@ -1,13 +1,11 @@
 //! SCIP: whatever comes in whatever pieces, memory is bounded; what is read is written back.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::framer::Framer;
 use menura::wire::scip::message::{LONGEST_MESSAGE, Messages};
 use menura::wire::scip::request::{LONGEST_REQUEST, Request, RequestLines};
 use menura::wire::scip::scan::ScanData;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&cut, bytes)) = bytes.split_first() else { return };
     let mut framer = Framer::new(Messages);
     let mut lines = RequestLines::default();
@@ -37,4 +35,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(rest.is_empty());
     }
-});
+}

@@ -1,7 +1,5 @@
-//! Writes what the fuzzers start from: `seeds FOLDER` fills FOLDER/<target>/.
+//! What every target starts from.
 
-// Never runs, but brings the functions that instrumented code calls.
-use libfuzzer_sys as _;
 use menura::devices::family::catalogue;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
 
@@ -115,9 +113,8 @@ const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (4, "create", "80 83 91 00 C8 FF 9C 8E 64 94 03 2B 2C 23 07"),
 ];
 
-fn main() -> io::Result<()> {
-    let folder = std::env::args_os().nth(1).ok_or_else(|| io::Error::other("seeds FOLDER"))?;
-    let folder = Path::new(&folder);
+/// Fills `folder` with a folder of seeds per target.
+pub fn write(folder: &Path) -> io::Result<()> {
     let put = |target: &str, name: &str, bytes: &[u8]| {
         fs::create_dir_all(folder.join(target))?;
         fs::write(folder.join(target).join(name), bytes)

@@ -1,13 +1,11 @@
 //! An LMS1xx and an LMS5xx with hosts that send anything: no panic, bounded memory, and a host that
 //! connects afterwards is answered.
-#![no_main]
 
 use menura::devices::family::catalogue;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use menura::config::rig::Rig;
 use menura::config::rig::faults::DeviceFaults;
 use menura::devices::{Device, Output, build};
@@ -42,7 +40,7 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 // A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which & 1)];
     let start = "2026-06-01T12:00:00Z".parse().expect("an instant");
@@ -80,7 +78,7 @@ fuzz_target!(|bytes: &[u8]| {
         _ => false,
     };
     assert!(answers.any(|transmit| is_answer(&transmit.output)), "no answer");
-});
+}
 
 /// Measures what is asked for, lets time pass, and reads what comes.
 fn step(device: &mut dyn Device, now: u64) {

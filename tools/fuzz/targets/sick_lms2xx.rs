@@ -1,8 +1,6 @@
 //! The SICK LMS 2xx: any telegram that is read comes back; a scanner that hears any bytes in any
 //! pieces stays alive, small, and still tells its state.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::devices::family::catalogue;
 use menura::devices::sick_lms2xx::SickLms2xx;
 use menura::devices::sick_lms2xx::profile::SickLms2xxProfile;
@@ -17,7 +15,7 @@ use menura::wire::sick_lms2xx::reply::{Body, Reply};
 
 const MS: u64 = 1_000_000;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     if let Ok(reply) = Reply::parse(bytes) {
         assert_eq!(reply.emit(), bytes);
     }
@@ -27,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     for name in ["sick-lms291-s05-x1.27", "sick-lms291-s14"] {
         converse(name, bytes);
     }
-});
+}
 
 /// The first byte of each piece is its length and the time until the next.
 fn converse(name: &str, mut bytes: &[u8]) {
@@ -45,13 +43,13 @@ fn converse(name: &str, mut bytes: &[u8]) {
         } else {
             scanner.handle_input(SimTime(now), piece);
         }
-        run(&mut scanner, &mut now, if head & 0x80 != 0 { 25 } else { 1 });
+        pass_time(&mut scanner, &mut now, if head & 0x80 != 0 { 25 } else { 1 });
         bytes = rest;
     }
     // Until all is done that may wait: a mean of 255 scans, twice, takes 27 s.
-    run(&mut scanner, &mut now, 60_000);
+    pass_time(&mut scanner, &mut now, 60_000);
     scanner.handle_input(SimTime(now), &frame::emit(0, &Command::Status.emit()));
-    let said = run(&mut scanner, &mut now, 2000);
+    let said = pass_time(&mut scanner, &mut now, 2000);
     let mut items = Framer::new(Telegrams::default()).frames(&said).into_iter();
     let answered = items.any(|item| match item {
         Item::Telegram { payload, .. } => {
@@ -63,7 +61,7 @@ fn converse(name: &str, mut bytes: &[u8]) {
 }
 
 /// What it says while so many milliseconds pass.
-fn run(scanner: &mut SickLms2xx, now: &mut u64, ms: u64) -> Vec<u8> {
+fn pass_time(scanner: &mut SickLms2xx, now: &mut u64, ms: u64) -> Vec<u8> {
     let end = *now + ms * MS;
     let mut said = Vec::new();
     while *now < end {

@@ -1,11 +1,9 @@
 //! A trajectory of any text in any of its four formats is read or refused; the first byte chooses.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::frames::{GeoOrigin, Geodetic};
 use menura::world::trajectory::files;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some((&format, text)) = bytes.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let home = Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 90.0 };
@@ -19,4 +17,4 @@ fuzz_target!(|bytes: &[u8]| {
         Err(fault) => assert!(!fault.to_string().is_empty()),
         Ok(poses) => assert!(poses.iter().all(|pose| pose.position_m.is_finite())),
     }
-});
+}

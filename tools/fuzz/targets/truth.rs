@@ -1,10 +1,8 @@
 //! Any bytes as the truth of a packet: what is accepted is written back as it was.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::truth::PacketRecord;
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Ok(record) = PacketRecord::parse(bytes) else { return };
     let mut out = Vec::new();
     record.emit(&mut out);
@@ -12,4 +10,4 @@ fuzz_target!(|bytes: &[u8]| {
     for firing in &record.firings {
         assert_eq!(record.returns_of(firing).len(), usize::from(firing.returns));
     }
-});
+}

@@ -1,19 +1,8 @@
 //! A stream in VectorNav's format: every frame found is written back as it came, portions do not matter.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use menura::wire::framer::Framer;
+use super::frames;
 use menura::wire::vectornav::VectorNav;
 
-fuzz_target!(|bytes: &[u8]| {
-    let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
-    let mut framer = Framer::new(VectorNav);
-    for mut portion in bytes.chunks(cut) {
-        while let Some(piece) = framer.next_piece(&mut portion) {
-            let Some(frame) = piece.frame else { continue };
-            let mut again = Vec::new();
-            frame.emit(&mut again);
-            assert_eq!(again, piece.bytes);
-        }
-    }
-});
+pub fn run(bytes: &[u8]) {
+    frames::come_back(VectorNav, bytes, |frame, out| frame.emit(out));
+}

@@ -1,12 +1,10 @@
 //! The GPS input of a Velodyne: whatever comes down the cable, the clock shows an instant of an hour
 //! and what it echoes is a sentence.
-#![no_main]
 
 use menura::devices::family::catalogue;
 use menura::devices::velodyne::profile::VelodyneProfile;
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
 use menura::devices::spinning::clock_settings::ClockSettings;
@@ -23,7 +21,7 @@ static CLOCKS: LazyLock<Vec<ClockSettings>> = LazyLock::new(|| {
     units.map(|unit| unit.defaults.clock.clone()).collect()
 });
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     for settings in CLOCKS.iter() {
         let mut clock = DeviceClock::new(settings, *EPOCH);
         let mut at = SimTime::ZERO;
@@ -40,4 +38,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(clock.sentence().is_empty() || RawSentence::parse(clock.sentence()).is_ok());
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Position packets: any 512 bytes come back, other lengths are refused.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     match PositionPacket::parse(bytes) {
         Ok(packet) => {
             packet.nmea();
@@ -15,4 +13,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(_) => assert_ne!(bytes.len(), POSITION_PACKET_LEN),
     }
-});
+}

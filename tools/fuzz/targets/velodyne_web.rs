@@ -1,10 +1,7 @@
 //! Clients that say anything to a Velodyne's web interface: every request is answered, and the unit
 //! goes on sending packets whose due times only go back as far as it takes packets back.
-#![no_main]
 
-mod drive;
-
-use libfuzzer_sys::fuzz_target;
+use super::drive;
 use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::velodyne::Velodyne;
@@ -21,7 +18,7 @@ const STREAM: drive::Stream = drive::Stream {
 
 /// A request is a line of method, path and body, divided by blanks, after a byte that says how many
 /// milliseconds later it comes.
-fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Ok(profile) = catalogue().profile("velodyne-vlp16-3.0") else { return };
     let Some(driver) = profile.data::<VelodyneProfile>() else { return };
     let Ok(start) = "2026-06-01T12:00:00Z".parse() else { return };
@@ -45,4 +42,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!((200..600).contains(&response.status));
         drive::go_on(&mut unit, &STREAM, now, &mut last_due);
     }
-});
+}

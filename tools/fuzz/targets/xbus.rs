@@ -1,27 +1,17 @@
 //! A stream in Xbus's format: every frame found is written back as it came, portions do not matter.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use menura::wire::framer::Framer;
+use super::frames;
 use menura::wire::record::Record;
 use menura::wire::xbus::{Configuration, Item, OutputItem, Xbus};
 
-fuzz_target!(|bytes: &[u8]| {
-    let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
-    let mut framer = Framer::new(Xbus);
-    for mut portion in bytes.chunks(cut) {
-        while let Some(piece) = framer.next_piece(&mut portion) {
-            let Some(frame) = piece.frame else { continue };
+pub fn run(bytes: &[u8]) {
+    for frame in frames::come_back(Xbus, bytes, |frame, out| frame.emit(out)) {
+        if let Ok(items) = Item::parse_all(&frame.data) {
             let mut again = Vec::new();
-            frame.emit(&mut again);
-            assert_eq!(again, piece.bytes);
-            if let Ok(items) = Item::parse_all(&frame.data) {
-                let mut again = Vec::new();
-                items.iter().for_each(|item| item.emit(&mut again));
-                assert_eq!(again, frame.data);
-                items.iter().for_each(|item| drop(item.reals()));
-            }
-            let _ = (OutputItem::parse_all(&frame.data), Configuration::parse(&frame.data));
+            items.iter().for_each(|item| item.emit(&mut again));
+            assert_eq!(again, frame.data);
+            items.iter().for_each(|item| drop(item.reals()));
         }
+        let _ = (OutputItem::parse_all(&frame.data), Configuration::parse(&frame.data));
     }
-});
+}

@@ -1,0 +1,24 @@
+//! What every framed stream does: each frame found is written back as it came, whatever the portions.
+
+use menura::wire::framer::{Framer, Framing};
+
+/// The frames in `bytes`, whose first byte is the length of the portions.
+pub fn come_back<F: Framing>(
+    format: F,
+    bytes: &[u8],
+    emit: fn(&F::Frame, &mut Vec<u8>),
+) -> Vec<F::Frame> {
+    let cut = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
+    let mut framer = Framer::new(format);
+    let mut found = Vec::new();
+    for mut portion in bytes.chunks(cut) {
+        while let Some(piece) = framer.next_piece(&mut portion) {
+            let Some(frame) = piece.frame else { continue };
+            let mut again = Vec::new();
+            emit(&frame, &mut again);
+            assert_eq!(again, piece.bytes);
+            found.push(frame);
+        }
+    }
+    found
+}

@@ -1,0 +1,56 @@
+//! The table of fuzz targets. Whoever includes it defines the macro `targets!` before.
+
+mod drive;
+mod frames;
+pub mod seeds;
+mod sound;
+
+/// The text that `bytes` begin with.
+fn text(bytes: &[u8]) -> &str {
+    bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+}
+
+targets! {
+    base_device
+    base_frames
+    calibration
+    cola
+    drive_order
+    ethernet_frame
+    fault_request
+    fdilink
+    feed
+    fit_csv
+    foxglove
+    gnss_stream
+    hdl64e_command
+    hdl64e_status
+    hesai
+    hokuyo
+    imu_device
+    joint_encoder
+    kit_cloud
+    mip
+    ouster
+    pcap_inspect
+    phone
+    profile
+    rig
+    sbg_ecom
+    scene_gltf
+    scene_mavs
+    scene_obj
+    scene_ply
+    scene_stl
+    scip
+    sick_lms1xx
+    sick_lms2xx
+    trajectory
+    truth
+    vectornav
+    velodyne_data
+    velodyne_gps
+    velodyne_position
+    velodyne_web
+    xbus
+}
