@@ -1,6 +1,5 @@
 //! A firmware profile of any text is read or refused.
 
-use menura::config::profile::Profile;
 use menura::devices::family::catalogue;
 
 pub fn run(bytes: &[u8]) {

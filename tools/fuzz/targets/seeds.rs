@@ -16,6 +16,7 @@ use menura::wire::cola::scan_data::{ScanData, Trailer};
 use menura::wire::drive_order::DriveOrder;
 use menura::wire::ethernet::FrameHeader;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
+use menura::wire::truth::{FiringRecord, NONE, PacketRecord, PoseRecord, ReturnRecord, Way};
 use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, RollingStream, S1Status, StatusFormat, StatusTable,
 };
@@ -77,6 +78,17 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "session",
         "aGET sensor/metadata\nbPOST sensor/config?reinit=False&persist=False {\"udp_dest\":\"@auto\"}\n\u{7f}POST sensor/config {\"lidar_mode\":\"512x20\",\"azimuth_window\":[90000,180000]}\n\u{7f}GET sensor/cmd/set_config_param?args=.+%7B%22operating_mode%22:%22STANDBY%22%7D\n\u{7f}GET sensor/cmd/reinitialize\naPUT user/data \"x\"\naDELETE sensor/config\naPOST system/restart",
     ),
+    (
+        "fit_csv",
+        "still",
+        "time_s,gyro_x_deg_s,gyro_y_deg_s,gyro_z_deg_s,accel_x_g,accel_y_g,accel_z_g\n0,1,0,0,0,0,1\n0.5,0,1,0,0,0,1\n1,0,0,1,0,0,1\n1.5,1,1,0,0,0,1\n",
+    ),
+    (
+        "kit_cloud",
+        "pcd",
+        "FIELDS i x y z\nSIZE 1 4 4 4\nTYPE U F F F\nCOUNT 2 1 1 1\nWIDTH 1\nHEIGHT 1\nPOINTS 1\nDATA ascii\n7 7 1 2 3\n",
+    ),
+    ("kit_cloud", "text", "x,y,z\n1,2,3,9\n4;5;6\n"),
     ("trajectory", "tum", "\0# t x y z q\n0 0 0 0 0 0 0 1\n1 1 0 0 0 0 0 1\n"),
     ("trajectory", "csv", "\u{1}time_s,x_m,y_m,z_m,yaw_deg\n0,0,0,0,10\n1,1,0,0,12\n"),
     ("trajectory", "vprp", "\u{2}@Data\n0:0 0 0:1 0 0 0\n0.01:1 0 0:1 0 0 0\n@END\n"),
@@ -152,6 +164,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     let twist = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 };
     put("drive_order", "twist", &twist.encode())?;
     put("drive_order", "reset", &DriveOrder::Reset.encode())?;
+    put("truth", "packet", &truth())?;
     for (target, name, text) in TEXTS {
         put(target, name, text.as_bytes())?;
     }
@@ -368,6 +381,46 @@ fn position_packet() -> io::Result<[u8; POSITION_PACKET_LEN]> {
     let mut bytes = [0; POSITION_PACKET_LEN];
     packet.emit(&mut bytes);
     Ok(bytes)
+}
+
+fn truth() -> Vec<u8> {
+    let one = ReturnRecord {
+        reported_m: 10.5,
+        true_m: 10.25,
+        instance: 7,
+        material: 3,
+        label: 2,
+        cos_incidence: 0x8000,
+        share: 0xffff,
+        object: NONE,
+        why: 1,
+        slots: 3,
+    };
+    let record = PacketRecord {
+        way: Way::Datagram,
+        port: 1,
+        len: 1206,
+        number: 5,
+        due_ns: 1_000_000_007,
+        sha256: [1, 2, 3, 4, 5, 6, 7, 8],
+        poses: vec![PoseRecord {
+            time_ns: 9,
+            position_m: [1.0, 2.0, 3.0],
+            orientation: [0.0, 0.0, 0.0, 1.0],
+        }],
+        firings: vec![FiringRecord {
+            time_ns: 10,
+            azimuth_rad: 1.5,
+            elevation_rad: -0.25,
+            first_return: 0,
+            laser: 15,
+            returns: 2,
+        }],
+        returns: vec![one, ReturnRecord { reported_m: 20.0, ..one }],
+    };
+    let mut bytes = Vec::new();
+    record.emit(&mut bytes);
+    bytes
 }
 
 /// A section, an interface with nanosecond stamps and one packet.
