@@ -254,6 +254,7 @@ impl RotorMotion {
     }
 
     /// Rotor angle `offset_ns` after the start, radians.
+    #[inline]
     pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
         let later = self.others.iter().rev().find(|piece| piece.from_ns <= offset_ns);
         let piece = later.unwrap_or(&self.first);
@@ -270,6 +271,7 @@ impl Sweep {
     }
 
     /// Rotor angle `offset_ns` after the start, radians.
+    #[inline]
     pub fn azimuth_at(&self, offset_ns: u64) -> f64 {
         self.rotor.azimuth_at(offset_ns)
     }
@@ -309,12 +311,14 @@ pub struct Echoes {
 
 impl Echoes {
     /// The echoes that were detected.
+    #[inline]
     pub fn as_slice(&self) -> &[Return] {
         &self.seen[..usize::from(self.count)]
     }
 
     /// Adds an echo that is farther than the others. If there is no more room it replaces the fifth,
     /// so that the last echo is always reported.
+    #[inline]
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);
         self.seen[place] = echo;

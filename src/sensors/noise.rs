@@ -112,6 +112,7 @@ impl NoiseSource {
     }
 
     /// The source of one request.
+    #[inline]
     pub fn request(&self, index: u64) -> RequestNoise {
         RequestNoise { key: mix(self.key, index) }
     }
@@ -139,17 +140,20 @@ impl RequestNoise {
     }
 
     /// A generator for an unknown number of draws. The request must not be used for other draws.
+    #[inline]
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
     }
 
     /// A generator for an unknown number of draws of one kind.
+    #[inline]
     pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
         SplitMix64::from_seed(start.to_le_bytes())
     }
 
     /// An integer in `low..=high`, uniform to within 2^-56.
+    #[inline]
     pub fn whole(&self, firing: usize, quantity: Quantity, low: u8, high: u8) -> u8 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
         let span = u128::from(high - low) + 1;
@@ -158,6 +162,7 @@ impl RequestNoise {
 }
 
 /// One step of SplitMix64 from a state that depends on both arguments.
+#[inline]
 fn mix(key: u64, value: u64) -> u64 {
     let state = key ^ value.wrapping_mul(0xd134_2543_de82_ef95);
     SplitMix64::from_seed(state.to_le_bytes()).next_u64()

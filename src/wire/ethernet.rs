@@ -1,7 +1,7 @@
 //! UDP datagrams in Ethernet frames: built for recordings, found in captures.
 //!
 //! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP, nothing
-//! else; it keeps the promise of [`crate::wire`]. [`Content::find`] is for looking at any capture:
+//! else; it keeps the promise of [`crate`]. [`Content::find`] is for looking at any capture:
 //! it takes VLAN tags, IPv6, raw IP, the Linux "cooked" and the loopback link types, and padding.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

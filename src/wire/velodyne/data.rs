@@ -97,6 +97,7 @@ pub struct Point {
 
 impl Point {
     /// The bytes of the wire.
+    #[inline]
     pub const fn bytes(self) -> [u8; POINT_LEN] {
         let [low, high] = self.distance.to_le_bytes();
         [low, high, self.intensity]
@@ -104,11 +105,13 @@ impl Point {
 }
 
 /// The blocks of a data packet that is being written, in the order of the wire.
+#[inline]
 pub fn blocks_mut(packet: &mut [u8; DATA_PACKET_LEN]) -> &mut [[u8; BLOCK_LEN]] {
     packet.as_chunks_mut().0
 }
 
 /// Writes what a block begins with and gives the room for its points: [`SLOTS`] of them.
+#[inline]
 pub fn begin_block(
     block: &mut [u8; BLOCK_LEN],
     flag: u16,
