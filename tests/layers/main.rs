@@ -112,7 +112,7 @@ fn the_top_folder_holds_what_was_agreed() {
 fn every_dependency_has_its_reason() {
     let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
     report(manifest::dependency_faults("Cargo.toml", &manifest));
-    for layer in ["config", "devices", "wire", "world"] {
+    for layer in ["config", "devices", "mpi", "wire", "world"] {
         let name = format!("src/{layer}/Cargo.toml");
         let text = fs::read_to_string(top().join(&name)).expect("a layer's Cargo.toml");
         report(manifest::dependency_faults(&name, &text));

@@ -6,13 +6,13 @@ use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::hesai::Hesai;
 use menura::devices::hesai::profile::HesaiProfile;
-use menura::wire::port::Peer;
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
 use menura::wire::hesai::data::{Packet, PacketWriter};
 use menura::wire::hesai::format::HesaiFormat;
 use menura::wire::hesai::gps::GpsPacket;
+use menura::wire::port::Peer;
 
 const STREAM: drive::Stream = drive::Stream {
     nothing: || Outcome::Echoes(Vec::new()),

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use menura::config::rig::Rig;
 use menura::config::rig::faults::DeviceFaults;
 use menura::devices::{Device, Output, build};
-use menura::wire::port::Peer;
 use menura::sensors::{Echoes, Measurement, Outcome, Return, Subject};
 use menura::time::{Epoch, SimTime};
 use menura::wire::framer::Framer;
+use menura::wire::port::Peer;
 use menura::wire::scip::message::Messages;
 
 const RIG: &str = r#"

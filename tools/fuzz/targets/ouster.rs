@@ -6,14 +6,14 @@ use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::ouster::Ouster;
 use menura::devices::ouster::profile::OusterProfile;
-use menura::wire::port::Peer;
-use menura::wire::http::{HttpMethod, HttpRequest};
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
+use menura::wire::http::{HttpMethod, HttpRequest};
 use menura::wire::ouster::format::LidarFormat;
 use menura::wire::ouster::imu::ImuPacket;
 use menura::wire::ouster::lidar::{Packet, Pixel};
+use menura::wire::port::Peer;
 use menura::wire::record::Record;
 
 const STREAM: drive::Stream = drive::Stream {

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use menura::devices::CableSignal;
 use menura::devices::spinning::clock::DeviceClock;
 use menura::devices::spinning::clock_settings::ClockSettings;
-use menura::wire::line::LineSettings;
 use menura::time::{Epoch, SimTime};
+use menura::wire::line::LineSettings;
 use menura::wire::nmea::RawSentence;
 
 static EPOCH: LazyLock<Epoch> =

@@ -6,10 +6,10 @@ use menura::devices::Device;
 use menura::devices::family::catalogue;
 use menura::devices::velodyne::Velodyne;
 use menura::devices::velodyne::profile::VelodyneProfile;
-use menura::wire::http::{HttpMethod, HttpRequest};
 use menura::sensors::Outcome;
 use menura::sensors::noise::NoiseSource;
 use menura::time::{Epoch, SimTime};
+use menura::wire::http::{HttpMethod, HttpRequest};
 
 const STREAM: drive::Stream = drive::Stream {
     nothing: || Outcome::Returns(Vec::new()),
