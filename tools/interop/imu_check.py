@@ -121,11 +121,20 @@ def vectornav(path):
             check("an unknown register", error.code, 8)
 
 
+def open_unit(path):
+    """The unit at a pseudo-terminal. Its answers may be late beside other checks, which says nothing about its protocol."""
+    import mscl
+
+    unit = mscl.InertialNode(mscl.Connection.Serial(path, 115200))
+    unit.timeout(3000)
+    return unit
+
+
 def mscl_check(path):
     import mscl
 
     print("3DM-GX5-25 and MSCL")
-    unit = mscl.InertialNode(mscl.Connection.Serial(path, 115200))
+    unit = open_unit(path)
     check("ping", unit.ping(), True)
     identity = [unit.modelName(), unit.modelNumber(), unit.serialNumber(), str(unit.firmwareVersion())]
     check("identity", identity, ["3DM-GX5-25", "6253-4220", "6253.00001", "1.1.26"])
@@ -168,7 +177,7 @@ def ahrs_example(path):
     import mscl
 
     print("3DM-GX5-25 and MSCL, the AHRS example")
-    unit = mscl.InertialNode(mscl.Connection.Serial(path, 115200))
+    unit = open_unit(path)
     unit.setToIdle()
     unit.loadFactoryDefaultSettings()
     unit.setToIdle()

@@ -309,7 +309,8 @@ def main():
     parser.add_argument("--pictures", type=Path, help="where pictures of the page go")
     parser.add_argument("--set", nargs=argparse.REMAINDER, default=[], help="arguments for `menura run`")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    # Chromium may still write to its profile when it has been told to end.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
         browser = Browser(arguments.chromium, arguments.port + 9, folder / "profile")
         try:
