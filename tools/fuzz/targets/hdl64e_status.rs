@@ -24,7 +24,7 @@ pub fn run(bytes: &[u8]) {
     decoder.live();
 
     // A sound stream with packets left out: every byte is how many to send before the next loss.
-    let format = if bytes.len() % 2 == 0 { StatusFormat::S2 } else { StatusFormat::S3 };
+    let format = if bytes.len().is_multiple_of(2) { StatusFormat::S2 } else { StatusFormat::S3 };
     let table = menura::wire::velodyne::hdl64e_status::StatusTable::new(format);
     let types = if bytes.len() % 4 < 2 { ThresholdTypes::Own } else { ThresholdTypes::Digits };
     let stream = RollingStream::emit(&table).with_threshold_types(types);
