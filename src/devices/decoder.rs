@@ -2,7 +2,7 @@
 //!
 //! A family that can be read back has decoders: a [`StreamDecoder`] takes the bytes of a serial
 //! line or a TCP connection apart into frames, a [`datagram::DatagramDecoder`] reads datagrams. What is counted over all frames, where recordings
-//! come from and how a report is laid out is [`crate::analysis`]'s affair.
+//! come from and how a report is laid out is the affair of `menura::analysis`.
 
 pub mod datagram;
 pub mod readings;
