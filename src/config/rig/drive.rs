@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-/// `trajectory = { kind = "drive", … }`: see [`crate::world::vehicle`].
+/// `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveConfig {
     /// How the wheels move the body.

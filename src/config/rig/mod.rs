@@ -463,7 +463,7 @@ pub enum CasterChoice {
     /// Menura's own tracer.
     #[default]
     Menura,
-    /// Intel's Embree, loaded when the rig is; see [`crate::world::raycast::embree`].
+    /// Intel's Embree, loaded when the rig is; see `menura_world::world::raycast::embree`.
     Embree,
 }
 

@@ -1,6 +1,6 @@
 //! The built-in scenes' parameters: names, defaults, limits and what they mean.
 //!
-//! Kept here, left of [`crate::world`], so that a rig is checked against the same numbers that
+//! Kept here, left of `menura_world::world`, so that a rig is checked against the same numbers that
 //! `menura scenes` prints and the scenes are built with.
 
 pub use super::scene_help::ParameterHelp;
