@@ -2,27 +2,27 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// What a client wants.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// How.
+    /// The method.
     pub method: HttpMethod,
-    /// Of what: the path without a query, as it was sent.
+    /// The path without its query, as it was sent.
     pub path: String,
-    /// What stands after the path's question mark, as it was sent.
+    /// The query after the question mark, as it was sent.
     pub query: String,
-    /// What came with it.
+    /// The body.
     pub body: Vec<u8>,
-    /// Who wants it.
+    /// The address of the client.
     pub from: IpAddr,
-    /// What the client says of itself.
+    /// Headers that decide whether the request is allowed.
     pub says: ClientSays,
 }
 
-/// Headers by which it is decided whether a client may do what it wants.
+/// Headers that decide whether a request is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSays {
-    /// `Host`: whom it believes to speak to.
+    /// `Host`: the server that the client wants to reach.
     pub host: Option<String>,
     /// `Origin`: the site of the page that asks, if a browser asks for a page.
     pub origin: Option<String>,
@@ -46,27 +46,27 @@ impl Default for HttpRequest {
     }
 }
 
-/// How a client wants something.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpMethod {
-    /// To have it.
+    /// GET.
     Get,
-    /// To change it.
+    /// POST.
     Post,
-    /// To put something in its place.
+    /// PUT.
     Put,
-    /// To have it no more.
+    /// DELETE.
     Delete,
-    /// Something else.
+    /// Any other method.
     Other,
 }
 
-/// What a client gets.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
     /// Status code, 100..=599.
     pub status: u16,
-    /// What the body is.
+    /// The media type of the body.
     pub content_type: &'static str,
     /// The body.
     pub body: Vec<u8>,
