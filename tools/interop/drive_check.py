@@ -515,7 +515,7 @@ def main():
                                else drives_at_speed(words.menura, words.self_test))
             except Behind as error:
                 return Judged(False, False, f"Menura was behind real time ({error})")
-            # Who reads the counters of two wheels late reckons a pose that is wrong.
+            # A client that reads the counters of its two wheels late reckons a wrong pose.
             return Judged(is_good, is_good, None if words.self_test else watch.excuse())
 
         is_good = repeated(name, attempt)
