@@ -46,6 +46,17 @@ fn every_file_loads_and_every_profile_is_part_of_the_program() {
 }
 
 #[test]
+fn the_page_of_commands_is_what_the_program_prints() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/COMMANDS.md");
+    let page = menura::cli::profiles::command_page();
+    if std::env::var_os("MENURA_BLESS").is_some_and(|value| value == "1") {
+        fs::write(&path, &page).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(page == committed, "`menura profiles --commands > docs/COMMANDS.md` writes the page");
+}
+
+#[test]
 fn names_follow_the_rule() {
     for profile in catalogue().profiles() {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);

@@ -24,7 +24,7 @@ mod out_file;
 mod packaging;
 mod page;
 mod probe;
-mod profiles;
+pub mod profiles;
 mod ranks;
 mod record;
 mod replay;

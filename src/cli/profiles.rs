@@ -1,10 +1,11 @@
 //! `menura profiles`: lists the firmware profiles, or shows one with its sources.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{CliError, console};
 use crate::config::profile::Profile;
+use crate::devices::commands::{CommandRow, CommandTable, Conduct};
 use crate::devices::describe::Rows;
 use crate::devices::family::{catalogue, family_of};
 
@@ -18,15 +19,23 @@ pub struct Cmd {
     /// ROS velodyne driver; - is standard output
     #[arg(long, value_name = "FILE", requires = "name")]
     calibration: Option<PathBuf>,
+
+    /// Print every command of the product's protocols and what Menura does with it; without a
+    /// profile, the page docs/COMMANDS.md
+    #[arg(long, conflicts_with = "calibration")]
+    commands: bool,
 }
 
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let Some(name) = self.name else {
-            return console::print(list());
+            return console::print(if self.commands { command_page() } else { list() });
         };
         let profile = catalogue().profile(&name)?;
+        if self.commands {
+            return console::print(commands(&profile));
+        }
         match self.calibration {
             Some(path) => write_calibration(&profile, &path),
             None => console::print(show(&profile)),
@@ -64,6 +73,83 @@ fn show(profile: &Profile) -> String {
     text
 }
 
+/// Every command of one firmware.
+fn commands(profile: &Profile) -> String {
+    let mut text = format!("{}\n", profile.name);
+    for table in family_of(profile).commands(profile) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{}: {}", table.title, table.summary());
+        let width = |cell: fn(&CommandRow) -> &str| {
+            table.rows.iter().map(|row| cell(row).len()).max().unwrap_or(0)
+        };
+        let (code, name) = (width(|row| row.code), width(|row| row.name));
+        for row in &table.rows {
+            let line = format!(
+                "  {:code$}  {:name$}  {:8}  {}",
+                row.code,
+                row.name,
+                row.conduct.word(),
+                row.note
+            );
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        bullets(&mut text, "sources", &table.sources);
+    }
+    text
+}
+
+/// The page of commands, `docs/COMMANDS.md`: counts for each protocol, and the commands that units
+/// refuse or that Menura does not have.
+pub fn command_page() -> String {
+    let mut tables: Vec<(CommandTable, Vec<&str>)> = Vec::new();
+    for profile in catalogue().profiles() {
+        for table in family_of(profile).commands(profile) {
+            match tables.iter_mut().find(|(known, _)| *known == table) {
+                Some((_, names)) => names.push(&profile.name),
+                None => tables.push((table, vec![&profile.name])),
+            }
+        }
+    }
+    let mut text = PAGE_HEAD.to_owned();
+    // Writing to a string cannot fail.
+    for (table, names) in &tables {
+        let _ =
+            writeln!(text, "\n## {}: {}\n\n{}.\n", table.title, names.join(", "), table.summary());
+        for source in &table.sources {
+            let _ = writeln!(text, "Source: {source}\n");
+        }
+        let is_limit =
+            |row: &&CommandRow| matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
+        let limits: Vec<_> = table.rows.iter().filter(is_limit).collect();
+        if limits.is_empty() {
+            continue;
+        }
+        text.push_str("| Code | Command | Conduct | Reason |\n|---|---|---|---|\n");
+        for row in limits {
+            let cell = |text: &str| text.replace('|', "\\|");
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} |",
+                cell(row.code),
+                cell(row.name),
+                row.conduct.word(),
+                cell(row.note)
+            );
+        }
+    }
+    text
+}
+
+const PAGE_HEAD: &str = "# Commands\n\n\
+<!-- `menura profiles --commands` prints this page. -->\n\n\
+Each section lists one protocol and the profiles that speak it. `menura profiles NAME --commands`\n\
+prints every command of a profile. The word for each command says what the emulated product does:\n\n\
+- `acts`: the command has its effect, or the answer is computed from the unit's state.\n\
+- `kept`: the unit stores the value and reads it back.\n\
+- `constant`: the answer never changes.\n\
+- `refused`: the unit refuses or ignores the command, as the real product does.\n\
+- `not made`: Menura does not have the command.\n";
+
 fn section(text: &mut String, heading: &str, rows: &Rows) {
     let width = rows.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
     // Writing to a string cannot fail.
@@ -74,7 +160,7 @@ fn section(text: &mut String, heading: &str, rows: &Rows) {
     text.push('\n');
 }
 
-fn bullets(text: &mut String, heading: &str, lines: &[String]) {
+fn bullets(text: &mut String, heading: &str, lines: &[impl Display]) {
     let _ = writeln!(text, "{heading}");
     for line in lines {
         let _ = writeln!(text, "  - {line}");

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
+use super::commands::CommandTable;
 use super::decoder::datagram::DatagramDecoder;
 use super::decoder::{Hints, StreamDecoder};
 use super::describe::Section;
@@ -107,6 +108,11 @@ pub trait Family: Sync + 'static {
     fn calibration_file(&self, _profile: &Self::Profile, _extension: &str) -> Option<String> {
         None
     }
+
+    /// Every command of the product's protocols, with what a unit of this firmware does with it.
+    fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
+        Vec::new()
+    }
 }
 
 /// One unit that is to be built.
@@ -158,6 +164,9 @@ pub trait AnyFamily: FamilyReader {
 
     /// As [`Family::calibration_file`].
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String>;
+
+    /// As [`Family::commands`].
+    fn commands(&self, profile: &Profile) -> Vec<CommandTable>;
 }
 
 /// Data that this family has read itself.
@@ -245,5 +254,9 @@ impl<F: Family> AnyFamily for Erased<F> {
 
     fn calibration_file(&self, profile: &Profile, extension: &str) -> Option<String> {
         Family::calibration_file(&self.0, own(&*profile.data), extension)
+    }
+
+    fn commands(&self, profile: &Profile) -> Vec<CommandTable> {
+        Family::commands(&self.0, own(&*profile.data))
     }
 }

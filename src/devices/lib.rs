@@ -11,6 +11,7 @@
 #[macro_use]
 extern crate menura_wire as wire;
 
+pub mod commands;
 pub mod decoder;
 pub mod describe;
 pub mod drive_base;

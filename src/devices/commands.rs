@@ -1,0 +1,131 @@
+//! Tables of commands: every command, message, register and key of a product's public definition,
+//! and what the emulated product does with it.
+//!
+//! A family keeps one table for each protocol as `commands.csv` in its folder:
+//!
+//! ```text
+//! # source: the document or the library that lists the commands
+//! code,name,conduct,request,note
+//! 0x01,Ping,acts,75 65 01 02 01 01,
+//! ```
+//!
+//! `code` is the command as its protocol writes it, `request` an example that is valid (hexadecimal
+//! bytes or text, as the family reads it; empty if hosts never send it), and `note` is the rest of
+//! the line: the effect, the source of a refusal, or the limit. The family's unit tests send each
+//! request, also cut, lengthened and doubled, and compare the answer with `conduct`.
+
+use std::fmt::Write as _;
+
+/// What an emulated product does with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conduct {
+    /// The command has its effect, or its answer is computed from the state of the unit.
+    Acts,
+    /// The value is stored and read back; it has no other effect.
+    Kept,
+    /// The answer never changes.
+    Constant,
+    /// The unit refuses or ignores the command as the real product does.
+    Refused,
+    /// Menura does not have it: a limit.
+    NotMade,
+}
+
+words!(Conduct: "acts" => Acts, "kept" => Kept, "constant" => Constant, "refused" => Refused, "not made" => NotMade);
+
+/// A command and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandRow {
+    /// The command as its protocol writes it.
+    pub code: &'static str,
+    /// The name in the product's documentation.
+    pub name: &'static str,
+    /// What the unit does.
+    pub conduct: Conduct,
+    /// A valid request; empty if hosts never send it.
+    pub request: &'static str,
+    /// Effect, source or limit.
+    pub note: &'static str,
+}
+
+/// The commands of one protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandTable {
+    /// What the rows are, for example "MIP commands".
+    pub title: &'static str,
+    /// The documents and libraries that list the commands.
+    pub sources: Vec<&'static str>,
+    /// In the order of the table.
+    pub rows: Vec<CommandRow>,
+}
+
+impl CommandTable {
+    /// Reads a table that is part of the program.
+    ///
+    /// # Panics
+    /// If a line lacks a column or its conduct is no word of [`Conduct`].
+    pub fn parse(title: &'static str, text: &'static str) -> Self {
+        let mut table = Self { title, sources: Vec::new(), rows: Vec::new() };
+        for line in text.lines().filter(|line| !line.starts_with("code,") && !line.is_empty()) {
+            if let Some(comment) = line.strip_prefix('#') {
+                table.sources.extend(comment.trim().strip_prefix("source: "));
+                continue;
+            }
+            let row = row(line).unwrap_or_else(|| panic!("{title}: not a row: {line}"));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// How many rows have a conduct.
+    pub fn count(&self, conduct: Conduct) -> usize {
+        self.rows.iter().filter(|row| row.conduct == conduct).count()
+    }
+
+    /// "12 act, 3 are kept, …", for people.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{} in all", self.rows.len());
+        for (word, conduct) in Conduct::WORDS {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ", {} {word}", self.count(conduct));
+        }
+        text
+    }
+}
+
+fn row(line: &'static str) -> Option<CommandRow> {
+    let mut columns = line.splitn(5, ',').map(str::trim);
+    let (code, name, word) = (columns.next()?, columns.next()?, columns.next()?);
+    let (_, conduct) = Conduct::WORDS.into_iter().find(|(known, _)| *known == word)?;
+    Some(CommandRow { code, name, conduct, request: columns.next()?, note: columns.next()? })
+}
+
+/// A payload as it is, without its last byte, with one more, and twice: what the tests of the tables
+/// send.
+#[cfg(test)]
+pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
+    let short = payload[..payload.len().saturating_sub(1)].to_vec();
+    [payload.to_vec(), short, [payload, &[0]].concat(), [payload, payload].concat()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_reads_its_sources_and_rows() {
+        let text = "# source: a manual\ncode,name,conduct,request,note\n\
+                    0x01,Ping,acts,01 01,answers, at once\n\n0x02,Old,not made,,\n";
+        let table = CommandTable::parse("commands", text);
+        assert_eq!(table.sources, ["a manual"]);
+        assert_eq!(table.rows[0].note, "answers, at once");
+        assert_eq!(table.rows[1].conduct, Conduct::NotMade);
+        assert_eq!(table.summary(), "2 in all, 1 acts, 0 kept, 0 constant, 0 refused, 1 not made");
+    }
+
+    #[test]
+    #[should_panic(expected = "not a row: 0x01,Ping,perhaps,,")]
+    fn a_row_with_another_conduct_is_refused() {
+        CommandTable::parse("commands", "0x01,Ping,perhaps,,");
+    }
+}
