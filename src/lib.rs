@@ -67,13 +67,10 @@ pub extern crate menura_wire as wire;
 
 pub use menura_config as config;
 pub use menura_devices as devices;
+pub use menura_engine::{analysis, engine, links, plot};
+pub use menura_validation::validation;
 pub use menura_world::{sensors, world};
 pub use wire::{frames, time};
 
-pub mod analysis;
 pub mod cli;
-pub mod engine;
 pub mod kit;
-pub mod links;
-pub mod plot;
-pub mod validation;

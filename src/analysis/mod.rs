@@ -1,7 +1,7 @@
 //! Streams read back: what arrived or was recorded, and what it says about its sender. One
 //! implementation for live streams and recordings.
 
-pub(crate) mod allan;
+pub mod allan;
 pub mod capture;
 pub mod data_flow;
 pub mod fit;
@@ -9,11 +9,11 @@ pub mod flows;
 pub mod gaps;
 pub mod probe;
 pub mod report;
-pub(crate) mod rotation;
-pub(crate) mod spread;
+pub mod rotation;
+pub mod spread;
 pub mod stream;
 pub mod truth;
-pub(crate) mod twin;
+pub mod twin;
 
 use std::io;
 

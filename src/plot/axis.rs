@@ -2,7 +2,7 @@
 
 /// A direction of a panel.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What it shows, with the unit.
     pub(super) name: String,
     /// Where it starts and ends, in the scale's steps; the end may be less.
@@ -32,13 +32,13 @@ impl Scale {
 
 impl Axis {
     /// Equal steps from `start` to `end`, which may be less.
-    pub(crate) fn linear(name: &str, start: f64, end: f64) -> Self {
+    pub fn linear(name: &str, start: f64, end: f64) -> Self {
         let end = if start == end || !end.is_finite() { start + 1.0 } else { end };
         Self { name: name.to_owned(), start, end, scale: Scale::Linear, ticks: None }
     }
 
     /// Powers of ten, from one that is no more than `least` to one that is no less than `most`.
-    pub(crate) fn logarithmic(name: &str, least: f64, most: f64) -> Self {
+    pub fn logarithmic(name: &str, least: f64, most: f64) -> Self {
         let start = libm::floor(Scale::Logarithmic.steps(least));
         let end = libm::ceil(Scale::Logarithmic.steps(most)).max(start + 1.0);
         Self { name: name.to_owned(), start, end, scale: Scale::Logarithmic, ticks: None }
@@ -46,7 +46,7 @@ impl Axis {
 
     /// Powers of ten and 0, from 0 or below to 1 or above: nearly linear within 1 of 0. Reaches to
     /// the power beyond `least` and beyond `most`.
-    pub(crate) fn signed(name: &str, least: f64, most: f64) -> Self {
+    pub fn signed(name: &str, least: f64, most: f64) -> Self {
         let reach = |size: f64| libm::pow(10.0, libm::ceil(libm::log10(size.max(1.0))));
         let start = if least < 0.0 { Scale::Signed.steps(-reach(-least)) } else { 0.0 };
         let end = Scale::Signed.steps(reach(most));
@@ -54,7 +54,7 @@ impl Axis {
     }
 
     /// Numbers at places of the caller's choice instead.
-    pub(crate) fn with_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+    pub fn with_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
         self.ticks = Some(ticks.into_iter().collect());
         self
     }

@@ -2,24 +2,24 @@
 
 /// Red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Colour(pub [u8; 3]);
+pub struct Colour(pub [u8; 3]);
 
-pub(crate) const WHITE: Colour = Colour([255, 255, 255]);
+pub const WHITE: Colour = Colour([255, 255, 255]);
 /// Titles and axes.
-pub(crate) const INK: Colour = Colour([40, 44, 52]);
+pub const INK: Colour = Colour([40, 44, 52]);
 /// Numbers of axes.
-pub(crate) const LABEL: Colour = Colour([90, 96, 106]);
+pub const LABEL: Colour = Colour([90, 96, 106]);
 /// Lines of the grid.
-pub(crate) const GRID: Colour = Colour([226, 229, 233]);
+pub const GRID: Colour = Colour([226, 229, 233]);
 
 /// First of two series; with [`ORANGE`] told apart by people who see few colours, and by printers.
-pub(crate) const BLUE: Colour = Colour([31, 111, 180]);
+pub const BLUE: Colour = Colour([31, 111, 180]);
 /// Second of two series.
-pub(crate) const ORANGE: Colour = Colour([217, 115, 13]);
+pub const ORANGE: Colour = Colour([217, 115, 13]);
 /// What others are compared with.
-pub(crate) const GREY: Colour = Colour([150, 153, 160]);
+pub const GREY: Colour = Colour([150, 153, 160]);
 /// Series of which there may be many.
-pub(crate) const PALETTE: [Colour; 8] = [
+pub const PALETTE: [Colour; 8] = [
     BLUE,
     ORANGE,
     Colour([34, 139, 87]),
@@ -32,11 +32,11 @@ pub(crate) const PALETTE: [Colour; 8] = [
 
 /// A scale of colours, evenly spaced.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ColourScale(&'static [[u8; 3]]);
+pub struct ColourScale(&'static [[u8; 3]]);
 
 /// Near is red, far is blue, as viewers of lidars have it: Turbo (Mikhailov 2019) from its red to its
 /// blue, without the dark ends.
-pub(crate) const RANGE: ColourScale = ColourScale(&[
+pub const RANGE: ColourScale = ColourScale(&[
     [208, 47, 5],
     [239, 88, 17],
     [254, 144, 41],
@@ -51,7 +51,7 @@ pub(crate) const RANGE: ColourScale = ColourScale(&[
     [63, 62, 156],
 ]);
 /// Weak is dark, strong is bright: Plasma (Smith and van der Walt 2015), without its brightest end.
-pub(crate) const INTENSITY: ColourScale = ColourScale(&[
+pub const INTENSITY: ColourScale = ColourScale(&[
     [13, 8, 135],
     [72, 3, 159],
     [117, 1, 168],
@@ -63,7 +63,7 @@ pub(crate) const INTENSITY: ColourScale = ColourScale(&[
     [251, 215, 36],
 ]);
 /// Low is violet, high is yellow: Viridis (Smith and van der Walt 2015), without its brightest end.
-pub(crate) const HEIGHT: ColourScale = ColourScale(&[
+pub const HEIGHT: ColourScale = ColourScale(&[
     [68, 1, 84],
     [71, 42, 122],
     [61, 78, 138],
@@ -76,7 +76,7 @@ pub(crate) const HEIGHT: ColourScale = ColourScale(&[
 ]);
 
 /// Less is orange, more is blue, nothing is nearly white.
-pub(crate) const DIFFERENCE: ColourScale = ColourScale(&[
+pub const DIFFERENCE: ColourScale = ColourScale(&[
     [166, 72, 4],
     [217, 115, 13],
     [244, 182, 110],
@@ -91,7 +91,7 @@ impl ColourScale {
     const STEPS: f64 = 48.0;
 
     /// The colour at `share`, 0..=1; clamped.
-    pub(crate) fn at(self, share: f64) -> Colour {
+    pub fn at(self, share: f64) -> Colour {
         let last = self.0.len() - 1;
         let share = (share.clamp(0.0, 1.0) * Self::STEPS).round() / Self::STEPS;
         let place = share * last as f64;

@@ -15,7 +15,7 @@ const LINE: f64 = 17.0;
 
 /// What is to be seen.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
+pub struct Figure {
     width: f64,
     title: String,
     notes: Vec<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Figure {
 
 /// Where a figure is written, and in which form.
 #[derive(Clone, Debug)]
-pub(crate) struct PlotFile {
+pub struct PlotFile {
     path: PathBuf,
     form: Form,
 }
@@ -53,35 +53,35 @@ impl FromStr for PlotFile {
 
 impl PlotFile {
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
 impl Figure {
     /// Without panels; an empty `title` takes no room.
-    pub(crate) fn new(width: f64, title: impl Into<String>) -> Self {
+    pub fn new(width: f64, title: impl Into<String>) -> Self {
         let (title, notes) = (title.into(), Vec::new());
         Self { width, title, notes, legend: Vec::new(), panels: Vec::new() }
     }
 
     /// Adds a line below the title.
-    pub(crate) fn note(&mut self, line: impl Into<String>) {
+    pub fn note(&mut self, line: impl Into<String>) {
         self.notes.push(line.into());
     }
 
     /// Says whose colour this is.
-    pub(crate) fn legend(&mut self, name: impl Into<String>, colour: Colour) {
+    pub fn legend(&mut self, name: impl Into<String>, colour: Colour) {
         self.legend.push((name.into(), colour));
     }
 
     /// Adds a panel.
-    pub(crate) fn panel(&mut self, area: Area, panel: Panel) {
+    pub fn panel(&mut self, area: Area, panel: Panel) {
         self.panels.push((area, panel));
     }
 
     /// Adds a panel of the whole width below all others.
-    pub(crate) fn panel_below(&mut self, height: f64, panel: Panel) {
+    pub fn panel_below(&mut self, height: f64, panel: Panel) {
         let (left, top) = (0.0, self.panels_height());
         self.panel(Area { left, top, width: self.width, height }, panel);
     }
@@ -94,7 +94,7 @@ impl Figure {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(crate) fn write(&self, file: &PlotFile) -> io::Result<()> {
+    pub fn write(&self, file: &PlotFile) -> io::Result<()> {
         match file.form {
             Form::Svg => std::fs::write(&file.path, self.svg()),
             Form::Png => std::fs::write(&file.path, self.png()),
@@ -102,20 +102,19 @@ impl Figure {
     }
 
     /// As SVG, to stand in a page or alone.
-    pub(crate) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         let (size, shapes) = self.shapes();
         svg::write(size, &shapes)
     }
 
     /// As PNG.
-    pub(crate) fn png(&self) -> Vec<u8> {
+    pub fn png(&self) -> Vec<u8> {
         let (size, shapes) = self.shapes();
         png::write(size, &shapes)
     }
 
     /// The middles of all dots of one colour.
-    #[cfg(test)]
-    pub(crate) fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
+    pub fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
         let dots = self.shapes().1.into_iter().filter_map(|shape| match shape {
             Shape::Dots { middles, colour, .. } if colour == wanted => Some(middles),
             _ => None,

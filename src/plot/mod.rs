@@ -12,12 +12,10 @@ mod png;
 mod shape;
 mod svg;
 
-pub(crate) use self::axis::Axis;
-pub(crate) use self::colour::{
-    BLUE, Colour, DIFFERENCE, GREY, HEIGHT, INTENSITY, ORANGE, PALETTE, RANGE,
-};
-pub(crate) use self::figure::{Figure, PlotFile};
-pub(crate) use self::panel::{ColourBar, Panel};
-pub(crate) use self::png::picture;
-pub(crate) use self::shape::Area;
-pub(crate) use self::svg::escape;
+pub use self::axis::Axis;
+pub use self::colour::{BLUE, Colour, DIFFERENCE, GREY, HEIGHT, INTENSITY, ORANGE, PALETTE, RANGE};
+pub use self::figure::{Figure, PlotFile};
+pub use self::panel::{ColourBar, Panel};
+pub use self::png::picture;
+pub use self::shape::Area;
+pub use self::svg::escape;

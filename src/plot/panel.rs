@@ -19,7 +19,7 @@ const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
 /// Two axes and what is drawn between them, the first lowest.
 #[derive(Clone, Debug)]
-pub(crate) struct Panel {
+pub struct Panel {
     title: String,
     x: Axis,
     y: Axis,
@@ -29,17 +29,18 @@ pub(crate) struct Panel {
 
 /// What the colours of dots mean.
 #[derive(Clone, Debug)]
-pub(crate) struct ColourBar {
+pub struct ColourBar {
     /// What it shows, with the unit.
-    pub(crate) name: &'static str,
-    pub(crate) colours: ColourScale,
+    pub name: &'static str,
+    /// From the lowest value to the highest.
+    pub colours: ColourScale,
     /// Places from 0 to 1 with their numbers.
-    pub(crate) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl ColourBar {
     /// From `low` to `high` in equal steps, with round numbers.
-    pub(crate) fn linear(name: &'static str, colours: ColourScale, low: f64, high: f64) -> Self {
+    pub fn linear(name: &'static str, colours: ColourScale, low: f64, high: f64) -> Self {
         let place = |(value, number): (f64, String)| ((value - low) / (high - low), number);
         let ticks = linear_ticks(low, high, BAR_TICKS).into_iter().map(place).collect();
         Self { name, colours, ticks }
@@ -57,39 +58,39 @@ enum Mark {
 
 impl Panel {
     /// Empty; `title` says what it shows.
-    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Self { title: title.into(), x, y, marks: Vec::new(), bar: None }
     }
 
     /// Adds a bar that says what the colours of dots mean.
-    pub(crate) fn colour_bar(mut self, bar: ColourBar) -> Self {
+    pub fn colour_bar(mut self, bar: ColourBar) -> Self {
         self.bar = Some(bar);
         self
     }
 
     /// A line through points.
-    pub(crate) fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) {
+    pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) {
         let points = points.into_iter().collect();
         self.marks.push(Mark::Line { points, colour });
     }
 
     /// The area between two lines over the same places: (x, lower, upper).
-    pub(crate) fn band(&mut self, points: Vec<(f64, f64, f64)>, colour: Colour) {
+    pub fn band(&mut self, points: Vec<(f64, f64, f64)>, colour: Colour) {
         self.marks.push(Mark::Band { points, colour });
     }
 
     /// Bars from the lower edge: (from, to, height).
-    pub(crate) fn bars(&mut self, bars: Vec<(f64, f64, f64)>, colour: Colour) {
+    pub fn bars(&mut self, bars: Vec<(f64, f64, f64)>, colour: Colour) {
         self.marks.push(Mark::Bars { bars, colour });
     }
 
     /// Dots of one size in colours of their own; those outside are left out.
-    pub(crate) fn dots(&mut self, points: Vec<(f64, f64, Colour)>, size_px: (f64, f64)) {
+    pub fn dots(&mut self, points: Vec<(f64, f64, Colour)>, size_px: (f64, f64)) {
         self.marks.push(Mark::Dots { points, size_px });
     }
 
     /// A line from bottom to top with text beside it; `row` keeps texts apart.
-    pub(crate) fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
+    pub fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
         self.marks.push(Mark::Rule { x, text: text.into(), row, colour });
     }
 

@@ -24,7 +24,7 @@ pub(super) fn write((width, height): (f64, f64), shapes: &[Shape]) -> Vec<u8> {
 }
 
 /// A file of pixels: red, green, blue, row by row from the top left; `size` is its width and height.
-pub(crate) fn picture(size: [u32; 2], pixels: &[[u8; 3]]) -> Vec<u8> {
+pub fn picture(size: [u32; 2], pixels: &[[u8; 3]]) -> Vec<u8> {
     encode(size, pixels).expect("memory takes every file")
 }
 

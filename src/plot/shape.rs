@@ -48,9 +48,13 @@ pub(super) enum Anchor {
 
 /// A rectangle in pixels; of panels below the figure's title and legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Area {
-    pub(crate) left: f64,
-    pub(crate) top: f64,
-    pub(crate) width: f64,
-    pub(crate) height: f64,
+pub struct Area {
+    /// Left edge, pixels.
+    pub left: f64,
+    /// Upper edge, pixels.
+    pub top: f64,
+    /// Pixels.
+    pub width: f64,
+    /// Pixels.
+    pub height: f64,
 }

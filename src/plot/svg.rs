@@ -94,7 +94,7 @@ fn hex(Colour([red, green, blue]): Colour) -> String {
 }
 
 /// Text that stands in HTML and SVG as it is.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

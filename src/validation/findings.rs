@@ -11,28 +11,29 @@ pub struct Findings {
     /// The same for machines, a JSON object.
     pub report: Value,
     /// The same as figures, the most telling first.
-    pub(crate) plots: Vec<Plot>,
+    pub plots: Vec<Plot>,
     /// Numbers beside those that they should be. The verdict follows from them.
     pub comparisons: Vec<Comparison>,
 }
 
 /// A figure with its name.
 #[derive(Clone, Debug)]
-pub(crate) struct Plot {
+pub struct Plot {
     /// What distinguishes its file's name from those of the experiment's other figures; empty of the
     /// first.
-    pub(crate) stem: &'static str,
-    pub(crate) figure: Figure,
+    pub stem: &'static str,
+    /// What is drawn.
+    pub figure: Figure,
 }
 
 impl Plot {
     /// The figure that shows an experiment if only one can be shown.
-    pub(crate) fn main(figure: Figure) -> Self {
+    pub fn main(figure: Figure) -> Self {
         Self { stem: "", figure }
     }
 
     /// A further one.
-    pub(crate) fn further(stem: &'static str, figure: Figure) -> Self {
+    pub fn further(stem: &'static str, figure: Figure) -> Self {
         Self { stem, figure }
     }
 }
@@ -54,7 +55,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// What is judged.
-    pub(crate) fn judged(
+    pub fn judged(
         what: impl Into<String>,
         paper: impl Into<String>,
         ours: impl Into<String>,
@@ -72,7 +73,7 @@ impl Comparison {
     }
 
     /// What is reported; `why` it is not judged.
-    pub(crate) fn reported(
+    pub fn reported(
         what: impl Into<String>,
         paper: impl Into<String>,
         ours: impl Into<String>,

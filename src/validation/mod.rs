@@ -21,7 +21,7 @@ mod vepd;
 
 use clap::{ArgMatches, Args, Command};
 
-pub(crate) use self::findings::Plot;
+pub use self::findings::Plot;
 pub use self::findings::{Comparison, Findings, Verdict};
 pub use self::scope::Scope;
 use crate::config::toml::diagnostic::Diagnostics;

@@ -1,0 +1,12 @@
+//! Experiments that compare what is simulated with what it should be.
+
+extern crate menura_wire as wire;
+
+#[path = "mod.rs"]
+pub mod validation;
+
+use menura_config as config;
+use menura_devices as devices;
+use menura_engine::{analysis, engine, plot};
+use menura_world::{sensors, world};
+use wire::{frames, time};
