@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Follows the README's section "Start" in a fresh clone: every command works, and git sees no change afterwards.
+"""Follows the README's `sh` blocks in a fresh clone: every command works, prints what the README shows, and leaves no
+file that git sees.
 
     python3 tools/interop/readme_check.py --menura target/release/menura
 
-The check runs each command of the section's `sh` blocks, in their order, with the given binary in place of
-`cargo run --release --` and `menura`. It answers the questions of `menura new` on a terminal. It stops a `run` that has
+The check runs each command of the `sh` blocks, in their order, with the given binary in place of
+`cargo run --release --` and `menura`. Each line of a `text` block behind an `sh` block must be among what its commands
+printed, digits apart. It answers the questions of `menura new` on a terminal. It stops a `run` that has
 no end by SIGINT after the first datagram. A command that it cannot run fails the check.
 
 Exit code 0 if all is well, 1 otherwise.
@@ -37,18 +39,18 @@ def fail(text):
     sys.exit(f"FAILED {text}")
 
 
-def commands(readme):
-    """The words of each command in the section's fenced blocks."""
-    section = re.search(r"^## Start$(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
-    blocks = re.findall(r"^```(.*?)\n(.*?)^```$", section.group(1) if section else "", re.MULTILINE | re.DOTALL)
+def blocks_of(readme):
+    """Each `sh` block: the words of its commands, and the lines that the README shows as their output."""
+    blocks = re.findall(r"^```(sh)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", readme, re.MULTILINE | re.DOTALL)
     if not blocks:
-        fail('README.md has no section "Start" with fenced blocks')
-    for language, block in blocks:
-        if language != "sh":
-            fail(f"a fenced block of the section is not `sh` but `{language}`:\n{block}")
-        for line in block.replace("\\\n", " ").splitlines():
-            if words := shlex.split(line, comments=True):
-                yield words
+        fail("README.md has no `sh` block")
+    for _, block, shown in blocks:
+        lines = block.replace("\\\n", " ").splitlines()
+        yield [words for line in lines if (words := shlex.split(line, comments=True))], shown.splitlines()
+
+
+def without_digits(line):
+    return re.sub(r"\d+", "#", line).rstrip()
 
 
 def arguments_of(words, home):
@@ -60,6 +62,7 @@ def arguments_of(words, home):
 
 
 def finished(process, what):
+    """The output of a process that must end well."""
     try:
         output = process.communicate(timeout=LIMIT_S)[0]
     except subprocess.TimeoutExpired:
@@ -67,6 +70,7 @@ def finished(process, what):
         fail(f"{what}: has not ended after {LIMIT_S} s")
     if process.returncode != 0:
         fail(f"{what}: exit code {process.returncode}\n{output}")
+    return output
 
 
 def run_until_first_datagram(command, what, options):
@@ -80,14 +84,14 @@ def run_until_first_datagram(command, what, options):
             process.kill()
             fail(f"{what}: no datagram at {LIDAR[0]}:{LIDAR[1]} in {LIMIT_S} s\n{process.communicate()[0]}")
         process.send_signal(signal.SIGINT)
-        finished(process, what)
+        return finished(process, what)
 
 
 def answer(command, what, options):
     terminal, end = pty.openpty()
     try:
         os.write(terminal, ANSWERS)
-        finished(subprocess.Popen(command, stdin=end, **options), what)
+        return finished(subprocess.Popen(command, stdin=end, **options), what)
     finally:
         os.close(terminal)
         os.close(end)
@@ -100,20 +104,22 @@ def check_written(path, what):
 
 
 def follow(menura, words, clone, home):
+    """Runs one command and returns what it printed."""
     arguments = arguments_of(words, home)
     command, what, verb = [menura, *arguments], " ".join(words), arguments[0]
     options = {"cwd": clone, "env": {**os.environ, "HOME": str(home)}, "stdout": subprocess.PIPE,
                "stderr": subprocess.STDOUT, "text": True}
     if verb == "run" and "--duration" not in arguments:
-        run_until_first_datagram(command, what, options)
+        output = run_until_first_datagram(command, what, options)
     elif verb == "new" and "--device" not in arguments:
-        answer(command, what, options)
+        output = answer(command, what, options)
     else:
-        finished(subprocess.Popen(command, stdin=subprocess.DEVNULL, **options), what)
+        output = finished(subprocess.Popen(command, stdin=subprocess.DEVNULL, **options), what)
     written = [value for option, value in zip(arguments, arguments[1:]) if option in WRITES]
     for value in [*written, *(arguments[1:2] if verb == "new" else [])]:
         check_written(clone / value, what)
     print(f"ok     {what}", flush=True)
+    return output.replace(str(home), "~")
 
 
 def main():
@@ -125,8 +131,12 @@ def main():
         clone, home = Path(folder) / "clone", Path(folder) / "home"
         home.mkdir()
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-        for words in commands((ROOT / "README.md").read_text(encoding="utf-8")):
-            follow(menura, words, clone, home)
+        for commands, shown in blocks_of((ROOT / "README.md").read_text(encoding="utf-8")):
+            printed = "".join(follow(menura, words, clone, home) for words in commands)
+            lines = {without_digits(line) for line in printed.splitlines()}
+            for line in shown:
+                if without_digits(line) not in lines:
+                    fail(f"the README shows a line that was not printed: {line}\n{printed}")
         status = subprocess.run(["git", "status", "--porcelain", "--ignored"], cwd=clone, check=True,
                                 capture_output=True, text=True).stdout
         # The only file or folder that git may ignore here is Cargo's.
