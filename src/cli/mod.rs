@@ -67,7 +67,7 @@ enum Verb {
     Record(record::Cmd),
     /// Validate a rig and everything it names, and send nothing
     Check(check::Cmd),
-    /// Estimate how many times real time a rig runs on this machine, and what takes how much
+    /// Benchmark a rig: real-time factor and cost per device
     Bench(bench::Cmd),
     /// List the firmware profiles, or show one with its settings and sources
     Profiles(profiles::Cmd),
@@ -79,9 +79,9 @@ enum Verb {
     Probe(probe::Cmd),
     /// Compare an emulated stream with a capture of a real device
     Twin(twin::Cmd),
-    /// Let faults begin and end while a rig runs, or turn their log into sections of a rig
+    /// Inject and clear faults in a running rig, or turn their log into sections of a rig
     Fault(fault::Cmd),
-    /// Print what each point of a recording is of, by the truth of its run
+    /// Label the points of a recording from its ground truth
     Join(join::Cmd),
     /// Write the points of a recording for other programs, with labels if there is truth
     Export(export::Cmd),
@@ -89,15 +89,15 @@ enum Verb {
     Fit(fit::Cmd),
     /// List the built-in scenes and their parameters
     Scenes(scenes::Cmd),
-    /// Write a commented rig to begin with, for the devices that you name
+    /// Write a commented rig for the devices that you name
     New(new::Cmd),
     /// Print every key of a rig as a JSON Schema for editors, or as a page
     Schema(schema::Cmd),
-    /// Repeat experiments, and judge what is simulated by them
+    /// Reproduce published experiments and compare the results
     Validate(validate::Cmd),
-    /// Put a driver through what real sensors do, case by case, and judge it
+    /// Test a driver against sensor faults and edge cases
     Test(test::Cmd),
-    /// Show what on this host keeps packets from leaving on time, and what to change
+    /// Find what makes packets late on this host, and the remedy
     Doctor(doctor::Cmd),
     /// Write completions for shells and man pages
     #[cfg(feature = "packaging")]

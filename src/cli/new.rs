@@ -29,8 +29,8 @@ pub struct Cmd {
     /// Where the bytes of a device go, as in udp:192.168.3.255:2368, pty:/tmp/scanner,
     /// serial:/dev/ttyUSB0 or tcp:127.0.0.1:2111
     ///
-    /// As in gps=serial:/dev/ttyUSB0 it is that device's. Of the others the first one is the first
-    /// device's, and so on; the rest, and those of `auto`, get an address on this computer.
+    /// With a name, as in gps=serial:/dev/ttyUSB0, the link of that device. Links without a name go to the
+    /// devices in order. Devices without a link, or with `auto`, get an address on this computer.
     #[arg(long = "link", value_name = "[NAME=]KIND:WHERE")]
     links: Vec<String>,
 

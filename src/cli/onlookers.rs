@@ -17,16 +17,16 @@ use crate::engine::run::RealTimeRun;
 pub struct OnlookerArgs {
     /// Serve a page that shows the run: points, values, lateness, faults to start and end
     ///
-    /// Without an address the page is at 127.0.0.1:8642, for this machine alone. Elsewhere a page has to
-    /// know the token that is printed when the run begins.
+    /// The default, 127.0.0.1:8642, serves this machine alone. On any other address the page needs the access
+    /// token that is printed when the run starts.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8642")]
     view: Option<SocketAddr>,
 
     /// Let Foxglove show the run: clouds, poses, frames, positions, how devices keep up
     ///
     /// Speaks Foxglove's WebSocket protocol: "Open connection" there, with the address that is printed.
-    /// Without an address that is ws://127.0.0.1:8765, for this machine alone. Elsewhere a token is asked for,
-    /// which stands in the address that is printed.
+    /// The default, ws://127.0.0.1:8765, serves this machine alone. Any other address requires a token; the printed URL
+    /// contains it.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
     foxglove: Option<SocketAddr>,
 }

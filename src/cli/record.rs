@@ -26,15 +26,15 @@ pub struct Cmd {
     /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
     /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
     /// truth.csv with the robot's pose; truth-<object>.csv with that of each moving object;
-    /// faults.csv with the effects of each [[fault]], if there are any. A recording has no host
-    /// that could give commands, but for those of a host log.
+    /// faults.csv with the effects of each [[fault]], if there are any. Recordings have no host;
+    /// `--host-log` replays the commands of a run.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
     /// Write the truth of every packet, too: truth.mcap
     ///
-    /// Poses, what inertial units and antennas would measure without errors, faults, what hosts said,
-    /// and for each return of each packet what it is of. docs/TRUTH.md has the format.
+    /// Poses, error-free measurements of IMUs and antennas, faults, host commands, and the source of every
+    /// return. docs/TRUTH.md has the format.
     #[arg(long)]
     truth: bool,
 

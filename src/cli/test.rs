@@ -57,11 +57,11 @@ pub struct Cmd {
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
 
-    /// Run so many cases at once; more than the machine can send on time helps nobody
+    /// Number of cases run in parallel; too many make packets late
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
 
-    /// Leave addresses and serial links as the rig has them, for drivers that cannot be told; one case at a time
+    /// Use the rig's own addresses and ports, for drivers with fixed ones; one case at a time
     #[arg(long, conflicts_with = "jobs")]
     keep_links: bool,
 

@@ -5,7 +5,8 @@ use super::{RobotConfig, TrajectoryConfig};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Text};
 
-const NOTE: &str = "limit from the rig format: one drives the robot, and what it did follows from what that was told";
+const NOTE: &str =
+    "limit from the rig format: exactly one source of drive commands, a drive base or `twist`";
 
 /// Refuses a drive base on a robot that is not driven, a second one who drives, and none. `field` is where
 /// faults go.

@@ -43,7 +43,7 @@ fn nature(profile: &Profile) -> String {
     let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",
         Interface::Line => "it has a serial line",
-        Interface::Server => "hosts connect to it by TCP, which mends or ends what goes wrong",
+        Interface::Server => "hosts connect to it by TCP, which retransmits lost packets",
     };
     format!("{} is {}; {has}", profile.name, profile.product.noun)
 }

@@ -280,7 +280,7 @@ fn sending(table: &mut TableReader<'_>, all: &mut EngineConfig, origin: &'static
         let fault =
             place.fault("`standby_core` is a second core beside `send_core`", "name two cores");
         standby.fault(
-            fault.note("limit from the rig format: who stands by must not lose the same core"),
+            fault.note("limit from the rig format: `standby_core` must differ from `send_core`"),
         );
     }
     if let (Some(place), SchedulerChoice::Deadline) = (core.place(), all.scheduler) {

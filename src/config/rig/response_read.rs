@@ -112,7 +112,8 @@ fn one_of(table: &TableReader<'_>, what: &str, words: &[&'static str]) -> Option
         return Some(one);
     }
     let list = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-    let title = if written.is_empty() { "is missing" } else { "is said more than once" };
+    let title =
+        if written.is_empty() { "is missing" } else { "is given by several keys; keep one" };
     let label = format!("allowed: one of {list}");
     table.fault(table.place().fault(format!("{what} {title}"), label));
     None
@@ -161,7 +162,7 @@ fn source(
             let (place, config) = device_named(&device, &text, named.devices?)?;
             if config.profile.product.interface == Interface::Datagrams {
                 let label = "allowed: a device with a serial line, or that hosts connect to";
-                let title = format!("`{}` hears nothing from its host", config.name);
+                let title = format!("`{}` has no input: hosts cannot send it data", config.name);
                 device.fault(text.place.fault(title, label).help("use `udp` or `tcp`"));
                 return None;
             }

@@ -85,7 +85,7 @@ pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Sche
             Some(duration_s) => format!("allowed: more than `duration_s`, {duration_s} s"),
             None => "needs a `duration_s` that is shorter".to_owned(),
         };
-        period.fault(place.fault("it would begin again before it is over", label));
+        period.fault(place.fault("`period_s` must be longer than `duration_s`", label));
     }
     Some(Schedule {
         start: SimTime(nanos(start_s?)),

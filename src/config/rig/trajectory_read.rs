@@ -162,7 +162,7 @@ fn circle(table: &mut TableReader<'_>) -> Option<TrajectoryConfig> {
         && value.abs() < 0.001
     {
         let label = "allowed: at least 0.001 m/s; negative runs clockwise";
-        let fault = place.fault("what runs on a circle moves", label);
+        let fault = place.fault("`speed_m_s` of a circle must not be 0", label);
         speed.fault(fault.help("write kind = \"still\" for what stands"));
     }
     Some(TrajectoryConfig::Circle {

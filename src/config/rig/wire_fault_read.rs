@@ -65,7 +65,7 @@ impl WireKind {
 
 /// Reads the keys that only this kind has.
 pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<WireFault> {
-    let share = Limit::new(0.0..=1.0, "", "probability: a share");
+    let share = Limit::new(0.0..=1.0, "", "a probability");
     let noise = Limit::new(1e-12..=0.5, "", "a rate of 0.5 is random bits");
     let nanos = |ms: f64| (ms * 1e6).round() as u64;
     Some(match kind {
@@ -97,7 +97,7 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
                 && jitter_ms > delay_ms
             {
                 let label = format!("allowed: at most `delay_ms`, {delay_ms} ms");
-                let fault = place.fault("nothing arrives before it is sent", label);
+                let fault = place.fault("`jitter_ms` must not exceed `delay_ms`", label);
                 jitter
                     .fault(fault.note("`jitter_ms` is how much earlier or later than `delay_ms`"));
             }

@@ -98,7 +98,7 @@ impl Node {
     /// The node one step down; made when a table lacks the key.
     fn enter(&mut self, step: &Step, faults: &Faults) -> Option<&mut Node> {
         let refuse = |label: String| {
-            faults.borrow_mut().push(step.place.fault("--set finds nothing here", label));
+            faults.borrow_mut().push(step.place.fault("--set: the rig has no such place", label));
             None
         };
         match (&mut self.value, &step.word) {

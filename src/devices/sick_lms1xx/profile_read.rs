@@ -409,7 +409,7 @@ fn text(field: &Field<'_>) -> Option<String> {
     let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     if text.value.len() > LONGEST_TEXT || !text.value.bytes().all(is_printable) {
         let label = format!("allowed: {expected}");
-        let fault = text.place.fault("this text has no place in a telegram", label);
+        let fault = text.place.fault("this text does not fit in a telegram", label);
         field.fault(fault.note(format!("limit from {PROTOCOL}")));
         return None;
     }

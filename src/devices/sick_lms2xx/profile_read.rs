@@ -125,7 +125,7 @@ fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
         && text.value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     if !is_good {
         let label = format!("allowed: {expected}");
-        let fault = text.place.fault("this text has no place in a telegram", label);
+        let fault = text.place.fault("this text does not fit in a telegram", label);
         field.fault(fault.note(format!("limit from {PROTOCOL}")));
         return None;
     }

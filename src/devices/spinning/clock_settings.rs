@@ -58,7 +58,7 @@ pub struct ClockSettings {
 /// Why a clock that goes by `settings` hears no receiver; `None` if it does.
 pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
     (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
-        title: "a clock that is right by itself hears no receiver",
+        title: "`gps_cable` conflicts with `clock.reference = \"utc\"`",
         label: "remove this or `clock.reference = \"utc\"`",
     })
 }

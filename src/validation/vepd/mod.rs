@@ -143,8 +143,7 @@ fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> 
 
 impl Run for Vepd {
     const NAME: &'static str = "vepd";
-    const ABOUT: &'static str =
-        "Compare GNSS error models by what a state estimator makes of them and of an IMU";
+    const ABOUT: &'static str = "Compare GNSS error models by their effect on a state estimator";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let runs = scope.of(self.runs, self.runs.min(SHORT_RUNS));
