@@ -350,3 +350,15 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
         drive("model = \"differential\", track_m = 0.3, max_speed_m_s = 0.5", "");
     assert_eq!(differential.model, DriveModel::Differential { track_m: 0.3 });
 }
+
+/// Data packets and GPS packets of a Hesai both leave from port 10000, which is no second claim.
+#[test]
+fn a_hesai_may_send_from_its_own_port() {
+    let udp = "{ udp = { to = \"127.0.0.1:2368\", from = \"127.0.0.2:10000\" } }";
+    let text = SMALLEST
+        .replace("velodyne-hdl64e-s1", "hesai-xt32")
+        .replace("{ udp = { to = \"192.168.3.255:2368\" } }", udp);
+    let rig = parse(&text, &[]);
+    let LinkConfig::Udp(udp) = &rig.devices[0].link else { panic!("another link") };
+    assert_eq!(udp.from, Some("127.0.0.2:10000".parse().unwrap()));
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::refusal::Refusal;
 use super::{SetupError, launch};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::PortIndex;
 use crate::config::rig::{
     ControlConfig, DeviceConfig, EngineConfig, LineConfig, LinkConfig, StampChoice, UdpConfig,
 };
@@ -215,21 +215,27 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
 /// Opens a socket for each port of a device. Where the rig says nothing, the profile does.
 fn open_ports(device: &DeviceConfig, udp: &UdpConfig) -> io::Result<Vec<UdpLink>> {
     let host = udp.host();
-    let open = |(place, port): (usize, &DatagramPort)| {
+    let mut links: Vec<UdpLink> = Vec::new();
+    for (place, port) in device.profile.ports().iter().enumerate() {
         let to = host.of(PortIndex(place as u8)).ok_or(io::ErrorKind::InvalidInput)?;
         let mut from = udp.from;
         // A source port that the rig leaves open for the first is left open for the others too.
         if let Some(from) = from.as_mut().filter(|from| place > 0 && from.port() != 0) {
             from.set_port(port.frame.source_port);
         }
-        UdpLink::open(&UdpOptions {
+        let options = UdpOptions {
             to,
             from,
             interface: udp.interface.clone(),
             ttl: udp.ttl.or(Some(port.frame.ttl)),
             dont_fragment: Some(port.frame.dont_fragment),
             broadcast: udp.broadcast,
-        })
-    };
-    device.profile.ports().iter().enumerate().map(open).collect()
+        };
+        let is_shared = place > 0 && from.is_some_and(|from| from.port() != 0) && from == udp.from;
+        links.push(match links.first().filter(|_| is_shared) {
+            Some(first) => UdpLink::open_beside(first, &options)?,
+            None => UdpLink::open(&options)?,
+        });
+    }
+    Ok(links)
 }

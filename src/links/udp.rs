@@ -84,6 +84,16 @@ impl UdpLink {
     ///
     /// Errors name the option at fault and its value, and keep the kind of the system's error.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
+        Self::opened(options, None)
+    }
+
+    /// As [`UdpLink::open`], from the address and port of `first`, which keeps them: a product may send two
+    /// kinds of datagrams from one port. No other socket gets the port by that.
+    pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
+        Self::opened(options, Some(&first.socket))
+    }
+
+    fn opened(options: &UdpOptions, beside: Option<&Socket>) -> io::Result<Self> {
         let UdpOptions { to, from, .. } = options;
         if to.port() == 0 {
             return Err(invalid(format!("cannot send to {to}: `to` needs a port above 0")));
@@ -125,7 +135,15 @@ impl UdpLink {
                 .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))?;
         }
         if let Some(from) = from {
+            let sharing =
+                |on| beside.into_iter().chain([&socket]).try_for_each(|s| s.set_reuse_address(on));
+            if beside.is_some() {
+                sharing(true)?;
+            }
             bind(&socket, *from)?;
+            if beside.is_some() {
+                sharing(false)?;
+            }
         }
         if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
             tracing::debug!("the send buffer to {to} stays small: {error}");
@@ -426,6 +444,23 @@ mod tests {
         assert_eq!(link.socket.ttl_v4().unwrap(), 64);
         let discovery = rustix::net::sockopt::ip_mtu_discover(&link.socket).unwrap();
         assert_eq!(discovery, Ipv4PathMtuDiscovery::DO);
+    }
+
+    #[test]
+    fn two_links_of_a_product_leave_from_one_port_that_nobody_else_gets() {
+        let (data, gps) = (listener(), listener());
+        let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let options =
+            |to: &UdpSocket| UdpOptions { from: Some(from), ..to.local_addr().unwrap().into() };
+        let first = UdpLink::open(&options(&data)).unwrap();
+        let second = UdpLink::open_beside(&first, &options(&gps)).unwrap();
+        let other = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        other.set_reuse_address(true).unwrap();
+        assert_eq!(other.bind(&from.into()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        for (link, listener) in [(first, data), (second, gps)] {
+            link.send(b"x").unwrap();
+            assert_eq!(listener.recv_from(&mut [0; 8]).unwrap(), (1, from));
+        }
     }
 
     #[test]

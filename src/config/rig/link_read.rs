@@ -298,7 +298,9 @@ fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAdd
         return Vec::new();
     }
     let further = profile.map(Profile::ports).unwrap_or_default().iter().skip(1);
-    further.map(|port| SocketAddr::new(from.ip(), port.frame.source_port)).collect()
+    let own = further.map(|port| SocketAddr::new(from.ip(), port.frame.source_port));
+    // Two ports of one unit may leave from one port, as those of a Hesai do.
+    own.filter(|address| *address != from).collect()
 }
 
 /// The destination ports of a product's ports after the first. Of a product that is not known every

@@ -25,6 +25,9 @@ const PTP_PERIOD_MS: u64 = 1000;
 const PORT_SLAVE: u8 = 9;
 const PORT_LISTENING: u8 = 4;
 
+/// Lock offsets that drivers allow.
+const PTP_LOCK_OFFSETS_US: std::ops::RangeInclusive<u8> = 1..=100;
+
 /// An answer's payload, or the code of a refusal.
 type Answer = Result<Vec<u8>, u8>;
 
@@ -57,6 +60,7 @@ impl Hesai {
                 let is_on = u8::from(self.values.source == ClockSource::Ptp);
                 Ok([vec![is_on], self.values.ptp.to_bytes()].concat())
             }
+            command::GET_PTP_LOCK_OFFSET => Ok(vec![self.values.ptp_lock_offset_us]),
             command::MONITOR => Ok(self.monitor(now).to_bytes()),
             command::REBOOT => {
                 self.reboots = true;
@@ -119,6 +123,10 @@ impl Hesai {
                 wanted.range_decideg = checked(ends, allowed)?;
             }
             command::SET_PTP => wanted.ptp = ptp_of(&wanted.ptp, payload)?,
+            command::SET_PTP_LOCK_OFFSET => {
+                let us = byte(payload)?;
+                wanted.ptp_lock_offset_us = checked(us, PTP_LOCK_OFFSETS_US.contains(&us))?;
+            }
             _ => return Err(code::UNSUPPORTED),
         }
         Ok(())

@@ -29,6 +29,9 @@ pub(super) struct Values {
     /// The unit's own address. It stores and tells it; the rig's link decides.
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
+    /// How far from the master's time its clock may be and be locked. The emulated master is exact, so that
+    /// no value unlocks it.
+    pub ptp_lock_offset_us: u8,
 }
 
 impl Values {
@@ -59,6 +62,7 @@ impl Values {
                 log_sync_interval: 0,
                 log_min_delay_interval: 0,
             },
+            ptp_lock_offset_us: 1,
         }
     }
 

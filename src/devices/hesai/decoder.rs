@@ -395,9 +395,15 @@ fn gps_fields(packet: &GpsPacket) -> Map<String, Value> {
 fn point_source(driver: &HesaiProfile, calibration: &'static str) -> PointSource {
     let lasers = calibration::lasers_of(driver, &driver.defaults.serial);
     let elevations_rad = lasers.iter().map(|laser| laser.elevation_deg.to_radians()).collect();
+    // As the maker's drivers correct it: the rotor turns between a firing's beginning, its lasers and its azimuth.
+    let after_ns = driver.packet.azimuth_after_ns as f64;
     let beams: Vec<_> = lasers
         .iter()
-        .map(|laser| (libm::sincos(laser.elevation_deg.to_radians()), laser.azimuth_deg))
+        .map(|laser| {
+            let up_flat = libm::sincos(laser.elevation_deg.to_radians());
+            let turned_us = (f64::from(laser.firing_ns) - after_ns) / 1000.0;
+            (up_flat, (laser.azimuth_deg, turned_us))
+        })
         .collect();
     PointSource {
         calibration,
@@ -406,14 +412,16 @@ fn point_source(driver: &HesaiProfile, calibration: &'static str) -> PointSource
             let Ok(packet) = Packet::parse(payload) else { return };
             let Some((azimuth, own)) = packet.blocks().nth(block) else { return };
             let azimuth_deg = f64::from(azimuth) / 100.0;
-            for (laser, (point, ((up, flat), offset_deg))) in
+            let deg_per_us = f64::from(packet.tail().rpm) * 6e-6;
+            for (laser, (point, ((up, flat), (offset_deg, turned_us)))) in
                 packet.points(own).zip(&beams).enumerate()
             {
                 if point.distance == 0 {
                     continue;
                 }
                 // Clockwise from forward.
-                let (sin, cos) = libm::sincos((azimuth_deg + offset_deg).to_radians());
+                let (sin, cos) =
+                    libm::sincos((azimuth_deg + offset_deg + turned_us * deg_per_us).to_radians());
                 let range_m = f64::from(point.distance) * DISTANCE_UNIT_M;
                 points.push(CloudPoint {
                     position_m: DVec3::new(cos * flat, -sin * flat, *up) * range_m,

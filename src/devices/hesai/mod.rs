@@ -240,7 +240,8 @@ impl Hesai {
         let error =
             if jitter == 0.0 { 0.0 } else { noise.standard_normal(firing, Quantity::Encoder) };
         let full = f64::from(FULL_TURN_CENTIDEG);
-        let told = (plan.azimuth_centideg(firing) + jitter * error).rem_euclid(full);
+        let ahead = 100.0 * self.profile.packet.azimuth_ahead_deg(plan.rpm);
+        let told = (plan.azimuth_centideg(firing) + ahead + jitter * error).rem_euclid(full);
         told.round() as u16 % FULL_TURN_CENTIDEG
     }
 

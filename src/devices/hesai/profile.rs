@@ -94,6 +94,15 @@ pub struct PacketProfile {
     pub retro_full_gain: f64,
     /// From the first or the last firing of a packet to its timestamp, nanoseconds.
     pub stamp: (Stamped, i64),
+    /// From the beginning of a firing to the instant whose azimuth its block tells, nanoseconds.
+    pub azimuth_after_ns: u64,
+}
+
+impl PacketProfile {
+    /// How far a rotor of this speed turns from the beginning of a firing to the azimuth of its block, degrees.
+    pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
+        f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
+    }
 }
 
 /// Standard deviations of units' angles from the nominal ones, degrees.

@@ -213,6 +213,8 @@ fn packet(mut keys: Keys<'_>, defaults: &mut HesaiSettings) -> Option<PacketProf
     keys.read("stamp_offset_us", offset_ns, |field| {
         field.number(&us).map(|us| (us * 1000.0).round() as i64)
     });
+    let us = Limit::new(0.0..=1000.0, "us", PROFILES);
+    keys.time_ns("azimuth_after_us", &us, 1e3, &mut all.azimuth_after_ns);
     keys.number("azimuth_jitter_centideg", &jitter(), &mut defaults.azimuth_jitter_centideg);
     keys.boolean("udp_sequence", &mut defaults.has_sequence);
     lag::read(&mut keys, &mut defaults.lag_ns);

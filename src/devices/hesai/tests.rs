@@ -148,8 +148,10 @@ fn every_model_sends_whole_turns_in_each_mode_at_each_speed() {
                     let azimuths: Vec<_> = packet.blocks().map(|(azimuth, _)| azimuth).collect();
                     for pair in azimuths.chunks(pairs) {
                         assert!(pair.iter().all(|azimuth| *azimuth == pair[0]));
-                        let wanted = 36_000.0 * f64::from(step % steps) / f64::from(steps);
-                        assert_eq!(f64::from(pair[0]), wanted.round(), "{name} {rpm}");
+                        let ahead_deg = driver.packet.azimuth_ahead_deg(rpm as u16);
+                        let wanted = 36_000.0 * f64::from(step % steps) / f64::from(steps)
+                            + 100.0 * ahead_deg;
+                        assert_eq!(f64::from(pair[0]), wanted.round() % 36_000.0, "{name} {rpm}");
                         step += 1;
                     }
                 }
@@ -194,6 +196,43 @@ fn timestamps_are_as_drivers_take_them() {
         let packets = packets(&sent);
         let wanted_us = (fired_ns + start_ns).saturating_add_signed(-offset_ns) / 1000;
         assert_eq!(stamp_us(&packets[1].1), wanted_us, "{name}");
+    }
+}
+
+/// The maker's drivers turn a point on by what the rotor turns in the laser's firing time. Those of a
+/// Pandar40P and Pandar64 are negative: a block's azimuth is that of its end.
+#[test]
+fn azimuths_are_as_the_makers_drivers_take_them() {
+    let cases: [(&str, [(usize, f64); 3]); 3] = [
+        ("hesai-pandar40p", [(0, -42.22), (3, -3.62), (7, -54.67)]),
+        ("hesai-pandar64", [(0, -23.18), (13, -44.828), (49, -19.268)]),
+        ("hesai-xt32", [(0, 0.0), (1, 1.512), (31, 46.872)]),
+    ];
+    for (name, firings) in cases {
+        for rpm in [300, 600, 1200] {
+            let mut unit = unit(name, |settings| settings.rotation_rate_rpm = rpm);
+            let lasers = unit.lasers.len();
+            let mut sweeps = Vec::new();
+            while let Some(request) = unit.poll_request(SimTime(20 * MS)) {
+                let Subject::Sweep(sweep) = &request.subject else { panic!() };
+                sweeps.push((request.start, sweep.clone()));
+                let outcome = Outcome::Echoes(vec![echoes(); sweep.firings.len()]);
+                unit.handle_measurement(&Measurement::new(request, outcome));
+            }
+            let sent: Vec<_> = std::iter::from_fn(|| unit.poll_transmit()).collect();
+            let (_, packet) = packets(&sent)[5];
+            let (start, sweep) = &sweeps[5];
+            for (block, (azimuth, _)) in packet.blocks().enumerate() {
+                for (laser, firing_us) in firings {
+                    let fired =
+                        start.0 + u64::from(sweep.firings[block * lasers + laser].offset_ns);
+                    let turn = unit.stream.program.rotor().turn(SimTime(fired)).rem_euclid(1.0);
+                    let taken_deg = f64::from(azimuth) / 100.0 + firing_us * 6e-6 * f64::from(rpm);
+                    let off_deg = (taken_deg - turn * 360.0 + 180.0).rem_euclid(360.0) - 180.0;
+                    assert!(off_deg.abs() < 0.006, "{name} {rpm} rpm, laser {laser}: {off_deg}");
+                }
+            }
+        }
     }
 }
 
@@ -332,6 +371,11 @@ fn a_unit_tells_who_it_is_and_how_it_does() {
     }
     assert_eq!(set(&mut unit, command::SET_PTP, &[1, 5, 1]), code::OK);
     assert_eq!(asked(&mut unit, command::GET_PTP, &[]).payload, [1, 1, 5, 1, 1, 0, 0]);
+    // The lock offset, which drivers of today read and set at their start.
+    assert_eq!(asked(&mut unit, command::GET_PTP_LOCK_OFFSET, &[]).payload, [1]);
+    assert_eq!(set(&mut unit, command::SET_PTP_LOCK_OFFSET, &[100]), code::OK);
+    assert_eq!(asked(&mut unit, command::GET_PTP_LOCK_OFFSET, &[]).payload, [100]);
+    assert_eq!(set(&mut unit, command::SET_PTP_LOCK_OFFSET, &[0]), code::INVALID_PARAMETER);
     assert_eq!(set(&mut unit, command::CLOCK_SOURCE, &[0]), code::OK);
     assert_eq!(get::<Status>(&mut unit, command::STATUS, &[]).ptp, 0, "it does not follow PTP");
 }

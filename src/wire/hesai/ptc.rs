@@ -54,6 +54,10 @@ pub mod command {
     pub const GET_PTP: u8 = 0x26;
     /// Asks for a [`super::Monitor`].
     pub const MONITOR: u8 = 0x27;
+    /// Sets how far the clock may be from the PTP master's and be locked: one byte, microseconds.
+    pub const SET_PTP_LOCK_OFFSET: u8 = 0x39;
+    /// Asks for that byte.
+    pub const GET_PTP_LOCK_OFFSET: u8 = 0x3a;
 }
 
 /// Codes of answers.
