@@ -33,6 +33,8 @@ const TOP_FOLDER: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
     "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
