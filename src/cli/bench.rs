@@ -85,6 +85,12 @@ fn page(name: &str, figures: &BenchFigures) -> String {
             }
         };
     }
+    if figures.workers_factor > 0.0 {
+        let (factor, workers) = (figures.workers_factor, figures.workers);
+        text += &format!(
+            "{workers} workers render {factor:.2} times real time (the figure of `menura run`: measuring only)\n"
+        );
+    }
     let width = figures.devices.iter().map(|device| device.name.len()).max().unwrap_or(0).max(6);
     text += &format!(
         "\n{:<width$}  {:>7}  {:>8}  {:>8}  {:>8}  {:>8}  {:>10}\n",
@@ -105,6 +111,10 @@ fn page(name: &str, figures: &BenchFigures) -> String {
     let packets = packets.iter().map(|device| device.packets_per_s).sum();
     text += &row("all", all, &figures.stages, packets);
     text += "\nprocessor seconds for each second of the rig\n";
+    if figures.moving_s >= 0.00005 {
+        let moving_s = figures.moving_s;
+        text += &format!("moving the robot takes {moving_s:.4} on the thread that makes packets\n");
+    }
     for device in figures.devices.iter().filter(|device| device.packets_per_s == 0.0) {
         text += &format!(
             "{}: sends only to hosts that ask, of which there are none here\n",

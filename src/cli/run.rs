@@ -257,8 +257,11 @@ impl Cmd {
         let figures = run.figures(elapsed);
         let simulated_s = stats::simulated_s(&figures, elapsed);
         let grants: Vec<Grant> = grants.into_inner().expect("no holder panics");
-        let rendering =
-            Rendering { real_time_factor: run.real_time_factor(), workers: run.workers() };
+        let rendering = Rendering {
+            real_time_factor: run.real_time_factor(),
+            workers: run.workers(),
+            processor_share: run.processor_share(),
+        };
         let mut text = summary::summary(&figures, elapsed, Some(rendering), &rig.engine);
         text += &summary::feeds(&run.feeds());
         text += &summary::contacts(run.contacts());

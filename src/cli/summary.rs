@@ -17,7 +17,12 @@ pub struct Rendering {
     pub real_time_factor: f64,
     /// Threads that cast rays.
     pub workers: usize,
+    /// The share of the time of measurements in which the workers had a processor, 0..=1.
+    pub processor_share: f64,
 }
+
+/// Below this share, other programs have delayed the workers.
+const BUSY_MACHINE_SHARE: f64 = 0.6;
 
 /// The summary of a run: of a rig with how it was rendered, of a replay without.
 pub fn summary(
@@ -28,7 +33,7 @@ pub fn summary(
 ) -> String {
     let mut text = missed(figures, rendering, engine);
     text += &match rendering {
-        Some(Rendering { real_time_factor, workers }) => format!(
+        Some(Rendering { real_time_factor, workers, .. }) => format!(
             "ran {:.1} s{}; {workers} workers render {real_time_factor:.2} times real time\n",
             elapsed.as_secs_f64(),
             shortfall(figures, elapsed),
@@ -97,16 +102,45 @@ fn missed(
         };
         return format!("no packet was {refused}, none left more than {threshold} late\n");
     }
-    if figures.iter().any(|figure| figure.misses + figure.thinned > 0) {
-        text += match rendering {
-            Some(Rendering { real_time_factor, .. }) if real_time_factor < 1.0 => {
-                "  the world takes longer to render than it lasts: fewer devices, rays or packets, more \
-                 workers, or another engine.late (docs/RIG.md)\n"
-            }
-            _ => "  something kept the sender from its core: `menura doctor` says what to change\n",
+    let sum = |count: fn(&DeviceFigures) -> u64| figures.iter().map(count).sum::<u64>();
+    let not_ready = sum(|figure| figure.not_ready);
+    if not_ready > 0 || sum(|figure| figure.thinned) > 0 {
+        text += &match not_ready {
+            0 => "  rays were left out to be ready in time: ".to_owned(),
+            _ => format!("  {not_ready} packets were not ready in time: "),
         };
+        text += &why_not_ready(rendering, engine);
+    }
+    let sender_late = sum(|figure| figure.misses) - not_ready;
+    if sender_late > 0 {
+        text += &format!(
+            "  {sender_late} packets were ready, but the sender was kept from its core: \
+             `menura doctor` says what to change\n"
+        );
     }
     text
+}
+
+/// Why packets were not ready when they were due, and what to do about it.
+fn why_not_ready(rendering: Option<Rendering>, engine: &EngineConfig) -> String {
+    let ahead = describe_us(engine.render_ahead_ns as f64 / 1e3);
+    match rendering {
+        None => "the reader of the capture was kept from its core\n".to_owned(),
+        Some(Rendering { real_time_factor, .. }) if real_time_factor < 1.0 => {
+            "the world takes longer to render than it lasts: fewer devices, rays or packets, more \
+             workers, or another engine.late (docs/RIG.md)\n"
+                .to_owned()
+        }
+        Some(Rendering { processor_share, .. }) if processor_share < BUSY_MACHINE_SHARE => format!(
+            "workers had a processor for {:.0} % of their work: stop other programs, or raise \
+             engine.render_ahead_ms (now {ahead})\n",
+            100.0 * processor_share
+        ),
+        Some(_) => format!(
+            "the machine stood still for longer than engine.render_ahead_ms covers (now {ahead}): \
+             raise it\n"
+        ),
+    }
 }
 
 /// One device's figures.
@@ -171,10 +205,14 @@ pub fn extras(figure: &DeviceFigures) -> String {
             text.push_str(&format!(", {count} {what}"));
         }
     }
-    for (what, latency) in [("pose", figure.pose_to_wire_us), ("order", figure.order_to_wire_us)] {
+    let latencies = [
+        ("pose", figure.pose_to_wire_us),
+        ("order", figure.order_to_wire_us),
+        ("first firing", figure.firing_to_wire_us),
+    ];
+    for (what, latency) in latencies {
         if let Some(latency) = latency {
-            let (p50, max) = (describe_us(latency.p50), describe_us(latency.max));
-            text.push_str(&format!(", {what} to wire p50 {p50} max {max}"));
+            text.push_str(&format!(", {what} to wire {}", percentiles(&latency)));
         }
     }
     text
@@ -266,8 +304,39 @@ mod tests {
     }
 
     fn told(outcomes: &[Outcome], real_time_factor: f64) -> String {
-        let rendering = Some(Rendering { real_time_factor, workers: 2 });
-        summary(&[figures(outcomes)], SECOND, rendering, &EngineConfig::default())
+        told_of(&figures(outcomes), real_time_factor, 1.0)
+    }
+
+    fn told_of(figures: &DeviceFigures, real_time_factor: f64, processor_share: f64) -> String {
+        let rendering = Some(Rendering { real_time_factor, workers: 2, processor_share });
+        summary(std::slice::from_ref(figures), SECOND, rendering, &EngineConfig::default())
+    }
+
+    #[test]
+    fn a_miss_names_its_own_cause() {
+        let missed = figures(&[Outcome::OnTime, Outcome::Late, Outcome::Late, Outcome::Dropped]);
+        let told = |not_ready, factor, share| {
+            told_of(&DeviceFigures { not_ready, ..missed.clone() }, factor, share)
+        };
+        let sender = "packets were ready, but the sender was kept from its core: `menura doctor`";
+        let kept = told(0, 3.0, 1.0);
+        assert!(kept.contains(&format!("  3 {sender}")), "{kept}");
+        assert!(!kept.contains("not ready"), "{kept}");
+        let slow = told(3, 0.4, 0.9);
+        assert!(
+            slow.contains("  3 packets were not ready in time: the world takes longer"),
+            "{slow}"
+        );
+        assert!(!slow.contains("kept from its core"), "{slow}");
+        let busy = told(2, 3.0, 0.35);
+        let expected = "  2 packets were not ready in time: workers had a processor for 35 % of their work: \
+                        stop other programs, or raise engine.render_ahead_ms (now 100 ms)\n";
+        assert!(busy.contains(expected) && busy.contains(&format!("  1 {sender}")), "{busy}");
+        let stalled = told(3, 3.0, 0.9);
+        assert!(
+            stalled.contains("longer than engine.render_ahead_ms covers (now 100 ms)"),
+            "{stalled}"
+        );
     }
 
     #[test]
@@ -280,10 +349,9 @@ mod tests {
         let expected = "lidar: 2 of 3 packets MISSED their time: 1 left more than 1 ms late, at most \
                         19.7 ms, 1 were so late that they were dropped";
         assert_eq!(first, expected);
-        assert!(lines.next().unwrap().contains("longer to render"), "{text}");
+        assert!(lines.next().unwrap().contains("menura doctor"), "{text}");
         assert!(lines.next().unwrap().starts_with("ran 1.0 s; 2 workers"), "{text}");
         assert!(lines.next().unwrap().starts_with("lidar: 2 packets, 20 points"), "{text}");
-        assert!(told(&outcomes, 3.0).contains("menura doctor"));
         let well = told(&[Outcome::OnTime], 3.0);
         assert!(
             well.starts_with("no packet was refused, none left more than 1 ms late\n"),
@@ -295,7 +363,8 @@ mod tests {
     fn a_run_that_is_behind_says_what_it_took_and_what_was_simulated() {
         let lidar = DeviceFigures { behind_s: 24.5, ..figures(&[Outcome::Late]) };
         let imu = DeviceFigures { name: "imu".into(), ..figures(&[Outcome::OnTime]) };
-        let rendering = Some(Rendering { real_time_factor: 0.29, workers: 2 });
+        let rendering =
+            Some(Rendering { real_time_factor: 0.29, workers: 2, processor_share: 1.0 });
         let took = Duration::from_millis(34_500);
         let text = summary(&[lidar, imu], took, rendering, &EngineConfig::default());
         let ran = "ran 34.5 s and simulated 10.0 s (lidar was 24.5 s behind at the end); 2 workers";

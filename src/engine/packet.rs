@@ -30,6 +30,8 @@ pub struct Marks {
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in it.
     pub seen: Option<Seen>,
+    /// The first firing in it.
+    pub fired: Option<SimTime>,
     /// Stimuli that it is the first to carry, a bit each.
     pub stimuli: u32,
 }
@@ -55,6 +57,7 @@ impl Marks {
             }
             (first, then) => then.or(first),
         };
+        self.fired = self.fired.or(later.fired);
         self.stimuli |= later.stimuli;
     }
 }

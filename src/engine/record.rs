@@ -229,15 +229,15 @@ pub fn render<E>(
     render_telling(own_threads(stretch.rig), stretch, hosts, note, None, sink)
 }
 
-/// As [`render`], with these in place of the rig's devices.
+/// As [`render`] without hosts, with these in place of the rig's devices; counts in `stats` what rendering takes.
 pub fn render_devices<E>(
     stretch: Stretch<'_>,
     devices: Vec<Built>,
-    hosts: &mut dyn Hosts,
-    note: &mut dyn FnMut(Row),
+    stats: &RenderStats,
     sink: impl FnMut(usize, i128, SimTime, &Output) -> Result<(), E>,
 ) -> Result<(), E> {
-    render_all(own_threads(stretch.rig), stretch, devices, hosts, note, None, sink)
+    let casters = own_threads(stretch.rig);
+    render_all(casters, stretch, devices, stats, &mut NoHosts, &mut |_| (), None, sink)
 }
 
 /// As [`render`]; the truth goes to `truth`, if it is there.
@@ -252,7 +252,8 @@ fn render_telling<E>(
     let epoch = clock::epoch_now_or(stretch.start);
     let devices = build_devices(stretch.rig, epoch);
     let stretch = Stretch { start: Some(epoch.start()), ..stretch };
-    render_all(casters, stretch, devices, hosts, note, truth, sink)
+    let stats = RenderStats::new(stretch.rig.devices.len());
+    render_all(casters, stretch, devices, &stats, hosts, note, truth, sink)
 }
 
 /// The threads of this process that cast rays when the rig is recorded here.
@@ -260,10 +261,12 @@ pub fn own_threads(rig: &Rig) -> Casters<'static> {
     Casters::Threads(rig.engine.workers.unwrap_or_else(default_workers))
 }
 
+#[expect(clippy::too_many_arguments, reason = "what a recording consists of")]
 fn render_all<E>(
     casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,
     devices: Vec<Built>,
+    stats: &RenderStats,
     hosts: &mut dyn Hosts,
     note: &mut dyn FnMut(Row),
     truth: Option<&TruthSender>,
@@ -274,9 +277,8 @@ fn render_all<E>(
     if let Casters::Elsewhere(remote) = casters {
         remote.begin(epoch);
     }
-    let stats = RenderStats::new(rig.devices.len());
     std::thread::scope(|scope| {
-        let mut renderer = Renderer::start(scope, casters, world, rig, devices, None, end, &stats);
+        let mut renderer = Renderer::start(scope, casters, world, rig, devices, None, end, stats);
         let mut outcome = Ok(());
         let mut sent = Sent {
             queues: rig.devices.iter().map(|_| DueQueue::default()).collect(),

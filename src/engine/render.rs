@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, unbounded};
 
 use super::actuators::Actuators;
 use super::cables::Cables;
-use super::clock::MonotonicClock;
+use super::clock::{MonotonicClock, thread_cpu_ns};
 use super::due_queue::DueQueue;
 use super::packet::{Marks, Packet};
 use super::stats::RenderStats;
@@ -16,6 +16,7 @@ use super::work_queue::Pace;
 use super::workers::{self, Answer, Board, Casters, Job, Measured, Trade};
 use super::world::LiveWorld;
 use crate::config::profile::FamilyData;
+use crate::config::profile::network::PortIndex;
 use crate::config::rig::faults::{DeviceFaults, FaultConfig};
 use crate::config::rig::{DeviceId, EngineConfig, Rig};
 use crate::devices::{Built, Device, Output, REACTION_NS, Transmit};
@@ -166,6 +167,9 @@ impl RunningDevice {
         }
         self.bring_marks(transmit.due);
         let mut marks = std::mem::take(&mut self.marks);
+        if transmit.output.port().is_some_and(|port| port != PortIndex::DATA) {
+            self.marks.fired = marks.fired.take();
+        }
         if transmit.points == 0 {
             // Nobody sees an object in bytes without points.
             self.marks.seen = marks.seen.take();
@@ -335,7 +339,10 @@ impl<'scope> Renderer<'scope> {
         let slowest = self.slowest();
         let held = self.devices.iter().flat_map(|device| &device.held);
         let last_held = held.map(|job| job.request.end()).max().filter(|_| slowest >= self.end);
-        self.wires.actuators.advance(slowest, last_held)
+        let before_ns = thread_cpu_ns();
+        let known = self.wires.actuators.advance(slowest, last_held);
+        self.stats.count_moving(thread_cpu_ns() - before_ns);
+        known
     }
 
     /// Tells the robot something that a host said, which arrived at `at`, by no device.
@@ -394,7 +401,9 @@ impl<'scope> Renderer<'scope> {
                 continue;
             };
             let Measured { measurement, marks, begun_ns, .. } = *measured;
-            device.mark(measurement.request.end(), marks);
+            let fired =
+                (measurement.request.subject.casts_rays()).then_some(measurement.request.start);
+            device.mark(measurement.request.end(), Marks { fired, ..marks });
             device.device.handle_measurement(&measurement);
             device.hand_on(id, None, &mut self.wires, out);
             let request = &measurement.request;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::clock::{Stopwatch, thread_cpu_ns};
 use super::refusal::Refusal;
 use crate::config::profile::network::{DatagramPort, PortIndex};
 use crate::config::rig::DeviceId;
@@ -28,6 +29,8 @@ pub struct DeviceStats {
     bytes: AtomicU64,
     sent_late: AtomicU64,
     dropped: AtomicU64,
+    /// Those of the late and the dropped that were not ready in time.
+    not_ready: AtomicU64,
     send_errors: AtomicU64,
     /// Why packets were refused, each reason once, in the order in which they came up.
     refusals: Mutex<Vec<(Refusal, String)>>,
@@ -38,6 +41,7 @@ pub struct DeviceStats {
     thinned: AtomicU64,
     lateness_ns: Mutex<Histogram<u64>>,
     shown_on_wire_ns: Mutex<Histogram<u64>>,
+    fired_to_wire_ns: Mutex<Histogram<u64>>,
     lead_ns: AtomicU64,
 }
 
@@ -46,12 +50,36 @@ pub struct DeviceStats {
 pub struct RenderStats {
     devices: Vec<DeviceRendering>,
     pulses: AtomicU64,
+    /// Processor time that moving the robot took.
+    moving_ns: AtomicU64,
+}
+
+/// What a measurement took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Processor time, nanoseconds.
+    pub busy_ns: u64,
+    /// From its beginning to its end, nanoseconds.
+    pub lasted_ns: u64,
+}
+
+impl Effort {
+    /// What `work` gives, and what it took this thread.
+    pub fn of<T>(work: impl FnOnce() -> T) -> (T, Self) {
+        let (watch, before_ns) = (Stopwatch::start(), thread_cpu_ns());
+        let given = work();
+        let busy_ns = thread_cpu_ns().saturating_sub(before_ns);
+        (given, Self { busy_ns, lasted_ns: watch.elapsed().as_nanos() as u64 })
+    }
 }
 
 /// What workers did for one device.
 #[derive(Debug, Default)]
 struct DeviceRendering {
+    /// Processor time.
     busy_ns: AtomicU64,
+    /// From beginning to end, with the time in which a worker had no processor.
+    lasted_ns: AtomicU64,
     measured: AtomicU64,
     given_up: AtomicU64,
     /// The start of the latest request that was measured.
@@ -86,6 +114,8 @@ pub struct DeviceFigures {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
+    /// Those of `misses` that were not measured or not made in time. The sender came late to the others.
+    pub not_ready: u64,
     /// Packets the system refused to send.
     pub send_errors: u64,
     /// Why it refused them: each reason once, in the order in which they came up.
@@ -113,6 +143,10 @@ pub struct DeviceFigures {
     /// motion being handed to the system, microseconds; none if the robot is not driven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
+    /// Time from a packet's first firing to the packet being handed to the system, microseconds; none if the
+    /// robot is not driven, or the device casts no rays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firing_to_wire_us: Option<Lateness>,
 }
 
 /// Packets of one of a device's ports.
@@ -149,6 +183,25 @@ pub struct Lateness {
     pub max: f64,
 }
 
+/// Why a packet missed its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissCause {
+    /// It came late into the send queue: it was not measured or not made in time.
+    NotReady,
+    /// It waited in the send queue: the sender came late to it.
+    SenderLate,
+}
+
+impl MissCause {
+    /// Of a packet that was due at `due`, came into the send queue at `ready` and was turned to at `at`: what
+    /// took the greater part of its lateness.
+    pub fn of(due: SimTime, ready: SimTime, at: SimTime) -> Self {
+        let late_ns = at.0.saturating_sub(due.0);
+        let not_ready_ns = ready.0.saturating_sub(due.0);
+        if 2 * not_ready_ns > late_ns { Self::NotReady } else { Self::SenderLate }
+    }
+}
+
 /// What came of handing a packet over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -173,6 +226,7 @@ impl Default for DeviceStats {
             bytes: AtomicU64::new(0),
             sent_late: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
+            not_ready: AtomicU64::new(0),
             send_errors: AtomicU64::new(0),
             refusals: Mutex::default(),
             faulted: AtomicU64::new(0),
@@ -180,6 +234,7 @@ impl Default for DeviceStats {
             unrecorded: AtomicU64::new(0),
             thinned: AtomicU64::new(0),
             shown_on_wire_ns: Mutex::new(lateness.clone()),
+            fired_to_wire_ns: Mutex::new(lateness.clone()),
             lateness_ns: Mutex::new(lateness),
             lead_ns: AtomicU64::new(0),
         }
@@ -238,6 +293,13 @@ impl DeviceStats {
         refusals.last().map(|(_, reason)| reason.clone())
     }
 
+    /// Counts why a packet missed its time that is counted as late or dropped.
+    pub fn count_cause(&self, cause: MissCause) {
+        if cause == MissCause::NotReady {
+            self.not_ready.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Counts a packet that was not sent because it was too late.
     pub fn count_dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -262,6 +324,11 @@ impl DeviceStats {
     /// it arrived.
     pub fn count_pose(&self, latency: Duration) {
         record(&self.shown_on_wire_ns, latency);
+    }
+
+    /// Counts a packet that was handed to the system `latency` after its first firing.
+    pub fn count_fired(&self, latency: Duration) {
+        record(&self.fired_to_wire_ns, latency);
     }
 
     /// From now on datagrams are handed to the kernel so long before they are due.
@@ -298,8 +365,8 @@ impl DeviceStats {
             name: (*name).to_owned(),
             packets: packets.load(Ordering::Relaxed),
         };
-        let shown = {
-            let histogram = self.shown_on_wire_ns.lock().expect("no holder panics");
+        let unless_empty = |histogram: &Mutex<Histogram<u64>>| {
+            let histogram = histogram.lock().expect("no holder panics");
             (!histogram.is_empty()).then(|| Lateness::of(&histogram))
         };
         let sent = self.sent.load(Ordering::Relaxed);
@@ -318,6 +385,7 @@ impl DeviceStats {
             misses: sent_late + dropped,
             sent_late,
             dropped,
+            not_ready: self.not_ready.load(Ordering::Relaxed),
             send_errors: self.send_errors.load(Ordering::Relaxed),
             refused_because: {
                 let refusals = self.refusals.lock().expect("no holder panics");
@@ -329,8 +397,9 @@ impl DeviceStats {
             behind_s: 0.0,
             lead_us: self.lead().as_nanos() as f64 / 1e3,
             lateness_us: Lateness::of(&self.lateness_ns.lock().expect("no holder panics")),
-            pose_to_wire_us: shown,
+            pose_to_wire_us: unless_empty(&self.shown_on_wire_ns),
             order_to_wire_us: None,
+            firing_to_wire_us: unless_empty(&self.fired_to_wire_ns),
         }
     }
 }
@@ -372,13 +441,14 @@ impl RenderStats {
     /// Nothing has been measured for so many devices.
     pub fn new(devices: usize) -> Self {
         let devices = (0..devices).map(|_| DeviceRendering::default()).collect();
-        Self { devices, pulses: AtomicU64::new(0) }
+        Self { devices, pulses: AtomicU64::new(0), moving_ns: AtomicU64::new(0) }
     }
 
-    /// Counts one measurement: how long a worker was busy with it, and its pulses.
-    pub fn count(&self, device: DeviceId, busy: Duration, pulses: usize) {
+    /// Counts one measurement: what a worker needed for it, and its pulses.
+    pub fn count(&self, device: DeviceId, effort: Effort, pulses: usize) {
         let device = &self.devices[device.0];
-        device.busy_ns.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+        device.busy_ns.fetch_add(effort.busy_ns, Ordering::Relaxed);
+        device.lasted_ns.fetch_add(effort.lasted_ns, Ordering::Relaxed);
         device.measured.fetch_add(1, Ordering::Relaxed);
         self.pulses.fetch_add(pulses as u64, Ordering::Relaxed);
     }
@@ -409,8 +479,29 @@ impl RenderStats {
         self.pulses.load(Ordering::Relaxed)
     }
 
-    /// How many seconds of the whole rig `workers` busy threads render in a second, were nothing given
-    /// up; above 1 there is time to spare.
+    /// Counts the processor time that it took to move the robot.
+    pub fn count_moving(&self, busy_ns: u64) {
+        self.moving_ns.fetch_add(busy_ns, Ordering::Relaxed);
+    }
+
+    /// Processor time that moving the robot has taken, nanoseconds.
+    pub fn moving_ns(&self) -> u64 {
+        self.moving_ns.load(Ordering::Relaxed)
+    }
+
+    /// The share of the time of measurements in which the workers had a processor, 0..=1; 1 before anything is
+    /// known. Other threads and programs took the rest.
+    pub fn processor_share(&self) -> f64 {
+        let sum = |counter: fn(&DeviceRendering) -> &AtomicU64| {
+            let counts = self.devices.iter().map(|device| counter(device).load(Ordering::Relaxed));
+            counts.sum::<u64>() as f64
+        };
+        let lasted_ns = sum(|device| &device.lasted_ns);
+        if lasted_ns == 0.0 { 1.0 } else { (sum(|device| &device.busy_ns) / lasted_ns).min(1.0) }
+    }
+
+    /// How many seconds of the whole rig `workers` threads that have a processor each render in a second, were
+    /// nothing given up; above 1 there is time to spare.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
         // Each device by itself: none is as far as the others.
         let needs: f64 = self.devices.iter().map(DeviceRendering::busy_share).sum();
@@ -452,20 +543,31 @@ mod tests {
         assert!((figures.lateness_us.p50 - 50.0).abs() < 1.0);
         assert!((figures.lateness_us.max - 100.0).abs() < 1.0);
     }
+
+    #[test]
+    fn a_miss_is_put_down_to_what_took_the_greater_part_of_its_lateness() {
+        let cause = |ready, at| MissCause::of(SimTime(1000), SimTime(ready), SimTime(at));
+        assert_eq!(cause(0, 3000), MissCause::SenderLate, "it waited in the queue all the time");
+        assert_eq!(cause(2000, 3000), MissCause::SenderLate);
+        assert_eq!(cause(2001, 3000), MissCause::NotReady);
+        assert_eq!(cause(3000, 3000), MissCause::NotReady);
+    }
+
     #[test]
     fn the_real_time_factor_is_that_of_the_whole_rig_however_far_each_device_is() {
         let second = |s: u64| SimTime(s * 1_000_000_000);
+        let effort = |ms: u64| Effort { busy_ns: ms * 1_000_000, lasted_ns: ms * 4_000_000 };
         let stats = RenderStats::new(3);
         assert_eq!(stats.real_time_factor(2), 0.0);
         // The first has come to 10 s, and needs a hundredth of a thread.
         for _ in 0..10 {
-            stats.count(DeviceId(0), Duration::from_millis(10), 0);
+            stats.count(DeviceId(0), effort(10), 0);
         }
         stats.set_rendered(DeviceId(0), second(10), 0);
         assert_eq!(stats.real_time_factor(2), 200.0);
         // The second needs four threads and is at 5 s when the others are at 10 s.
         for _ in 0..100 {
-            stats.count(DeviceId(1), Duration::from_millis(200), 384);
+            stats.count(DeviceId(1), effort(200), 384);
         }
         stats.set_rendered(DeviceId(1), second(5), 5_000_000_000);
         assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
@@ -477,5 +579,7 @@ mod tests {
         stats.set_rendered(DeviceId(1), second(10), 0);
         assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
         assert_eq!(stats.pulses(), 38_400);
+        // Who has a processor for a quarter of the time needs no more of one.
+        assert_eq!(stats.processor_share(), 0.25);
     }
 }

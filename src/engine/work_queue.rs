@@ -3,9 +3,13 @@
 //! Every device waits in a lane of its own, and a worker chooses when it is free to begin, not
 //! before. Three rules follow from that.
 //!
-//! - **Apart.** In real time the lane goes first that has used the workers least. A device that needs
-//!   less than its share is therefore never behind one that needs more than there is. What casts no
-//!   rays is not in the lanes at all: it is measured by a thread of its own.
+//! - **Earliest deadline first.** In real time the lane goes first whose oldest request is needed
+//!   soonest. A request is one packet, so none that is urgent waits for more than one of another device.
+//! - **Apart.** A lane is behind if its oldest request is late, or if it gave up a request within the last
+//!   look-ahead. It goes before the others only if it has used the workers less, or if the others have enough
+//!   of their look-ahead left. A device that needs less than its share is therefore never behind because
+//!   another needs more than there is. Requests without rays are not in the lanes: a thread of its own
+//!   measures them.
 //! - **Dropped before it is cast.** Whether a packet can still be ready in time is asked when a worker
 //!   would begin with it. What cannot is given up there, so workers only cast what can.
 //! - **In the order of time** where no clock runs: a recording keeps its devices side by side.
@@ -75,9 +79,11 @@ pub struct WorkQueue<T> {
 struct Lane<T> {
     /// Oldest first.
     waiting: VecDeque<Waiting<T>>,
-    /// Time that workers spent on it, nanoseconds; what lies too far back is forgotten.
+    /// Processor time that workers spent on it, nanoseconds; what lies too far back is forgotten.
     spent_ns: u64,
     turnaround: Turnaround,
+    /// When it last gave up a request.
+    gave_up_ns: Option<i64>,
 }
 
 /// How long it takes from a worker's beginning until the packet is ready: a mean and how far single
@@ -93,8 +99,12 @@ struct Turnaround {
 impl<T> WorkQueue<T> {
     /// A queue for so many devices.
     pub fn new(pace: Pace, devices: usize) -> Self {
-        let lane =
-            || Lane { waiting: VecDeque::new(), spent_ns: 0, turnaround: Turnaround::default() };
+        let lane = || Lane {
+            waiting: VecDeque::new(),
+            spent_ns: 0,
+            turnaround: Turnaround::default(),
+            gave_up_ns: None,
+        };
         let lanes = (0..devices).map(|_| lane()).collect();
         Self { pace, lanes, waiting: 0, rayless: DueQueue::default() }
     }
@@ -122,12 +132,8 @@ impl<T> WorkQueue<T> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
             return Some(Choice::GiveUp(hopeless.item));
         }
-        let is_fair = self.pace != Pace::Stepped;
-        let ready = self.lanes.iter_mut().filter_map(|lane| {
-            let start = lane.waiting.front()?.start;
-            Some(((if is_fair { lane.spent_ns } else { 0 }, start), lane))
-        });
-        let (_, lane) = ready.min_by_key(|(key, _)| *key)?;
+        let first = self.first_lane(now_ns)?;
+        let lane = &mut self.lanes[first];
         let request = lane.waiting.pop_front()?;
         let left_ns = request.needed.0.saturating_sub_signed(now_ns);
         let thinning = self.pace.thinning(left_ns, self.waiting);
@@ -135,7 +141,34 @@ impl<T> WorkQueue<T> {
         Some(Choice::Measure(request.item, thinning))
     }
 
-    /// A worker has been busy for `busy_ns` for a device.
+    /// The lane whose oldest request is to be measured first at `now_ns`, of those that have one.
+    fn first_lane(&self, now_ns: i64) -> Option<usize> {
+        let fronts = || {
+            let lanes = self.lanes.iter().enumerate();
+            lanes.filter_map(|(place, lane)| Some((place, lane, lane.waiting.front()?)))
+        };
+        let Pace::RealTime { ahead_ns, .. } = self.pace else {
+            return fronts().min_by_key(|(_, _, front)| front.start).map(|(place, ..)| place);
+        };
+        let is_behind = |lane: &Lane<T>, front: &Waiting<T>| {
+            let gave_up = lane.gave_up_ns.map(|at_ns| now_ns.saturating_sub(at_ns));
+            (front.needed.0 as i64) < now_ns || gave_up.is_some_and(|ago| ago < ahead_ns as i64)
+        };
+        let next = fronts().filter(|(_, lane, front)| !is_behind(lane, front));
+        let next = next.min_by_key(|(_, _, front)| (front.needed, front.start));
+        let behind = fronts().filter(|(_, lane, front)| is_behind(lane, front));
+        let behind = behind.min_by_key(|(_, lane, front)| (lane.spent_ns, front.start));
+        let (next, behind) = match (next, behind) {
+            (Some(next), Some(behind)) => (next, behind),
+            (one, other) => return one.or(other).map(|(place, ..)| place),
+        };
+        let left_ns = next.2.needed.0.saturating_sub_signed(now_ns);
+        let has_time = left_ns > self.pace.reserve_ns();
+        let behind_first = has_time || behind.1.spent_ns < next.1.spent_ns;
+        Some(if behind_first { behind.0 } else { next.0 })
+    }
+
+    /// A processor has worked for `busy_ns` for a device.
     pub fn charge(&mut self, device: DeviceId, busy_ns: u64) {
         self.lanes[device.0].spent_ns += busy_ns;
         let most_ns = self.lanes.iter().map(|lane| lane.spent_ns).max().unwrap_or(0);
@@ -150,15 +183,18 @@ impl<T> WorkQueue<T> {
         self.lanes[device.0].turnaround.note(took_ns, now_ns);
     }
 
-    /// Whether what `device` needs then cannot be ready any more and is not to be sent: it need not
-    /// be pushed.
-    pub fn is_hopeless(&self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
-        match self.pace {
-            Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } => {
-                (needed.0 as i64) < self.lanes[device.0].ready_if_begun_ns(now_ns, ahead_ns)
-            }
-            _ => false,
+    /// Gives up what `device` needs then if it cannot be ready any more and is not to be sent; whether it
+    /// did. What is given up need not be pushed.
+    pub fn gives_up(&mut self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
+        let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
+            return false;
+        };
+        let lane = &mut self.lanes[device.0];
+        let is_hopeless = (needed.0 as i64) < lane.ready_if_begun_ns(now_ns, ahead_ns);
+        if is_hopeless {
+            lane.gave_up_ns = Some(now_ns);
         }
+        is_hopeless
     }
 
     /// Takes out what cannot be ready in time any more, if that is not to be sent.
@@ -168,7 +204,9 @@ impl<T> WorkQueue<T> {
         };
         let popped = self.lanes.iter_mut().find_map(|lane| {
             let ready_ns = lane.ready_if_begun_ns(now_ns, ahead_ns);
-            lane.waiting.pop_front_if(|front| (front.needed.0 as i64) < ready_ns)
+            let hopeless = lane.waiting.pop_front_if(|front| (front.needed.0 as i64) < ready_ns)?;
+            lane.gave_up_ns = Some(now_ns);
+            Some(hopeless)
         })?;
         self.waiting -= 1;
         Some(popped)
@@ -183,6 +221,16 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
+    /// So much of its look-ahead a device keeps beside one that is behind, nanoseconds: more than the half
+    /// below which rays are left out or a slow answer makes a request hopeless.
+    fn reserve_ns(self) -> u64 {
+        match self {
+            Self::Stepped => 0,
+            Self::RealTime { late: LatePolicy::Late, ahead_ns, .. } => ahead_ns / 2,
+            Self::RealTime { ahead_ns, .. } => ahead_ns / 4 * 3,
+        }
+    }
+
     /// How many rays a request gets that is needed in `left_ns`, when so many wait.
     fn thinning(self, left_ns: u64, waiting: usize) -> Thinning {
         let Self::RealTime { late: LatePolicy::Thin, ahead_ns, backlog } = self else {

@@ -4,13 +4,12 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
-use super::clock::{MonotonicClock, Stopwatch};
+use super::clock::MonotonicClock;
 use super::packet::{Marks, Seen};
-use super::stats::RenderStats;
+use super::stats::{Effort, RenderStats};
 use super::work_queue::{Choice, Pace, Waiting, WorkQueue};
 use super::world::LiveWorld;
 use crate::config::rig::DeviceId;
@@ -134,7 +133,7 @@ impl Board {
         let needed = job.request.needed_at();
         let mut state = self.lock();
         if job.request.subject.casts_rays() {
-            if state.queue.is_hopeless(device, needed, self.now_ns()) {
+            if state.queue.gives_up(device, needed, self.now_ns()) {
                 return false;
             }
             state.queue.push(Waiting { device, start, needed, item: job });
@@ -190,9 +189,9 @@ impl Board {
         }
     }
 
-    /// A worker has been busy for so long for `device`.
-    pub(super) fn charge(&self, device: DeviceId, busy: Duration) {
-        self.lock().queue.charge(device, busy.as_nanos() as u64);
+    /// A processor has worked for so long for `device`.
+    pub(super) fn charge(&self, device: DeviceId, busy_ns: u64) {
+        self.lock().queue.charge(device, busy_ns);
     }
 
     fn lock(&self) -> MutexGuard<'_, BoardState> {
@@ -220,12 +219,10 @@ pub fn work(
                 scratch.set_thinning(thinning);
                 let shows_labels = world.shows_labels.load(Ordering::Relaxed);
                 scratch.keep_truth(world.keeps_truth || shows_labels);
-                let watch = Stopwatch::start();
-                let measured = measure(world, job, begun_ns, &mut scratch);
-                let busy = watch.elapsed();
-                stats.count(device, busy, pulses(&measured.measurement.request));
+                let (measured, effort) = Effort::of(|| measure(world, job, begun_ns, &mut scratch));
+                stats.count(device, effort, pulses(&measured.measurement.request));
                 if trade == Trade::Rays {
-                    board.charge(device, busy);
+                    board.charge(device, effort.busy_ns);
                 }
                 Answer { device, index, measured: Some(measured) }
             }
@@ -251,7 +248,7 @@ pub(super) fn measure(
     let objects = scratch.take_seen();
     let (from, to) = (measurement.request.start, measurement.request.end());
     let seen = (objects != 0).then_some(Seen { objects, from, to });
-    let marks = Marks { pose, seen, stimuli: 0 };
+    let marks = Marks { pose, seen, ..Marks::default() };
     Measured { measurement, marks, begun_ns, is_thinned: scratch.is_thinned() }
 }
 

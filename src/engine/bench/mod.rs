@@ -16,8 +16,8 @@ use serde::Serialize;
 use self::loopback::Loopback;
 use self::timed::{Costs, Meter};
 use super::clock::{Stopwatch, epoch_now_or};
-use super::hosts::NoHosts;
 use super::record::{Stretch, render_devices};
+use super::stats::RenderStats;
 use super::{LiveWorld, build_devices, default_workers};
 use crate::config::rig::Rig;
 use crate::time::SimTime;
@@ -95,6 +95,11 @@ pub struct BenchFigures {
     pub headroom: f64,
     /// What all devices take together.
     pub stages: Stages,
+    /// What moving a robot takes that its computer drives, on the thread that makes packets, seconds for each
+    /// simulated second.
+    pub moving_s: f64,
+    /// How many seconds of the rig the workers render in a second: the figure that a run prints.
+    pub workers_factor: f64,
     /// What each takes, in the rig's order.
     pub devices: Vec<DeviceCost>,
     /// Processors of this machine that the process may use.
@@ -128,19 +133,18 @@ pub fn bench(
     let stretch = Stretch { rig, world: &world, duration, start: Some(epoch.start()), stop };
     let watch = Stopwatch::start();
     let mut reached = SimTime::ZERO;
-    let sent =
-        render_devices(stretch, devices, &mut NoHosts, &mut |_| (), |unit, _, due, output| {
-            if due > reached {
-                reached = due;
-                progress(due);
-            }
-            let Some(bytes) = output.bytes() else { return Ok(()) };
-            let (outcome, took) = meter.measure(|| loopback.send(output.port().is_some(), bytes));
-            costs[unit].count_sent(took);
-            loopback.drain();
-            outcome
-        });
-    sent?;
+    let stats = RenderStats::new(rig.devices.len());
+    render_devices(stretch, devices, &stats, |unit, _, due, output| {
+        if due > reached {
+            reached = due;
+            progress(due);
+        }
+        let Some(bytes) = output.bytes() else { return Ok(()) };
+        let (outcome, took) = meter.measure(|| loopback.send(output.port().is_some(), bytes));
+        costs[unit].count_sent(took);
+        loopback.drain();
+        outcome
+    })?;
     let took_s = watch.elapsed().as_secs_f64();
     let workers = rig.engine.workers.unwrap_or_else(default_workers);
     let processors = default_workers();
@@ -159,12 +163,15 @@ pub fn bench(
             pulses_per_s: counts.pulses as f64 / simulated_s,
         }
     });
-    let (limit, need) = limit_of(&stages, workers, processors);
+    let moving_s = stats.moving_ns() as f64 * 1e-9 / simulated_s;
+    let (limit, need) = limit_of(&stages, moving_s, workers, processors);
     Ok(BenchFigures {
         real_time_factor: (need > 0.0).then(|| 1.0 / need),
         limit,
         headroom: 1.0 - need,
         stages,
+        moving_s,
+        workers_factor: stats.real_time_factor(workers),
         devices: devices.collect(),
         processors,
         workers,
@@ -174,12 +181,12 @@ pub fn bench(
 }
 
 /// What is needed most of what there is of it, and which share of it real time takes.
-fn limit_of(stages: &Stages, workers: usize, processors: usize) -> (Limit, f64) {
+fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -> (Limit, f64) {
     let needs = [
         (Limit::Workers, (stages.cast_s + stages.physics_s) / workers.max(1) as f64),
-        (Limit::Packing, stages.packing_s),
+        (Limit::Packing, stages.packing_s + moving_s),
         (Limit::Sending, stages.sending_s),
-        (Limit::Processors, stages.total_s() / processors.max(1) as f64),
+        (Limit::Processors, (stages.total_s() + moving_s) / processors.max(1) as f64),
     ];
     let most = needs.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     most.expect("there are four")
@@ -193,12 +200,15 @@ mod tests {
     fn what_is_scarcest_is_the_limit() {
         let stages =
             |cast_s, packing_s, sending_s| Stages { cast_s, physics_s: 0.5, packing_s, sending_s };
-        let limit = |stages: Stages, workers, processors| limit_of(&stages, workers, processors);
+        let limit =
+            |stages: Stages, workers, processors| limit_of(&stages, 0.0, workers, processors);
         assert_eq!(limit(stages(3.5, 0.1, 0.1), 2, 8), (Limit::Workers, 2.0));
         assert_eq!(limit(stages(0.5, 1.5, 0.1), 8, 8), (Limit::Packing, 1.5));
         assert_eq!(limit(stages(0.5, 0.1, 1.25), 8, 8), (Limit::Sending, 1.25));
         let (found, need) = limit(stages(2.5, 0.5, 0.5), 4, 4);
         assert_eq!((found, need), (Limit::Processors, 1.0));
         assert_eq!(limit(Stages::default(), 1, 1).1, 0.0);
+        let driven = limit_of(&stages(0.5, 0.5, 0.1), 0.75, 8, 8);
+        assert_eq!(driven, (Limit::Packing, 1.25), "the same thread moves the robot");
     }
 }

@@ -15,7 +15,7 @@ use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
 use crate::engine::clock::Stopwatch;
 use crate::engine::packet::{Marks, Seen};
-use crate::engine::stats::RenderStats;
+use crate::engine::stats::{Effort, RenderStats};
 use crate::engine::work_queue::Choice;
 use crate::engine::workers::{Answer, Board, Job, Measured, RemoteWorkers, Trade, pulses};
 use crate::engine::world::LiveWorld;
@@ -410,9 +410,10 @@ impl Lead {
                     feed.note_shown(*serial, *until);
                 }
             }
-            let busy = Duration::from_nanos(reading.busy_ns);
-            stats.count(pending.device, busy, pulses(&pending.request));
-            board.charge(pending.device, busy);
+            // How long a rank had no processor, it does not say.
+            let effort = Effort { busy_ns: reading.busy_ns, lasted_ns: reading.busy_ns };
+            stats.count(pending.device, effort, pulses(&pending.request));
+            board.charge(pending.device, effort.busy_ns);
             let _ = room.send(pending.rank);
             if answers.send(answer(pending, *reading)).is_err() {
                 return None; // the scheduler has stopped
@@ -543,7 +544,7 @@ fn answer(pending: Pending, reading: Reading) -> Answer {
     let (index, from, to) = (request.index, request.start, request.end());
     let Reading { is_thinned, pose, objects, outcome, fault_effects, truth, .. } = reading;
     let seen = (objects != 0).then_some(Seen { objects, from, to });
-    let marks = Marks { pose, seen, stimuli: 0 };
+    let marks = Marks { pose, seen, ..Marks::default() };
     let measurement = Measurement { request, outcome, fault_effects, truth: truth.map(Arc::new) };
     Answer { device, index, measured: Some(Measured { measurement, marks, begun_ns, is_thinned }) }
 }

@@ -20,7 +20,7 @@ use crate::config::toml::read_files::with_files;
 use crate::devices;
 use crate::devices::family::catalogue;
 use crate::engine::certificate::digest;
-use crate::engine::clock::Stopwatch;
+use crate::engine::stats::Effort;
 use crate::engine::workers::{Job, Measured, measure};
 use crate::engine::world::LiveWorld;
 use crate::engine::{build_devices, default_workers};
@@ -274,16 +274,15 @@ fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line) {
     while let Ok(Task { ticket, job, thinning, wants_truth }) = tasks.recv() {
         scratch.set_thinning(thinning);
         scratch.keep_truth(wants_truth);
-        let watch = Stopwatch::start();
-        let Measured { measurement, marks, is_thinned, .. } = measure(world, job, 0, &mut scratch);
-        let busy_ns = watch.elapsed().as_nanos() as u64;
+        let (measured, effort) = Effort::of(|| measure(world, job, 0, &mut scratch));
+        let Measured { measurement, marks, is_thinned, .. } = measured;
         let Measurement { outcome, fault_effects, truth, .. } = measurement;
         let shown = feeds.iter().enumerate().flat_map(|(place, feed)| {
             feed.take_shown().into_iter().map(move |(serial, until)| (place, serial, until))
         });
         let reading = Reading {
             ticket,
-            busy_ns,
+            busy_ns: effort.busy_ns,
             is_thinned,
             pose: marks.pose,
             objects: marks.seen.map_or(0, |seen| seen.objects),

@@ -283,6 +283,11 @@ impl<'a> RealTimeRun<'a> {
         self.render.real_time_factor(self.workers())
     }
 
+    /// As [`RenderStats::processor_share`].
+    pub fn processor_share(&self) -> f64 {
+        self.render.processor_share()
+    }
+
     /// Pulses cast so far.
     pub fn pulses(&self) -> u64 {
         self.render.pulses()
@@ -304,6 +309,8 @@ impl<'a> RealTimeRun<'a> {
                 let mut figures = stats.figures(name, profile, &link, nominal_rate_hz, elapsed);
                 if is_driven {
                     figures.order_to_wire_us = figures.pose_to_wire_us.take();
+                } else {
+                    figures.firing_to_wire_us = None;
                 }
                 let behind_s = self.render.behind(DeviceId(index)).as_secs_f64();
                 DeviceFigures { behind_s, ..figures }
@@ -413,7 +420,9 @@ impl<'a> RealTimeRun<'a> {
                 (teller, spawned.expect("the system has threads to spare"))
             });
             let (teller, writer) = truth.unzip();
+            let forward = os::StepForward::ask();
             self.schedule(renderer, packets, events, teller.as_ref(), end, stop);
+            drop(forward);
             let dropped = teller.map_or(0, |teller| teller.dropped());
             over.store(true, Ordering::Relaxed);
             if let Some(writer) = writer {

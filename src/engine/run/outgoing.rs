@@ -13,6 +13,7 @@ use crate::engine::faults::{Effect, Row, WireFaults};
 use crate::engine::log_failures::LogFailures;
 use crate::engine::packet::{Marks, Packet};
 use crate::engine::render::Rendered;
+use crate::engine::stats::MissCause;
 use crate::engine::truth::{PacketEvent, TruthEvent, TruthSender};
 use crate::time::SimTime;
 
@@ -60,6 +61,7 @@ impl<'a> Outgoing<'a> {
             Rendered::Thinned(device) => stats[device.0].count_thinned(),
             Rendered::GivenUp(device) => {
                 stats[device.0].count_dropped();
+                stats[device.0].count_cause(MissCause::NotReady);
                 self.faults.skip(device);
             }
         }

@@ -206,6 +206,9 @@ impl SendLog<'_> {
         if let Some(pose) = record.marks.pose {
             self.stats[record.device.0].count_pose(record.at.saturating_since(pose.arrived));
         }
+        if let Some(fired) = record.marks.fired {
+            self.stats[record.device.0].count_fired(record.at.saturating_since(fired));
+        }
         if let Some(answers) = self.answers {
             answers.tell_all(record.marks.stimuli, record.at);
         }

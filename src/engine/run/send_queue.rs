@@ -24,18 +24,25 @@ pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter
 
 /// Where packets are put in.
 pub struct SendQueueWriter {
-    producer: Producer<Packet>,
+    producer: Producer<Ready>,
     clock: MonotonicClock,
+}
+
+/// A packet with the instant at which it was put in.
+struct Ready {
+    packet: Packet,
+    at: SimTime,
 }
 
 impl SendQueueWriter {
     /// Puts `packet` in, and waits for room if there is none; `false` if the sender has stopped.
-    pub fn send(&mut self, mut packet: Packet) -> bool {
+    pub fn send(&mut self, packet: Packet) -> bool {
+        let mut ready = Ready { packet, at: self.clock.now() };
         loop {
-            match self.producer.push(packet) {
+            match self.producer.push(ready) {
                 Ok(()) => return true,
                 Err(PushError::Full(_)) if self.producer.is_abandoned() => return false,
-                Err(PushError::Full(back)) => packet = back,
+                Err(PushError::Full(back)) => ready = back,
             }
             self.clock.rest(REST);
         }
@@ -49,6 +56,8 @@ pub struct Scheduled {
     /// When it, or its next piece, is due.
     pub due: SimTime,
     order: u64,
+    /// When it came into the send queue.
+    pub ready: SimTime,
     /// What is sent.
     pub packet: Packet,
     /// The bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
@@ -62,7 +71,7 @@ pub struct Scheduled {
 /// middle of putting something in would have the sender spin until it runs again, which on the same
 /// core it does not.
 pub struct SendQueue {
-    incoming: Consumer<Packet>,
+    incoming: Consumer<Ready>,
     /// What is to be sent next. Not in the heap: the time that it takes to find is better spent after
     /// a packet is sent than when one is due.
     first: Option<Scheduled>,
@@ -72,7 +81,7 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
-    fn new(incoming: Consumer<Packet>, capacity: usize) -> Self {
+    fn new(incoming: Consumer<Ready>, capacity: usize) -> Self {
         // One more: the rest of a serial transmission, when its place may be taken.
         let waiting = BinaryHeap::with_capacity(capacity + 1);
         Self { incoming, first: None, waiting, capacity, order: 0 }
@@ -84,10 +93,11 @@ impl SendQueue {
         // Asked first: what was put in before its end was dropped is still to be taken.
         let is_open = !self.incoming.is_abandoned();
         while self.waiting.len() < self.capacity {
-            let Ok(packet) = self.incoming.pop() else { return is_open };
+            let Ok(Ready { packet, at: ready }) = self.incoming.pop() else { return is_open };
             self.order += 1;
             let (act, due, order) = (act(&packet), packet.transmit.due, self.order);
-            let scheduled = Scheduled { act, due, order, packet, piece: None, prepared: None };
+            let scheduled =
+                Scheduled { act, due, order, ready, packet, piece: None, prepared: None };
             self.waiting.push(Reverse(scheduled));
         }
         true

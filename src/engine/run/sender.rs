@@ -122,18 +122,17 @@ impl<'a> Sender<'a> {
             let now = self.clock.now();
             self.pauses.note(now, Duration::ZERO);
             if self.pauses.must_sleep() {
-                self.sleep(now + pauses::FORCED, Duration::ZERO);
+                self.sleep_for(pauses::FORCED);
             }
-            let latest_wake = now + LONGEST_SLEEP;
             match next {
                 // To be woken by the queue would mean a lock.
-                Some(Next::Nothing) => self.sleep(latest_wake, Duration::ZERO),
-                Some(Next::Packet { act, .. }) if act > latest_wake => {
-                    self.sleep(latest_wake, Duration::ZERO);
+                Some(Next::Nothing) => self.sleep_for(LONGEST_SLEEP),
+                Some(Next::Packet { act, .. }) if self.clock.left_until(act) > LONGEST_SLEEP => {
+                    self.sleep_for(LONGEST_SLEEP);
                 }
                 Some(Next::Packet { act, way }) => self.wait_for(act + self.patience(), way),
                 // The other sender is sending.
-                None => self.sleep(now + OTHERS_TURN, Duration::ZERO),
+                None => self.sleep_for(OTHERS_TURN),
                 Some(Next::Over) => break,
             }
         }
@@ -144,6 +143,17 @@ impl<'a> Sender<'a> {
         match self.role {
             Role::First => Duration::ZERO,
             Role::Standby => STANDBY_PATIENCE,
+        }
+    }
+
+    /// Sleeps for `duration` from now on, which may be before the first instant.
+    fn sleep_for(&mut self, duration: Duration) {
+        match self.clock.left_until(SimTime::ZERO) {
+            Duration::ZERO => self.sleep(self.clock.now() + duration, Duration::ZERO),
+            left => self.sleep(
+                SimTime::ZERO + duration.saturating_sub(left),
+                left.saturating_sub(duration),
+            ),
         }
     }
 
@@ -279,6 +289,34 @@ mod tests {
     fn what_may_have_to_be_dropped_is_not_prepared() {
         let expected = vec![(1_000_000, Outcome::Dropped), (0, Outcome::Dropped)];
         assert_eq!(sent_late(LatePolicy::Drop), (expected, vec![]));
+    }
+
+    #[test]
+    fn what_comes_while_the_sender_waits_for_the_first_instant_leaves_at_it() {
+        let (robot, connections) = robot();
+        let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
+        let engine = EngineConfig::default();
+        let (clock, _) = MonotonicClock::starting_in(Duration::from_millis(60));
+        let context = SendContext {
+            clock,
+            connections: &connections,
+            stats: &stats,
+            lines: &lines,
+            engine: &engine,
+            answers: None,
+            tap: None,
+        };
+        let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
+        let (log, _entries) = RingBuffer::new(1000);
+        let shared = Arc::new(Mutex::new(Transmission::new(context, packets, log)));
+        let mut sender = Sender::new(context, shared, Role::First);
+        // A sleep that begins before the first instant is no longer than one that begins after it.
+        sender.sleep_for(LONGEST_SLEEP);
+        assert!(clock.since_start_ns() < 0, "it slept beyond the first instant");
+        assert!(queue.send(packet(SimTime::ZERO, 0)));
+        drop(queue);
+        sender.send_all(&AtomicBool::new(false));
+        assert_eq!(hear(&robot), 0);
     }
 
     #[test]

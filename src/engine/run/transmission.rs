@@ -20,7 +20,7 @@ use crate::devices::Output;
 use crate::engine::clock::{MonotonicClock, tai_offset};
 use crate::engine::connections::{Connections, Link};
 use crate::engine::refusal::Refusal;
-use crate::engine::stats::{DeviceStats, Outcome};
+use crate::engine::stats::{DeviceStats, MissCause, Outcome};
 use crate::links::ByteLink;
 use crate::links::udp::{LaunchClock, UdpLink, system_keeps_datagrams};
 use crate::time::SimTime;
@@ -262,7 +262,7 @@ impl<'a> Transmission<'a> {
     /// Calls `send`, or does not if it is too late for that, and counts it; whether it was called.
     fn hand_over(&mut self, scheduled: &Scheduled, send: impl Fn() -> Sent) -> bool {
         let SendContext { engine, clock, stats, .. } = self.context;
-        let Scheduled { act, due, ref packet, .. } = *scheduled;
+        let Scheduled { act, due, ready, ref packet, .. } = *scheduled;
         let (device, marks) = (packet.device, packet.marks);
         let Some(bytes) = packet.transmit.output.bytes() else { return false };
         let number = self.numbers[device.0];
@@ -279,6 +279,9 @@ impl<'a> Transmission<'a> {
         };
         let port = packet.transmit.output.port();
         stats[device.0].count(outcome, packet.transmit.points, bytes.len(), port);
+        if matches!(outcome, Outcome::Late | Outcome::Dropped) {
+            stats[device.0].count_cause(MissCause::of(due, ready, at));
+        }
         let (key, by, port) = (sent.key, self.sent_by, port.unwrap_or(PortIndex::DATA));
         let record = SendRecord { device, number, due, act, at, outcome, key, port, by, marks };
         if self.log.push(LogEntry::Record(record)).is_err() {

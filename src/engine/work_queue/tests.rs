@@ -35,6 +35,18 @@ fn simulate(
     room: usize,
     duration_ns: u64,
 ) -> Vec<Fate> {
+    simulate_ahead(pace, AHEAD_NS, loads, workers, room, duration_ns)
+}
+
+/// As [`simulate`], with packets asked for `ahead_ns` before they are due.
+fn simulate_ahead(
+    pace: Pace,
+    ahead_ns: u64,
+    loads: &[Load],
+    workers: usize,
+    room: usize,
+    duration_ns: u64,
+) -> Vec<Fate> {
     let mut queue = WorkQueue::new(pace, loads.len());
     let mut fates = vec![Fate::default(); loads.len()];
     let mut asked = vec![0; loads.len()];
@@ -55,11 +67,11 @@ fn simulate(
             return fates;
         }
         for (device, load) in loads.iter().enumerate() {
-            while in_queue[device] < room && asked[device] * load.period_ns < now_ns + AHEAD_NS {
+            while in_queue[device] < room && asked[device] * load.period_ns < now_ns + ahead_ns {
                 let start = SimTime(asked[device] * load.period_ns);
                 let needed = SimTime(start.0 + load.period_ns);
                 asked[device] += 1;
-                if queue.is_hopeless(DeviceId(device), needed, now_ns as i64) {
+                if queue.gives_up(DeviceId(device), needed, now_ns as i64) {
                     fates[device].given_up += 1;
                     continue;
                 }
@@ -99,6 +111,64 @@ fn a_light_device_is_in_time_beside_one_that_needs_more_than_there_is() {
             assert!(light.ready_in_time >= 495, "{late:?} {light:?}");
         }
     }
+}
+
+/// As the closed loop of three lidars on two workers that was late: a VLP-16, an XT-16 and an OS1-32 with
+/// 20 ms of look-ahead, while another program takes most of both processors (costs are three times their own).
+const CLOSED_LOOP: [Load; 3] = [
+    Load { period_ns: 1_327_104, cost_ns: 500_000 },
+    Load { period_ns: 400_000, cost_ns: 220_000 },
+    Load { period_ns: 1_562_500, cost_ns: 900_000 },
+];
+
+#[test]
+fn with_time_for_all_none_is_late_whoever_needs_most() {
+    let pace = Pace::RealTime { late: LatePolicy::Late, ahead_ns: 20 * MS, backlog: 8 };
+    // A scan that takes a worker for as long as a third of the look-ahead, four times a second.
+    let scanner = Load { period_ns: 250 * MS, cost_ns: 7 * MS };
+    let [vlp, xt, os] = CLOSED_LOOP;
+    for loads in [&[vlp, xt, os][..], &[os, xt, vlp], &[scanner, os, vlp, xt]] {
+        let fates = simulate_ahead(pace, 20 * MS, loads, 2, 64, 20 * SECONDS);
+        for fate in &fates {
+            assert_eq!((fate.ready_late, fate.given_up), (0, 0), "{fates:?}");
+        }
+    }
+}
+
+#[test]
+fn the_request_that_is_needed_first_is_measured_first() {
+    let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 4);
+    // The second has used the workers most, and has the most urgent request, the last to come.
+    queue.charge(DeviceId(1), SECONDS);
+    for (device, starts_ms, needed_ms) in
+        [(0, 50, 80), (0, 60, 90), (2, 10, 95), (3, 20, 81), (1, 55, 75), (1, 56, 82)]
+    {
+        let (start, needed) = (SimTime(starts_ms * MS), SimTime(needed_ms * MS));
+        queue.push(Waiting { device: DeviceId(device), start, needed, item: needed_ms });
+    }
+    let order: Vec<_> = std::iter::from_fn(|| queue.next(40 * MS as i64)).collect();
+    let expected = [75, 80, 81, 82, 90, 95].map(|ms| Choice::Measure(ms, Thinning::None));
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn who_is_late_goes_first_only_where_it_costs_the_others_nothing() {
+    let next = |late_spent_ns: u64, other_needed_ms: u64| {
+        let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 2);
+        queue.charge(DeviceId(0), late_spent_ns);
+        queue.charge(DeviceId(1), 20 * MS);
+        for (device, needed_ms) in [(0, 99), (1, other_needed_ms)] {
+            let needed = SimTime(needed_ms * MS);
+            queue.push(Waiting { device: DeviceId(device), start: needed, needed, item: device });
+        }
+        match queue.next(100 * MS as i64) {
+            Some(Choice::Measure(device, _)) => device,
+            chosen => panic!("{chosen:?}"),
+        }
+    };
+    assert_eq!(next(19 * MS, 101), 0, "it has used less: nobody else's need is its fault");
+    assert_eq!(next(21 * MS, 150), 1, "it needs more than the other");
+    assert_eq!(next(21 * MS, 151), 0, "the other has half of its look-ahead in hand");
 }
 
 #[test]
@@ -147,8 +217,8 @@ fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
     // It took 4 ms, so 2 ms more or less are likely: who has less than 12 ms left comes too late.
     queue.note_ready(lidar, now_ns, now_ns + 4 * MS as i64);
     let now_ns = now_ns + 4 * MS as i64;
-    assert!(queue.is_hopeless(lidar, SimTime(55 * MS), now_ns));
-    assert!(!queue.is_hopeless(lidar, SimTime(56 * MS), now_ns));
+    assert!(queue.gives_up(lidar, SimTime(55 * MS), now_ns));
+    assert!(!queue.gives_up(lidar, SimTime(56 * MS), now_ns));
 }
 
 #[test]
@@ -159,16 +229,16 @@ fn one_slow_answer_does_not_stop_a_device_for_ever() {
     let now_ns = 3 * SECONDS as i64;
     let in_ms = |ms: u64| SimTime(3 * SECONDS + ms * MS);
     // Half of what it is asked for ahead is tried whatever was.
-    assert!(queue.is_hopeless(device, in_ms(49), now_ns));
-    assert!(!queue.is_hopeless(device, in_ms(50), now_ns));
+    assert!(queue.gives_up(device, in_ms(49), now_ns));
+    assert!(!queue.gives_up(device, in_ms(50), now_ns));
     // What is asked for at the last moment is tried after a while.
     let later = |ms: u64| now_ns + (ms * MS) as i64;
-    assert!(queue.is_hopeless(device, in_ms(299 + 12), later(299)));
-    assert!(!queue.is_hopeless(device, in_ms(300 + 13), later(300)));
+    assert!(queue.gives_up(device, in_ms(299 + 12), later(299)));
+    assert!(!queue.gives_up(device, in_ms(300 + 13), later(300)));
     // With other policies nothing is hopeless.
     let mut queue = WorkQueue::<()>::new(real_time(LatePolicy::Late), 1);
     queue.note_ready(device, 0, now_ns);
-    assert!(!queue.is_hopeless(device, SimTime::ZERO, now_ns));
+    assert!(!queue.gives_up(device, SimTime::ZERO, now_ns));
 }
 
 #[test]
@@ -178,7 +248,7 @@ fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
     let busy_ns = |fate: Fate, load: Load| (fate.ready_in_time + fate.ready_late) * load.cost_ns;
     let (first, second) = (busy_ns(fates[0], HEAVY), busy_ns(fates[1], other));
     assert!(first.abs_diff(second) <= MOST_CREDIT_NS, "{fates:?}");
-    // One was alone for a minute; then both need all.
+    // One was alone for a minute; then both need all, and both are behind.
     let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 2);
     queue.charge(DeviceId(0), 60 * SECONDS);
     for number in 0..2000 {
@@ -189,7 +259,8 @@ fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
     }
     let mut served = [0; 2];
     for _ in 0..400 {
-        let Some(Choice::Measure(device, _)) = queue.next(0) else { panic!("nothing") };
+        let now_ns = 100 * SECONDS as i64;
+        let Some(Choice::Measure(device, _)) = queue.next(now_ns) else { panic!("nothing") };
         served[device.0] += 1;
         queue.charge(device, MS);
     }
