@@ -222,11 +222,12 @@ pub fn extras(figure: &DeviceFigures) -> String {
 pub fn feeds(feeds: &[(&str, FeedCounts)]) -> String {
     let line = |(of, counts): &(&str, FeedCounts)| {
         format!(
-            "feed of {of}: {} poses, {} missing, {} outdated, {} refused, {} from others, {} holds, \
-             {} clock jumps\n",
+            "feed of {of}: {} poses, {} missing, {} outdated, {} strays, {} refused, {} from others, \
+             {} holds, {} clock jumps\n",
             counts.poses,
             counts.missing,
             counts.outdated,
+            counts.strays,
             counts.refused,
             counts.strangers,
             counts.holds,

@@ -24,6 +24,10 @@ use crate::wire::feed::{FeedFault, PoseTwist};
 
 /// Number of poses that are kept, for firings that are rendered late.
 const KEPT: usize = 64;
+/// Numbers of datagrams that may be missing between two, as in RFC 3550 (`MAX_DROPOUT`).
+const MAX_DROPOUT: u64 = 3000;
+/// How far numbers may go back within a stream, as in RFC 3550 (`MAX_MISORDER`).
+const MAX_MISORDER: u64 = 100;
 /// Largest relative drift between the two clocks.
 const DRIFT: f64 = 2e-4;
 
@@ -40,6 +44,8 @@ struct State {
     /// Log entries that have not been taken yet; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
+    /// The last datagram of the sender, if it was far from those before it.
+    stray: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
 }
@@ -197,6 +203,7 @@ pub struct FeedNews {
 struct Sender {
     address: SocketAddr,
     sequence: u64,
+    time_ns: u64,
     /// The run's clock minus the sender's, by the fastest datagrams.
     ahead_ns: i128,
 }
@@ -212,6 +219,8 @@ pub struct FeedCounts {
     pub strangers: u64,
     /// Poses that arrived after a later one, or twice.
     pub outdated: u64,
+    /// Poses whose number or time is far from those before and after them.
+    pub strays: u64,
     /// Poses that never arrived, by gaps in the sequence numbers.
     pub missing: u64,
     /// How often the feed stopped, so that the body was held.
@@ -232,6 +241,24 @@ pub enum FeedRefusal {
     /// A later pose arrived before it.
     #[error("a later pose has come before")]
     Outdated,
+    /// Its number or time is far from those before it, and no other datagram has confirmed it.
+    #[error("its number or time is far from those before it")]
+    Stray,
+}
+
+impl Sender {
+    /// Whether a datagram of its own may have such a number and such a time. A sender's time may stop, not
+    /// go back.
+    fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
+        let is_near = match sequence.checked_sub(self.sequence) {
+            Some(forward) => forward <= MAX_DROPOUT,
+            None => self.sequence - sequence <= MAX_MISORDER,
+        };
+        // What is outdated is judged by its number.
+        let is_in_time = sequence <= self.sequence
+            || time_ns >= self.time_ns && ahead_ns >= self.ahead_ns - limit_ns;
+        is_near && is_in_time
+    }
 }
 
 impl Feed {
@@ -271,21 +298,44 @@ impl Feed {
             state.counts.strangers += 1;
             return Err(FeedRefusal::Stranger);
         }
+        let newest_ns = i128::from(arrived.0) - i128::from(read.time_ns);
+        let limit_ns = i128::from(self.config.hold_after_ns);
+        let follows = |sender: &Sender| {
+            sender.is_followed_by(read.sequence, read.time_ns, newest_ns, limit_ns)
+        };
+        let stray = state.stray.take().filter(follows).filter(|_| known.is_some());
+        let stray = stray.filter(|stray| read.sequence > stray.sequence);
+        let known = match (known, stray) {
+            (Some(known), None) if !follows(&known) => {
+                // One that another confirms is a sender that has restarted.
+                let Sender { address, .. } = known;
+                let PoseTwist { sequence, time_ns, .. } = read;
+                state.stray = Some(Sender { address, sequence, time_ns, ahead_ns: newest_ns });
+                state.counts.strays += 1;
+                return Err(FeedRefusal::Stray);
+            }
+            (Some(known), Some(_)) if !follows(&known) => {
+                let is_clock = read.sequence.wrapping_sub(known.sequence) <= MAX_DROPOUT;
+                state.counts.clock_jumps += u64::from(is_clock);
+                None
+            }
+            (known, _) => known,
+        };
         if known.is_some_and(|known| read.sequence <= known.sequence) {
             state.counts.outdated += 1;
             return Err(FeedRefusal::Outdated);
         }
-        let newest_ns = i128::from(arrived.0) - i128::from(read.time_ns);
         let jumps = state.counts.clock_jumps;
         let ahead_ns = match known {
             None => newest_ns,
             Some(known) => {
                 let missing = &mut state.counts.missing;
-                *missing = missing.saturating_add(read.sequence - known.sequence - 1);
+                *missing += read.sequence - known.sequence - 1;
                 self.ahead(known.ahead_ns, newest_ns, arrived, state)
             }
         };
-        state.sender = Some(Sender { address: sender, sequence: read.sequence, ahead_ns });
+        let PoseTwist { sequence, time_ns, .. } = read;
+        state.sender = Some(Sender { address: sender, sequence, time_ns, ahead_ns });
         state.is_held = false;
         state.counts.poses += 1;
         if known.is_none() {
@@ -298,7 +348,6 @@ impl Feed {
             Some(_) if state.counts.clock_jumps > jumps => FeedEvent::Jump,
             Some(_) => FeedEvent::Pose,
         };
-        let PoseTwist { sequence, time_ns, .. } = read;
         let sample = Arc::new(Sample {
             event,
             source: PoseSource { arrived, sender, sequence, time_ns },

@@ -139,15 +139,55 @@ fn a_sender_that_pauses_in_its_own_time_is_followed() {
 }
 
 #[test]
-fn numbers_and_times_that_jump_as_far_as_they_can_do_no_harm() {
-    let feed = feed();
-    for start_ms in [0, 10_000] {
-        take(&feed, start_ms, pose(0, start_ms)).unwrap();
-        let farthest = PoseTwist { time_ns: u64::MAX, ..pose(u64::MAX, 0) };
-        take(&feed, start_ms + 10, farthest).unwrap();
-        assert!(feed.has_just_stopped(SimTime((start_ms + 5000) * MS)));
+fn one_stray_datagram_spoils_no_figure() {
+    // (number, sender's time in ms) of the stray one; the others are 10 ms apart.
+    let farthest = u64::MAX / MS;
+    for (number, time_ms) in
+        [(u64::MAX, 1020), (u64::MAX, farthest), (3, farthest), (3, 0), (0, 0), (1 << 32, 0)]
+    {
+        let feed = feed();
+        let numbers =
+            |from: u64, to: u64| (from..to).map(|number| pose(number, 1000 + 10 * number));
+        for good in numbers(1000, 1003) {
+            take(&feed, good.time_ns / MS, good).unwrap();
+        }
+        let number = if number == 3 { 1003 } else { number };
+        let at_ms = 1000 + 10 * 1003;
+        assert_eq!(take(&feed, at_ms, pose(number, time_ms)), Err(FeedRefusal::Stray), "{number}");
+        for good in numbers(1003, 1006) {
+            take(&feed, good.time_ns / MS, good).unwrap();
+        }
+        let FeedCounts { poses, missing, outdated, strays, clock_jumps, .. } = feed.counts();
+        let found = (poses, missing, outdated, strays, clock_jumps);
+        assert_eq!(found, (6, 0, 0, 1, 0), "{number} at {time_ms} ms");
     }
-    assert_eq!(feed.counts().missing, u64::MAX);
+}
+
+#[test]
+fn a_first_datagram_that_is_a_stray_owns_nothing() {
+    let feed = feed();
+    take(&feed, 0, pose(u64::MAX, 0)).unwrap();
+    assert_eq!(take(&feed, 10, pose(1, 10)), Err(FeedRefusal::Stray));
+    for number in 2..5 {
+        take(&feed, 10 * number, pose(number, 10 * number)).unwrap();
+    }
+    let counts = feed.counts();
+    assert_eq!((counts.poses, counts.missing, counts.strays), (4, 0, 1));
+}
+
+#[test]
+fn a_sender_that_restarts_or_sets_its_clock_is_followed_from_its_second_datagram_on() {
+    let feed = feed();
+    take(&feed, 0, pose(5000, 90_000)).unwrap();
+    take(&feed, 10, pose(5001, 90_010)).unwrap();
+    assert_eq!(take(&feed, 20, pose(0, 0)), Err(FeedRefusal::Stray));
+    take(&feed, 30, pose(1, 10)).unwrap();
+    take(&feed, 40, pose(2, 20)).unwrap();
+    assert_eq!(feed.counts().clock_jumps, 0);
+    assert_eq!(take(&feed, 50, pose(3, 60_000)), Err(FeedRefusal::Stray));
+    take(&feed, 60, pose(4, 60_010)).unwrap();
+    let FeedCounts { poses, missing, strays, clock_jumps, .. } = feed.counts();
+    assert_eq!((poses, missing, strays, clock_jumps), (5, 0, 2, 1));
 }
 
 #[test]
